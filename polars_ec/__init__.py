@@ -1,0 +1,97 @@
+"""Expected cost, proper scoring rules and calibrated metrics, per segment and per period, in Polars and DuckDB.
+
+`import polars_ec as ec` registers the namespace `ec` on Polars expressions and frames. Every metric is a function here,
+a method there, and a DuckDB macro (`ec.register(connection)`), with one spelling.
+"""
+
+from polars_ec import namespace as namespace
+from polars_ec.costs import CostMatrix
+from polars_ec.exceptions import InvalidDataError
+from polars_ec.frames import report, validate
+from polars_ec.metrics.binary import (
+    f1,
+    fbeta,
+    fnr,
+    fpr,
+    lr_minus,
+    lr_plus,
+    mcc,
+    net_benefit,
+    precision,
+    precision_gain,
+    recall,
+    recall_gain,
+    specificity,
+)
+from polars_ec.metrics.counts import class_prior, confusion, n_invalid, n_missing, n_rows
+from polars_ec.metrics.decisions import (
+    accuracy,
+    balanced_accuracy,
+    balanced_error_rate,
+    dcf,
+    error_rate,
+    expected_cost,
+    nec,
+)
+from polars_ec.metrics.rows import (
+    bayes_decision,
+    llr,
+    log_odds,
+    posterior,
+    row_brier,
+    row_cost,
+    row_log_loss,
+    shift_prior,
+)
+from polars_ec.metrics.scoring_rules import bayes_risk, brier, cllr, cross_entropy, epsr, nbs, nce
+from polars_ec.sql import register
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CostMatrix",
+    "InvalidDataError",
+    "accuracy",
+    "balanced_accuracy",
+    "balanced_error_rate",
+    "bayes_decision",
+    "bayes_risk",
+    "brier",
+    "class_prior",
+    "cllr",
+    "confusion",
+    "cross_entropy",
+    "dcf",
+    "epsr",
+    "error_rate",
+    "expected_cost",
+    "f1",
+    "fbeta",
+    "fnr",
+    "fpr",
+    "llr",
+    "log_odds",
+    "lr_minus",
+    "lr_plus",
+    "mcc",
+    "n_invalid",
+    "n_missing",
+    "n_rows",
+    "nbs",
+    "nce",
+    "nec",
+    "net_benefit",
+    "posterior",
+    "precision",
+    "precision_gain",
+    "recall",
+    "recall_gain",
+    "register",
+    "report",
+    "row_brier",
+    "row_cost",
+    "row_log_loss",
+    "shift_prior",
+    "specificity",
+    "validate",
+]

@@ -1,0 +1,195 @@
+"""From columns to rows to sums: the one way by which every expression metric reads its data.
+
+`per_group` and `per_row` hand the columns to `resolve` when the plan is resolved and dtypes are known; `resolve` gives
+`Rows`; `Rows.sums` gives the sums per group that the formulas are made of. Only sums of masks and of when/then are used,
+so that the streaming engine runs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_ec._decisions import Decisions, decide
+from polars_ec._formulas import Sums
+from polars_ec._labels import Labels, read_labels
+from polars_ec._options import Settings, as_expr
+from polars_ec._prior import PriorSettings
+from polars_ec._scores import Scores, n_score_classes, read_scores
+from polars_ec.costs import CostMatrix
+
+if TYPE_CHECKING:
+    from polars_ec.typing import IntoExpr
+
+Typed = tuple[pl.Expr, pl.DataType]
+Priors = Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Row expressions of one log: which rows count, which are wrong, their classes, scores and weights."""
+
+    settings: Settings
+    scores: Scores
+    labels: Labels
+    weight: pl.Expr | None
+    costs: CostMatrix
+    prior: list[pl.Expr] | None
+    row_prior: list[pl.Expr] | None
+
+    @property
+    def present(self) -> pl.Expr:
+        """No null in the row; never null itself."""
+        present = ~self.scores.missing & self.labels.label.is_not_null()
+        return present if self.weight is None else present & self.weight.is_not_null()
+
+    @property
+    def defects(self) -> dict[str, pl.Expr]:
+        """What can be wrong with a row that is present: a mask for each kind."""
+        found = {**self.scores.defects, "label is no class": ~self.labels.valid}
+        if self.weight is not None:
+            found["weight is negative, infinite or NaN"] = ~((self.weight >= 0) & self.weight.is_finite())
+        return found
+
+    @property
+    def _valid(self) -> pl.Expr:
+        return ~reduce(or_, self.defects.values())
+
+    @property
+    def usable(self) -> pl.Expr:
+        """Present and not wrong; never null."""
+        return self.present & self._valid
+
+    @property
+    def wrong(self) -> pl.Expr:
+        """Present but wrong; never null."""
+        return self.present & ~self._valid
+
+    @property
+    def decisions(self) -> Decisions:
+        return decide(self.scores, self.costs, self.settings.threshold)
+
+    @property
+    def log_loss(self) -> pl.Expr:
+        return self.scores.log_loss(self.labels.in_class)
+
+    @property
+    def brier(self) -> pl.Expr:
+        return self.scores.brier(self.labels.in_class)
+
+    def weighted(self, loss: pl.Expr) -> pl.Expr:
+        """A row's loss times its weight; a row of weight 0 counts as no row, also when its loss is infinite."""
+        return loss if self.weight is None else pl.when(self.weight == 0).then(0.0).otherwise(loss * self.weight)
+
+    def sums(self) -> RowSums:
+        return RowSums(self)
+
+
+class RowSums(Sums):
+    """Sums over the rows of a group. A row with a null adds nothing; a wrong row makes `guarded` null."""
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows.costs.n_decisions, rows.prior, len(rows.labels.in_class))
+        self._masks = [rows.present & mask for mask in rows.labels.in_class]
+        self._weight = rows.weight
+        self._rows = rows
+
+    def count(self, i: int) -> pl.Expr:
+        return self._amount(self._masks[i])
+
+    def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
+        others = [j for j in range(self.n_decisions) if j not in decided]
+        if self._weight is None and len(others) < len(decided):
+            # Exact on integers, and one sum fewer for the engine where the other cell is wanted too.
+            return self.count(i) - self.cell(i, others) if others else self.count(i)
+        return self._amount(self._masks[i] & self._rows.decisions.among(decided))
+
+    def total(self, i: int, loss: pl.Expr) -> pl.Expr:
+        """Sum of a row loss, times weight, over class i."""
+        return pl.when(self._masks[i]).then(self._rows.weighted(loss)).sum()
+
+    def guarded(self, value: pl.Expr) -> pl.Expr:
+        """`value`, null where the group has wrong rows."""
+        return pl.when(self._rows.wrong.sum() == 0).then(value)
+
+    def _amount(self, mask: pl.Expr) -> pl.Expr:
+        if self._weight is None:
+            return mask.sum().cast(pl.Int64)
+        return pl.when(mask).then(self._weight).sum()
+
+
+def resolve(inputs: Sequence[Typed], settings: Settings) -> Rows:
+    """`Rows` of (score, label[, weight][, prior]) with their dtypes; clear errors for dtypes that do not go together."""
+    (score, score_dtype), (label, label_dtype), *rest = inputs
+    score_name, label_name = score.meta.output_name(), label.meta.output_name()
+    weight = _read_weight(*rest.pop(0)) if settings.weight is not None else None
+    n_classes = n_score_classes(score_dtype, settings)
+    labels = read_labels(label_name, label, label_dtype, n_classes, settings)
+    prior, prior_dtype = settings.prior, rest[0][1] if rest else None
+    costs = _checked_costs(settings, n_classes, score_name)
+    row_prior = prior.per_row(labels.classes, prior_dtype)
+    scores = read_scores(score_name, score, score_dtype, n_classes, settings, row_prior)
+    return Rows(settings, scores, labels, weight, costs, prior.per_group(labels.classes, prior_dtype), row_prior)
+
+
+def per_group(
+    name: str, score: IntoExpr, label: IntoExpr, settings: Settings, build: Callable[[Rows], pl.Expr]
+) -> pl.Expr:
+    """An aggregate of the log, called `<score>_<name>`; `build` runs when the plan is resolved."""
+    columns = [as_expr(score, "score"), as_expr(label, "label")]
+    columns += [c for c in (settings.weight, settings.prior.expression) if c is not None]
+
+    def resolved(inputs: list[Typed]) -> pl.Expr:
+        return build(resolve(inputs, settings)).alias(f"{inputs[0][0].meta.output_name()}_{name}")
+
+    return pl.pipe_with_dtype(columns, resolved)
+
+
+def per_row(
+    name: str,
+    score: IntoExpr,
+    settings: Settings,
+    build: Callable[[Scores, CostMatrix, Priors], pl.Expr],
+    *more_priors: PriorSettings,
+) -> pl.Expr:
+    """A row expression of the score alone, called `<score>_<name>`; null for missing and wrong scores.
+
+    `build` gets one list of shares for the prior of the settings and for each of `more_priors`.
+    """
+    all_priors = [settings.prior, *more_priors]
+    columns = [as_expr(score, "score"), *(p.expression for p in all_priors if p.expression is not None)]
+
+    def resolved(inputs: list[Typed]) -> pl.Expr:
+        (expression, dtype), *rest = inputs
+        column = expression.meta.output_name()
+        n_classes = n_score_classes(dtype, settings)
+        dtypes = iter(dtype for _, dtype in rest)
+        priors = [
+            prior.per_row(list(range(n_classes)), None if prior.expression is None else next(dtypes))
+            for prior in all_priors
+        ]
+        costs = _checked_costs(settings, n_classes, column)
+        scores = read_scores(column, expression, dtype, n_classes, settings, priors[0])
+        bad = reduce(or_, scores.defects.values())
+        value = pl.when(~scores.missing & ~bad).then(build(scores, costs, priors))
+        return value.alias(f"{column}_{name}")
+
+    return pl.pipe_with_dtype(columns, resolved)
+
+
+def _checked_costs(settings: Settings, n_classes: int, column: str) -> CostMatrix:
+    costs = settings.costs(n_classes)
+    if costs.n_classes != n_classes:
+        raise ValueError(f"costs= has {costs.n_classes} rows, and {column!r} is of {n_classes} classes")
+    return costs
+
+
+def _read_weight(weight: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    if not (dtype.is_numeric() or dtype == pl.Null):
+        raise TypeError(f"weights must be numbers, and {weight.meta.output_name()!r} is {dtype}")
+    return weight.cast(pl.Float64)

@@ -1,0 +1,171 @@
+"""Every metric's formula, once, on sums per group: class counts, cells of the confusion matrix, summed losses.
+
+R_ij = N_ij / N_i is the share of class i decided j, P_i the class prior. With a stated prior the same formulas give the
+value at that prior: precision at a stated prior is calibrated precision.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from polars_ec.costs import CostMatrix
+
+
+class Sums(ABC):
+    """Counts per class and decision of one group, and the class priors that weigh them."""
+
+    def __init__(self, n_decisions: int, stated_prior: list[pl.Expr] | None, n_classes: int) -> None:
+        self.n_decisions = n_decisions
+        self.n_classes = n_classes
+        self._stated_prior = stated_prior
+
+    @abstractmethod
+    def count(self, i: int) -> pl.Expr:
+        """N_i: rows, or weight, of class i."""
+
+    @abstractmethod
+    def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
+        """Rows, or weight, of class i with a decision in `decided`."""
+
+    @property
+    def empirical_prior(self) -> list[pl.Expr]:
+        """N_i / N, null in a group without usable rows."""
+        counts = [self.count(i) for i in range(self.n_classes)]
+        total = reduce(add, counts)
+        return [ratio(count, total) for count in counts]
+
+    @property
+    def prior(self) -> list[pl.Expr]:
+        """P_i: as stated, or empirical."""
+        return self.empirical_prior if self._stated_prior is None else self._stated_prior
+
+    def rate(self, i: int, decided: Collection[int]) -> pl.Expr:
+        """Share of class i with a decision in `decided`; null where the class has no rows."""
+        return ratio(self.cell(i, decided), self.count(i))
+
+    def joint(self, i: int, decided: Collection[int]) -> pl.Expr:
+        """P_i R_ij: probability of class i and a decision in `decided`."""
+        return _term(self.prior[i], self.rate(i, decided))
+
+
+def ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
+    """numerator / denominator, null where the denominator is 0."""
+    return pl.when(denominator != 0).then(numerator / denominator)
+
+
+def _signed_ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
+    """numerator / denominator; infinite for x/0, null for 0/0."""
+    return pl.when((numerator != 0) | (denominator != 0)).then(numerator / denominator)
+
+
+def _term(prior: pl.Expr, mean: pl.Expr) -> pl.Expr:
+    """P_i x_i, where a class of prior 0 adds 0 whatever x_i is."""
+    return pl.when(prior == 0).then(0.0).otherwise(prior * mean)
+
+
+def expected_cost(sums: Sums, costs: CostMatrix) -> pl.Expr:
+    return reduce(add, [_term(p, _mean_cost(sums, i, costs)) for i, p in enumerate(sums.prior)])
+
+
+def _mean_cost(sums: Sums, i: int, costs: CostMatrix) -> pl.Expr:
+    # One sum for each different cost of the row: 0-1 costs need one per class, not one per cell.
+    row = costs.values[i]
+    values = sorted(set(row) - {0.0})
+    decided = {value: [j for j, cost in enumerate(row) if cost == value] for value in values}
+    total = reduce(add, [sums.cell(i, decided[value]) * value for value in values], sums.count(i) * 0.0)
+    return ratio(total, sums.count(i))
+
+
+def naive_cost(sums: Sums, costs: CostMatrix) -> pl.Expr:
+    """Cost of the cheapest constant decision at the priors in use."""
+    columns = [
+        reduce(add, [p * row[j] for p, row in zip(sums.prior, costs.values, strict=True)])
+        for j in range(costs.n_decisions)
+    ]
+    return pl.min_horizontal(columns)
+
+
+def nec(sums: Sums, costs: CostMatrix) -> pl.Expr:
+    return ratio(expected_cost(sums, costs), naive_cost(sums, costs))
+
+
+def error_rate(sums: Sums) -> pl.Expr:
+    return reduce(add, [_term(p, _class_error(sums, i)) for i, p in enumerate(sums.prior)])
+
+
+def accuracy(sums: Sums) -> pl.Expr:
+    return reduce(add, [_term(p, sums.rate(i, [i])) for i, p in enumerate(sums.prior)])
+
+
+def balanced_error_rate(sums: Sums) -> pl.Expr:
+    return reduce(add, [_class_error(sums, i) for i in range(sums.n_classes)]) / sums.n_classes
+
+
+def balanced_accuracy(sums: Sums) -> pl.Expr:
+    return reduce(add, [sums.rate(i, [i]) for i in range(sums.n_classes)]) / sums.n_classes
+
+
+def _class_error(sums: Sums, i: int) -> pl.Expr:
+    return sums.rate(i, [j for j in range(sums.n_decisions) if j != i])
+
+
+def precision(sums: Sums) -> pl.Expr:
+    hits = sums.joint(1, [1])
+    return ratio(hits, hits + sums.joint(0, [1]))
+
+
+def fbeta(sums: Sums, beta: float) -> pl.Expr:
+    weight = beta * beta
+    hits = sums.joint(1, [1]) * (1 + weight)
+    return ratio(hits, hits + sums.joint(1, [0]) * weight + sums.joint(0, [1]))
+
+
+def mcc(sums: Sums) -> pl.Expr:
+    p0, p1 = sums.prior
+    positive = sums.joint(1, [1]) + sums.joint(0, [1])
+    negative = sums.joint(1, [0]) + sums.joint(0, [0])
+    covariance = (p0 * p1).sqrt() * (sums.rate(1, [1]) - sums.rate(0, [1]))
+    return pl.when((p0 != 0) & (p1 != 0)).then(ratio(covariance, (positive * negative).sqrt()))
+
+
+def likelihood_ratio(sums: Sums, decision: int) -> pl.Expr:
+    """How much more often the positive class is decided `decision` than the negative one."""
+    return _signed_ratio(sums.rate(1, [decision]), sums.rate(0, [decision]))
+
+
+def net_benefit(sums: Sums, p_t: float) -> pl.Expr:
+    return sums.joint(1, [1]) - sums.joint(0, [1]) * (p_t / (1 - p_t))
+
+
+def precision_gain(sums: Sums) -> pl.Expr:
+    p0, p1 = sums.prior
+    return pl.when((p0 != 0) & (p1 != 0)).then(1 - _signed_ratio(sums.rate(0, [1]), sums.rate(1, [1])))
+
+
+def recall_gain(sums: Sums) -> pl.Expr:
+    p0, p1 = sums.prior
+    missed = _signed_ratio(sums.rate(1, [0]), sums.rate(1, [1]))
+    return pl.when(p0 != 0).then(1 - _term(p1 / p0, missed))
+
+
+def expected_loss(sums: Sums, totals: Sequence[pl.Expr]) -> pl.Expr:
+    """Expectation of a proper scoring rule at the priors in use, from its sum over each class."""
+    means = [ratio(total, sums.count(i)) for i, total in enumerate(totals)]
+    return reduce(add, [_term(p, mean) for p, mean in zip(sums.prior, means, strict=True)])
+
+
+def entropy(sums: Sums) -> pl.Expr:
+    """-sum_i P_i ln P_i: the cross-entropy of always answering the prior."""
+    return -reduce(add, [_term(p, p.log()) for p in sums.prior])
+
+
+def prior_brier(sums: Sums) -> pl.Expr:
+    """sum_i P_i (1 - P_i) / K: the Brier score of always answering the prior."""
+    return reduce(add, [p * (1 - p) for p in sums.prior]) / sums.n_classes

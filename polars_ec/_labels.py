@@ -1,0 +1,84 @@
+"""Labels as one Boolean row expression per class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from polars_ec._options import Settings
+
+
+@dataclass(frozen=True)
+class Labels:
+    """True classes of the rows: `in_class[i]` is null where the label is null; `valid` says that it is some class."""
+
+    label: pl.Expr
+    in_class: list[pl.Expr]
+    valid: pl.Expr
+    classes: list[Any]
+
+
+def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, settings: Settings) -> Labels:
+    """The labels of a column of this dtype; errors name the column, its dtype and the argument to pass."""
+    classes, pos_label = settings.classes, settings.pos_label
+    if pos_label is not None:
+        if n_classes != 2:
+            raise ValueError(f"pos_label= is for two classes, and there are {n_classes}: pass classes=")
+        _check_value(name, dtype, pos_label, "pos_label")
+        positive = label == _literal(pos_label, dtype)
+        return Labels(label, [~positive, positive], _not_nan(label, dtype), [f"not {pos_label}", pos_label])
+    if classes is not None:
+        if len(classes) != n_classes:
+            raise ValueError(f"classes={list(classes)} lists {len(classes)} classes, and there are {n_classes}")
+        for value in classes:
+            _check_value(name, dtype, value, "classes")
+        masks = [label == _literal(value, dtype) for value in classes]
+        return Labels(label, masks, pl.any_horizontal(masks), list(classes))
+    if dtype in (pl.Boolean, pl.Null):
+        if n_classes != 2 and dtype == pl.Boolean:
+            raise TypeError(f"label {name!r} is Boolean, and there are {n_classes} classes: pass integers 0..{n_classes - 1}")
+        positive = label.cast(pl.Boolean)
+        masks = [~positive, positive] if n_classes == 2 else [positive] * n_classes
+        return Labels(label, masks, pl.lit(True), list(range(n_classes)))
+    if dtype.is_integer():
+        masks = [label == i for i in range(n_classes)]
+        return Labels(label, masks, label.is_between(0, n_classes - 1), list(range(n_classes)))
+    argument = "pos_label=" if n_classes == 2 else "classes=[...]"
+    raise TypeError(
+        f"label {name!r} is {dtype}, neither Boolean nor integers 0..{n_classes - 1}: pass {argument} to say which class is which"
+    )
+
+
+def _check_value(name: str, dtype: pl.DataType, value: Any, argument: str) -> None:
+    fits = (
+        isinstance(value, str)
+        if dtype in (pl.String, pl.Categorical, pl.Enum)
+        else isinstance(value, bool)
+        if dtype == pl.Boolean
+        else isinstance(value, int | float) and not isinstance(value, bool)
+        if dtype.is_numeric()
+        else True
+    )
+    if not fits:
+        raise TypeError(f"{argument} holds {value!r} ({type(value).__name__}), and label {name!r} is {dtype}")
+    if isinstance(dtype, pl.Enum) and value not in dtype.categories:
+        raise ValueError(f"{argument} holds {value!r}, which is no category of label {name!r}: {dtype}")
+
+
+def _literal(value: Any, dtype: pl.DataType) -> pl.Expr:
+    return pl.lit(value, dtype=dtype) if isinstance(dtype, pl.Enum) else pl.lit(value)
+
+
+def _not_nan(label: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    return ~label.is_nan() if dtype.is_float() else pl.lit(True)
+
+
+def class_index(labels: Labels) -> pl.Expr:
+    """The class of a row: 0..K-1, -1 for a wrong label, null for a missing one."""
+    index: pl.Expr = pl.lit(-1, dtype=pl.Int16)
+    for i, mask in reversed(list(enumerate(labels.in_class))):
+        index = pl.when(mask).then(pl.lit(i, dtype=pl.Int16)).otherwise(index)
+    return pl.when(labels.label.is_not_null()).then(index)

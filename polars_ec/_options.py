@@ -1,0 +1,141 @@
+"""The keywords that metrics share: their defaults, their place in signatures, and their checks at the call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, signature
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ForwardRef, ParamSpec, TypeVar, get_args
+
+import polars as pl
+
+from polars_ec._prior import PriorSettings, parse_prior
+from polars_ec.costs import CostMatrix, as_cost_matrix
+from polars_ec.typing import ScoreType
+
+if TYPE_CHECKING:
+    from polars_ec.typing import IntoExpr
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {
+        "costs": None,
+        "cost_fn": 1.0,
+        "cost_fp": 1.0,
+        "prior": None,
+        "threshold": None,
+        "score_type": "posterior",
+        "weight": None,
+        "pos_label": None,
+        "classes": None,
+    }
+)
+
+
+def with_options(options: type[Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Show the keywords of `options` in the function's signature, and refuse any other at the call.
+
+    Type checkers read the keywords from the annotation `**options: Unpack[...]`; people and `inspect` read them here.
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        own = signature(function)
+        kept = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        annotations = {name: _source(hint) for name, hint in options.__annotations__.items()}
+        shared = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotations[name])
+            for name, default in DEFAULTS.items()
+            if name in annotations
+        ]
+        shown = own.replace(parameters=kept + shared)
+
+        @wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+            shown.bind(*args, **kwargs)
+            return function(*args, **kwargs)
+
+        checked.__signature__ = shown  # type: ignore[attr-defined]
+        return checked
+
+    return decorate
+
+
+def _source(hint: Any) -> Any:
+    return hint.__forward_arg__ if isinstance(hint, ForwardRef) else hint
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The shared keywords of one call, checked."""
+
+    score_type: ScoreType
+    prior: PriorSettings
+    weight: pl.Expr | None
+    pos_label: object
+    classes: tuple[object, ...] | None
+    threshold: float | None
+    stated_costs: CostMatrix | None
+    cost_fn: float
+    cost_fp: float
+
+    def costs(self, n_classes: int) -> CostMatrix:
+        """The cost matrix that the call means for this many classes."""
+        if self.stated_costs is not None:
+            return self.stated_costs
+        if n_classes == 2:
+            return CostMatrix.binary(self.cost_fn, self.cost_fp)
+        if (self.cost_fn, self.cost_fp) != (1, 1):
+            raise ValueError(f"cost_fn and cost_fp are for two classes, and there are {n_classes}: pass costs=")
+        return CostMatrix.zero_one(n_classes)
+
+
+def parse_options(options: Mapping[str, Any]) -> Settings:
+    """Check the shared keywords; what is left out has its default. Errors name the value and the way out."""
+    given = {**DEFAULTS, **options}
+    if given["score_type"] not in get_args(ScoreType):
+        raise ValueError(f"score_type={given['score_type']!r} is none of {', '.join(get_args(ScoreType))}")
+    if given["costs"] is not None and (given["cost_fn"], given["cost_fp"]) != (1, 1):
+        raise ValueError("pass either costs= or cost_fn= and cost_fp=, not both")
+    CostMatrix.binary(given["cost_fn"], given["cost_fp"])
+    return Settings(
+        score_type=given["score_type"],
+        prior=parse_prior(given["prior"]),
+        weight=None if given["weight"] is None else as_expr(given["weight"], "weight"),
+        pos_label=given["pos_label"],
+        classes=_parse_classes(given["classes"], given["pos_label"]),
+        threshold=None if given["threshold"] is None else parse_number(given["threshold"], "threshold"),
+        stated_costs=None if given["costs"] is None else as_cost_matrix(given["costs"]),
+        cost_fn=float(given["cost_fn"]),
+        cost_fp=float(given["cost_fp"]),
+    )
+
+
+def as_expr(column: IntoExpr, what: str) -> pl.Expr:
+    """A column's name or an expression, as an expression."""
+    if isinstance(column, str):
+        return pl.col(column)
+    if isinstance(column, pl.Expr):
+        return column
+    raise TypeError(f"{what}={column!r} is neither a column's name nor a Polars expression")
+
+
+def parse_number(value: Any, what: str) -> float:
+    """A float that is not NaN."""
+    if isinstance(value, bool | str | pl.Expr) or not hasattr(value, "__float__") or math.isnan(float(value)):
+        raise ValueError(f"{what}={value!r} is no number")
+    return float(value)
+
+
+def _parse_classes(classes: Sequence[object] | None, pos_label: object) -> tuple[object, ...] | None:
+    if classes is None:
+        return None
+    if pos_label is not None:
+        raise ValueError("pass either pos_label= (binary) or classes=, not both")
+    if isinstance(classes, str) or len(classes) < 2 or len(set(classes)) != len(classes):
+        raise ValueError(f"classes={classes!r} must list at least two different label values, in class order")
+    return tuple(classes)

@@ -1,0 +1,225 @@
+"""The cost matrix: rows are true classes, columns are decisions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from polars_ec._prior import literal_prior
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from polars_ec.typing import Costs
+
+
+@dataclass(frozen=True)
+class CostMatrix:
+    """Costs c_ij of deciding j when the class is i: K rows (true classes) by M columns (decisions).
+
+    A frozen value: it copies what it is given and never changes it. K is at least 2; M may differ from K, an abstain
+    decision being one more column.
+
+    Parameters
+    ----------
+    values
+        K x M finite numbers, any nested sequence or array.
+    classes, decisions
+        Names of the rows and the columns; default 0..K-1 and 0..M-1.
+
+    Raises
+    ------
+    ValueError
+        Fewer than 2 classes, no decision, ragged rows, an entry that is not finite, or names that do not fit.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eq. 2 and section 2.1.
+
+    Examples
+    --------
+    >>> CostMatrix([[0, 1], [10, 0]]).bayes_threshold()
+    0.09090909090909091
+    """
+
+    values: tuple[tuple[float, ...], ...]
+    classes: tuple[object, ...] = field(default=())
+    decisions: tuple[object, ...] = field(default=())
+
+    def __init__(
+        self,
+        values: Sequence[Sequence[float]] | np.ndarray[Any, Any],
+        *,
+        classes: Sequence[object] | None = None,
+        decisions: Sequence[object] | None = None,
+    ) -> None:
+        matrix = tuple(_row(i, row) for i, row in enumerate(_sequence(values, "costs")))
+        if len(matrix) < 2:
+            raise ValueError(f"a cost matrix has a row per class, at least 2: got {len(matrix)}")
+        n_decisions = len(matrix[0])
+        for i, row in enumerate(matrix):
+            if len(row) != n_decisions:
+                raise ValueError(f"ragged cost matrix: row 0 has {n_decisions} entries, row {i} has {len(row)}")
+        if n_decisions == 0:
+            raise ValueError("a cost matrix has a column per decision, at least 1: got none")
+        object.__setattr__(self, "values", matrix)
+        object.__setattr__(self, "classes", _names(classes, len(matrix), "classes"))
+        object.__setattr__(self, "decisions", _names(decisions, n_decisions, "decisions"))
+
+    @property
+    def n_classes(self) -> int:
+        """K, the number of true classes (rows)."""
+        return len(self.values)
+
+    @property
+    def n_decisions(self) -> int:
+        """M, the number of decisions (columns)."""
+        return len(self.values[0])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        """Float64 array of shape (K, M), always a new one."""
+        import numpy
+
+        return numpy.array(self.values, dtype=numpy.float64 if dtype is None else dtype)
+
+    @classmethod
+    def zero_one(cls, n_classes: int, *, abstain: float | None = None) -> CostMatrix:
+        """Cost 1 for every error and 0 for every hit; `abstain` adds a last decision of that cost for every class.
+
+        The EC of these costs is the error rate. With abstain=alpha, Bayes decisions abstain where every posterior is
+        below 1 - alpha (Ferrer, "The expected cost", appendix B).
+
+        Examples
+        --------
+        >>> CostMatrix.zero_one(2, abstain=0.1).values
+        ((0.0, 1.0, 0.1), (1.0, 0.0, 0.1))
+        """
+        extra = [] if abstain is None else [abstain]
+        rows = [[float(i != j) for j in range(n_classes)] + extra for i in range(n_classes)]
+        return cls(rows, decisions=None if abstain is None else [*range(n_classes), "abstain"])
+
+    @classmethod
+    def binary(cls, cost_fn: float = 1.0, cost_fp: float = 1.0) -> CostMatrix:
+        """Costs of a missed positive and of a false alarm; hits cost nothing.
+
+        Examples
+        --------
+        >>> CostMatrix.binary(cost_fn=10).values
+        ((0.0, 1.0), (10.0, 0.0))
+        """
+        for name, cost in (("cost_fn", cost_fn), ("cost_fp", cost_fp)):
+            if not _is_number(cost) or not 0 <= cost < math.inf:
+                raise ValueError(f"{name}={cost!r} is no cost: pass a finite number that is not negative")
+        return cls([[0.0, cost_fp], [cost_fn, 0.0]])
+
+    @classmethod
+    def from_utilities(cls, utilities: Sequence[Sequence[float]]) -> CostMatrix:
+        """Costs that make the same Bayes decisions as these K x M utilities: c_ij = max_k u_ik - u_ij.
+
+        Examples
+        --------
+        >>> CostMatrix.from_utilities([[5, 0], [-20, 10]]).values
+        ((0.0, 5.0), (30.0, 0.0))
+        """
+        return cls([[-u for u in row] for row in cls(utilities).values]).normalized()
+
+    @classmethod
+    def balanced(cls, priors: Sequence[float]) -> CostMatrix:
+        """Costs 1/(K P_i) of an error in class i, whose EC at these priors is the balanced error rate (Ferrer, "The expected cost", Eq. 6).
+
+        Examples
+        --------
+        >>> CostMatrix.balanced([0.75, 0.25]).values
+        ((0.0, 0.6666666666666666), (2.0, 0.0))
+        """
+        shares = literal_prior(priors, None)
+        if 0.0 in shares:
+            raise ValueError(f"balanced costs need a prior above 0 for every class: got {list(shares)}")
+        n = len(shares)
+        return cls([[0.0 if i == j else 1 / (n * p) for j in range(n)] for i, p in enumerate(shares)])
+
+    def normalized(self) -> CostMatrix:
+        """The same problem with each row's minimum at 0: decisions and cost differences stay (Ferrer, "The expected cost", section 2.1).
+
+        Examples
+        --------
+        >>> CostMatrix([[-1, 3], [2, 1]]).normalized().values
+        ((0.0, 4.0), (1.0, 0.0))
+        """
+        rows = [[c - min(row) for c in row] for row in self.values]
+        return CostMatrix(rows, classes=self.classes, decisions=self.decisions)
+
+    def naive(self, prior: float | Sequence[float]) -> tuple[float, int]:
+        """Cost and index of the cheapest constant decision at these priors: min over j of sum_i P_i c_ij.
+
+        Lowest index on ties. Ferrer, "The expected cost", Eq. 3.
+
+        Examples
+        --------
+        >>> CostMatrix.binary(cost_fn=10).naive(0.05)
+        (0.5, 0)
+        """
+        shares = literal_prior(prior, self.n_classes)
+        costs = [
+            sum(p * row[j] for p, row in zip(shares, self.values, strict=True)) for j in range(self.n_decisions)
+        ]
+        decision = min(range(self.n_decisions), key=costs.__getitem__)
+        return costs[decision], decision
+
+    def bayes_threshold(self) -> float:
+        """Posterior of class 1 above which deciding 1 is cheaper: (c_01 - c_00) / ((c_01 - c_00) + (c_10 - c_11)).
+
+        Ferrer, "The expected cost", Eq. 20 gives the same on the scale of log-odds. ValueError unless there are 2 classes and 2 decisions
+        and each class's own decision is the cheaper one, for then no threshold makes the Bayes decisions.
+
+        Examples
+        --------
+        >>> CostMatrix.binary(cost_fn=4, cost_fp=1).bayes_threshold()
+        0.2
+        """
+        cost_fp, cost_fn = self.margins()
+        return cost_fp / (cost_fp + cost_fn)
+
+    def margins(self) -> tuple[float, float]:
+        """What an error costs more than a hit, in class 0 and in class 1; ValueError as for `bayes_threshold`."""
+        if (self.n_classes, self.n_decisions) != (2, 2):
+            raise ValueError(f"a threshold needs 2 classes and 2 decisions, not {self.n_classes} x {self.n_decisions}")
+        (c00, c01), (c10, c11) = self.values
+        if c01 <= c00 or c10 <= c11:
+            raise ValueError(
+                f"no threshold makes the Bayes decisions of {self.values}: an error must cost more than a hit in each row"
+            )
+        return c01 - c00, c10 - c11
+
+
+def as_cost_matrix(costs: Costs) -> CostMatrix:
+    """`costs` itself, or the matrix made of it."""
+    return costs if isinstance(costs, CostMatrix) else CostMatrix(costs)
+
+
+def _sequence(value: Any, what: str) -> list[Any]:
+    if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
+        raise ValueError(f"{what} must be a K x M nested sequence, rows = true class: got {value!r}")
+    return list(value)
+
+
+def _row(i: int, row: Any) -> tuple[float, ...]:
+    entries = _sequence(row, f"row {i} of costs")
+    for j, cost in enumerate(entries):
+        if not _is_number(cost) or not math.isfinite(cost):
+            raise ValueError(f"cost of class {i}, decision {j} is {cost!r}: costs are finite numbers")
+    return tuple(float(cost) for cost in entries)
+
+
+def _is_number(value: Any) -> bool:
+    return hasattr(value, "__float__") and not isinstance(value, str)
+
+
+def _names(names: Sequence[object] | None, n: int, what: str) -> tuple[object, ...]:
+    if names is None:
+        return tuple(range(n))
+    if len(names) != n or len(set(names)) != n:
+        raise ValueError(f"{what} must be {n} different names: got {list(names)}")
+    return tuple(names)

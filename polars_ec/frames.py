@@ -1,0 +1,351 @@
+"""Frame level: the usual battery per group in one pass, and the check of a log before it is trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import polars as pl
+
+from polars_ec import _formulas as formulas
+from polars_ec._expr import Rows, resolve
+from polars_ec._formulas import Sums
+from polars_ec._labels import class_index
+from polars_ec._options import Settings, as_expr, parse_options, with_options
+from polars_ec._prior import checked_shares, constant
+from polars_ec._scores import DecidedScores
+from polars_ec.exceptions import InvalidDataError
+from polars_ec.metrics.counts import pack_confusion, pack_prior
+from polars_ec.metrics.decisions import check_normalisable
+from polars_ec.typing import DecisionOptions, IntoExpr
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+
+_CLASS = "__ec_class"
+_PRIOR = "__ec_prior"
+_SHOWN_ROWS = 5
+
+
+@with_options(DecisionOptions)
+def report(
+    frame: FrameT,
+    score: IntoExpr | Sequence[IntoExpr],
+    label: IntoExpr,
+    *,
+    by: IntoExpr | Sequence[IntoExpr] = (),
+    min_rows: int | None = None,
+    **options: Unpack[DecisionOptions],
+) -> FrameT:
+    """The usual battery of metrics, one row per group, sorted by group, from one pass over the log.
+
+    Parameters
+    ----------
+    frame
+        The log. A LazyFrame gives a LazyFrame whose plan streams; a DataFrame gives a DataFrame.
+    score
+        Column name or expression; several of them (models) add a column `score` with their names.
+    label
+        Column name or expression.
+    by
+        Names and expressions of the groups: `["carrier", pl.col("ts").dt.truncate("1mo")]`. Default: one group.
+    min_rows
+        Adds a Boolean column `small`, true where fewer rows than this were used. No group is dropped.
+    **options
+        See `DecisionOptions`. `prior` is the reference prior; as an expression it is evaluated on the whole log, so that
+        `pl.col("label").mean()` is the overall prior.
+
+    Returns
+    -------
+    The columns of `by`; `score` if there are several; `n` (rows used), `n_missing`, `n_invalid`, `class_prior`; the
+    confusion counts `tn`, `fp`, `fn`, `tp` (or `confusion`, K x M); `nec`, and, where scores hold posteriors, `nce` and
+    `nbs`; for two classes and decisions `precision`, `recall`, `f1`: all at the group's own prior. With `prior`, every one
+    of them that a prior moves once more at the reference prior, as `nec_at_prior`, `precision_at_prior` and so on;
+    `small`. Each is null where the metric of that name is.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for the metrics; raised here, before the log is read.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eqs. 2 and 3; Siblini et al., "Master your metrics with calibration", section 3.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame(
+    ...     {"s": ["a", "a", "b", "b"], "p": [0.9, 0.2, 0.6, 0.3], "y": [True, False, False, True]}
+    ... )
+    >>> log.ec.report("p", "y", by="s").select("s", "n", "tp", "fp", "nec")
+    shape: (2, 5)
+    ┌─────┬─────┬─────┬─────┬─────┐
+    │ s   ┆ n   ┆ tp  ┆ fp  ┆ nec │
+    │ --- ┆ --- ┆ --- ┆ --- ┆ --- │
+    │ str ┆ i64 ┆ i64 ┆ i64 ┆ f64 │
+    ╞═════╪═════╪═════╪═════╪═════╡
+    │ a   ┆ 2   ┆ 1   ┆ 0   ┆ 0.0 │
+    │ b   ┆ 2   ┆ 0   ┆ 1   ┆ 2.0 │
+    └─────┴─────┴─────┴─────┴─────┘
+    """
+    lazy = _report(frame.lazy(), score, label, by, min_rows, parse_options(options))
+    return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
+
+
+def _report(
+    frame: pl.LazyFrame,
+    score: IntoExpr | Sequence[IntoExpr],
+    label: IntoExpr,
+    by: IntoExpr | Sequence[IntoExpr],
+    min_rows: int | None,
+    settings: Settings,
+) -> pl.LazyFrame:
+    scores = _expand(frame, score, "score")
+    keys = _expand(frame, by, "by")
+    if not scores:
+        raise ValueError("score= names no column")
+    frame, settings = _with_prior_column(frame, settings)
+    models = [_resolve(frame, model, label, settings) for model in scores]
+    names = [model.meta.output_name() for model in scores]
+    key_names = [key.meta.output_name() for key in keys]
+    cells = _sum_per_class(frame, keys, models)
+    several = len(models) > 1
+    rows = [_table(model, m, settings, min_rows) for m, model in enumerate(models)]
+    _check_names(key_names, [*rows[0], *(["score"] if several else [])])
+    if not several:
+        return _per_group(cells, key_names, [column.alias(name) for name, column in rows[0].items()])
+    packed = [pl.struct(**columns).alias(f"__ec_{m}") for m, columns in enumerate(rows)]
+    tall = _per_group(cells, key_names, packed).unpivot(
+        on=[f"__ec_{m}" for m in range(len(models))], index=key_names or None, variable_name="score", value_name="__ec"
+    )
+    named = pl.col("score").replace_strict([f"__ec_{m}" for m in range(len(models))], names)
+    tall = tall.with_columns(named).unnest("__ec")
+    return tall.sort(key_names, maintain_order=True) if key_names else tall
+
+
+def _sum_per_class(frame: pl.LazyFrame, keys: list[pl.Expr], models: list[Rows]) -> pl.LazyFrame:
+    """The pass over the log: sums per group and class, which needs no mask per class."""
+    sums = [column for m, model in enumerate(models) for column in _class_sums(model, m)]
+    if models[0].row_prior is not None:
+        sums += [constant(share).alias(f"{_PRIOR}_{i}") for i, share in enumerate(models[0].row_prior)]
+    return frame.group_by([*keys, class_index(models[0].labels).alias(_CLASS)]).agg(sums)
+
+
+def _class_sums(rows: Rows, m: int) -> list[pl.Expr]:
+    present = rows.present
+
+    def total(mask: pl.Expr) -> pl.Expr:
+        return mask.sum().cast(pl.Int64) if rows.weight is None else pl.when(mask).then(rows.weight).sum()
+
+    columns = {
+        "missing": (~present).sum().cast(pl.Int64),
+        "invalid": rows.wrong.sum().cast(pl.Int64),
+        "present": present.sum().cast(pl.Int64),
+        "count": total(present),
+    }
+    decided = rows.decisions
+    columns |= {f"decided_{j}": total(present & decided.among([j])) for j in _counted_decisions(rows)}
+    if not isinstance(rows.scores, DecidedScores):
+        columns |= {
+            name: pl.when(present).then(rows.weighted(loss)).sum()
+            for name, loss in (("log_loss", rows.log_loss), ("brier", rows.brier))
+        }
+    return [column.alias(f"__ec_{m}_{name}") for name, column in columns.items()]
+
+
+def _counted_decisions(rows: Rows) -> range:
+    # Without weights, decision 0 is the rest of the class, exactly.
+    return range(rows.costs.n_decisions) if rows.weight is not None else range(1, rows.costs.n_decisions)
+
+
+class _ClassSums(Sums):
+    """Sums of the groups, from the table of sums per group and class."""
+
+    def __init__(self, rows: Rows, m: int, stated_prior: list[pl.Expr] | None) -> None:
+        super().__init__(rows.costs.n_decisions, stated_prior, rows.costs.n_classes)
+        self._m = m
+        self._counted = _counted_decisions(rows)
+
+    def count(self, i: int) -> pl.Expr:
+        return self.total(i, "count")
+
+    def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
+        chosen = [j for j in range(self.n_decisions) if (j in decided) == (0 in self._counted or 0 not in decided)]
+        total = sum((self.total(i, f"decided_{j}") for j in chosen if j in self._counted), start=self.count(i) * 0)
+        return total if 0 in self._counted or 0 not in decided else self.count(i) - total
+
+    def total(self, i: int, name: str) -> pl.Expr:
+        return pl.when(pl.col(_CLASS) == i).then(self.column(name)).sum()
+
+    def column(self, name: str) -> pl.Expr:
+        return pl.col(f"__ec_{self._m}_{name}")
+
+
+def _table(rows: Rows, m: int, settings: Settings, min_rows: int | None) -> dict[str, pl.Expr]:
+    """The columns of the report, as aggregates of the sums per group and class."""
+    own = _ClassSums(rows, m, None)
+    n_classes, n_decisions = own.n_classes, own.n_decisions
+    check_normalisable(settings, n_classes)
+    invalid = own.column("invalid").sum()
+    used = own.column("present").sum() - invalid
+    cells = [[own.cell(i, [j]) for j in range(n_decisions)] for i in range(n_classes)]
+    binary = (n_classes, n_decisions) == (2, 2)
+    guarded: dict[str, pl.Expr] = {"class_prior": pack_prior(own.empirical_prior)}
+    if binary:
+        guarded |= dict(zip(("tn", "fp", "fn", "tp"), [cell for row in cells for cell in row], strict=True))
+    else:
+        guarded["confusion"] = pack_confusion(cells, pl.Int64 if rows.weight is None else pl.Float64)
+    posteriors = not isinstance(rows.scores, DecidedScores)
+    guarded |= _prior_dependent(own, rows, posteriors, binary)
+    if binary:
+        guarded["recall"] = own.rate(1, [1])
+    if settings.prior.stated:
+        reference = _ClassSums(rows, m, _stated_prior(rows, settings))
+        at_prior = _prior_dependent(reference, rows, posteriors, binary)
+        guarded |= {f"{name}_at_prior": column for name, column in at_prior.items()}
+    table = {"n": used, "n_missing": own.column("missing").sum(), "n_invalid": invalid}
+    table |= {name: pl.when(invalid == 0).then(column) for name, column in guarded.items()}
+    if min_rows is not None:
+        table["small"] = used < min_rows
+    return table
+
+
+def _prior_dependent(sums: _ClassSums, rows: Rows, posteriors: bool, binary: bool) -> dict[str, pl.Expr]:
+    columns = {"nec": formulas.nec(sums, rows.costs)}
+    if posteriors:
+        for name, loss, normaliser in (
+            ("nce", "log_loss", formulas.entropy(sums)),
+            ("nbs", "brier", formulas.prior_brier(sums)),
+        ):
+            totals = [sums.total(i, loss) for i in range(sums.n_classes)]
+            columns[name] = formulas.ratio(formulas.expected_loss(sums, totals), normaliser)
+    if binary:
+        columns |= {"precision": formulas.precision(sums), "f1": formulas.fbeta(sums, 1.0)}
+    return columns
+
+
+def _stated_prior(rows: Rows, settings: Settings) -> list[pl.Expr] | None:
+    if settings.prior.expression is None:
+        return rows.prior
+    return checked_shares([constant(pl.col(f"{_PRIOR}_{i}")) for i in range(rows.costs.n_classes)])
+
+
+def _per_group(cells: pl.LazyFrame, keys: list[str], columns: list[pl.Expr]) -> pl.LazyFrame:
+    return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
+
+
+def _with_prior_column(frame: pl.LazyFrame, settings: Settings) -> tuple[pl.LazyFrame, Settings]:
+    """Evaluate a prior that is an expression on the whole log: inside a group by class it would mean another thing."""
+    if settings.prior.expression is None:
+        return frame, settings
+    column = replace(settings.prior, expression=pl.col(_PRIOR))
+    return frame.with_columns(settings.prior.expression.alias(_PRIOR)), replace(settings, prior=column)
+
+
+def _resolve(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, settings: Settings) -> Rows:
+    columns = [as_expr(score, "score"), as_expr(label, "label")]
+    columns += [c for c in (settings.weight, settings.prior.expression) if c is not None]
+    dtypes = frame.select(c.alias(str(i)) for i, c in enumerate(columns)).collect_schema().dtypes()
+    return resolve(list(zip(columns, dtypes, strict=True)), settings)
+
+
+def _expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: str) -> list[pl.Expr]:
+    """One expression per column; selectors are expanded."""
+    expressions = [as_expr(c, what) for c in ([columns] if isinstance(columns, str | pl.Expr) else columns)]
+    expanded: list[pl.Expr] = []
+    for expression in expressions:
+        if not expression.meta.has_multiple_outputs():
+            expanded.append(expression)
+        elif expression.meta.is_column_selection():
+            expanded += [pl.col(name) for name in frame.select(expression).collect_schema().names()]
+        else:
+            raise ValueError(f"{what}= holds an expression of several columns, {expression}: pass them one by one")
+    names = [expression.meta.output_name() for expression in expanded]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"{what}= has the name {twice[0]!r} twice: give one of them another with .alias()")
+    return expanded
+
+
+def _check_names(keys: list[str], columns: Iterable[str]) -> None:
+    clash = sorted(set(keys) & set(columns))
+    if clash:
+        raise ValueError(f"by= has a column {clash[0]!r}, which the report has too: rename it with .alias()")
+
+
+@with_options(DecisionOptions)
+def validate(
+    frame: FrameT, score: IntoExpr | Sequence[IntoExpr], label: IntoExpr, **options: Unpack[DecisionOptions]
+) -> FrameT:
+    """The frame itself, if no row of it is wrong; else an error that says what is.
+
+    Missing rows (a null in label, score or weight) are not wrong: labels arrive late. Reads the log once, and once more
+    to show bad rows.
+
+    Parameters
+    ----------
+    frame
+        The log, a LazyFrame or a DataFrame.
+    score
+        Column name or expression, or several.
+    label
+        Column name or expression.
+    **options
+        See `DecisionOptions`; those that say how to read the rows matter.
+
+    Returns
+    -------
+    `frame`.
+
+    Raises
+    ------
+    InvalidDataError
+        Wrong rows: each kind, how many rows, and the first five with their row numbers.
+    ValueError, TypeError
+        As for the metrics.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.5, 1.5], "y": [0, 1]})
+    >>> log.ec.validate("p", "y")
+    Traceback (most recent call last):
+    ...
+    polars_ec.exceptions.InvalidDataError: 'p': posterior is NaN or outside [0, 1] in 1 row; the first: row 1 (p=1.5, y=1)
+    """
+    settings = parse_options(options)
+    lazy, settings = _with_prior_column(frame.lazy(), settings)
+    messages: list[str] = []
+    for model in _expand(lazy, score, "score"):
+        rows = _resolve(lazy, model, label, settings)
+        defects = {kind: rows.present & mask for kind, mask in rows.defects.items()}
+        counts = lazy.select(mask.sum().alias(kind) for kind, mask in defects.items()).collect(engine="streaming")
+        shown = [model, as_expr(label, "label"), *([] if settings.weight is None else [settings.weight])]
+        for kind, n in counts.row(0, named=True).items():
+            if n:
+                first = _first_rows(lazy, shown, defects[kind])
+                messages.append(
+                    f"{model.meta.output_name()!r}: {kind} in {n} {'row' if n == 1 else 'rows'}; the first: {first}"
+                )
+    if messages:
+        raise InvalidDataError("\n".join(messages))
+    return frame
+
+
+def _first_rows(frame: pl.LazyFrame, columns: list[pl.Expr], mask: pl.Expr) -> str:
+    rows: list[Mapping[str, Any]] = (
+        frame.select(columns + [mask.alias("__ec_bad")])
+        .with_row_index("__ec_row")
+        .filter(pl.col("__ec_bad"))
+        .drop("__ec_bad")
+        .head(_SHOWN_ROWS)
+        .collect(engine="streaming")
+        .to_dicts()
+    )
+    return "; ".join(
+        f"row {row['__ec_row']} ({', '.join(f'{k}={v}' for k, v in row.items() if k != '__ec_row')})" for row in rows
+    )

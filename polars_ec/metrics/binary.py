@@ -1,0 +1,506 @@
+"""Metrics of hard decisions that are defined for two classes and two decisions, the positive class being 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_ec import _formulas as formulas
+from polars_ec._expr import Rows, RowSums
+from polars_ec._options import parse_number, with_options
+from polars_ec.metrics.decisions import decision_metric
+from polars_ec.typing import DecisionOptions, IntoExpr, ThresholdOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+def _binary(
+    name: str, score: IntoExpr, label: IntoExpr, options: Mapping[str, Any], formula: Callable[[RowSums], pl.Expr]
+) -> pl.Expr:
+    """A metric that is defined for two classes and two decisions only."""
+
+    def checked(sums: RowSums, rows: Rows) -> pl.Expr:
+        if (sums.n_classes, sums.n_decisions) != (2, 2):
+            raise ValueError(
+                f"{name} is for 2 classes and 2 decisions, not {sums.n_classes} x {sums.n_decisions}: "
+                "expected_cost, nec, error_rate and balanced_error_rate take any number"
+            )
+        return formula(sums)
+
+    return decision_metric(name, score, label, options, checked)
+
+
+@with_options(DecisionOptions)
+def precision(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Share of positive decisions that are right; with `prior`, calibrated precision.
+
+    Higher is better; in [0, 1]. P_1 R_11 / (P_1 R_11 + P_0 R_01).
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if nothing is decided positive or a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        More than two classes or decisions; else as for `confusion`.
+
+    References
+    ----------
+    Siblini et al., "Master your metrics with calibration", Eqs. 1 and 5.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.precision("p", "y", prior=0.5).round(4)).item()
+    ?
+    """
+    return _binary("precision", score, label, options, formulas.precision)
+
+@with_options(DecisionOptions)
+def recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Share of the positive class that is decided positive (sensitivity); priors do not move it.
+
+    Higher is better; in [0, 1]. R_11 = TP / N_1.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if there are no positives, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        More than two classes or decisions; else as for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", section 3.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.recall("p", "y").round(4)).item()
+    ?
+    """
+    return _binary("recall", score, label, options, lambda sums: sums.rate(1, [1]))
+
+@with_options(DecisionOptions)
+def specificity(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Share of the negative class that is decided negative; priors do not move it.
+
+    Higher is better; in [0, 1]. R_00 = TN / N_0.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if there are no negatives, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        More than two classes or decisions; else as for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", appendix C.2.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.specificity("p", "y").round(4)).item()
+    ?
+    """
+    return _binary("specificity", score, label, options, lambda sums: sums.rate(0, [0]))
+
+@with_options(DecisionOptions)
+def fpr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """False positive rate: share of the negative class that is decided positive.
+
+    Lower is better; in [0, 1]. R_01 = FP / N_0.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if there are no negatives, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        More than two classes or decisions; else as for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eq. 2.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.fpr("p", "y").round(4)).item()
+    ?
+    """
+    return _binary("fpr", score, label, options, lambda sums: sums.rate(0, [1]))
+
+@with_options(DecisionOptions)
+def fnr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """False negative rate: share of the positive class that is decided negative.
+
+    Lower is better; in [0, 1]. R_10 = FN / N_1.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if there are no positives, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        More than two classes or decisions; else as for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eq. 2.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.fnr("p", "y").round(4)).item()
+    ?
+    """
+    return _binary("fnr", score, label, options, lambda sums: sums.rate(1, [0]))
+
+@with_options(DecisionOptions)
+def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """F score that weighs recall beta times as much as precision; with `prior`, the calibrated one.
+
+    Higher is better; in [0, 1]. (1 + beta^2) P_1 R_11 / ((1 + beta^2) P_1 R_11 + beta^2 P_1 R_10 + P_0 R_01).
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    beta
+        Positive number, no unit; default 1.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if the denominator is 0 or a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        beta not positive; more than two classes or decisions; else as for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eqs. 9 to 12; Siblini et al., "Master your metrics with calibration", section 3.1.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.fbeta("p", "y", beta=2.0).round(4)).item()
+    ?
+    """
+    _check_positive("beta", beta)
+    return _binary("fbeta", score, label, options, lambda sums: formulas.fbeta(sums, beta))
+
+@with_options(DecisionOptions)
+def f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Harmonic mean of precision and recall; with `prior`, the calibrated one.
+
+    Higher is better; in [0, 1]. 2 P_1 R_11 / (2 P_1 R_11 + P_1 R_10 + P_0 R_01).
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if the denominator is 0 or a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        More than two classes or decisions; else as for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eq. 9; Siblini et al., "Master your metrics with calibration", Eq. 2 and section 3.1.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.f1("p", "y").round(4)).item()
+    ?
+    """
+    return _binary("f1", score, label, options, lambda sums: formulas.fbeta(sums, 1.0))
+
+@with_options(DecisionOptions)
+def mcc(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Matthews correlation coefficient of class and decision.
+
+    Higher is better; in [-1, 1]. sqrt(P_0 P_1) (R_11 - R_01) / sqrt(R_*1 R_*0), with R_*j the share of all rows decided j.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if a class has no rows or prior 0, or if all decisions are the same, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        More than two classes or decisions; else as for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eqs. 13 and 14.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.mcc("p", "y").round(4)).item()
+    ?
+    """
+    return _binary("mcc", score, label, options, formulas.mcc)
+
+@with_options(DecisionOptions)
+def lr_plus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Likelihood ratio of a positive decision; priors do not move it.
+
+    Higher is better; in [0, inf]. R_11 / R_01, inf without false positives.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if R_11 = R_01 = 0 or a class has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        More than two classes or decisions; else as for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", appendix C.2.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.lr_plus("p", "y").round(4)).item()
+    ?
+    """
+    return _binary("lr_plus", score, label, options, lambda sums: formulas.likelihood_ratio(sums, 1))
+
+@with_options(DecisionOptions)
+def lr_minus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Likelihood ratio of a negative decision; priors do not move it.
+
+    Lower is better; in [0, inf]. R_10 / R_00, inf without true negatives.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if R_10 = R_00 = 0 or a class has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        More than two classes or decisions; else as for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", appendix C.2.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.lr_minus("p", "y").round(4)).item()
+    ?
+    """
+    return _binary("lr_minus", score, label, options, lambda sums: formulas.likelihood_ratio(sums, 0))
+
+@with_options(ThresholdOptions)
+def net_benefit(score: IntoExpr, label: IntoExpr, p_t: float, **options: Unpack[ThresholdOptions]) -> pl.Expr:
+    """Net benefit of deciding where the posterior is above p_t: hits per row, less false alarms at their exchange rate.
+
+    Higher is better; at most the positive class's prior. P_1 R_11 - p_t/(1 - p_t) P_0 R_01, which is P_1 minus the EC of costs 1 (miss) and p_t/(1 - p_t) (false alarm).
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    p_t
+        Probability above 0 and below 1. Decisions are posterior > p_t, unless `threshold` says otherwise.
+    **options
+        See `ThresholdOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        p_t outside (0, 1); more than two classes; else as for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", appendix C.1.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.net_benefit("p", "y", 0.2).round(4)).item()
+    ?
+    """
+    share = parse_number(p_t, "p_t")
+    if not 0 < share < 1:
+        raise ValueError(f"p_t={p_t!r} is no probability threshold: pass a number above 0 and below 1")
+    # These costs have p_t as their Bayes threshold, to the last bit: p_t + (1 - p_t) rounds to 1.
+    costs = {"cost_fp": share, "cost_fn": 1 - share}
+    return _binary(
+        "net_benefit", score, label, {**options, **costs}, lambda sums: formulas.net_benefit(sums, share)
+    )
+
+@with_options(DecisionOptions)
+def precision_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Precision on the scale where always deciding positive is 0 and perfection is 1; priors do not move it.
+
+    Higher is better; in [-inf, 1]. (Prec - P_1) / ((1 - P_1) Prec) = 1 - R_01/R_11.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if nothing is decided positive, or a class has no rows or prior 0, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        More than two classes or decisions; else as for `confusion`.
+
+    References
+    ----------
+    Siblini et al., "Master your metrics with calibration", Eq. 3 and section 3.1.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.precision_gain("p", "y").round(4)).item()
+    ?
+    """
+    return _binary("precision_gain", score, label, options, formulas.precision_gain)
+
+@with_options(DecisionOptions)
+def recall_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Recall on the scale where a recall equal to the prior is 0 and perfection is 1; with `prior`, calibrated.
+
+    Higher is better; in [-inf, 1]. (Rec - P_1) / ((1 - P_1) Rec) = 1 - (P_1/P_0) R_10/R_11.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if a class has no rows or P_0 = 0, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        More than two classes or decisions; else as for `confusion`.
+
+    References
+    ----------
+    Siblini et al., "Master your metrics with calibration", Eq. 4 and section 3.1.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.recall_gain("p", "y").round(4)).item()
+    ?
+    """
+    return _binary("recall_gain", score, label, options, formulas.recall_gain)
+
+
+def _check_positive(name: str, value: float) -> None:
+    if not parse_number(value, name) > 0:
+        raise ValueError(f"{name}={value!r} must be above 0")

@@ -1,0 +1,196 @@
+"""What a group holds: confusion counts, rows used and left out, class priors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_ec._expr import Rows, per_group
+from polars_ec._options import parse_options, with_options
+from polars_ec.typing import CountOptions, DecisionOptions, IntoExpr
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+@with_options(DecisionOptions)
+def confusion(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Counts N_ij of class i decided j; rows are true classes, columns decisions.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`. `prior` matters only for decisions from LLRs and log-likelihoods.
+
+    Returns
+    -------
+    Binary: struct (tn, fp, fn, tp), Int64, or Float64 sums of weights. Else Array(K x M) of the same. Null if the group
+    has wrong rows.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Score or label of a dtype that `score_type`, `pos_label` and `classes` do not explain; costs of the wrong shape.
+
+    References
+    ----------
+    Ferrer, "The expected cost", section 2.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.confusion("p", "y", threshold=0.5)).item()
+    {'tn': 1, 'fp': 1, 'fn': 1, 'tp': 1}
+    """
+    return per_group("confusion", score, label, parse_options(options), _confusion)
+
+
+def _confusion(rows: Rows) -> pl.Expr:
+    sums = rows.sums()
+    cells = [[sums.cell(i, [j]) for j in range(sums.n_decisions)] for i in range(sums.n_classes)]
+    return sums.guarded(pack_confusion(cells, pl.Int64 if rows.weight is None else pl.Float64))
+
+
+def pack_confusion(cells: list[list[pl.Expr]], dtype: type[pl.DataType]) -> pl.Expr:
+    """K x M cells as one value: a struct for 2 x 2, else a two-dimensional Array."""
+    n_classes, n_decisions = len(cells), len(cells[0])
+    if (n_classes, n_decisions) == (2, 2):
+        (tn, fp), (fn, tp) = cells
+        return pl.struct(tn=tn, fp=fp, fn=fn, tp=tp)
+    matrix = pl.concat_list([pl.concat_arr([cell.cast(dtype) for cell in row]) for row in cells])
+    return matrix.cast(pl.Array(pl.Array(dtype, n_decisions), n_classes))
+
+
+@with_options(CountOptions)
+def n_rows(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions]) -> pl.Expr:
+    """Number of rows that metrics are made of: nothing missing in them, nothing wrong.
+
+    n_rows + n_missing + n_invalid is the number of rows of the group. Int64, never null. Weights do not count.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression.
+    **options
+        See `CountOptions`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `confusion`.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, None, 0.7], "y": [1, 1, 0]})
+    >>> log.select(ec.n_rows("p", "y")).item()
+    2
+    """
+    return per_group("n_rows", score, label, parse_options(options), lambda rows: _total(rows.usable))
+
+
+@with_options(CountOptions)
+def n_missing(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions]) -> pl.Expr:
+    """Number of rows left out because label, score (any part) or weight is null, whatever the other parts hold.
+
+    Int64, never null.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression.
+    **options
+        See `CountOptions`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `confusion`.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, None, 0.7], "y": [1, 1, None]})
+    >>> log.select(ec.n_missing("p", "y")).item()
+    2
+    """
+    return per_group("n_missing", score, label, parse_options(options), lambda rows: _total(~rows.present))
+
+
+@with_options(CountOptions)
+def n_invalid(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions]) -> pl.Expr:
+    """Number of rows that are present but wrong; one is enough to make the group's metrics null.
+
+    Wrong are: NaN; a posterior outside [0, 1]; a vector that does not sum to 1 within 1e-6 or is of another length; a
+    label that is no class; a decision that is none; a negative, infinite or NaN weight. Int64, never null.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression.
+    **options
+        See `CountOptions`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `confusion`.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 1.5, float("nan")], "y": [1, 1, 0]})
+    >>> log.select(ec.n_invalid("p", "y")).item()
+    2
+    """
+    return per_group("n_invalid", score, label, parse_options(options), lambda rows: _total(rows.wrong))
+
+
+def _total(mask: pl.Expr) -> pl.Expr:
+    return mask.sum().cast(pl.Int64)
+
+
+@with_options(CountOptions)
+def class_prior(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions]) -> pl.Expr:
+    """Share of the positive class (binary) or of each class among the rows that metrics are made of, by weight.
+
+    P_i = N_i / N, in [0, 1]. Float64, or Array(K); null without usable rows or with wrong ones.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression.
+    **options
+        See `CountOptions`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eq. 2.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.2, 0.7, 0.1], "y": [1, 0, 0, 0]})
+    >>> log.select(ec.class_prior("p", "y")).item()
+    0.25
+    """
+    return per_group("class_prior", score, label, parse_options(options), _class_prior)
+
+
+def _class_prior(rows: Rows) -> pl.Expr:
+    sums = rows.sums()
+    return sums.guarded(pack_prior(sums.empirical_prior))
+
+
+def pack_prior(shares: list[pl.Expr]) -> pl.Expr:
+    """The positive class's share, or all shares where there are more than two; null where they are."""
+    return shares[1] if len(shares) == 2 else pl.when(shares[0].is_not_null()).then(pl.concat_arr(shares))

@@ -1,0 +1,306 @@
+"""Metrics of hard decisions: functions of the rates R, the priors P and the costs alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_ec import _formulas as formulas
+from polars_ec._expr import Rows, RowSums, per_group
+from polars_ec._options import Settings, parse_options, with_options
+from polars_ec.typing import DcfOptions, DecisionOptions, IntoExpr
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+def decision_metric(
+    name: str,
+    score: IntoExpr,
+    label: IntoExpr,
+    options: Mapping[str, Any],
+    formula: Callable[[RowSums, Rows], pl.Expr],
+) -> pl.Expr:
+    """A metric of any number of classes and decisions."""
+
+    def build(rows: Rows) -> pl.Expr:
+        sums = rows.sums()
+        return sums.guarded(formula(sums, rows))
+
+    return per_group(name, score, label, parse_options(options), build)
+
+
+@with_options(DecisionOptions)
+def expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Expected cost (EC) of the decisions, in units of the costs.
+
+    Lower is better; between the smallest and the largest cost. EC = sum_ij c_ij P_i R_ij.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eq. 2.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.expected_cost("p", "y", cost_fn=10).round(4)).item()
+    ?
+    """
+    return decision_metric("expected_cost", score, label, options, lambda sums, rows: formulas.expected_cost(sums, rows.costs))
+
+@with_options(DecisionOptions)
+def nec(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Expected cost normalised by that of the best naive system, which always takes the cheapest decision.
+
+    Lower is better; 0 is perfect, 1 is naive, above 1 is worse than not looking at the input. NEC = EC / min_j sum_i P_i c_ij.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if the naive cost is 0 or a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A negative cost (pass `costs.normalized()`); else as for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eq. 3.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.nec("p", "y", cost_fn=10).round(4)).item()
+    ?
+    """
+    return decision_metric("nec", score, label, options, _nec)
+
+@with_options(DecisionOptions)
+def error_rate(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Share of rows whose decision is not their class; abstaining counts as an error.
+
+    Lower is better; in [0, 1]. sum_i P_i (1 - R_ii): the EC of 0-1 costs. Decisions are those for the costs or threshold given.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eq. 5.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.error_rate("p", "y").round(4)).item()
+    ?
+    """
+    return decision_metric("error_rate", score, label, options, lambda sums, _: formulas.error_rate(sums))
+
+@with_options(DecisionOptions)
+def accuracy(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Share of rows whose decision is their class.
+
+    Higher is better; in [0, 1]. sum_i P_i R_ii.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eq. 5.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.accuracy("p", "y").round(4)).item()
+    ?
+    """
+    return decision_metric("accuracy", score, label, options, lambda sums, _: formulas.accuracy(sums))
+
+@with_options(DecisionOptions)
+def balanced_error_rate(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Mean over classes of the share of the class that is decided wrongly; priors do not move it.
+
+    Lower is better; in [0, 1]. (1/K) sum_i (1 - R_ii).
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if any class has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eq. 6.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.balanced_error_rate("p", "y").round(4)).item()
+    ?
+    """
+    return decision_metric("balanced_error_rate", score, label, options, lambda sums, _: formulas.balanced_error_rate(sums))
+
+@with_options(DecisionOptions)
+def balanced_accuracy(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Mean over classes of the share of the class that is decided rightly; priors do not move it.
+
+    Higher is better; in [0, 1]. (1/K) sum_i R_ii.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DecisionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if any class has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eq. 6.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.balanced_accuracy("p", "y").round(4)).item()
+    ?
+    """
+    return decision_metric("balanced_accuracy", score, label, options, lambda sums, _: formulas.balanced_accuracy(sums))
+
+@with_options(DcfOptions)
+def dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DcfOptions]) -> pl.Expr:
+    """Normalised detection cost (actual DCF) of log-likelihood ratios at a stated prior and costs.
+
+    Lower is better; 0 is perfect, 1 is naive. (P_1 C_fn R_10 + P_0 C_fp R_01) / min(P_1 C_fn, P_0 C_fp), decided for the positive class where the LLR is above ln(C_fp/C_fn) - ln(P_1/P_0): the NEC of these costs.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per decision.
+    **options
+        See `DcfOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if the naive cost is 0 or a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        No `prior`; a `score_type` other than "llr" and "decision"; else as for `confusion`.
+
+    References
+    ----------
+    Cumani, "Bayes decisions and model evaluation", section on normalised DCF.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.dcf("p", "y", score_type="decision", threshold=None, prior=0.1).round(4)).item()
+    ?
+    """
+    return decision_metric("dcf", score, label, _dcf_options(options), _nec)
+
+
+def _nec(sums: RowSums, rows: Rows) -> pl.Expr:
+    check_normalisable(rows.settings, sums.n_classes)
+    return formulas.nec(sums, rows.costs)
+
+
+def check_normalisable(settings: Settings, n_classes: int) -> None:
+    """Costs that a naive cost can normalise: none is negative."""
+    for i, row in enumerate(settings.costs(n_classes).values):
+        for j, cost in enumerate(row):
+            if cost < 0:
+                raise ValueError(
+                    f"cost of class {i}, decision {j} is {cost}: a cost below 0 cannot be normalised. Pass CostMatrix(costs)"
+                    ".normalized(), which makes the same decisions"
+                )
+
+
+def _dcf_options(options: DcfOptions) -> Mapping[str, Any]:
+    score_type = options.get("score_type", "posterior")
+    if score_type not in ("llr", "decision"):
+        raise ValueError(
+            f"dcf is about log-likelihood ratios, and score_type={score_type!r}: convert with llr(score, prior) and pass "
+            "score_type='llr', or take nec(), whose decisions are made from posteriors"
+        )
+    if options.get("prior") is None:
+        raise ValueError("dcf needs prior=, the positive class's prior in the application: nec() takes the group's own")
+    return options

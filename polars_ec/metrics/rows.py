@@ -1,0 +1,380 @@
+"""What can be said of one row: its decision, its cost, its losses, and its score on another scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_ec._decisions import decide
+from polars_ec._expr import Priors, Rows, per_group, per_row
+from polars_ec._options import Settings, parse_options, with_options
+from polars_ec._prior import parse_prior
+from polars_ec._scores import BinaryScores, Scores, VectorScores, log_sum_exp
+from polars_ec.costs import CostMatrix
+from polars_ec.typing import IntoExpr, Prior, RowDecisionOptions, RowCostOptions, RowScoreOptions, ScoreOptions, ScoreTypeOption
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+@with_options(RowDecisionOptions)
+def bayes_decision(score: IntoExpr, **options: Unpack[RowDecisionOptions]) -> pl.Expr:
+    """Index of the decision for each row: by threshold if one is given, else the one of least expected cost.
+
+    argmin over j of sum_i c_ij q_i, lowest index on ties; binary: score > threshold, strictly, where the posterior's
+    threshold is c_fp / (c_fp + c_fn).
+
+    Parameters
+    ----------
+    score
+        Column name or expression.
+    **options
+        See `RowDecisionOptions`.
+
+    Returns
+    -------
+    Int32, one per row; null for a missing or wrong row.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `confusion`; score_type "llr" or "log_likelihoods" without prior or threshold.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eqs. 7, 18 to 21.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> pl.DataFrame({"p": [0.05, 0.15, 0.6]}).select(ec.bayes_decision("p", cost_fn=9))["p_bayes_decision"].to_list()
+    [0, 1, 1]
+    """
+    settings = parse_options(options)
+
+    def decision(scores: Scores, costs: CostMatrix, _: Priors) -> pl.Expr:
+        return decide(scores, costs, settings.threshold).index
+
+    return per_row("bayes_decision", score, settings, decision)
+
+
+def _row_loss(
+    name: str, score: IntoExpr, label: IntoExpr, options: Mapping[str, Any], loss: Callable[[Rows], pl.Expr]
+) -> pl.Expr:
+    return per_group(name, score, label, parse_options(options), lambda rows: pl.when(rows.usable).then(loss(rows)))
+
+
+@with_options(RowCostOptions)
+def row_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RowCostOptions]) -> pl.Expr:
+    """Cost c_ij of each row's decision j when its class is i.
+
+    Lower is better; in units of the costs. Its mean is the `expected_cost` at the empirical priors.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression.
+    **options
+        See `RowCostOptions`.
+
+    Returns
+    -------
+    Float64, one per row; null for a missing or wrong row.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eq. 1.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.2], "y": [0, 1]})
+    >>> log.select(ec.row_cost("p", "y", cost_fn=3))["p_row_cost"].to_list()
+    [1.0, 3.0]
+    """
+
+    def cost(rows: Rows) -> pl.Expr:
+        decided = rows.decisions
+        value: pl.Expr = pl.lit(0.0)
+        for in_class, row in zip(rows.labels.in_class, rows.costs.values, strict=True):
+            for different in sorted(set(row) - {0.0}):
+                among = decided.among([j for j, c in enumerate(row) if c == different])
+                value = pl.when(in_class & among).then(different).otherwise(value)
+        return value
+
+    return _row_loss("row_cost", score, label, options, cost)
+
+
+@with_options(RowScoreOptions)
+def row_log_loss(score: IntoExpr, label: IntoExpr, **options: Unpack[RowScoreOptions]) -> pl.Expr:
+    """Negative natural logarithm of each row's posterior of its true class.
+
+    Lower is better; in [0, inf] nats. -ln q_i for class i. Its mean is the `cross_entropy` at the empirical priors.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression.
+    **options
+        See `RowScoreOptions`.
+
+    Returns
+    -------
+    Float64, one per row; null for a missing or wrong row.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `cross_entropy`.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", Eq. 8.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.5, 1.0], "y": [0, 0]})
+    >>> log.select(ec.row_log_loss("p", "y").round(4))["p_row_log_loss"].to_list()
+    [0.6931, inf]
+    """
+    return _row_loss("row_log_loss", score, label, options, lambda rows: rows.log_loss)
+
+
+@with_options(RowScoreOptions)
+def row_brier(score: IntoExpr, label: IntoExpr, **options: Unpack[RowScoreOptions]) -> pl.Expr:
+    """Mean over the classes of each row's squared error of the posteriors.
+
+    Lower is better; in [0, 2/K]. (1/K) sum_k (q_k - [k = i])^2 for class i. Its mean is the `brier` at the empirical priors.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression.
+    **options
+        See `RowScoreOptions`.
+
+    Returns
+    -------
+    Float64, one per row; null for a missing or wrong row.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `cross_entropy`.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", Eq. 9.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.5, 0.9], "y": [0, 1]})
+    >>> log.select(ec.row_brier("p", "y").round(4))["p_row_brier"].to_list()
+    [0.25, 0.01]
+    """
+    return _row_loss("row_brier", score, label, options, lambda rows: rows.brier)
+
+
+@with_options(ScoreOptions)
+def posterior(score: IntoExpr, **options: Unpack[ScoreOptions]) -> pl.Expr:
+    """Posterior of each row's score: of the positive class, or of every class for a vector.
+
+    In [0, 1]. Binary: 1/(1 + e^-x) of the log-odds x, which for an LLR is the LLR plus ln(P_1/P_0). Vectors: the softmax
+    of log-likelihoods plus log priors.
+
+    Parameters
+    ----------
+    score
+        Column name or expression.
+    **options
+        See `ScoreOptions`.
+
+    Returns
+    -------
+    Float64 or Array(K), one per row; null for a missing or wrong row.
+
+    Raises
+    ------
+    ValueError, TypeError
+        score_type "llr" or "log_likelihoods" without prior; else as for `confusion`.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", Eq. 38; Cumani, "Bayes decisions and model evaluation".
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> scores = pl.DataFrame({"llr": [0.0]})
+    >>> scores.select(ec.posterior("llr", score_type="llr", prior=0.1).round(4)).item()
+    0.1
+    """
+
+    def build(scores: Scores, _: CostMatrix, __: Priors) -> pl.Expr:
+        return scores.posteriors[1] if isinstance(scores, BinaryScores) else pl.concat_arr(scores.posteriors)
+
+    return per_row("posterior", score, parse_options(options), build)
+
+
+@with_options(ScoreOptions)
+def log_odds(score: IntoExpr, **options: Unpack[ScoreOptions]) -> pl.Expr:
+    """Log-odds ln(q_1/q_0) of each row's binary score.
+
+    In [-inf, inf], natural logarithm. ln q - ln(1 - q) of a posterior, LLR plus ln(P_1/P_0) of an LLR.
+
+    Parameters
+    ----------
+    score
+        Column name or expression, one number a row.
+    **options
+        See `ScoreOptions`.
+
+    Returns
+    -------
+    Float64, one per row; null for a missing or wrong row.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A vector; score_type "llr" without prior; else as for `confusion`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eq. 20.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> pl.DataFrame({"p": [0.5, 0.9]}).select(ec.log_odds("p").round(4))["p_log_odds"].to_list()
+    [0.0, 2.1972]
+    """
+    return per_row("log_odds", score, parse_options(options), lambda scores, _, __: _binary(scores, "log_odds").log_odds)
+
+
+@with_options(ScoreTypeOption)
+def llr(score: IntoExpr, prior: Prior, **options: Unpack[ScoreTypeOption]) -> pl.Expr:
+    """Log-likelihood ratio of each row's binary score: its log-odds without the prior that they were made with.
+
+    In [-inf, inf], natural logarithm. ln(q_1/q_0) - ln(P_1/P_0).
+
+    Parameters
+    ----------
+    score
+        Column name or expression, one number a row: a posterior or log-odds.
+    prior
+        The prior that the scores hold, most often the class share in the training data.
+    **options
+        `score_type`, see `RowOptions`.
+
+    Returns
+    -------
+    Float64, one per row; null for a missing or wrong row.
+
+    Raises
+    ------
+    ValueError, TypeError
+        No prior; a score that is an LLR already, or a vector; else as for `confusion`.
+
+    References
+    ----------
+    Cumani, "Bayes decisions and model evaluation".
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> pl.DataFrame({"p": [0.1, 0.5]}).select(ec.llr("p", 0.1).round(4))["p_llr"].to_list()
+    [0.0, 2.1972]
+    """
+    settings = parse_options({**options, "prior": prior})
+    _needs_posterior(settings, "llr")
+    if not settings.prior.stated:
+        raise ValueError("llr needs prior, the one that the scores were made with")
+
+    def build(scores: Scores, _: CostMatrix, priors: Priors) -> pl.Expr:
+        p0, p1 = priors[0]
+        return _binary(scores, "llr").log_odds - (p1.log() - p0.log())
+
+    return per_row("llr", score, settings, build)
+
+
+@with_options(ScoreTypeOption)
+def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[ScoreTypeOption]) -> pl.Expr:
+    """The score that the same evidence gives at another prior: posteriors times to/from, renormalised.
+
+    A metric's own `prior` weighs the classes and leaves posteriors alone; this moves the prior that is built into them.
+    q_i to_i/from_i / sum_k q_k to_k/from_k; log-odds plus ln(to_1/to_0) - ln(from_1/from_0).
+
+    Parameters
+    ----------
+    score
+        Column name or expression.
+    from_, to
+        The prior that the scores hold, and the one that they shall hold.
+    **options
+        `score_type`, see `RowOptions`.
+
+    Returns
+    -------
+    The kind of score that was given, one per row; null for a missing or wrong row.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A prior that is None; LLRs, log-likelihoods and decisions, which hold no prior; else as for `confusion`.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", Eq. 38.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> pl.DataFrame({"p": [0.5]}).select(ec.shift_prior("p", 0.5, 0.1).round(4)).item()
+    0.1
+    """
+    settings, target = parse_options({**options, "prior": from_}), parse_prior(to)
+    _needs_posterior(settings, "shift_prior")
+    for name, prior in (("from_", settings.prior), ("to", target)):
+        if not prior.stated:
+            raise ValueError(f"shift_prior needs {name}, a stated prior")
+    if settings.prior.shares is not None and 0.0 in settings.prior.shares:
+        raise ValueError(f"from_={from_!r} has a class of prior 0, which no posterior can come from")
+
+    def build(scores: Scores, _: CostMatrix, priors: Priors) -> pl.Expr:
+        return _shift(scores, [new / old for old, new in zip(*priors, strict=True)])
+
+    return per_row("shift_prior", score, settings, build, target)
+
+
+def _shift(scores: Scores, ratios: list[pl.Expr]) -> pl.Expr:
+    if isinstance(scores, BinaryScores) and scores.score_type == "log_odds":
+        return scores.score + (ratios[1].log() - ratios[0].log())
+    if isinstance(scores, VectorScores) and scores.score_type == "log_posteriors":
+        joint = [x + r.log() for x, r in zip(scores.elements, ratios, strict=True)]
+        norm = log_sum_exp(joint)
+        return pl.concat_arr([x - norm for x in joint])
+    joint = [q * r for q, r in zip(scores.posteriors, ratios, strict=True)]
+    total = reduce(add, joint)
+    return joint[1] / total if isinstance(scores, BinaryScores) else pl.concat_arr([x / total for x in joint])
+
+
+def _binary(scores: Scores, name: str) -> BinaryScores:
+    if not isinstance(scores, BinaryScores):
+        raise ValueError(f"{name} is for one posterior, log-odds or LLR a row: take the ratio of two vector elements first")
+    return scores
+
+
+def _needs_posterior(settings: Settings, name: str) -> None:
+    if settings.score_type in ("llr", "log_likelihoods", "decision"):
+        raise ValueError(f"score_type={settings.score_type!r} holds no prior, and {name} moves the prior of posteriors")

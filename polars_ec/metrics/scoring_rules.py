@@ -1,0 +1,329 @@
+"""Expected proper scoring rules: how good the posteriors are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_ec import _formulas as formulas
+from polars_ec._beta import BetaLoss
+from polars_ec._expr import Rows, RowSums, per_group
+from polars_ec._options import parse_options, with_options
+from polars_ec._scores import DecidedScores
+from polars_ec.metrics.decisions import decision_metric
+from polars_ec.typing import IntoExpr, PriorOptions, RiskOptions, RowOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+def _expected(
+    name: str,
+    score: IntoExpr,
+    label: IntoExpr,
+    options: Mapping[str, Any],
+    loss: Callable[[Rows], pl.Expr],
+    normaliser: Callable[[RowSums], pl.Expr] | None = None,
+) -> pl.Expr:
+    """Expectation of a row loss at the priors in use, divided by `normaliser`."""
+
+    def build(rows: Rows) -> pl.Expr:
+        sums, row_loss = rows.sums(), loss(rows)
+        value = formulas.expected_loss(sums, [sums.total(i, row_loss) for i in range(sums.n_classes)])
+        return sums.guarded(value if normaliser is None else formulas.ratio(value, normaliser(sums)))
+
+    return per_group(name, score, label, parse_options(options), build)
+
+
+@with_options(PriorOptions)
+def cross_entropy(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
+    """Cross-entropy (CE): the expected negative natural logarithm of the true class's posterior.
+
+    Lower is better; in [0, inf] nats, inf if a posterior of 0 meets its class. sum_i P_i mean over class i of -ln q_i.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per posterior (or vector of posteriors).
+    **options
+        See `PriorOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if a class with prior above 0 has no rows, and for a group without usable rows or with
+    wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Decisions instead of scores; else as for `confusion`.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", Eqs. 6 and 8.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.cross_entropy("p", "y").round(4)).item()
+    0.5827
+    """
+    return _expected("cross_entropy", score, label, options, lambda rows: rows.log_loss)
+
+
+@with_options(PriorOptions)
+def nce(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
+    """Cross-entropy normalised by that of always answering the prior.
+
+    Lower is better; in [0, inf], 1 is naive. CE / (-sum_i P_i ln P_i).
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per posterior (or vector of posteriors).
+    **options
+        See `PriorOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if all prior is on one class, and where `cross_entropy` is null.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `cross_entropy`.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", section 2.3.2.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.nce("p", "y").round(4)).item()
+    0.8407
+    """
+    return _expected("nce", score, label, options, lambda rows: rows.log_loss, formulas.entropy)
+
+
+@with_options(PriorOptions)
+def brier(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
+    """Brier score (BS): the expected squared error of the posteriors, averaged over the K classes.
+
+    Lower is better; in [0, 2/K]. sum_i P_i mean over class i of (1/K) sum_k (q_k - [k = i])^2; for two classes that is
+    the squared error of q_1. Multiply by K for the convention that sums over the classes.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per posterior (or vector of posteriors).
+    **options
+        See `PriorOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null as for `cross_entropy`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `cross_entropy`.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", Eq. 9.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.brier("p", "y").round(4)).item()
+    0.2175
+    """
+    return _expected("brier", score, label, options, lambda rows: rows.brier)
+
+
+@with_options(PriorOptions)
+def nbs(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
+    """Brier score normalised by that of always answering the prior.
+
+    Lower is better; in [0, inf), 1 is naive. BS / (sum_i P_i (1 - P_i) / K).
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per posterior (or vector of posteriors).
+    **options
+        See `PriorOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if all prior is on one class, and where `brier` is null.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `cross_entropy`.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", section 2.3.3.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.nbs("p", "y").round(4)).item()
+    0.87
+    """
+    return _expected("nbs", score, label, options, lambda rows: rows.brier, formulas.prior_brier)
+
+
+@with_options(RiskOptions)
+def bayes_risk(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOptions]) -> pl.Expr:
+    """Expected cost of the Bayes decisions that the posteriors imply: the EPSR of a cost matrix.
+
+    Lower is better; between the smallest and the largest cost, in units of the costs. sum_i P_i mean over class i of
+    c_ij with j = argmin_j sum_k c_kj q_k. Divide by the naive cost with `nec`.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per posterior (or vector of posteriors).
+    **options
+        See `RiskOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null as for `cross_entropy`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `cross_entropy`.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", Eqs. 1, 2 and 7.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.bayes_risk("p", "y", cost_fn=4)).item()
+    0.25
+    """
+
+    def risk(sums: RowSums, rows: Rows) -> pl.Expr:
+        if isinstance(rows.scores, DecidedScores):
+            raise ValueError("score_type='decision' holds no posteriors: bayes_risk decides by itself, take expected_cost")
+        return formulas.expected_cost(sums, rows.costs)
+
+    return decision_metric("bayes_risk", score, label, options, risk)
+
+
+@with_options(RowOptions)
+def cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
+    """Cost of log-likelihood ratios: cross-entropy at even priors, in bits.
+
+    Lower is better; in [0, inf], 1 is what LLRs of 0 have. (1/2) (mean over class 1 of log2(1 + e^-LLR) + mean over
+    class 0 of log2(1 + e^LLR)). It is the `nce` at prior 0.5.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression; scores are natural log-likelihood ratios.
+    **options
+        See `RowOptions`; `score_type` must be "llr".
+
+    Returns
+    -------
+    Float64, one per group; null if a class has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A `score_type` other than "llr": posteriors hold a prior, which `llr(score, prior)` takes out; else as for
+        `confusion`.
+
+    References
+    ----------
+    Brümmer and du Preez, "Application-independent evaluation of speaker detection", 2006; Ferrer and Ramos,
+    "Evaluating posterior probabilities", Eq. 8.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"llr": [2.0, -0.5, 1.0, -3.0], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.cllr("llr", "y", score_type="llr").round(4)).item()
+    0.8909
+    """
+    score_type = options.get("score_type", "posterior")
+    if score_type != "llr":
+        raise ValueError(
+            f"cllr is about log-likelihood ratios, and score_type={score_type!r}: convert with llr(score, prior), prior "
+            "being the one that the posteriors were made with, and pass score_type='llr'"
+        )
+    return _expected("cllr", score, label, {**options, "prior": 0.5}, lambda rows: rows.log_loss / math.log(2))
+
+
+@with_options(PriorOptions)
+def epsr(
+    score: IntoExpr, label: IntoExpr, *, a: float = 1.0, b: float = 1.0, **options: Unpack[PriorOptions]
+) -> pl.Expr:
+    """Binary expected proper scoring rule whose weight over operating points is the Beta(a, b) density.
+
+    Lower is better; in [0, inf]. The integral over t of w(t) times the Bayes risk of the costs [[0, 1/(1-t)], [1/t, 0]],
+    w(t) = t^(a-1) (1-t)^(b-1) / B(a, b). t is the posterior above which these costs decide positive. Normalisation:
+    a = b = 1 (all operating points alike) is the cross-entropy in nats, and a = b = 2 is 3 times the Brier score. A large
+    a weighs high thresholds (costly false alarms), a large b low ones (costly misses).
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one row per posterior.
+    a, b
+        Parameters of the Beta density, above 0 and at most 20, no unit. Default 1 and 1.
+    **options
+        See `PriorOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null as for `cross_entropy`. Each row's loss is summed from series whose error is below
+    1e-10.
+
+    Raises
+    ------
+    ValueError, TypeError
+        a or b outside (0, 20]; more than two classes; else as for `cross_entropy`.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", Eqs. 10 to 12; Buja, Stuetzle and Shen, "Loss functions for
+    binary class probability estimation", 2005 (the Beta family).
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.epsr("p", "y", a=2, b=2).round(4)).item()
+    0.6525
+    """
+    positive, negative = BetaLoss.of(a, b), BetaLoss.of(b, a)
+
+    def loss(rows: Rows) -> pl.Expr:
+        if (a, b) == (1, 1) and len(rows.labels.in_class) == 2:
+            return rows.log_loss
+        if len(rows.scores.posteriors) != 2:
+            raise ValueError(f"epsr is for two classes, and there are {len(rows.scores.posteriors)}")
+        q0, q1 = rows.scores.posteriors
+        return pl.when(rows.labels.in_class[1]).then(positive.loss(q1, q0)).otherwise(negative.loss(q0, q1))
+
+    return _expected("epsr", score, label, options, loss)
+
+

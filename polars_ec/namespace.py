@@ -1,0 +1,104 @@
+"""The namespace `ec` on expressions and frames: one line per function, which is where the documentation is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar
+
+import polars as pl
+
+from polars_ec import frames
+from polars_ec.metrics import binary, counts, decisions, rows, scoring_rules
+
+if TYPE_CHECKING:
+    from polars_ec.typing import IntoExpr
+
+P = ParamSpec("P")
+T = TypeVar("T")
+FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+
+
+def _of_expression(
+    function: Callable[Concatenate[IntoExpr, P], pl.Expr],
+) -> Callable[Concatenate[ExpressionNamespace, P], pl.Expr]:
+    @wraps(function)
+    def method(self: ExpressionNamespace, *args: P.args, **kwargs: P.kwargs) -> pl.Expr:
+        return function(self._score, *args, **kwargs)
+
+    return method
+
+
+@pl.api.register_expr_namespace("ec")
+class ExpressionNamespace:
+    """Metrics of the expression as score: `pl.col("score").ec.nec("label")` is `polars_ec.nec("score", "label")`."""
+
+    def __init__(self, score: pl.Expr) -> None:
+        self._score = score
+
+    confusion = _of_expression(counts.confusion)
+    n_rows = _of_expression(counts.n_rows)
+    n_missing = _of_expression(counts.n_missing)
+    n_invalid = _of_expression(counts.n_invalid)
+    class_prior = _of_expression(counts.class_prior)
+
+    expected_cost = _of_expression(decisions.expected_cost)
+    nec = _of_expression(decisions.nec)
+    error_rate = _of_expression(decisions.error_rate)
+    accuracy = _of_expression(decisions.accuracy)
+    balanced_error_rate = _of_expression(decisions.balanced_error_rate)
+    balanced_accuracy = _of_expression(decisions.balanced_accuracy)
+    dcf = _of_expression(decisions.dcf)
+
+    precision = _of_expression(binary.precision)
+    recall = _of_expression(binary.recall)
+    specificity = _of_expression(binary.specificity)
+    fpr = _of_expression(binary.fpr)
+    fnr = _of_expression(binary.fnr)
+    fbeta = _of_expression(binary.fbeta)
+    f1 = _of_expression(binary.f1)
+    mcc = _of_expression(binary.mcc)
+    lr_plus = _of_expression(binary.lr_plus)
+    lr_minus = _of_expression(binary.lr_minus)
+    net_benefit = _of_expression(binary.net_benefit)
+    precision_gain = _of_expression(binary.precision_gain)
+    recall_gain = _of_expression(binary.recall_gain)
+
+    cross_entropy = _of_expression(scoring_rules.cross_entropy)
+    nce = _of_expression(scoring_rules.nce)
+    brier = _of_expression(scoring_rules.brier)
+    nbs = _of_expression(scoring_rules.nbs)
+    bayes_risk = _of_expression(scoring_rules.bayes_risk)
+    cllr = _of_expression(scoring_rules.cllr)
+    epsr = _of_expression(scoring_rules.epsr)
+
+    bayes_decision = _of_expression(rows.bayes_decision)
+    row_cost = _of_expression(rows.row_cost)
+    row_log_loss = _of_expression(rows.row_log_loss)
+    row_brier = _of_expression(rows.row_brier)
+    posterior = _of_expression(rows.posterior)
+    log_odds = _of_expression(rows.log_odds)
+    llr = _of_expression(rows.llr)
+    shift_prior = _of_expression(rows.shift_prior)
+
+
+def _of_frame(
+    function: Callable[Concatenate[FrameT, P], FrameT],
+) -> Callable[Concatenate[FrameNamespace[FrameT], P], FrameT]:
+    @wraps(function)
+    def method(self: FrameNamespace[FrameT], *args: P.args, **kwargs: P.kwargs) -> FrameT:
+        return function(self._frame, *args, **kwargs)
+
+    return method
+
+
+@pl.api.register_lazyframe_namespace("ec")
+@pl.api.register_dataframe_namespace("ec")
+class FrameNamespace(Generic[FrameT]):
+    """What is asked of a whole log: `lf.ec.report("score", "label", by="segment")`."""
+
+    def __init__(self, frame: FrameT) -> None:
+        self._frame = frame
+
+    report = _of_frame(frames.report)
+    validate = _of_frame(frames.validate)

@@ -1,0 +1,221 @@
+-- polars_ec for DuckDB, file 2 of 4: sums of a group of rows, and the counts that are answers in themselves.
+-- Load after rows. Everything here is plain sums of CASE: the engine shares equal ones, so ten metrics cost hardly more
+-- than one. An aggregate is bound to a name with list_transform([aggregate], lambda s: ...)[1], because a subquery in a
+-- macro would run once per row.
+
+-- Sums ----------------------------------------------------------------------------------------------------------------
+
+-- Counts without a weight are sums of a cast BOOLEAN: exact in a DOUBLE to 2^53, and faster than count(*) FILTER.
+CREATE OR REPLACE MACRO ec._sum_rows(condition, weight) AS
+    sum(CASE WHEN ec._unset(weight) THEN CAST(condition AS DOUBLE)
+             WHEN condition THEN CAST(weight AS DOUBLE) ELSE 0 END);
+
+-- The sum over `whole`, or with weights over `part` of it only. Without weights the rest is an exact difference of
+-- counts; with weights a difference would lose digits, so the part is summed by itself.
+CREATE OR REPLACE MACRO ec._sum_whole_or_part(whole, part, weight) AS
+    sum(CASE WHEN ec._unset(weight) THEN CAST(whole AS DOUBLE)
+             WHEN part THEN CAST(weight AS DOUBLE) ELSE 0 END);
+
+-- A row of weight 0 counts as no row, whatever its value (0 * inf would be NaN).
+CREATE OR REPLACE MACRO ec._weighted(value, weight) AS
+    CASE WHEN ec._unset(weight) THEN value
+         WHEN CAST(weight AS DOUBLE) = 0 THEN 0
+         ELSE value * CAST(weight AS DOUBLE) END;
+
+CREATE OR REPLACE MACRO ec._sum_value(condition, value, weight) AS
+    sum(CASE WHEN condition THEN ec._weighted(value, weight) ELSE 0 END);
+
+CREATE OR REPLACE MACRO ec._is_weighted(weight) AS bool_or(NOT ec._unset(weight));
+
+-- A row of class i that counts.
+CREATE OR REPLACE MACRO ec._of_class(i, score, label, score_type, weight) AS
+    ec._class(label) = i AND ec._score_ok(score, NULL, score_type) AND ec._weight_ok(weight);
+
+CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weight) AS
+    count_if(NOT ec._missing(score, label, weight)
+             AND ec._usable(score, label, costs, score_type, weight) IS NOT TRUE);
+
+-- Binary cells --------------------------------------------------------------------------------------------------------
+
+-- a1 and a0: the rows of class 1 and 0; with weights, those of them decided wrongly (1) or rightly (0).
+CREATE OR REPLACE MACRO ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS [{
+    'invalid': ec._count_invalid(score, label, costs, score_type, weight),
+    'weighted': ec._is_weighted(weight),
+    'a1': ec._sum_whole_or_part(ec._of_class(1, score, label, score_type, weight),
+                                ec._of_class(1, score, label, score_type, weight)
+                                AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+    'a0': ec._sum_whole_or_part(ec._of_class(0, score, label, score_type, weight),
+                                ec._of_class(0, score, label, score_type, weight)
+                                AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+    'tp': ec._sum_rows(ec._of_class(1, score, label, score_type, weight)
+                       AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+    'fp': ec._sum_rows(ec._of_class(0, score, label, score_type, weight)
+                       AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+    'low': min(ec._prior1(prior)),
+    'high': max(ec._prior1(prior))}];
+
+-- Cells and priors of the group; every field is NULL when a row is wrong. p1 is NULL for a prior that is none or that
+-- is not one number in the group.
+CREATE OR REPLACE MACRO ec._cells(sums) AS
+    list_transform(list_transform(sums, lambda s: {
+            'ok': s.invalid = 0,
+            'tp': coalesce(s.tp, 0), 'fp': coalesce(s.fp, 0),
+            'fn': coalesce(CASE WHEN s.weighted THEN s.a1 ELSE s.a1 - s.tp END, 0),
+            'tn': coalesce(CASE WHEN s.weighted THEN s.a0 ELSE s.a0 - s.fp END, 0),
+            'low': s.low, 'high': s.high}),
+        lambda c: {
+            'tn': CASE WHEN c.ok THEN c.tn END, 'fp': CASE WHEN c.ok THEN c.fp END,
+            'fn': CASE WHEN c.ok THEN c.fn END, 'tp': CASE WHEN c.ok THEN c.tp END,
+            'n1': CASE WHEN c.ok THEN c.fn + c.tp END, 'n0': CASE WHEN c.ok THEN c.tn + c.fp END,
+            'p1': CASE WHEN c.ok THEN ec._class_prior(c.fn + c.tp, c.tn + c.fp, c.low, c.high) END});
+
+-- P1: the stated prior, else the group's own.
+CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
+    CASE WHEN n1 + n0 = 0 THEN NULL
+         WHEN high IS NULL THEN n1 / (n1 + n0)
+         WHEN low = high AND high BETWEEN 0 AND 1 THEN high END;
+
+-- K classes -----------------------------------------------------------------------------------------------------------
+
+-- One integer for (number of classes, class, decision); -1 for a wrong row, NULL for a missing one: one histogram of it
+-- holds every count of a group.
+CREATE OR REPLACE MACRO ec._key(k, y, d) AS CAST(k AS BIGINT) * 1048576 + y * 1024 + d;
+
+CREATE OR REPLACE MACRO ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._missing_vector(score, label, weight) THEN NULL
+         WHEN ec._vector_usable(score, label, matrix, score_type, weight)
+         THEN ec._key(ec._vector_classes(score, matrix, score_type), ec._class(label),
+                      ec._decide_vector(score, matrix, prior, threshold, score_type))
+         ELSE -1 END;
+
+-- The same without a decision.
+CREATE OR REPLACE MACRO ec._vector_class_key(score, label, matrix, score_type, weight) AS
+    CASE WHEN ec._missing_vector(score, label, weight) THEN NULL
+         WHEN ec._vector_usable(score, label, matrix, score_type, weight)
+         THEN ec._key(ec._vector_classes(score, matrix, score_type), ec._class(label), 0)
+         ELSE -1 END;
+
+-- A histogram of keys as a list of cells {k, y, d, n}; wrong rows have k = -1.
+CREATE OR REPLACE MACRO ec._tally(histogram) AS
+    list_transform(coalesce(map_entries(histogram), []), lambda e: {
+        'k': e.key >> 20, 'y': (e.key >> 10) & 1023, 'd': e.key & 1023, 'n': CAST(e.value AS DOUBLE)});
+
+-- The same where each key carries a weight.
+CREATE OR REPLACE MACRO ec._weighted_tally(histogram) AS
+    list_transform(coalesce(map_entries(histogram), []), lambda e: {
+        'k': e.key.key >> 20, 'y': (e.key.key >> 10) & 1023, 'd': e.key.key & 1023, 'n': e.key.weight * e.value});
+
+CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda c: c.n)), 0);
+
+-- Rows whose length is not the group's largest are wrong too.
+CREATE OR REPLACE MACRO ec._tally_classes(tally) AS list_max(list_transform(tally, lambda c: c.k));
+CREATE OR REPLACE MACRO ec._tally_invalid(tally) AS
+    list_transform([tally], lambda t: ec._total(list_filter(t, lambda c: c.k < 0 OR c.k <> ec._tally_classes(t))))[1];
+
+CREATE OR REPLACE MACRO ec._count_vector(score, label, matrix, score_type, weight) AS
+    ec._tally(histogram(ec._vector_class_key(score, label, matrix, score_type, weight)));
+
+-- Sums per class of a value of the row. The number of classes is not known while the macro is written, so there are 32
+-- sums; the label is asked first, so that a row pays for its own class only.
+CREATE OR REPLACE MACRO ec._sum_class(i, y, usable, value) AS
+    sum(CASE WHEN y = i THEN CASE WHEN usable THEN value END END);
+CREATE OR REPLACE MACRO ec._sum_by_class(y, usable, value) AS [
+    ec._sum_class(0, y, usable, value), ec._sum_class(1, y, usable, value),
+    ec._sum_class(2, y, usable, value), ec._sum_class(3, y, usable, value),
+    ec._sum_class(4, y, usable, value), ec._sum_class(5, y, usable, value),
+    ec._sum_class(6, y, usable, value), ec._sum_class(7, y, usable, value),
+    ec._sum_class(8, y, usable, value), ec._sum_class(9, y, usable, value),
+    ec._sum_class(10, y, usable, value), ec._sum_class(11, y, usable, value),
+    ec._sum_class(12, y, usable, value), ec._sum_class(13, y, usable, value),
+    ec._sum_class(14, y, usable, value), ec._sum_class(15, y, usable, value),
+    ec._sum_class(16, y, usable, value), ec._sum_class(17, y, usable, value),
+    ec._sum_class(18, y, usable, value), ec._sum_class(19, y, usable, value),
+    ec._sum_class(20, y, usable, value), ec._sum_class(21, y, usable, value),
+    ec._sum_class(22, y, usable, value), ec._sum_class(23, y, usable, value),
+    ec._sum_class(24, y, usable, value), ec._sum_class(25, y, usable, value),
+    ec._sum_class(26, y, usable, value), ec._sum_class(27, y, usable, value),
+    ec._sum_class(28, y, usable, value), ec._sum_class(29, y, usable, value),
+    ec._sum_class(30, y, usable, value), ec._sum_class(31, y, usable, value)];
+
+CREATE OR REPLACE MACRO ec._no_more_than_32(k) AS
+    CASE WHEN k > 32 THEN ec._fail('per-class sums are for at most 32 classes, not ' || CAST(k AS VARCHAR)) ELSE 0 END;
+
+-- Any metric is sum_i P_i * (s_i / n_i): class sums n and s of the group, and priors p. A term with prior 0 is 0; a class
+-- with prior > 0 and no rows makes the whole NULL (list_reduce keeps NULL, list_sum would skip it).
+CREATE OR REPLACE MACRO ec._term(p, x) AS CASE WHEN p = 0 THEN CAST(0 AS DOUBLE) ELSE p * x END;
+CREATE OR REPLACE MACRO ec._ratio(x, y) AS CASE WHEN y = 0 THEN NULL ELSE x / y END;
+CREATE OR REPLACE MACRO ec._plus(terms) AS list_reduce(terms, lambda a, b: a + b);
+CREATE OR REPLACE MACRO ec._expect(p, n, s) AS
+    ec._plus(list_transform(p, lambda x, i: ec._term(x, ec._ratio(s[i], n[i]))));
+
+-- Priors of K classes: stated, uniform, or n/N. NULL for a prior that is none or not one list in the group.
+CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
+    CASE WHEN list_sum(n) = 0 THEN NULL
+         WHEN high IS NULL THEN list_transform(n, lambda x: x / list_sum(n))
+         WHEN low <> high THEN NULL
+         WHEN len(high) = 0 THEN list_transform(n, lambda x: CAST(1 AS DOUBLE) / len(n))
+         WHEN isnan(high[1]) THEN NULL
+         WHEN len(high) = len(n) THEN high
+         ELSE [ec._fail('prior has ' || CAST(len(high) AS VARCHAR) || ' numbers for ' || CAST(len(n) AS VARCHAR)
+                        || ' classes: ' || CAST(high AS VARCHAR))] END;
+
+CREATE OR REPLACE MACRO ec._tally_n(tally, k) AS
+    list_transform(range(k), lambda i: ec._total(list_filter(tally, lambda c: c.y = i)));
+
+CREATE OR REPLACE MACRO ec._tally_matrix(tally, k, m) AS
+    list_transform(range(k), lambda i: list_transform(range(m), lambda j:
+        ec._total(list_filter(tally, lambda c: c.y = i AND c.d = j))));
+
+-- Public --------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._n_rows(score, label, costs, score_type, weight) AS
+    CAST(count_if(NOT ec._missing(score, label, weight) AND ec._usable(score, label, costs, score_type, weight)) AS BIGINT);
+CREATE OR REPLACE MACRO ec.n_rows(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._n_rows(score, label, costs, score_type, weight),
+(score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform([ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight)],
+                   lambda t: CAST(ec._total(t) - ec._tally_invalid(t) AS BIGINT))[1],
+(score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._n_rows(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
+COMMENT ON MACRO ec.n_rows IS 'Rows that count: nothing missing, nothing wrong';
+
+CREATE OR REPLACE MACRO ec.n_missing(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    CAST(count_if(ec._missing(score, label, weight)) AS BIGINT),
+(score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    CAST(count_if(ec._missing_vector(score, label, weight)) AS BIGINT),
+(score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    CAST(count_if(ec._missing(ec._boolean_decision(score, score_type), label, weight)) AS BIGINT);
+COMMENT ON MACRO ec.n_missing IS 'Rows left out: label, score (any part of it) or weight is NULL';
+
+CREATE OR REPLACE MACRO ec.n_invalid(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    CAST(ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT),
+(score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    CAST(ec._tally_invalid(ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight)) AS BIGINT),
+(score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    CAST(ec._count_invalid(ec._boolean_decision(score, score_type), label, costs, score_type, weight) AS BIGINT);
+COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 0..1, a label that is no class, a weight that is negative or infinite';
+
+CREATE OR REPLACE MACRO ec._share1(score, label, costs, score_type, weight) AS
+    list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
+                     'n1': ec._sum_rows(ec._of_class(1, score, label, score_type, weight), weight),
+                     'n0': ec._sum_rows(ec._of_class(0, score, label, score_type, weight), weight)}],
+        lambda s: CASE WHEN ec._narrow(costs) AND s.invalid = 0 THEN ec._ratio(s.n1, s.n0 + s.n1) END)[1];
+CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._share1(score, label, costs, score_type, weight),
+(score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform([{'tally': ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight),
+                     'weighted': ec._is_weighted(weight),
+                     'n': ec._weights_by_class(score, label, CAST(costs AS DOUBLE[][]), score_type, weight)}],
+        lambda s: ec._class_priors(ec._class_n(s.tally, s.weighted, s.n), NULL, NULL))[1],
+(score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._share1(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
+COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists: [N_0/N, ..., N_(K-1)/N]';
+
+-- BIGINT, or with weights their type: the type of a literal NULL weight leaves BIGINT as it is.
+CREATE OR REPLACE MACRO ec._as_count(x, weight) AS cast_to_type(x, coalesce(weight, CAST(0 AS BIGINT)));
+CREATE OR REPLACE MACRO ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform([{'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
+                     'w': any_value(coalesce(weight, CAST(0 AS BIGINT)))}],
+        lambda s: CASE WHEN ec._narrow(costs) AND ec._costs_ok(costs, cost_fn, cost_fp) AND s.c.n1 IS NOT NULL THEN {
+            'tn': cast_to_type(s.c.tn, s.w), 'fp': cast_to_type(s.c.fp, s.w),
+            'fn': cast_to_type(s.c.fn, s.w), 'tp': cast_to_type(s.c.tp, s.w)} END)[1];

@@ -1,0 +1,410 @@
+-- polars_ec for DuckDB, file 1 of 4: what is known of one row.
+-- Load order: rows, counts, decisions, scoring_rules. Each file may be loaded again; nothing here writes data.
+-- Names that start with an underscore are private.
+CREATE SCHEMA IF NOT EXISTS ec;
+
+CREATE OR REPLACE MACRO ec.version() AS '0.1.0';
+COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.1.0''';
+
+-- Arguments -----------------------------------------------------------------------------------------------------------
+
+-- Was an optional argument left out? A literal NULL has a type of its own, so this is known when the query is planned,
+-- and the CASE that asks it costs nothing per row.
+CREATE OR REPLACE MACRO ec._unset(x) AS typeof(x) = '"NULL"';
+
+CREATE OR REPLACE MACRO ec._fail(message) AS CAST(error('ec: ' || message) AS DOUBLE);
+
+-- Numbers -------------------------------------------------------------------------------------------------------------
+
+-- ln(1 + x) to full accuracy (DuckDB has no log1p): the rounding of 1 + x is divided out again.
+CREATE OR REPLACE MACRO ec._log1p(x) AS
+    CASE WHEN 1 + x = 1 THEN x ELSE ln(1 + x) * (x / ((1 + x) - 1)) END;
+CREATE OR REPLACE MACRO ec._softplus(z) AS greatest(z, CAST(0 AS DOUBLE)) + ec._log1p(exp(-abs(z)));
+CREATE OR REPLACE MACRO ec._sigmoid(z) AS
+    CASE WHEN z >= 0 THEN 1 / (1 + exp(-z)) ELSE exp(z) / (1 + exp(z)) END;
+CREATE OR REPLACE MACRO ec._logit(p) AS ln(p / (1 - p));
+
+-- Costs: rows are the true class, columns the decision ----------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._costs(costs, cost_fn, cost_fp) AS
+    coalesce(CAST(costs AS DOUBLE[][]),
+             [[CAST(0 AS DOUBLE), CAST(cost_fp AS DOUBLE)], [CAST(cost_fn AS DOUBLE), CAST(0 AS DOUBLE)]]);
+
+-- More than a 2 x 2 choice: an abstain column, or more than two classes.
+CREATE OR REPLACE MACRO ec._wide(costs) AS
+    costs IS NOT NULL
+    AND (len(CAST(costs AS DOUBLE[][])) <> 2 OR len(CAST(costs AS DOUBLE[][])[1]) <> 2);
+
+-- true, or an error that says what is wrong with the matrix. Constant, so it is evaluated once, not per row.
+CREATE OR REPLACE MACRO ec._costs_ok(costs, cost_fn, cost_fp) AS
+    list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda m:
+        CASE WHEN len(m) < 2 THEN error('ec: costs need at least 2 rows (true classes): ' || CAST(m AS VARCHAR))
+             WHEN list_min(list_transform(m, lambda r: coalesce(len(r), 0))) < 1
+               OR list_min(list_transform(m, lambda r: len(r))) <> list_max(list_transform(m, lambda r: len(r)))
+             THEN error('ec: costs must be rows (true classes) of one length (decisions): ' || CAST(m AS VARCHAR))
+             WHEN list_count(flatten(m)) <> len(flatten(m)) OR len(list_filter(flatten(m), lambda x: NOT isfinite(x))) > 0
+             THEN error('ec: costs must be finite numbers: ' || CAST(m AS VARCHAR))
+             ELSE true END)[1];
+
+-- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no
+-- decision, and makes 0-1 costs an exact argmax.
+CREATE OR REPLACE MACRO ec._choices(matrix) AS
+    list_transform(range(len(matrix[1])), lambda j: list_transform(matrix, lambda r: r[j + 1] - list_max(r)));
+
+-- Priors --------------------------------------------------------------------------------------------------------------
+
+-- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is no prior. A wrong
+-- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error.
+CREATE OR REPLACE MACRO ec._prior1(prior) AS
+    CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE)
+         WHEN prior IS NULL THEN CAST('nan' AS DOUBLE)
+         WHEN typeof(prior) = 'VARCHAR' THEN
+             CASE WHEN CAST(prior AS VARCHAR) = 'uniform' THEN CAST(0.5 AS DOUBLE)
+                  ELSE ec._fail('prior must be a number, a list or ''uniform'', not ''' || CAST(prior AS VARCHAR) || '''') END
+         WHEN typeof(prior) LIKE '%]' THEN
+             CASE WHEN len(TRY_CAST(prior AS DOUBLE[])) = 2 AND list_min(TRY_CAST(prior AS DOUBLE[])) >= 0
+                   AND abs(list_sum(TRY_CAST(prior AS DOUBLE[])) - 1) <= 1e-6
+                  THEN TRY_CAST(prior AS DOUBLE[])[2]
+                  WHEN typeof(prior) IN ('DOUBLE[]', 'FLOAT[]') THEN CAST('nan' AS DOUBLE)
+                  ELSE ec._fail('prior must be 2 numbers >= 0 that sum to 1, not ' || CAST(prior AS VARCHAR)) END
+         WHEN TRY_CAST(prior AS DOUBLE) BETWEEN 0 AND 1 THEN TRY_CAST(prior AS DOUBLE)
+         WHEN typeof(prior) IN ('DOUBLE', 'FLOAT') THEN CAST('nan' AS DOUBLE)
+         ELSE ec._fail('prior must lie in 0..1, not ' || CAST(prior AS VARCHAR)) END;
+
+-- The same for K classes: [] stands for 'uniform' (K is not known yet), [NaN] for no prior.
+CREATE OR REPLACE MACRO ec._priors(prior) AS
+    CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE[])
+         WHEN prior IS NULL THEN [CAST('nan' AS DOUBLE)]
+         WHEN typeof(prior) = 'VARCHAR' AND CAST(prior AS VARCHAR) = 'uniform' THEN CAST([] AS DOUBLE[])
+         WHEN typeof(prior) LIKE '%]' THEN
+             CASE WHEN list_count(TRY_CAST(prior AS DOUBLE[])) = len(TRY_CAST(prior AS DOUBLE[]))
+                   AND list_min(TRY_CAST(prior AS DOUBLE[])) >= 0
+                   AND abs(list_sum(TRY_CAST(prior AS DOUBLE[])) - 1) <= 1e-6
+                  THEN TRY_CAST(prior AS DOUBLE[])
+                  WHEN typeof(prior) IN ('DOUBLE[]', 'FLOAT[]') THEN [CAST('nan' AS DOUBLE)]
+                  ELSE [ec._fail('prior must be numbers >= 0 that sum to 1, not ' || CAST(prior AS VARCHAR))] END
+         ELSE [1 - ec._prior1(prior), ec._prior1(prior)] END;
+
+CREATE OR REPLACE MACRO ec._needs_prior(prior, score_type) AS
+    CASE WHEN ec._unset(prior)
+         THEN ec._fail('score_type ''' || score_type || ''' needs prior: the rows do not say it') ELSE 0 END;
+
+-- ln(P1/P0) that turns an LLR into log-odds.
+CREATE OR REPLACE MACRO ec._prior_log_odds(prior, score_type) AS
+    ec._needs_prior(prior, score_type) + ec._logit(ec._prior1(prior));
+
+-- ln P for K classes.
+CREATE OR REPLACE MACRO ec._log_priors(prior, k, score_type) AS
+    CASE WHEN ec._unset(prior) THEN [ec._needs_prior(prior, score_type)]
+         WHEN len(ec._priors(prior)) = 0 THEN list_transform(range(k), lambda i: -ln(CAST(k AS DOUBLE)))
+         ELSE list_transform(ec._priors(prior), lambda p: ln(p)) END;
+
+-- Rows with a part missing, rows that are wrong -----------------------------------------------------------------------
+
+-- BOOLEAN or integer; anything else is most likely a score in the label's place.
+CREATE OR REPLACE MACRO ec._class(label) AS
+    CASE WHEN typeof(label) IN ('BOOLEAN', 'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT',
+                                'USMALLINT', 'UINTEGER', 'UBIGINT', 'UHUGEINT', '"NULL"')
+         THEN TRY_CAST(label AS INTEGER)
+         ELSE CAST(error('ec: label must be BOOLEAN or an integer 0..K-1, not ' || typeof(label)
+                         || ' (are score and label swapped?)') AS INTEGER) END;
+
+CREATE OR REPLACE MACRO ec._weight_ok(weight) AS
+    ec._unset(weight) OR (CAST(weight AS DOUBLE) >= 0 AND CAST(weight AS DOUBLE) < CAST('inf' AS DOUBLE));
+
+CREATE OR REPLACE MACRO ec._weight(weight) AS
+    CASE WHEN ec._unset(weight) THEN CAST(1 AS DOUBLE) ELSE CAST(weight AS DOUBLE) END;
+
+CREATE OR REPLACE MACRO ec._missing(score, label, weight) AS
+    score IS NULL OR label IS NULL OR (NOT ec._unset(weight) AND weight IS NULL);
+
+-- A list is missing when any part of it is.
+CREATE OR REPLACE MACRO ec._missing_vector(score, label, weight) AS
+    ec._missing(score, label, weight) OR list_count(score) <> len(score);
+
+-- NaN compares as greatest, so it fails BETWEEN and < inf.
+CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
+    CASE WHEN ec._wide(costs) AND score_type <> 'decision' AND len(CAST(costs AS DOUBLE[][])) <> 2
+         THEN error('ec: a single score is binary, but costs have ' || len(CAST(costs AS DOUBLE[][]))
+                    || ' rows: give a list of posteriors') IS NULL
+         WHEN score_type = 'posterior' THEN score BETWEEN CAST(0 AS DOUBLE) AND CAST(1 AS DOUBLE)
+         WHEN score_type IN ('log_odds', 'llr') THEN score <= CAST('inf' AS DOUBLE)
+         WHEN score_type = 'decision' THEN
+             CASE WHEN ec._wide(costs)
+                  THEN score BETWEEN 0 AND len(CAST(costs AS DOUBLE[][])[1]) - 1 AND score = floor(score)
+                  ELSE score = CAST(0 AS DOUBLE) OR score = CAST(1 AS DOUBLE) END
+         WHEN score_type IN ('posteriors', 'log_posteriors', 'log_likelihoods')
+         THEN error('ec: score_type ''' || score_type || ''' needs a list of scores; for one number say '
+                    || '''posterior'', ''log_odds'', ''llr'' or ''decision''') IS NULL
+         ELSE error('ec: unknown score_type ''' || score_type || ''': posterior, log_odds, llr, decision; '
+                    || 'lists: posteriors, log_posteriors, log_likelihoods') IS NULL END;
+
+-- Only for rows that miss nothing. A 'decision' may come as a list of one: the way to a K x M confusion matrix.
+CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
+    CASE WHEN score_type IN ('posterior', 'posteriors') THEN
+             len(score) = coalesce(len(matrix), greatest(len(score), 2))
+             AND list_min(score) >= 0 AND list_max(score) <= 1 AND abs(list_sum(score) - 1) <= 1e-6
+         WHEN score_type = 'log_posteriors' THEN
+             len(score) = coalesce(len(matrix), greatest(len(score), 2)) AND list_max(score) <= 1e-6
+             AND abs(list_sum(list_transform(score, lambda x: exp(x))) - 1) <= 1e-6
+         WHEN score_type = 'log_likelihoods' THEN
+             len(score) = coalesce(len(matrix), greatest(len(score), 2))
+             AND list_max(score) < CAST('inf' AS DOUBLE) AND list_max(score) > CAST('-inf' AS DOUBLE)
+         WHEN score_type = 'decision' THEN
+             CASE WHEN matrix IS NULL THEN error('ec: score_type ''decision'' with a list needs costs') IS NULL
+                  ELSE len(score) = 1 AND score[1] BETWEEN 0 AND len(matrix[1]) - 1 AND score[1] = floor(score[1]) END
+         WHEN score_type IN ('log_odds', 'llr')
+         THEN error('ec: score_type ''' || score_type || ''' is for one number a row; for a list say ''posteriors'', '
+                    || '''log_posteriors'' or ''log_likelihoods''') IS NULL
+         ELSE error('ec: unknown score_type ''' || score_type || ''': posterior, log_odds, llr, decision; '
+                    || 'lists: posteriors, log_posteriors, log_likelihoods') IS NULL END;
+
+CREATE OR REPLACE MACRO ec._usable(score, label, costs, score_type, weight) AS
+    ec._score_ok(score, costs, score_type)
+    AND ec._class(label) BETWEEN 0 AND coalesce(len(CAST(costs AS DOUBLE[][])) - 1, 1) AND ec._weight_ok(weight);
+
+CREATE OR REPLACE MACRO ec._vector_classes(score, matrix, score_type) AS
+    CASE WHEN score_type = 'decision' THEN len(matrix) ELSE len(score) END;
+
+CREATE OR REPLACE MACRO ec._vector_usable(score, label, matrix, score_type, weight) AS
+    ec._class(label) BETWEEN 0 AND ec._vector_classes(score, matrix, score_type) - 1 AND ec._weight_ok(weight)
+    AND ec._vector_ok(score, matrix, score_type);
+
+-- Costs of a list of scores: NULL stands for 0-1 costs, whose K is the list's length.
+CREATE OR REPLACE MACRO ec._vector_costs(costs, cost_fn, cost_fp) AS
+    CASE WHEN costs IS NOT NULL THEN CAST(costs AS DOUBLE[][])
+         WHEN cost_fn = 1 AND cost_fp = 1 THEN NULL
+         ELSE ec._costs(NULL, cost_fn, cost_fp) END;
+
+-- A BOOLEAN column is a decision, and must be called one: it may be the label in the score's place.
+CREATE OR REPLACE MACRO ec._boolean_decision(score, score_type) AS
+    CASE WHEN score_type = 'decision' THEN CAST(score AS DOUBLE)
+         ELSE ec._fail('a BOOLEAN score is a decision: say score_type := ''decision'' (or are score and label swapped?)') END;
+
+-- Posteriors ----------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._posterior(score, score_type, prior) AS
+    CASE WHEN score_type = 'log_odds' THEN ec._sigmoid(score)
+         WHEN score_type = 'llr' THEN ec._sigmoid(score + ec._prior_log_odds(prior, score_type))
+         WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posterior')
+         ELSE score END;
+
+CREATE OR REPLACE MACRO ec._softmax(v) AS
+    list_transform([list_transform(list_transform([v], lambda u: {'u': u, 'm': list_max(u)}),
+                                   lambda s: list_transform(s.u, lambda x: exp(x - s.m)))[1]],
+                   lambda e: list_transform(e, lambda x: x / list_sum(e)))[1];
+
+CREATE OR REPLACE MACRO ec._add(u, v) AS list_transform(u, lambda x, i: x + v[i]);
+
+CREATE OR REPLACE MACRO ec._posteriors(score, score_type, prior) AS
+    CASE WHEN score_type = 'log_posteriors' THEN list_transform(score, lambda x: exp(x))
+         WHEN score_type = 'log_likelihoods'
+         THEN ec._softmax(ec._add(score, ec._log_priors(prior, len(score), score_type)))
+         ELSE score END;
+
+-- Log-odds of the positive class, for losses that need both tails.
+CREATE OR REPLACE MACRO ec._log_odds(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN ln(score) - ec._log1p(-score)
+         WHEN score_type = 'llr' THEN score + ec._prior_log_odds(prior, score_type)
+         WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posterior')
+         ELSE score END;
+
+-- Decisions -----------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._extra_fp(costs, cost_fn, cost_fp) AS
+    ec._costs(costs, cost_fn, cost_fp)[1][2] - ec._costs(costs, cost_fn, cost_fp)[1][1];
+CREATE OR REPLACE MACRO ec._extra_fn(costs, cost_fn, cost_fp) AS
+    ec._costs(costs, cost_fn, cost_fp)[2][1] - ec._costs(costs, cost_fn, cost_fp)[2][2];
+
+-- The Bayes threshold on the score's own scale, from what a false positive (fp) and a false negative (fn) cost extra.
+CREATE OR REPLACE MACRO ec._bayes_threshold(fp, fn, prior, score_type) AS
+    CASE WHEN score_type = 'log_odds' THEN ln(fp / fn)
+         WHEN score_type = 'llr' THEN ln(fp / fn) - ec._prior_log_odds(prior, score_type)
+         ELSE fp / (fp + fn) END;
+
+-- Where one error costs nothing extra there is no threshold: the cheaper decision, lowest index on ties.
+CREATE OR REPLACE MACRO ec._cheaper(q, fp, fn) AS
+    least(fp, 0) * (1 - q) - greatest(fn, 0) * q < -greatest(fp, 0) * (1 - q) + least(fn, 0) * q;
+
+CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN score_type = 'decision' THEN score = CAST(1 AS DOUBLE)
+         WHEN threshold IS NOT NULL THEN
+             CASE WHEN ec._wide(costs) THEN error('ec: threshold is for 2 x 2 costs; leave it out') IS NULL
+                  ELSE score > CAST(threshold AS DOUBLE) END
+         WHEN ec._extra_fp(costs, cost_fn, cost_fp) > 0 AND ec._extra_fn(costs, cost_fn, cost_fp) > 0
+         THEN score > ec._bayes_threshold(ec._extra_fp(costs, cost_fn, cost_fp), ec._extra_fn(costs, cost_fn, cost_fp),
+                                          prior, score_type)
+         ELSE ec._cheaper(ec._posterior(score, score_type, prior), ec._extra_fp(costs, cost_fn, cost_fp),
+                          ec._extra_fn(costs, cost_fn, cost_fp)) END;
+
+-- Costs are summed over classes in order, so that ties fall as in the Polars expressions.
+CREATE OR REPLACE MACRO ec._argmin(choices, q) AS
+    list_transform([list_transform(choices, lambda c: list_inner_product(c, q))],
+                   lambda e: list_position(e, list_min(e)))[1] - 1;
+
+-- The decision index of a usable row.
+CREATE OR REPLACE MACRO ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN ec._wide(costs) AND score_type = 'decision' THEN CAST(score AS INTEGER)
+         WHEN ec._wide(costs) AND threshold IS NOT NULL
+         THEN CAST(error('ec: threshold is for 2 x 2 costs; leave it out') AS INTEGER)
+         WHEN ec._wide(costs)
+         THEN ec._argmin(ec._choices(CAST(costs AS DOUBLE[][])),
+                         [1 - ec._posterior(score, score_type, prior), ec._posterior(score, score_type, prior)])
+         ELSE CAST(ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END;
+
+CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, prior, threshold, score_type) AS
+    CASE WHEN score_type = 'decision' THEN CAST(score[1] AS INTEGER)
+         WHEN threshold IS NOT NULL
+         THEN CAST(error('ec: threshold is for a single score; a list of scores is decided by costs') AS INTEGER)
+         WHEN matrix IS NULL THEN
+             CASE WHEN score_type IN ('posterior', 'posteriors') THEN list_position(score, list_max(score)) - 1
+                  ELSE list_transform([ec._posteriors(score, score_type, prior)],
+                                      lambda q: list_position(q, list_max(q)))[1] - 1 END
+         ELSE ec._argmin(ec._choices(matrix), ec._posteriors(score, score_type, prior)) END;
+
+-- What a decision d costs a row of class y; no matrix stands for 0-1 costs.
+CREATE OR REPLACE MACRO ec._cost(matrix, y, d) AS
+    CASE WHEN matrix IS NULL THEN CAST(d <> y AS DOUBLE) ELSE matrix[y + 1][d + 1] END;
+
+-- A list of two scores as a decision 0/1: NULL where a part is missing, NaN where wrong or not two classes.
+CREATE OR REPLACE MACRO ec._pair_decision(score, matrix, prior, threshold, score_type) AS
+    CASE WHEN ec._wide(matrix) THEN ec._fail('this metric is for 2 x 2 costs')
+         WHEN ec._missing_vector(score, 0, NULL) THEN CAST(NULL AS DOUBLE)
+         WHEN ec._vector_classes(score, matrix, score_type) = 2 AND ec._vector_ok(score, matrix, score_type)
+         THEN CAST(ec._decide_vector(score, matrix, prior, threshold, score_type) AS DOUBLE)
+         ELSE CAST('nan' AS DOUBLE) END;
+
+-- A list of two scores as one, and what kind of score that one is.
+CREATE OR REPLACE MACRO ec._pair(score, score_type) AS
+    CASE WHEN ec._missing_vector(score, 0, NULL) THEN CAST(NULL AS DOUBLE)
+         WHEN len(score) = 2 AND ec._vector_ok(score, NULL, score_type)
+         THEN CASE WHEN score_type IN ('posterior', 'posteriors') THEN score[2] ELSE score[2] - score[1] END
+         ELSE CAST('nan' AS DOUBLE) END;
+CREATE OR REPLACE MACRO ec._pair_type(score_type) AS
+    CASE score_type WHEN 'log_posteriors' THEN 'log_odds' WHEN 'log_likelihoods' THEN 'llr' ELSE 'posterior' END;
+
+-- Losses of a usable row ----------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._log_loss1(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN -ln(score) ELSE ec._softplus(-ec._log_odds(score, score_type, prior)) END;
+CREATE OR REPLACE MACRO ec._log_loss0(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN -ec._log1p(-score)
+         ELSE ec._softplus(ec._log_odds(score, score_type, prior)) END;
+CREATE OR REPLACE MACRO ec._brier1(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN (1 - score) * (1 - score)
+         ELSE pow(ec._sigmoid(-ec._log_odds(score, score_type, prior)), 2) END;
+CREATE OR REPLACE MACRO ec._brier0(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN score * score
+         ELSE pow(ec._sigmoid(ec._log_odds(score, score_type, prior)), 2) END;
+
+CREATE OR REPLACE MACRO ec._vector_log_loss(score, y, score_type, prior) AS
+    CASE WHEN score_type = 'log_posteriors' THEN -score[y + 1]
+         WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posterior')
+         WHEN score_type = 'log_likelihoods' THEN
+             list_transform(list_transform([ec._add(score, ec._log_priors(prior, len(score), score_type))],
+                                           lambda u: {'u': u, 'm': list_max(u)}),
+                            lambda s: s.m + ln(list_sum(list_transform(s.u, lambda x: exp(x - s.m)))) - s.u[y + 1])[1]
+         ELSE -ln(score[y + 1]) END;
+
+-- Component by component: sum q^2 - 2 q_y + 1 would cancel.
+CREATE OR REPLACE MACRO ec._vector_brier(score, y, score_type, prior) AS
+    CASE WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posterior')
+         ELSE list_transform([ec._posteriors(score, score_type, prior)],
+                  lambda q: list_sum(list_transform(q, lambda x, k: pow(x - CAST(k = y + 1 AS DOUBLE), 2))) / len(q))[1] END;
+
+-- Public: one value a row, NULL for a row with a part missing or wrong ------------------------------------------------
+
+CREATE OR REPLACE MACRO ec.bayes_decision(score DOUBLE, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._score_ok(score, costs, score_type)
+         THEN CAST(ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END,
+(score DOUBLE[], costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
+    CASE WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR ec._missing_vector(score, 0, NULL) THEN NULL
+         WHEN ec._vector_ok(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
+         THEN CAST(ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) AS INTEGER) END;
+COMMENT ON MACRO ec.bayes_decision IS 'Index of the cheapest decision for the row: argmin_j sum_i c_ij q_i, lowest index on ties';
+
+CREATE OR REPLACE MACRO ec._row_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._usable(score, label, costs, score_type, NULL)
+         THEN ec._cost(ec._costs(costs, cost_fn, cost_fp), ec._class(label),
+                       ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type)) END;
+CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
+    ec._row_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
+    CASE WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR ec._missing_vector(score, label, NULL) THEN NULL
+         WHEN ec._vector_usable(score, label, ec._vector_costs(costs, cost_fn, cost_fp), score_type, NULL)
+         THEN ec._cost(ec._vector_costs(costs, cost_fn, cost_fp), ec._class(label),
+                       ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type)) END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
+    ec._row_cost(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type);
+COMMENT ON MACRO ec.row_cost IS 'What the decision costs the row: c_ij, i the label, j the decision';
+
+CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, prior := NULL, score_type := 'posterior') AS
+    CASE WHEN ec._usable(score, label, NULL, score_type, NULL)
+         THEN CASE WHEN ec._class(label) = 1 THEN ec._log_loss1(score, score_type, prior)
+                   ELSE ec._log_loss0(score, score_type, prior) END END,
+(score DOUBLE[], label, prior := NULL, score_type := 'posterior') AS
+    CASE WHEN ec._missing_vector(score, label, NULL) THEN NULL
+         WHEN ec._vector_usable(score, label, NULL, score_type, NULL)
+         THEN ec._vector_log_loss(score, ec._class(label), score_type, prior) END;
+COMMENT ON MACRO ec.row_log_loss IS 'Log loss of the row in nats: -ln q_i, i the label';
+
+CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, prior := NULL, score_type := 'posterior') AS
+    CASE WHEN ec._usable(score, label, NULL, score_type, NULL)
+         THEN CASE WHEN ec._class(label) = 1 THEN ec._brier1(score, score_type, prior)
+                   ELSE ec._brier0(score, score_type, prior) END END,
+(score DOUBLE[], label, prior := NULL, score_type := 'posterior') AS
+    CASE WHEN ec._missing_vector(score, label, NULL) THEN NULL
+         WHEN ec._vector_usable(score, label, NULL, score_type, NULL)
+         THEN ec._vector_brier(score, ec._class(label), score_type, prior) END;
+COMMENT ON MACRO ec.row_brier IS 'Brier loss of the row: 1/K sum_k (q_k - [k = label])^2; binary (q1 - y)^2';
+
+CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', prior := NULL) AS
+    CASE WHEN ec._score_ok(score, NULL, score_type) THEN ec._posterior(score, score_type, prior) END,
+(score DOUBLE[], score_type := 'posterior', prior := NULL) AS
+    CASE WHEN ec._missing_vector(score, 0, NULL) THEN NULL
+         WHEN score_type = 'decision' THEN [ec._fail('score_type ''decision'' holds no posterior')]
+         WHEN ec._vector_ok(score, NULL, score_type) THEN ec._posteriors(score, score_type, prior) END;
+COMMENT ON MACRO ec.posterior IS 'The score as a posterior: q = 1/(1 + exp(-log_odds)), log_odds = llr + ln(P1/P0); lists: q_i ~ P_i exp(log_likelihood_i)';
+
+CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
+    CASE WHEN ec._score_ok(score, NULL, score_type) THEN ec._log_odds(score, score_type, prior) END;
+CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type := 'posterior', prior := NULL) AS
+    ec._row_log_odds(score, score_type, prior),
+(score DOUBLE[], score_type := 'posterior', prior := NULL) AS
+    ec._row_log_odds(ec._pair(score, score_type), ec._pair_type(score_type), prior);
+COMMENT ON MACRO ec.log_odds IS 'The score as log-odds of class 1: ln(q1/q0) = llr + ln(P1/P0)';
+
+-- Without a prior an LLR could not be told from log-odds, so it is an argument without default.
+CREATE OR REPLACE MACRO ec._row_llr(score, prior, score_type) AS
+    CASE WHEN score_type = 'llr' THEN CASE WHEN ec._score_ok(score, NULL, score_type) THEN score END
+         ELSE ec._row_log_odds(score, score_type, prior) - ec._prior_log_odds(prior, 'llr') END;
+CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type := 'posterior') AS
+    ec._row_llr(score, prior, score_type),
+(score DOUBLE[], prior, score_type := 'posterior') AS
+    ec._row_llr(ec._pair(score, score_type), prior, ec._pair_type(score_type));
+COMMENT ON MACRO ec.llr IS 'Log-likelihood ratio: ln(q1/q0) - ln(prior/(1 - prior)), prior the one the posteriors were made with';
+
+CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
+    ec._fail('score_type ''' || score_type || ''' holds no prior that could be shifted');
+CREATE OR REPLACE MACRO ec._scaled(q, to1, from1) AS
+    q * (to1 / from1) / (q * (to1 / from1) + (1 - q) * ((1 - to1) / (1 - from1)));
+-- Weights to/from of K classes; 'uniform' on either side leaves a constant factor, which the normalisation removes.
+CREATE OR REPLACE MACRO ec._shift_weights(from_, "to", k) AS
+    list_transform(range(k), lambda i: coalesce(ec._priors("to")[i + 1], CAST(1 AS DOUBLE) / k)
+                                       / coalesce(ec._priors(from_)[i + 1], CAST(1 AS DOUBLE) / k));
+CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 'posterior') AS
+    CASE WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
+         WHEN score_type = 'decision' THEN ec._no_prior_in(score_type)
+         WHEN NOT ec._score_ok(score, NULL, score_type) THEN NULL
+         WHEN score_type = 'log_odds' THEN score + ec._prior_log_odds("to", 'shift_prior') - ec._prior_log_odds(from_, 'shift_prior')
+         ELSE ec._scaled(score, ec._prior1("to"), ec._prior1(from_)) END,
+(score DOUBLE[], from_, "to", score_type := 'posterior') AS
+    CASE WHEN score_type IN ('log_likelihoods', 'decision') THEN [ec._no_prior_in(score_type)]
+         WHEN ec._missing_vector(score, 0, NULL) OR NOT ec._vector_ok(score, NULL, score_type) THEN NULL
+         WHEN score_type = 'log_posteriors' THEN
+             list_transform(list_transform([ec._add(score, list_transform(ec._shift_weights(from_, "to", len(score)), lambda x: ln(x)))],
+                                           lambda u: {'u': u, 'm': list_max(u)}),
+                            lambda s: list_transform(s.u, lambda x: x - s.m - ln(list_sum(list_transform(s.u, lambda z: exp(z - s.m))))))[1]
+         ELSE list_transform([list_transform(score, lambda x, i: x * ec._shift_weights(from_, "to", len(score))[i])],
+                             lambda e: list_transform(e, lambda x: x / list_sum(e)))[1] END;
+COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';
