@@ -36,7 +36,9 @@ class BetaLoss:
         """Checked: 0 < a, b <= 20, for which the error of the series is tested."""
         for name, value in (("a", a), ("b", b)):
             if not 0 < parse_number(value, name) <= _MAX_PARAMETER:
-                raise ValueError(f"{name}={value!r}: the Beta weight takes a and b above 0 and at most {_MAX_PARAMETER:g}")
+                raise ValueError(
+                    f"{name}={value!r}: the Beta weight takes a and b above 0 and at most {_MAX_PARAMETER:g}"
+                )
         return cls(float(a), float(b))
 
     def loss(self, q: pl.Expr, complement: pl.Expr) -> pl.Expr:
@@ -47,7 +49,7 @@ class BetaLoss:
 
     def _upper(self, x: pl.Expr, rest: pl.Expr, a: float, b: float) -> pl.Expr:
         """Integral of u^(b-1) (1-u)^(a-2) over u from 0 to x <= 1/2."""
-        return x**b * rest ** (a - 1) * _horner(_positive_series(a, b), x)
+        return x.pow(b) * rest.pow(a - 1) * _horner(_positive_series(a, b), x)
 
     def _whole_less(self, q: pl.Expr, complement: pl.Expr) -> pl.Expr:
         return _beta_function(self.a - 1, self.b) - self._upper(q, complement, self.b + 1, self.a - 1)
@@ -55,12 +57,12 @@ class BetaLoss:
     def _tail_plus(self, q: pl.Expr) -> pl.Expr:
         a, b = self.a, self.b
         series = _positive_series(a, b)
-        upper_half = 0.5 ** (a + b - 1) * sum(c * 0.5**k for k, c in enumerate(series))
+        upper_half = math.pow(0.5, a + b - 1) * sum(c * 0.5**k for k, c in enumerate(series))
         # (1-t)^(b-1) = sum_k d_k t^k; the term k = 0 may be singular at t = 0 and is integrated apart.
         d = list(islice(_binomial(b), len(series)))
         divided = [c / (a - 1 + k) for k, c in enumerate(d) if k > 0]
-        constant = upper_half + sum(c * 0.5 ** (a - 1 + k) for k, c in enumerate(divided, start=1))
-        return constant + _power_integral(q, a - 1) - q**a * _horner(divided, q)
+        constant = upper_half + sum(c * math.pow(0.5, a - 1 + k) for k, c in enumerate(divided, start=1))
+        return constant + _power_integral(q, a - 1) - q.pow(a) * _horner(divided, q)
 
 
 def _power_integral(q: pl.Expr, exponent: float) -> pl.Expr:
@@ -69,9 +71,9 @@ def _power_integral(q: pl.Expr, exponent: float) -> pl.Expr:
     if exponent == 0:
         return log_ratio
     if abs(exponent) > _SMALL_EXPONENT:
-        return (0.5**exponent - q**exponent) / exponent
-    accurate = (q * 0.5) ** (exponent / 2) * 2 * (log_ratio * (exponent / 2)).sinh() / exponent
-    return pl.when(q == 0).then(0.5**exponent / exponent if exponent > 0 else math.inf).otherwise(accurate)
+        return (math.pow(0.5, exponent) - q.pow(exponent)) / exponent
+    accurate = (q * 0.5).pow(exponent / 2) * 2 * (log_ratio * (exponent / 2)).sinh() / exponent
+    return pl.when(q == 0).then(math.pow(0.5, exponent) / exponent if exponent > 0 else math.inf).otherwise(accurate)
 
 
 def _positive_series(a: float, b: float) -> Sequence[float]:

@@ -81,7 +81,7 @@ def _has_threshold(costs: CostMatrix) -> bool:
 
 
 def _cheapest(posteriors: list[pl.Expr], costs: CostMatrix) -> pl.Expr:
-    """argmin over j of sum_i c_ij q_i, lowest index on ties.
+    """Argmin over j of sum_i c_ij q_i, lowest index on ties.
 
     Each row's maximum is subtracted from its costs: the decision stays, and 0-1 costs become an exact argmax, where
     rounding cannot break a tie.

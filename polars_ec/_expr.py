@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from polars_ec.typing import IntoExpr
 
 Typed = tuple[pl.Expr, pl.DataType]
-Priors = Sequence[Any]
+Priors = Sequence[list[pl.Expr]]
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def per_row(
 ) -> pl.Expr:
     """A row expression of the score alone, called `<score>_<name>`; null for missing and wrong scores.
 
-    `build` gets one list of shares for the prior of the settings and for each of `more_priors`.
+    `build` gets one list of shares for each prior that is stated: that of the settings, then `more_priors`.
     """
     all_priors = [settings.prior, *more_priors]
     columns = [as_expr(score, "score"), *(p.expression for p in all_priors if p.expression is not None)]
@@ -176,7 +176,8 @@ def per_row(
         costs = _checked_costs(settings, n_classes, column)
         scores = read_scores(column, expression, dtype, n_classes, settings, priors[0])
         bad = reduce(or_, scores.defects.values())
-        value = pl.when(~scores.missing & ~bad).then(build(scores, costs, priors))
+        stated = [prior for prior in priors if prior is not None]
+        value = pl.when(~scores.missing & ~bad).then(build(scores, costs, stated))
         return value.alias(f"{column}_{name}")
 
     return pl.pipe_with_dtype(columns, resolved)

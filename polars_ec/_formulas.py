@@ -56,12 +56,12 @@ class Sums(ABC):
 
 
 def ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
-    """numerator / denominator, null where the denominator is 0."""
+    """Numerator / denominator, null where the denominator is 0."""
     return pl.when(denominator != 0).then(numerator / denominator)
 
 
 def _signed_ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
-    """numerator / denominator; infinite for x/0, null for 0/0."""
+    """Numerator / denominator; infinite for x/0, null for 0/0."""
     return pl.when((numerator != 0) | (denominator != 0)).then(numerator / denominator)
 
 

@@ -39,7 +39,9 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, s
         return Labels(label, masks, pl.any_horizontal(masks), list(classes))
     if dtype in (pl.Boolean, pl.Null):
         if n_classes != 2 and dtype == pl.Boolean:
-            raise TypeError(f"label {name!r} is Boolean, and there are {n_classes} classes: pass integers 0..{n_classes - 1}")
+            raise TypeError(
+                f"label {name!r} is Boolean, and there are {n_classes} classes: pass integers 0..{n_classes - 1}"
+            )
         positive = label.cast(pl.Boolean)
         masks = [~positive, positive] if n_classes == 2 else [positive] * n_classes
         return Labels(label, masks, pl.lit(True), list(range(n_classes)))

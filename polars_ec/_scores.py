@@ -81,20 +81,23 @@ class BinaryScores:
 
     def true_and_other(self, in_class: Sequence[pl.Expr]) -> tuple[pl.Expr, pl.Expr]:
         """Posterior of the true class and of the other one, each without loss of small values."""
-        q0, q1 = self.posteriors
-        return pl.when(in_class[1]).then(q1).otherwise(q0), pl.when(in_class[1]).then(q0).otherwise(q1)
+        if self.score_type == "posterior":
+            q0, q1 = 1 - self.score, self.score
+            return pl.when(in_class[1]).then(q1).otherwise(q0), pl.when(in_class[1]).then(q0).otherwise(q1)
+        against = self._log_odds_against(in_class)
+        return _sigmoid(-against), _sigmoid(against)
 
     def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
         if self.score_type == "posterior":
-            return -pl.when(in_class[1]).then(self.score.log()).otherwise((-self.score).log1p())
+            # One logarithm a row. 1 - q is rounded where q is the other class's posterior: `other - (1 - true)` is
+            # exactly what the rounding lost, to first order what the logarithm misses, and 0 where nothing was rounded.
+            true, other = self.true_and_other(in_class)
+            return other - (1 - true) - true.log()
         against = self._log_odds_against(in_class)
         return pl.max_horizontal(against, pl.lit(0.0)) + (-against.abs()).exp().log1p()
 
     def brier(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
-        if self.score_type == "posterior":
-            other = pl.when(in_class[1]).then(1 - self.score).otherwise(self.score)
-        else:
-            other = _sigmoid(self._log_odds_against(in_class))
+        _, other = self.true_and_other(in_class)
         return other * other
 
     def _log_odds_against(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
@@ -117,7 +120,9 @@ class VectorScores:
 
     @property
     def defects(self) -> dict[str, pl.Expr]:
-        found = {} if self.wrong_length is None else {"vector has another length than there are classes": self.wrong_length}
+        found = (
+            {} if self.wrong_length is None else {"vector has another length than there are classes": self.wrong_length}
+        )
         if self.score_type == "log_likelihoods":
             found["log-likelihood is NaN or +inf"] = _any(~(x < math.inf) for x in self.elements)
             found["all log-likelihoods are -inf"] = pl.max_horizontal(self.elements) == -math.inf
@@ -140,7 +145,7 @@ class VectorScores:
         if self.prior is None:
             raise ValueError(
                 "score_type='log_likelihoods' needs prior=: the prior of a group is not known while its rows are read. "
-                "Pass one share per class, \"uniform\", or a column that holds them"
+                'Pass one share per class, "uniform", or a column that holds them'
             )
         return [x + p.log() for x, p in zip(self.elements, self.prior, strict=True)]
 
@@ -159,11 +164,6 @@ class VectorScores:
     @property
     def posteriors(self) -> list[pl.Expr]:
         return self.elements if self.score_type == "posteriors" else [x.exp() for x in self.log_posteriors]
-
-    def true_and_other(self, in_class: Sequence[pl.Expr]) -> tuple[pl.Expr, pl.Expr]:
-        """Two classes: posterior of the true class and of the other one."""
-        q0, q1 = self.posteriors
-        return pl.when(in_class[1]).then(q1).otherwise(q0), pl.when(in_class[1]).then(q0).otherwise(q1)
 
     def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
         if self.score_type == "posteriors":
@@ -195,7 +195,7 @@ class DecidedScores:
     def posteriors(self) -> list[pl.Expr]:
         raise ValueError("score_type='decision' holds no posteriors: this metric needs them")
 
-    def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
+    def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:  # noqa: ARG002
         raise ValueError("score_type='decision' holds no posteriors: a scoring rule needs them")
 
     brier = log_loss
@@ -237,7 +237,9 @@ def read_scores(
             )
         return _read_vector(name, score, dtype, n_classes, score_type, prior)
     if score_type in VECTOR_TYPES:
-        raise ValueError(f"score_type={score_type!r} is a vector a row, and {name!r} is {dtype}: pack with pl.concat_arr")
+        raise ValueError(
+            f"score_type={score_type!r} is a vector a row, and {name!r} is {dtype}: pack with pl.concat_arr"
+        )
     boolean_decision = score_type == "decision" and dtype == pl.Boolean
     if not (dtype.is_numeric() or dtype == pl.Null or boolean_decision):
         hint = ": pass score_type='decision'" if dtype == pl.Boolean else ""
@@ -258,12 +260,12 @@ def _read_vector(
 ) -> VectorScores:
     wrong_length = None
     if isinstance(dtype, pl.Struct):
-        if any(not (field.dtype == pl.Null or pl.DataType.is_numeric(field.dtype)) for field in dtype.fields):
+        if any(not (field.dtype == pl.Null or field.dtype.is_numeric()) for field in dtype.fields):
             raise TypeError(f"scores must be numbers, and {name!r} is {dtype}")
         elements = [score.struct.field(field.name).cast(pl.Float64) for field in dtype.fields]
     else:
         assert isinstance(dtype, pl.Array | pl.List)
-        if not (dtype.inner == pl.Null or pl.DataType.is_numeric(dtype.inner)):
+        if not (dtype.inner == pl.Null or dtype.inner.is_numeric()):
             raise TypeError(f"scores must be numbers in a flat vector, and {name!r} is {dtype}")
         if isinstance(dtype, pl.Array):
             numbers = score if dtype.inner == pl.Float64 else score.cast(pl.Array(pl.Float64, n_classes))
@@ -282,7 +284,7 @@ def _any(masks: Iterable[pl.Expr]) -> pl.Expr:
 
 
 def log_sum_exp(values: Sequence[pl.Expr]) -> pl.Expr:
-    """ln of the sum of the exponentials; -inf where all values are."""
+    """Ln of the sum of the exponentials; -inf where all values are."""
     top = pl.max_horizontal(values)
     total = reduce(add, [(x - top).exp() for x in values]).log()
     return pl.when(top == -math.inf).then(-math.inf).otherwise(top + total)

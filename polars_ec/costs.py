@@ -162,9 +162,7 @@ class CostMatrix:
         (0.5, 0)
         """
         shares = literal_prior(prior, self.n_classes)
-        costs = [
-            sum(p * row[j] for p, row in zip(shares, self.values, strict=True)) for j in range(self.n_decisions)
-        ]
+        costs = [sum(p * row[j] for p, row in zip(shares, self.values, strict=True)) for j in range(self.n_decisions)]
         decision = min(range(self.n_decisions), key=costs.__getitem__)
         return costs[decision], decision
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
@@ -118,7 +118,10 @@ def _report(
     _check_names(key_names, [*rows[0], *(["score"] if several else [])])
     if not several:
         return _per_group(cells, key_names, [column.alias(name) for name, column in rows[0].items()])
-    packed = [pl.struct(**columns).alias(f"__ec_{m}") for m, columns in enumerate(rows)]
+    packed = [
+        pl.struct([column.alias(name) for name, column in columns.items()]).alias(f"__ec_{m}")
+        for m, columns in enumerate(rows)
+    ]
     tall = _per_group(cells, key_names, packed).unpivot(
         on=[f"__ec_{m}" for m in range(len(models))], index=key_names or None, variable_name="score", value_name="__ec"
     )
@@ -151,8 +154,7 @@ def _class_sums(rows: Rows, m: int) -> list[pl.Expr]:
     columns |= {f"decided_{j}": total(present & decided.among([j])) for j in _counted_decisions(rows)}
     if not isinstance(rows.scores, DecidedScores):
         columns |= {
-            name: pl.when(present).then(rows.weighted(loss)).sum()
-            for name, loss in (("log_loss", rows.log_loss), ("brier", rows.brier))
+            name: rows.weighted(loss).sum() for name, loss in (("log_loss", rows.log_loss), ("brier", rows.brier))
         }
     return [column.alias(f"__ec_{m}_{name}") for name, column in columns.items()]
 
@@ -317,7 +319,7 @@ def validate(
     ...
     polars_ec.exceptions.InvalidDataError: 'p': posterior is NaN or outside [0, 1] in 1 row; the first: row 1 (p=1.5, y=1)
     """
-    settings = parse_options(options)
+    settings: Settings = parse_options(options)
     lazy, settings = _with_prior_column(frame.lazy(), settings)
     messages: list[str] = []
     for model in _expand(lazy, score, "score"):
@@ -337,8 +339,8 @@ def validate(
 
 
 def _first_rows(frame: pl.LazyFrame, columns: list[pl.Expr], mask: pl.Expr) -> str:
-    rows: list[Mapping[str, Any]] = (
-        frame.select(columns + [mask.alias("__ec_bad")])
+    rows = (
+        frame.select([*columns, mask.alias("__ec_bad")])
         .with_row_index("__ec_row")
         .filter(pl.col("__ec_bad"))
         .drop("__ec_bad")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar
 
 import polars as pl
 
 from polars_ec import frames
+from polars_ec._options import with_options
 from polars_ec.metrics import binary, counts, decisions, rows, scoring_rules
+from polars_ec.typing import DecisionOptions, IntoExpr
 
 if TYPE_CHECKING:
-    from polars_ec.typing import IntoExpr
+    from typing_extensions import Unpack
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -23,7 +25,7 @@ def _of_expression(
     function: Callable[Concatenate[IntoExpr, P], pl.Expr],
 ) -> Callable[Concatenate[ExpressionNamespace, P], pl.Expr]:
     @wraps(function)
-    def method(self: ExpressionNamespace, *args: P.args, **kwargs: P.kwargs) -> pl.Expr:
+    def method(self: ExpressionNamespace, /, *args: P.args, **kwargs: P.kwargs) -> pl.Expr:
         return function(self._score, *args, **kwargs)
 
     return method
@@ -82,23 +84,38 @@ class ExpressionNamespace:
     shift_prior = _of_expression(rows.shift_prior)
 
 
-def _of_frame(
-    function: Callable[Concatenate[FrameT, P], FrameT],
-) -> Callable[Concatenate[FrameNamespace[FrameT], P], FrameT]:
-    @wraps(function)
-    def method(self: FrameNamespace[FrameT], *args: P.args, **kwargs: P.kwargs) -> FrameT:
-        return function(self._frame, *args, **kwargs)
-
-    return method
-
-
-@pl.api.register_lazyframe_namespace("ec")
-@pl.api.register_dataframe_namespace("ec")
-class FrameNamespace(Generic[FrameT]):
+class _FrameNamespace(Generic[FrameT]):
     """What is asked of a whole log: `lf.ec.report("score", "label", by="segment")`."""
 
     def __init__(self, frame: FrameT) -> None:
-        self._frame = frame
+        self._frame: FrameT = frame
 
-    report = _of_frame(frames.report)
-    validate = _of_frame(frames.validate)
+    @with_options(DecisionOptions)
+    def report(
+        self,
+        score: IntoExpr | Sequence[IntoExpr],
+        label: IntoExpr,
+        *,
+        by: IntoExpr | Sequence[IntoExpr] = (),
+        min_rows: int | None = None,
+        **options: Unpack[DecisionOptions],
+    ) -> FrameT:
+        """The usual battery of metrics, one row per group: see `polars_ec.report`."""
+        return frames.report(self._frame, score, label, by=by, min_rows=min_rows, **options)
+
+    @with_options(DecisionOptions)
+    def validate(
+        self, score: IntoExpr | Sequence[IntoExpr], label: IntoExpr, **options: Unpack[DecisionOptions]
+    ) -> FrameT:
+        """The frame itself, if no row of it is wrong: see `polars_ec.validate`."""
+        return frames.validate(self._frame, score, label, **options)
+
+
+@pl.api.register_lazyframe_namespace("ec")
+class LazyFrameNamespace(_FrameNamespace[pl.LazyFrame]):
+    """`lf.ec`: lazy in, lazy out."""
+
+
+@pl.api.register_dataframe_namespace("ec")
+class DataFrameNamespace(_FrameNamespace[pl.DataFrame]):
+    """`df.ec`: a DataFrame in, a DataFrame out."""

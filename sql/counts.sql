@@ -27,9 +27,8 @@ CREATE OR REPLACE MACRO ec._sum_value(condition, value, weight) AS
 
 CREATE OR REPLACE MACRO ec._is_weighted(weight) AS bool_or(NOT ec._unset(weight));
 
--- A row of class i that counts.
-CREATE OR REPLACE MACRO ec._of_class(i, score, label, score_type, weight) AS
-    ec._class(label) = i AND ec._score_ok(score, NULL, score_type) AND ec._weight_ok(weight);
+-- A row of class i with nothing missing. Whether it is wrong need not be asked: one wrong row, and the metric is NULL.
+CREATE OR REPLACE MACRO ec._of_class(i, score, label) AS ec._y(label) = i AND score IS NOT NULL;
 
 CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weight) AS
     count_if(NOT ec._missing(score, label, weight)
@@ -41,21 +40,27 @@ CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weigh
 CREATE OR REPLACE MACRO ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS [{
     'invalid': ec._count_invalid(score, label, costs, score_type, weight),
     'weighted': ec._is_weighted(weight),
-    'a1': ec._sum_whole_or_part(ec._of_class(1, score, label, score_type, weight),
-                                ec._of_class(1, score, label, score_type, weight)
+    'a1': ec._sum_whole_or_part(ec._of_class(1, score, label),
+                                ec._of_class(1, score, label)
                                 AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
-    'a0': ec._sum_whole_or_part(ec._of_class(0, score, label, score_type, weight),
-                                ec._of_class(0, score, label, score_type, weight)
+    'a0': ec._sum_whole_or_part(ec._of_class(0, score, label),
+                                ec._of_class(0, score, label)
                                 AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
-    'tp': ec._sum_rows(ec._of_class(1, score, label, score_type, weight)
+    'tp': ec._sum_rows(ec._of_class(1, score, label)
                        AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
-    'fp': ec._sum_rows(ec._of_class(0, score, label, score_type, weight)
+    'fp': ec._sum_rows(ec._of_class(0, score, label)
                        AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
-    'low': min(ec._prior1(prior)),
-    'high': max(ec._prior1(prior))}];
+    'low': min(CASE WHEN ec._wide(costs) THEN NULL ELSE ec._prior1(prior) END),
+    'high': max(CASE WHEN ec._wide(costs) THEN NULL ELSE ec._prior1(prior) END)}];
 
--- Cells and priors of the group; every field is NULL when a row is wrong. p1 is NULL for a prior that is none or that
--- is not one number in the group.
+-- P1: the stated prior, else the group's own.
+CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
+    CASE WHEN n1 + n0 = 0 THEN NULL
+         WHEN high IS NULL THEN n1 / (n1 + n0)
+         WHEN low = high AND high BETWEEN 0 AND 1 THEN high END;
+
+-- Cells and priors of the group; every field is NULL when a row is wrong, p1 and p0 also for a prior that is none or that
+-- is not one number in the group. p0 is not 1 - p1: that would lose the digits of a rare negative class.
 CREATE OR REPLACE MACRO ec._cells(sums) AS
     list_transform(list_transform(sums, lambda s: {
             'ok': s.invalid = 0,
@@ -67,19 +72,19 @@ CREATE OR REPLACE MACRO ec._cells(sums) AS
             'tn': CASE WHEN c.ok THEN c.tn END, 'fp': CASE WHEN c.ok THEN c.fp END,
             'fn': CASE WHEN c.ok THEN c.fn END, 'tp': CASE WHEN c.ok THEN c.tp END,
             'n1': CASE WHEN c.ok THEN c.fn + c.tp END, 'n0': CASE WHEN c.ok THEN c.tn + c.fp END,
-            'p1': CASE WHEN c.ok THEN ec._class_prior(c.fn + c.tp, c.tn + c.fp, c.low, c.high) END});
-
--- P1: the stated prior, else the group's own.
-CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
-    CASE WHEN n1 + n0 = 0 THEN NULL
-         WHEN high IS NULL THEN n1 / (n1 + n0)
-         WHEN low = high AND high BETWEEN 0 AND 1 THEN high END;
+            'p1': CASE WHEN c.ok THEN ec._class_prior(c.fn + c.tp, c.tn + c.fp, c.low, c.high) END,
+            'p0': CASE WHEN c.ok THEN ec._class_prior(c.tn + c.fp, c.fn + c.tp, 1 - c.low, 1 - c.high) END});
 
 -- K classes -----------------------------------------------------------------------------------------------------------
 
 -- One integer for (number of classes, class, decision); -1 for a wrong row, NULL for a missing one: one histogram of it
 -- holds every count of a group.
 CREATE OR REPLACE MACRO ec._key(k, y, d) AS CAST(k AS BIGINT) * 1048576 + y * 1024 + d;
+
+-- May a list be decided? Nothing missing, and as long as the matrix (list_inner_product raises for other lengths).
+CREATE OR REPLACE MACRO ec._whole(score, matrix, score_type) AS
+    list_count(score) = len(score)
+    AND (matrix IS NULL OR score_type = 'decision' OR len(score) = len(matrix));
 
 CREATE OR REPLACE MACRO ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) AS
     CASE WHEN ec._missing_vector(score, label, weight) THEN NULL
@@ -105,6 +110,12 @@ CREATE OR REPLACE MACRO ec._weighted_tally(histogram) AS
     list_transform(coalesce(map_entries(histogram), []), lambda e: {
         'k': e.key.key >> 20, 'y': (e.key.key >> 10) & 1023, 'd': e.key.key & 1023, 'n': e.key.weight * e.value});
 
+-- A wrong row's weight is of no interest, and may be NaN.
+CREATE OR REPLACE MACRO ec._weighted_key(key, weight) AS
+    list_transform([key], lambda k: CASE WHEN k IS NULL THEN NULL
+                                         WHEN k < 0 THEN {'key': k, 'weight': CAST(1 AS DOUBLE)}
+                                         ELSE {'key': k, 'weight': ec._weight(weight)} END)[1];
+
 CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda c: c.n)), 0);
 
 -- Rows whose length is not the group's largest are wrong too.
@@ -112,39 +123,48 @@ CREATE OR REPLACE MACRO ec._tally_classes(tally) AS list_max(list_transform(tall
 CREATE OR REPLACE MACRO ec._tally_invalid(tally) AS
     list_transform([tally], lambda t: ec._total(list_filter(t, lambda c: c.k < 0 OR c.k <> ec._tally_classes(t))))[1];
 
+-- Weights may be 0, so wrong rows are those of the tally that are there, not their sum.
+CREATE OR REPLACE MACRO ec._wrong_count(tally) AS
+    list_transform([tally], lambda t: len(list_filter(t, lambda c: c.k < 0 OR c.k <> ec._tally_classes(t))))[1];
+
 CREATE OR REPLACE MACRO ec._count_vector(score, label, matrix, score_type, weight) AS
     ec._tally(histogram(ec._vector_class_key(score, label, matrix, score_type, weight)));
 
 -- Sums per class of a value of the row. The number of classes is not known while the macro is written, so there are 32
 -- sums; the label is asked first, so that a row pays for its own class only.
-CREATE OR REPLACE MACRO ec._sum_class(i, y, usable, value) AS
-    sum(CASE WHEN y = i THEN CASE WHEN usable THEN value END END);
-CREATE OR REPLACE MACRO ec._sum_by_class(y, usable, value) AS [
-    ec._sum_class(0, y, usable, value), ec._sum_class(1, y, usable, value),
-    ec._sum_class(2, y, usable, value), ec._sum_class(3, y, usable, value),
-    ec._sum_class(4, y, usable, value), ec._sum_class(5, y, usable, value),
-    ec._sum_class(6, y, usable, value), ec._sum_class(7, y, usable, value),
-    ec._sum_class(8, y, usable, value), ec._sum_class(9, y, usable, value),
-    ec._sum_class(10, y, usable, value), ec._sum_class(11, y, usable, value),
-    ec._sum_class(12, y, usable, value), ec._sum_class(13, y, usable, value),
-    ec._sum_class(14, y, usable, value), ec._sum_class(15, y, usable, value),
-    ec._sum_class(16, y, usable, value), ec._sum_class(17, y, usable, value),
-    ec._sum_class(18, y, usable, value), ec._sum_class(19, y, usable, value),
-    ec._sum_class(20, y, usable, value), ec._sum_class(21, y, usable, value),
-    ec._sum_class(22, y, usable, value), ec._sum_class(23, y, usable, value),
-    ec._sum_class(24, y, usable, value), ec._sum_class(25, y, usable, value),
-    ec._sum_class(26, y, usable, value), ec._sum_class(27, y, usable, value),
-    ec._sum_class(28, y, usable, value), ec._sum_class(29, y, usable, value),
-    ec._sum_class(30, y, usable, value), ec._sum_class(31, y, usable, value)];
+CREATE OR REPLACE MACRO ec._sum_class(i, skip, label, score, value) AS
+    sum(CASE WHEN skip THEN NULL
+             WHEN ec._y(label) = i THEN CASE WHEN list_count(score) = len(score) THEN value END END);
+CREATE OR REPLACE MACRO ec._sum_by_class(skip, label, score, value) AS [
+    ec._sum_class(0, skip, label, score, value), ec._sum_class(1, skip, label, score, value),
+    ec._sum_class(2, skip, label, score, value), ec._sum_class(3, skip, label, score, value),
+    ec._sum_class(4, skip, label, score, value), ec._sum_class(5, skip, label, score, value),
+    ec._sum_class(6, skip, label, score, value), ec._sum_class(7, skip, label, score, value),
+    ec._sum_class(8, skip, label, score, value), ec._sum_class(9, skip, label, score, value),
+    ec._sum_class(10, skip, label, score, value), ec._sum_class(11, skip, label, score, value),
+    ec._sum_class(12, skip, label, score, value), ec._sum_class(13, skip, label, score, value),
+    ec._sum_class(14, skip, label, score, value), ec._sum_class(15, skip, label, score, value),
+    ec._sum_class(16, skip, label, score, value), ec._sum_class(17, skip, label, score, value),
+    ec._sum_class(18, skip, label, score, value), ec._sum_class(19, skip, label, score, value),
+    ec._sum_class(20, skip, label, score, value), ec._sum_class(21, skip, label, score, value),
+    ec._sum_class(22, skip, label, score, value), ec._sum_class(23, skip, label, score, value),
+    ec._sum_class(24, skip, label, score, value), ec._sum_class(25, skip, label, score, value),
+    ec._sum_class(26, skip, label, score, value), ec._sum_class(27, skip, label, score, value),
+    ec._sum_class(28, skip, label, score, value), ec._sum_class(29, skip, label, score, value),
+    ec._sum_class(30, skip, label, score, value), ec._sum_class(31, skip, label, score, value)];
 
-CREATE OR REPLACE MACRO ec._no_more_than_32(k) AS
+-- Weights per class; nothing is summed where no weight is given: then the histogram has the counts.
+CREATE OR REPLACE MACRO ec._weight_by_class(score, label, weight) AS
+    ec._sum_by_class(ec._unset(weight), label, score, ec._weight(weight));
+
+CREATE OR REPLACE MACRO ec._at_most_32(k) AS
     CASE WHEN k > 32 THEN ec._fail('per-class sums are for at most 32 classes, not ' || CAST(k AS VARCHAR)) ELSE 0 END;
 
 -- Any metric is sum_i P_i * (s_i / n_i): class sums n and s of the group, and priors p. A term with prior 0 is 0; a class
 -- with prior > 0 and no rows makes the whole NULL (list_reduce keeps NULL, list_sum would skip it).
 CREATE OR REPLACE MACRO ec._term(p, x) AS CASE WHEN p = 0 THEN CAST(0 AS DOUBLE) ELSE p * x END;
 CREATE OR REPLACE MACRO ec._ratio(x, y) AS CASE WHEN y = 0 THEN NULL ELSE x / y END;
-CREATE OR REPLACE MACRO ec._plus(terms) AS list_reduce(terms, lambda a, b: a + b);
+CREATE OR REPLACE MACRO ec._plus(terms) AS list_reduce(terms, lambda a, b: a + b, CAST(0 AS DOUBLE));
 CREATE OR REPLACE MACRO ec._expect(p, n, s) AS
     ec._plus(list_transform(p, lambda x, i: ec._term(x, ec._ratio(s[i], n[i]))));
 
@@ -159,12 +179,50 @@ CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
          ELSE [ec._fail('prior has ' || CAST(len(high) AS VARCHAR) || ' numbers for ' || CAST(len(n) AS VARCHAR)
                         || ' classes: ' || CAST(high AS VARCHAR))] END;
 
-CREATE OR REPLACE MACRO ec._tally_n(tally, k) AS
-    list_transform(range(k), lambda i: ec._total(list_filter(tally, lambda c: c.y = i)));
+-- Class sums n of a group of list rows; NULL when a row is wrong.
+CREATE OR REPLACE MACRO ec._class_n(tally, weighted, sums) AS
+    CASE WHEN len(tally) = 0 OR ec._tally_invalid(tally) > 0 THEN NULL
+         WHEN weighted THEN list_transform(sums[1:ec._tally_classes(tally)],
+                                           lambda x: coalesce(x, 0) + ec._at_most_32(ec._tally_classes(tally)))
+         ELSE list_transform(range(ec._tally_classes(tally)), lambda i: ec._total(list_filter(tally, lambda c: c.y = i))) END;
 
-CREATE OR REPLACE MACRO ec._tally_matrix(tally, k, m) AS
+CREATE OR REPLACE MACRO ec._tally_cell(tally, i, j) AS ec._total(list_filter(tally, lambda c: c.y = i AND c.d = j));
+CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
     list_transform(range(k), lambda i: list_transform(range(m), lambda j:
-        ec._total(list_filter(tally, lambda c: c.y = i AND c.d = j))));
+        ec._tally_cell(tally, i, j)));
+
+-- Binary metrics of costs that are no 2 x 2 matrix are errors.
+CREATE OR REPLACE MACRO ec._two_by_two(costs) AS
+    CASE WHEN ec._wide(costs)
+         THEN error('ec: this is for 2 x 2 costs; for others give a list: [1 - q, q], or [decision] with score_type ''decision''') IS NULL
+         ELSE true END;
+CREATE OR REPLACE MACRO ec._two_classes(costs) AS
+    CASE WHEN costs IS NOT NULL AND len(CAST(costs AS DOUBLE[][])) <> 2
+         THEN error('ec: one prior is for 2 classes; for more give a list of posteriors, or [decision]') IS NULL
+         ELSE true END;
+
+-- The four cells of lists of two scores, in the form that ec._cells takes: from the histogram, or sums of weights.
+CREATE OR REPLACE MACRO ec._sum_cell(i, j, score, label, matrix, prior, threshold, score_type, weight) AS
+    sum(CASE WHEN ec._unset(weight) THEN NULL
+             WHEN ec._y(label) = i AND ec._whole(score, matrix, score_type)
+             THEN CASE WHEN ec._decide_vector(score, matrix, prior, threshold, score_type) = j
+                       THEN CAST(weight AS DOUBLE) ELSE 0 END END);
+CREATE OR REPLACE MACRO ec._sums_vector(score, label, matrix, prior, threshold, score_type, weight) AS
+    list_transform([{
+            'tally': ec._tally(histogram(ec._vector_key(score, label, matrix, prior, threshold, score_type, weight))),
+            'weighted': ec._is_weighted(weight),
+            'tn': ec._sum_cell(0, 0, score, label, matrix, prior, threshold, score_type, weight),
+            'fp': ec._sum_cell(0, 1, score, label, matrix, prior, threshold, score_type, weight),
+            'fn': ec._sum_cell(1, 0, score, label, matrix, prior, threshold, score_type, weight),
+            'tp': ec._sum_cell(1, 1, score, label, matrix, prior, threshold, score_type, weight),
+            'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
+        lambda s: {
+            'invalid': len(list_filter(s.tally, lambda c: c.k <> 2)), 'weighted': true,
+            'a1': CASE WHEN s.weighted THEN s.fn ELSE ec._tally_cell(s.tally, 1, 0) END,
+            'a0': CASE WHEN s.weighted THEN s.tn ELSE ec._tally_cell(s.tally, 0, 0) END,
+            'tp': CASE WHEN s.weighted THEN s.tp ELSE ec._tally_cell(s.tally, 1, 1) END,
+            'fp': CASE WHEN s.weighted THEN s.fp ELSE ec._tally_cell(s.tally, 0, 1) END,
+            'low': s.low, 'high': s.high});
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -197,25 +255,41 @@ COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 
 
 CREATE OR REPLACE MACRO ec._share1(score, label, costs, score_type, weight) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
-                     'n1': ec._sum_rows(ec._of_class(1, score, label, score_type, weight), weight),
-                     'n0': ec._sum_rows(ec._of_class(0, score, label, score_type, weight), weight)}],
-        lambda s: CASE WHEN ec._narrow(costs) AND s.invalid = 0 THEN ec._ratio(s.n1, s.n0 + s.n1) END)[1];
+                     'n1': ec._sum_rows(ec._of_class(1, score, label), weight),
+                     'n0': ec._sum_rows(ec._of_class(0, score, label), weight)}],
+        lambda s: CASE WHEN ec._two_classes(costs) AND s.invalid = 0 THEN ec._ratio(s.n1, s.n0 + s.n1) END)[1];
 CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform([{'tally': ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight),
                      'weighted': ec._is_weighted(weight),
-                     'n': ec._weights_by_class(score, label, CAST(costs AS DOUBLE[][]), score_type, weight)}],
+                     'n': ec._weight_by_class(score, label, weight)}],
         lambda s: ec._class_priors(ec._class_n(s.tally, s.weighted, s.n), NULL, NULL))[1],
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
 COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists: [N_0/N, ..., N_(K-1)/N]';
 
--- BIGINT, or with weights their type: the type of a literal NULL weight leaves BIGINT as it is.
-CREATE OR REPLACE MACRO ec._as_count(x, weight) AS cast_to_type(x, coalesce(weight, CAST(0 AS BIGINT)));
+-- BIGINT, or with weights DOUBLE: a literal NULL has no type, so `w` takes the type of the other part.
+CREATE OR REPLACE MACRO ec._count_type(weight) AS any_value(coalesce(weight, CAST(0 AS BIGINT)));
 CREATE OR REPLACE MACRO ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform([{'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
-                     'w': any_value(coalesce(weight, CAST(0 AS BIGINT)))}],
-        lambda s: CASE WHEN ec._narrow(costs) AND ec._costs_ok(costs, cost_fn, cost_fp) AND s.c.n1 IS NOT NULL THEN {
+                     'w': ec._count_type(weight)}],
+        lambda s: CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp) AND s.c.n1 IS NOT NULL THEN {
             'tn': cast_to_type(s.c.tn, s.w), 'fp': cast_to_type(s.c.fp, s.w),
             'fn': cast_to_type(s.c.fn, s.w), 'tp': cast_to_type(s.c.tp, s.w)} END)[1];
+-- With weights the histogram has one entry for each different weight: in memory, but a sketch has few.
+CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, threshold, score_type, weight) AS
+    list_transform([{
+            't': ec._weighted_tally(histogram(ec._weighted_key(
+                     ec._vector_key(score, label, matrix, prior, threshold, score_type, weight), weight))),
+            'k': coalesce(len(matrix), max(len(score))), 'm': coalesce(len(matrix[1]), max(len(score))),
+            'w': ec._count_type(weight)}],
+        lambda s: CASE WHEN ec._wrong_count(s.t) = 0 THEN
+            list_transform(ec._matrix(s.t, s.k, s.m), lambda r: list_transform(r, lambda x: cast_to_type(x, s.w))) END)[1];
+CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._confusion_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._confusion(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
+COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, fp, fn, tp); lists: K x M list of rows; BIGINT, with weights DOUBLE';

@@ -16,13 +16,12 @@ CREATE OR REPLACE MACRO ec._fail(message) AS CAST(error('ec: ' || message) AS DO
 
 -- Numbers -------------------------------------------------------------------------------------------------------------
 
--- ln(1 + x) to full accuracy (DuckDB has no log1p): the rounding of 1 + x is divided out again.
-CREATE OR REPLACE MACRO ec._log1p(x) AS
-    CASE WHEN 1 + x = 1 THEN x ELSE ln(1 + x) * (x / ((1 + x) - 1)) END;
-CREATE OR REPLACE MACRO ec._softplus(z) AS greatest(z, CAST(0 AS DOUBLE)) + ec._log1p(exp(-abs(z)));
-CREATE OR REPLACE MACRO ec._sigmoid(z) AS
-    CASE WHEN z >= 0 THEN 1 / (1 + exp(-z)) ELSE exp(z) / (1 + exp(z)) END;
-CREATE OR REPLACE MACRO ec._logit(p) AS ln(p / (1 - p));
+-- ln(1 + x) to full accuracy (DuckDB has no log1p): ln(1 + x) = 2 atanh(x / (2 + x)), except near x = -1.
+CREATE OR REPLACE MACRO ec._log1p(x) AS CASE WHEN x > -0.5 THEN 2 * atanh(x / (2 + x)) ELSE ln(1 + x) END;
+-- ln(1 + exp(z)) and 1/(1 + exp(-z)), exact in both tails.
+CREATE OR REPLACE MACRO ec._softplus(z) AS
+    greatest(z, CAST(0 AS DOUBLE)) + 2 * atanh(exp(-abs(z)) / (2 + exp(-abs(z))));
+CREATE OR REPLACE MACRO ec._sigmoid(z) AS exp(least(z, CAST(0 AS DOUBLE))) / (1 + exp(-abs(z)));
 
 -- Costs: rows are the true class, columns the decision ----------------------------------------------------------------
 
@@ -49,9 +48,17 @@ CREATE OR REPLACE MACRO ec._costs_ok(costs, cost_fn, cost_fp) AS
 -- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no
 -- decision, and makes 0-1 costs an exact argmax.
 CREATE OR REPLACE MACRO ec._choices(matrix) AS
-    list_transform(range(len(matrix[1])), lambda j: list_transform(matrix, lambda r: r[j + 1] - list_max(r)));
+    list_transform([matrix], lambda m:
+        list_transform(range(len(m[1])), lambda j: list_transform(m, lambda r: r[j + 1] - list_max(r))))[1];
 
 -- Priors --------------------------------------------------------------------------------------------------------------
+
+-- A list of priors, checked: k numbers >= 0 that sum to 1.
+CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
+    list_transform([priors], lambda p:
+        CASE WHEN list_count(p) = coalesce(k, len(p)) AND list_min(p) >= 0 AND abs(list_sum(p) - 1) <= 1e-6 THEN p
+             WHEN type IN ('DOUBLE[]', 'FLOAT[]') THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
+             ELSE [ec._fail('prior must be numbers >= 0 that sum to 1, one a class, not ' || CAST(p AS VARCHAR))] END)[1];
 
 -- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is no prior. A wrong
 -- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error.
@@ -61,12 +68,7 @@ CREATE OR REPLACE MACRO ec._prior1(prior) AS
          WHEN typeof(prior) = 'VARCHAR' THEN
              CASE WHEN CAST(prior AS VARCHAR) = 'uniform' THEN CAST(0.5 AS DOUBLE)
                   ELSE ec._fail('prior must be a number, a list or ''uniform'', not ''' || CAST(prior AS VARCHAR) || '''') END
-         WHEN typeof(prior) LIKE '%]' THEN
-             CASE WHEN len(TRY_CAST(prior AS DOUBLE[])) = 2 AND list_min(TRY_CAST(prior AS DOUBLE[])) >= 0
-                   AND abs(list_sum(TRY_CAST(prior AS DOUBLE[])) - 1) <= 1e-6
-                  THEN TRY_CAST(prior AS DOUBLE[])[2]
-                  WHEN typeof(prior) IN ('DOUBLE[]', 'FLOAT[]') THEN CAST('nan' AS DOUBLE)
-                  ELSE ec._fail('prior must be 2 numbers >= 0 that sum to 1, not ' || CAST(prior AS VARCHAR)) END
+         WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), 2)[2]
          WHEN TRY_CAST(prior AS DOUBLE) BETWEEN 0 AND 1 THEN TRY_CAST(prior AS DOUBLE)
          WHEN typeof(prior) IN ('DOUBLE', 'FLOAT') THEN CAST('nan' AS DOUBLE)
          ELSE ec._fail('prior must lie in 0..1, not ' || CAST(prior AS VARCHAR)) END;
@@ -76,14 +78,8 @@ CREATE OR REPLACE MACRO ec._priors(prior) AS
     CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE[])
          WHEN prior IS NULL THEN [CAST('nan' AS DOUBLE)]
          WHEN typeof(prior) = 'VARCHAR' AND CAST(prior AS VARCHAR) = 'uniform' THEN CAST([] AS DOUBLE[])
-         WHEN typeof(prior) LIKE '%]' THEN
-             CASE WHEN list_count(TRY_CAST(prior AS DOUBLE[])) = len(TRY_CAST(prior AS DOUBLE[]))
-                   AND list_min(TRY_CAST(prior AS DOUBLE[])) >= 0
-                   AND abs(list_sum(TRY_CAST(prior AS DOUBLE[])) - 1) <= 1e-6
-                  THEN TRY_CAST(prior AS DOUBLE[])
-                  WHEN typeof(prior) IN ('DOUBLE[]', 'FLOAT[]') THEN [CAST('nan' AS DOUBLE)]
-                  ELSE [ec._fail('prior must be numbers >= 0 that sum to 1, not ' || CAST(prior AS VARCHAR))] END
-         ELSE [1 - ec._prior1(prior), ec._prior1(prior)] END;
+         WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), NULL)
+         ELSE list_transform([ec._prior1(prior)], lambda p: [1 - p, p])[1] END;
 
 CREATE OR REPLACE MACRO ec._needs_prior(prior, score_type) AS
     CASE WHEN ec._unset(prior)
@@ -91,13 +87,15 @@ CREATE OR REPLACE MACRO ec._needs_prior(prior, score_type) AS
 
 -- ln(P1/P0) that turns an LLR into log-odds.
 CREATE OR REPLACE MACRO ec._prior_log_odds(prior, score_type) AS
-    ec._needs_prior(prior, score_type) + ec._logit(ec._prior1(prior));
+    CASE WHEN ec._unset(prior) THEN ec._needs_prior(prior, score_type)
+         ELSE list_transform([ec._prior1(prior)], lambda p: ln(p / (1 - p)))[1] END;
 
 -- ln P for K classes.
 CREATE OR REPLACE MACRO ec._log_priors(prior, k, score_type) AS
     CASE WHEN ec._unset(prior) THEN [ec._needs_prior(prior, score_type)]
-         WHEN len(ec._priors(prior)) = 0 THEN list_transform(range(k), lambda i: -ln(CAST(k AS DOUBLE)))
-         ELSE list_transform(ec._priors(prior), lambda p: ln(p)) END;
+         ELSE list_transform([ec._priors(prior)], lambda p:
+             CASE WHEN len(p) = 0 THEN list_transform(range(k), lambda i: -ln(CAST(k AS DOUBLE)))
+                  ELSE list_transform(p, lambda x: ln(x)) END)[1] END;
 
 -- Rows with a part missing, rows that are wrong -----------------------------------------------------------------------
 
@@ -108,6 +106,9 @@ CREATE OR REPLACE MACRO ec._class(label) AS
          THEN TRY_CAST(label AS INTEGER)
          ELSE CAST(error('ec: label must be BOOLEAN or an integer 0..K-1, not ' || typeof(label)
                          || ' (are score and label swapped?)') AS INTEGER) END;
+
+-- The same unchecked, where another aggregate of the metric has checked it.
+CREATE OR REPLACE MACRO ec._y(label) AS TRY_CAST(label AS INTEGER);
 
 CREATE OR REPLACE MACRO ec._weight_ok(weight) AS
     ec._unset(weight) OR (CAST(weight AS DOUBLE) >= 0 AND CAST(weight AS DOUBLE) < CAST('inf' AS DOUBLE));
@@ -139,16 +140,18 @@ CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
          ELSE error('ec: unknown score_type ''' || score_type || ''': posterior, log_odds, llr, decision; '
                     || 'lists: posteriors, log_posteriors, log_likelihoods') IS NULL END;
 
+CREATE OR REPLACE MACRO ec._length_ok(score, matrix) AS len(score) = coalesce(len(matrix), greatest(len(score), 2));
+
 -- Only for rows that miss nothing. A 'decision' may come as a list of one: the way to a K x M confusion matrix.
 CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
     CASE WHEN score_type IN ('posterior', 'posteriors') THEN
-             len(score) = coalesce(len(matrix), greatest(len(score), 2))
+             ec._length_ok(score, matrix)
              AND list_min(score) >= 0 AND list_max(score) <= 1 AND abs(list_sum(score) - 1) <= 1e-6
          WHEN score_type = 'log_posteriors' THEN
-             len(score) = coalesce(len(matrix), greatest(len(score), 2)) AND list_max(score) <= 1e-6
+             ec._length_ok(score, matrix) AND list_max(score) <= 1e-6
              AND abs(list_sum(list_transform(score, lambda x: exp(x))) - 1) <= 1e-6
          WHEN score_type = 'log_likelihoods' THEN
-             len(score) = coalesce(len(matrix), greatest(len(score), 2))
+             ec._length_ok(score, matrix)
              AND list_max(score) < CAST('inf' AS DOUBLE) AND list_max(score) > CAST('-inf' AS DOUBLE)
          WHEN score_type = 'decision' THEN
              CASE WHEN matrix IS NULL THEN error('ec: score_type ''decision'' with a list needs costs') IS NULL
@@ -183,12 +186,6 @@ CREATE OR REPLACE MACRO ec._boolean_decision(score, score_type) AS
 
 -- Posteriors ----------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._posterior(score, score_type, prior) AS
-    CASE WHEN score_type = 'log_odds' THEN ec._sigmoid(score)
-         WHEN score_type = 'llr' THEN ec._sigmoid(score + ec._prior_log_odds(prior, score_type))
-         WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posterior')
-         ELSE score END;
-
 CREATE OR REPLACE MACRO ec._softmax(v) AS
     list_transform([list_transform(list_transform([v], lambda u: {'u': u, 'm': list_max(u)}),
                                    lambda s: list_transform(s.u, lambda x: exp(x - s.m)))[1]],
@@ -202,40 +199,49 @@ CREATE OR REPLACE MACRO ec._posteriors(score, score_type, prior) AS
          THEN ec._softmax(ec._add(score, ec._log_priors(prior, len(score), score_type)))
          ELSE score END;
 
--- Log-odds of the positive class, for losses that need both tails.
-CREATE OR REPLACE MACRO ec._log_odds(score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN ln(score) - ec._log1p(-score)
-         WHEN score_type = 'llr' THEN score + ec._prior_log_odds(prior, score_type)
+-- Log-odds of the positive class, from log-odds and LLRs.
+CREATE OR REPLACE MACRO ec._given_log_odds(score, score_type, prior) AS
+    CASE WHEN score_type = 'llr' THEN score + ec._prior_log_odds(prior, score_type)
          WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posterior')
          ELSE score END;
+CREATE OR REPLACE MACRO ec._log_odds(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN ln(score) - ec._log1p(-score)
+         ELSE ec._given_log_odds(score, score_type, prior) END;
+
+CREATE OR REPLACE MACRO ec._posterior(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN score
+         ELSE ec._sigmoid(ec._given_log_odds(score, score_type, prior)) END;
 
 -- Decisions -----------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._extra_fp(costs, cost_fn, cost_fp) AS
-    ec._costs(costs, cost_fn, cost_fp)[1][2] - ec._costs(costs, cost_fn, cost_fp)[1][1];
-CREATE OR REPLACE MACRO ec._extra_fn(costs, cost_fn, cost_fp) AS
-    ec._costs(costs, cost_fn, cost_fp)[2][1] - ec._costs(costs, cost_fn, cost_fp)[2][2];
+-- What a false positive and a false negative cost more than a right decision.
+CREATE OR REPLACE MACRO ec._extra_fp(costs, cost_fp) AS
+    CASE WHEN costs IS NULL THEN CAST(cost_fp AS DOUBLE)
+         ELSE CAST(costs AS DOUBLE[][])[1][2] - CAST(costs AS DOUBLE[][])[1][1] END;
+CREATE OR REPLACE MACRO ec._extra_fn(costs, cost_fn) AS
+    CASE WHEN costs IS NULL THEN CAST(cost_fn AS DOUBLE)
+         ELSE CAST(costs AS DOUBLE[][])[2][1] - CAST(costs AS DOUBLE[][])[2][2] END;
 
--- The Bayes threshold on the score's own scale, from what a false positive (fp) and a false negative (fn) cost extra.
+-- The Bayes threshold on the score's own scale.
 CREATE OR REPLACE MACRO ec._bayes_threshold(fp, fn, prior, score_type) AS
-    CASE WHEN score_type = 'log_odds' THEN ln(fp / fn)
-         WHEN score_type = 'llr' THEN ln(fp / fn) - ec._prior_log_odds(prior, score_type)
+    CASE WHEN score_type = 'log_odds' THEN ln(abs(fp) / abs(fn))
+         WHEN score_type = 'llr' THEN ln(abs(fp) / abs(fn)) - ec._prior_log_odds(prior, score_type)
          ELSE fp / (fp + fn) END;
 
--- Where one error costs nothing extra there is no threshold: the cheaper decision, lowest index on ties.
-CREATE OR REPLACE MACRO ec._cheaper(q, fp, fn) AS
-    least(fp, 0) * (1 - q) - greatest(fn, 0) * q < -greatest(fp, 0) * (1 - q) + least(fn, 0) * q;
+-- Positive where fp (1 - q) < fn q. Where an error is cheaper than the right decision (fp or fn below 0) that holds
+-- always, never, or below the threshold instead of above it.
+CREATE OR REPLACE MACRO ec._bayes_positive(score, fp, fn, prior, score_type) AS
+    CASE WHEN fp >= 0 AND fn > 0 THEN score > ec._bayes_threshold(fp, fn, prior, score_type)
+         WHEN fn > 0 THEN score IS NOT NULL
+         WHEN fp < 0 THEN score < ec._bayes_threshold(fp, fn, prior, score_type)
+         ELSE score IS NULL END;
 
 CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN score_type = 'decision' THEN score = CAST(1 AS DOUBLE)
          WHEN threshold IS NOT NULL THEN
              CASE WHEN ec._wide(costs) THEN error('ec: threshold is for 2 x 2 costs; leave it out') IS NULL
                   ELSE score > CAST(threshold AS DOUBLE) END
-         WHEN ec._extra_fp(costs, cost_fn, cost_fp) > 0 AND ec._extra_fn(costs, cost_fn, cost_fp) > 0
-         THEN score > ec._bayes_threshold(ec._extra_fp(costs, cost_fn, cost_fp), ec._extra_fn(costs, cost_fn, cost_fp),
-                                          prior, score_type)
-         ELSE ec._cheaper(ec._posterior(score, score_type, prior), ec._extra_fp(costs, cost_fn, cost_fp),
-                          ec._extra_fn(costs, cost_fn, cost_fp)) END;
+         ELSE ec._bayes_positive(score, ec._extra_fp(costs, cost_fp), ec._extra_fn(costs, cost_fn), prior, score_type) END;
 
 -- Costs are summed over classes in order, so that ties fall as in the Polars expressions.
 CREATE OR REPLACE MACRO ec._argmin(choices, q) AS
@@ -249,7 +255,7 @@ CREATE OR REPLACE MACRO ec._decide(score, costs, cost_fn, cost_fp, prior, thresh
          THEN CAST(error('ec: threshold is for 2 x 2 costs; leave it out') AS INTEGER)
          WHEN ec._wide(costs)
          THEN ec._argmin(ec._choices(CAST(costs AS DOUBLE[][])),
-                         [1 - ec._posterior(score, score_type, prior), ec._posterior(score, score_type, prior)])
+                         list_transform([ec._posterior(score, score_type, prior)], lambda q: [1 - q, q])[1])
          ELSE CAST(ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END;
 
 CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, prior, threshold, score_type) AS
@@ -266,14 +272,6 @@ CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, prior, threshold, score
 CREATE OR REPLACE MACRO ec._cost(matrix, y, d) AS
     CASE WHEN matrix IS NULL THEN CAST(d <> y AS DOUBLE) ELSE matrix[y + 1][d + 1] END;
 
--- A list of two scores as a decision 0/1: NULL where a part is missing, NaN where wrong or not two classes.
-CREATE OR REPLACE MACRO ec._pair_decision(score, matrix, prior, threshold, score_type) AS
-    CASE WHEN ec._wide(matrix) THEN ec._fail('this metric is for 2 x 2 costs')
-         WHEN ec._missing_vector(score, 0, NULL) THEN CAST(NULL AS DOUBLE)
-         WHEN ec._vector_classes(score, matrix, score_type) = 2 AND ec._vector_ok(score, matrix, score_type)
-         THEN CAST(ec._decide_vector(score, matrix, prior, threshold, score_type) AS DOUBLE)
-         ELSE CAST('nan' AS DOUBLE) END;
-
 -- A list of two scores as one, and what kind of score that one is.
 CREATE OR REPLACE MACRO ec._pair(score, score_type) AS
     CASE WHEN ec._missing_vector(score, 0, NULL) THEN CAST(NULL AS DOUBLE)
@@ -286,16 +284,16 @@ CREATE OR REPLACE MACRO ec._pair_type(score_type) AS
 -- Losses of a usable row ----------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._log_loss1(score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN -ln(score) ELSE ec._softplus(-ec._log_odds(score, score_type, prior)) END;
+    CASE WHEN score_type = 'posterior' THEN -ln(score) ELSE ec._softplus(-ec._given_log_odds(score, score_type, prior)) END;
 CREATE OR REPLACE MACRO ec._log_loss0(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN -ec._log1p(-score)
-         ELSE ec._softplus(ec._log_odds(score, score_type, prior)) END;
+         ELSE ec._softplus(ec._given_log_odds(score, score_type, prior)) END;
 CREATE OR REPLACE MACRO ec._brier1(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN (1 - score) * (1 - score)
-         ELSE pow(ec._sigmoid(-ec._log_odds(score, score_type, prior)), 2) END;
+         ELSE pow(ec._sigmoid(-ec._given_log_odds(score, score_type, prior)), 2) END;
 CREATE OR REPLACE MACRO ec._brier0(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN score * score
-         ELSE pow(ec._sigmoid(ec._log_odds(score, score_type, prior)), 2) END;
+         ELSE pow(ec._sigmoid(ec._given_log_odds(score, score_type, prior)), 2) END;
 
 CREATE OR REPLACE MACRO ec._vector_log_loss(score, y, score_type, prior) AS
     CASE WHEN score_type = 'log_posteriors' THEN -score[y + 1]

@@ -22,7 +22,7 @@ def _binary(
 ) -> pl.Expr:
     """A metric that is defined for two classes and two decisions only."""
 
-    def checked(sums: RowSums, rows: Rows) -> pl.Expr:
+    def checked(sums: RowSums, _: Rows) -> pl.Expr:
         if (sums.n_classes, sums.n_decisions) != (2, 2):
             raise ValueError(
                 f"{name} is for 2 classes and 2 decisions, not {sums.n_classes} x {sums.n_decisions}: "
@@ -64,9 +64,10 @@ def precision(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOption
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.precision("p", "y", prior=0.5).round(4)).item()
-    ?
+    0.6
     """
     return _binary("precision", score, label, options, formulas.precision)
+
 
 @with_options(DecisionOptions)
 def recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
@@ -99,9 +100,10 @@ def recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions])
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.recall("p", "y").round(4)).item()
-    ?
+    0.5
     """
     return _binary("recall", score, label, options, lambda sums: sums.rate(1, [1]))
+
 
 @with_options(DecisionOptions)
 def specificity(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
@@ -134,9 +136,10 @@ def specificity(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOpti
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.specificity("p", "y").round(4)).item()
-    ?
+    0.6667
     """
     return _binary("specificity", score, label, options, lambda sums: sums.rate(0, [0]))
+
 
 @with_options(DecisionOptions)
 def fpr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
@@ -169,9 +172,10 @@ def fpr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.fpr("p", "y").round(4)).item()
-    ?
+    0.3333
     """
     return _binary("fpr", score, label, options, lambda sums: sums.rate(0, [1]))
+
 
 @with_options(DecisionOptions)
 def fnr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
@@ -204,9 +208,10 @@ def fnr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.fnr("p", "y").round(4)).item()
-    ?
+    0.5
     """
     return _binary("fnr", score, label, options, lambda sums: sums.rate(1, [0]))
+
 
 @with_options(DecisionOptions)
 def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unpack[DecisionOptions]) -> pl.Expr:
@@ -241,10 +246,11 @@ def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unp
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.fbeta("p", "y", beta=2.0).round(4)).item()
-    ?
+    0.5
     """
     _check_positive("beta", beta)
     return _binary("fbeta", score, label, options, lambda sums: formulas.fbeta(sums, beta))
+
 
 @with_options(DecisionOptions)
 def f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
@@ -277,9 +283,10 @@ def f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> 
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.f1("p", "y").round(4)).item()
-    ?
+    0.5
     """
     return _binary("f1", score, label, options, lambda sums: formulas.fbeta(sums, 1.0))
+
 
 @with_options(DecisionOptions)
 def mcc(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
@@ -312,9 +319,10 @@ def mcc(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.mcc("p", "y").round(4)).item()
-    ?
+    0.1667
     """
     return _binary("mcc", score, label, options, formulas.mcc)
+
 
 @with_options(DecisionOptions)
 def lr_plus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
@@ -347,9 +355,10 @@ def lr_plus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.lr_plus("p", "y").round(4)).item()
-    ?
+    1.5
     """
     return _binary("lr_plus", score, label, options, lambda sums: formulas.likelihood_ratio(sums, 1))
+
 
 @with_options(DecisionOptions)
 def lr_minus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
@@ -382,9 +391,10 @@ def lr_minus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.lr_minus("p", "y").round(4)).item()
-    ?
+    0.75
     """
     return _binary("lr_minus", score, label, options, lambda sums: formulas.likelihood_ratio(sums, 0))
+
 
 @with_options(ThresholdOptions)
 def net_benefit(score: IntoExpr, label: IntoExpr, p_t: float, **options: Unpack[ThresholdOptions]) -> pl.Expr:
@@ -419,16 +429,15 @@ def net_benefit(score: IntoExpr, label: IntoExpr, p_t: float, **options: Unpack[
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.net_benefit("p", "y", 0.2).round(4)).item()
-    ?
+    0.35
     """
     share = parse_number(p_t, "p_t")
     if not 0 < share < 1:
         raise ValueError(f"p_t={p_t!r} is no probability threshold: pass a number above 0 and below 1")
     # These costs have p_t as their Bayes threshold, to the last bit: p_t + (1 - p_t) rounds to 1.
     costs = {"cost_fp": share, "cost_fn": 1 - share}
-    return _binary(
-        "net_benefit", score, label, {**options, **costs}, lambda sums: formulas.net_benefit(sums, share)
-    )
+    return _binary("net_benefit", score, label, {**options, **costs}, lambda sums: formulas.net_benefit(sums, share))
+
 
 @with_options(DecisionOptions)
 def precision_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
@@ -461,9 +470,10 @@ def precision_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionO
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.precision_gain("p", "y").round(4)).item()
-    ?
+    0.3333
     """
     return _binary("precision_gain", score, label, options, formulas.precision_gain)
+
 
 @with_options(DecisionOptions)
 def recall_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
@@ -496,7 +506,7 @@ def recall_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOpti
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.recall_gain("p", "y").round(4)).item()
-    ?
+    0.3333
     """
     return _binary("recall_gain", score, label, options, formulas.recall_gain)
 

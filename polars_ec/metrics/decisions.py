@@ -62,10 +62,13 @@ def expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOp
     --------
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
-    >>> log.select(ec.expected_cost("p", "y", cost_fn=10).round(4)).item()
-    ?
+    >>> log.select(ec.expected_cost("p", "y", cost_fn=4).round(4)).item()
+    0.2
     """
-    return decision_metric("expected_cost", score, label, options, lambda sums, rows: formulas.expected_cost(sums, rows.costs))
+    return decision_metric(
+        "expected_cost", score, label, options, lambda sums, rows: formulas.expected_cost(sums, rows.costs)
+    )
+
 
 @with_options(DecisionOptions)
 def nec(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
@@ -97,10 +100,11 @@ def nec(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     --------
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
-    >>> log.select(ec.nec("p", "y", cost_fn=10).round(4)).item()
-    ?
+    >>> log.select(ec.nec("p", "y", cost_fn=4).round(4)).item()
+    0.3333
     """
     return decision_metric("nec", score, label, options, _nec)
+
 
 @with_options(DecisionOptions)
 def error_rate(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
@@ -133,9 +137,10 @@ def error_rate(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptio
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.error_rate("p", "y").round(4)).item()
-    ?
+    0.4
     """
     return decision_metric("error_rate", score, label, options, lambda sums, _: formulas.error_rate(sums))
+
 
 @with_options(DecisionOptions)
 def accuracy(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
@@ -168,9 +173,10 @@ def accuracy(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.accuracy("p", "y").round(4)).item()
-    ?
+    0.6
     """
     return decision_metric("accuracy", score, label, options, lambda sums, _: formulas.accuracy(sums))
+
 
 @with_options(DecisionOptions)
 def balanced_error_rate(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
@@ -203,9 +209,12 @@ def balanced_error_rate(score: IntoExpr, label: IntoExpr, **options: Unpack[Deci
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.balanced_error_rate("p", "y").round(4)).item()
-    ?
+    0.4167
     """
-    return decision_metric("balanced_error_rate", score, label, options, lambda sums, _: formulas.balanced_error_rate(sums))
+    return decision_metric(
+        "balanced_error_rate", score, label, options, lambda sums, _: formulas.balanced_error_rate(sums)
+    )
+
 
 @with_options(DecisionOptions)
 def balanced_accuracy(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
@@ -238,9 +247,10 @@ def balanced_accuracy(score: IntoExpr, label: IntoExpr, **options: Unpack[Decisi
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.balanced_accuracy("p", "y").round(4)).item()
-    ?
+    0.5833
     """
     return decision_metric("balanced_accuracy", score, label, options, lambda sums, _: formulas.balanced_accuracy(sums))
+
 
 @with_options(DcfOptions)
 def dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DcfOptions]) -> pl.Expr:
@@ -271,9 +281,9 @@ def dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DcfOptions]) -> pl.E
     Examples
     --------
     >>> import polars as pl, polars_ec as ec
-    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
-    >>> log.select(ec.dcf("p", "y", score_type="decision", threshold=None, prior=0.1).round(4)).item()
-    ?
+    >>> log = pl.DataFrame({"llr": [2.0, -0.5, -1.0, -3.0], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.dcf("llr", "y", score_type="llr", prior=0.5).round(4)).item()
+    0.5
     """
     return decision_metric("dcf", score, label, _dcf_options(options), _nec)
 

@@ -15,7 +15,15 @@ from polars_ec._options import Settings, parse_options, with_options
 from polars_ec._prior import parse_prior
 from polars_ec._scores import BinaryScores, Scores, VectorScores, log_sum_exp
 from polars_ec.costs import CostMatrix
-from polars_ec.typing import IntoExpr, Prior, RowDecisionOptions, RowCostOptions, RowScoreOptions, ScoreOptions, ScoreTypeOption
+from polars_ec.typing import (
+    IntoExpr,
+    Prior,
+    RowCostOptions,
+    RowDecisionOptions,
+    RowScoreOptions,
+    ScoreOptions,
+    ScoreTypeOption,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -259,7 +267,9 @@ def log_odds(score: IntoExpr, **options: Unpack[ScoreOptions]) -> pl.Expr:
     >>> pl.DataFrame({"p": [0.5, 0.9]}).select(ec.log_odds("p").round(4))["p_log_odds"].to_list()
     [0.0, 2.1972]
     """
-    return per_row("log_odds", score, parse_options(options), lambda scores, _, __: _binary(scores, "log_odds").log_odds)
+    return per_row(
+        "log_odds", score, parse_options(options), lambda scores, _, __: _binary(scores, "log_odds").log_odds
+    )
 
 
 @with_options(ScoreTypeOption)
@@ -302,8 +312,8 @@ def llr(score: IntoExpr, prior: Prior, **options: Unpack[ScoreTypeOption]) -> pl
         raise ValueError("llr needs prior, the one that the scores were made with")
 
     def build(scores: Scores, _: CostMatrix, priors: Priors) -> pl.Expr:
-        p0, p1 = priors[0]
-        return _binary(scores, "llr").log_odds - (p1.log() - p0.log())
+        negative, positive = priors[0]
+        return _binary(scores, "llr").log_odds - (positive.log() - negative.log())
 
     return per_row("llr", score, settings, build)
 
@@ -371,7 +381,9 @@ def _shift(scores: Scores, ratios: list[pl.Expr]) -> pl.Expr:
 
 def _binary(scores: Scores, name: str) -> BinaryScores:
     if not isinstance(scores, BinaryScores):
-        raise ValueError(f"{name} is for one posterior, log-odds or LLR a row: take the ratio of two vector elements first")
+        raise ValueError(
+            f"{name} is for one posterior, log-odds or LLR a row: take the ratio of two vector elements first"
+        )
     return scores
 
 

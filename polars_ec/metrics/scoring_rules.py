@@ -221,7 +221,9 @@ def bayes_risk(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOptions])
 
     def risk(sums: RowSums, rows: Rows) -> pl.Expr:
         if isinstance(rows.scores, DecidedScores):
-            raise ValueError("score_type='decision' holds no posteriors: bayes_risk decides by itself, take expected_cost")
+            raise ValueError(
+                "score_type='decision' holds no posteriors: bayes_risk decides by itself, take expected_cost"
+            )
         return formulas.expected_cost(sums, rows.costs)
 
     return decision_metric("bayes_risk", score, label, options, risk)
@@ -261,7 +263,7 @@ def cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"llr": [2.0, -0.5, 1.0, -3.0], "y": [1, 1, 0, 0]})
     >>> log.select(ec.cllr("llr", "y", score_type="llr").round(4)).item()
-    0.8909
+    0.8883
     """
     score_type = options.get("score_type", "posterior")
     if score_type != "llr":
@@ -317,13 +319,11 @@ def epsr(
     positive, negative = BetaLoss.of(a, b), BetaLoss.of(b, a)
 
     def loss(rows: Rows) -> pl.Expr:
-        if (a, b) == (1, 1) and len(rows.labels.in_class) == 2:
+        if len(rows.labels.in_class) != 2:
+            raise ValueError(f"epsr is for two classes, and there are {len(rows.labels.in_class)}")
+        if (a, b) == (1, 1):
             return rows.log_loss
-        if len(rows.scores.posteriors) != 2:
-            raise ValueError(f"epsr is for two classes, and there are {len(rows.scores.posteriors)}")
         q0, q1 = rows.scores.posteriors
         return pl.when(rows.labels.in_class[1]).then(positive.loss(q1, q0)).otherwise(negative.loss(q0, q1))
 
     return _expected("epsr", score, label, options, loss)
-
-

@@ -1,0 +1,44 @@
+# Each target makes the environment it needs; the machine needs Python (with venv and pip) and make.
+PYTHON ?= python3
+ROWS ?= 20_000_000
+VENV := .venv
+
+.DELETE_ON_ERROR:
+.PHONY: demo test lint bench test-lowest sql clean
+
+demo: .venv/demo
+	$(VENV)/bin/polars-ec demo
+
+test: .venv/test
+	$(VENV)/bin/python -m pytest -n 2
+
+lint: .venv/dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+bench: .venv/bench
+	$(VENV)/bin/python -m tests.benchmarks --rows $(ROWS)
+
+# The lowest versions that pyproject.toml allows, in an environment of their own.
+test-lowest: .venv-lowest/test
+	.venv-lowest/bin/python -m pytest -n 2
+
+# The one-file bundle that any DuckDB client can load, from the files of the families.
+sql:
+	$(PYTHON) -m polars_ec.sql
+
+.venv/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+.venv/%: .venv/bin/python pyproject.toml
+	$(VENV)/bin/python -m pip install --quiet --editable ".[$*]"
+	touch $@
+
+.venv-lowest/test: pyproject.toml
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --requirement tests/lowest.txt --editable ".[test]"
+	touch $@
+
+clean:
+	rm -rf .venv .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis dist demo-output

@@ -1,0 +1,169 @@
+-- polars_ec for DuckDB, file 4 of 4: expectations of scoring rules. Load after decisions.
+-- Every one is sum_i P_i * mean over class i of a loss of the row: the files rows (losses) and counts (sums) do the rest.
+
+-- Means of a loss, class by class -------------------------------------------------------------------------------------
+
+-- Binary. loss1 and loss0 are the loss of a row of class 1 and 0; each is worked out for its own class only.
+CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, loss1, loss0) AS
+    list_transform([{
+            'invalid': ec._count_invalid(score, label, NULL, score_type, weight),
+            'n1': ec._sum_rows(ec._of_class(1, score, label), weight),
+            'n0': ec._sum_rows(ec._of_class(0, score, label), weight),
+            's1': ec._sum_value(ec._of_class(1, score, label), loss1, weight),
+            's0': ec._sum_value(ec._of_class(0, score, label), loss0, weight),
+            'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
+        lambda s: CASE WHEN s.invalid = 0 THEN {
+            'm1': ec._ratio(s.s1, s.n1), 'm0': ec._ratio(s.s0, s.n0),
+            'p1': ec._class_prior(s.n1, s.n0, s.low, s.high),
+            'p0': ec._class_prior(s.n0, s.n1, 1 - s.low, 1 - s.high)} END);
+
+-- K classes: the result has the form that ec._expected takes.
+CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weight, loss) AS
+    list_transform(list_transform([{
+            'tally': ec._count_vector(score, label, CAST(NULL AS DOUBLE[][]), score_type, weight),
+            'weighted': ec._is_weighted(weight),
+            'n': ec._weight_by_class(score, label, weight),
+            's': ec._sum_by_class(false, label, score, ec._weighted(loss, weight)),
+            'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
+        lambda g: {
+            'n': list_transform(ec._class_n(g.tally, g.weighted, g.n),
+                                lambda x: x + ec._at_most_32(ec._tally_classes(g.tally))),
+            's': list_transform(g.s, lambda x: coalesce(x, 0)), 'low': g.low, 'high': g.high}),
+        lambda g: {'n': g.n, 's': g.s, 'p': ec._class_priors(g.n, g.low, g.high)});
+
+CREATE OR REPLACE MACRO ec._mean_loss(losses) AS
+    list_transform(losses, lambda l: ec._term(l.p1, l.m1) + ec._term(l.p0, l.m0))[1];
+
+-- What the prior itself scores: entropy, and the Brier score of the prior as a posterior.
+CREATE OR REPLACE MACRO ec._nats(p) AS CASE WHEN p = 0 THEN CAST(0 AS DOUBLE) ELSE -p * ln(p) END;
+CREATE OR REPLACE MACRO ec._mean_over_entropy(losses) AS
+    list_transform(losses, lambda l: ec._ratio(ec._term(l.p1, l.m1) + ec._term(l.p0, l.m0),
+                                               ec._nats(l.p1) + ec._nats(l.p0)))[1];
+CREATE OR REPLACE MACRO ec._mean_over_spread(losses) AS
+    list_transform(losses, lambda l: ec._ratio(ec._term(l.p1, l.m1) + ec._term(l.p0, l.m0), l.p1 * l.p0))[1];
+CREATE OR REPLACE MACRO ec._expected_over_entropy(means) AS
+    list_transform(means, lambda m: ec._ratio(ec._expect(m.p, m.n, m.s),
+                                              ec._plus(list_transform(m.p, lambda x: ec._nats(x)))))[1];
+CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
+    list_transform(means, lambda m: ec._ratio(ec._expect(m.p, m.n, m.s),
+                                              ec._plus(list_transform(m.p, lambda x: x * (1 - x))) / len(m.p)))[1];
+
+-- Public --------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight) AS
+    ec._losses(score, label, prior, score_type, weight,
+               ec._log_loss1(score, score_type, prior), ec._log_loss0(score, score_type, prior));
+CREATE OR REPLACE MACRO ec._log_losses_vector(score, label, prior, score_type, weight) AS
+    ec._losses_vector(score, label, prior, score_type, weight,
+                      ec._vector_log_loss(score, ec._y(label), score_type, prior));
+CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight) AS
+    ec._losses(score, label, prior, score_type, weight,
+               ec._brier1(score, score_type, prior), ec._brier0(score, score_type, prior));
+CREATE OR REPLACE MACRO ec._briers_vector(score, label, prior, score_type, weight) AS
+    ec._losses_vector(score, label, prior, score_type, weight,
+                      ec._vector_brier(score, ec._y(label), score_type, prior));
+
+CREATE OR REPLACE MACRO ec.cross_entropy(score DOUBLE, label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._mean_loss(ec._log_losses(score, label, prior, score_type, weight)),
+(score DOUBLE[], label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._log_losses_vector(score, label, prior, score_type, weight));
+COMMENT ON MACRO ec.cross_entropy IS 'Cross-entropy in nats (lower is better): CE = sum_i P_i mean_i(-ln q_i)';
+
+CREATE OR REPLACE MACRO ec.nce(score DOUBLE, label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._mean_over_entropy(ec._log_losses(score, label, prior, score_type, weight)),
+(score DOUBLE[], label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, score_type, weight));
+COMMENT ON MACRO ec.nce IS 'Cross-entropy over that of the prior (lower is better): CE / (-sum_i P_i ln P_i)';
+
+CREATE OR REPLACE MACRO ec.brier(score DOUBLE, label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._mean_loss(ec._briers(score, label, prior, score_type, weight)),
+(score DOUBLE[], label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._briers_vector(score, label, prior, score_type, weight));
+COMMENT ON MACRO ec.brier IS 'Brier score (lower is better): sum_i P_i mean_i(1/K sum_k (q_k - [k = i])^2); binary: mean (q1 - y)^2';
+
+CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._mean_over_spread(ec._briers(score, label, prior, score_type, weight)),
+(score DOUBLE[], label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._expected_over_spread(ec._briers_vector(score, label, prior, score_type, weight));
+COMMENT ON MACRO ec.nbs IS 'Brier score over that of the prior (lower is better): BS / (1/K sum_i P_i (1 - P_i))';
+
+CREATE OR REPLACE MACRO ec._not_decided(score_type) AS
+    CASE WHEN score_type = 'decision' THEN error('ec: bayes_risk makes the Bayes decisions; for decisions made, expected_cost')
+         ELSE score_type END;
+CREATE OR REPLACE MACRO ec.bayes_risk(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, NULL, ec._not_decided(score_type), weight, 'cost')),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, NULL,
+                                  ec._not_decided(score_type), weight, 'cost'));
+COMMENT ON MACRO ec.bayes_risk IS 'Expected cost of Bayes decisions (lower is better): sum_i P_i mean_i(c_i,j*), j* = argmin_j sum_i c_ij q_i';
+
+CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
+    CASE WHEN score_type = 'llr' THEN score_type
+         ELSE error('ec: cllr needs score_type := ''llr'', not ''' || score_type || ''': ec.llr(score, prior) makes LLRs') END;
+CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._losses(score, label, NULL, ec._llr_only(score_type), weight,
+                              ec._softplus(-score), ec._softplus(score)),
+                   lambda l: (l.m1 + l.m0) / (2 * ln(CAST(2 AS DOUBLE))))[1];
+COMMENT ON MACRO ec.cllr IS 'Cost of LLRs in bits (lower is better): (mean_1 log2(1 + exp(-llr)) + mean_0 log2(1 + exp(llr))) / 2';
+
+-- epsr ----------------------------------------------------------------------------------------------------------------
+
+-- I(q) = integral of t^(a-2) (1-t)^(b-1) from q to 1; x = 1 - q comes along so that neither tail loses digits. Every
+-- series is in a number <= 1/2, and has enough terms for 1e-16 while a, b <= 20; its coefficients are constants.
+CREATE OR REPLACE MACRO ec._terms(a, b) AS 60 + 3 * CAST(ceil(greatest(a, b)) AS INTEGER);
+
+-- (u)_k / (v)_(k+1), highest k first.
+CREATE OR REPLACE MACRO ec._rising(u, v, n) AS
+    list_transform(range(n), lambda k: coalesce(list_product(list_transform(range(n - 1 - k),
+        lambda j: (u + j) / (v + 1 + j))), 1) / v);
+-- (1-b)_k / k! / (a-1+k) for k = 1..n, highest k first.
+CREATE OR REPLACE MACRO ec._binomial(a, b, n) AS
+    list_transform(range(n), lambda k: list_product(list_transform(range(n - k),
+        lambda j: (1 - b + j) / (1 + j))) / (a - 1 + n - k));
+CREATE OR REPLACE MACRO ec._horner(coefficients, x) AS list_reduce(coefficients, lambda s, c: s * x + c);
+
+-- q >= 1/2: positive terms.
+CREATE OR REPLACE MACRO ec._integral_high(q, x, a, b) AS
+    pow(x, b) * pow(q, a - 1) * ec._horner(ec._rising(a + b - 1, b, ec._terms(a, b)), x);
+-- q < 1/2 and a > 1: the whole integral less that from 0 to q, positive terms again.
+CREATE OR REPLACE MACRO ec._integral_from_0(q, x, a, b) AS
+    pow(q, a - 1) * pow(x, b) * ec._horner(ec._rising(a + b - 1, a - 1, ec._terms(a, b)), q);
+-- q < 1/2 and a about 1 or less: from q to 1/2 term by term of (1-t)^(b-1). The first term is ln(1/2q) at a = 1 and near
+-- it (exp(z) - 1)/z, z = (a-1) ln 2q, where sinh keeps the digits.
+CREATE OR REPLACE MACRO ec._first_term(q, c) AS
+    CASE WHEN c = 0 THEN -ln(2 * q)
+         WHEN abs(c * ln(2 * q)) < 1
+         THEN -pow(CAST(0.5 AS DOUBLE), c) * 2 * sinh(c * ln(2 * q) / 2) * exp(c * ln(2 * q) / 2) / c
+         ELSE (pow(CAST(0.5 AS DOUBLE), c) - pow(q, c)) / c END;
+CREATE OR REPLACE MACRO ec._integral_low(q, a, b) AS
+    ec._integral_high(CAST(0.5 AS DOUBLE), CAST(0.5 AS DOUBLE), a, b) + ec._first_term(q, a - 1)
+    + pow(CAST(0.5 AS DOUBLE), a) * ec._horner(ec._binomial(a, b, ec._terms(a, b)), CAST(0.5 AS DOUBLE))
+    - pow(q, a) * ec._horner(ec._binomial(a, b, ec._terms(a, b)), q);
+
+CREATE OR REPLACE MACRO ec._beta(a, b) AS exp(lgamma(a) + lgamma(b) - lgamma(a + b));
+CREATE OR REPLACE MACRO ec._epsr_loss(q, x, a, b) AS
+    CASE WHEN NOT (a > 0 AND b > 0 AND a <= 20 AND b <= 20)
+         THEN ec._fail('epsr needs 0 < a, b <= 20, not a = ' || CAST(a AS VARCHAR) || ', b = ' || CAST(b AS VARCHAR))
+         WHEN a = 2 AND b = 2 THEN 3 * x * x
+         WHEN a = 1 AND b = 1 THEN CASE WHEN q < 0.5 THEN -ln(q) ELSE -ec._log1p(-x) END
+         WHEN q >= 0.5 THEN ec._integral_high(q, x, a, b) / ec._beta(a, b)
+         WHEN a > 1.1 THEN (a + b - 1) / (a - 1) - ec._integral_from_0(q, x, a, b) / ec._beta(a, b)
+         ELSE ec._integral_low(q, a, b) / ec._beta(a, b) END;
+
+-- A row's posterior and one minus it, each accurate.
+CREATE OR REPLACE MACRO ec._q1(score, score_type, prior) AS ec._posterior(score, score_type, prior);
+CREATE OR REPLACE MACRO ec._q0(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN 1 - score ELSE ec._sigmoid(-ec._given_log_odds(score, score_type, prior)) END;
+-- Seen from class 0 the roles of q and 1 - q, a and b are exchanged.
+CREATE OR REPLACE MACRO ec._epsr(score, label, a, b, prior, score_type, weight) AS
+    ec._mean_loss(ec._losses(score, label, prior, score_type, weight,
+        ec._epsr_loss(ec._q1(score, score_type, prior), ec._q0(score, score_type, prior), a, b),
+        ec._epsr_loss(ec._q0(score, score_type, prior), ec._q1(score, score_type, prior), b, a)));
+CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._epsr(score, label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior, score_type, weight),
+(score DOUBLE[], label, a := 1.0, b := 1.0, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._epsr(ec._pair(score, score_type), label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior,
+             ec._pair_type(score_type), weight);
+COMMENT ON MACRO ec.epsr IS 'Bayes risks under costs [[0, 1/(1-t)], [1/t, 0]], t ~ Beta(a, b) (lower is better): a = b = 1 is CE, a = b = 2 is 3 BS';
