@@ -82,6 +82,10 @@ class Rows:
     def brier(self) -> pl.Expr:
         return self.scores.brier(self.labels.in_class)
 
+    def amount(self, mask: pl.Expr) -> pl.Expr:
+        """Rows, or weight, where `mask` holds; it is never true for a row with a null."""
+        return mask.sum().cast(pl.Int64) if self.weight is None else pl.when(mask).then(self.weight).sum()
+
     def weighted(self, loss: pl.Expr) -> pl.Expr:
         """A row's loss times its weight; a row of weight 0 counts as no row, also when its loss is infinite."""
         return loss if self.weight is None else pl.when(self.weight == 0).then(0.0).otherwise(loss * self.weight)
@@ -96,18 +100,17 @@ class RowSums(Sums):
     def __init__(self, rows: Rows) -> None:
         super().__init__(rows.costs.n_decisions, rows.prior, len(rows.labels.in_class))
         self._masks = [rows.present & mask for mask in rows.labels.in_class]
-        self._weight = rows.weight
         self._rows = rows
 
     def count(self, i: int) -> pl.Expr:
-        return self._amount(self._masks[i])
+        return self._rows.amount(self._masks[i])
 
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
         others = [j for j in range(self.n_decisions) if j not in decided]
-        if self._weight is None and len(others) < len(decided):
+        if self._rows.weight is None and len(others) < len(decided):
             # Exact on integers, and one sum fewer for the engine where the other cell is wanted too.
             return self.count(i) - self.cell(i, others) if others else self.count(i)
-        return self._amount(self._masks[i] & self._rows.decisions.among(decided))
+        return self._rows.amount(self._masks[i] & self._rows.decisions.among(decided))
 
     def total(self, i: int, loss: pl.Expr) -> pl.Expr:
         """Sum of a row loss, times weight, over class i."""
@@ -116,11 +119,6 @@ class RowSums(Sums):
     def guarded(self, value: pl.Expr) -> pl.Expr:
         """`value`, null where the group has wrong rows."""
         return pl.when(self._rows.wrong.sum() == 0).then(value)
-
-    def _amount(self, mask: pl.Expr) -> pl.Expr:
-        if self._weight is None:
-            return mask.sum().cast(pl.Int64)
-        return pl.when(mask).then(self._weight).sum()
 
 
 def resolve(inputs: Sequence[Typed], settings: Settings) -> Rows:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
@@ -112,17 +114,17 @@ def _report(
     models = [_resolve(frame, model, label, settings) for model in scores]
     names = [model.meta.output_name() for model in scores]
     key_names = [key.meta.output_name() for key in keys]
-    cells = _sum_per_class(frame, keys, models)
+    sums = _sum_per_group(_sum_per_class(frame, keys, models), key_names, models)
     several = len(models) > 1
     rows = [_table(model, m, settings, min_rows) for m, model in enumerate(models)]
     _check_names(key_names, [*rows[0], *(["score"] if several else [])])
     if not several:
-        return _per_group(cells, key_names, [column.alias(name) for name, column in rows[0].items()])
+        return sums.select(*key_names, **rows[0])
     packed = [
         pl.struct([column.alias(name) for name, column in columns.items()]).alias(f"__ec_{m}")
         for m, columns in enumerate(rows)
     ]
-    tall = _per_group(cells, key_names, packed).unpivot(
+    tall = sums.select(*key_names, *packed).unpivot(
         on=[f"__ec_{m}" for m in range(len(models))], index=key_names or None, variable_name="score", value_name="__ec"
     )
     named = pl.col("score").replace_strict([f"__ec_{m}" for m in range(len(models))], names)
@@ -132,68 +134,70 @@ def _report(
 
 def _sum_per_class(frame: pl.LazyFrame, keys: list[pl.Expr], models: list[Rows]) -> pl.LazyFrame:
     """The pass over the log: sums per group and class, which needs no mask per class."""
-    sums = [column for m, model in enumerate(models) for column in _class_sums(model, m)]
+    sums = [
+        total.alias(f"__ec_{m}_{name}")
+        for m, model in enumerate(models)
+        for name, total in {**_row_counts(model), **_class_sums(model)}.items()
+    ]
     if models[0].row_prior is not None:
         sums += [constant(share).alias(f"{_PRIOR}_{i}") for i, share in enumerate(models[0].row_prior)]
     return frame.group_by([*keys, class_index(models[0].labels).alias(_CLASS)]).agg(sums)
 
 
-def _class_sums(rows: Rows, m: int) -> list[pl.Expr]:
-    present = rows.present
+def _sum_per_group(cells: pl.LazyFrame, keys: list[str], models: list[Rows]) -> pl.LazyFrame:
+    """One row per group: a column for each sum of each class, so that the formulas stay small."""
+    columns = [pl.col(f"__ec_{m}_{name}").sum() for m, rows in enumerate(models) for name in _row_counts(rows)]
+    columns += [
+        pl.when(pl.col(_CLASS) == i).then(pl.col(f"__ec_{m}_{name}")).sum().alias(f"__ec_{m}_{name}_{i}")
+        for m, rows in enumerate(models)
+        for name in _class_sums(rows)
+        for i in range(rows.costs.n_classes)
+    ]
+    if models[0].row_prior is not None:
+        shares = [constant(pl.col(f"{_PRIOR}_{i}")) for i in range(len(models[0].row_prior))]
+        columns += [share.alias(f"{_PRIOR}_{i}") for i, share in enumerate(checked_shares(shares))]
+    return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
 
-    def total(mask: pl.Expr) -> pl.Expr:
-        return mask.sum().cast(pl.Int64) if rows.weight is None else pl.when(mask).then(rows.weight).sum()
 
-    columns = {
-        "missing": (~present).sum().cast(pl.Int64),
-        "invalid": rows.wrong.sum().cast(pl.Int64),
-        "present": present.sum().cast(pl.Int64),
-        "count": total(present),
-    }
+def _row_counts(rows: Rows) -> dict[str, pl.Expr]:
+    masks = {"missing": ~rows.present, "invalid": rows.wrong, "present": rows.present}
+    return {name: mask.sum().cast(pl.Int64) for name, mask in masks.items()}
+
+
+def _class_sums(rows: Rows) -> dict[str, pl.Expr]:
+    """Rows or their weight, in all and for each decision, and summed losses."""
     decided = rows.decisions
-    columns |= {f"decided_{j}": total(present & decided.among([j])) for j in _counted_decisions(rows)}
+    sums = {"count": rows.amount(rows.present)}
+    sums |= {f"decided_{j}": rows.amount(rows.present & decided.among([j])) for j in range(rows.costs.n_decisions)}
     if not isinstance(rows.scores, DecidedScores):
-        columns |= {
-            name: rows.weighted(loss).sum() for name, loss in (("log_loss", rows.log_loss), ("brier", rows.brier))
-        }
-    return [column.alias(f"__ec_{m}_{name}") for name, column in columns.items()]
-
-
-def _counted_decisions(rows: Rows) -> range:
-    # Without weights, decision 0 is the rest of the class, exactly.
-    return range(rows.costs.n_decisions) if rows.weight is not None else range(1, rows.costs.n_decisions)
+        sums |= {"log_loss": rows.weighted(rows.log_loss).sum(), "brier": rows.weighted(rows.brier).sum()}
+    return sums
 
 
 class _ClassSums(Sums):
-    """Sums of the groups, from the table of sums per group and class."""
+    """Sums of a group, from the table that has a column for each."""
 
     def __init__(self, rows: Rows, m: int, stated_prior: list[pl.Expr] | None) -> None:
         super().__init__(rows.costs.n_decisions, stated_prior, rows.costs.n_classes)
         self._m = m
-        self._counted = _counted_decisions(rows)
 
     def count(self, i: int) -> pl.Expr:
-        return self.total(i, "count")
+        return self.column(f"count_{i}")
 
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
-        chosen = [j for j in range(self.n_decisions) if (j in decided) == (0 in self._counted or 0 not in decided)]
-        total = sum((self.total(i, f"decided_{j}") for j in chosen if j in self._counted), start=self.count(i) * 0)
-        return total if 0 in self._counted or 0 not in decided else self.count(i) - total
-
-    def total(self, i: int, name: str) -> pl.Expr:
-        return pl.when(pl.col(_CLASS) == i).then(self.column(name)).sum()
+        return reduce(add, [self.column(f"decided_{j}_{i}") for j in sorted(decided)])
 
     def column(self, name: str) -> pl.Expr:
         return pl.col(f"__ec_{self._m}_{name}")
 
 
 def _table(rows: Rows, m: int, settings: Settings, min_rows: int | None) -> dict[str, pl.Expr]:
-    """The columns of the report, as aggregates of the sums per group and class."""
+    """The columns of the report, from the sums per group and class."""
     own = _ClassSums(rows, m, None)
     n_classes, n_decisions = own.n_classes, own.n_decisions
     check_normalisable(settings, n_classes)
-    invalid = own.column("invalid").sum()
-    used = own.column("present").sum() - invalid
+    invalid = own.column("invalid")
+    used = own.column("present") - invalid
     cells = [[own.cell(i, [j]) for j in range(n_decisions)] for i in range(n_classes)]
     binary = (n_classes, n_decisions) == (2, 2)
     guarded: dict[str, pl.Expr] = {"class_prior": pack_prior(own.empirical_prior)}
@@ -209,7 +213,7 @@ def _table(rows: Rows, m: int, settings: Settings, min_rows: int | None) -> dict
         reference = _ClassSums(rows, m, _stated_prior(rows, settings))
         at_prior = _prior_dependent(reference, rows, posteriors, binary)
         guarded |= {f"{name}_at_prior": column for name, column in at_prior.items()}
-    table = {"n": used, "n_missing": own.column("missing").sum(), "n_invalid": invalid}
+    table = {"n": used, "n_missing": own.column("missing"), "n_invalid": invalid}
     table |= {name: pl.when(invalid == 0).then(column) for name, column in guarded.items()}
     if min_rows is not None:
         table["small"] = used < min_rows
@@ -223,7 +227,7 @@ def _prior_dependent(sums: _ClassSums, rows: Rows, posteriors: bool, binary: boo
             ("nce", "log_loss", formulas.entropy(sums)),
             ("nbs", "brier", formulas.prior_brier(sums)),
         ):
-            totals = [sums.total(i, loss) for i in range(sums.n_classes)]
+            totals = [sums.column(f"{loss}_{i}") for i in range(sums.n_classes)]
             columns[name] = formulas.ratio(formulas.expected_loss(sums, totals), normaliser)
     if binary:
         columns |= {"precision": formulas.precision(sums), "f1": formulas.fbeta(sums, 1.0)}
@@ -233,11 +237,7 @@ def _prior_dependent(sums: _ClassSums, rows: Rows, posteriors: bool, binary: boo
 def _stated_prior(rows: Rows, settings: Settings) -> list[pl.Expr] | None:
     if settings.prior.expression is None:
         return rows.prior
-    return checked_shares([constant(pl.col(f"{_PRIOR}_{i}")) for i in range(rows.costs.n_classes)])
-
-
-def _per_group(cells: pl.LazyFrame, keys: list[str], columns: list[pl.Expr]) -> pl.LazyFrame:
-    return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
+    return [pl.col(f"{_PRIOR}_{i}") for i in range(rows.costs.n_classes)]
 
 
 def _with_prior_column(frame: pl.LazyFrame, settings: Settings) -> tuple[pl.LazyFrame, Settings]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,11 +12,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-_CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS ec;"
+_CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS ec;\n"
 
 
 def text() -> str:
-    """The SQL that creates every macro in schema `ec`."""
+    """The SQL that creates every macro in schema `ec`: the file sql/polars_ec.sql."""
     installed = files("polars_ec").joinpath("polars_ec.sql")
     if installed.is_file():
         return installed.read_text("utf-8")
@@ -21,5 +24,85 @@ def text() -> str:
 
 
 def register(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create the macros."""
-    connection.execute(text())
+    """Create the DuckDB macros, so that `ec.nec(score, label)` works in SQL on this connection's database.
+
+    They go into schema `ec` of the current database; a file keeps them for later connections. Where a database is itself
+    called `ec`, they go into its schema main, which the same spelling finds. Where the current database is read-only, they
+    go into a temporary database called `ec`, which lasts as long as the process. Registering again replaces them.
+
+    Parameters
+    ----------
+    connection
+        An open DuckDB connection; other connections to the same database see the macros too.
+
+    Raises
+    ------
+    ValueError
+        The name `ec` is taken by a read-only database, or by a database and a schema at once, so that `ec.nec` cannot be
+        found; the message says what to do.
+
+    Examples
+    --------
+    >>> import duckdb, polars_ec as ec
+    >>> connection = duckdb.connect()
+    >>> ec.register(connection)
+    >>> log = "(VALUES (0.9, true), (0.4, true), (0.7, false)) AS log(p, y)"
+    >>> connection.sql(f"SELECT ec.accuracy(p, y) AS accuracy FROM {log}").fetchall()
+    [(0.3333333333333333,)]
+    """
+    databases = dict(connection.execute("SELECT database_name, readonly FROM duckdb_databases()").fetchall())
+    current, has_schema = connection.execute(
+        "SELECT current_database(), count(*) > 0 FROM duckdb_schemas() "
+        "WHERE schema_name = 'ec' AND database_name = current_database()"
+    ).fetchall()[0]
+    if "ec" in databases:
+        _register_in_database_ec(connection, bool(databases["ec"]), bool(has_schema))
+    elif not databases[current]:
+        connection.execute(text())
+    elif not (has_schema and _version(connection) == _own_version()):
+        _attach_scratch(connection)
+        _register_in_database_ec(connection, read_only=False, has_schema=bool(has_schema))
+
+
+def _register_in_database_ec(connection: duckdb.DuckDBPyConnection, read_only: bool, has_schema: bool) -> None:
+    if has_schema:
+        raise ValueError(
+            "both a database and a schema are called ec, so DuckDB cannot tell which one ec.nec is in: DROP SCHEMA ec "
+            "(with its database's name before it), or attach the database under another name"
+        )
+    if not read_only:
+        connection.execute(text().replace(_CREATE_SCHEMA, ""))
+    elif _version(connection) != _own_version():
+        raise ValueError(
+            "the database called ec is read-only and lacks these macros, and its name hides any schema ec: attach it "
+            "under another name (ATTACH 'ec.duckdb' AS log (READ_ONLY)), or register once while it can be written"
+        )
+
+
+def _attach_scratch(connection: duckdb.DuckDBPyConnection) -> None:
+    """A writable database called `ec`: in memory, or in a file where the whole instance is read-only."""
+    import duckdb
+
+    try:
+        connection.execute("ATTACH ':memory:' AS ec")
+    except duckdb.CatalogException:
+        folder = tempfile.mkdtemp(prefix="polars_ec_")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        path = str(Path(folder) / "macros.duckdb").replace("'", "''")
+        connection.execute(f"ATTACH '{path}' AS ec (READ_WRITE)")
+
+
+def _version(connection: duckdb.DuckDBPyConnection) -> str | None:
+    import duckdb
+
+    try:
+        rows = connection.execute("SELECT ec.version()").fetchall()
+    except duckdb.Error:
+        return None
+    return str(rows[0][0])
+
+
+def _own_version() -> str:
+    from polars_ec import __version__
+
+    return __version__

@@ -5,16 +5,8 @@
 
 -- Sums ----------------------------------------------------------------------------------------------------------------
 
--- Counts without a weight are sums of a cast BOOLEAN: exact in a DOUBLE to 2^53, and faster than count(*) FILTER.
-CREATE OR REPLACE MACRO ec._sum_rows(condition, weight) AS
-    sum(CASE WHEN ec._unset(weight) THEN CAST(condition AS DOUBLE)
-             WHEN condition THEN CAST(weight AS DOUBLE) ELSE 0 END);
-
--- The sum over `whole`, or with weights over `part` of it only. Without weights the rest is an exact difference of
--- counts; with weights a difference would lose digits, so the part is summed by itself.
-CREATE OR REPLACE MACRO ec._sum_whole_or_part(whole, part, weight) AS
-    sum(CASE WHEN ec._unset(weight) THEN CAST(whole AS DOUBLE)
-             WHEN part THEN CAST(weight AS DOUBLE) ELSE 0 END);
+-- A cast BOOLEAN, not CASE and not FILTER: counts are exact in a DOUBLE to 2^53, and a plain sum is the fastest.
+CREATE OR REPLACE MACRO ec._sum_rows(condition, weight) AS sum(CAST(condition AS DOUBLE) * ec._weight(weight));
 
 -- A row of weight 0 counts as no row, whatever its value (0 * inf would be NaN).
 CREATE OR REPLACE MACRO ec._weighted(value, weight) AS
@@ -36,22 +28,22 @@ CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weigh
 
 -- Binary cells --------------------------------------------------------------------------------------------------------
 
--- a1 and a0: the rows of class 1 and 0; with weights, those of them decided wrongly (1) or rightly (0).
-CREATE OR REPLACE MACRO ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS [{
+-- a1 and a0: the rows of class 1 and 0; with weights, the ones decided negative only. Without weights the rest is an exact
+-- difference of counts; with weights a difference would lose digits. A comparison with a missing score is NULL: not summed.
+CREATE OR REPLACE MACRO ec._sum_class_or_negative(i, score, label, positive, weight) AS
+    ec._sum_rows(ec._of_class(i, score, label) AND (ec._unset(weight) OR NOT positive), weight);
+CREATE OR REPLACE MACRO ec._sums_at(score, label, costs, positive, prior, score_type, weight) AS [{
     'invalid': ec._count_invalid(score, label, costs, score_type, weight),
     'weighted': ec._is_weighted(weight),
-    'a1': ec._sum_whole_or_part(ec._of_class(1, score, label),
-                                ec._of_class(1, score, label)
-                                AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
-    'a0': ec._sum_whole_or_part(ec._of_class(0, score, label),
-                                ec._of_class(0, score, label)
-                                AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
-    'tp': ec._sum_rows(ec._of_class(1, score, label)
-                       AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
-    'fp': ec._sum_rows(ec._of_class(0, score, label)
-                       AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+    'a1': ec._sum_class_or_negative(1, score, label, positive, weight),
+    'a0': ec._sum_class_or_negative(0, score, label, positive, weight),
+    'tp': ec._sum_rows(ec._y(label) = 1 AND positive, weight),
+    'fp': ec._sum_rows(ec._y(label) = 0 AND positive, weight),
     'low': min(CASE WHEN ec._wide(costs) THEN NULL ELSE ec._prior1(prior) END),
     'high': max(CASE WHEN ec._wide(costs) THEN NULL ELSE ec._prior1(prior) END)}];
+CREATE OR REPLACE MACRO ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._sums_at(score, label, costs, ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type),
+                prior, score_type, weight);
 
 -- P1: the stated prior, else the group's own.
 CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
@@ -59,32 +51,25 @@ CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
          WHEN high IS NULL THEN n1 / (n1 + n0)
          WHEN low = high AND high BETWEEN 0 AND 1 THEN high END;
 
--- Cells and priors of the group; every field is NULL when a row is wrong, p1 and p0 also for a prior that is none or that
--- is not one number in the group. p0 is not 1 - p1: that would lose the digits of a rare negative class.
+-- Cells and priors of the group, in a list that is empty when a row is wrong: what is made of it is then NULL. p1 and p0
+-- are NULL for a prior that is none or that is not one number in the group; p0 is not 1 - p1, which would lose the digits
+-- of a rare negative class.
 CREATE OR REPLACE MACRO ec._cells(sums) AS
-    list_transform(list_transform(sums, lambda s: {
-            'ok': s.invalid = 0,
+    list_transform(list_transform(list_filter(sums, lambda s: s.invalid = 0), lambda s: {
             'tp': coalesce(s.tp, 0), 'fp': coalesce(s.fp, 0),
-            'fn': coalesce(CASE WHEN s.weighted THEN s.a1 ELSE s.a1 - s.tp END, 0),
-            'tn': coalesce(CASE WHEN s.weighted THEN s.a0 ELSE s.a0 - s.fp END, 0),
+            'fn': coalesce(s.a1 - CASE WHEN s.weighted THEN 0 ELSE s.tp END, 0),
+            'tn': coalesce(s.a0 - CASE WHEN s.weighted THEN 0 ELSE s.fp END, 0),
             'low': s.low, 'high': s.high}),
         lambda c: {
-            'tn': CASE WHEN c.ok THEN c.tn END, 'fp': CASE WHEN c.ok THEN c.fp END,
-            'fn': CASE WHEN c.ok THEN c.fn END, 'tp': CASE WHEN c.ok THEN c.tp END,
-            'n1': CASE WHEN c.ok THEN c.fn + c.tp END, 'n0': CASE WHEN c.ok THEN c.tn + c.fp END,
-            'p1': CASE WHEN c.ok THEN ec._class_prior(c.fn + c.tp, c.tn + c.fp, c.low, c.high) END,
-            'p0': CASE WHEN c.ok THEN ec._class_prior(c.tn + c.fp, c.fn + c.tp, 1 - c.low, 1 - c.high) END});
+            'tn': c.tn, 'fp': c.fp, 'fn': c.fn, 'tp': c.tp, 'n1': c.fn + c.tp, 'n0': c.tn + c.fp,
+            'p1': ec._class_prior(c.fn + c.tp, c.tn + c.fp, c.low, c.high),
+            'p0': ec._class_prior(c.tn + c.fp, c.fn + c.tp, 1 - c.low, 1 - c.high)});
 
 -- K classes -----------------------------------------------------------------------------------------------------------
 
 -- One integer for (number of classes, class, decision); -1 for a wrong row, NULL for a missing one: one histogram of it
 -- holds every count of a group.
 CREATE OR REPLACE MACRO ec._key(k, y, d) AS CAST(k AS BIGINT) * 1048576 + y * 1024 + d;
-
--- May a list be decided? Nothing missing, and as long as the matrix (list_inner_product raises for other lengths).
-CREATE OR REPLACE MACRO ec._whole(score, matrix, score_type) AS
-    list_count(score) = len(score)
-    AND (matrix IS NULL OR score_type = 'decision' OR len(score) = len(matrix));
 
 CREATE OR REPLACE MACRO ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) AS
     CASE WHEN ec._missing_vector(score, label, weight) THEN NULL
@@ -173,18 +158,21 @@ CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
     CASE WHEN list_sum(n) = 0 THEN NULL
          WHEN high IS NULL THEN list_transform(n, lambda x: x / list_sum(n))
          WHEN low <> high THEN NULL
-         WHEN len(high) = 0 THEN list_transform(n, lambda x: CAST(1 AS DOUBLE) / len(n))
-         WHEN isnan(high[1]) THEN NULL
-         WHEN len(high) = len(n) THEN high
-         ELSE [ec._fail('prior has ' || CAST(len(high) AS VARCHAR) || ' numbers for ' || CAST(len(n) AS VARCHAR)
+         WHEN len(CAST(high AS DOUBLE[])) = 0 THEN list_transform(n, lambda x: CAST(1 AS DOUBLE) / len(n))
+         WHEN isnan(CAST(high AS DOUBLE[])[1]) THEN NULL
+         WHEN len(CAST(high AS DOUBLE[])) = len(n) THEN CAST(high AS DOUBLE[])
+         ELSE [ec._fail('prior has ' || CAST(len(CAST(high AS DOUBLE[])) AS VARCHAR) || ' numbers for ' || CAST(len(n) AS VARCHAR)
                         || ' classes: ' || CAST(high AS VARCHAR))] END;
+
+CREATE OR REPLACE MACRO ec._tally_n(tally, k) AS
+    list_transform(range(k), lambda i: ec._total(list_filter(tally, lambda c: c.y = i)));
 
 -- Class sums n of a group of list rows; NULL when a row is wrong.
 CREATE OR REPLACE MACRO ec._class_n(tally, weighted, sums) AS
     CASE WHEN len(tally) = 0 OR ec._tally_invalid(tally) > 0 THEN NULL
          WHEN weighted THEN list_transform(sums[1:ec._tally_classes(tally)],
                                            lambda x: coalesce(x, 0) + ec._at_most_32(ec._tally_classes(tally)))
-         ELSE list_transform(range(ec._tally_classes(tally)), lambda i: ec._total(list_filter(tally, lambda c: c.y = i))) END;
+         ELSE ec._tally_n(tally, ec._tally_classes(tally)) END;
 
 CREATE OR REPLACE MACRO ec._tally_cell(tally, i, j) AS ec._total(list_filter(tally, lambda c: c.y = i AND c.d = j));
 CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
@@ -201,28 +189,23 @@ CREATE OR REPLACE MACRO ec._two_classes(costs) AS
          THEN error('ec: one prior is for 2 classes; for more give a list of posteriors, or [decision]') IS NULL
          ELSE true END;
 
--- The four cells of lists of two scores, in the form that ec._cells takes: from the histogram, or sums of weights.
-CREATE OR REPLACE MACRO ec._sum_cell(i, j, score, label, matrix, prior, threshold, score_type, weight) AS
-    sum(CASE WHEN ec._unset(weight) THEN NULL
-             WHEN ec._y(label) = i AND ec._whole(score, matrix, score_type)
-             THEN CASE WHEN ec._decide_vector(score, matrix, prior, threshold, score_type) = j
-                       THEN CAST(weight AS DOUBLE) ELSE 0 END END);
-CREATE OR REPLACE MACRO ec._sums_vector(score, label, matrix, prior, threshold, score_type, weight) AS
+-- Decided cells {k, y, d, n} of lists of scores. With weights the histogram has one entry for each different weight: a
+-- sketch has few, a log with a weight of its own in each row many, and they are held in memory.
+CREATE OR REPLACE MACRO ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     list_transform([{
-            'tally': ec._tally(histogram(ec._vector_key(score, label, matrix, prior, threshold, score_type, weight))),
-            'weighted': ec._is_weighted(weight),
-            'tn': ec._sum_cell(0, 0, score, label, matrix, prior, threshold, score_type, weight),
-            'fp': ec._sum_cell(0, 1, score, label, matrix, prior, threshold, score_type, weight),
-            'fn': ec._sum_cell(1, 0, score, label, matrix, prior, threshold, score_type, weight),
-            'tp': ec._sum_cell(1, 1, score, label, matrix, prior, threshold, score_type, weight),
-            'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
-        lambda s: {
-            'invalid': len(list_filter(s.tally, lambda c: c.k <> 2)), 'weighted': true,
-            'a1': CASE WHEN s.weighted THEN s.fn ELSE ec._tally_cell(s.tally, 1, 0) END,
-            'a0': CASE WHEN s.weighted THEN s.tn ELSE ec._tally_cell(s.tally, 0, 0) END,
-            'tp': CASE WHEN s.weighted THEN s.tp ELSE ec._tally_cell(s.tally, 1, 1) END,
-            'fp': CASE WHEN s.weighted THEN s.fp ELSE ec._tally_cell(s.tally, 0, 1) END,
-            'low': s.low, 'high': s.high});
+            'counts': histogram(CASE WHEN ec._unset(weight) THEN
+                          ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) END),
+            'weights': histogram(CASE WHEN ec._unset(weight) THEN NULL ELSE ec._weighted_key(
+                           ec._vector_key(score, label, matrix, prior, threshold, score_type, weight), weight) END)}],
+        lambda s: list_concat(ec._tally(s.counts), ec._weighted_tally(s.weights)))[1];
+
+-- The four cells of lists of two scores, in the form that ec._cells takes.
+CREATE OR REPLACE MACRO ec._sums_vector(score, label, matrix, prior, threshold, score_type, weight) AS
+    list_transform([{'t': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
+                     'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
+        lambda s: {'invalid': len(list_filter(s.t, lambda c: c.k <> 2)), 'weighted': true,
+                   'a1': ec._tally_cell(s.t, 1, 0), 'a0': ec._tally_cell(s.t, 0, 0),
+                   'tp': ec._tally_cell(s.t, 1, 1), 'fp': ec._tally_cell(s.t, 0, 1), 'low': s.low, 'high': s.high});
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -277,11 +260,9 @@ CREATE OR REPLACE MACRO ec._confusion(score, label, costs, cost_fn, cost_fp, pri
         lambda s: CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp) AND s.c.n1 IS NOT NULL THEN {
             'tn': cast_to_type(s.c.tn, s.w), 'fp': cast_to_type(s.c.fp, s.w),
             'fn': cast_to_type(s.c.fn, s.w), 'tp': cast_to_type(s.c.tp, s.w)} END)[1];
--- With weights the histogram has one entry for each different weight: in memory, but a sketch has few.
 CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     list_transform([{
-            't': ec._weighted_tally(histogram(ec._weighted_key(
-                     ec._vector_key(score, label, matrix, prior, threshold, score_type, weight), weight))),
+            't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'k': coalesce(len(matrix), max(len(score))), 'm': coalesce(len(matrix[1]), max(len(score))),
             'w': ec._count_type(weight)}],
         lambda s: CASE WHEN ec._wrong_count(s.t) = 0 THEN

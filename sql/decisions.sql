@@ -24,14 +24,12 @@ CREATE OR REPLACE MACRO ec._tally_sums(tally, k, matrix, what) AS
 
 -- The same from a histogram of (class, decision, weight, prior), for single scores or decisions under costs that are not
 -- 2 x 2. Its size is the number of different weights and priors, so it is for counts and sketches; [decision] streams.
-CREATE OR REPLACE MACRO ec._wide_key(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._wide(costs) AND NOT ec._missing(score, label, weight)
-         THEN CASE WHEN ec._usable(score, label, costs, score_type, weight) THEN {
-                  'key': ec._key(0, ec._class(label),
-                                 ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type)),
-                  'weight': ec._weight(weight), 'prior': ec._priors(prior)} END END;
+CREATE OR REPLACE MACRO ec._wide_key(score, label, costs, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._wide(costs) AND NOT ec._missing(score, label, weight) THEN {
+        'key': ec._key(0, ec._y(label), ec._decide_wide(score, costs, prior, threshold, score_type)),
+        'weight': ec._weight(weight), 'prior': ec._priors(prior)} END;
 CREATE OR REPLACE MACRO ec._means_of_tally(tally, priors, matrix, what) AS
-    list_transform([list_transform(range(len(matrix)), lambda i: ec._total(list_filter(tally, lambda c: c.y = i)))],
+    list_transform([ec._tally_n(tally, len(matrix))],
         lambda n: {'n': n, 's': ec._tally_sums(tally, len(matrix), matrix, what),
                    'p': ec._class_priors(n, list_min(priors), list_max(priors))})[1];
 
@@ -39,7 +37,7 @@ CREATE OR REPLACE MACRO ec._means_of_tally(tally, priors, matrix, what) AS
 CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
     list_transform([{
             'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
-            'wide': histogram(ec._wide_key(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))}],
+            'wide': histogram(ec._wide_key(score, label, costs, prior, threshold, score_type, weight))}],
         lambda g: CASE
             WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR g.c.n1 IS NULL THEN NULL
             WHEN ec._wide(costs) THEN ec._means_of_tally(
@@ -47,20 +45,14 @@ CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, 
                 ec._costs(costs, cost_fn, cost_fp), what)
             ELSE ec._means_of_cells(g.c, ec._costs(costs, cost_fn, cost_fp), what) END);
 
--- For lists of scores: from one histogram of (class, decision); with weights from sums per class.
+-- For lists of scores: from one histogram of (class, decision).
 CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold, score_type, weight, what) AS
     list_transform(list_transform([{
-            'tally': ec._tally(histogram(ec._vector_key(score, label, matrix, prior, threshold, score_type, weight))),
-            'weighted': ec._is_weighted(weight),
-            'n': ec._weight_by_class(score, label, weight),
-            's': ec._sum_by_class(ec._unset(weight), label, score,
-                     CASE WHEN ec._whole(score, matrix, score_type) THEN ec._weight(weight) * ec._value(what, matrix,
-                         ec._y(label), ec._decide_vector(score, matrix, prior, threshold, score_type)) END),
+            't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
         lambda g: {
-            'n': ec._class_n(g.tally, g.weighted, g.n),
-            's': CASE WHEN g.weighted THEN list_transform(g.s, lambda x: coalesce(x, 0))
-                      ELSE ec._tally_sums(g.tally, ec._tally_classes(g.tally), matrix, what) END,
+            'n': CASE WHEN len(g.t) > 0 AND ec._wrong_count(g.t) = 0 THEN ec._tally_n(g.t, ec._tally_classes(g.t)) END,
+            's': ec._tally_sums(g.t, ec._tally_classes(g.t), matrix, what),
             'low': g.low, 'high': g.high}),
         lambda g: {'n': g.n, 's': g.s, 'p': ec._class_priors(g.n, g.low, g.high)});
 
@@ -348,7 +340,7 @@ COMMENT ON MACRO ec.recall_gain IS 'Recall gain (higher is better): 1 - (P1/P0) 
 -- The threshold that p_t stands for, on the score's own scale.
 CREATE OR REPLACE MACRO ec._net_threshold(p_t, prior, threshold, score_type) AS
     CASE WHEN threshold IS NOT NULL THEN CAST(threshold AS DOUBLE)
-         WHEN score_type IN ('log_odds', 'llr') THEN ec._bayes_threshold(p_t, 1 - p_t, prior, score_type)
+         WHEN score_type IN ('log_odds', 'llr') THEN ec._bayes_threshold([p_t, 1 - p_t], prior, score_type)
          ELSE p_t END;
 CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS

@@ -1,0 +1,1228 @@
+-- polars_ec for DuckDB, file 1 of 4: what is known of one row.
+-- Load order: rows, counts, decisions, scoring_rules. Each file may be loaded again; nothing here writes data.
+-- Names that start with an underscore are private.
+CREATE SCHEMA IF NOT EXISTS ec;
+
+CREATE OR REPLACE MACRO ec.version() AS '0.1.0';
+COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.1.0''';
+
+-- Arguments -----------------------------------------------------------------------------------------------------------
+
+-- Was an optional argument left out? A literal NULL has a type of its own, so this is known when the query is planned,
+-- and the CASE that asks it costs nothing per row.
+CREATE OR REPLACE MACRO ec._unset(x) AS typeof(x) = '"NULL"';
+
+CREATE OR REPLACE MACRO ec._fail(message) AS CAST(error('ec: ' || message) AS DOUBLE);
+
+-- Numbers -------------------------------------------------------------------------------------------------------------
+
+-- ln(1 + x) to full accuracy (DuckDB has no log1p): ln(1 + x) = 2 atanh(x / (2 + x)), except near x = -1.
+CREATE OR REPLACE MACRO ec._log1p(x) AS CASE WHEN x > -0.5 THEN 2 * atanh(x / (2 + x)) ELSE ln(1 + x) END;
+-- ln(1 + exp(z)) and 1/(1 + exp(-z)), exact in both tails.
+CREATE OR REPLACE MACRO ec._softplus(z) AS
+    greatest(z, CAST(0 AS DOUBLE)) + 2 * atanh(exp(-abs(z)) / (2 + exp(-abs(z))));
+CREATE OR REPLACE MACRO ec._sigmoid(z) AS exp(least(z, CAST(0 AS DOUBLE))) / (1 + exp(-abs(z)));
+
+-- Costs: rows are the true class, columns the decision ----------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._costs(costs, cost_fn, cost_fp) AS
+    coalesce(CAST(costs AS DOUBLE[][]),
+             [[CAST(0 AS DOUBLE), CAST(cost_fp AS DOUBLE)], [CAST(cost_fn AS DOUBLE), CAST(0 AS DOUBLE)]]);
+
+-- More than a 2 x 2 choice: an abstain column, or more than two classes.
+CREATE OR REPLACE MACRO ec._wide(costs) AS
+    costs IS NOT NULL
+    AND (len(CAST(costs AS DOUBLE[][])) <> 2 OR len(CAST(costs AS DOUBLE[][])[1]) <> 2);
+
+-- true, or an error that says what is wrong with the matrix. Constant, so it is evaluated once, not per row.
+CREATE OR REPLACE MACRO ec._costs_ok(costs, cost_fn, cost_fp) AS
+    list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda m:
+        CASE WHEN len(m) < 2 THEN error('ec: costs need at least 2 rows (true classes): ' || CAST(m AS VARCHAR))
+             WHEN list_min(list_transform(m, lambda r: coalesce(len(r), 0))) < 1
+               OR list_min(list_transform(m, lambda r: len(r))) <> list_max(list_transform(m, lambda r: len(r)))
+             THEN error('ec: costs must be rows (true classes) of one length (decisions): ' || CAST(m AS VARCHAR))
+             WHEN list_count(flatten(m)) <> len(flatten(m)) OR len(list_filter(flatten(m), lambda x: NOT isfinite(x))) > 0
+             THEN error('ec: costs must be finite numbers: ' || CAST(m AS VARCHAR))
+             ELSE true END)[1];
+
+-- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no
+-- decision, and makes 0-1 costs an exact argmax.
+CREATE OR REPLACE MACRO ec._choices(matrix) AS
+    list_transform([matrix], lambda m:
+        list_transform(range(len(m[1])), lambda j: list_transform(m, lambda r: r[j + 1] - list_max(r))))[1];
+
+-- Priors --------------------------------------------------------------------------------------------------------------
+
+-- A list of priors, checked: k numbers >= 0 that sum to 1.
+CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
+    list_transform([priors], lambda p:
+        CASE WHEN list_count(p) = coalesce(k, len(p)) AND list_min(p) >= 0 AND abs(list_sum(p) - 1) <= 1e-6 THEN p
+             WHEN type IN ('DOUBLE[]', 'FLOAT[]') THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
+             ELSE [ec._fail('prior must be numbers >= 0 that sum to 1, one a class, not ' || CAST(p AS VARCHAR))] END)[1];
+
+-- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is no prior. A wrong
+-- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error.
+CREATE OR REPLACE MACRO ec._prior1(prior) AS
+    CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE)
+         WHEN TRY_CAST(prior AS DOUBLE) BETWEEN 0 AND 1 THEN TRY_CAST(prior AS DOUBLE)
+         WHEN typeof(prior) IN ('DOUBLE', 'FLOAT') OR prior IS NULL THEN CAST('nan' AS DOUBLE)
+         WHEN CAST(prior AS VARCHAR) = 'uniform' THEN CAST(0.5 AS DOUBLE)
+         WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), 2)[2]
+         ELSE ec._fail('prior must be a number in 0..1, a list or ''uniform'', not ' || CAST(prior AS VARCHAR)) END;
+
+-- The same unchecked, where another aggregate of the metric has checked it: short, because it is repeated in many sums.
+CREATE OR REPLACE MACRO ec._p1(prior) AS
+    CASE WHEN typeof(prior) LIKE '%]' THEN TRY_CAST(prior AS DOUBLE[])[2]
+         ELSE coalesce(TRY_CAST(prior AS DOUBLE), CAST(0.5 AS DOUBLE)) END;
+
+-- The same for K classes: [] stands for 'uniform' (K is not known yet), [NaN] for no prior.
+CREATE OR REPLACE MACRO ec._priors(prior) AS
+    CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE[])
+         WHEN prior IS NULL THEN [CAST('nan' AS DOUBLE)]
+         WHEN typeof(prior) = 'VARCHAR' AND CAST(prior AS VARCHAR) = 'uniform' THEN CAST([] AS DOUBLE[])
+         WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), NULL)
+         ELSE list_transform([ec._prior1(prior)], lambda p: [1 - p, p])[1] END;
+
+CREATE OR REPLACE MACRO ec._needs_prior(prior, score_type) AS
+    CASE WHEN ec._unset(prior)
+         THEN ec._fail('score_type ''' || score_type || ''' needs prior: the rows do not say it') ELSE 0 END;
+
+-- ln(P1/P0) that turns an LLR into log-odds.
+CREATE OR REPLACE MACRO ec._prior_log_odds(prior, score_type) AS
+    ec._needs_prior(prior, score_type) + ln(ec._p1(prior) / (1 - ec._p1(prior)));
+
+-- ln P of class i of K, likewise unchecked.
+CREATE OR REPLACE MACRO ec._log_prior(prior, i, k, score_type) AS
+    ec._needs_prior(prior, score_type)
+    + ln(CASE WHEN typeof(prior) LIKE '%]' THEN TRY_CAST(prior AS DOUBLE[])[i]
+              WHEN typeof(prior) = 'VARCHAR' THEN CAST(1 AS DOUBLE) / k
+              WHEN i = 2 THEN TRY_CAST(prior AS DOUBLE) ELSE 1 - TRY_CAST(prior AS DOUBLE) END);
+
+-- For row functions: true, false for a column's value that is no prior, an error for a literal that is none.
+CREATE OR REPLACE MACRO ec._prior_ok(prior) AS NOT isnan(coalesce(ec._prior1(prior), 0));
+CREATE OR REPLACE MACRO ec._priors_ok(prior) AS NOT isnan(coalesce(ec._priors(prior)[1], 0));
+
+-- Rows with a part missing, rows that are wrong -----------------------------------------------------------------------
+
+-- BOOLEAN or integer; anything else is most likely a score in the label's place.
+CREATE OR REPLACE MACRO ec._class(label) AS
+    CASE WHEN typeof(label) IN ('BOOLEAN', 'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT',
+                                'USMALLINT', 'UINTEGER', 'UBIGINT', 'UHUGEINT', '"NULL"')
+         THEN TRY_CAST(label AS INTEGER)
+         ELSE CAST(error('ec: label must be BOOLEAN or an integer 0..K-1, not ' || typeof(label)
+                         || ' (are score and label swapped?)') AS INTEGER) END;
+
+-- The same unchecked, where another aggregate of the metric has checked it.
+CREATE OR REPLACE MACRO ec._y(label) AS TRY_CAST(label AS INTEGER);
+
+CREATE OR REPLACE MACRO ec._weight_ok(weight) AS
+    ec._unset(weight) OR (CAST(weight AS DOUBLE) >= 0 AND CAST(weight AS DOUBLE) < CAST('inf' AS DOUBLE));
+
+CREATE OR REPLACE MACRO ec._weight(weight) AS
+    CASE WHEN ec._unset(weight) THEN CAST(1 AS DOUBLE) ELSE CAST(weight AS DOUBLE) END;
+
+CREATE OR REPLACE MACRO ec._missing(score, label, weight) AS
+    score IS NULL OR label IS NULL OR (NOT ec._unset(weight) AND weight IS NULL);
+
+-- A list is missing when any part of it is.
+CREATE OR REPLACE MACRO ec._missing_vector(score, label, weight) AS
+    ec._missing(score, label, weight) OR list_count(score) <> len(score);
+
+-- NaN compares as greatest, so it fails BETWEEN and < inf.
+CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
+    CASE WHEN ec._wide(costs) AND score_type <> 'decision' AND len(CAST(costs AS DOUBLE[][])) <> 2
+         THEN error('ec: a single score is binary, but costs have ' || len(CAST(costs AS DOUBLE[][]))
+                    || ' rows: give a list of posteriors') IS NULL
+         WHEN score_type = 'posterior' THEN score BETWEEN CAST(0 AS DOUBLE) AND CAST(1 AS DOUBLE)
+         WHEN score_type IN ('log_odds', 'llr') THEN score <= CAST('inf' AS DOUBLE)
+         WHEN score_type = 'decision' THEN
+             CASE WHEN ec._wide(costs)
+                  THEN score BETWEEN 0 AND len(CAST(costs AS DOUBLE[][])[1]) - 1 AND score = floor(score)
+                  ELSE score = CAST(0 AS DOUBLE) OR score = CAST(1 AS DOUBLE) END
+         WHEN score_type IN ('posteriors', 'log_posteriors', 'log_likelihoods')
+         THEN error('ec: score_type ''' || score_type || ''' needs a list of scores; for one number say '
+                    || '''posterior'', ''log_odds'', ''llr'' or ''decision''') IS NULL
+         ELSE error('ec: unknown score_type ''' || score_type || ''': posterior, log_odds, llr, decision; '
+                    || 'lists: posteriors, log_posteriors, log_likelihoods') IS NULL END;
+
+CREATE OR REPLACE MACRO ec._length_ok(score, matrix) AS len(score) = coalesce(len(matrix), greatest(len(score), 2));
+
+-- Only for rows that miss nothing. A 'decision' may come as a list of one: the way to a K x M confusion matrix.
+CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
+    CASE WHEN score_type IN ('posterior', 'posteriors') THEN
+             ec._length_ok(score, matrix)
+             AND list_min(score) >= 0 AND list_max(score) <= 1 AND abs(list_sum(score) - 1) <= 1e-6
+         WHEN score_type = 'log_posteriors' THEN
+             ec._length_ok(score, matrix) AND list_max(score) <= 1e-6
+             AND abs(list_sum(list_transform(score, lambda x: exp(x))) - 1) <= 1e-6
+         WHEN score_type = 'log_likelihoods' THEN
+             ec._length_ok(score, matrix)
+             AND list_max(score) < CAST('inf' AS DOUBLE) AND list_max(score) > CAST('-inf' AS DOUBLE)
+         WHEN score_type = 'decision' THEN
+             CASE WHEN matrix IS NULL THEN error('ec: score_type ''decision'' with a list needs costs') IS NULL
+                  ELSE len(score) = 1 AND score[1] BETWEEN 0 AND len(matrix[1]) - 1 AND score[1] = floor(score[1]) END
+         WHEN score_type IN ('log_odds', 'llr')
+         THEN error('ec: score_type ''' || score_type || ''' is for one number a row; for a list say ''posteriors'', '
+                    || '''log_posteriors'' or ''log_likelihoods''') IS NULL
+         ELSE error('ec: unknown score_type ''' || score_type || ''': posterior, log_odds, llr, decision; '
+                    || 'lists: posteriors, log_posteriors, log_likelihoods') IS NULL END;
+
+CREATE OR REPLACE MACRO ec._usable(score, label, costs, score_type, weight) AS
+    ec._score_ok(score, costs, score_type)
+    AND ec._class(label) BETWEEN 0 AND coalesce(len(CAST(costs AS DOUBLE[][])) - 1, 1) AND ec._weight_ok(weight);
+
+CREATE OR REPLACE MACRO ec._vector_classes(score, matrix, score_type) AS
+    CASE WHEN score_type = 'decision' THEN len(matrix) ELSE len(score) END;
+
+CREATE OR REPLACE MACRO ec._vector_usable(score, label, matrix, score_type, weight) AS
+    ec._class(label) BETWEEN 0 AND ec._vector_classes(score, matrix, score_type) - 1 AND ec._weight_ok(weight)
+    AND ec._vector_ok(score, matrix, score_type);
+
+-- Costs of a list of scores: NULL stands for 0-1 costs, whose K is the list's length.
+CREATE OR REPLACE MACRO ec._vector_costs(costs, cost_fn, cost_fp) AS
+    CASE WHEN costs IS NOT NULL THEN CAST(costs AS DOUBLE[][])
+         WHEN cost_fn = 1 AND cost_fp = 1 THEN NULL
+         ELSE ec._costs(NULL, cost_fn, cost_fp) END;
+
+-- A BOOLEAN column is a decision, and must be called one: it may be the label in the score's place.
+CREATE OR REPLACE MACRO ec._boolean_decision(score, score_type) AS
+    CASE WHEN score_type = 'decision' THEN CAST(score AS DOUBLE)
+         ELSE ec._fail('a BOOLEAN score is a decision: say score_type := ''decision'' (or are score and label swapped?)') END;
+
+-- Posteriors ----------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._log_joint(score, prior, score_type) AS
+    list_transform(score, lambda x, i: x + ec._log_prior(prior, i, len(score), score_type));
+-- ln sum exp, of a list that is not empty.
+CREATE OR REPLACE MACRO ec._log_sum(v) AS
+    list_transform([list_max(v)], lambda m: m + ln(list_sum(list_transform(v, lambda x: exp(x - m)))))[1];
+CREATE OR REPLACE MACRO ec._softmax(v) AS
+    list_transform(list_transform([v], lambda u: {'u': u, 's': ec._log_sum(u)}),
+                   lambda s: list_transform(s.u, lambda x: exp(x - s.s)))[1];
+
+CREATE OR REPLACE MACRO ec._posteriors(score, score_type, prior) AS
+    CASE WHEN score_type = 'log_posteriors' THEN list_transform(score, lambda x: exp(x))
+         WHEN score_type = 'log_likelihoods' THEN ec._softmax(ec._log_joint(score, prior, score_type))
+         ELSE score END;
+
+-- Log-odds of the positive class, from log-odds and LLRs.
+CREATE OR REPLACE MACRO ec._given_log_odds(score, score_type, prior) AS
+    CASE WHEN score_type = 'llr' THEN score + ec._prior_log_odds(prior, score_type)
+         WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posterior')
+         ELSE score END;
+CREATE OR REPLACE MACRO ec._log_odds(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN ln(score) - ec._log1p(-score)
+         ELSE ec._given_log_odds(score, score_type, prior) END;
+
+CREATE OR REPLACE MACRO ec._posterior(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN score
+         ELSE ec._sigmoid(ec._given_log_odds(score, score_type, prior)) END;
+
+-- Decisions -----------------------------------------------------------------------------------------------------------
+
+-- What a false positive and a false negative cost more than a right decision.
+CREATE OR REPLACE MACRO ec._extra_fp(costs, cost_fp) AS
+    CASE WHEN costs IS NULL THEN CAST(cost_fp AS DOUBLE)
+         ELSE CAST(costs AS DOUBLE[][])[1][2] - CAST(costs AS DOUBLE[][])[1][1] END;
+CREATE OR REPLACE MACRO ec._extra_fn(costs, cost_fn) AS
+    CASE WHEN costs IS NULL THEN CAST(cost_fn AS DOUBLE)
+         ELSE CAST(costs AS DOUBLE[][])[2][1] - CAST(costs AS DOUBLE[][])[2][2] END;
+
+-- The Bayes threshold on the score's own scale.
+CREATE OR REPLACE MACRO ec._bayes_threshold(fp, fn, prior, score_type) AS
+    CASE WHEN score_type = 'log_odds' THEN ln(abs(fp) / abs(fn))
+         WHEN score_type = 'llr' THEN ln(abs(fp) / abs(fn)) - ec._prior_log_odds(prior, score_type)
+         ELSE fp / (fp + fn) END;
+
+-- Positive where fp (1 - q) < fn q. Where an error is cheaper than the right decision (fp or fn below 0) that holds
+-- always, never, or below the threshold instead of above it.
+CREATE OR REPLACE MACRO ec._bayes_positive(score, fp, fn, prior, score_type) AS
+    CASE WHEN fn > 0 AND fp < 0 THEN score IS NOT NULL
+         WHEN fn <= 0 AND fp >= 0 THEN score IS NULL
+         ELSE CASE WHEN fn > 0 THEN score ELSE -score END
+              > CASE WHEN fn > 0 THEN 1 ELSE -1 END * ec._bayes_threshold(fp, fn, prior, score_type) END;
+
+CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN score_type = 'decision' THEN score = CAST(1 AS DOUBLE)
+         WHEN threshold IS NOT NULL THEN
+             CASE WHEN ec._wide(costs) THEN error('ec: threshold is for 2 x 2 costs; leave it out') IS NULL
+                  ELSE score > CAST(threshold AS DOUBLE) END
+         ELSE ec._bayes_positive(score, ec._extra_fp(costs, cost_fp), ec._extra_fn(costs, cost_fn), prior, score_type) END;
+
+-- Costs are summed over classes in order, so that ties fall as in the Polars expressions.
+CREATE OR REPLACE MACRO ec._argmin(choices, q) AS
+    list_transform([list_transform(choices, lambda c: list_inner_product(c, q))],
+                   lambda e: list_position(e, list_min(e)))[1] - 1;
+
+-- The decision index of a usable row.
+CREATE OR REPLACE MACRO ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN ec._wide(costs) AND score_type = 'decision' THEN CAST(score AS INTEGER)
+         WHEN ec._wide(costs) AND threshold IS NOT NULL
+         THEN CAST(error('ec: threshold is for 2 x 2 costs; leave it out') AS INTEGER)
+         WHEN ec._wide(costs)
+         THEN ec._argmin(ec._choices(CAST(costs AS DOUBLE[][])),
+                         list_transform([ec._posterior(score, score_type, prior)], lambda q: [1 - q, q])[1])
+         ELSE CAST(ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END;
+
+CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, prior, threshold, score_type) AS
+    CASE WHEN score_type = 'decision' THEN CAST(score[1] AS INTEGER)
+         WHEN threshold IS NOT NULL
+         THEN CAST(error('ec: threshold is for a single score; a list of scores is decided by costs') AS INTEGER)
+         WHEN matrix IS NULL THEN
+             CASE WHEN score_type IN ('posterior', 'posteriors') THEN list_position(score, list_max(score)) - 1
+                  ELSE list_transform([ec._posteriors(score, score_type, prior)],
+                                      lambda q: list_position(q, list_max(q)))[1] - 1 END
+         ELSE ec._argmin(ec._choices(matrix), ec._posteriors(score, score_type, prior)) END;
+
+-- What a decision d costs a row of class y; no matrix stands for 0-1 costs.
+CREATE OR REPLACE MACRO ec._cost(matrix, y, d) AS
+    CASE WHEN matrix IS NULL THEN CAST(d <> y AS DOUBLE) ELSE matrix[y + 1][d + 1] END;
+
+-- A list of two scores as one, and what kind of score that one is.
+CREATE OR REPLACE MACRO ec._pair(score, score_type) AS
+    CASE WHEN ec._missing_vector(score, 0, NULL) THEN CAST(NULL AS DOUBLE)
+         WHEN len(score) = 2 AND ec._vector_ok(score, NULL, score_type)
+         THEN CASE WHEN score_type IN ('posterior', 'posteriors') THEN score[2] ELSE score[2] - score[1] END
+         ELSE CAST('nan' AS DOUBLE) END;
+CREATE OR REPLACE MACRO ec._pair_type(score_type) AS
+    CASE score_type WHEN 'log_posteriors' THEN 'log_odds' WHEN 'log_likelihoods' THEN 'llr' ELSE 'posterior' END;
+
+-- Losses of a usable row ----------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._log_loss1(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN -ln(score) ELSE ec._softplus(-ec._given_log_odds(score, score_type, prior)) END;
+CREATE OR REPLACE MACRO ec._log_loss0(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN -ec._log1p(-score)
+         ELSE ec._softplus(ec._given_log_odds(score, score_type, prior)) END;
+CREATE OR REPLACE MACRO ec._brier1(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN (1 - score) * (1 - score)
+         ELSE pow(ec._sigmoid(-ec._given_log_odds(score, score_type, prior)), 2) END;
+CREATE OR REPLACE MACRO ec._brier0(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN score * score
+         ELSE pow(ec._sigmoid(ec._given_log_odds(score, score_type, prior)), 2) END;
+
+CREATE OR REPLACE MACRO ec._vector_log_loss(score, y, score_type, prior) AS
+    CASE WHEN score_type IN ('posterior', 'posteriors') THEN -ln(score[y + 1])
+         WHEN score_type = 'log_posteriors' THEN -score[y + 1]
+         WHEN score_type = 'log_likelihoods'
+         THEN list_transform([ec._log_joint(score, prior, score_type)], lambda u: ec._log_sum(u) - u[y + 1])[1]
+         ELSE ec._fail('score_type ''' || score_type || ''' holds no posteriors') END;
+
+-- Component by component: sum q^2 - 2 q_y + 1 would cancel.
+CREATE OR REPLACE MACRO ec._vector_brier(score, y, score_type, prior) AS
+    CASE WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posteriors')
+         ELSE list_transform([ec._posteriors(score, score_type, prior)],
+                  lambda q: list_sum(list_transform(q, lambda x, k: pow(x - CAST(k = y + 1 AS DOUBLE), 2))) / len(q))[1] END;
+
+-- Public: one value a row, NULL for a row with a part missing or wrong ------------------------------------------------
+
+CREATE OR REPLACE MACRO ec.bayes_decision(score DOUBLE, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND ec._score_ok(score, costs, score_type)
+         THEN CAST(ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END,
+(score DOUBLE[], costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
+    CASE WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR NOT ec._priors_ok(prior) OR ec._missing_vector(score, 0, NULL) THEN NULL
+         WHEN ec._vector_ok(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
+         THEN CAST(ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) AS INTEGER) END;
+COMMENT ON MACRO ec.bayes_decision IS 'Index of the cheapest decision for the row: argmin_j sum_i c_ij q_i, lowest index on ties';
+
+CREATE OR REPLACE MACRO ec._row_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND ec._usable(score, label, costs, score_type, NULL)
+         THEN ec._cost(ec._costs(costs, cost_fn, cost_fp), ec._class(label),
+                       ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type)) END;
+CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
+    ec._row_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
+    CASE WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR NOT ec._priors_ok(prior) OR ec._missing_vector(score, label, NULL) THEN NULL
+         WHEN ec._vector_usable(score, label, ec._vector_costs(costs, cost_fn, cost_fp), score_type, NULL)
+         THEN ec._cost(ec._vector_costs(costs, cost_fn, cost_fp), ec._class(label),
+                       ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type)) END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
+    ec._row_cost(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type);
+COMMENT ON MACRO ec.row_cost IS 'What the decision costs the row: c_ij, i the label, j the decision';
+
+CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, prior := NULL, score_type := 'posterior') AS
+    CASE WHEN ec._prior_ok(prior) AND ec._usable(score, label, NULL, score_type, NULL)
+         THEN CASE WHEN ec._class(label) = 1 THEN ec._log_loss1(score, score_type, prior)
+                   ELSE ec._log_loss0(score, score_type, prior) END END,
+(score DOUBLE[], label, prior := NULL, score_type := 'posterior') AS
+    CASE WHEN NOT ec._priors_ok(prior) OR ec._missing_vector(score, label, NULL) THEN NULL
+         WHEN ec._vector_usable(score, label, NULL, score_type, NULL)
+         THEN ec._vector_log_loss(score, ec._class(label), score_type, prior) END;
+COMMENT ON MACRO ec.row_log_loss IS 'Log loss of the row in nats: -ln q_i, i the label';
+
+CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, prior := NULL, score_type := 'posterior') AS
+    CASE WHEN ec._prior_ok(prior) AND ec._usable(score, label, NULL, score_type, NULL)
+         THEN CASE WHEN ec._class(label) = 1 THEN ec._brier1(score, score_type, prior)
+                   ELSE ec._brier0(score, score_type, prior) END END,
+(score DOUBLE[], label, prior := NULL, score_type := 'posterior') AS
+    CASE WHEN NOT ec._priors_ok(prior) OR ec._missing_vector(score, label, NULL) THEN NULL
+         WHEN ec._vector_usable(score, label, NULL, score_type, NULL)
+         THEN ec._vector_brier(score, ec._class(label), score_type, prior) END;
+COMMENT ON MACRO ec.row_brier IS 'Brier loss of the row: 1/K sum_k (q_k - [k = label])^2; binary (q1 - y)^2';
+
+CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', prior := NULL) AS
+    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._posterior(score, score_type, prior) END,
+(score DOUBLE[], score_type := 'posterior', prior := NULL) AS
+    CASE WHEN NOT ec._priors_ok(prior) OR ec._missing_vector(score, 0, NULL) THEN NULL
+         WHEN score_type = 'decision' THEN [ec._fail('score_type ''decision'' holds no posterior')]
+         WHEN ec._vector_ok(score, NULL, score_type) THEN ec._posteriors(score, score_type, prior) END;
+COMMENT ON MACRO ec.posterior IS 'The score as a posterior: q = 1/(1 + exp(-log_odds)), log_odds = llr + ln(P1/P0); lists: q_i ~ P_i exp(log_likelihood_i)';
+
+CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
+    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._log_odds(score, score_type, prior) END;
+CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type := 'posterior', prior := NULL) AS
+    ec._row_log_odds(score, score_type, prior),
+(score DOUBLE[], score_type := 'posterior', prior := NULL) AS
+    ec._row_log_odds(ec._pair(score, score_type), ec._pair_type(score_type), prior);
+COMMENT ON MACRO ec.log_odds IS 'The score as log-odds of class 1: ln(q1/q0) = llr + ln(P1/P0)';
+
+-- Without a prior an LLR could not be told from log-odds, so it is an argument without default.
+CREATE OR REPLACE MACRO ec._row_llr(score, prior, score_type) AS
+    CASE WHEN NOT ec._prior_ok(prior) THEN NULL
+         WHEN score_type = 'llr' THEN CASE WHEN ec._score_ok(score, NULL, score_type) THEN score END
+         ELSE ec._row_log_odds(score, score_type, prior) - ec._prior_log_odds(prior, 'llr') END;
+CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type := 'posterior') AS
+    ec._row_llr(score, prior, score_type),
+(score DOUBLE[], prior, score_type := 'posterior') AS
+    ec._row_llr(ec._pair(score, score_type), prior, ec._pair_type(score_type));
+COMMENT ON MACRO ec.llr IS 'Log-likelihood ratio: ln(q1/q0) - ln(prior/(1 - prior)), prior the one the posteriors were made with';
+
+CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
+    ec._fail('score_type ''' || score_type || ''' holds no prior that could be shifted');
+CREATE OR REPLACE MACRO ec._scaled(q, to1, from1) AS
+    q * (to1 / from1) / (q * (to1 / from1) + (1 - q) * ((1 - to1) / (1 - from1)));
+-- Weights to/from of K classes; 'uniform' on either side leaves a constant factor, which the normalisation removes.
+CREATE OR REPLACE MACRO ec._shift_weights(from_, "to", k) AS
+    list_transform(range(k), lambda i: coalesce(ec._priors("to")[i + 1], CAST(1 AS DOUBLE) / k)
+                                       / coalesce(ec._priors(from_)[i + 1], CAST(1 AS DOUBLE) / k));
+CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 'posterior') AS
+    CASE WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
+         WHEN score_type = 'decision' THEN ec._no_prior_in(score_type)
+         WHEN NOT (ec._prior_ok(from_) AND ec._prior_ok("to") AND ec._score_ok(score, NULL, score_type)) THEN NULL
+         WHEN score_type = 'log_odds' THEN score + ec._prior_log_odds("to", 'shift_prior') - ec._prior_log_odds(from_, 'shift_prior')
+         ELSE ec._scaled(score, ec._prior1("to"), ec._prior1(from_)) END,
+(score DOUBLE[], from_, "to", score_type := 'posterior') AS
+    CASE WHEN score_type IN ('log_likelihoods', 'decision') THEN [ec._no_prior_in(score_type)]
+         WHEN ec._missing_vector(score, 0, NULL) OR NOT ec._vector_ok(score, NULL, score_type) THEN NULL
+         WHEN score_type = 'log_posteriors' THEN
+             list_transform(list_transform([list_transform(score, lambda x, i: x + ln(ec._shift_weights(from_, "to", len(score))[i]))],
+                                           lambda u: {'u': u, 's': ec._log_sum(u)}),
+                            lambda s: list_transform(s.u, lambda x: x - s.s))[1]
+         ELSE list_transform([list_transform(score, lambda x, i: x * ec._shift_weights(from_, "to", len(score))[i])],
+                             lambda e: list_transform(e, lambda x: x / list_sum(e)))[1] END;
+COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';
+-- polars_ec for DuckDB, file 2 of 4: sums of a group of rows, and the counts that are answers in themselves.
+-- Load after rows. Everything here is plain sums of CASE: the engine shares equal ones, so ten metrics cost hardly more
+-- than one. An aggregate is bound to a name with list_transform([aggregate], lambda s: ...)[1], because a subquery in a
+-- macro would run once per row.
+
+-- Sums ----------------------------------------------------------------------------------------------------------------
+
+-- Counts without a weight are sums of a cast BOOLEAN: exact in a DOUBLE to 2^53, and faster than count(*) FILTER.
+CREATE OR REPLACE MACRO ec._sum_rows(condition, weight) AS
+    sum(CASE WHEN ec._unset(weight) THEN CAST(condition AS DOUBLE)
+             WHEN condition THEN CAST(weight AS DOUBLE) ELSE 0 END);
+
+-- The sum over `whole`, or with weights over `part` of it only. Without weights the rest is an exact difference of
+-- counts; with weights a difference would lose digits, so the part is summed by itself.
+CREATE OR REPLACE MACRO ec._sum_whole_or_part(whole, part, weight) AS
+    sum(CASE WHEN ec._unset(weight) THEN CAST(whole AS DOUBLE)
+             WHEN part THEN CAST(weight AS DOUBLE) ELSE 0 END);
+
+-- A row of weight 0 counts as no row, whatever its value (0 * inf would be NaN).
+CREATE OR REPLACE MACRO ec._weighted(value, weight) AS
+    CASE WHEN ec._unset(weight) THEN value
+         WHEN CAST(weight AS DOUBLE) = 0 THEN 0
+         ELSE value * CAST(weight AS DOUBLE) END;
+
+CREATE OR REPLACE MACRO ec._sum_value(condition, value, weight) AS
+    sum(CASE WHEN condition THEN ec._weighted(value, weight) ELSE 0 END);
+
+CREATE OR REPLACE MACRO ec._is_weighted(weight) AS bool_or(NOT ec._unset(weight));
+
+-- A row of class i with nothing missing. Whether it is wrong need not be asked: one wrong row, and the metric is NULL.
+CREATE OR REPLACE MACRO ec._of_class(i, score, label) AS ec._y(label) = i AND score IS NOT NULL;
+
+CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weight) AS
+    count_if(NOT ec._missing(score, label, weight)
+             AND ec._usable(score, label, costs, score_type, weight) IS NOT TRUE);
+
+-- Binary cells --------------------------------------------------------------------------------------------------------
+
+-- a1 and a0: the rows of class 1 and 0; with weights, those of them decided wrongly (1) or rightly (0).
+CREATE OR REPLACE MACRO ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS [{
+    'invalid': ec._count_invalid(score, label, costs, score_type, weight),
+    'weighted': ec._is_weighted(weight),
+    'a1': ec._sum_whole_or_part(ec._of_class(1, score, label),
+                                ec._of_class(1, score, label)
+                                AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+    'a0': ec._sum_whole_or_part(ec._of_class(0, score, label),
+                                ec._of_class(0, score, label)
+                                AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+    'tp': ec._sum_rows(ec._of_class(1, score, label)
+                       AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+    'fp': ec._sum_rows(ec._of_class(0, score, label)
+                       AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+    'low': min(CASE WHEN ec._wide(costs) THEN NULL ELSE ec._prior1(prior) END),
+    'high': max(CASE WHEN ec._wide(costs) THEN NULL ELSE ec._prior1(prior) END)}];
+
+-- P1: the stated prior, else the group's own.
+CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
+    CASE WHEN n1 + n0 = 0 THEN NULL
+         WHEN high IS NULL THEN n1 / (n1 + n0)
+         WHEN low = high AND high BETWEEN 0 AND 1 THEN high END;
+
+-- Cells and priors of the group; every field is NULL when a row is wrong, p1 and p0 also for a prior that is none or that
+-- is not one number in the group. p0 is not 1 - p1: that would lose the digits of a rare negative class.
+CREATE OR REPLACE MACRO ec._cells(sums) AS
+    list_transform(list_transform(sums, lambda s: {
+            'ok': s.invalid = 0,
+            'tp': coalesce(s.tp, 0), 'fp': coalesce(s.fp, 0),
+            'fn': coalesce(CASE WHEN s.weighted THEN s.a1 ELSE s.a1 - s.tp END, 0),
+            'tn': coalesce(CASE WHEN s.weighted THEN s.a0 ELSE s.a0 - s.fp END, 0),
+            'low': s.low, 'high': s.high}),
+        lambda c: {
+            'tn': CASE WHEN c.ok THEN c.tn END, 'fp': CASE WHEN c.ok THEN c.fp END,
+            'fn': CASE WHEN c.ok THEN c.fn END, 'tp': CASE WHEN c.ok THEN c.tp END,
+            'n1': CASE WHEN c.ok THEN c.fn + c.tp END, 'n0': CASE WHEN c.ok THEN c.tn + c.fp END,
+            'p1': CASE WHEN c.ok THEN ec._class_prior(c.fn + c.tp, c.tn + c.fp, c.low, c.high) END,
+            'p0': CASE WHEN c.ok THEN ec._class_prior(c.tn + c.fp, c.fn + c.tp, 1 - c.low, 1 - c.high) END});
+
+-- K classes -----------------------------------------------------------------------------------------------------------
+
+-- One integer for (number of classes, class, decision); -1 for a wrong row, NULL for a missing one: one histogram of it
+-- holds every count of a group.
+CREATE OR REPLACE MACRO ec._key(k, y, d) AS CAST(k AS BIGINT) * 1048576 + y * 1024 + d;
+
+CREATE OR REPLACE MACRO ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._missing_vector(score, label, weight) THEN NULL
+         WHEN ec._vector_usable(score, label, matrix, score_type, weight)
+         THEN ec._key(ec._vector_classes(score, matrix, score_type), ec._class(label),
+                      ec._decide_vector(score, matrix, prior, threshold, score_type))
+         ELSE -1 END;
+
+-- The same without a decision.
+CREATE OR REPLACE MACRO ec._vector_class_key(score, label, matrix, score_type, weight) AS
+    CASE WHEN ec._missing_vector(score, label, weight) THEN NULL
+         WHEN ec._vector_usable(score, label, matrix, score_type, weight)
+         THEN ec._key(ec._vector_classes(score, matrix, score_type), ec._class(label), 0)
+         ELSE -1 END;
+
+-- A histogram of keys as a list of cells {k, y, d, n}; wrong rows have k = -1.
+CREATE OR REPLACE MACRO ec._tally(histogram) AS
+    list_transform(coalesce(map_entries(histogram), []), lambda e: {
+        'k': e.key >> 20, 'y': (e.key >> 10) & 1023, 'd': e.key & 1023, 'n': CAST(e.value AS DOUBLE)});
+
+-- The same where each key carries a weight.
+CREATE OR REPLACE MACRO ec._weighted_tally(histogram) AS
+    list_transform(coalesce(map_entries(histogram), []), lambda e: {
+        'k': e.key.key >> 20, 'y': (e.key.key >> 10) & 1023, 'd': e.key.key & 1023, 'n': e.key.weight * e.value});
+
+-- A wrong row's weight is of no interest, and may be NaN.
+CREATE OR REPLACE MACRO ec._weighted_key(key, weight) AS
+    list_transform([key], lambda k: CASE WHEN k IS NULL THEN NULL
+                                         WHEN k < 0 THEN {'key': k, 'weight': CAST(1 AS DOUBLE)}
+                                         ELSE {'key': k, 'weight': ec._weight(weight)} END)[1];
+
+CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda c: c.n)), 0);
+
+-- Rows whose length is not the group's largest are wrong too.
+CREATE OR REPLACE MACRO ec._tally_classes(tally) AS list_max(list_transform(tally, lambda c: c.k));
+CREATE OR REPLACE MACRO ec._tally_invalid(tally) AS
+    list_transform([tally], lambda t: ec._total(list_filter(t, lambda c: c.k < 0 OR c.k <> ec._tally_classes(t))))[1];
+
+-- Weights may be 0, so wrong rows are those of the tally that are there, not their sum.
+CREATE OR REPLACE MACRO ec._wrong_count(tally) AS
+    list_transform([tally], lambda t: len(list_filter(t, lambda c: c.k < 0 OR c.k <> ec._tally_classes(t))))[1];
+
+CREATE OR REPLACE MACRO ec._count_vector(score, label, matrix, score_type, weight) AS
+    ec._tally(histogram(ec._vector_class_key(score, label, matrix, score_type, weight)));
+
+-- Sums per class of a value of the row. The number of classes is not known while the macro is written, so there are 32
+-- sums; the label is asked first, so that a row pays for its own class only.
+CREATE OR REPLACE MACRO ec._sum_class(i, skip, label, score, value) AS
+    sum(CASE WHEN skip THEN NULL
+             WHEN ec._y(label) = i THEN CASE WHEN list_count(score) = len(score) THEN value END END);
+CREATE OR REPLACE MACRO ec._sum_by_class(skip, label, score, value) AS [
+    ec._sum_class(0, skip, label, score, value), ec._sum_class(1, skip, label, score, value),
+    ec._sum_class(2, skip, label, score, value), ec._sum_class(3, skip, label, score, value),
+    ec._sum_class(4, skip, label, score, value), ec._sum_class(5, skip, label, score, value),
+    ec._sum_class(6, skip, label, score, value), ec._sum_class(7, skip, label, score, value),
+    ec._sum_class(8, skip, label, score, value), ec._sum_class(9, skip, label, score, value),
+    ec._sum_class(10, skip, label, score, value), ec._sum_class(11, skip, label, score, value),
+    ec._sum_class(12, skip, label, score, value), ec._sum_class(13, skip, label, score, value),
+    ec._sum_class(14, skip, label, score, value), ec._sum_class(15, skip, label, score, value),
+    ec._sum_class(16, skip, label, score, value), ec._sum_class(17, skip, label, score, value),
+    ec._sum_class(18, skip, label, score, value), ec._sum_class(19, skip, label, score, value),
+    ec._sum_class(20, skip, label, score, value), ec._sum_class(21, skip, label, score, value),
+    ec._sum_class(22, skip, label, score, value), ec._sum_class(23, skip, label, score, value),
+    ec._sum_class(24, skip, label, score, value), ec._sum_class(25, skip, label, score, value),
+    ec._sum_class(26, skip, label, score, value), ec._sum_class(27, skip, label, score, value),
+    ec._sum_class(28, skip, label, score, value), ec._sum_class(29, skip, label, score, value),
+    ec._sum_class(30, skip, label, score, value), ec._sum_class(31, skip, label, score, value)];
+
+-- Weights per class; nothing is summed where no weight is given: then the histogram has the counts.
+CREATE OR REPLACE MACRO ec._weight_by_class(score, label, weight) AS
+    ec._sum_by_class(ec._unset(weight), label, score, ec._weight(weight));
+
+CREATE OR REPLACE MACRO ec._at_most_32(k) AS
+    CASE WHEN k > 32 THEN ec._fail('per-class sums are for at most 32 classes, not ' || CAST(k AS VARCHAR)) ELSE 0 END;
+
+-- Any metric is sum_i P_i * (s_i / n_i): class sums n and s of the group, and priors p. A term with prior 0 is 0; a class
+-- with prior > 0 and no rows makes the whole NULL (list_reduce keeps NULL, list_sum would skip it).
+CREATE OR REPLACE MACRO ec._term(p, x) AS CASE WHEN p = 0 THEN CAST(0 AS DOUBLE) ELSE p * x END;
+CREATE OR REPLACE MACRO ec._ratio(x, y) AS CASE WHEN y = 0 THEN NULL ELSE x / y END;
+CREATE OR REPLACE MACRO ec._plus(terms) AS list_reduce(terms, lambda a, b: a + b, CAST(0 AS DOUBLE));
+CREATE OR REPLACE MACRO ec._expect(p, n, s) AS
+    ec._plus(list_transform(p, lambda x, i: ec._term(x, ec._ratio(s[i], n[i]))));
+
+-- Priors of K classes: stated, uniform, or n/N. NULL for a prior that is none or not one list in the group.
+CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
+    CASE WHEN list_sum(n) = 0 THEN NULL
+         WHEN high IS NULL THEN list_transform(n, lambda x: x / list_sum(n))
+         WHEN low <> high THEN NULL
+         WHEN len(CAST(high AS DOUBLE[])) = 0 THEN list_transform(n, lambda x: CAST(1 AS DOUBLE) / len(n))
+         WHEN isnan(CAST(high AS DOUBLE[])[1]) THEN NULL
+         WHEN len(CAST(high AS DOUBLE[])) = len(n) THEN CAST(high AS DOUBLE[])
+         ELSE [ec._fail('prior has ' || CAST(len(CAST(high AS DOUBLE[])) AS VARCHAR) || ' numbers for ' || CAST(len(n) AS VARCHAR)
+                        || ' classes: ' || CAST(high AS VARCHAR))] END;
+
+CREATE OR REPLACE MACRO ec._tally_n(tally, k) AS
+    list_transform(range(k), lambda i: ec._total(list_filter(tally, lambda c: c.y = i)));
+
+-- Class sums n of a group of list rows; NULL when a row is wrong.
+CREATE OR REPLACE MACRO ec._class_n(tally, weighted, sums) AS
+    CASE WHEN len(tally) = 0 OR ec._tally_invalid(tally) > 0 THEN NULL
+         WHEN weighted THEN list_transform(sums[1:ec._tally_classes(tally)],
+                                           lambda x: coalesce(x, 0) + ec._at_most_32(ec._tally_classes(tally)))
+         ELSE ec._tally_n(tally, ec._tally_classes(tally)) END;
+
+CREATE OR REPLACE MACRO ec._tally_cell(tally, i, j) AS ec._total(list_filter(tally, lambda c: c.y = i AND c.d = j));
+CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
+    list_transform(range(k), lambda i: list_transform(range(m), lambda j:
+        ec._tally_cell(tally, i, j)));
+
+-- Binary metrics of costs that are no 2 x 2 matrix are errors.
+CREATE OR REPLACE MACRO ec._two_by_two(costs) AS
+    CASE WHEN ec._wide(costs)
+         THEN error('ec: this is for 2 x 2 costs; for others give a list: [1 - q, q], or [decision] with score_type ''decision''') IS NULL
+         ELSE true END;
+CREATE OR REPLACE MACRO ec._two_classes(costs) AS
+    CASE WHEN costs IS NOT NULL AND len(CAST(costs AS DOUBLE[][])) <> 2
+         THEN error('ec: one prior is for 2 classes; for more give a list of posteriors, or [decision]') IS NULL
+         ELSE true END;
+
+-- Decided cells {k, y, d, n} of lists of scores. With weights the histogram has one entry for each different weight: a
+-- sketch has few, a log with a weight of its own in each row many, and they are held in memory.
+CREATE OR REPLACE MACRO ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight) AS
+    list_transform([{
+            'counts': histogram(CASE WHEN ec._unset(weight) THEN
+                          ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) END),
+            'weights': histogram(CASE WHEN ec._unset(weight) THEN NULL ELSE ec._weighted_key(
+                           ec._vector_key(score, label, matrix, prior, threshold, score_type, weight), weight) END)}],
+        lambda s: list_concat(ec._tally(s.counts), ec._weighted_tally(s.weights)))[1];
+
+-- The four cells of lists of two scores, in the form that ec._cells takes.
+CREATE OR REPLACE MACRO ec._sums_vector(score, label, matrix, prior, threshold, score_type, weight) AS
+    list_transform([{'t': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
+                     'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
+        lambda s: {'invalid': len(list_filter(s.t, lambda c: c.k <> 2)), 'weighted': true,
+                   'a1': ec._tally_cell(s.t, 1, 0), 'a0': ec._tally_cell(s.t, 0, 0),
+                   'tp': ec._tally_cell(s.t, 1, 1), 'fp': ec._tally_cell(s.t, 0, 1), 'low': s.low, 'high': s.high});
+
+-- Public --------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._n_rows(score, label, costs, score_type, weight) AS
+    CAST(count_if(NOT ec._missing(score, label, weight) AND ec._usable(score, label, costs, score_type, weight)) AS BIGINT);
+CREATE OR REPLACE MACRO ec.n_rows(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._n_rows(score, label, costs, score_type, weight),
+(score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform([ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight)],
+                   lambda t: CAST(ec._total(t) - ec._tally_invalid(t) AS BIGINT))[1],
+(score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._n_rows(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
+COMMENT ON MACRO ec.n_rows IS 'Rows that count: nothing missing, nothing wrong';
+
+CREATE OR REPLACE MACRO ec.n_missing(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    CAST(count_if(ec._missing(score, label, weight)) AS BIGINT),
+(score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    CAST(count_if(ec._missing_vector(score, label, weight)) AS BIGINT),
+(score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    CAST(count_if(ec._missing(ec._boolean_decision(score, score_type), label, weight)) AS BIGINT);
+COMMENT ON MACRO ec.n_missing IS 'Rows left out: label, score (any part of it) or weight is NULL';
+
+CREATE OR REPLACE MACRO ec.n_invalid(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    CAST(ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT),
+(score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    CAST(ec._tally_invalid(ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight)) AS BIGINT),
+(score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    CAST(ec._count_invalid(ec._boolean_decision(score, score_type), label, costs, score_type, weight) AS BIGINT);
+COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 0..1, a label that is no class, a weight that is negative or infinite';
+
+CREATE OR REPLACE MACRO ec._share1(score, label, costs, score_type, weight) AS
+    list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
+                     'n1': ec._sum_rows(ec._of_class(1, score, label), weight),
+                     'n0': ec._sum_rows(ec._of_class(0, score, label), weight)}],
+        lambda s: CASE WHEN ec._two_classes(costs) AND s.invalid = 0 THEN ec._ratio(s.n1, s.n0 + s.n1) END)[1];
+CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._share1(score, label, costs, score_type, weight),
+(score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform([{'tally': ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight),
+                     'weighted': ec._is_weighted(weight),
+                     'n': ec._weight_by_class(score, label, weight)}],
+        lambda s: ec._class_priors(ec._class_n(s.tally, s.weighted, s.n), NULL, NULL))[1],
+(score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._share1(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
+COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists: [N_0/N, ..., N_(K-1)/N]';
+
+-- BIGINT, or with weights DOUBLE: a literal NULL has no type, so `w` takes the type of the other part.
+CREATE OR REPLACE MACRO ec._count_type(weight) AS any_value(coalesce(weight, CAST(0 AS BIGINT)));
+CREATE OR REPLACE MACRO ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform([{'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
+                     'w': ec._count_type(weight)}],
+        lambda s: CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp) AND s.c.n1 IS NOT NULL THEN {
+            'tn': cast_to_type(s.c.tn, s.w), 'fp': cast_to_type(s.c.fp, s.w),
+            'fn': cast_to_type(s.c.fn, s.w), 'tp': cast_to_type(s.c.tp, s.w)} END)[1];
+CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, threshold, score_type, weight) AS
+    list_transform([{
+            't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
+            'k': coalesce(len(matrix), max(len(score))), 'm': coalesce(len(matrix[1]), max(len(score))),
+            'w': ec._count_type(weight)}],
+        lambda s: CASE WHEN ec._wrong_count(s.t) = 0 THEN
+            list_transform(ec._matrix(s.t, s.k, s.m), lambda r: list_transform(r, lambda x: cast_to_type(x, s.w))) END)[1];
+CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._confusion_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._confusion(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
+COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, fp, fn, tp); lists: K x M list of rows; BIGINT, with weights DOUBLE';
+-- polars_ec for DuckDB, file 3 of 4: metrics of decisions. Load after counts.
+-- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
+-- at that prior. The overloads differ in how a row is decided: a score, a list of scores, a BOOLEAN that is the decision.
+
+-- Costs of any K x M matrix: sums per class ---------------------------------------------------------------------------
+
+-- What a row adds to its class's sum: its cost, whether it is decided wrongly, whether it is decided rightly.
+CREATE OR REPLACE MACRO ec._value(what, matrix, y, d) AS
+    CASE what WHEN 'cost' THEN ec._cost(matrix, y, d)
+              WHEN 'error' THEN CAST(d <> y AS DOUBLE)
+              ELSE CAST(d = y AS DOUBLE) END;
+
+-- Class sums {n, s} and priors {p} from the four cells of a 2 x 2 choice.
+CREATE OR REPLACE MACRO ec._means_of_cells(c, matrix, what) AS {
+    'n': [c.n0, c.n1],
+    's': [c.tn * ec._value(what, matrix, 0, 0) + c.fp * ec._value(what, matrix, 0, 1),
+          c.fn * ec._value(what, matrix, 1, 0) + c.tp * ec._value(what, matrix, 1, 1)],
+    'p': CASE WHEN c.p1 IS NOT NULL THEN [c.p0, c.p1] END};
+
+-- Sums of decided cells {y, d, n}, class by class.
+CREATE OR REPLACE MACRO ec._tally_sums(tally, k, matrix, what) AS
+    list_transform(range(k), lambda i: coalesce(list_sum(list_transform(list_filter(tally, lambda c: c.y = i),
+        lambda c: c.n * ec._value(what, matrix, c.y, c.d))), 0));
+
+-- The same from a histogram of (class, decision, weight, prior), for single scores or decisions under costs that are not
+-- 2 x 2. Its size is the number of different weights and priors, so it is for counts and sketches; [decision] streams.
+CREATE OR REPLACE MACRO ec._wide_key(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._wide(costs) AND NOT ec._missing(score, label, weight)
+         THEN CASE WHEN ec._usable(score, label, costs, score_type, weight) THEN {
+                  'key': ec._key(0, ec._class(label),
+                                 ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type)),
+                  'weight': ec._weight(weight), 'prior': ec._priors(prior)} END END;
+CREATE OR REPLACE MACRO ec._means_of_tally(tally, priors, matrix, what) AS
+    list_transform([ec._tally_n(tally, len(matrix))],
+        lambda n: {'n': n, 's': ec._tally_sums(tally, len(matrix), matrix, what),
+                   'p': ec._class_priors(n, list_min(priors), list_max(priors))})[1];
+
+-- `wide` is a histogram of nothing, hence free, where the costs are 2 x 2.
+CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
+    list_transform([{
+            'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
+            'wide': histogram(ec._wide_key(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))}],
+        lambda g: CASE
+            WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR g.c.n1 IS NULL THEN NULL
+            WHEN ec._wide(costs) THEN ec._means_of_tally(
+                ec._weighted_tally(g.wide), list_transform(map_keys(g.wide), lambda e: e.prior),
+                ec._costs(costs, cost_fn, cost_fp), what)
+            ELSE ec._means_of_cells(g.c, ec._costs(costs, cost_fn, cost_fp), what) END);
+
+-- For lists of scores: from one histogram of (class, decision).
+CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold, score_type, weight, what) AS
+    list_transform(list_transform([{
+            't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
+            'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
+        lambda g: {
+            'n': CASE WHEN len(g.t) > 0 AND ec._wrong_count(g.t) = 0 THEN ec._tally_n(g.t, ec._tally_classes(g.t)) END,
+            's': ec._tally_sums(g.t, ec._tally_classes(g.t), matrix, what),
+            'low': g.low, 'high': g.high}),
+        lambda g: {'n': g.n, 's': g.s, 'p': ec._class_priors(g.n, g.low, g.high)});
+
+-- Formulas over class sums m.
+CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda m: ec._expect(m.p, m.n, m.s))[1];
+CREATE OR REPLACE MACRO ec._balanced(means) AS
+    list_transform(means, lambda m: ec._expect(list_transform(m.n, lambda x: CAST(1 AS DOUBLE) / len(m.n)), m.n, m.s))[1];
+
+CREATE OR REPLACE MACRO ec._zero_one(k) AS
+    list_transform(range(k), lambda i: list_transform(range(k), lambda j: CAST(i <> j AS DOUBLE)));
+-- What the best constant decision costs.
+CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
+    list_min(list_transform(range(len(matrix[1])), lambda j: ec._plus(list_transform(p, lambda x, i: x * matrix[i][j + 1]))));
+CREATE OR REPLACE MACRO ec._normalized(means, matrix) AS
+    list_transform(means, lambda m:
+        CASE WHEN list_min(flatten(matrix)) < 0
+             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(matrix AS VARCHAR))
+             ELSE ec._ratio(ec._expect(m.p, m.n, m.s), ec._naive(m.p, coalesce(matrix, ec._zero_one(len(m.n))))) END)[1];
+
+
+CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost')),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
+COMMENT ON MACRO ec.expected_cost IS 'Expected cost (lower is better): EC = sum_i P_i sum_j c_ij R_ij';
+
+CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'),
+        ec._costs(costs, cost_fn, cost_fp)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost'),
+        ec._vector_costs(costs, cost_fn, cost_fp)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._normalized(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'),
+        ec._costs(costs, cost_fn, cost_fp));
+COMMENT ON MACRO ec.nec IS 'Expected cost over that of the best constant decision (lower is better): EC / min_j sum_i P_i c_ij';
+
+CREATE OR REPLACE MACRO ec.error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error')),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
+COMMENT ON MACRO ec.error_rate IS 'Share of wrong decisions (lower is better): sum_i P_i (1 - R_ii); abstaining is wrong';
+
+CREATE OR REPLACE MACRO ec.accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit')),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
+COMMENT ON MACRO ec.accuracy IS 'Share of right decisions (higher is better): sum_i P_i R_ii';
+
+CREATE OR REPLACE MACRO ec.balanced_error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error')),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._balanced(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
+COMMENT ON MACRO ec.balanced_error_rate IS 'Error rate at equal priors (lower is better): 1/K sum_i (1 - R_ii)';
+
+CREATE OR REPLACE MACRO ec.balanced_accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit')),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._balanced(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
+COMMENT ON MACRO ec.balanced_accuracy IS 'Accuracy at equal priors (higher is better): 1/K sum_i R_ii';
+
+-- A detection cost is about LLRs at a stated prior: without either there is no number to give.
+CREATE OR REPLACE MACRO ec._dcf_type(score_type, prior) AS
+    CASE WHEN score_type NOT IN ('llr', 'decision')
+         THEN error('ec: dcf needs score_type := ''llr'' (or ''decision''), not ''' || score_type || ''': ec.llr(score, prior) makes LLRs')
+         WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class')
+         ELSE score_type END;
+CREATE OR REPLACE MACRO ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._normalized(ec._means(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'),
+                   ec._costs(NULL, cost_fn, cost_fp));
+CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, ec._dcf_type(score_type, prior), weight),
+(score BOOLEAN, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._dcf(ec._boolean_decision(score, score_type), label, cost_fn, cost_fp, prior, threshold,
+            ec._dcf_type(score_type, prior), weight);
+COMMENT ON MACRO ec.dcf IS 'Detection cost function (lower is better): NEC of LLR decisions at prior, threshold ln(cost_fp/cost_fn) - ln(prior/(1 - prior))';
+
+-- Binary metrics: four rates ------------------------------------------------------------------------------------------
+
+-- Rates R_ij and priors of a group; an empty class has no rates.
+CREATE OR REPLACE MACRO ec._rates_of(cells) AS
+    list_transform(cells, lambda c: {
+        'p1': c.p1, 'p0': c.p0,
+        'r11': ec._ratio(c.tp, c.n1), 'r10': ec._ratio(c.fn, c.n1),
+        'r01': ec._ratio(c.fp, c.n0), 'r00': ec._ratio(c.tn, c.n0)});
+CREATE OR REPLACE MACRO ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._rates_of(ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))) END;
+CREATE OR REPLACE MACRO ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._rates_of(ec._cells(ec._sums_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp),
+                                                     prior, threshold, score_type, weight))) END;
+
+CREATE OR REPLACE MACRO ec._precision(rates) AS
+    list_transform(rates, lambda r: ec._ratio(ec._term(r.p1, r.r11), ec._term(r.p1, r.r11) + ec._term(r.p0, r.r01)))[1];
+CREATE OR REPLACE MACRO ec._recall(rates) AS list_transform(rates, lambda r: r.r11)[1];
+CREATE OR REPLACE MACRO ec._specificity(rates) AS list_transform(rates, lambda r: r.r00)[1];
+CREATE OR REPLACE MACRO ec._fpr(rates) AS list_transform(rates, lambda r: r.r01)[1];
+CREATE OR REPLACE MACRO ec._fnr(rates) AS list_transform(rates, lambda r: r.r10)[1];
+CREATE OR REPLACE MACRO ec._fbeta(rates, b2) AS
+    list_transform(rates, lambda r: ec._ratio((1 + b2) * ec._term(r.p1, r.r11),
+        (1 + b2) * ec._term(r.p1, r.r11) + b2 * ec._term(r.p1, r.r10) + ec._term(r.p0, r.r01)))[1];
+CREATE OR REPLACE MACRO ec._mcc(rates) AS
+    list_transform(rates, lambda r: ec._ratio(sqrt(r.p1 * r.p0) * (r.r11 - r.r01),
+        sqrt((r.p1 * r.r11 + r.p0 * r.r01) * (r.p1 * r.r10 + r.p0 * r.r00))))[1];
+-- Zero over zero is NULL, anything else over zero is inf.
+CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
+    CASE WHEN y > 0 THEN x / y WHEN x > 0 THEN CAST('inf' AS DOUBLE) END;
+CREATE OR REPLACE MACRO ec._lr_plus(rates) AS list_transform(rates, lambda r: ec._ratio_or_inf(r.r11, r.r01))[1];
+CREATE OR REPLACE MACRO ec._lr_minus(rates) AS list_transform(rates, lambda r: ec._ratio_or_inf(r.r10, r.r00))[1];
+CREATE OR REPLACE MACRO ec._precision_gain(rates) AS
+    list_transform(rates, lambda r: CASE WHEN r.p1 > 0 AND r.p0 > 0 THEN 1 - ec._ratio_or_inf(r.r01, r.r11) END)[1];
+CREATE OR REPLACE MACRO ec._recall_gain(rates) AS
+    list_transform(rates, lambda r: CASE WHEN r.p0 = 0 THEN NULL
+                                         WHEN r.p1 = 0 THEN CAST(1 AS DOUBLE)
+                                         ELSE 1 - r.p1 / r.p0 * ec._ratio_or_inf(r.r10, r.r11) END)[1];
+CREATE OR REPLACE MACRO ec._net_benefit(rates, p_t) AS
+    list_transform(rates, lambda r: CASE WHEN p_t > 0 AND p_t < 1
+        THEN ec._term(r.p1, r.r11) - p_t / (1 - p_t) * ec._term(r.p0, r.r01)
+        ELSE ec._fail('p_t must lie between 0 and 1, not ' || CAST(p_t AS VARCHAR)) END)[1];
+
+
+CREATE OR REPLACE MACRO ec.precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._precision(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._precision(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._precision(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.precision IS 'Precision (higher is better): P1 R11 / (P1 R11 + P0 R01); with prior the calibrated precision';
+
+CREATE OR REPLACE MACRO ec.recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._recall(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._recall(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._recall(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.recall IS 'Recall, sensitivity (higher is better): R11';
+
+CREATE OR REPLACE MACRO ec.specificity(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._specificity(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._specificity(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._specificity(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.specificity IS 'Specificity (higher is better): R00';
+
+CREATE OR REPLACE MACRO ec.fpr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fpr(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fpr(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fpr(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.fpr IS 'False positive rate (lower is better): R01';
+
+CREATE OR REPLACE MACRO ec.fnr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fnr(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fnr(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fnr(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.fnr IS 'False negative rate, miss rate (lower is better): R10';
+
+CREATE OR REPLACE MACRO ec.fbeta(score DOUBLE, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fbeta(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE)),
+(score DOUBLE[], label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fbeta(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE)),
+(score BOOLEAN, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fbeta(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE));
+COMMENT ON MACRO ec.fbeta IS 'F_beta (higher is better): (1+b^2) P1 R11 / ((1+b^2) P1 R11 + b^2 P1 R10 + P0 R01)';
+
+CREATE OR REPLACE MACRO ec.f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fbeta(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fbeta(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fbeta(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1);
+COMMENT ON MACRO ec.f1 IS 'F1 (higher is better): 2 P1 R11 / (2 P1 R11 + P1 R10 + P0 R01)';
+
+CREATE OR REPLACE MACRO ec.mcc(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._mcc(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._mcc(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._mcc(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.mcc IS 'Matthews correlation (higher is better): sqrt(P1 P0) (R11 - R01) / sqrt((P1 R11 + P0 R01)(P1 R10 + P0 R00))';
+
+CREATE OR REPLACE MACRO ec.lr_plus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._lr_plus(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._lr_plus(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._lr_plus(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.lr_plus IS 'Positive likelihood ratio (higher is better): R11/R01';
+
+CREATE OR REPLACE MACRO ec.lr_minus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._lr_minus(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._lr_minus(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._lr_minus(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.lr_minus IS 'Negative likelihood ratio (lower is better): R10/R00';
+
+CREATE OR REPLACE MACRO ec.precision_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._precision_gain(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._precision_gain(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._precision_gain(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.precision_gain IS 'Precision gain (higher is better): 1 - R01/R11';
+
+CREATE OR REPLACE MACRO ec.recall_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._recall_gain(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._recall_gain(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._recall_gain(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.recall_gain IS 'Recall gain (higher is better): 1 - (P1/P0) R10/R11';
+
+-- The threshold that p_t stands for, on the score's own scale.
+CREATE OR REPLACE MACRO ec._net_threshold(p_t, prior, threshold, score_type) AS
+    CASE WHEN threshold IS NOT NULL THEN CAST(threshold AS DOUBLE)
+         WHEN score_type IN ('log_odds', 'llr') THEN ec._bayes_threshold(p_t, 1 - p_t, prior, score_type)
+         ELSE p_t END;
+CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._net_benefit(ec._rates(score, label, NULL, 1, 1, prior, ec._net_threshold(CAST(p_t AS DOUBLE), prior, threshold, score_type),
+                              score_type, weight), CAST(p_t AS DOUBLE)),
+(score DOUBLE[], label, p_t, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._net_benefit(ec._rates(ec._pair(score, score_type), label, NULL, 1, 1, prior,
+                              ec._net_threshold(CAST(p_t AS DOUBLE), prior, threshold, ec._pair_type(score_type)),
+                              ec._pair_type(score_type), weight), CAST(p_t AS DOUBLE)),
+(score BOOLEAN, label, p_t, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._net_benefit(ec._rates(ec._boolean_decision(score, score_type), label, NULL, 1, 1, prior, NULL, score_type, weight),
+                    CAST(p_t AS DOUBLE));
+COMMENT ON MACRO ec.net_benefit IS 'Net benefit at threshold probability p_t (higher is better): P1 R11 - p_t/(1 - p_t) P0 R01';
+-- polars_ec for DuckDB, file 4 of 4: expectations of scoring rules. Load after decisions.
+-- Every one is sum_i P_i * mean over class i of a loss of the row: the files rows (losses) and counts (sums) do the rest.
+
+-- Means of a loss, class by class -------------------------------------------------------------------------------------
+
+-- Binary. loss1 and loss0 are the loss of a row of class 1 and 0; each is worked out for its own class only.
+CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, loss1, loss0) AS
+    list_transform([{
+            'invalid': ec._count_invalid(score, label, NULL, score_type, weight),
+            'n1': ec._sum_rows(ec._of_class(1, score, label), weight),
+            'n0': ec._sum_rows(ec._of_class(0, score, label), weight),
+            's1': ec._sum_value(ec._of_class(1, score, label), loss1, weight),
+            's0': ec._sum_value(ec._of_class(0, score, label), loss0, weight),
+            'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
+        lambda s: CASE WHEN s.invalid = 0 THEN {
+            'm1': ec._ratio(s.s1, s.n1), 'm0': ec._ratio(s.s0, s.n0),
+            'p1': ec._class_prior(s.n1, s.n0, s.low, s.high),
+            'p0': ec._class_prior(s.n0, s.n1, 1 - s.low, 1 - s.high)} END);
+
+-- K classes: the result has the form that ec._expected takes.
+CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weight, loss) AS
+    list_transform(list_transform([{
+            'tally': ec._count_vector(score, label, CAST(NULL AS DOUBLE[][]), score_type, weight),
+            'weighted': ec._is_weighted(weight),
+            'n': ec._weight_by_class(score, label, weight),
+            's': ec._sum_by_class(false, label, score, ec._weighted(loss, weight)),
+            'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
+        lambda g: {
+            'n': list_transform(ec._class_n(g.tally, g.weighted, g.n),
+                                lambda x: x + ec._at_most_32(ec._tally_classes(g.tally))),
+            's': list_transform(g.s, lambda x: coalesce(x, 0)), 'low': g.low, 'high': g.high}),
+        lambda g: {'n': g.n, 's': g.s, 'p': ec._class_priors(g.n, g.low, g.high)});
+
+CREATE OR REPLACE MACRO ec._mean_loss(losses) AS
+    list_transform(losses, lambda l: ec._term(l.p1, l.m1) + ec._term(l.p0, l.m0))[1];
+
+-- What the prior itself scores: entropy, and the Brier score of the prior as a posterior.
+CREATE OR REPLACE MACRO ec._nats(p) AS CASE WHEN p = 0 THEN CAST(0 AS DOUBLE) ELSE -p * ln(p) END;
+CREATE OR REPLACE MACRO ec._mean_over_entropy(losses) AS
+    list_transform(losses, lambda l: ec._ratio(ec._term(l.p1, l.m1) + ec._term(l.p0, l.m0),
+                                               ec._nats(l.p1) + ec._nats(l.p0)))[1];
+CREATE OR REPLACE MACRO ec._mean_over_spread(losses) AS
+    list_transform(losses, lambda l: ec._ratio(ec._term(l.p1, l.m1) + ec._term(l.p0, l.m0), l.p1 * l.p0))[1];
+CREATE OR REPLACE MACRO ec._expected_over_entropy(means) AS
+    list_transform(means, lambda m: ec._ratio(ec._expect(m.p, m.n, m.s),
+                                              ec._plus(list_transform(m.p, lambda x: ec._nats(x)))))[1];
+CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
+    list_transform(means, lambda m: ec._ratio(ec._expect(m.p, m.n, m.s),
+                                              ec._plus(list_transform(m.p, lambda x: x * (1 - x))) / len(m.p)))[1];
+
+-- Public --------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight) AS
+    ec._losses(score, label, prior, score_type, weight,
+               ec._log_loss1(score, score_type, prior), ec._log_loss0(score, score_type, prior));
+CREATE OR REPLACE MACRO ec._log_losses_vector(score, label, prior, score_type, weight) AS
+    ec._losses_vector(score, label, prior, score_type, weight,
+                      ec._vector_log_loss(score, ec._y(label), score_type, prior));
+CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight) AS
+    ec._losses(score, label, prior, score_type, weight,
+               ec._brier1(score, score_type, prior), ec._brier0(score, score_type, prior));
+CREATE OR REPLACE MACRO ec._briers_vector(score, label, prior, score_type, weight) AS
+    ec._losses_vector(score, label, prior, score_type, weight,
+                      ec._vector_brier(score, ec._y(label), score_type, prior));
+
+CREATE OR REPLACE MACRO ec.cross_entropy(score DOUBLE, label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._mean_loss(ec._log_losses(score, label, prior, score_type, weight)),
+(score DOUBLE[], label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._log_losses_vector(score, label, prior, score_type, weight));
+COMMENT ON MACRO ec.cross_entropy IS 'Cross-entropy in nats (lower is better): CE = sum_i P_i mean_i(-ln q_i)';
+
+CREATE OR REPLACE MACRO ec.nce(score DOUBLE, label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._mean_over_entropy(ec._log_losses(score, label, prior, score_type, weight)),
+(score DOUBLE[], label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, score_type, weight));
+COMMENT ON MACRO ec.nce IS 'Cross-entropy over that of the prior (lower is better): CE / (-sum_i P_i ln P_i)';
+
+CREATE OR REPLACE MACRO ec.brier(score DOUBLE, label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._mean_loss(ec._briers(score, label, prior, score_type, weight)),
+(score DOUBLE[], label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._briers_vector(score, label, prior, score_type, weight));
+COMMENT ON MACRO ec.brier IS 'Brier score (lower is better): sum_i P_i mean_i(1/K sum_k (q_k - [k = i])^2); binary: mean (q1 - y)^2';
+
+CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._mean_over_spread(ec._briers(score, label, prior, score_type, weight)),
+(score DOUBLE[], label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._expected_over_spread(ec._briers_vector(score, label, prior, score_type, weight));
+COMMENT ON MACRO ec.nbs IS 'Brier score over that of the prior (lower is better): BS / (1/K sum_i P_i (1 - P_i))';
+
+CREATE OR REPLACE MACRO ec._not_decided(score_type) AS
+    CASE WHEN score_type = 'decision' THEN error('ec: bayes_risk makes the Bayes decisions; for decisions made, expected_cost')
+         ELSE score_type END;
+CREATE OR REPLACE MACRO ec.bayes_risk(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, NULL, ec._not_decided(score_type), weight, 'cost')),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, NULL,
+                                  ec._not_decided(score_type), weight, 'cost'));
+COMMENT ON MACRO ec.bayes_risk IS 'Expected cost of Bayes decisions (lower is better): sum_i P_i mean_i(c_i,j*), j* = argmin_j sum_i c_ij q_i';
+
+CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
+    CASE WHEN score_type = 'llr' THEN score_type
+         ELSE error('ec: cllr needs score_type := ''llr'', not ''' || score_type || ''': ec.llr(score, prior) makes LLRs') END;
+CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._losses(score, label, NULL, ec._llr_only(score_type), weight,
+                              ec._softplus(-score), ec._softplus(score)),
+                   lambda l: (l.m1 + l.m0) / (2 * ln(CAST(2 AS DOUBLE))))[1];
+COMMENT ON MACRO ec.cllr IS 'Cost of LLRs in bits (lower is better): (mean_1 log2(1 + exp(-llr)) + mean_0 log2(1 + exp(llr))) / 2';
+
+-- epsr ----------------------------------------------------------------------------------------------------------------
+
+-- I(q) = integral of t^(a-2) (1-t)^(b-1) from q to 1; x = 1 - q comes along so that neither tail loses digits. Every
+-- series is in a number <= 1/2, and has enough terms for 1e-16 while a, b <= 20; its coefficients are constants.
+CREATE OR REPLACE MACRO ec._terms(a, b) AS 60 + 3 * CAST(ceil(greatest(a, b)) AS INTEGER);
+
+-- (u)_k / (v)_(k+1), highest k first.
+CREATE OR REPLACE MACRO ec._rising(u, v, n) AS
+    list_transform(range(n), lambda k: coalesce(list_product(list_transform(range(n - 1 - k),
+        lambda j: (u + j) / (v + 1 + j))), 1) / v);
+-- (1-b)_k / k! / (a-1+k) for k = 1..n, highest k first.
+CREATE OR REPLACE MACRO ec._binomial(a, b, n) AS
+    list_transform(range(n), lambda k: list_product(list_transform(range(n - k),
+        lambda j: (1 - b + j) / (1 + j))) / (a - 1 + n - k));
+CREATE OR REPLACE MACRO ec._horner(coefficients, x) AS list_reduce(coefficients, lambda s, c: s * x + c);
+
+-- q >= 1/2: positive terms.
+CREATE OR REPLACE MACRO ec._integral_high(q, x, a, b) AS
+    pow(x, b) * pow(q, a - 1) * ec._horner(ec._rising(a + b - 1, b, ec._terms(a, b)), x);
+-- q < 1/2 and a > 1: the whole integral less that from 0 to q, positive terms again.
+CREATE OR REPLACE MACRO ec._integral_from_0(q, x, a, b) AS
+    pow(q, a - 1) * pow(x, b) * ec._horner(ec._rising(a + b - 1, a - 1, ec._terms(a, b)), q);
+-- q < 1/2 and a about 1 or less: from q to 1/2 term by term of (1-t)^(b-1). The first term is ln(1/2q) at a = 1 and near
+-- it (exp(z) - 1)/z, z = (a-1) ln 2q, where sinh keeps the digits.
+CREATE OR REPLACE MACRO ec._first_term(q, c) AS
+    CASE WHEN c = 0 THEN -ln(2 * q)
+         WHEN abs(c * ln(2 * q)) < 1
+         THEN -pow(CAST(0.5 AS DOUBLE), c) * 2 * sinh(c * ln(2 * q) / 2) * exp(c * ln(2 * q) / 2) / c
+         ELSE (pow(CAST(0.5 AS DOUBLE), c) - pow(q, c)) / c END;
+CREATE OR REPLACE MACRO ec._integral_low(q, a, b) AS
+    ec._integral_high(CAST(0.5 AS DOUBLE), CAST(0.5 AS DOUBLE), a, b) + ec._first_term(q, a - 1)
+    + pow(CAST(0.5 AS DOUBLE), a) * ec._horner(ec._binomial(a, b, ec._terms(a, b)), CAST(0.5 AS DOUBLE))
+    - pow(q, a) * ec._horner(ec._binomial(a, b, ec._terms(a, b)), q);
+
+CREATE OR REPLACE MACRO ec._beta(a, b) AS exp(lgamma(a) + lgamma(b) - lgamma(a + b));
+CREATE OR REPLACE MACRO ec._epsr_loss(q, x, a, b) AS
+    CASE WHEN NOT (a > 0 AND b > 0 AND a <= 20 AND b <= 20)
+         THEN ec._fail('epsr needs 0 < a, b <= 20, not a = ' || CAST(a AS VARCHAR) || ', b = ' || CAST(b AS VARCHAR))
+         WHEN a = 2 AND b = 2 THEN 3 * x * x
+         WHEN a = 1 AND b = 1 THEN CASE WHEN q < 0.5 THEN -ln(q) ELSE -ec._log1p(-x) END
+         WHEN q >= 0.5 THEN ec._integral_high(q, x, a, b) / ec._beta(a, b)
+         WHEN a > 1.1 THEN (a + b - 1) / (a - 1) - ec._integral_from_0(q, x, a, b) / ec._beta(a, b)
+         ELSE ec._integral_low(q, a, b) / ec._beta(a, b) END;
+
+-- A row's posterior and one minus it, each accurate.
+CREATE OR REPLACE MACRO ec._q1(score, score_type, prior) AS ec._posterior(score, score_type, prior);
+CREATE OR REPLACE MACRO ec._q0(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN 1 - score ELSE ec._sigmoid(-ec._given_log_odds(score, score_type, prior)) END;
+-- Seen from class 0 the roles of q and 1 - q, a and b are exchanged.
+CREATE OR REPLACE MACRO ec._epsr(score, label, a, b, prior, score_type, weight) AS
+    ec._mean_loss(ec._losses(score, label, prior, score_type, weight,
+        ec._epsr_loss(ec._q1(score, score_type, prior), ec._q0(score, score_type, prior), a, b),
+        ec._epsr_loss(ec._q0(score, score_type, prior), ec._q1(score, score_type, prior), b, a)));
+CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._epsr(score, label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior, score_type, weight),
+(score DOUBLE[], label, a := 1.0, b := 1.0, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._epsr(ec._pair(score, score_type), label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior,
+             ec._pair_type(score_type), weight);
+COMMENT ON MACRO ec.epsr IS 'Bayes risks under costs [[0, 1/(1-t)], [1/t, 0]], t ~ Beta(a, b) (lower is better): a = b = 1 is CE, a = b = 2 is 3 BS';

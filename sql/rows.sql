@@ -34,16 +34,20 @@ CREATE OR REPLACE MACRO ec._wide(costs) AS
     costs IS NOT NULL
     AND (len(CAST(costs AS DOUBLE[][])) <> 2 OR len(CAST(costs AS DOUBLE[][])[1]) <> 2);
 
--- true, or an error that says what is wrong with the matrix. Constant, so it is evaluated once, not per row.
-CREATE OR REPLACE MACRO ec._costs_ok(costs, cost_fn, cost_fp) AS
+-- true, or an error that says what is wrong with the matrix. The error stands outside the lambda: an expression with an
+-- error() in a lambda is not folded, and would be worked out for every row.
+CREATE OR REPLACE MACRO ec._costs_fault(costs, cost_fn, cost_fp) AS
     list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda m:
-        CASE WHEN len(m) < 2 THEN error('ec: costs need at least 2 rows (true classes): ' || CAST(m AS VARCHAR))
+        CASE WHEN len(m) < 2 THEN 'costs need at least 2 rows (true classes)'
              WHEN list_min(list_transform(m, lambda r: coalesce(len(r), 0))) < 1
                OR list_min(list_transform(m, lambda r: len(r))) <> list_max(list_transform(m, lambda r: len(r)))
-             THEN error('ec: costs must be rows (true classes) of one length (decisions): ' || CAST(m AS VARCHAR))
-             WHEN list_count(flatten(m)) <> len(flatten(m)) OR len(list_filter(flatten(m), lambda x: NOT isfinite(x))) > 0
-             THEN error('ec: costs must be finite numbers: ' || CAST(m AS VARCHAR))
-             ELSE true END)[1];
+             THEN 'costs must be rows (true classes) of one length (decisions)'
+             WHEN NOT coalesce(list_bool_and(list_transform(flatten(m), lambda x: coalesce(isfinite(x), false))), true)
+             THEN 'costs must be finite numbers' END)[1];
+CREATE OR REPLACE MACRO ec._costs_ok(costs, cost_fn, cost_fp) AS
+    CASE WHEN ec._costs_fault(costs, cost_fn, cost_fp) IS NULL THEN true
+         ELSE error('ec: ' || ec._costs_fault(costs, cost_fn, cost_fp) || ': '
+                    || CAST(ec._costs(costs, cost_fn, cost_fp) AS VARCHAR)) IS NULL END;
 
 -- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no
 -- decision, and makes 0-1 costs an exact argmax.
@@ -54,24 +58,28 @@ CREATE OR REPLACE MACRO ec._choices(matrix) AS
 -- Priors --------------------------------------------------------------------------------------------------------------
 
 -- A list of priors, checked: k numbers >= 0 that sum to 1.
+CREATE OR REPLACE MACRO ec._sums_to_1(priors, k) AS
+    list_transform([priors], lambda p: coalesce(list_count(p) = coalesce(k, len(p)) AND list_min(p) >= 0
+                                                AND abs(list_sum(p) - 1) <= 1e-6, false))[1];
 CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
-    list_transform([priors], lambda p:
-        CASE WHEN list_count(p) = coalesce(k, len(p)) AND list_min(p) >= 0 AND abs(list_sum(p) - 1) <= 1e-6 THEN p
-             WHEN type IN ('DOUBLE[]', 'FLOAT[]') THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
-             ELSE [ec._fail('prior must be numbers >= 0 that sum to 1, one a class, not ' || CAST(p AS VARCHAR))] END)[1];
+    CASE WHEN ec._sums_to_1(priors, k) THEN priors
+         WHEN type IN ('DOUBLE[]', 'FLOAT[]') THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
+         ELSE [ec._fail('prior must be numbers >= 0 that sum to 1, one a class, not ' || CAST(priors AS VARCHAR))] END;
 
 -- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is no prior. A wrong
 -- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error.
 CREATE OR REPLACE MACRO ec._prior1(prior) AS
     CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE)
-         WHEN prior IS NULL THEN CAST('nan' AS DOUBLE)
-         WHEN typeof(prior) = 'VARCHAR' THEN
-             CASE WHEN CAST(prior AS VARCHAR) = 'uniform' THEN CAST(0.5 AS DOUBLE)
-                  ELSE ec._fail('prior must be a number, a list or ''uniform'', not ''' || CAST(prior AS VARCHAR) || '''') END
-         WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), 2)[2]
          WHEN TRY_CAST(prior AS DOUBLE) BETWEEN 0 AND 1 THEN TRY_CAST(prior AS DOUBLE)
-         WHEN typeof(prior) IN ('DOUBLE', 'FLOAT') THEN CAST('nan' AS DOUBLE)
-         ELSE ec._fail('prior must lie in 0..1, not ' || CAST(prior AS VARCHAR)) END;
+         WHEN typeof(prior) IN ('DOUBLE', 'FLOAT') OR prior IS NULL THEN CAST('nan' AS DOUBLE)
+         WHEN CAST(prior AS VARCHAR) = 'uniform' THEN CAST(0.5 AS DOUBLE)
+         WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), 2)[2]
+         ELSE ec._fail('prior must be a number in 0..1, a list or ''uniform'', not ' || CAST(prior AS VARCHAR)) END;
+
+-- The same unchecked, where another aggregate of the metric has checked it: short, because it is repeated in many sums.
+CREATE OR REPLACE MACRO ec._p1(prior) AS
+    CASE WHEN typeof(prior) LIKE '%]' THEN TRY_CAST(prior AS DOUBLE[])[2]
+         ELSE coalesce(TRY_CAST(prior AS DOUBLE), CAST(0.5 AS DOUBLE)) END;
 
 -- The same for K classes: [] stands for 'uniform' (K is not known yet), [NaN] for no prior.
 CREATE OR REPLACE MACRO ec._priors(prior) AS
@@ -87,15 +95,18 @@ CREATE OR REPLACE MACRO ec._needs_prior(prior, score_type) AS
 
 -- ln(P1/P0) that turns an LLR into log-odds.
 CREATE OR REPLACE MACRO ec._prior_log_odds(prior, score_type) AS
-    CASE WHEN ec._unset(prior) THEN ec._needs_prior(prior, score_type)
-         ELSE list_transform([ec._prior1(prior)], lambda p: ln(p / (1 - p)))[1] END;
+    ec._needs_prior(prior, score_type) + ln(ec._p1(prior) / (1 - ec._p1(prior)));
 
--- ln P for K classes.
-CREATE OR REPLACE MACRO ec._log_priors(prior, k, score_type) AS
-    CASE WHEN ec._unset(prior) THEN [ec._needs_prior(prior, score_type)]
-         ELSE list_transform([ec._priors(prior)], lambda p:
-             CASE WHEN len(p) = 0 THEN list_transform(range(k), lambda i: -ln(CAST(k AS DOUBLE)))
-                  ELSE list_transform(p, lambda x: ln(x)) END)[1] END;
+-- ln P of class i of K, likewise unchecked.
+CREATE OR REPLACE MACRO ec._log_prior(prior, i, k, score_type) AS
+    ec._needs_prior(prior, score_type)
+    + ln(CASE WHEN typeof(prior) LIKE '%]' THEN TRY_CAST(prior AS DOUBLE[])[i]
+              WHEN typeof(prior) = 'VARCHAR' THEN CAST(1 AS DOUBLE) / k
+              WHEN i = 2 THEN TRY_CAST(prior AS DOUBLE) ELSE 1 - TRY_CAST(prior AS DOUBLE) END);
+
+-- For row functions: true, false for a column's value that is no prior, an error for a literal that is none.
+CREATE OR REPLACE MACRO ec._prior_ok(prior) AS NOT isnan(coalesce(ec._prior1(prior), 0));
+CREATE OR REPLACE MACRO ec._priors_ok(prior) AS NOT isnan(coalesce(ec._priors(prior)[1], 0));
 
 -- Rows with a part missing, rows that are wrong -----------------------------------------------------------------------
 
@@ -186,17 +197,18 @@ CREATE OR REPLACE MACRO ec._boolean_decision(score, score_type) AS
 
 -- Posteriors ----------------------------------------------------------------------------------------------------------
 
+CREATE OR REPLACE MACRO ec._log_joint(score, prior, score_type) AS
+    list_transform(score, lambda x, i: x + ec._log_prior(prior, i, len(score), score_type));
+-- ln sum exp, of a list that is not empty.
+CREATE OR REPLACE MACRO ec._log_sum(v) AS
+    list_transform([list_max(v)], lambda m: m + ln(list_sum(list_transform(v, lambda x: exp(x - m)))))[1];
 CREATE OR REPLACE MACRO ec._softmax(v) AS
-    list_transform([list_transform(list_transform([v], lambda u: {'u': u, 'm': list_max(u)}),
-                                   lambda s: list_transform(s.u, lambda x: exp(x - s.m)))[1]],
-                   lambda e: list_transform(e, lambda x: x / list_sum(e)))[1];
-
-CREATE OR REPLACE MACRO ec._add(u, v) AS list_transform(u, lambda x, i: x + v[i]);
+    list_transform(list_transform([v], lambda u: {'u': u, 's': ec._log_sum(u)}),
+                   lambda s: list_transform(s.u, lambda x: exp(x - s.s)))[1];
 
 CREATE OR REPLACE MACRO ec._posteriors(score, score_type, prior) AS
     CASE WHEN score_type = 'log_posteriors' THEN list_transform(score, lambda x: exp(x))
-         WHEN score_type = 'log_likelihoods'
-         THEN ec._softmax(ec._add(score, ec._log_priors(prior, len(score), score_type)))
+         WHEN score_type = 'log_likelihoods' THEN ec._softmax(ec._log_joint(score, prior, score_type))
          ELSE score END;
 
 -- Log-odds of the positive class, from log-odds and LLRs.
@@ -214,48 +226,51 @@ CREATE OR REPLACE MACRO ec._posterior(score, score_type, prior) AS
 
 -- Decisions -----------------------------------------------------------------------------------------------------------
 
--- What a false positive and a false negative cost more than a right decision.
-CREATE OR REPLACE MACRO ec._extra_fp(costs, cost_fp) AS
-    CASE WHEN costs IS NULL THEN CAST(cost_fp AS DOUBLE)
-         ELSE CAST(costs AS DOUBLE[][])[1][2] - CAST(costs AS DOUBLE[][])[1][1] END;
-CREATE OR REPLACE MACRO ec._extra_fn(costs, cost_fn) AS
-    CASE WHEN costs IS NULL THEN CAST(cost_fn AS DOUBLE)
-         ELSE CAST(costs AS DOUBLE[][])[2][1] - CAST(costs AS DOUBLE[][])[2][2] END;
+-- What a false positive (first) and a false negative cost more than a right decision.
+CREATE OR REPLACE MACRO ec._extra_costs(costs, cost_fn, cost_fp) AS
+    CASE WHEN costs IS NULL THEN [CAST(cost_fp AS DOUBLE), CAST(cost_fn AS DOUBLE)]
+         ELSE list_transform([CAST(costs AS DOUBLE[][])], lambda m: [m[1][2] - m[1][1], m[2][1] - m[2][2]])[1] END;
 
--- The Bayes threshold on the score's own scale.
-CREATE OR REPLACE MACRO ec._bayes_threshold(fp, fn, prior, score_type) AS
-    CASE WHEN score_type = 'log_odds' THEN ln(abs(fp) / abs(fn))
-         WHEN score_type = 'llr' THEN ln(abs(fp) / abs(fn)) - ec._prior_log_odds(prior, score_type)
-         ELSE fp / (fp + fn) END;
+-- The Bayes threshold on the score's own scale, from the extra costs e: positive where e[1] (1 - q) < e[2] q. Where being
+-- right costs more than an error, that holds always (-inf), never (inf), or below the threshold: see ec._reversed.
+CREATE OR REPLACE MACRO ec._bayes_threshold(extra, prior, score_type) AS
+    list_transform([extra], lambda e:
+        CASE WHEN e[2] > 0 AND e[1] < 0 THEN CAST('-inf' AS DOUBLE)
+             WHEN e[2] <= 0 AND e[1] >= 0 THEN CAST('inf' AS DOUBLE)
+             WHEN score_type = 'posterior' THEN sign(e[1] + e[2]) * e[1] / (e[1] + e[2])
+             ELSE sign(e[1] + e[2]) * ln(abs(e[1]) / abs(e[2])) END)[1]
+    - CASE WHEN score_type = 'llr' THEN ec._prior_log_odds(prior, score_type) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
+    threshold IS NULL AND score_type <> 'decision'
+    AND CAST(costs AS DOUBLE[][])[1][2] < CAST(costs AS DOUBLE[][])[1][1]
+    AND CAST(costs AS DOUBLE[][])[2][1] <= CAST(costs AS DOUBLE[][])[2][2];
 
--- Positive where fp (1 - q) < fn q. Where an error is cheaper than the right decision (fp or fn below 0) that holds
--- always, never, or below the threshold instead of above it.
-CREATE OR REPLACE MACRO ec._bayes_positive(score, fp, fn, prior, score_type) AS
-    CASE WHEN fp >= 0 AND fn > 0 THEN score > ec._bayes_threshold(fp, fn, prior, score_type)
-         WHEN fn > 0 THEN score IS NOT NULL
-         WHEN fp < 0 THEN score < ec._bayes_threshold(fp, fn, prior, score_type)
-         ELSE score IS NULL END;
+CREATE OR REPLACE MACRO ec._threshold(costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN score_type = 'decision' THEN CAST(0.5 AS DOUBLE)
+         WHEN threshold IS NOT NULL THEN CAST(threshold AS DOUBLE)
+         ELSE ec._bayes_threshold(ec._extra_costs(costs, cost_fn, cost_fp), prior, score_type) END;
 
+-- One comparison a row: the threshold is a constant. (It is folded only as long as no lambda in it holds an error().)
 CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
-    CASE WHEN score_type = 'decision' THEN score = CAST(1 AS DOUBLE)
-         WHEN threshold IS NOT NULL THEN
-             CASE WHEN ec._wide(costs) THEN error('ec: threshold is for 2 x 2 costs; leave it out') IS NULL
-                  ELSE score > CAST(threshold AS DOUBLE) END
-         ELSE ec._bayes_positive(score, ec._extra_fp(costs, cost_fp), ec._extra_fn(costs, cost_fn), prior, score_type) END;
+    CASE WHEN NOT coalesce(ec._reversed(costs, threshold, score_type), false) THEN score
+         WHEN score_type = 'llr' THEN -score - 2 * ec._prior_log_odds(prior, score_type)
+         ELSE -score END
+    > ec._threshold(costs, cost_fn, cost_fp, prior, threshold, score_type);
 
 -- Costs are summed over classes in order, so that ties fall as in the Polars expressions.
 CREATE OR REPLACE MACRO ec._argmin(choices, q) AS
     list_transform([list_transform(choices, lambda c: list_inner_product(c, q))],
                    lambda e: list_position(e, list_min(e)))[1] - 1;
 
--- The decision index of a usable row.
-CREATE OR REPLACE MACRO ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
-    CASE WHEN ec._wide(costs) AND score_type = 'decision' THEN CAST(score AS INTEGER)
-         WHEN ec._wide(costs) AND threshold IS NOT NULL
+-- The decision index of a row: under costs that are not 2 x 2, and under any.
+CREATE OR REPLACE MACRO ec._decide_wide(score, costs, prior, threshold, score_type) AS
+    CASE WHEN threshold IS NOT NULL
          THEN CAST(error('ec: threshold is for 2 x 2 costs; leave it out') AS INTEGER)
-         WHEN ec._wide(costs)
-         THEN ec._argmin(ec._choices(CAST(costs AS DOUBLE[][])),
-                         list_transform([ec._posterior(score, score_type, prior)], lambda q: [1 - q, q])[1])
+         WHEN score_type = 'decision' THEN TRY_CAST(score AS INTEGER)
+         ELSE ec._argmin(ec._choices(CAST(costs AS DOUBLE[][])),
+                         list_transform([ec._posterior(score, score_type, prior)], lambda q: [1 - q, q])[1]) END;
+CREATE OR REPLACE MACRO ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN ec._wide(costs) THEN ec._decide_wide(score, costs, prior, threshold, score_type)
          ELSE CAST(ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END;
 
 CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, prior, threshold, score_type) AS
@@ -296,39 +311,37 @@ CREATE OR REPLACE MACRO ec._brier0(score, score_type, prior) AS
          ELSE pow(ec._sigmoid(ec._given_log_odds(score, score_type, prior)), 2) END;
 
 CREATE OR REPLACE MACRO ec._vector_log_loss(score, y, score_type, prior) AS
-    CASE WHEN score_type = 'log_posteriors' THEN -score[y + 1]
-         WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posterior')
-         WHEN score_type = 'log_likelihoods' THEN
-             list_transform(list_transform([ec._add(score, ec._log_priors(prior, len(score), score_type))],
-                                           lambda u: {'u': u, 'm': list_max(u)}),
-                            lambda s: s.m + ln(list_sum(list_transform(s.u, lambda x: exp(x - s.m)))) - s.u[y + 1])[1]
-         ELSE -ln(score[y + 1]) END;
+    CASE WHEN score_type IN ('posterior', 'posteriors') THEN -ln(score[y + 1])
+         WHEN score_type = 'log_posteriors' THEN -score[y + 1]
+         WHEN score_type = 'log_likelihoods'
+         THEN list_transform([ec._log_joint(score, prior, score_type)], lambda u: ec._log_sum(u) - u[y + 1])[1]
+         ELSE ec._fail('score_type ''' || score_type || ''' holds no posteriors') END;
 
 -- Component by component: sum q^2 - 2 q_y + 1 would cancel.
 CREATE OR REPLACE MACRO ec._vector_brier(score, y, score_type, prior) AS
-    CASE WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posterior')
+    CASE WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posteriors')
          ELSE list_transform([ec._posteriors(score, score_type, prior)],
                   lambda q: list_sum(list_transform(q, lambda x, k: pow(x - CAST(k = y + 1 AS DOUBLE), 2))) / len(q))[1] END;
 
 -- Public: one value a row, NULL for a row with a part missing or wrong ------------------------------------------------
 
 CREATE OR REPLACE MACRO ec.bayes_decision(score DOUBLE, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._score_ok(score, costs, score_type)
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND ec._score_ok(score, costs, score_type)
          THEN CAST(ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END,
 (score DOUBLE[], costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
-    CASE WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR ec._missing_vector(score, 0, NULL) THEN NULL
+    CASE WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR NOT ec._priors_ok(prior) OR ec._missing_vector(score, 0, NULL) THEN NULL
          WHEN ec._vector_ok(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
          THEN CAST(ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) AS INTEGER) END;
 COMMENT ON MACRO ec.bayes_decision IS 'Index of the cheapest decision for the row: argmin_j sum_i c_ij q_i, lowest index on ties';
 
 CREATE OR REPLACE MACRO ec._row_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._usable(score, label, costs, score_type, NULL)
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND ec._usable(score, label, costs, score_type, NULL)
          THEN ec._cost(ec._costs(costs, cost_fn, cost_fp), ec._class(label),
                        ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type)) END;
 CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     ec._row_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
-    CASE WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR ec._missing_vector(score, label, NULL) THEN NULL
+    CASE WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR NOT ec._priors_ok(prior) OR ec._missing_vector(score, label, NULL) THEN NULL
          WHEN ec._vector_usable(score, label, ec._vector_costs(costs, cost_fn, cost_fp), score_type, NULL)
          THEN ec._cost(ec._vector_costs(costs, cost_fn, cost_fp), ec._class(label),
                        ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type)) END,
@@ -337,35 +350,35 @@ CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn 
 COMMENT ON MACRO ec.row_cost IS 'What the decision costs the row: c_ij, i the label, j the decision';
 
 CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, prior := NULL, score_type := 'posterior') AS
-    CASE WHEN ec._usable(score, label, NULL, score_type, NULL)
+    CASE WHEN ec._prior_ok(prior) AND ec._usable(score, label, NULL, score_type, NULL)
          THEN CASE WHEN ec._class(label) = 1 THEN ec._log_loss1(score, score_type, prior)
                    ELSE ec._log_loss0(score, score_type, prior) END END,
 (score DOUBLE[], label, prior := NULL, score_type := 'posterior') AS
-    CASE WHEN ec._missing_vector(score, label, NULL) THEN NULL
+    CASE WHEN NOT ec._priors_ok(prior) OR ec._missing_vector(score, label, NULL) THEN NULL
          WHEN ec._vector_usable(score, label, NULL, score_type, NULL)
          THEN ec._vector_log_loss(score, ec._class(label), score_type, prior) END;
 COMMENT ON MACRO ec.row_log_loss IS 'Log loss of the row in nats: -ln q_i, i the label';
 
 CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, prior := NULL, score_type := 'posterior') AS
-    CASE WHEN ec._usable(score, label, NULL, score_type, NULL)
+    CASE WHEN ec._prior_ok(prior) AND ec._usable(score, label, NULL, score_type, NULL)
          THEN CASE WHEN ec._class(label) = 1 THEN ec._brier1(score, score_type, prior)
                    ELSE ec._brier0(score, score_type, prior) END END,
 (score DOUBLE[], label, prior := NULL, score_type := 'posterior') AS
-    CASE WHEN ec._missing_vector(score, label, NULL) THEN NULL
+    CASE WHEN NOT ec._priors_ok(prior) OR ec._missing_vector(score, label, NULL) THEN NULL
          WHEN ec._vector_usable(score, label, NULL, score_type, NULL)
          THEN ec._vector_brier(score, ec._class(label), score_type, prior) END;
 COMMENT ON MACRO ec.row_brier IS 'Brier loss of the row: 1/K sum_k (q_k - [k = label])^2; binary (q1 - y)^2';
 
 CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', prior := NULL) AS
-    CASE WHEN ec._score_ok(score, NULL, score_type) THEN ec._posterior(score, score_type, prior) END,
+    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._posterior(score, score_type, prior) END,
 (score DOUBLE[], score_type := 'posterior', prior := NULL) AS
-    CASE WHEN ec._missing_vector(score, 0, NULL) THEN NULL
+    CASE WHEN NOT ec._priors_ok(prior) OR ec._missing_vector(score, 0, NULL) THEN NULL
          WHEN score_type = 'decision' THEN [ec._fail('score_type ''decision'' holds no posterior')]
          WHEN ec._vector_ok(score, NULL, score_type) THEN ec._posteriors(score, score_type, prior) END;
 COMMENT ON MACRO ec.posterior IS 'The score as a posterior: q = 1/(1 + exp(-log_odds)), log_odds = llr + ln(P1/P0); lists: q_i ~ P_i exp(log_likelihood_i)';
 
 CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
-    CASE WHEN ec._score_ok(score, NULL, score_type) THEN ec._log_odds(score, score_type, prior) END;
+    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._log_odds(score, score_type, prior) END;
 CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type := 'posterior', prior := NULL) AS
     ec._row_log_odds(score, score_type, prior),
 (score DOUBLE[], score_type := 'posterior', prior := NULL) AS
@@ -374,7 +387,8 @@ COMMENT ON MACRO ec.log_odds IS 'The score as log-odds of class 1: ln(q1/q0) = l
 
 -- Without a prior an LLR could not be told from log-odds, so it is an argument without default.
 CREATE OR REPLACE MACRO ec._row_llr(score, prior, score_type) AS
-    CASE WHEN score_type = 'llr' THEN CASE WHEN ec._score_ok(score, NULL, score_type) THEN score END
+    CASE WHEN NOT ec._prior_ok(prior) THEN NULL
+         WHEN score_type = 'llr' THEN CASE WHEN ec._score_ok(score, NULL, score_type) THEN score END
          ELSE ec._row_log_odds(score, score_type, prior) - ec._prior_log_odds(prior, 'llr') END;
 CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type := 'posterior') AS
     ec._row_llr(score, prior, score_type),
@@ -393,16 +407,16 @@ CREATE OR REPLACE MACRO ec._shift_weights(from_, "to", k) AS
 CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 'posterior') AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
          WHEN score_type = 'decision' THEN ec._no_prior_in(score_type)
-         WHEN NOT ec._score_ok(score, NULL, score_type) THEN NULL
+         WHEN NOT (ec._prior_ok(from_) AND ec._prior_ok("to") AND ec._score_ok(score, NULL, score_type)) THEN NULL
          WHEN score_type = 'log_odds' THEN score + ec._prior_log_odds("to", 'shift_prior') - ec._prior_log_odds(from_, 'shift_prior')
          ELSE ec._scaled(score, ec._prior1("to"), ec._prior1(from_)) END,
 (score DOUBLE[], from_, "to", score_type := 'posterior') AS
     CASE WHEN score_type IN ('log_likelihoods', 'decision') THEN [ec._no_prior_in(score_type)]
          WHEN ec._missing_vector(score, 0, NULL) OR NOT ec._vector_ok(score, NULL, score_type) THEN NULL
          WHEN score_type = 'log_posteriors' THEN
-             list_transform(list_transform([ec._add(score, list_transform(ec._shift_weights(from_, "to", len(score)), lambda x: ln(x)))],
-                                           lambda u: {'u': u, 'm': list_max(u)}),
-                            lambda s: list_transform(s.u, lambda x: x - s.m - ln(list_sum(list_transform(s.u, lambda z: exp(z - s.m))))))[1]
+             list_transform(list_transform([list_transform(score, lambda x, i: x + ln(ec._shift_weights(from_, "to", len(score))[i]))],
+                                           lambda u: {'u': u, 's': ec._log_sum(u)}),
+                            lambda s: list_transform(s.u, lambda x: x - s.s))[1]
          ELSE list_transform([list_transform(score, lambda x, i: x * ec._shift_weights(from_, "to", len(score))[i])],
                              lambda e: list_transform(e, lambda x: x / list_sum(e)))[1] END;
 COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';

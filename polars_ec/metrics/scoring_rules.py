@@ -323,7 +323,16 @@ def epsr(
             raise ValueError(f"epsr is for two classes, and there are {len(rows.labels.in_class)}")
         if (a, b) == (1, 1):
             return rows.log_loss
+        # The posteriors are bound to names: the series use them a hundred times, and expressions are copied.
         q0, q1 = rows.scores.posteriors
-        return pl.when(rows.labels.in_class[1]).then(positive.loss(q1, q0)).otherwise(negative.loss(q0, q1))
+        bound = pl.struct(q0=q0, q1=q1).struct.with_fields(
+            if_positive=positive.loss(pl.field("q1"), pl.field("q0")),
+            if_negative=negative.loss(pl.field("q0"), pl.field("q1")),
+        )
+        return (
+            pl.when(rows.labels.in_class[1])
+            .then(bound.struct.field("if_positive"))
+            .otherwise(bound.struct.field("if_negative"))
+        )
 
     return _expected("epsr", score, label, options, loss)

@@ -1,0 +1,357 @@
+-- polars_ec for DuckDB, file 3 of 4: metrics of decisions. Load after counts.
+-- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
+-- at that prior. The overloads differ in how a row is decided: a score, a list of scores, a BOOLEAN that is the decision.
+
+-- Costs of any K x M matrix: sums per class ---------------------------------------------------------------------------
+
+-- What a row adds to its class's sum: its cost, whether it is decided wrongly, whether it is decided rightly.
+CREATE OR REPLACE MACRO ec._value(what, matrix, y, d) AS
+    CASE what WHEN 'cost' THEN ec._cost(matrix, y, d)
+              WHEN 'error' THEN CAST(d <> y AS DOUBLE)
+              ELSE CAST(d = y AS DOUBLE) END;
+
+-- Class sums {n, s} and priors {p} from the four cells of a 2 x 2 choice.
+CREATE OR REPLACE MACRO ec._means_of_cells(c, matrix, what) AS {
+    'n': [c.n0, c.n1],
+    's': [c.tn * ec._value(what, matrix, 0, 0) + c.fp * ec._value(what, matrix, 0, 1),
+          c.fn * ec._value(what, matrix, 1, 0) + c.tp * ec._value(what, matrix, 1, 1)],
+    'p': CASE WHEN c.p1 IS NOT NULL THEN [c.p0, c.p1] END};
+
+-- Sums of decided cells {y, d, n}, class by class.
+CREATE OR REPLACE MACRO ec._tally_sums(tally, k, matrix, what) AS
+    list_transform(range(k), lambda i: coalesce(list_sum(list_transform(list_filter(tally, lambda c: c.y = i),
+        lambda c: c.n * ec._value(what, matrix, c.y, c.d))), 0));
+
+-- The same from a list of the rows' (class, decision, weight, prior), for single scores or decisions under costs that are
+-- not 2 x 2. It is held in memory; a list, [1 - q, q] or [decision], streams. (A histogram would be a second pass.)
+CREATE OR REPLACE MACRO ec._wide_rows(score, label, costs, prior, threshold, score_type, weight) AS
+    list({'y': ec._y(label), 'd': ec._decide_wide(score, costs, prior, threshold, score_type),
+          'n': ec._weight(weight), 'prior': ec._priors(prior)})
+    FILTER (WHERE ec._wide(costs) AND NOT ec._missing(score, label, weight));
+CREATE OR REPLACE MACRO ec._means_of_tally(tally, priors, matrix, what) AS
+    list_transform([ec._tally_n(tally, len(matrix))],
+        lambda n: {'n': n, 's': ec._tally_sums(tally, len(matrix), matrix, what),
+                   'p': ec._class_priors(n, list_min(priors), list_max(priors))})[1];
+
+-- `wide` is empty, hence free, where the costs are 2 x 2.
+CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
+    list_transform([{
+            'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
+            'wide': ec._wide_rows(score, label, costs, prior, threshold, score_type, weight)}],
+        lambda g: CASE
+            WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR g.c.n1 IS NULL THEN NULL
+            WHEN ec._wide(costs) THEN ec._means_of_tally(coalesce(g.wide, []), list_transform(g.wide, lambda e: e.prior),
+                                                         ec._costs(costs, cost_fn, cost_fp), what)
+            ELSE ec._means_of_cells(g.c, ec._costs(costs, cost_fn, cost_fp), what) END);
+
+-- For lists of scores: from one histogram of (class, decision).
+CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold, score_type, weight, what) AS
+    list_transform(list_transform([{
+            't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
+            'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
+        lambda g: {
+            'n': CASE WHEN len(g.t) > 0 AND ec._wrong_count(g.t) = 0 THEN ec._tally_n(g.t, ec._tally_classes(g.t)) END,
+            's': ec._tally_sums(g.t, ec._tally_classes(g.t), matrix, what),
+            'low': g.low, 'high': g.high}),
+        lambda g: {'n': g.n, 's': g.s, 'p': ec._class_priors(g.n, g.low, g.high)});
+
+-- Formulas over class sums m.
+CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda m: ec._expect(m.p, m.n, m.s))[1];
+CREATE OR REPLACE MACRO ec._balanced(means) AS
+    list_transform(means, lambda m: ec._expect(list_transform(m.n, lambda x: CAST(1 AS DOUBLE) / len(m.n)), m.n, m.s))[1];
+
+CREATE OR REPLACE MACRO ec._zero_one(k) AS
+    list_transform(range(k), lambda i: list_transform(range(k), lambda j: CAST(i <> j AS DOUBLE)));
+-- What the best constant decision costs.
+CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
+    list_min(list_transform(range(len(matrix[1])), lambda j: ec._plus(list_transform(p, lambda x, i: x * matrix[i][j + 1]))));
+CREATE OR REPLACE MACRO ec._normalized(means, matrix) AS
+    list_transform(means, lambda m:
+        CASE WHEN list_min(flatten(matrix)) < 0
+             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(matrix AS VARCHAR))
+             ELSE ec._ratio(ec._expect(m.p, m.n, m.s), ec._naive(m.p, coalesce(matrix, ec._zero_one(len(m.n))))) END)[1];
+
+
+CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost')),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
+COMMENT ON MACRO ec.expected_cost IS 'Expected cost (lower is better): EC = sum_i P_i sum_j c_ij R_ij';
+
+CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'),
+        ec._costs(costs, cost_fn, cost_fp)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost'),
+        ec._vector_costs(costs, cost_fn, cost_fp)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._normalized(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'),
+        ec._costs(costs, cost_fn, cost_fp));
+COMMENT ON MACRO ec.nec IS 'Expected cost over that of the best constant decision (lower is better): EC / min_j sum_i P_i c_ij';
+
+CREATE OR REPLACE MACRO ec.error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error')),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
+COMMENT ON MACRO ec.error_rate IS 'Share of wrong decisions (lower is better): sum_i P_i (1 - R_ii); abstaining is wrong';
+
+CREATE OR REPLACE MACRO ec.accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit')),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._expected(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
+COMMENT ON MACRO ec.accuracy IS 'Share of right decisions (higher is better): sum_i P_i R_ii';
+
+CREATE OR REPLACE MACRO ec.balanced_error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error')),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._balanced(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
+COMMENT ON MACRO ec.balanced_error_rate IS 'Error rate at equal priors (lower is better): 1/K sum_i (1 - R_ii)';
+
+CREATE OR REPLACE MACRO ec.balanced_accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit')),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._balanced(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
+COMMENT ON MACRO ec.balanced_accuracy IS 'Accuracy at equal priors (higher is better): 1/K sum_i R_ii';
+
+-- A detection cost is about LLRs at a stated prior: without either there is no number to give.
+CREATE OR REPLACE MACRO ec._dcf_type(score_type, prior) AS
+    CASE WHEN score_type NOT IN ('llr', 'decision')
+         THEN error('ec: dcf needs score_type := ''llr'' (or ''decision''), not ''' || score_type || ''': ec.llr(score, prior) makes LLRs')
+         WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class')
+         ELSE score_type END;
+CREATE OR REPLACE MACRO ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._normalized(ec._means(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'),
+                   ec._costs(NULL, cost_fn, cost_fp));
+CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, ec._dcf_type(score_type, prior), weight),
+(score BOOLEAN, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._dcf(ec._boolean_decision(score, score_type), label, cost_fn, cost_fp, prior, threshold,
+            ec._dcf_type(score_type, prior), weight);
+COMMENT ON MACRO ec.dcf IS 'Detection cost function (lower is better): NEC of LLR decisions at prior, threshold ln(cost_fp/cost_fn) - ln(prior/(1 - prior))';
+
+-- Binary metrics: four rates ------------------------------------------------------------------------------------------
+
+-- Rates R_ij and priors of a group; an empty class has no rates.
+CREATE OR REPLACE MACRO ec._rates_of(cells) AS
+    list_transform(cells, lambda c: {
+        'p1': c.p1, 'p0': c.p0,
+        'r11': ec._ratio(c.tp, c.n1), 'r10': ec._ratio(c.fn, c.n1),
+        'r01': ec._ratio(c.fp, c.n0), 'r00': ec._ratio(c.tn, c.n0)});
+CREATE OR REPLACE MACRO ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._rates_of(ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))) END;
+CREATE OR REPLACE MACRO ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._rates_of(ec._cells(ec._sums_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp),
+                                                     prior, threshold, score_type, weight))) END;
+
+CREATE OR REPLACE MACRO ec._precision(rates) AS
+    list_transform(rates, lambda r: ec._ratio(ec._term(r.p1, r.r11), ec._term(r.p1, r.r11) + ec._term(r.p0, r.r01)))[1];
+CREATE OR REPLACE MACRO ec._recall(rates) AS list_transform(rates, lambda r: r.r11)[1];
+CREATE OR REPLACE MACRO ec._specificity(rates) AS list_transform(rates, lambda r: r.r00)[1];
+CREATE OR REPLACE MACRO ec._fpr(rates) AS list_transform(rates, lambda r: r.r01)[1];
+CREATE OR REPLACE MACRO ec._fnr(rates) AS list_transform(rates, lambda r: r.r10)[1];
+CREATE OR REPLACE MACRO ec._fbeta(rates, b2) AS
+    list_transform(rates, lambda r: ec._ratio((1 + b2) * ec._term(r.p1, r.r11),
+        (1 + b2) * ec._term(r.p1, r.r11) + b2 * ec._term(r.p1, r.r10) + ec._term(r.p0, r.r01)))[1];
+CREATE OR REPLACE MACRO ec._mcc(rates) AS
+    list_transform(rates, lambda r: ec._ratio(sqrt(r.p1 * r.p0) * (r.r11 - r.r01),
+        sqrt((r.p1 * r.r11 + r.p0 * r.r01) * (r.p1 * r.r10 + r.p0 * r.r00))))[1];
+-- Zero over zero is NULL, anything else over zero is inf.
+CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
+    CASE WHEN y > 0 THEN x / y WHEN x > 0 THEN CAST('inf' AS DOUBLE) END;
+CREATE OR REPLACE MACRO ec._lr_plus(rates) AS list_transform(rates, lambda r: ec._ratio_or_inf(r.r11, r.r01))[1];
+CREATE OR REPLACE MACRO ec._lr_minus(rates) AS list_transform(rates, lambda r: ec._ratio_or_inf(r.r10, r.r00))[1];
+CREATE OR REPLACE MACRO ec._precision_gain(rates) AS
+    list_transform(rates, lambda r: CASE WHEN r.p1 > 0 AND r.p0 > 0 THEN 1 - ec._ratio_or_inf(r.r01, r.r11) END)[1];
+CREATE OR REPLACE MACRO ec._recall_gain(rates) AS
+    list_transform(rates, lambda r: CASE WHEN r.p0 = 0 THEN NULL
+                                         WHEN r.p1 = 0 THEN CAST(1 AS DOUBLE)
+                                         ELSE 1 - r.p1 / r.p0 * ec._ratio_or_inf(r.r10, r.r11) END)[1];
+CREATE OR REPLACE MACRO ec._net_benefit(rates, p_t) AS
+    list_transform(rates, lambda r: CASE WHEN p_t > 0 AND p_t < 1
+        THEN ec._term(r.p1, r.r11) - p_t / (1 - p_t) * ec._term(r.p0, r.r01)
+        ELSE ec._fail('p_t must lie between 0 and 1, not ' || CAST(p_t AS VARCHAR)) END)[1];
+
+
+CREATE OR REPLACE MACRO ec.precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._precision(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._precision(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._precision(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.precision IS 'Precision (higher is better): P1 R11 / (P1 R11 + P0 R01); with prior the calibrated precision';
+
+CREATE OR REPLACE MACRO ec.recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._recall(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._recall(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._recall(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.recall IS 'Recall, sensitivity (higher is better): R11';
+
+CREATE OR REPLACE MACRO ec.specificity(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._specificity(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._specificity(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._specificity(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.specificity IS 'Specificity (higher is better): R00';
+
+CREATE OR REPLACE MACRO ec.fpr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fpr(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fpr(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fpr(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.fpr IS 'False positive rate (lower is better): R01';
+
+CREATE OR REPLACE MACRO ec.fnr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fnr(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fnr(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fnr(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.fnr IS 'False negative rate, miss rate (lower is better): R10';
+
+CREATE OR REPLACE MACRO ec.fbeta(score DOUBLE, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fbeta(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE)),
+(score DOUBLE[], label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fbeta(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE)),
+(score BOOLEAN, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fbeta(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE));
+COMMENT ON MACRO ec.fbeta IS 'F_beta (higher is better): (1+b^2) P1 R11 / ((1+b^2) P1 R11 + b^2 P1 R10 + P0 R01)';
+
+CREATE OR REPLACE MACRO ec.f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fbeta(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fbeta(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._fbeta(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1);
+COMMENT ON MACRO ec.f1 IS 'F1 (higher is better): 2 P1 R11 / (2 P1 R11 + P1 R10 + P0 R01)';
+
+CREATE OR REPLACE MACRO ec.mcc(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._mcc(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._mcc(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._mcc(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.mcc IS 'Matthews correlation (higher is better): sqrt(P1 P0) (R11 - R01) / sqrt((P1 R11 + P0 R01)(P1 R10 + P0 R00))';
+
+CREATE OR REPLACE MACRO ec.lr_plus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._lr_plus(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._lr_plus(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._lr_plus(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.lr_plus IS 'Positive likelihood ratio (higher is better): R11/R01';
+
+CREATE OR REPLACE MACRO ec.lr_minus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._lr_minus(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._lr_minus(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._lr_minus(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.lr_minus IS 'Negative likelihood ratio (lower is better): R10/R00';
+
+CREATE OR REPLACE MACRO ec.precision_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._precision_gain(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._precision_gain(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._precision_gain(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.precision_gain IS 'Precision gain (higher is better): 1 - R01/R11';
+
+CREATE OR REPLACE MACRO ec.recall_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._recall_gain(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._recall_gain(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._recall_gain(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+COMMENT ON MACRO ec.recall_gain IS 'Recall gain (higher is better): 1 - (P1/P0) R10/R11';
+
+-- The threshold that p_t stands for, on the score's own scale.
+CREATE OR REPLACE MACRO ec._net_threshold(p_t, prior, threshold, score_type) AS
+    CASE WHEN threshold IS NOT NULL THEN CAST(threshold AS DOUBLE)
+         WHEN score_type IN ('log_odds', 'llr') THEN ec._bayes_threshold([p_t, 1 - p_t], prior, score_type)
+         ELSE p_t END;
+CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._net_benefit(ec._rates(score, label, NULL, 1, 1, prior, ec._net_threshold(CAST(p_t AS DOUBLE), prior, threshold, score_type),
+                              score_type, weight), CAST(p_t AS DOUBLE)),
+(score DOUBLE[], label, p_t, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._net_benefit(ec._rates(ec._pair(score, score_type), label, NULL, 1, 1, prior,
+                              ec._net_threshold(CAST(p_t AS DOUBLE), prior, threshold, ec._pair_type(score_type)),
+                              ec._pair_type(score_type), weight), CAST(p_t AS DOUBLE)),
+(score BOOLEAN, label, p_t, prior := NULL, threshold := NULL,
+    score_type := 'posterior', weight := NULL) AS
+    ec._net_benefit(ec._rates(ec._boolean_decision(score, score_type), label, NULL, 1, 1, prior, NULL, score_type, weight),
+                    CAST(p_t AS DOUBLE));
+COMMENT ON MACRO ec.net_benefit IS 'Net benefit at threshold probability p_t (higher is better): P1 R11 - p_t/(1 - p_t) P0 R01';

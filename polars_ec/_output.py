@@ -1,0 +1,123 @@
+"""How the command line writes a table: to read, or for another program, to stdout or to a file that is whole or not there."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import sys
+from datetime import date
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from polars_ec._sources import UsageError
+
+SHOWN_ROWS = 1000
+
+
+class Format(str, Enum):
+    """What a report is written as."""
+
+    table = "table"
+    csv = "csv"
+    parquet = "parquet"
+    json = "json"
+
+
+def format_for(stated: Format | None, out: Path | None) -> Format:
+    """The stated format, else what the file's name says, else a table."""
+    by_suffix = {".csv": Format.csv, ".parquet": Format.parquet, ".json": Format.json}
+    chosen = stated or (by_suffix.get(out.suffix, Format.table) if out is not None else Format.table)
+    if chosen is Format.parquet and out is None:
+        raise UsageError("--format parquet is not for the terminal: say where it goes with --out FILE")
+    return chosen
+
+
+def encode(table: pl.DataFrame, form: Format) -> bytes:
+    """The table in this format."""
+    if form is Format.parquet:
+        buffer = io.BytesIO()
+        table.write_parquet(buffer)
+        return buffer.getvalue()
+    if form is Format.csv:
+        return _flat(table).write_csv().encode()
+    text = as_json(table) if form is Format.json else as_text(table)
+    return f"{text}\n".encode()
+
+
+def as_text(table: pl.DataFrame, decimals: int = 4) -> str:
+    """The table to read: every column, and the first thousand rows; `-` is null."""
+    columns = [
+        [name, *_cells(column.head(SHOWN_ROWS), decimals)]
+        for name, column in zip(table.columns, table.get_columns(), strict=True)
+    ]
+    left = [column.dtype in (pl.String, pl.Categorical, pl.Enum) for column in table.get_columns()]
+    widths = [max(map(len, column)) for column in columns]
+    lines = [
+        "  ".join(c.ljust(w) if to_left else c.rjust(w) for c, w, to_left in zip(row, widths, left, strict=True))
+        for row in zip(*columns, strict=True)
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _cells(column: pl.Series, decimals: int) -> list[str]:
+    if isinstance(column.dtype, pl.Datetime) and (column == column.dt.truncate("1d")).all():
+        column = column.dt.date()
+    return [_cell(value, decimals) for value in column.to_list()]
+
+
+def _cell(value: Any, decimals: int) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, list):
+        return f"[{', '.join(_cell(part, decimals) for part in value)}]"
+    return f"{value:.{decimals}f}" if isinstance(value, float) else str(value)
+
+
+def as_json(table: pl.DataFrame) -> str:
+    """A list of rows, one a line; JSON has no infinity, so it becomes the text "Infinity"."""
+    rows = [json.dumps({name: _plain(value) for name, value in row.items()}) for row in table.to_dicts()]
+    return "[" + ",\n ".join(rows) + "]"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    if isinstance(value, date):
+        return value.isoformat()
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def _flat(table: pl.DataFrame) -> pl.DataFrame:
+    """CSV has no lists: they become JSON."""
+    lists = [name for name, dtype in table.schema.items() if dtype.is_nested()]
+    texts = {name: [None if v is None else json.dumps(_plain(v)) for v in table[name].to_list()] for name in lists}
+    return table.with_columns(pl.Series(name, values, pl.String) for name, values in texts.items())
+
+
+def write(content: bytes, out: Path | None) -> None:
+    """Write to stdout, or to a file that other programs see only once it is whole."""
+    if out is None:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return
+    target = out.resolve()
+    if target.is_dir() or not target.parent.is_dir():
+        raise UsageError(f"--out {out}: {'this is a folder' if target.is_dir() else f'no folder {target.parent}'}")
+    special = target.exists() and not target.is_file()  # /dev/null is not to be replaced by a file
+    temporary = target if special else target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(content)
+        if not special:
+            temporary.replace(target)
+    except OSError as error:
+        raise UsageError(f"--out {out}: {error.strerror}") from None
+    finally:
+        if not special:
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,230 @@
+"""The cases: what is measured, one small function each.
+
+A function gets the files of its log and prepares what is not measured (imports, connections, macros); what it returns is
+the query, which is. Every query gives a frame sorted by segment whose columns are called as in the report, so that
+`summary` can compare the values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tests.benchmarks import queries
+from tests.benchmarks.layout import N_PARTS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COST_FN = 5
+PRIOR = 0.1
+# Bayes decisions for the costs: positive when the posterior is above this.
+THRESHOLD = 1 / (1 + COST_FN)
+SAMPLE_ROWS = 500_000
+
+Query = Callable[[], "pl.DataFrame"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of the table."""
+
+    name: str
+    what: str
+    prepare: Callable[[list[str]], Query]
+    log: str = "binary"
+    # The case that this one's time and memory are compared with.
+    floor: str = "a"
+    # How many of the log's files are read.
+    parts: int = N_PARTS
+    sample: bool = False
+
+    def rows(self, rows_of_log: int) -> int:
+        """How many rows the case reads of a log of this many."""
+        read = rows_of_log * self.parts // N_PARTS
+        return min(read, SAMPLE_ROWS) if self.sample else read
+
+    @property
+    def same_rows(self) -> tuple[str, int, bool]:
+        """Equal for cases that read the same rows, whose values must agree."""
+        return self.log, self.parts, self.sample
+
+
+# Polars ---------------------------------------------------------------------------------------------------------------
+
+
+def floor(paths: list[str], score: str = "score") -> Query:
+    """The least that any metric per segment costs: read the columns, hash the segment, add up."""
+    import polars as pl
+
+    column = pl.col(score) if score == "score" else pl.col(score).arr.get(0)
+    sums = [
+        pl.len().cast(pl.Int64).alias("n"),
+        column.sum().alias("sum_score"),
+        pl.col("label").sum().alias("sum_label"),
+    ]
+    return lambda: pl.scan_parquet(paths).group_by("segment").agg(sums).sort("segment").collect(engine="streaming")
+
+
+def report(paths: list[str], n_rows: int | None = None) -> Query:
+    import polars as pl
+
+    import polars_ec  # noqa: F401  (registers the namespace)
+
+    return lambda: (
+        pl.scan_parquet(paths, n_rows=n_rows)
+        .ec.report("score", "label", by="segment", cost_fn=COST_FN, prior=PRIOR)
+        .collect(engine="streaming")
+    )
+
+
+def classes_report(paths: list[str]) -> Query:
+    import polars as pl
+
+    import polars_ec  # noqa: F401  (registers the namespace)
+
+    return lambda: (
+        pl.scan_parquet(paths)
+        .ec.report("posteriors", "label", by="segment", prior="uniform")
+        .collect(engine="streaming")
+    )
+
+
+def ten_metrics(paths: list[str]) -> Query:
+    import polars as pl
+
+    import polars_ec as ec
+
+    decided = [ec.nec, ec.precision, ec.recall, ec.f1, ec.mcc, ec.expected_cost]
+    scored = [ec.nce, ec.nbs, ec.brier, ec.cross_entropy]
+    return lambda: _per_segment(
+        pl.scan_parquet(paths),
+        [metric("score", "label", cost_fn=COST_FN).alias(metric.__name__) for metric in decided]
+        + [metric("score", "label").alias(metric.__name__) for metric in scored],
+    )
+
+
+def three_classes_metrics(paths: list[str]) -> Query:
+    import polars as pl
+
+    import polars_ec as ec
+
+    metrics = [ec.nec, ec.nce, ec.nbs]
+    return lambda: _per_segment(
+        pl.scan_parquet(paths), [metric("posteriors", "label").alias(metric.__name__) for metric in metrics]
+    )
+
+
+def _per_segment(log: pl.LazyFrame, metrics: list[pl.Expr]) -> pl.DataFrame:
+    return log.group_by("segment").agg(metrics).sort("segment").collect(engine="streaming")
+
+
+# DuckDB ---------------------------------------------------------------------------------------------------------------
+
+
+def duckdb_query(paths: list[str], sql: str, macros: bool = False) -> Query:
+    import duckdb
+    import polars as pl
+    import pyarrow  # noqa: F401  (carries the result)
+
+    connection = duckdb.connect()
+    if macros:
+        import polars_ec as ec
+
+        ec.register(connection)
+    query = sql.format(log=f"read_parquet({paths})", threshold=THRESHOLD)
+    return lambda: pl.DataFrame(connection.sql(query).to_arrow_table())
+
+
+# Other libraries ------------------------------------------------------------------------------------------------------
+
+
+def with_polarbearings(paths: list[str]) -> Query:
+    import polarbearings as pb
+    import polars as pl
+
+    # It decides >= threshold, polars_ec decides > threshold: the next number makes them the same.
+    threshold = math.nextafter(THRESHOLD, 1)
+    decided = {"precision": pb.precision, "recall": pb.recall, "f1": pb.f1_score, "mcc": pb.matthews_corrcoef}
+    scored = {"cross_entropy": pb.log_loss, "brier": pb.brier_score}
+    metrics = [f("label", "score", threshold=threshold, pos_label=True).alias(name) for name, f in decided.items()]
+    metrics += [f("label", "score", pos_label=True).alias(name) for name, f in scored.items()]
+    cells = pb.confusion_matrix("label", "score", threshold=threshold, pos_label=True).alias("cells")
+    return lambda: _per_segment(pl.scan_parquet(paths), [*metrics, cells]).unnest("cells").drop("threshold")
+
+
+def with_polars_ds(paths: list[str]) -> Query:
+    import polars as pl
+    import polars_ds as pds
+
+    # AUC and average precision come along and cannot be left out; query_confusion_matrix does not run in a group_by of
+    # this Polars (it panics on the dtypes of its fields).
+    metrics = [
+        pds.query_binary_metrics("label", "score", threshold=THRESHOLD).alias("ranked"),
+        pds.query_mcc(pl.col("label").cast(pl.UInt32), (pl.col("score") > THRESHOLD).cast(pl.UInt32)).alias("mcc"),
+        pds.query_log_loss("label", "score").alias("cross_entropy"),
+        pds.query_l2(pl.col("label").cast(pl.Float64), "score").alias("brier"),
+    ]
+    kept = ["segment", "precision", "recall", "f1", "mcc", "cross_entropy", "brier"]
+    return lambda: _per_segment(pl.scan_parquet(paths), metrics).unnest("ranked").rename({"f": "f1"}).select(kept)
+
+
+def with_scikit_learn(paths: list[str]) -> Query:
+    import polars as pl
+    from sklearn import metrics
+
+    def per_segment(segment: str, rows: pl.DataFrame) -> dict[str, object]:
+        label, score = rows["label"].to_numpy(), rows["score"].to_numpy()
+        decision = score > THRESHOLD
+        tn, fp, fn, tp = metrics.confusion_matrix(label, decision).ravel().tolist()
+        return {
+            "segment": segment,
+            "tn": tn,
+            "fp": fp,
+            "fn": fn,
+            "tp": tp,
+            "precision": metrics.precision_score(label, decision),
+            "recall": metrics.recall_score(label, decision),
+            "f1": metrics.f1_score(label, decision),
+            "cross_entropy": metrics.log_loss(label, score),
+            "brier": metrics.brier_score_loss(label, score),
+        }
+
+    def query() -> pl.DataFrame:
+        sample = pl.scan_parquet(paths, n_rows=SAMPLE_ROWS).select("segment", "label", "score").collect()
+        groups = sample.partition_by("segment", as_dict=True)
+        return pl.DataFrame([per_segment(segment, rows) for (segment,), rows in sorted(groups.items())])
+
+    return query
+
+
+# The table ------------------------------------------------------------------------------------------------------------
+
+CASES = [
+    Case("a", "Polars: bare group_by(segment).agg(len, sum, sum)", floor),
+    Case("b", "polars_ec: the report", report),
+    Case("b/2", "polars_ec: the report on half of the rows", report, parts=N_PARTS // 2),
+    Case("b/4", "polars_ec: the report on a quarter of the rows", report, parts=N_PARTS // 4),
+    Case("c", "polars_ec: ten metrics as expressions in one agg", ten_metrics),
+    Case("d0", "DuckDB: bare count, sum, sum", partial(duckdb_query, sql=queries.FLOOR)),
+    Case("d1", "DuckDB: the report's columns by macros", partial(duckdb_query, sql=queries.MACROS, macros=True)),
+    Case("d2", "DuckDB: the same by hand, same data rules", partial(duckdb_query, sql=queries.HAND_WRITTEN)),
+    Case("d3", "DuckDB: naive SQL without data rules", partial(duckdb_query, sql=queries.NAIVE)),
+    Case("e", "polarbearings: confusion, P, R, F1, MCC, log loss, Brier", with_polarbearings),
+    Case("f", "polars-ds: P, R, F1 (with AUC), MCC, log loss, Brier", with_polars_ds),
+    Case("g", "scikit-learn per segment, on a sample", with_scikit_learn, sample=True),
+    Case("g-b", "polars_ec: the report on that sample", partial(report, n_rows=SAMPLE_ROWS), sample=True),
+    Case("k-a", "K = 10, Polars: bare group_by", partial(floor, score="posteriors"), "classes", "k-a"),
+    Case("k-b", "K = 10, polars_ec: the report", classes_report, "classes", "k-a"),
+    Case("k-c", "K = 10, polars_ec: NEC, NCE, NBS as expressions", three_classes_metrics, "classes", "k-a"),
+    Case(
+        "k-d",
+        "K = 10, DuckDB: NEC, NCE, NBS by macros",
+        partial(duckdb_query, sql=queries.CLASSES_MACROS, macros=True),
+        "classes",
+        "k-a",
+    ),
+]

@@ -1,0 +1,81 @@
+"""One case in a process of its own, so that its peak memory is its own: seconds and bytes on the last line of stdout."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.benchmarks import cases
+
+ROOT = Path(__file__).parent.parent.parent
+# ru_maxrss counts kilobytes on Linux and bytes on macOS.
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One run: the time of the query alone, peak memory of the process, and what of it was there before the query."""
+
+    seconds: float
+    peak_bytes: int
+    baseline_bytes: int
+
+
+class CaseError(Exception):
+    """A case that did not run; the message is the last line of its output."""
+
+
+def run_apart(case: cases.Case, paths: list[str], values: Path) -> Measurement:
+    """Run the case in a fresh process; its values go to the file `values`.
+
+    The caller must be small itself: on Linux a new process starts with its parent's peak as its own.
+    """
+    _warm_file_cache(paths)
+    command = [sys.executable, "-m", "tests.benchmarks.measure", case.name, str(values), *paths]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = (done.stderr.strip() or f"ended with status {done.returncode}").splitlines()[-1]
+        raise CaseError(last)
+    return Measurement(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def _warm_file_cache(paths: list[str]) -> None:
+    for path in paths:
+        with open(path, "rb") as file:
+            while file.read(2**22):
+                pass
+
+
+def _measure(case: cases.Case, paths: list[str], values: Path) -> Measurement:
+    query = case.prepare(paths)
+    baseline = _peak_bytes()
+    start = time.perf_counter()
+    result = query()
+    seconds = time.perf_counter() - start
+    peak = _peak_bytes()
+    result.write_parquet(values)
+    return Measurement(seconds, peak, baseline)
+
+
+def _peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure one case.")
+    parser.add_argument("case")
+    parser.add_argument("values", type=Path)
+    parser.add_argument("paths", nargs="+")
+    arguments = parser.parse_args()
+    case = next(case for case in cases.CASES if case.name == arguments.case)
+    print(json.dumps(asdict(_measure(case, arguments.paths, arguments.values))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""One row per metric: what a generic test needs to know to run it through every door."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+DECISION = ("costs", "cost_fn", "cost_fp", "prior", "threshold", "score_type", "weight")
+DCF = DECISION[1:]
+THRESHOLD = ("prior", "threshold", "score_type", "weight")
+PRIOR = ("prior", "score_type", "weight")
+RISK = ("costs", "cost_fn", "cost_fp", "prior", "score_type", "weight")
+COUNT = ("costs", "score_type", "weight")
+ROW = ("score_type", "weight")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A metric, its own arguments, the shared keywords that it takes, and what it is defined for."""
+
+    name: str
+    options: tuple[str, ...]
+    arguments: dict[str, Any] = field(default_factory=dict)
+    binary: bool = False
+    score_types: tuple[str, ...] = (
+        "posterior",
+        "log_odds",
+        "llr",
+        "decision",
+        "posteriors",
+        "log_posteriors",
+        "log_likelihoods",
+    )
+    infinite: bool = False  # inf is a proper value of it
+
+
+_POSTERIORS = ("posterior", "log_odds", "llr", "posteriors", "log_posteriors", "log_likelihoods")
+
+CASES = [
+    Case("confusion", DECISION),
+    Case("n_rows", COUNT),
+    Case("n_missing", COUNT),
+    Case("n_invalid", COUNT),
+    Case("class_prior", COUNT),
+    Case("expected_cost", DECISION),
+    Case("nec", DECISION),
+    Case("error_rate", DECISION),
+    Case("accuracy", DECISION),
+    Case("balanced_error_rate", DECISION),
+    Case("balanced_accuracy", DECISION),
+    Case("dcf", DCF, binary=True, score_types=("llr", "decision")),
+    Case("precision", DECISION, binary=True),
+    Case("recall", DECISION, binary=True),
+    Case("specificity", DECISION, binary=True),
+    Case("fpr", DECISION, binary=True),
+    Case("fnr", DECISION, binary=True),
+    Case("fbeta", DECISION, {"beta": 2.0}, binary=True),
+    Case("f1", DECISION, binary=True),
+    Case("mcc", DECISION, binary=True),
+    Case("lr_plus", DECISION, binary=True, infinite=True),
+    Case("lr_minus", DECISION, binary=True, infinite=True),
+    Case("net_benefit", THRESHOLD, {"p_t": 0.3}, binary=True),
+    Case("precision_gain", DECISION, binary=True, infinite=True),
+    Case("recall_gain", DECISION, binary=True, infinite=True),
+    Case("cross_entropy", PRIOR, score_types=_POSTERIORS, infinite=True),
+    Case("nce", PRIOR, score_types=_POSTERIORS, infinite=True),
+    Case("brier", PRIOR, score_types=_POSTERIORS),
+    Case("nbs", PRIOR, score_types=_POSTERIORS),
+    Case("bayes_risk", RISK, score_types=_POSTERIORS),
+    Case("cllr", ROW, binary=True, score_types=("llr",), infinite=True),
+    Case("epsr", PRIOR, {"a": 1.5, "b": 3.0}, binary=True, score_types=_POSTERIORS, infinite=True),
+]
+
+# Row functions: the options they take, and whether they read a label.
+ROW_FUNCTIONS = {
+    "bayes_decision": (("costs", "cost_fn", "cost_fp", "prior", "threshold", "score_type"), False),
+    "row_cost": (("costs", "cost_fn", "cost_fp", "prior", "threshold", "score_type"), True),
+    "row_log_loss": (("prior", "score_type"), True),
+    "row_brier": (("prior", "score_type"), True),
+    "posterior": (("prior", "score_type"), False),
+    "log_odds": (("prior", "score_type"), False),
+    "llr": (("score_type",), False),
+    "shift_prior": (("score_type",), False),
+}

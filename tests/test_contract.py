@@ -1,0 +1,166 @@
+"""The three doors have the same names, parameters and defaults, and every export is accounted for."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+
+import polars_ec as ec
+from polars_ec.namespace import DataFrameNamespace, ExpressionNamespace, LazyFrameNamespace
+from tests.cases import CASES, ROW_FUNCTIONS
+
+METRICS = {case.name for case in CASES} | set(ROW_FUNCTIONS)
+OTHERS = {"CostMatrix", "InvalidDataError", "register", "report", "validate"}
+# Arguments that a warehouse does not need: SQL says label = 'late', or makes integers with CASE.
+ONLY_IN_PYTHON = {"pos_label", "classes"}
+
+
+@pytest.fixture(scope="module")
+def macros() -> dict[str, list[tuple[list[str], str]]]:
+    """Parameters and text of every public macro's overloads."""
+    connection = duckdb.connect()
+    ec.register(connection)
+    rows = connection.execute(
+        "SELECT function_name, parameters, macro_definition FROM duckdb_functions() WHERE schema_name = 'ec'"
+    ).fetchall()
+    found: dict[str, list[tuple[list[str], str]]] = {}
+    for name, parameters, definition in rows:
+        if not name.startswith("_"):
+            found.setdefault(name, []).append((parameters, definition))
+    return found
+
+
+def test_every_export_is_classified() -> None:
+    assert set(ec.__all__) == METRICS | OTHERS
+    assert len(ec.__all__) == len(set(ec.__all__))
+    public = {name for name in vars(ec) if not name.startswith("_")}
+    modules = {name for name in public if inspect.ismodule(vars(ec)[name])}
+    assert public - modules == set(ec.__all__)
+
+
+def test_namespace_has_every_metric_and_nothing_else() -> None:
+    assert {name for name in vars(ExpressionNamespace) if not name.startswith("_")} == METRICS
+    for namespace in (LazyFrameNamespace, DataFrameNamespace):
+        methods = {name for name, _ in inspect.getmembers(namespace, inspect.isfunction) if not name.startswith("_")}
+        assert methods == {"report", "validate"}
+
+
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_namespace_signature_is_the_functions(name: str) -> None:
+    function = inspect.signature(getattr(ec, name))
+    method = inspect.signature(getattr(ExpressionNamespace, name))
+    assert method == function
+    assert getattr(ExpressionNamespace, name).__doc__ == getattr(ec, name).__doc__
+
+
+@pytest.mark.parametrize("name", ["report", "validate"])
+def test_frame_signature_is_the_functions(name: str) -> None:
+    function = inspect.signature(getattr(ec, name)).parameters
+    method = inspect.signature(getattr(LazyFrameNamespace, name)).parameters
+    assert [p for p in method if p != "self"] == [p for p in function if p != "frame"]
+    assert all(method[p].default == function[p].default for p in method if p != "self")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_shared_keywords_are_those_of_the_case(case) -> None:
+    parameters = inspect.signature(getattr(ec, case.name)).parameters
+    shared = [p for p in parameters if p not in {"score", "label", *case.arguments, *ONLY_IN_PYTHON}]
+    assert tuple(shared) == case.options
+
+
+def test_macros_are_the_metrics(macros) -> None:
+    assert set(macros) == METRICS | {"version"}
+
+
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_macro_parameters_are_the_functions(name: str, macros) -> None:
+    parameters = [p for p in inspect.signature(getattr(ec, name)).parameters if p not in ONLY_IN_PYTHON]
+    for overload, _ in macros[name]:
+        assert overload == parameters
+
+
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_macro_defaults_are_the_functions(name: str) -> None:
+    text = (Path(__file__).parent.parent / "sql" / "polars_ec.sql").read_text("utf-8")
+    statement = re.search(rf"CREATE OR REPLACE MACRO ec\.{name}\((.*?)\n(?:COMMENT|CREATE)", text, re.DOTALL)
+    assert statement is not None
+    parameters = inspect.signature(getattr(ec, name)).parameters
+    for parameter in parameters.values():
+        if parameter.name in ONLY_IN_PYTHON:
+            continue
+        defaults = set(re.findall(rf"\b{parameter.name} := ([^,)]+)[,)]", _heads(statement.group(1))))
+        if parameter.default is inspect.Parameter.empty:
+            assert defaults == set()
+        else:
+            assert len(defaults) == 1, f"{parameter.name}: {defaults}"
+            assert _python_value(defaults.pop()) == parameter.default
+
+
+def _heads(statement: str) -> str:
+    """The parameter lists of a macro's overloads, without the bodies, in which other macros get named arguments."""
+    heads, position = [], 0
+    for _ in range(10):
+        end = statement.find(")", position)
+        heads.append(statement[position : end + 1])
+        following = re.search(r"\n?,\s*\(score ", statement[end:])
+        if following is None:
+            break
+        position = end + following.start()
+    return " ".join(heads)
+
+
+def _python_value(sql: str) -> object:
+    if sql == "NULL":
+        return None
+    return sql[1:-1] if sql.startswith("'") else float(sql)
+
+
+def test_every_macro_has_a_comment(macros) -> None:
+    connection = duckdb.connect()
+    ec.register(connection)
+    comments = connection.execute(
+        "SELECT DISTINCT function_name, comment FROM duckdb_functions() WHERE schema_name = 'ec' "
+        "AND NOT starts_with(function_name, '_')"
+    ).fetchall()
+    assert {name for name, comment in comments if comment and ":" in comment and "\n" not in comment} == set(macros)
+
+
+def test_the_bundle_is_its_parts() -> None:
+    folder = Path(__file__).parent.parent / "sql"
+    parts = [folder / f"{name}.sql" for name in ("rows", "counts", "decisions", "scoring_rules")]
+    assert sorted(folder.glob("*.sql")) == sorted([*parts, folder / "polars_ec.sql"])
+    assert (folder / "polars_ec.sql").read_text("utf-8") == "".join(part.read_text("utf-8") for part in parts)
+
+
+@pytest.mark.parametrize("name", sorted(METRICS | OTHERS - {"InvalidDataError"}))
+def test_docstrings_are_complete(name: str) -> None:
+    text = inspect.getdoc(getattr(ec, name)) or ""
+    sections = ["Parameters", "Examples"] + (["Raises"] if name != "register" else [])
+    assert all(f"\n{section}\n---" in text for section in sections)
+    first = text.split("\n\n")[0].replace("\n", " ")
+    assert first.endswith(".")
+    if name in METRICS - {"n_rows", "n_missing", "n_invalid"}:
+        assert "\nReturns\n---" in text or "null" in text
+    if name in METRICS - {"n_rows", "n_missing", "n_invalid"}:
+        assert "\nReferences\n---" in text
+
+
+def test_unknown_keyword_is_refused_at_the_call() -> None:
+    with pytest.raises(TypeError, match="cost_fm"):
+        ec.nec("p", "y", cost_fm=3)
+    with pytest.raises(TypeError, match="threshold"):
+        pl.col("p").ec.nce("y", threshold=0.5)
+
+
+def test_output_names() -> None:
+    log = pl.DataFrame({"a": [0.9, 0.2], "b": [0.6, 0.7], "y": [True, False]})
+    assert log.select(pl.col("a", "b").ec.nec("y")).columns == ["a_nec", "b_nec"]
+    assert log.select(ec.bayes_decision("a"), (pl.col("b") * 1).ec.log_odds()).columns == [
+        "a_bayes_decision",
+        "b_log_odds",
+    ]
