@@ -24,8 +24,9 @@ _PERIODS = {"1h": "hour", "1d": "day", "1w": "week", "1mo": "month", "1q": "quar
 _COUNTS = ("n", "n_missing", "n_invalid")
 _CELLS = ("tn", "fp", "fn", "tp")
 
-# Columns that the report adds to the rows.
+# Columns that the report adds to the rows, and to the answer.
 _SCORE, _LABEL, _DECISION, _LOG_ODDS = "__ec_score", "__ec_label", "__ec_decision", "__ec_log_odds"
+_CONFUSION = "__ec_confusion"
 
 
 @contextmanager
@@ -99,18 +100,26 @@ def sql_report(
     if settings.score_type == "log_likelihoods":
         # At the group's own prior the macros would need log posteriors, which no macro makes without underflow.
         raise UsageError("--score-type log_likelihoods: a DuckDB table must hold log posteriors; files may hold either")
+    binary, several = "tn" in empty.columns, len(scores) > 1
+    added = {*keys, *(["score"] if several else []), *(["small"] if min_rows is not None else []), *_CELLS}
+    metrics = [name for name in empty.columns if name not in added]
     tables = []
-    asked = [name for name in empty.columns if name not in (*keys, "score", "small", *_CELLS)]
     for score in scores:
         model = _Model(score, label, rows.schema, settings)
-        # One call for the four cells: DuckDB plans each call of a macro anew.
-        columns = {name: model.column(name) for name in (*asked, *(["confusion"] if "tn" in empty.columns else []))}
+        columns = {name: model.column(name) for name in metrics}
+        if binary:
+            # One call for the four cells: DuckDB plans each call of a macro anew.
+            columns[_CONFUSION] = model.column("confusion")
         table = _select(connection, model.rows(relation), keys, columns)
-        if "tn" in empty.columns:
-            table = table.with_columns(_cell(table.schema["confusion"], name) for name in _CELLS)
-        metrics = [name for name in empty.columns if name in table.columns and name not in (*keys, *_COUNTS)]
-        table = table.with_columns(pl.when(pl.col("n_invalid") == 0).then(pl.col(name)).alias(name) for name in metrics)
-        table = table.with_columns(pl.lit(score).alias("score"), (pl.col("n") < (min_rows or 0)).alias("small"))
+        table = table.with_columns(
+            pl.when(pl.col("n_invalid") == 0).then(pl.col(name)).alias(name) for name in columns if name not in _COUNTS
+        )
+        if binary:
+            table = table.with_columns(_cell(table.schema[_CONFUSION], name) for name in _CELLS)
+        if several:
+            table = table.with_columns(pl.lit(score).alias("score"))
+        if min_rows is not None:
+            table = table.with_columns((pl.col("n") < min_rows).alias("small"))
         tables.append(table.select(empty.columns).cast(empty.schema))
     tall = pl.concat(tables)
     return tall.sort(list(keys), maintain_order=True) if keys else tall
@@ -127,9 +136,9 @@ def sql_class_prior(
 def _cell(confusion: pl.DataType, name: str) -> pl.Expr:
     """A cell of a binary confusion, which is a struct for single scores and a list of rows for vectors."""
     if isinstance(confusion, pl.Struct):
-        return pl.col("confusion").struct.field(name)
+        return pl.col(_CONFUSION).struct.field(name)
     row, column = divmod(_CELLS.index(name), 2)
-    return pl.col("confusion").list.get(row).list.get(column).alias(name)
+    return pl.col(_CONFUSION).list.get(row).list.get(column).alias(name)
 
 
 def _select(
@@ -158,11 +167,13 @@ class _Model:
     def rows(self, relation: str) -> str:
         """The relation with what the calls need of each row: written out in every call it would be planned each time."""
         columns = {_SCORE: self._score, _LABEL: self._label}
-        if self._needs_decisions:
+        # Without a prior there are no decisions of LLRs, and only counts are asked for.
+        countable_only = self.settings.score_type == "llr" and self._prior is None
+        if self._needs_decisions and not countable_only:
             options = {**self._choice, "prior": self._prior, "score_type": _text(self.settings.score_type)}
             decision = _call("bayes_decision", self._score, **options)
             columns[_DECISION] = f"CAST([{decision}] AS DOUBLE[])" if self._is_wide else decision
-        if self.settings.score_type == "llr":
+        if self.settings.score_type == "llr" and not countable_only:
             columns[_LOG_ODDS] = _call("log_odds", self._score, score_type=_text("llr"), prior=self._prior)
         return f"(SELECT *, {', '.join(f'{sql} AS {name}' for name, sql in columns.items())} FROM {relation})"
 
@@ -172,7 +183,8 @@ class _Model:
         if metric == "n":
             return self._counts("n_rows")
         if metric in (*_COUNTS, "class_prior"):
-            return self._counts(metric)
+            positive = "[2]" if metric == "class_prior" and self._is_list and self._n_classes == 2 else ""
+            return f"({self._counts(metric)}){positive}"
         call = self._scoring_rule if metric in ("nce", "nbs") else self._decisions
         return call(metric, prior=self._prior if name != metric else None)
 

@@ -22,27 +22,26 @@ CREATE OR REPLACE MACRO ec._tally_sums(tally, k, matrix, what) AS
     list_transform(range(k), lambda i: coalesce(list_sum(list_transform(list_filter(tally, lambda c: c.y = i),
         lambda c: c.n * ec._value(what, matrix, c.y, c.d))), 0));
 
--- The same from a histogram of (class, decision, weight, prior), for single scores or decisions under costs that are not
--- 2 x 2. Its size is the number of different weights and priors, so it is for counts and sketches; [decision] streams.
-CREATE OR REPLACE MACRO ec._wide_key(score, label, costs, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._wide(costs) AND NOT ec._missing(score, label, weight) THEN {
-        'key': ec._key(0, ec._y(label), ec._decide_wide(score, costs, prior, threshold, score_type)),
-        'weight': ec._weight(weight), 'prior': ec._priors(prior)} END;
+-- The same from a list of the rows' (class, decision, weight, prior), for single scores or decisions under costs that are
+-- not 2 x 2. It is held in memory; a list, [1 - q, q] or [decision], streams. (A histogram would be a second pass.)
+CREATE OR REPLACE MACRO ec._wide_rows(score, label, costs, prior, threshold, score_type, weight) AS
+    list({'y': ec._y(label), 'd': ec._decide_wide(score, costs, prior, threshold, score_type),
+          'n': ec._weight(weight), 'prior': ec._priors(prior)})
+    FILTER (WHERE ec._wide(costs) AND NOT ec._missing(score, label, weight));
 CREATE OR REPLACE MACRO ec._means_of_tally(tally, priors, matrix, what) AS
     list_transform([ec._tally_n(tally, len(matrix))],
         lambda n: {'n': n, 's': ec._tally_sums(tally, len(matrix), matrix, what),
                    'p': ec._class_priors(n, list_min(priors), list_max(priors))})[1];
 
--- `wide` is a histogram of nothing, hence free, where the costs are 2 x 2.
+-- `wide` is empty, hence free, where the costs are 2 x 2.
 CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
     list_transform([{
             'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
-            'wide': histogram(ec._wide_key(score, label, costs, prior, threshold, score_type, weight))}],
+            'wide': ec._wide_rows(score, label, costs, prior, threshold, score_type, weight)}],
         lambda g: CASE
             WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR g.c.n1 IS NULL THEN NULL
-            WHEN ec._wide(costs) THEN ec._means_of_tally(
-                ec._weighted_tally(g.wide), list_transform(map_keys(g.wide), lambda e: e.prior),
-                ec._costs(costs, cost_fn, cost_fp), what)
+            WHEN ec._wide(costs) THEN ec._means_of_tally(coalesce(g.wide, []), list_transform(g.wide, lambda e: e.prior),
+                                                         ec._costs(costs, cost_fn, cost_fp), what)
             ELSE ec._means_of_cells(g.c, ec._costs(costs, cost_fn, cost_fp), what) END);
 
 -- For lists of scores: from one histogram of (class, decision).

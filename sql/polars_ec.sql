@@ -34,16 +34,20 @@ CREATE OR REPLACE MACRO ec._wide(costs) AS
     costs IS NOT NULL
     AND (len(CAST(costs AS DOUBLE[][])) <> 2 OR len(CAST(costs AS DOUBLE[][])[1]) <> 2);
 
--- true, or an error that says what is wrong with the matrix. Constant, so it is evaluated once, not per row.
-CREATE OR REPLACE MACRO ec._costs_ok(costs, cost_fn, cost_fp) AS
+-- true, or an error that says what is wrong with the matrix. The error stands outside the lambda: an expression with an
+-- error() in a lambda is not folded, and would be worked out for every row.
+CREATE OR REPLACE MACRO ec._costs_fault(costs, cost_fn, cost_fp) AS
     list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda m:
-        CASE WHEN len(m) < 2 THEN error('ec: costs need at least 2 rows (true classes): ' || CAST(m AS VARCHAR))
+        CASE WHEN len(m) < 2 THEN 'costs need at least 2 rows (true classes)'
              WHEN list_min(list_transform(m, lambda r: coalesce(len(r), 0))) < 1
                OR list_min(list_transform(m, lambda r: len(r))) <> list_max(list_transform(m, lambda r: len(r)))
-             THEN error('ec: costs must be rows (true classes) of one length (decisions): ' || CAST(m AS VARCHAR))
-             WHEN list_count(flatten(m)) <> len(flatten(m)) OR len(list_filter(flatten(m), lambda x: NOT isfinite(x))) > 0
-             THEN error('ec: costs must be finite numbers: ' || CAST(m AS VARCHAR))
-             ELSE true END)[1];
+             THEN 'costs must be rows (true classes) of one length (decisions)'
+             WHEN NOT coalesce(list_bool_and(list_transform(flatten(m), lambda x: coalesce(isfinite(x), false))), true)
+             THEN 'costs must be finite numbers' END)[1];
+CREATE OR REPLACE MACRO ec._costs_ok(costs, cost_fn, cost_fp) AS
+    CASE WHEN ec._costs_fault(costs, cost_fn, cost_fp) IS NULL THEN true
+         ELSE error('ec: ' || ec._costs_fault(costs, cost_fn, cost_fp) || ': '
+                    || CAST(ec._costs(costs, cost_fn, cost_fp) AS VARCHAR)) IS NULL END;
 
 -- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no
 -- decision, and makes 0-1 costs an exact argmax.
@@ -54,11 +58,13 @@ CREATE OR REPLACE MACRO ec._choices(matrix) AS
 -- Priors --------------------------------------------------------------------------------------------------------------
 
 -- A list of priors, checked: k numbers >= 0 that sum to 1.
+CREATE OR REPLACE MACRO ec._sums_to_1(priors, k) AS
+    list_transform([priors], lambda p: coalesce(list_count(p) = coalesce(k, len(p)) AND list_min(p) >= 0
+                                                AND abs(list_sum(p) - 1) <= 1e-6, false))[1];
 CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
-    list_transform([priors], lambda p:
-        CASE WHEN list_count(p) = coalesce(k, len(p)) AND list_min(p) >= 0 AND abs(list_sum(p) - 1) <= 1e-6 THEN p
-             WHEN type IN ('DOUBLE[]', 'FLOAT[]') THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
-             ELSE [ec._fail('prior must be numbers >= 0 that sum to 1, one a class, not ' || CAST(p AS VARCHAR))] END)[1];
+    CASE WHEN ec._sums_to_1(priors, k) THEN priors
+         WHEN type IN ('DOUBLE[]', 'FLOAT[]') THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
+         ELSE [ec._fail('prior must be numbers >= 0 that sum to 1, one a class, not ' || CAST(priors AS VARCHAR))] END;
 
 -- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is no prior. A wrong
 -- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error.
@@ -220,48 +226,51 @@ CREATE OR REPLACE MACRO ec._posterior(score, score_type, prior) AS
 
 -- Decisions -----------------------------------------------------------------------------------------------------------
 
--- What a false positive and a false negative cost more than a right decision.
-CREATE OR REPLACE MACRO ec._extra_fp(costs, cost_fp) AS
-    CASE WHEN costs IS NULL THEN CAST(cost_fp AS DOUBLE)
-         ELSE CAST(costs AS DOUBLE[][])[1][2] - CAST(costs AS DOUBLE[][])[1][1] END;
-CREATE OR REPLACE MACRO ec._extra_fn(costs, cost_fn) AS
-    CASE WHEN costs IS NULL THEN CAST(cost_fn AS DOUBLE)
-         ELSE CAST(costs AS DOUBLE[][])[2][1] - CAST(costs AS DOUBLE[][])[2][2] END;
+-- What a false positive (first) and a false negative cost more than a right decision.
+CREATE OR REPLACE MACRO ec._extra_costs(costs, cost_fn, cost_fp) AS
+    CASE WHEN costs IS NULL THEN [CAST(cost_fp AS DOUBLE), CAST(cost_fn AS DOUBLE)]
+         ELSE list_transform([CAST(costs AS DOUBLE[][])], lambda m: [m[1][2] - m[1][1], m[2][1] - m[2][2]])[1] END;
 
--- The Bayes threshold on the score's own scale.
-CREATE OR REPLACE MACRO ec._bayes_threshold(fp, fn, prior, score_type) AS
-    CASE WHEN score_type = 'log_odds' THEN ln(abs(fp) / abs(fn))
-         WHEN score_type = 'llr' THEN ln(abs(fp) / abs(fn)) - ec._prior_log_odds(prior, score_type)
-         ELSE fp / (fp + fn) END;
+-- The Bayes threshold on the score's own scale, from the extra costs e: positive where e[1] (1 - q) < e[2] q. Where being
+-- right costs more than an error, that holds always (-inf), never (inf), or below the threshold: see ec._reversed.
+CREATE OR REPLACE MACRO ec._bayes_threshold(extra, prior, score_type) AS
+    list_transform([extra], lambda e:
+        CASE WHEN e[2] > 0 AND e[1] < 0 THEN CAST('-inf' AS DOUBLE)
+             WHEN e[2] <= 0 AND e[1] >= 0 THEN CAST('inf' AS DOUBLE)
+             WHEN score_type = 'posterior' THEN sign(e[1] + e[2]) * e[1] / (e[1] + e[2])
+             ELSE sign(e[1] + e[2]) * ln(abs(e[1]) / abs(e[2])) END)[1]
+    - CASE WHEN score_type = 'llr' THEN ec._prior_log_odds(prior, score_type) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
+    threshold IS NULL AND score_type <> 'decision'
+    AND CAST(costs AS DOUBLE[][])[1][2] < CAST(costs AS DOUBLE[][])[1][1]
+    AND CAST(costs AS DOUBLE[][])[2][1] <= CAST(costs AS DOUBLE[][])[2][2];
 
--- Positive where fp (1 - q) < fn q. Where an error is cheaper than the right decision (fp or fn below 0) that holds
--- always, never, or below the threshold instead of above it.
-CREATE OR REPLACE MACRO ec._bayes_positive(score, fp, fn, prior, score_type) AS
-    CASE WHEN fn > 0 AND fp < 0 THEN score IS NOT NULL
-         WHEN fn <= 0 AND fp >= 0 THEN score IS NULL
-         ELSE CASE WHEN fn > 0 THEN score ELSE -score END
-              > CASE WHEN fn > 0 THEN 1 ELSE -1 END * ec._bayes_threshold(fp, fn, prior, score_type) END;
+CREATE OR REPLACE MACRO ec._threshold(costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN score_type = 'decision' THEN CAST(0.5 AS DOUBLE)
+         WHEN threshold IS NOT NULL THEN CAST(threshold AS DOUBLE)
+         ELSE ec._bayes_threshold(ec._extra_costs(costs, cost_fn, cost_fp), prior, score_type) END;
 
+-- One comparison a row: the threshold is a constant. (It is folded only as long as no lambda in it holds an error().)
 CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
-    CASE WHEN score_type = 'decision' THEN score = CAST(1 AS DOUBLE)
-         WHEN threshold IS NOT NULL THEN
-             CASE WHEN ec._wide(costs) THEN error('ec: threshold is for 2 x 2 costs; leave it out') IS NULL
-                  ELSE score > CAST(threshold AS DOUBLE) END
-         ELSE ec._bayes_positive(score, ec._extra_fp(costs, cost_fp), ec._extra_fn(costs, cost_fn), prior, score_type) END;
+    CASE WHEN NOT coalesce(ec._reversed(costs, threshold, score_type), false) THEN score
+         WHEN score_type = 'llr' THEN -score - 2 * ec._prior_log_odds(prior, score_type)
+         ELSE -score END
+    > ec._threshold(costs, cost_fn, cost_fp, prior, threshold, score_type);
 
 -- Costs are summed over classes in order, so that ties fall as in the Polars expressions.
 CREATE OR REPLACE MACRO ec._argmin(choices, q) AS
     list_transform([list_transform(choices, lambda c: list_inner_product(c, q))],
                    lambda e: list_position(e, list_min(e)))[1] - 1;
 
--- The decision index of a usable row.
-CREATE OR REPLACE MACRO ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
-    CASE WHEN ec._wide(costs) AND score_type = 'decision' THEN CAST(score AS INTEGER)
-         WHEN ec._wide(costs) AND threshold IS NOT NULL
+-- The decision index of a row: under costs that are not 2 x 2, and under any.
+CREATE OR REPLACE MACRO ec._decide_wide(score, costs, prior, threshold, score_type) AS
+    CASE WHEN threshold IS NOT NULL
          THEN CAST(error('ec: threshold is for 2 x 2 costs; leave it out') AS INTEGER)
-         WHEN ec._wide(costs)
-         THEN ec._argmin(ec._choices(CAST(costs AS DOUBLE[][])),
-                         list_transform([ec._posterior(score, score_type, prior)], lambda q: [1 - q, q])[1])
+         WHEN score_type = 'decision' THEN TRY_CAST(score AS INTEGER)
+         ELSE ec._argmin(ec._choices(CAST(costs AS DOUBLE[][])),
+                         list_transform([ec._posterior(score, score_type, prior)], lambda q: [1 - q, q])[1]) END;
+CREATE OR REPLACE MACRO ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN ec._wide(costs) THEN ec._decide_wide(score, costs, prior, threshold, score_type)
          ELSE CAST(ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END;
 
 CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, prior, threshold, score_type) AS
@@ -418,16 +427,8 @@ COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i
 
 -- Sums ----------------------------------------------------------------------------------------------------------------
 
--- Counts without a weight are sums of a cast BOOLEAN: exact in a DOUBLE to 2^53, and faster than count(*) FILTER.
-CREATE OR REPLACE MACRO ec._sum_rows(condition, weight) AS
-    sum(CASE WHEN ec._unset(weight) THEN CAST(condition AS DOUBLE)
-             WHEN condition THEN CAST(weight AS DOUBLE) ELSE 0 END);
-
--- The sum over `whole`, or with weights over `part` of it only. Without weights the rest is an exact difference of
--- counts; with weights a difference would lose digits, so the part is summed by itself.
-CREATE OR REPLACE MACRO ec._sum_whole_or_part(whole, part, weight) AS
-    sum(CASE WHEN ec._unset(weight) THEN CAST(whole AS DOUBLE)
-             WHEN part THEN CAST(weight AS DOUBLE) ELSE 0 END);
+-- A cast BOOLEAN, not CASE and not FILTER: counts are exact in a DOUBLE to 2^53, and a plain sum is the fastest.
+CREATE OR REPLACE MACRO ec._sum_rows(condition, weight) AS sum(CAST(condition AS DOUBLE) * ec._weight(weight));
 
 -- A row of weight 0 counts as no row, whatever its value (0 * inf would be NaN).
 CREATE OR REPLACE MACRO ec._weighted(value, weight) AS
@@ -449,22 +450,22 @@ CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weigh
 
 -- Binary cells --------------------------------------------------------------------------------------------------------
 
--- a1 and a0: the rows of class 1 and 0; with weights, those of them decided wrongly (1) or rightly (0).
-CREATE OR REPLACE MACRO ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS [{
+-- a1 and a0: the rows of class 1 and 0; with weights, the ones decided negative only. Without weights the rest is an exact
+-- difference of counts; with weights a difference would lose digits. A comparison with a missing score is NULL: not summed.
+CREATE OR REPLACE MACRO ec._sum_class_or_negative(i, score, label, positive, weight) AS
+    ec._sum_rows(ec._of_class(i, score, label) AND (ec._unset(weight) OR NOT positive), weight);
+CREATE OR REPLACE MACRO ec._sums_at(score, label, costs, positive, prior, score_type, weight) AS [{
     'invalid': ec._count_invalid(score, label, costs, score_type, weight),
     'weighted': ec._is_weighted(weight),
-    'a1': ec._sum_whole_or_part(ec._of_class(1, score, label),
-                                ec._of_class(1, score, label)
-                                AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
-    'a0': ec._sum_whole_or_part(ec._of_class(0, score, label),
-                                ec._of_class(0, score, label)
-                                AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
-    'tp': ec._sum_rows(ec._of_class(1, score, label)
-                       AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
-    'fp': ec._sum_rows(ec._of_class(0, score, label)
-                       AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+    'a1': ec._sum_class_or_negative(1, score, label, positive, weight),
+    'a0': ec._sum_class_or_negative(0, score, label, positive, weight),
+    'tp': ec._sum_rows(ec._y(label) = 1 AND positive, weight),
+    'fp': ec._sum_rows(ec._y(label) = 0 AND positive, weight),
     'low': min(CASE WHEN ec._wide(costs) THEN NULL ELSE ec._prior1(prior) END),
     'high': max(CASE WHEN ec._wide(costs) THEN NULL ELSE ec._prior1(prior) END)}];
+CREATE OR REPLACE MACRO ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._sums_at(score, label, costs, ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type),
+                prior, score_type, weight);
 
 -- P1: the stated prior, else the group's own.
 CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
@@ -472,21 +473,19 @@ CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
          WHEN high IS NULL THEN n1 / (n1 + n0)
          WHEN low = high AND high BETWEEN 0 AND 1 THEN high END;
 
--- Cells and priors of the group; every field is NULL when a row is wrong, p1 and p0 also for a prior that is none or that
--- is not one number in the group. p0 is not 1 - p1: that would lose the digits of a rare negative class.
+-- Cells and priors of the group, in a list that is empty when a row is wrong: what is made of it is then NULL. p1 and p0
+-- are NULL for a prior that is none or that is not one number in the group; p0 is not 1 - p1, which would lose the digits
+-- of a rare negative class.
 CREATE OR REPLACE MACRO ec._cells(sums) AS
-    list_transform(list_transform(sums, lambda s: {
-            'ok': s.invalid = 0,
+    list_transform(list_transform(list_filter(sums, lambda s: s.invalid = 0), lambda s: {
             'tp': coalesce(s.tp, 0), 'fp': coalesce(s.fp, 0),
-            'fn': coalesce(CASE WHEN s.weighted THEN s.a1 ELSE s.a1 - s.tp END, 0),
-            'tn': coalesce(CASE WHEN s.weighted THEN s.a0 ELSE s.a0 - s.fp END, 0),
+            'fn': coalesce(s.a1 - CASE WHEN s.weighted THEN 0 ELSE s.tp END, 0),
+            'tn': coalesce(s.a0 - CASE WHEN s.weighted THEN 0 ELSE s.fp END, 0),
             'low': s.low, 'high': s.high}),
         lambda c: {
-            'tn': CASE WHEN c.ok THEN c.tn END, 'fp': CASE WHEN c.ok THEN c.fp END,
-            'fn': CASE WHEN c.ok THEN c.fn END, 'tp': CASE WHEN c.ok THEN c.tp END,
-            'n1': CASE WHEN c.ok THEN c.fn + c.tp END, 'n0': CASE WHEN c.ok THEN c.tn + c.fp END,
-            'p1': CASE WHEN c.ok THEN ec._class_prior(c.fn + c.tp, c.tn + c.fp, c.low, c.high) END,
-            'p0': CASE WHEN c.ok THEN ec._class_prior(c.tn + c.fp, c.fn + c.tp, 1 - c.low, 1 - c.high) END});
+            'tn': c.tn, 'fp': c.fp, 'fn': c.fn, 'tp': c.tp, 'n1': c.fn + c.tp, 'n0': c.tn + c.fp,
+            'p1': ec._class_prior(c.fn + c.tp, c.tn + c.fp, c.low, c.high),
+            'p0': ec._class_prior(c.tn + c.fp, c.fn + c.tp, 1 - c.low, 1 - c.high)});
 
 -- K classes -----------------------------------------------------------------------------------------------------------
 
@@ -721,29 +720,26 @@ CREATE OR REPLACE MACRO ec._tally_sums(tally, k, matrix, what) AS
     list_transform(range(k), lambda i: coalesce(list_sum(list_transform(list_filter(tally, lambda c: c.y = i),
         lambda c: c.n * ec._value(what, matrix, c.y, c.d))), 0));
 
--- The same from a histogram of (class, decision, weight, prior), for single scores or decisions under costs that are not
--- 2 x 2. Its size is the number of different weights and priors, so it is for counts and sketches; [decision] streams.
-CREATE OR REPLACE MACRO ec._wide_key(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._wide(costs) AND NOT ec._missing(score, label, weight)
-         THEN CASE WHEN ec._usable(score, label, costs, score_type, weight) THEN {
-                  'key': ec._key(0, ec._class(label),
-                                 ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type)),
-                  'weight': ec._weight(weight), 'prior': ec._priors(prior)} END END;
+-- The same from a list of the rows' (class, decision, weight, prior), for single scores or decisions under costs that are
+-- not 2 x 2. It is held in memory; a list, [1 - q, q] or [decision], streams. (A histogram would be a second pass.)
+CREATE OR REPLACE MACRO ec._wide_rows(score, label, costs, prior, threshold, score_type, weight) AS
+    list({'y': ec._y(label), 'd': ec._decide_wide(score, costs, prior, threshold, score_type),
+          'n': ec._weight(weight), 'prior': ec._priors(prior)})
+    FILTER (WHERE ec._wide(costs) AND NOT ec._missing(score, label, weight));
 CREATE OR REPLACE MACRO ec._means_of_tally(tally, priors, matrix, what) AS
     list_transform([ec._tally_n(tally, len(matrix))],
         lambda n: {'n': n, 's': ec._tally_sums(tally, len(matrix), matrix, what),
                    'p': ec._class_priors(n, list_min(priors), list_max(priors))})[1];
 
--- `wide` is a histogram of nothing, hence free, where the costs are 2 x 2.
+-- `wide` is empty, hence free, where the costs are 2 x 2.
 CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
     list_transform([{
             'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
-            'wide': histogram(ec._wide_key(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))}],
+            'wide': ec._wide_rows(score, label, costs, prior, threshold, score_type, weight)}],
         lambda g: CASE
             WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR g.c.n1 IS NULL THEN NULL
-            WHEN ec._wide(costs) THEN ec._means_of_tally(
-                ec._weighted_tally(g.wide), list_transform(map_keys(g.wide), lambda e: e.prior),
-                ec._costs(costs, cost_fn, cost_fp), what)
+            WHEN ec._wide(costs) THEN ec._means_of_tally(coalesce(g.wide, []), list_transform(g.wide, lambda e: e.prior),
+                                                         ec._costs(costs, cost_fn, cost_fp), what)
             ELSE ec._means_of_cells(g.c, ec._costs(costs, cost_fn, cost_fp), what) END);
 
 -- For lists of scores: from one histogram of (class, decision).
@@ -1041,7 +1037,7 @@ COMMENT ON MACRO ec.recall_gain IS 'Recall gain (higher is better): 1 - (P1/P0) 
 -- The threshold that p_t stands for, on the score's own scale.
 CREATE OR REPLACE MACRO ec._net_threshold(p_t, prior, threshold, score_type) AS
     CASE WHEN threshold IS NOT NULL THEN CAST(threshold AS DOUBLE)
-         WHEN score_type IN ('log_odds', 'llr') THEN ec._bayes_threshold(p_t, 1 - p_t, prior, score_type)
+         WHEN score_type IN ('log_odds', 'llr') THEN ec._bayes_threshold([p_t, 1 - p_t], prior, score_type)
          ELSE p_t END;
 CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS

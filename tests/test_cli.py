@@ -39,6 +39,7 @@ def make_log(n=1500):
             "outcome": np.where(late, "late", "on time"),
             "w": rng.integers(0, 5, n) / 2,
             "v": pl.Series(vectors.tolist(), dtype=pl.Array(pl.Float64, 3)),
+            "pair": pl.Series(np.stack([1 - vectors[:, 0], vectors[:, 0]], 1).tolist(), dtype=pl.Array(pl.Float64, 2)),
             "c": [int(rng.choice(3, p=v)) for v in vectors],
         }
     )
@@ -50,7 +51,7 @@ LOG = make_log()
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("logs")
-    flat = LOG.drop("v")
+    flat = LOG.drop("v", "pair")
     LOG.write_parquet(folder / "log.parquet")
     flat.write_csv(folder / "log.csv")
     LOG.write_ipc(folder / "log.arrow")
@@ -59,7 +60,7 @@ def folder(tmp_path_factory):
         for (month,), rows in LOG.with_columns(month=pl.col("ts").dt.month()).group_by("month"):
             part = folder / f"hive_{kind}" / f"month={month}"
             part.mkdir(parents=True)
-            rows = rows.drop("month", "v")
+            rows = rows.drop("month", "v", "pair")
             write = {"arrow": rows.write_ipc}.get(kind) or getattr(rows, f"write_{kind}")
             write(part / f"part.{kind}")
     (folder / "hive_parquet" / "_SUCCESS").touch()
@@ -163,6 +164,30 @@ def test_several_files_and_a_glob_of_folders(folder):
             {"costs": [[0, 1, 0.1], [5, 0, 0.1]], "by": "carrier"},
         ),
         (
+            "--score c --label c --score-type decision --classes 0,1,2",
+            "c",
+            "c",
+            {"score_type": "decision", "classes": [0, 1, 2]},
+        ),
+        (
+            "--score c --label y --score-type decision --costs [[0,1,0.1],[5,0,0.1]] --prior 0.3 --weight w",
+            "c",
+            "y",
+            {"score_type": "decision", "costs": [[0, 1, 0.1], [5, 0, 0.1]], "prior": 0.3, "weight": "w"},
+        ),
+        (
+            "--score llr --label y --score-type llr --costs [[0,1,0.1],[5,0,0.1]] --prior 0.3",
+            "llr",
+            "y",
+            {"score_type": "llr", "costs": [[0, 1, 0.1], [5, 0, 0.1]], "prior": 0.3},
+        ),
+        (
+            "--score pair --label y --cost-fn 3 --prior 0.2 --by carrier",
+            "pair",
+            "y",
+            {"cost_fn": 3, "prior": 0.2, "by": "carrier"},
+        ),
+        (
             "--score y --label y --score-type decision --pos-label false",
             "y",
             "y",
@@ -182,6 +207,20 @@ def test_overall_prior_is_that_of_the_whole_log(folder, source):
     same(report(path, *MONTHLY[:-1], "overall"), expected(prior=LOG["y"].mean()))
     vectors = report(path, "--score", "v", "--label", "c", "--prior", "overall", "--classes", "0,1,2")
     same(vectors.select(nec="nec_at_prior"), vectors.select("nec"))
+    ratios = report(path, "--score", "llr", "--label", "y", "--prior", "overall", "--score-type", "llr")
+    same(ratios, LOG.ec.report("llr", "y", prior=LOG["y"].mean(), score_type="llr"))
+
+
+@pytest.mark.parametrize("name", ["score", "small", "confusion"])
+def test_segments_may_be_called_what_other_reports_add(tmp_path, name):
+    log = LOG.rename({"carrier": name})
+    log.write_parquet(tmp_path / "log.parquet")
+    with duckdb.connect(str(tmp_path / "log.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE log AS FROM '{tmp_path}/log.parquet'")
+    for path in (tmp_path / "log.parquet", f"duckdb:{tmp_path}/log.duckdb::log"):
+        same(report(path, *OPTIONS, "--by", name), log.ec.report("p", "y", by=name))
+    if name == "score":
+        assert "'score'" in fails(2, tmp_path / "log.parquet", *OPTIONS, "--score", "q", "--by", name)
 
 
 @pytest.mark.parametrize("every", ["1h", "1d", "1w", "1mo", "1q", "1y"])

@@ -12,17 +12,20 @@ from polars_ec import demo
 from polars_ec._sources import UsageError
 
 
-@pytest.fixture(scope="module")
-def printed():
-    return []
+def test_demo(tmp_path):
+    """One test, so that one process runs the demo, once."""
+    printed = []
+    found = demo.run(tmp_path, every_nth=4, echo=printed.append)
+    check_log_is_partitioned_by_month(found)
+    check_reports_have_every_month_and_carrier(found)
+    check_engines_agree(found)
+    check_prior_moves(found)
+    check_numbers_from_numpy(found)
+    check_model_is_better_than_the_prior(found)
+    check_story_tells_the_numbers_of_the_run(found, printed)
 
 
-@pytest.fixture(scope="module")
-def found(tmp_path_factory, printed):
-    return demo.run(tmp_path_factory.mktemp("demo"), every_nth=4, echo=printed.append)
-
-
-def test_log_is_partitioned_by_month(found):
+def check_log_is_partitioned_by_month(found):
     assert sorted(folder.name for folder in found.log.iterdir()) == sorted(f"month={m}" for m in range(4, 13))
     log = pl.read_parquet(found.log)
     assert log.columns == ["time", "carrier", "origin", "late", "score", "month"]
@@ -31,23 +34,23 @@ def test_log_is_partitioned_by_month(found):
     assert log["late"].null_count() == found.by_month["n_missing"].sum() > 0
 
 
-def test_reports_have_every_month_and_carrier(found):
+def check_reports_have_every_month_and_carrier(found):
     assert found.by_month["time"].dt.month().to_list() == list(range(4, 13))
     assert found.by_carrier.height > 10
     assert found.by_both["n"].sum() == found.by_month["n"].sum() == found.by_carrier["n"].sum()
     assert pl.read_csv(found.log.parent / "report.csv").height == found.by_both.height
 
 
-def test_engines_agree(found):
+def check_engines_agree(found):
     assert found.largest_difference <= 1e-12
 
 
-def test_prior_moves(found):
+def check_prior_moves(found):
     prior = found.by_month["class_prior"]
     assert prior.max() / prior.min() > 1.5
 
 
-def test_numbers_from_numpy(found):
+def check_numbers_from_numpy(found):
     log = pl.read_parquet(found.log).drop_nulls("late")
     late, positive = log["late"].to_numpy(), log["score"].to_numpy() > 1 / 6
     prior = late.mean()
@@ -63,7 +66,7 @@ def test_numbers_from_numpy(found):
         assert row["nec"] == pytest.approx((5 * missed + false) / naive, rel=1e-12)
 
 
-def test_model_is_better_than_the_prior(found):
+def check_model_is_better_than_the_prior(found):
     log = pl.read_parquet(found.log).drop_nulls("late")
     late, score = log["late"].to_numpy(), log["score"].to_numpy()
     ranks = np.argsort(np.argsort(score))
@@ -71,7 +74,7 @@ def test_model_is_better_than_the_prior(found):
     assert (ranks[late].sum() - n1 * (n1 - 1) / 2) / (n1 * n0) > 0.6
 
 
-def test_story_tells_the_numbers_of_the_run(found, printed):
+def check_story_tells_the_numbers_of_the_run(found, printed):
     (text,) = printed
     assert len(text.splitlines()) <= 80
     assert "agree to a relative 1e-12" in text

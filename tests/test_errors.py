@@ -1,0 +1,175 @@
+"""Errors come early and name the offending value and the way out; labels and scores of every dtype that explains itself."""
+
+from __future__ import annotations
+
+import polars as pl
+import polars_ec as ec
+import pytest
+
+LOG = pl.LazyFrame(
+    {
+        "p": [0.9, 0.2, 0.6, 0.4],
+        "y": [1, 0, 0, 1],
+        "flag": [True, False, False, True],
+        "text": ["late", "ok", "ok", "late"],
+        "v": [[0.1, 0.9], [0.8, 0.2], [0.4, 0.6], [0.6, 0.4]],
+    }
+).with_columns(
+    enum=pl.col("text").cast(pl.Enum(["ok", "late"])),
+    category=pl.col("text").cast(pl.Categorical),
+    number=pl.col("y").cast(pl.Float64),
+    odd=pl.col("y") * 3 + 2,
+    a=pl.col("v").cast(pl.Array(pl.Float64, 2)),
+)
+
+AT_THE_CALL = [
+    ({"score_type": "probability"}, "probability"),
+    ({"costs": [[0, 1], [1, 0]], "cost_fn": 2}, "not both"),
+    ({"cost_fn": -1}, "cost_fn=-1"),
+    ({"cost_fp": float("nan")}, "cost_fp=nan"),
+    ({"threshold": float("nan")}, "threshold=nan"),
+    ({"threshold": "0.5"}, "threshold='0.5'"),
+    ({"prior": 1.5}, "1.5"),
+    ({"prior": -0.1}, "-0.1"),
+    ({"prior": True}, "True"),
+    ({"prior": "pi"}, r'pl.col\("pi"\)'),
+    ({"prior": [0.5, 0.6]}, "sums to 1.1"),
+    ({"prior": {0: 0.5, 1: 0.6}}, "sums to 1.1"),
+    ({"costs": [[0, 1], [1]]}, "ragged"),
+    ({"pos_label": "a", "classes": ["a", "b"]}, "not both"),
+    ({"classes": ["a"]}, "at least two"),
+    ({"classes": ["a", "a"]}, "different"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), AT_THE_CALL)
+def test_bad_options_fail_at_the_call(options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ec.nec("p", "y", **options)
+    with pytest.raises(ValueError, match=message):
+        LOG.ec.report("p", "y", **options)
+
+
+WHEN_RESOLVED = [
+    (("p", "text", {}), TypeError, "label 'text' is String.*pos_label"),
+    (("p", "number", {}), TypeError, "label 'number' is Float64.*pos_label"),
+    (("p", "enum", {"pos_label": "early"}), ValueError, "'early'.*no category of label 'enum'"),
+    (("p", "text", {"pos_label": 1}), TypeError, "pos_label holds 1"),
+    (("p", "y", {"pos_label": True}), TypeError, "pos_label holds True"),
+    (("p", "text", {"classes": ["ok", "late", "never"]}), ValueError, "3 classes, and there are 2"),
+    (("text", "y", {}), TypeError, "scores must be numbers, and 'text' is String"),
+    (("flag", "y", {}), TypeError, "'flag' is Boolean: pass score_type='decision'"),
+    (("p", "y", {"score_type": "posteriors"}), ValueError, "vector a row, and 'p' is Float64"),
+    (("a", "y", {"score_type": "log_odds"}), ValueError, "one number a row, and 'a' is Array"),
+    (("v", "y", {}), TypeError, "does not say how many classes"),
+    (("p", "y", {"score_type": "llr"}), ValueError, "'llr' needs prior="),
+    (("a", "y", {"score_type": "log_likelihoods"}), ValueError, "'log_likelihoods' needs prior="),
+    (("a", "y", {"threshold": 0.5}), ValueError, "vectors are decided by costs="),
+    (("p", "y", {"threshold": 0.5, "costs": [[0, 1, 0.1], [1, 0, 0.1]]}), ValueError, "has 3"),
+    (("p", "y", {"costs": [[0, 1], [1, 0], [1, 1]]}), ValueError, "has 3 rows, and 'p' is of 2 classes"),
+    (("p", "y", {"prior": [0.2, 0.3, 0.5]}), ValueError, "3 classes, and there are 2"),
+    (("p", "y", {"prior": {"no": 0.5, "yes": 0.5}}), ValueError, r"\['no', 'yes'\]"),
+    (("p", "y", {"prior": pl.col("text")}), TypeError, "the prior's dtype is String"),
+    (("p", "y", {"weight": "text"}), TypeError, "weights must be numbers, and 'text' is String"),
+    (("p", "y", {"costs": [[0, -1], [1, 0]]}), ValueError, r"decision 1 is -1.0.*normalized\(\)"),
+    (("y", "y", {"score_type": "decision", "threshold": 1}), ValueError, "decisions are taken already"),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "message"), WHEN_RESOLVED)
+def test_bad_columns_fail_when_the_plan_is_resolved(call, kind, message: str) -> None:
+    score, label, options = call
+    plan = LOG.group_by("flag").agg(ec.nec(score, label, **options))
+    with pytest.raises(kind, match=message):
+        plan.collect_schema()
+    with pytest.raises(kind, match=message):
+        LOG.ec.report(score, label, **options)
+
+
+@pytest.mark.parametrize("name", ["precision", "recall", "mcc", "f1", "lr_plus", "recall_gain"])
+def test_binary_metrics_say_that_they_are(name: str) -> None:
+    three = pl.LazyFrame({"v": [[0.2, 0.3, 0.5]], "y": [1]}, schema_overrides={"v": pl.Array(pl.Float64, 3)})
+    with pytest.raises(ValueError, match=f"{name} is for 2 classes and 2 decisions, not 3 x 3"):
+        three.select(getattr(ec, name)("v", "y")).collect_schema()
+    with pytest.raises(ValueError, match="not 2 x 3"):
+        LOG.select(getattr(ec, name)("p", "y", costs=[[0, 1, 0.1], [1, 0, 0.1]])).collect_schema()
+
+
+def test_llr_metrics_point_to_llr() -> None:
+    with pytest.raises(ValueError, match=r"cllr.*llr\(score, prior\)"):
+        ec.cllr("p", "y")
+    with pytest.raises(ValueError, match=r"dcf.*llr\(score, prior\)"):
+        ec.dcf("p", "y", prior=0.1)
+    with pytest.raises(ValueError, match="dcf needs prior="):
+        ec.dcf("p", "y", score_type="llr")
+
+
+def test_other_arguments_are_checked() -> None:
+    for p_t in (0, 1, -0.1, float("nan")):
+        with pytest.raises(ValueError, match="p_t="):
+            ec.net_benefit("p", "y", p_t)
+    with pytest.raises(ValueError, match="beta=0"):
+        ec.fbeta("p", "y", beta=0)
+    for a in (0, -1, 21, float("inf")):
+        with pytest.raises(ValueError, match="a="):
+            ec.epsr("p", "y", a=a)
+    with pytest.raises(TypeError, match="score=3"):
+        ec.nec(3, "y")
+    with pytest.raises(ValueError, match="holds no posteriors"):
+        LOG.select(ec.nce("y", "y", score_type="decision")).collect_schema()
+    with pytest.raises(ValueError, match="holds no posteriors"):
+        LOG.select(ec.bayes_risk("y", "y", score_type="decision")).collect_schema()
+
+
+def test_row_functions_check_their_priors() -> None:
+    with pytest.raises(ValueError, match="llr needs prior"):
+        ec.llr("p", None)
+    with pytest.raises(ValueError, match="holds no prior"):
+        ec.llr("p", 0.5, score_type="llr")
+    with pytest.raises(ValueError, match="shift_prior needs to"):
+        ec.shift_prior("p", 0.5, None)
+    with pytest.raises(ValueError, match="class of prior 0"):
+        ec.shift_prior("p", 0.0, 0.5)
+    with pytest.raises(ValueError, match="one posterior, log-odds or LLR a row"):
+        LOG.select(ec.log_odds("a")).collect_schema()
+
+
+@pytest.mark.parametrize(
+    ("label", "options"),
+    [
+        ("y", {}),
+        ("flag", {}),
+        (pl.col("y").cast(pl.UInt8), {}),
+        (pl.col("y").cast(pl.Int8), {}),
+        ("text", {"pos_label": "late"}),
+        ("enum", {"pos_label": "late"}),
+        ("category", {"pos_label": "late"}),
+        ("odd", {"pos_label": 5}),
+        ("number", {"pos_label": 1.0}),
+        ("text", {"classes": ["ok", "late"]}),
+        ("enum", {"classes": ["ok", "late"]}),
+        ("odd", {"classes": [2, 5]}),
+        ("flag", {"classes": [False, True]}),
+    ],
+)
+@pytest.mark.parametrize("score", ["p", "a", pl.struct(no=1 - pl.col("p"), yes="p"), pl.col("p").cast(pl.Decimal(5, 2))])
+def test_labels_and_scores_of_every_dtype(label, options: dict, score) -> None:
+    value = LOG.select(ec.confusion(score, label, **options)).collect().item()
+    assert value == {"tn": 1, "fp": 1, "fn": 1, "tp": 1}
+
+
+def test_swapped_classes_swap_the_counts() -> None:
+    value = LOG.select(ec.confusion(1 - pl.col("p"), "text", classes=["late", "ok"], threshold=0.7)).collect().item()
+    assert value == {"tn": 2, "fp": 0, "fn": 1, "tp": 1}
+
+
+def test_prior_by_class_name() -> None:
+    by_name = {"late": 0.25, "ok": 0.75}
+    a = LOG.select(ec.nec("p", "text", classes=["ok", "late"], prior=by_name)).collect().item()
+    assert a == LOG.select(ec.nec("p", "y", prior=0.25)).collect().item()
+
+
+def test_all_null_columns_are_missing() -> None:
+    log = pl.DataFrame({"p": [None, None], "y": [None, None]})
+    row = log.select(ec.nec("p", "y"), ec.n_missing("p", "y"), ec.n_rows("p", "y"), c=ec.confusion("p", "y")).row(0)
+    assert row == (None, 2, 0, {"tn": 0, "fp": 0, "fn": 0, "tp": 0})

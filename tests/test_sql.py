@@ -1,0 +1,154 @@
+"""The macros install wherever DuckDB lets them, and refuse what they cannot read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import polars_ec as ec
+import pytest
+from polars_ec import sql
+
+LOG = "(VALUES (0.9, true), (0.4, true), (0.7, false), (0.1, false), (0.2, false)) AS log(p, y)"
+QUERY = f"SELECT ec.nec(p, y, cost_fn := 4) FROM {LOG}"
+VALUE = 1 / 3
+
+
+def nec(connection: duckdb.DuckDBPyConnection) -> float:
+    return connection.execute(QUERY).fetchone()[0]
+
+
+def test_in_memory_and_twice() -> None:
+    connection = duckdb.connect()
+    ec.register(connection)
+    ec.register(connection)
+    assert nec(connection) == pytest.approx(VALUE)
+    assert nec(connection.cursor()) == pytest.approx(VALUE)
+
+
+def test_a_file_keeps_them(tmp_path: Path) -> None:
+    path = tmp_path / "log.duckdb"
+    with duckdb.connect(path) as connection:
+        ec.register(connection)
+        with duckdb.connect(path) as second:
+            assert nec(second) == pytest.approx(VALUE)
+    with duckdb.connect(path, read_only=True) as connection:
+        assert nec(connection) == pytest.approx(VALUE)
+        ec.register(connection)
+        assert nec(connection) == pytest.approx(VALUE)
+
+
+def test_read_only_without_macros(tmp_path: Path) -> None:
+    path = tmp_path / "log.duckdb"
+    duckdb.connect(path).close()
+    with duckdb.connect(path, read_only=True) as connection:
+        ec.register(connection)
+        assert nec(connection) == pytest.approx(VALUE)
+        ec.register(connection)
+        assert nec(connection.cursor()) == pytest.approx(VALUE)
+
+
+def test_read_only_attached_and_in_use(tmp_path: Path) -> None:
+    path = tmp_path / "log.duckdb"
+    duckdb.connect(path).close()
+    connection = duckdb.connect()
+    connection.execute(f"ATTACH '{path}' AS log (READ_ONLY); USE log")
+    ec.register(connection)
+    assert nec(connection) == pytest.approx(VALUE)
+
+
+def test_file_attached_under_another_name(tmp_path: Path) -> None:
+    path = tmp_path / "log.duckdb"
+    with duckdb.connect(path) as connection:
+        ec.register(connection)
+    other = duckdb.connect()
+    other.execute(f"ATTACH '{path}' AS library (READ_ONLY)")
+    with pytest.raises(duckdb.CatalogException, match="does not exist"):
+        other.execute(QUERY.replace("ec.nec", "library.ec.nec"))
+    ec.register(other)
+    assert nec(other) == pytest.approx(VALUE)
+    other.execute("USE library")
+    assert nec(other) == pytest.approx(VALUE)
+
+
+def test_a_database_called_ec(tmp_path: Path) -> None:
+    path = tmp_path / "ec.duckdb"
+    with duckdb.connect(path) as connection:
+        ec.register(connection)
+        assert nec(connection) == pytest.approx(VALUE)
+        ec.register(connection)
+    with duckdb.connect(path, read_only=True) as connection:
+        assert nec(connection) == pytest.approx(VALUE)
+        ec.register(connection)
+
+
+def test_what_cannot_work_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "ec.duckdb"
+    duckdb.connect(path).close()
+    with duckdb.connect(path, read_only=True) as connection, pytest.raises(ValueError, match="attach it under another name"):
+        ec.register(connection)
+    with duckdb.connect(path) as connection:
+        connection.execute('CREATE SCHEMA "ec"."ec"')
+        with pytest.raises(ValueError, match="both a database and a schema"):
+            ec.register(connection)
+
+
+def test_the_file_loads_without_python(tmp_path: Path) -> None:
+    text = (Path(__file__).parent.parent / "sql" / "polars_ec.sql").read_text("utf-8")
+    assert sql.text() == text
+    connection = duckdb.connect()
+    for statement in duckdb.extract_statements(text) * 2:
+        connection.execute(statement)
+    assert nec(connection) == pytest.approx(VALUE)
+    assert connection.execute("SELECT ec.version()").fetchone() == (ec.__version__,)
+
+
+@pytest.fixture(scope="module")
+def connection() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    ec.register(connection)
+    return connection
+
+
+@pytest.mark.parametrize("label", ["y", "CAST(y AS INTEGER)", "CAST(y AS UTINYINT)", "CAST(y AS HUGEINT)"])
+@pytest.mark.parametrize("score", ["p", "CAST(p AS FLOAT)", "CAST(p AS DECIMAL(5, 2))"])
+def test_types_of_label_and_score(connection, label: str, score: str) -> None:
+    value = connection.execute(f"SELECT ec.nec({score}, {label}, cost_fn := 5) FROM {LOG}").fetchone()[0]
+    assert value == pytest.approx(1 / 3 * 2 / 3 * 3 / 2 * 2)
+
+
+@pytest.mark.parametrize("name", ["nec", "precision", "nce", "confusion", "n_invalid", "row_log_loss"])
+@pytest.mark.parametrize("label", ["y", "CAST(y AS INTEGER)"])
+def test_score_and_label_swapped(connection, name: str, label: str) -> None:
+    try:
+        value = connection.execute(f"SELECT ec.{name}({label}, p) FROM {LOG}").fetchone()[0]
+    except duckdb.Error:
+        return
+    assert value is None or (name == "n_invalid" and value == 5)
+
+
+BAD_CALLS = [
+    ("ec.nec(p, y, score_type := 'probability')", "probability"),
+    ("ec.nec(p, y, score_type := 'llr')", "needs prior"),
+    ("ec.nec(p, y, prior := 1.5)", "1.5"),
+    ("ec.nec(p, y, prior := 'pi')", "pi"),
+    ("ec.nec(p, y, costs := [[0, 1], [1]])", "row"),
+    ("ec.nec(p, y, costs := [[0, -1], [1, 0]])", "-1"),
+    ("ec.nec(p, y, cost_fm := 3)", "does not support the supplied arguments"),
+    ("ec.nec([1 - p, p], y, threshold := 0.5)", "threshold"),
+    ("ec.net_benefit(p, y, 1.0)", "p_t"),
+    ("ec.fbeta(p, y, beta := 0)", "beta"),
+    ("ec.epsr(p, y, a := 0)", "a"),
+    ("ec.cllr(p, y)", "llr"),
+    ("ec.dcf(p, y, prior := 0.1)", "llr"),
+    ("ec.dcf(p, y, score_type := 'llr')", "prior"),
+    ("ec.nce(CAST(y AS INTEGER), y, score_type := 'decision')", "decision"),
+    ("ec.nec(p, CASE WHEN y THEN 'late' ELSE 'ok' END)", "label"),
+    ("ec.llr(p, 0.5, score_type := 'llr')", "llr"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), BAD_CALLS)
+def test_bad_calls_are_errors(connection, call: str, message: str) -> None:
+    with pytest.raises(duckdb.Error, match=message):
+        connection.execute(f"SELECT {call} FROM {LOG}").fetchall()
