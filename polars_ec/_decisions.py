@@ -61,7 +61,8 @@ def decide(scores: Scores, costs: CostMatrix, threshold: float | None) -> Decisi
         return Decisions(2, positive=scores.score > threshold)
     if isinstance(scores, BinaryScores) and _has_threshold(costs):
         return Decisions(2, positive=scores.score > bayes_threshold(scores, *costs.margins()))
-    return Decisions(costs.n_decisions, number=_cheapest(scores.posteriors, costs))
+    cheapest = scores.of_posteriors(lambda posteriors: _cheapest(posteriors, costs))
+    return Decisions(costs.n_decisions, number=cheapest)
 
 
 def bayes_threshold(scores: BinaryScores, cost_fp: float, cost_fn: float) -> pl.Expr:

@@ -105,6 +105,11 @@ class RowSums(Sums):
     def count(self, i: int) -> pl.Expr:
         return self._rows.amount(self._masks[i])
 
+    @property
+    def size(self) -> pl.Expr:
+        # A row that is present has a class, or is wrong and makes the value null.
+        return self._rows.amount(self._rows.present)
+
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
         others = [j for j in range(self.n_decisions) if j not in decided]
         if self._rows.weight is None and len(others) < len(decided):

@@ -30,6 +30,11 @@ class Sums(ABC):
     def count(self, i: int) -> pl.Expr:
         """N_i: rows, or weight, of class i."""
 
+    @property
+    @abstractmethod
+    def size(self) -> pl.Expr:
+        """N: rows, or weight, of all classes."""
+
     @abstractmethod
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
         """Rows, or weight, of class i with a decision in `decided`."""
@@ -37,9 +42,7 @@ class Sums(ABC):
     @property
     def empirical_prior(self) -> list[pl.Expr]:
         """N_i / N, null in a group without usable rows."""
-        counts = [self.count(i) for i in range(self.n_classes)]
-        total = reduce(add, counts)
-        return [ratio(count, total) for count in counts]
+        return [ratio(self.count(i), self.size) for i in range(self.n_classes)]
 
     @property
     def prior(self) -> list[pl.Expr]:

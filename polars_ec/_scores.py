@@ -6,7 +6,7 @@ Two shapes, one interface: one number a row for two classes, and a vector a row 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add, or_
@@ -33,6 +33,7 @@ class Scores(Protocol):
     def defects(self) -> dict[str, pl.Expr]: ...
     @property
     def posteriors(self) -> list[pl.Expr]: ...
+    def of_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr: ...
     def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr: ...
     def brier(self, in_class: Sequence[pl.Expr]) -> pl.Expr: ...
 
@@ -78,6 +79,11 @@ class BinaryScores:
         if self.score_type == "posterior":
             return [1 - self.score, self.score]
         return [_sigmoid(-self.log_odds), _sigmoid(self.log_odds)]
+
+    def of_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+        q0, q1 = self.posteriors
+        bound = pl.struct(q0=q0, q1=q1).struct.with_fields(value=build([pl.field("q0"), pl.field("q1")]))
+        return bound.struct.field("value")
 
     def true_and_other(self, in_class: Sequence[pl.Expr]) -> tuple[pl.Expr, pl.Expr]:
         """Posterior of the true class and of the other one, each without loss of small values."""
@@ -154,25 +160,38 @@ class VectorScores:
         return log_sum_exp(self._joint)
 
     @property
-    def log_posteriors(self) -> list[pl.Expr]:
-        if self.score_type == "posteriors":
-            return [x.log() for x in self.elements]
-        if self.score_type == "log_posteriors":
-            return self.elements
-        return [x - self._log_norm for x in self._joint]
-
-    @property
     def posteriors(self) -> list[pl.Expr]:
-        return self.elements if self.score_type == "posteriors" else [x.exp() for x in self.log_posteriors]
+        if self.score_type == "posteriors":
+            return self.elements
+        if self.score_type == "log_posteriors":
+            return [x.exp() for x in self.elements]
+        return [(x - self._log_norm).exp() for x in self._joint]
+
+    def of_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+        # Bound to names, because expressions are copied: K posteriors, each with a norm of K terms, in K x M costs.
+        names = [f"q{k}" for k in range(len(self.elements))]
+        if self.score_type == "log_likelihoods":
+            joint = [x.alias(name) for x, name in zip(self._joint, names, strict=True)]
+            bound = pl.struct(*joint, norm=self._log_norm).struct.with_fields(
+                [(pl.field(name) - pl.field("norm")).exp().alias(name) for name in names]
+            )
+        else:
+            bound = pl.struct([q.alias(name) for q, name in zip(self.posteriors, names, strict=True)])
+        return bound.struct.with_fields(value=build([pl.field(name) for name in names])).struct.field("value")
 
     def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
         if self.score_type == "posteriors":
             return -_of_true_class(self.elements, in_class).log()
-        return -_of_true_class(self.log_posteriors, in_class)
+        if self.score_type == "log_posteriors":
+            return -_of_true_class(self.elements, in_class)
+        return self._log_norm - _of_true_class(self._joint, in_class)
 
     def brier(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
-        errors = [q - y.cast(pl.Float64) for q, y in zip(self.posteriors, in_class, strict=True)]
-        return reduce(add, [error * error for error in errors]) / len(errors)
+        def mean_square(posteriors: list[pl.Expr]) -> pl.Expr:
+            errors = [q - y.cast(pl.Float64) for q, y in zip(posteriors, in_class, strict=True)]
+            return reduce(add, [error * error for error in errors]) / len(errors)
+
+        return self.of_posteriors(mean_square)
 
 
 @dataclass(frozen=True)
@@ -194,6 +213,9 @@ class DecidedScores:
     @property
     def posteriors(self) -> list[pl.Expr]:
         raise ValueError("score_type='decision' holds no posteriors: this metric needs them")
+
+    def of_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+        return build(self.posteriors)
 
     def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:  # noqa: ARG002
         raise ValueError("score_type='decision' holds no posteriors: a scoring rule needs them")
@@ -263,6 +285,7 @@ def _read_vector(
         if any(not (field.dtype == pl.Null or field.dtype.is_numeric()) for field in dtype.fields):
             raise TypeError(f"scores must be numbers, and {name!r} is {dtype}")
         elements = [score.struct.field(field.name).cast(pl.Float64) for field in dtype.fields]
+        holds_null = pl.any_horizontal([x.is_null() for x in elements])
     else:
         assert isinstance(dtype, pl.Array | pl.List)
         if not (dtype.inner == pl.Null or dtype.inner.is_numeric()):
@@ -270,13 +293,13 @@ def _read_vector(
         if isinstance(dtype, pl.Array):
             numbers = score if dtype.inner == pl.Float64 else score.cast(pl.Array(pl.Float64, n_classes))
             elements = [numbers.arr.get(k) for k in range(n_classes)]
+            holds_null = numbers.arr.eval(pl.element().is_null()).arr.any().fill_null(True)
         else:
             numbers = score if dtype.inner == pl.Float64 else score.cast(pl.List(pl.Float64))
             elements = [numbers.list.get(k, null_on_oob=True) for k in range(n_classes)]
             wrong_length = numbers.list.len() != n_classes
             holds_null = (numbers.list.len() != numbers.list.drop_nulls().list.len()).fill_null(True)
-            return VectorScores(elements, wrong_length, holds_null, score_type, prior)
-    return VectorScores(elements, None, pl.any_horizontal([x.is_null() for x in elements]), score_type, prior)
+    return VectorScores(elements, wrong_length, holds_null, score_type, prior)
 
 
 def _any(masks: Iterable[pl.Expr]) -> pl.Expr:
@@ -284,10 +307,13 @@ def _any(masks: Iterable[pl.Expr]) -> pl.Expr:
 
 
 def log_sum_exp(values: Sequence[pl.Expr]) -> pl.Expr:
-    """Ln of the sum of the exponentials; -inf where all values are."""
-    top = pl.max_horizontal(values)
-    total = reduce(add, [(x - top).exp() for x in values]).log()
-    return pl.when(top == -math.inf).then(-math.inf).otherwise(top + total)
+    """Natural logarithm of the sum of the exponentials; -inf where all values are."""
+    names = [f"x{k}" for k in range(len(values))]
+    bound = pl.struct(
+        *[x.alias(name) for x, name in zip(values, names, strict=True)], top=pl.max_horizontal(values)
+    ).struct.with_fields(rest=reduce(add, [(pl.field(name) - pl.field("top")).exp() for name in names]).log())
+    top = bound.struct.field("top")
+    return pl.when(top == -math.inf).then(-math.inf).otherwise(top + bound.struct.field("rest"))
 
 
 def _of_true_class(values: Sequence[pl.Expr], in_class: Sequence[pl.Expr]) -> pl.Expr:

@@ -184,6 +184,10 @@ class _ClassSums(Sums):
     def count(self, i: int) -> pl.Expr:
         return self.column(f"count_{i}")
 
+    @property
+    def size(self) -> pl.Expr:
+        return reduce(add, [self.count(i) for i in range(self.n_classes)])
+
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
         return reduce(add, [self.column(f"decided_{j}_{i}") for j in sorted(decided)])
 

@@ -5,8 +5,8 @@
 
 -- Sums ----------------------------------------------------------------------------------------------------------------
 
--- A cast BOOLEAN, not CASE and not FILTER: counts are exact in a DOUBLE to 2^53, and a plain sum is the fastest.
-CREATE OR REPLACE MACRO ec._sum_rows(condition, weight) AS sum(CAST(condition AS DOUBLE) * ec._weight(weight));
+-- A cast BOOLEAN, not CASE and not FILTER: the plain sum is the fastest.
+CREATE OR REPLACE MACRO ec._sum_rows(condition, weight) AS sum(CAST(condition AS INTEGER) * ec._weight(weight));
 
 -- A row of weight 0 counts as no row, whatever its value (0 * inf would be NaN).
 CREATE OR REPLACE MACRO ec._weighted(value, weight) AS
@@ -24,25 +24,24 @@ CREATE OR REPLACE MACRO ec._of_class(i, score, label) AS ec._y(label) = i AND sc
 
 CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weight) AS
     count_if(NOT ec._missing(score, label, weight)
-             AND ec._usable(score, label, costs, score_type, weight) IS NOT TRUE);
+             AND NOT coalesce(ec._usable(score, label, costs, score_type, weight), false));
 
 -- Binary cells --------------------------------------------------------------------------------------------------------
 
--- a1 and a0: the rows of class 1 and 0; with weights, the ones decided negative only. Without weights the rest is an exact
--- difference of counts; with weights a difference would lose digits. A comparison with a missing score is NULL: not summed.
-CREATE OR REPLACE MACRO ec._sum_class_or_negative(i, score, label, positive, weight) AS
-    ec._sum_rows(ec._of_class(i, score, label) AND (ec._unset(weight) OR NOT positive), weight);
+-- Each cell by itself: with weights, the difference of two sums would lose digits. A comparison with a missing score is
+-- NULL and not summed. Under costs that are not 2 x 2 the positive decisions are counted elsewhere: see ec._means.
 CREATE OR REPLACE MACRO ec._sums_at(score, label, costs, positive, prior, score_type, weight) AS [{
     'invalid': ec._count_invalid(score, label, costs, score_type, weight),
-    'weighted': ec._is_weighted(weight),
-    'a1': ec._sum_class_or_negative(1, score, label, positive, weight),
-    'a0': ec._sum_class_or_negative(0, score, label, positive, weight),
-    'tp': ec._sum_rows(ec._y(label) = 1 AND positive, weight),
+    'tn': ec._sum_rows(ec._y(label) = 0 AND NOT positive, weight),
     'fp': ec._sum_rows(ec._y(label) = 0 AND positive, weight),
-    'low': min(CASE WHEN ec._wide(costs) THEN NULL ELSE ec._prior1(prior) END),
-    'high': max(CASE WHEN ec._wide(costs) THEN NULL ELSE ec._prior1(prior) END)}];
+    'fn': ec._sum_rows(ec._y(label) = 1 AND NOT positive, weight),
+    'tp': ec._sum_rows(ec._y(label) = 1 AND positive, weight),
+    'low': min(ec._prior1(prior)),
+    'high': max(ec._prior1(prior))}];
 CREATE OR REPLACE MACRO ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    ec._sums_at(score, label, costs, ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type),
+    ec._sums_at(score, label, costs,
+                CASE WHEN ec._wide(costs) THEN nullif(score IS NULL, true)
+                     ELSE ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) END,
                 prior, score_type, weight);
 
 -- P1: the stated prior, else the group's own.
@@ -56,9 +55,8 @@ CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
 -- of a rare negative class.
 CREATE OR REPLACE MACRO ec._cells(sums) AS
     list_transform(list_transform(list_filter(sums, lambda s: s.invalid = 0), lambda s: {
-            'tp': coalesce(s.tp, 0), 'fp': coalesce(s.fp, 0),
-            'fn': coalesce(s.a1 - CASE WHEN s.weighted THEN 0 ELSE s.tp END, 0),
-            'tn': coalesce(s.a0 - CASE WHEN s.weighted THEN 0 ELSE s.fp END, 0),
+            'tp': CAST(coalesce(s.tp, 0) AS DOUBLE), 'fp': CAST(coalesce(s.fp, 0) AS DOUBLE),
+            'fn': CAST(coalesce(s.fn, 0) AS DOUBLE), 'tn': CAST(coalesce(s.tn, 0) AS DOUBLE),
             'low': s.low, 'high': s.high}),
         lambda c: {
             'tn': c.tn, 'fp': c.fp, 'fn': c.fn, 'tp': c.tp, 'n1': c.fn + c.tp, 'n0': c.tn + c.fp,
@@ -184,9 +182,9 @@ CREATE OR REPLACE MACRO ec._two_by_two(costs) AS
     CASE WHEN ec._wide(costs)
          THEN error('ec: this is for 2 x 2 costs; for others give a list: [1 - q, q], or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
-CREATE OR REPLACE MACRO ec._two_classes(costs) AS
-    CASE WHEN costs IS NOT NULL AND len(CAST(costs AS DOUBLE[][])) <> 2
-         THEN error('ec: one prior is for 2 classes; for more give a list of posteriors, or [decision]') IS NULL
+CREATE OR REPLACE MACRO ec._two_rows(m) AS
+    CASE WHEN len(m) > 2
+         THEN error('ec: one score, one prior are for 2 classes; for more give a list: posteriors, or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
 
 -- Decided cells {k, y, d, n} of lists of scores. With weights the histogram has one entry for each different weight: a
@@ -203,9 +201,9 @@ CREATE OR REPLACE MACRO ec._tally_vector(score, label, matrix, prior, threshold,
 CREATE OR REPLACE MACRO ec._sums_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     list_transform([{'t': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
                      'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
-        lambda s: {'invalid': len(list_filter(s.t, lambda c: c.k <> 2)), 'weighted': true,
-                   'a1': ec._tally_cell(s.t, 1, 0), 'a0': ec._tally_cell(s.t, 0, 0),
-                   'tp': ec._tally_cell(s.t, 1, 1), 'fp': ec._tally_cell(s.t, 0, 1), 'low': s.low, 'high': s.high});
+        lambda s: {'invalid': len(list_filter(s.t, lambda c: c.k <> 2)),
+                   'tn': ec._tally_cell(s.t, 0, 0), 'fp': ec._tally_cell(s.t, 0, 1),
+                   'fn': ec._tally_cell(s.t, 1, 0), 'tp': ec._tally_cell(s.t, 1, 1), 'low': s.low, 'high': s.high});
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -240,7 +238,7 @@ CREATE OR REPLACE MACRO ec._share1(score, label, costs, score_type, weight) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
                      'n1': ec._sum_rows(ec._of_class(1, score, label), weight),
                      'n0': ec._sum_rows(ec._of_class(0, score, label), weight)}],
-        lambda s: CASE WHEN ec._two_classes(costs) AND s.invalid = 0 THEN ec._ratio(s.n1, s.n0 + s.n1) END)[1];
+        lambda s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND s.invalid = 0 THEN ec._ratio(s.n1, s.n0 + s.n1) END)[1];
 CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS

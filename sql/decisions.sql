@@ -10,50 +10,47 @@ CREATE OR REPLACE MACRO ec._value(what, matrix, y, d) AS
               WHEN 'error' THEN CAST(d <> y AS DOUBLE)
               ELSE CAST(d = y AS DOUBLE) END;
 
--- Class sums {n, s} and priors {p} from the four cells of a 2 x 2 choice.
+-- Class sums {n, s}, priors {p} and costs {c} from the four cells of a 2 x 2 choice.
 CREATE OR REPLACE MACRO ec._means_of_cells(c, matrix, what) AS {
     'n': [c.n0, c.n1],
     's': [c.tn * ec._value(what, matrix, 0, 0) + c.fp * ec._value(what, matrix, 0, 1),
           c.fn * ec._value(what, matrix, 1, 0) + c.tp * ec._value(what, matrix, 1, 1)],
-    'p': CASE WHEN c.p1 IS NOT NULL THEN [c.p0, c.p1] END};
+    'p': CASE WHEN c.p1 IS NOT NULL THEN [c.p0, c.p1] END, 'c': matrix};
 
 -- Sums of decided cells {y, d, n}, class by class.
 CREATE OR REPLACE MACRO ec._tally_sums(tally, k, matrix, what) AS
     list_transform(range(k), lambda i: coalesce(list_sum(list_transform(list_filter(tally, lambda c: c.y = i),
         lambda c: c.n * ec._value(what, matrix, c.y, c.d))), 0));
 
--- The same from a list of the rows' (class, decision, weight, prior), for single scores or decisions under costs that are
--- not 2 x 2. It is held in memory; a list, [1 - q, q] or [decision], streams. (A histogram would be a second pass.)
-CREATE OR REPLACE MACRO ec._wide_rows(score, label, costs, prior, threshold, score_type, weight) AS
-    list({'y': ec._y(label), 'd': ec._decide_wide(score, costs, prior, threshold, score_type),
-          'n': ec._weight(weight), 'prior': ec._priors(prior)})
-    FILTER (WHERE ec._wide(costs) AND NOT ec._missing(score, label, weight));
-CREATE OR REPLACE MACRO ec._means_of_tally(tally, priors, matrix, what) AS
-    list_transform([ec._tally_n(tally, len(matrix))],
-        lambda n: {'n': n, 's': ec._tally_sums(tally, len(matrix), matrix, what),
-                   'p': ec._class_priors(n, list_min(priors), list_max(priors))})[1];
-
--- `wide` is empty, hence free, where the costs are 2 x 2.
+-- The same from sums of the rows' values, for single scores under costs of 2 x M (an abstain column, say). Under 2 x 2
+-- costs these sums are of NULL, hence nearly free. K > 2 classes are a list's.
+CREATE OR REPLACE MACRO ec._sum_wide(i, score, label, costs, prior, threshold, score_type, weight, what) AS
+    sum(CASE WHEN ec._wide(costs)
+             THEN CASE WHEN ec._of_class(i, score, label) THEN ec._weight(weight) * ec._value(what,
+                      CAST(costs AS DOUBLE[][]), i, ec._decide_wide(score, costs, prior, threshold, score_type)) END END);
 CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
     list_transform([{
             'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
-            'wide': ec._wide_rows(score, label, costs, prior, threshold, score_type, weight)}],
+            's1': ec._sum_wide(1, score, label, costs, prior, threshold, score_type, weight, what),
+            's0': ec._sum_wide(0, score, label, costs, prior, threshold, score_type, weight, what),
+            'm': ec._costs(costs, cost_fn, cost_fp), 'wide': ec._wide(costs)}],
         lambda g: CASE
-            WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR g.c.n1 IS NULL THEN NULL
-            WHEN ec._wide(costs) THEN ec._means_of_tally(coalesce(g.wide, []), list_transform(g.wide, lambda e: e.prior),
-                                                         ec._costs(costs, cost_fn, cost_fp), what)
-            ELSE ec._means_of_cells(g.c, ec._costs(costs, cost_fn, cost_fp), what) END);
+            WHEN NOT ec._matrix_ok(g.m) OR NOT ec._two_rows(g.m) OR g.c.n1 IS NULL THEN NULL
+            WHEN g.wide THEN {
+                'n': [g.c.n0, g.c.n1], 's': [coalesce(g.s0, 0), coalesce(g.s1, 0)],
+                'p': CASE WHEN g.c.p1 IS NOT NULL THEN [g.c.p0, g.c.p1] END, 'c': g.m}
+            ELSE ec._means_of_cells(g.c, g.m, what) END);
 
 -- For lists of scores: from one histogram of (class, decision).
 CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold, score_type, weight, what) AS
     list_transform(list_transform([{
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
-            'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
+            'low': min(ec._priors(prior)), 'high': max(ec._priors(prior)), 'c': CAST(matrix AS DOUBLE[][])}],
         lambda g: {
             'n': CASE WHEN len(g.t) > 0 AND ec._wrong_count(g.t) = 0 THEN ec._tally_n(g.t, ec._tally_classes(g.t)) END,
-            's': ec._tally_sums(g.t, ec._tally_classes(g.t), matrix, what),
-            'low': g.low, 'high': g.high}),
-        lambda g: {'n': g.n, 's': g.s, 'p': ec._class_priors(g.n, g.low, g.high)});
+            's': ec._tally_sums(g.t, ec._tally_classes(g.t), g.c, what),
+            'low': g.low, 'high': g.high, 'c': g.c}),
+        lambda g: {'n': g.n, 's': g.s, 'p': ec._class_priors(g.n, g.low, g.high), 'c': g.c});
 
 -- Formulas over class sums m.
 CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda m: ec._expect(m.p, m.n, m.s))[1];
@@ -65,11 +62,11 @@ CREATE OR REPLACE MACRO ec._zero_one(k) AS
 -- What the best constant decision costs.
 CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
     list_min(list_transform(range(len(matrix[1])), lambda j: ec._plus(list_transform(p, lambda x, i: x * matrix[i][j + 1]))));
-CREATE OR REPLACE MACRO ec._normalized(means, matrix) AS
+CREATE OR REPLACE MACRO ec._normalized(means) AS
     list_transform(means, lambda m:
-        CASE WHEN list_min(flatten(matrix)) < 0
-             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(matrix AS VARCHAR))
-             ELSE ec._ratio(ec._expect(m.p, m.n, m.s), ec._naive(m.p, coalesce(matrix, ec._zero_one(len(m.n))))) END)[1];
+        CASE WHEN list_min(flatten(m.c)) < 0
+             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(m.c AS VARCHAR))
+             ELSE ec._ratio(ec._expect(m.p, m.n, m.s), ec._naive(m.p, coalesce(m.c, ec._zero_one(len(m.n))))) END)[1];
 
 
 CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
@@ -85,16 +82,13 @@ COMMENT ON MACRO ec.expected_cost IS 'Expected cost (lower is better): EC = sum_
 
 CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'),
-        ec._costs(costs, cost_fn, cost_fp)),
+    ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost')),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost'),
-        ec._vector_costs(costs, cost_fn, cost_fp)),
+    ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._normalized(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'),
-        ec._costs(costs, cost_fn, cost_fp));
+    ec._normalized(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
 COMMENT ON MACRO ec.nec IS 'Expected cost over that of the best constant decision (lower is better): EC / min_j sum_i P_i c_ij';
 
 CREATE OR REPLACE MACRO ec.error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
@@ -148,8 +142,7 @@ CREATE OR REPLACE MACRO ec._dcf_type(score_type, prior) AS
          WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class')
          ELSE score_type END;
 CREATE OR REPLACE MACRO ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    ec._normalized(ec._means(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'),
-                   ec._costs(NULL, cost_fn, cost_fp));
+    ec._normalized(ec._means(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
 CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, ec._dcf_type(score_type, prior), weight),
@@ -168,8 +161,10 @@ CREATE OR REPLACE MACRO ec._rates_of(cells) AS
         'r11': ec._ratio(c.tp, c.n1), 'r10': ec._ratio(c.fn, c.n1),
         'r01': ec._ratio(c.fp, c.n0), 'r00': ec._ratio(c.tn, c.n0)});
 CREATE OR REPLACE MACRO ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._rates_of(ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))) END;
+    ec._rates_of(list_transform([{
+            'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
+            'm': ec._costs(costs, cost_fn, cost_fp)}],
+        lambda g: CASE WHEN ec._two_rows(g.m) AND ec._two_by_two(g.m) AND ec._matrix_ok(g.m) THEN g.c END));
 CREATE OR REPLACE MACRO ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
          THEN ec._rates_of(ec._cells(ec._sums_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp),

@@ -16,9 +16,10 @@ CREATE OR REPLACE MACRO ec._fail(message) AS CAST(error('ec: ' || message) AS DO
 
 -- Numbers -------------------------------------------------------------------------------------------------------------
 
--- ln(1 + x) to full accuracy (DuckDB has no log1p): ln(1 + x) = 2 atanh(x / (2 + x)), except near x = -1.
-CREATE OR REPLACE MACRO ec._log1p(x) AS CASE WHEN x > -0.5 THEN 2 * atanh(x / (2 + x)) ELSE ln(1 + x) END;
--- ln(1 + exp(z)) and 1/(1 + exp(-z)), exact in both tails.
+-- -ln(1 - q) to full accuracy (DuckDB has no log1p): the rounding of 1 - q is divided out again.
+CREATE OR REPLACE MACRO ec._minus_log1m(q) AS
+    CASE WHEN 1 - q = 1 THEN q ELSE ln(1 - q) * (q / ((1 - q) - 1)) END;
+-- ln(1 + exp(z)) and 1/(1 + exp(-z)), exact in both tails; ln(1 + u) is 2 atanh(u/(2 + u)).
 CREATE OR REPLACE MACRO ec._softplus(z) AS
     greatest(z, CAST(0 AS DOUBLE)) + 2 * atanh(exp(-abs(z)) / (2 + exp(-abs(z))));
 CREATE OR REPLACE MACRO ec._sigmoid(z) AS exp(least(z, CAST(0 AS DOUBLE))) / (1 + exp(-abs(z)));
@@ -36,18 +37,18 @@ CREATE OR REPLACE MACRO ec._wide(costs) AS
 
 -- true, or an error that says what is wrong with the matrix. The error stands outside the lambda: an expression with an
 -- error() in a lambda is not folded, and would be worked out for every row.
-CREATE OR REPLACE MACRO ec._costs_fault(costs, cost_fn, cost_fp) AS
-    list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda m:
-        CASE WHEN len(m) < 2 THEN 'costs need at least 2 rows (true classes)'
-             WHEN list_min(list_transform(m, lambda r: coalesce(len(r), 0))) < 1
-               OR list_min(list_transform(m, lambda r: len(r))) <> list_max(list_transform(m, lambda r: len(r)))
-             THEN 'costs must be rows (true classes) of one length (decisions)'
-             WHEN NOT coalesce(list_bool_and(list_transform(flatten(m), lambda x: coalesce(isfinite(x), false))), true)
-             THEN 'costs must be finite numbers' END)[1];
+CREATE OR REPLACE MACRO ec._fault(m) AS
+    CASE WHEN len(m) < 2 THEN 'costs need at least 2 rows (true classes)'
+         WHEN list_min(list_transform(m, lambda r: coalesce(len(r), 0))) < 1
+           OR len(list_distinct(list_transform(m, lambda r: len(r)))) > 1
+         THEN 'costs must be rows (true classes) of one length (decisions)'
+         WHEN list_count(flatten(m)) < len(flatten(m)) OR len(list_filter(flatten(m), lambda x: NOT isfinite(x))) > 0
+         THEN 'costs must be finite numbers' END;
+CREATE OR REPLACE MACRO ec._no_fault(fault, m) AS
+    CASE WHEN fault IS NULL THEN true ELSE error('ec: ' || fault || ': ' || CAST(m AS VARCHAR)) IS NULL END;
+CREATE OR REPLACE MACRO ec._matrix_ok(m) AS ec._no_fault(ec._fault(m), m);
 CREATE OR REPLACE MACRO ec._costs_ok(costs, cost_fn, cost_fp) AS
-    CASE WHEN ec._costs_fault(costs, cost_fn, cost_fp) IS NULL THEN true
-         ELSE error('ec: ' || ec._costs_fault(costs, cost_fn, cost_fp) || ': '
-                    || CAST(ec._costs(costs, cost_fn, cost_fp) AS VARCHAR)) IS NULL END;
+    ec._no_fault(list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda m: ec._fault(m))[1], costs);
 
 -- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no
 -- decision, and makes 0-1 costs an exact argmax.
@@ -124,8 +125,8 @@ CREATE OR REPLACE MACRO ec._y(label) AS TRY_CAST(label AS INTEGER);
 CREATE OR REPLACE MACRO ec._weight_ok(weight) AS
     ec._unset(weight) OR (CAST(weight AS DOUBLE) >= 0 AND CAST(weight AS DOUBLE) < CAST('inf' AS DOUBLE));
 
-CREATE OR REPLACE MACRO ec._weight(weight) AS
-    CASE WHEN ec._unset(weight) THEN CAST(1 AS DOUBLE) ELSE CAST(weight AS DOUBLE) END;
+-- 1 where no weight is given, an integer so that the engine drops the multiplication.
+CREATE OR REPLACE MACRO ec._weight(weight) AS coalesce(weight, CASE WHEN ec._unset(weight) THEN 1 END);
 
 CREATE OR REPLACE MACRO ec._missing(score, label, weight) AS
     score IS NULL OR label IS NULL OR (NOT ec._unset(weight) AND weight IS NULL);
@@ -217,7 +218,7 @@ CREATE OR REPLACE MACRO ec._given_log_odds(score, score_type, prior) AS
          WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posterior')
          ELSE score END;
 CREATE OR REPLACE MACRO ec._log_odds(score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN ln(score) - ec._log1p(-score)
+    CASE WHEN score_type = 'posterior' THEN ln(score) + ec._minus_log1m(score)
          ELSE ec._given_log_odds(score, score_type, prior) END;
 
 CREATE OR REPLACE MACRO ec._posterior(score, score_type, prior) AS
@@ -301,7 +302,7 @@ CREATE OR REPLACE MACRO ec._pair_type(score_type) AS
 CREATE OR REPLACE MACRO ec._log_loss1(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN -ln(score) ELSE ec._softplus(-ec._given_log_odds(score, score_type, prior)) END;
 CREATE OR REPLACE MACRO ec._log_loss0(score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN -ec._log1p(-score)
+    CASE WHEN score_type = 'posterior' THEN ec._minus_log1m(score)
          ELSE ec._softplus(ec._given_log_odds(score, score_type, prior)) END;
 CREATE OR REPLACE MACRO ec._brier1(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN (1 - score) * (1 - score)

@@ -147,7 +147,7 @@ CREATE OR REPLACE MACRO ec._epsr_loss(q, x, a, b) AS
     CASE WHEN NOT (a > 0 AND b > 0 AND a <= 20 AND b <= 20)
          THEN ec._fail('epsr needs 0 < a, b <= 20, not a = ' || CAST(a AS VARCHAR) || ', b = ' || CAST(b AS VARCHAR))
          WHEN a = 2 AND b = 2 THEN 3 * x * x
-         WHEN a = 1 AND b = 1 THEN CASE WHEN q < 0.5 THEN -ln(q) ELSE -ec._log1p(-x) END
+         WHEN a = 1 AND b = 1 THEN CASE WHEN q < 0.5 THEN -ln(q) ELSE ec._minus_log1m(x) END
          WHEN q >= 0.5 THEN ec._integral_high(q, x, a, b) / ec._beta(a, b)
          WHEN a > 1.1 THEN (a + b - 1) / (a - 1) - ec._integral_from_0(q, x, a, b) / ec._beta(a, b)
          ELSE ec._integral_low(q, a, b) / ec._beta(a, b) END;

@@ -323,16 +323,9 @@ def epsr(
             raise ValueError(f"epsr is for two classes, and there are {len(rows.labels.in_class)}")
         if (a, b) == (1, 1):
             return rows.log_loss
-        # The posteriors are bound to names: the series use them a hundred times, and expressions are copied.
-        q0, q1 = rows.scores.posteriors
-        bound = pl.struct(q0=q0, q1=q1).struct.with_fields(
-            if_positive=positive.loss(pl.field("q1"), pl.field("q0")),
-            if_negative=negative.loss(pl.field("q0"), pl.field("q1")),
-        )
-        return (
-            pl.when(rows.labels.in_class[1])
-            .then(bound.struct.field("if_positive"))
-            .otherwise(bound.struct.field("if_negative"))
+        positives = rows.labels.in_class[1]
+        return rows.scores.of_posteriors(
+            lambda q: pl.when(positives).then(positive.loss(q[1], q[0])).otherwise(negative.loss(q[0], q[1]))
         )
 
     return _expected("epsr", score, label, options, loss)

@@ -1,4 +1,4 @@
-"""One case in a process of its own, so that its peak memory is its own: seconds and bytes on the last line of stdout."""
+"""One case in a process of its own, so that its peak memory is its own; the measurement is the last line of stdout."""
 
 from __future__ import annotations
 
@@ -20,9 +20,13 @@ _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 @dataclass(frozen=True)
 class Measurement:
-    """One run: the time of the query alone, peak memory of the process, and what of it was there before the query."""
+    """One run: the time of the query alone, peak memory of the process, and what of it was there before the query.
+
+    Processor time is the sum over the threads; it feels other work on the machine less than the time of the clock.
+    """
 
     seconds: float
+    cpu_seconds: float
     peak_bytes: int
     baseline_bytes: int
 
@@ -55,12 +59,12 @@ def _warm_file_cache(paths: list[str]) -> None:
 def _measure(case: cases.Case, paths: list[str], values: Path) -> Measurement:
     query = case.prepare(paths)
     baseline = _peak_bytes()
-    start = time.perf_counter()
+    start, cpu_start = time.perf_counter(), time.process_time()
     result = query()
-    seconds = time.perf_counter() - start
+    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
     peak = _peak_bytes()
     result.write_parquet(values)
-    return Measurement(seconds, peak, baseline)
+    return Measurement(seconds, cpu_seconds, peak, baseline)
 
 
 def _peak_bytes() -> int:
