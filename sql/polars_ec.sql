@@ -16,9 +16,10 @@ CREATE OR REPLACE MACRO ec._fail(message) AS CAST(error('ec: ' || message) AS DO
 
 -- Numbers -------------------------------------------------------------------------------------------------------------
 
--- ln(1 + x) to full accuracy (DuckDB has no log1p): ln(1 + x) = 2 atanh(x / (2 + x)), except near x = -1.
-CREATE OR REPLACE MACRO ec._log1p(x) AS CASE WHEN x > -0.5 THEN 2 * atanh(x / (2 + x)) ELSE ln(1 + x) END;
--- ln(1 + exp(z)) and 1/(1 + exp(-z)), exact in both tails.
+-- -ln(1 - q) to full accuracy (DuckDB has no log1p): the rounding of 1 - q is divided out again.
+CREATE OR REPLACE MACRO ec._minus_log1m(q) AS
+    CASE WHEN 1 - q = 1 THEN q ELSE ln(1 - q) * (q / ((1 - q) - 1)) END;
+-- ln(1 + exp(z)) and 1/(1 + exp(-z)), exact in both tails; ln(1 + u) is 2 atanh(u/(2 + u)).
 CREATE OR REPLACE MACRO ec._softplus(z) AS
     greatest(z, CAST(0 AS DOUBLE)) + 2 * atanh(exp(-abs(z)) / (2 + exp(-abs(z))));
 CREATE OR REPLACE MACRO ec._sigmoid(z) AS exp(least(z, CAST(0 AS DOUBLE))) / (1 + exp(-abs(z)));
@@ -36,24 +37,26 @@ CREATE OR REPLACE MACRO ec._wide(costs) AS
 
 -- true, or an error that says what is wrong with the matrix. The error stands outside the lambda: an expression with an
 -- error() in a lambda is not folded, and would be worked out for every row.
-CREATE OR REPLACE MACRO ec._costs_fault(costs, cost_fn, cost_fp) AS
-    list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda m:
-        CASE WHEN len(m) < 2 THEN 'costs need at least 2 rows (true classes)'
-             WHEN list_min(list_transform(m, lambda r: coalesce(len(r), 0))) < 1
-               OR list_min(list_transform(m, lambda r: len(r))) <> list_max(list_transform(m, lambda r: len(r)))
-             THEN 'costs must be rows (true classes) of one length (decisions)'
-             WHEN NOT coalesce(list_bool_and(list_transform(flatten(m), lambda x: coalesce(isfinite(x), false))), true)
-             THEN 'costs must be finite numbers' END)[1];
+CREATE OR REPLACE MACRO ec._fault(m) AS
+    CASE WHEN len(m) < 2 THEN 'costs need at least 2 rows (true classes)'
+         WHEN list_min(list_transform(m, lambda r: coalesce(len(r), 0))) < 1
+           OR len(list_distinct(list_transform(m, lambda r: len(r)))) > 1
+         THEN 'costs must be rows (true classes) of one length (decisions)'
+         WHEN list_count(flatten(m)) < len(flatten(m)) OR len(list_filter(flatten(m), lambda x: NOT isfinite(x))) > 0
+         THEN 'costs must be finite numbers' END;
+CREATE OR REPLACE MACRO ec._no_fault(fault, m) AS
+    CASE WHEN fault IS NULL THEN true ELSE error('ec: ' || fault || ': ' || CAST(m AS VARCHAR)) IS NULL END;
+CREATE OR REPLACE MACRO ec._matrix_ok(m) AS ec._no_fault(ec._fault(m), m);
 CREATE OR REPLACE MACRO ec._costs_ok(costs, cost_fn, cost_fp) AS
-    CASE WHEN ec._costs_fault(costs, cost_fn, cost_fp) IS NULL THEN true
-         ELSE error('ec: ' || ec._costs_fault(costs, cost_fn, cost_fp) || ': '
-                    || CAST(ec._costs(costs, cost_fn, cost_fp) AS VARCHAR)) IS NULL END;
+    ec._no_fault(list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda m: ec._fault(m))[1], costs);
 
 -- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no
 -- decision, and makes 0-1 costs an exact argmax.
 CREATE OR REPLACE MACRO ec._choices(matrix) AS
     list_transform([matrix], lambda m:
-        list_transform(range(len(m[1])), lambda j: list_transform(m, lambda r: r[j + 1] - list_max(r))))[1];
+        list_transform(range(len(m[1])), lambda j: list_transform(m, lambda r:
+            CASE WHEN len(r) = len(m[1]) THEN r[j + 1] - list_max(r)
+                 ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(m AS VARCHAR)) END)))[1];
 
 -- Priors --------------------------------------------------------------------------------------------------------------
 
@@ -124,8 +127,8 @@ CREATE OR REPLACE MACRO ec._y(label) AS TRY_CAST(label AS INTEGER);
 CREATE OR REPLACE MACRO ec._weight_ok(weight) AS
     ec._unset(weight) OR (CAST(weight AS DOUBLE) >= 0 AND CAST(weight AS DOUBLE) < CAST('inf' AS DOUBLE));
 
-CREATE OR REPLACE MACRO ec._weight(weight) AS
-    CASE WHEN ec._unset(weight) THEN CAST(1 AS DOUBLE) ELSE CAST(weight AS DOUBLE) END;
+-- 1 where no weight is given, an integer so that the engine drops the multiplication.
+CREATE OR REPLACE MACRO ec._weight(weight) AS coalesce(weight, CASE WHEN ec._unset(weight) THEN 1 END);
 
 CREATE OR REPLACE MACRO ec._missing(score, label, weight) AS
     score IS NULL OR label IS NULL OR (NOT ec._unset(weight) AND weight IS NULL);
@@ -217,7 +220,7 @@ CREATE OR REPLACE MACRO ec._given_log_odds(score, score_type, prior) AS
          WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posterior')
          ELSE score END;
 CREATE OR REPLACE MACRO ec._log_odds(score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN ln(score) - ec._log1p(-score)
+    CASE WHEN score_type = 'posterior' THEN ln(score) + ec._minus_log1m(score)
          ELSE ec._given_log_odds(score, score_type, prior) END;
 
 CREATE OR REPLACE MACRO ec._posterior(score, score_type, prior) AS
@@ -301,7 +304,7 @@ CREATE OR REPLACE MACRO ec._pair_type(score_type) AS
 CREATE OR REPLACE MACRO ec._log_loss1(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN -ln(score) ELSE ec._softplus(-ec._given_log_odds(score, score_type, prior)) END;
 CREATE OR REPLACE MACRO ec._log_loss0(score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN -ec._log1p(-score)
+    CASE WHEN score_type = 'posterior' THEN ec._minus_log1m(score)
          ELSE ec._softplus(ec._given_log_odds(score, score_type, prior)) END;
 CREATE OR REPLACE MACRO ec._brier1(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN (1 - score) * (1 - score)
@@ -369,9 +372,9 @@ CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, prior := NULL, score_t
          THEN ec._vector_brier(score, ec._class(label), score_type, prior) END;
 COMMENT ON MACRO ec.row_brier IS 'Brier loss of the row: 1/K sum_k (q_k - [k = label])^2; binary (q1 - y)^2';
 
-CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', prior := NULL) AS
+CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, prior := NULL, score_type := 'posterior') AS
     CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._posterior(score, score_type, prior) END,
-(score DOUBLE[], score_type := 'posterior', prior := NULL) AS
+(score DOUBLE[], prior := NULL, score_type := 'posterior') AS
     CASE WHEN NOT ec._priors_ok(prior) OR ec._missing_vector(score, 0, NULL) THEN NULL
          WHEN score_type = 'decision' THEN [ec._fail('score_type ''decision'' holds no posterior')]
          WHEN ec._vector_ok(score, NULL, score_type) THEN ec._posteriors(score, score_type, prior) END;
@@ -379,16 +382,18 @@ COMMENT ON MACRO ec.posterior IS 'The score as a posterior: q = 1/(1 + exp(-log_
 
 CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
     CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._log_odds(score, score_type, prior) END;
-CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type := 'posterior', prior := NULL) AS
+CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, prior := NULL, score_type := 'posterior') AS
     ec._row_log_odds(score, score_type, prior),
-(score DOUBLE[], score_type := 'posterior', prior := NULL) AS
+(score DOUBLE[], prior := NULL, score_type := 'posterior') AS
     ec._row_log_odds(ec._pair(score, score_type), ec._pair_type(score_type), prior);
 COMMENT ON MACRO ec.log_odds IS 'The score as log-odds of class 1: ln(q1/q0) = llr + ln(P1/P0)';
 
+CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
+    ec._fail('score_type ''' || score_type || ''' holds no prior that could be shifted');
 -- Without a prior an LLR could not be told from log-odds, so it is an argument without default.
 CREATE OR REPLACE MACRO ec._row_llr(score, prior, score_type) AS
     CASE WHEN NOT ec._prior_ok(prior) THEN NULL
-         WHEN score_type = 'llr' THEN CASE WHEN ec._score_ok(score, NULL, score_type) THEN score END
+         WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
          ELSE ec._row_log_odds(score, score_type, prior) - ec._prior_log_odds(prior, 'llr') END;
 CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type := 'posterior') AS
     ec._row_llr(score, prior, score_type),
@@ -396,8 +401,6 @@ CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type := 'posterior') A
     ec._row_llr(ec._pair(score, score_type), prior, ec._pair_type(score_type));
 COMMENT ON MACRO ec.llr IS 'Log-likelihood ratio: ln(q1/q0) - ln(prior/(1 - prior)), prior the one the posteriors were made with';
 
-CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
-    ec._fail('score_type ''' || score_type || ''' holds no prior that could be shifted');
 CREATE OR REPLACE MACRO ec._scaled(q, to1, from1) AS
     q * (to1 / from1) / (q * (to1 / from1) + (1 - q) * ((1 - to1) / (1 - from1)));
 -- Weights to/from of K classes; 'uniform' on either side leaves a constant factor, which the normalisation removes.
@@ -427,8 +430,8 @@ COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i
 
 -- Sums ----------------------------------------------------------------------------------------------------------------
 
--- A cast BOOLEAN, not CASE and not FILTER: counts are exact in a DOUBLE to 2^53, and a plain sum is the fastest.
-CREATE OR REPLACE MACRO ec._sum_rows(condition, weight) AS sum(CAST(condition AS DOUBLE) * ec._weight(weight));
+-- A cast BOOLEAN, not CASE and not FILTER: the plain sum is the fastest.
+CREATE OR REPLACE MACRO ec._sum_rows(condition, weight) AS sum(CAST(condition AS INTEGER) * ec._weight(weight));
 
 -- A row of weight 0 counts as no row, whatever its value (0 * inf would be NaN).
 CREATE OR REPLACE MACRO ec._weighted(value, weight) AS
@@ -446,25 +449,24 @@ CREATE OR REPLACE MACRO ec._of_class(i, score, label) AS ec._y(label) = i AND sc
 
 CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weight) AS
     count_if(NOT ec._missing(score, label, weight)
-             AND ec._usable(score, label, costs, score_type, weight) IS NOT TRUE);
+             AND NOT coalesce(ec._usable(score, label, costs, score_type, weight), false));
 
 -- Binary cells --------------------------------------------------------------------------------------------------------
 
--- a1 and a0: the rows of class 1 and 0; with weights, the ones decided negative only. Without weights the rest is an exact
--- difference of counts; with weights a difference would lose digits. A comparison with a missing score is NULL: not summed.
-CREATE OR REPLACE MACRO ec._sum_class_or_negative(i, score, label, positive, weight) AS
-    ec._sum_rows(ec._of_class(i, score, label) AND (ec._unset(weight) OR NOT positive), weight);
+-- Each cell by itself: with weights, the difference of two sums would lose digits. A comparison with a missing score is
+-- NULL and not summed. Under costs that are not 2 x 2 the positive decisions are counted elsewhere: see ec._means.
 CREATE OR REPLACE MACRO ec._sums_at(score, label, costs, positive, prior, score_type, weight) AS [{
     'invalid': ec._count_invalid(score, label, costs, score_type, weight),
-    'weighted': ec._is_weighted(weight),
-    'a1': ec._sum_class_or_negative(1, score, label, positive, weight),
-    'a0': ec._sum_class_or_negative(0, score, label, positive, weight),
-    'tp': ec._sum_rows(ec._y(label) = 1 AND positive, weight),
+    'tn': ec._sum_rows(ec._y(label) = 0 AND NOT positive, weight),
     'fp': ec._sum_rows(ec._y(label) = 0 AND positive, weight),
-    'low': min(CASE WHEN ec._wide(costs) THEN NULL ELSE ec._prior1(prior) END),
-    'high': max(CASE WHEN ec._wide(costs) THEN NULL ELSE ec._prior1(prior) END)}];
+    'fn': ec._sum_rows(ec._y(label) = 1 AND NOT positive, weight),
+    'tp': ec._sum_rows(ec._y(label) = 1 AND positive, weight),
+    'low': min(ec._prior1(prior)),
+    'high': max(ec._prior1(prior))}];
 CREATE OR REPLACE MACRO ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    ec._sums_at(score, label, costs, ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type),
+    ec._sums_at(score, label, costs,
+                CASE WHEN ec._wide(costs) THEN nullif(score IS NULL, true)
+                     ELSE ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) END,
                 prior, score_type, weight);
 
 -- P1: the stated prior, else the group's own.
@@ -478,9 +480,8 @@ CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
 -- of a rare negative class.
 CREATE OR REPLACE MACRO ec._cells(sums) AS
     list_transform(list_transform(list_filter(sums, lambda s: s.invalid = 0), lambda s: {
-            'tp': coalesce(s.tp, 0), 'fp': coalesce(s.fp, 0),
-            'fn': coalesce(s.a1 - CASE WHEN s.weighted THEN 0 ELSE s.tp END, 0),
-            'tn': coalesce(s.a0 - CASE WHEN s.weighted THEN 0 ELSE s.fp END, 0),
+            'tp': CAST(coalesce(s.tp, 0) AS DOUBLE), 'fp': CAST(coalesce(s.fp, 0) AS DOUBLE),
+            'fn': CAST(coalesce(s.fn, 0) AS DOUBLE), 'tn': CAST(coalesce(s.tn, 0) AS DOUBLE),
             'low': s.low, 'high': s.high}),
         lambda c: {
             'tn': c.tn, 'fp': c.fp, 'fn': c.fn, 'tp': c.tp, 'n1': c.fn + c.tp, 'n0': c.tn + c.fp,
@@ -606,9 +607,9 @@ CREATE OR REPLACE MACRO ec._two_by_two(costs) AS
     CASE WHEN ec._wide(costs)
          THEN error('ec: this is for 2 x 2 costs; for others give a list: [1 - q, q], or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
-CREATE OR REPLACE MACRO ec._two_classes(costs) AS
-    CASE WHEN costs IS NOT NULL AND len(CAST(costs AS DOUBLE[][])) <> 2
-         THEN error('ec: one prior is for 2 classes; for more give a list of posteriors, or [decision]') IS NULL
+CREATE OR REPLACE MACRO ec._two_rows(m) AS
+    CASE WHEN len(m) > 2
+         THEN error('ec: one score, one prior are for 2 classes; for more give a list: posteriors, or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
 
 -- Decided cells {k, y, d, n} of lists of scores. With weights the histogram has one entry for each different weight: a
@@ -625,9 +626,9 @@ CREATE OR REPLACE MACRO ec._tally_vector(score, label, matrix, prior, threshold,
 CREATE OR REPLACE MACRO ec._sums_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     list_transform([{'t': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
                      'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
-        lambda s: {'invalid': len(list_filter(s.t, lambda c: c.k <> 2)), 'weighted': true,
-                   'a1': ec._tally_cell(s.t, 1, 0), 'a0': ec._tally_cell(s.t, 0, 0),
-                   'tp': ec._tally_cell(s.t, 1, 1), 'fp': ec._tally_cell(s.t, 0, 1), 'low': s.low, 'high': s.high});
+        lambda s: {'invalid': len(list_filter(s.t, lambda c: c.k <> 2)),
+                   'tn': ec._tally_cell(s.t, 0, 0), 'fp': ec._tally_cell(s.t, 0, 1),
+                   'fn': ec._tally_cell(s.t, 1, 0), 'tp': ec._tally_cell(s.t, 1, 1), 'low': s.low, 'high': s.high});
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -662,7 +663,7 @@ CREATE OR REPLACE MACRO ec._share1(score, label, costs, score_type, weight) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
                      'n1': ec._sum_rows(ec._of_class(1, score, label), weight),
                      'n0': ec._sum_rows(ec._of_class(0, score, label), weight)}],
-        lambda s: CASE WHEN ec._two_classes(costs) AND s.invalid = 0 THEN ec._ratio(s.n1, s.n0 + s.n1) END)[1];
+        lambda s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND s.invalid = 0 THEN ec._ratio(s.n1, s.n0 + s.n1) END)[1];
 CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
@@ -708,50 +709,47 @@ CREATE OR REPLACE MACRO ec._value(what, matrix, y, d) AS
               WHEN 'error' THEN CAST(d <> y AS DOUBLE)
               ELSE CAST(d = y AS DOUBLE) END;
 
--- Class sums {n, s} and priors {p} from the four cells of a 2 x 2 choice.
+-- Class sums {n, s}, priors {p} and costs {c} from the four cells of a 2 x 2 choice.
 CREATE OR REPLACE MACRO ec._means_of_cells(c, matrix, what) AS {
     'n': [c.n0, c.n1],
     's': [c.tn * ec._value(what, matrix, 0, 0) + c.fp * ec._value(what, matrix, 0, 1),
           c.fn * ec._value(what, matrix, 1, 0) + c.tp * ec._value(what, matrix, 1, 1)],
-    'p': CASE WHEN c.p1 IS NOT NULL THEN [c.p0, c.p1] END};
+    'p': CASE WHEN c.p1 IS NOT NULL THEN [c.p0, c.p1] END, 'c': matrix};
 
 -- Sums of decided cells {y, d, n}, class by class.
 CREATE OR REPLACE MACRO ec._tally_sums(tally, k, matrix, what) AS
     list_transform(range(k), lambda i: coalesce(list_sum(list_transform(list_filter(tally, lambda c: c.y = i),
         lambda c: c.n * ec._value(what, matrix, c.y, c.d))), 0));
 
--- The same from a list of the rows' (class, decision, weight, prior), for single scores or decisions under costs that are
--- not 2 x 2. It is held in memory; a list, [1 - q, q] or [decision], streams. (A histogram would be a second pass.)
-CREATE OR REPLACE MACRO ec._wide_rows(score, label, costs, prior, threshold, score_type, weight) AS
-    list({'y': ec._y(label), 'd': ec._decide_wide(score, costs, prior, threshold, score_type),
-          'n': ec._weight(weight), 'prior': ec._priors(prior)})
-    FILTER (WHERE ec._wide(costs) AND NOT ec._missing(score, label, weight));
-CREATE OR REPLACE MACRO ec._means_of_tally(tally, priors, matrix, what) AS
-    list_transform([ec._tally_n(tally, len(matrix))],
-        lambda n: {'n': n, 's': ec._tally_sums(tally, len(matrix), matrix, what),
-                   'p': ec._class_priors(n, list_min(priors), list_max(priors))})[1];
-
--- `wide` is empty, hence free, where the costs are 2 x 2.
+-- The same from sums of the rows' values, for single scores under costs of 2 x M (an abstain column, say). Under 2 x 2
+-- costs these sums are of NULL, hence nearly free. K > 2 classes are a list's.
+CREATE OR REPLACE MACRO ec._sum_wide(i, score, label, costs, prior, threshold, score_type, weight, what) AS
+    sum(CASE WHEN ec._wide(costs)
+             THEN CASE WHEN ec._of_class(i, score, label) THEN ec._weight(weight) * ec._value(what,
+                      CAST(costs AS DOUBLE[][]), i, ec._decide_wide(score, costs, prior, threshold, score_type)) END END);
 CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
     list_transform([{
             'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
-            'wide': ec._wide_rows(score, label, costs, prior, threshold, score_type, weight)}],
+            's1': ec._sum_wide(1, score, label, costs, prior, threshold, score_type, weight, what),
+            's0': ec._sum_wide(0, score, label, costs, prior, threshold, score_type, weight, what),
+            'm': ec._costs(costs, cost_fn, cost_fp), 'wide': ec._wide(costs)}],
         lambda g: CASE
-            WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR g.c.n1 IS NULL THEN NULL
-            WHEN ec._wide(costs) THEN ec._means_of_tally(coalesce(g.wide, []), list_transform(g.wide, lambda e: e.prior),
-                                                         ec._costs(costs, cost_fn, cost_fp), what)
-            ELSE ec._means_of_cells(g.c, ec._costs(costs, cost_fn, cost_fp), what) END);
+            WHEN NOT ec._matrix_ok(g.m) OR NOT ec._two_rows(g.m) OR g.c.n1 IS NULL THEN NULL
+            WHEN g.wide THEN {
+                'n': [g.c.n0, g.c.n1], 's': [coalesce(g.s0, 0), coalesce(g.s1, 0)],
+                'p': CASE WHEN g.c.p1 IS NOT NULL THEN [g.c.p0, g.c.p1] END, 'c': g.m}
+            ELSE ec._means_of_cells(g.c, g.m, what) END);
 
 -- For lists of scores: from one histogram of (class, decision).
 CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold, score_type, weight, what) AS
     list_transform(list_transform([{
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
-            'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
+            'low': min(ec._priors(prior)), 'high': max(ec._priors(prior)), 'c': CAST(matrix AS DOUBLE[][])}],
         lambda g: {
             'n': CASE WHEN len(g.t) > 0 AND ec._wrong_count(g.t) = 0 THEN ec._tally_n(g.t, ec._tally_classes(g.t)) END,
-            's': ec._tally_sums(g.t, ec._tally_classes(g.t), matrix, what),
-            'low': g.low, 'high': g.high}),
-        lambda g: {'n': g.n, 's': g.s, 'p': ec._class_priors(g.n, g.low, g.high)});
+            's': ec._tally_sums(g.t, ec._tally_classes(g.t), g.c, what),
+            'low': g.low, 'high': g.high, 'c': g.c}),
+        lambda g: {'n': g.n, 's': g.s, 'p': ec._class_priors(g.n, g.low, g.high), 'c': g.c});
 
 -- Formulas over class sums m.
 CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda m: ec._expect(m.p, m.n, m.s))[1];
@@ -763,11 +761,11 @@ CREATE OR REPLACE MACRO ec._zero_one(k) AS
 -- What the best constant decision costs.
 CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
     list_min(list_transform(range(len(matrix[1])), lambda j: ec._plus(list_transform(p, lambda x, i: x * matrix[i][j + 1]))));
-CREATE OR REPLACE MACRO ec._normalized(means, matrix) AS
+CREATE OR REPLACE MACRO ec._normalized(means) AS
     list_transform(means, lambda m:
-        CASE WHEN list_min(flatten(matrix)) < 0
-             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(matrix AS VARCHAR))
-             ELSE ec._ratio(ec._expect(m.p, m.n, m.s), ec._naive(m.p, coalesce(matrix, ec._zero_one(len(m.n))))) END)[1];
+        CASE WHEN list_min(flatten(m.c)) < 0
+             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(m.c AS VARCHAR))
+             ELSE ec._ratio(ec._expect(m.p, m.n, m.s), ec._naive(m.p, coalesce(m.c, ec._zero_one(len(m.n))))) END)[1];
 
 
 CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
@@ -783,16 +781,13 @@ COMMENT ON MACRO ec.expected_cost IS 'Expected cost (lower is better): EC = sum_
 
 CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'),
-        ec._costs(costs, cost_fn, cost_fp)),
+    ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost')),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost'),
-        ec._vector_costs(costs, cost_fn, cost_fp)),
+    ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._normalized(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'),
-        ec._costs(costs, cost_fn, cost_fp));
+    ec._normalized(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
 COMMENT ON MACRO ec.nec IS 'Expected cost over that of the best constant decision (lower is better): EC / min_j sum_i P_i c_ij';
 
 CREATE OR REPLACE MACRO ec.error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
@@ -846,8 +841,7 @@ CREATE OR REPLACE MACRO ec._dcf_type(score_type, prior) AS
          WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class')
          ELSE score_type END;
 CREATE OR REPLACE MACRO ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    ec._normalized(ec._means(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'),
-                   ec._costs(NULL, cost_fn, cost_fp));
+    ec._normalized(ec._means(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
 CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, ec._dcf_type(score_type, prior), weight),
@@ -866,8 +860,10 @@ CREATE OR REPLACE MACRO ec._rates_of(cells) AS
         'r11': ec._ratio(c.tp, c.n1), 'r10': ec._ratio(c.fn, c.n1),
         'r01': ec._ratio(c.fp, c.n0), 'r00': ec._ratio(c.tn, c.n0)});
 CREATE OR REPLACE MACRO ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._rates_of(ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))) END;
+    ec._rates_of(list_transform([{
+            'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
+            'm': ec._costs(costs, cost_fn, cost_fp)}],
+        lambda g: CASE WHEN ec._two_rows(g.m) AND ec._two_by_two(g.m) AND ec._matrix_ok(g.m) THEN g.c END));
 CREATE OR REPLACE MACRO ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
          THEN ec._rates_of(ec._cells(ec._sums_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp),
@@ -879,15 +875,18 @@ CREATE OR REPLACE MACRO ec._recall(rates) AS list_transform(rates, lambda r: r.r
 CREATE OR REPLACE MACRO ec._specificity(rates) AS list_transform(rates, lambda r: r.r00)[1];
 CREATE OR REPLACE MACRO ec._fpr(rates) AS list_transform(rates, lambda r: r.r01)[1];
 CREATE OR REPLACE MACRO ec._fnr(rates) AS list_transform(rates, lambda r: r.r10)[1];
+CREATE OR REPLACE MACRO ec._squared_beta(beta) AS
+    CASE WHEN beta > 0 THEN CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE)
+         ELSE ec._fail('beta must be above 0, not ' || CAST(beta AS VARCHAR)) END;
 CREATE OR REPLACE MACRO ec._fbeta(rates, b2) AS
     list_transform(rates, lambda r: ec._ratio((1 + b2) * ec._term(r.p1, r.r11),
         (1 + b2) * ec._term(r.p1, r.r11) + b2 * ec._term(r.p1, r.r10) + ec._term(r.p0, r.r01)))[1];
 CREATE OR REPLACE MACRO ec._mcc(rates) AS
-    list_transform(rates, lambda r: ec._ratio(sqrt(r.p1 * r.p0) * (r.r11 - r.r01),
-        sqrt((r.p1 * r.r11 + r.p0 * r.r01) * (r.p1 * r.r10 + r.p0 * r.r00))))[1];
+    list_transform(rates, lambda r: CASE WHEN r.p1 > 0 AND r.p0 > 0 THEN ec._ratio(sqrt(r.p1 * r.p0) * (r.r11 - r.r01),
+        sqrt((r.p1 * r.r11 + r.p0 * r.r01) * (r.p1 * r.r10 + r.p0 * r.r00))) END)[1];
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
-    CASE WHEN y > 0 THEN x / y WHEN x > 0 THEN CAST('inf' AS DOUBLE) END;
+    CASE WHEN y > 0 THEN x / y WHEN y = 0 AND x > 0 THEN CAST('inf' AS DOUBLE) END;
 CREATE OR REPLACE MACRO ec._lr_plus(rates) AS list_transform(rates, lambda r: ec._ratio_or_inf(r.r11, r.r01))[1];
 CREATE OR REPLACE MACRO ec._lr_minus(rates) AS list_transform(rates, lambda r: ec._ratio_or_inf(r.r10, r.r00))[1];
 CREATE OR REPLACE MACRO ec._precision_gain(rates) AS
@@ -959,13 +958,13 @@ COMMENT ON MACRO ec.fnr IS 'False negative rate, miss rate (lower is better): R1
 
 CREATE OR REPLACE MACRO ec.fbeta(score DOUBLE, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE)),
+    ec._fbeta(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta)),
 (score DOUBLE[], label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE)),
+    ec._fbeta(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta)),
 (score BOOLEAN, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE));
+    ec._fbeta(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta));
 COMMENT ON MACRO ec.fbeta IS 'F_beta (higher is better): (1+b^2) P1 R11 / ((1+b^2) P1 R11 + b^2 P1 R10 + P0 R01)';
 
 CREATE OR REPLACE MACRO ec.f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
@@ -1202,7 +1201,7 @@ CREATE OR REPLACE MACRO ec._epsr_loss(q, x, a, b) AS
     CASE WHEN NOT (a > 0 AND b > 0 AND a <= 20 AND b <= 20)
          THEN ec._fail('epsr needs 0 < a, b <= 20, not a = ' || CAST(a AS VARCHAR) || ', b = ' || CAST(b AS VARCHAR))
          WHEN a = 2 AND b = 2 THEN 3 * x * x
-         WHEN a = 1 AND b = 1 THEN CASE WHEN q < 0.5 THEN -ln(q) ELSE -ec._log1p(-x) END
+         WHEN a = 1 AND b = 1 THEN CASE WHEN q < 0.5 THEN -ln(q) ELSE ec._minus_log1m(x) END
          WHEN q >= 0.5 THEN ec._integral_high(q, x, a, b) / ec._beta(a, b)
          WHEN a > 1.1 THEN (a + b - 1) / (a - 1) - ec._integral_from_0(q, x, a, b) / ec._beta(a, b)
          ELSE ec._integral_low(q, a, b) / ec._beta(a, b) END;

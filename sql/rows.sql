@@ -54,7 +54,9 @@ CREATE OR REPLACE MACRO ec._costs_ok(costs, cost_fn, cost_fp) AS
 -- decision, and makes 0-1 costs an exact argmax.
 CREATE OR REPLACE MACRO ec._choices(matrix) AS
     list_transform([matrix], lambda m:
-        list_transform(range(len(m[1])), lambda j: list_transform(m, lambda r: r[j + 1] - list_max(r))))[1];
+        list_transform(range(len(m[1])), lambda j: list_transform(m, lambda r:
+            CASE WHEN len(r) = len(m[1]) THEN r[j + 1] - list_max(r)
+                 ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(m AS VARCHAR)) END)))[1];
 
 -- Priors --------------------------------------------------------------------------------------------------------------
 
@@ -370,9 +372,9 @@ CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, prior := NULL, score_t
          THEN ec._vector_brier(score, ec._class(label), score_type, prior) END;
 COMMENT ON MACRO ec.row_brier IS 'Brier loss of the row: 1/K sum_k (q_k - [k = label])^2; binary (q1 - y)^2';
 
-CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', prior := NULL) AS
+CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, prior := NULL, score_type := 'posterior') AS
     CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._posterior(score, score_type, prior) END,
-(score DOUBLE[], score_type := 'posterior', prior := NULL) AS
+(score DOUBLE[], prior := NULL, score_type := 'posterior') AS
     CASE WHEN NOT ec._priors_ok(prior) OR ec._missing_vector(score, 0, NULL) THEN NULL
          WHEN score_type = 'decision' THEN [ec._fail('score_type ''decision'' holds no posterior')]
          WHEN ec._vector_ok(score, NULL, score_type) THEN ec._posteriors(score, score_type, prior) END;
@@ -380,16 +382,18 @@ COMMENT ON MACRO ec.posterior IS 'The score as a posterior: q = 1/(1 + exp(-log_
 
 CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
     CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._log_odds(score, score_type, prior) END;
-CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type := 'posterior', prior := NULL) AS
+CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, prior := NULL, score_type := 'posterior') AS
     ec._row_log_odds(score, score_type, prior),
-(score DOUBLE[], score_type := 'posterior', prior := NULL) AS
+(score DOUBLE[], prior := NULL, score_type := 'posterior') AS
     ec._row_log_odds(ec._pair(score, score_type), ec._pair_type(score_type), prior);
 COMMENT ON MACRO ec.log_odds IS 'The score as log-odds of class 1: ln(q1/q0) = llr + ln(P1/P0)';
 
+CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
+    ec._fail('score_type ''' || score_type || ''' holds no prior that could be shifted');
 -- Without a prior an LLR could not be told from log-odds, so it is an argument without default.
 CREATE OR REPLACE MACRO ec._row_llr(score, prior, score_type) AS
     CASE WHEN NOT ec._prior_ok(prior) THEN NULL
-         WHEN score_type = 'llr' THEN CASE WHEN ec._score_ok(score, NULL, score_type) THEN score END
+         WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
          ELSE ec._row_log_odds(score, score_type, prior) - ec._prior_log_odds(prior, 'llr') END;
 CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type := 'posterior') AS
     ec._row_llr(score, prior, score_type),
@@ -397,8 +401,6 @@ CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type := 'posterior') A
     ec._row_llr(ec._pair(score, score_type), prior, ec._pair_type(score_type));
 COMMENT ON MACRO ec.llr IS 'Log-likelihood ratio: ln(q1/q0) - ln(prior/(1 - prior)), prior the one the posteriors were made with';
 
-CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
-    ec._fail('score_type ''' || score_type || ''' holds no prior that could be shifted');
 CREATE OR REPLACE MACRO ec._scaled(q, to1, from1) AS
     q * (to1 / from1) / (q * (to1 / from1) + (1 - q) * ((1 - to1) / (1 - from1)));
 -- Weights to/from of K classes; 'uniform' on either side leaves a constant factor, which the normalisation removes.
