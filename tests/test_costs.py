@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import polars_ec as ec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import polars_ec as ec
 from polars_ec import CostMatrix
 
 MATRICES = st.integers(2, 6).flatmap(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import polars as pl
-import polars_ec as ec
 import pytest
+
+import polars_ec as ec
 
 LOG = pl.LazyFrame(
     {
@@ -152,7 +153,9 @@ def test_row_functions_check_their_priors() -> None:
         ("flag", {"classes": [False, True]}),
     ],
 )
-@pytest.mark.parametrize("score", ["p", "a", pl.struct(no=1 - pl.col("p"), yes="p"), pl.col("p").cast(pl.Decimal(5, 2))])
+@pytest.mark.parametrize(
+    "score", ["p", "a", pl.struct(no=1 - pl.col("p"), yes="p"), pl.col("p").cast(pl.Decimal(5, 2))]
+)
 def test_labels_and_scores_of_every_dtype(label, options: dict, score) -> None:
     value = LOG.select(ec.confusion(score, label, **options)).collect().item()
     assert value == {"tn": 1, "fp": 1, "fn": 1, "tp": 1}

@@ -6,9 +6,10 @@ import datetime
 
 import numpy as np
 import polars as pl
-import polars_ec as ec
 import pytest
 from polars.testing import assert_frame_equal
+
+import polars_ec as ec
 from polars_ec import InvalidDataError
 
 
@@ -122,7 +123,8 @@ def test_small_groups_are_marked_and_kept() -> None:
 
 def test_null_and_nan_groups_survive() -> None:
     log = pl.DataFrame(
-        {"g": [None, float("nan"), 1.0, None], "p": [0.9, 0.8, 0.7, 0.1], "y": [1, 1, 0, 0]}, schema_overrides={"g": pl.Float64}
+        {"g": [None, float("nan"), 1.0, None], "p": [0.9, 0.8, 0.7, 0.1], "y": [1, 1, 0, 0]},
+        schema_overrides={"g": pl.Float64},
     )
     report = log.ec.report("p", "y", by="g")
     assert report["n"].to_list() == [2, 1, 1]
@@ -131,7 +133,8 @@ def test_null_and_nan_groups_survive() -> None:
 
 def test_vectors_and_abstaining() -> None:
     log = pl.DataFrame(
-        {"v": [[0.7, 0.2, 0.1], [0.1, 0.5, 0.4], [0.2, 0.2, 0.6]], "y": [0, 2, 2]}, schema_overrides={"v": pl.Array(pl.Float64, 3)}
+        {"v": [[0.7, 0.2, 0.1], [0.1, 0.5, 0.4], [0.2, 0.2, 0.6]], "y": [0, 2, 2]},
+        schema_overrides={"v": pl.Array(pl.Float64, 3)},
     )
     row = log.ec.report("v", "y", costs=ec.CostMatrix.zero_one(3, abstain=0.45)).to_dicts()[0]
     assert row["confusion"] == [[1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 1]]
@@ -197,7 +200,9 @@ def test_validate_names_every_kind() -> None:
         log.lazy().ec.validate("p", "y", weight="w")
     lines = str(caught.value).splitlines()
     assert len(lines) == 3
-    assert lines[0].startswith("'p': posterior is NaN or outside [0, 1] in 7 rows; the first: row 1 (p=nan, y=1, w=1.0)")
+    assert lines[0].startswith(
+        "'p': posterior is NaN or outside [0, 1] in 7 rows; the first: row 1 (p=nan, y=1, w=1.0)"
+    )
     assert lines[0].count("row ") == 5
     assert "label is no class in 1 row; the first: row 3 (p=0.5, y=7, w=1.0)" in lines[1]
     assert "weight is negative, infinite or NaN in 1 row; the first: row 4" in lines[2]

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.doors import DOORS, evaluate
 
 import polars_ec as ec
+from tests.doors import DOORS, evaluate
 
 REFERENCE = Path(__file__).parents[1].parent / "shared" / "reference"
 BINARY = ("pneumoniamnist_resnet50", "sst2_gpt2", "sst2_gpt2_4shot")

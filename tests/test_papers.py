@@ -536,7 +536,7 @@ def test_empirical_bayes_risk_of_asymmetric_costs(metric):
 def test_detection_cost(metric):
     """The effective prior pi C_fn / (pi C_fn + (1 - pi) C_fp) says it all: 0.1 with costs 1 and 9 is 0.0122 with even costs."""
     effective = 0.012195121951219514
-    assert 0.1 * 1 / (0.1 * 1 + 0.9 * 9) == exactly(effective)
+    assert exactly(effective) == 0.1 * 1 / (0.1 * 1 + 0.9 * 9)
     threshold = -math.log(effective / (1 - effective))
     generator = np.random.default_rng(3)
     label = np.repeat([0, 1], [600, 200])

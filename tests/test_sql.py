@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
-import polars_ec as ec
 import pytest
+
+import polars_ec as ec
 from polars_ec import sql
 
 LOG = "(VALUES (0.9, true), (0.4, true), (0.7, false), (0.1, false), (0.2, false)) AS log(p, y)"
@@ -85,7 +86,10 @@ def test_a_database_called_ec(tmp_path: Path) -> None:
 def test_what_cannot_work_says_so(tmp_path: Path) -> None:
     path = tmp_path / "ec.duckdb"
     duckdb.connect(path).close()
-    with duckdb.connect(path, read_only=True) as connection, pytest.raises(ValueError, match="attach it under another name"):
+    with (
+        duckdb.connect(path, read_only=True) as connection,
+        pytest.raises(ValueError, match="attach it under another name"),
+    ):
         ec.register(connection)
     with duckdb.connect(path) as connection:
         connection.execute('CREATE SCHEMA "ec"."ec"')
