@@ -22,9 +22,12 @@ CREATE OR REPLACE MACRO ec._is_weighted(weight) AS bool_or(NOT ec._unset(weight)
 -- A row of class i with nothing missing. Whether it is wrong need not be asked: one wrong row, and the metric is NULL.
 CREATE OR REPLACE MACRO ec._of_class(i, score, label) AS ec._y(label) = i AND score IS NOT NULL;
 
+-- count_if over no rows is NULL.
+CREATE OR REPLACE MACRO ec._count(condition) AS coalesce(count_if(condition), 0);
+
 CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weight) AS
-    count_if(NOT ec._missing(score, label, weight)
-             AND NOT coalesce(ec._usable(score, label, costs, score_type, weight), false));
+    ec._count(NOT ec._missing(score, label, weight)
+              AND NOT coalesce(ec._usable(score, label, costs, score_type, weight), false));
 
 -- Binary cells --------------------------------------------------------------------------------------------------------
 
@@ -54,14 +57,14 @@ CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
 -- are NULL for a prior that is none or that is not one number in the group; p0 is not 1 - p1, which would lose the digits
 -- of a rare negative class.
 CREATE OR REPLACE MACRO ec._cells(sums) AS
-    list_transform(list_transform(list_filter(sums, lambda s: s.invalid = 0), lambda s: {
-            'tp': CAST(coalesce(s.tp, 0) AS DOUBLE), 'fp': CAST(coalesce(s.fp, 0) AS DOUBLE),
-            'fn': CAST(coalesce(s.fn, 0) AS DOUBLE), 'tn': CAST(coalesce(s.tn, 0) AS DOUBLE),
-            'low': s.low, 'high': s.high}),
-        lambda c: {
-            'tn': c.tn, 'fp': c.fp, 'fn': c.fn, 'tp': c.tp, 'n1': c.fn + c.tp, 'n0': c.tn + c.fp,
-            'p1': ec._class_prior(c.fn + c.tp, c.tn + c.fp, c.low, c.high),
-            'p0': ec._class_prior(c.tn + c.fp, c.fn + c.tp, 1 - c.low, 1 - c.high)});
+    list_transform(list_transform(list_filter(sums, lambda _s: _s.invalid = 0), lambda _s: {
+            'tp': CAST(coalesce(_s.tp, 0) AS DOUBLE), 'fp': CAST(coalesce(_s.fp, 0) AS DOUBLE),
+            'fn': CAST(coalesce(_s.fn, 0) AS DOUBLE), 'tn': CAST(coalesce(_s.tn, 0) AS DOUBLE),
+            'low': _s.low, 'high': _s.high}),
+        lambda _c: {
+            'tn': _c.tn, 'fp': _c.fp, 'fn': _c.fn, 'tp': _c.tp, 'n1': _c.fn + _c.tp, 'n0': _c.tn + _c.fp,
+            'p1': ec._class_prior(_c.fn + _c.tp, _c.tn + _c.fp, _c.low, _c.high),
+            'p0': ec._class_prior(_c.tn + _c.fp, _c.fn + _c.tp, 1 - _c.low, 1 - _c.high)});
 
 -- K classes -----------------------------------------------------------------------------------------------------------
 
@@ -85,30 +88,30 @@ CREATE OR REPLACE MACRO ec._vector_class_key(score, label, matrix, score_type, w
 
 -- A histogram of keys as a list of cells {k, y, d, n}; wrong rows have k = -1.
 CREATE OR REPLACE MACRO ec._tally(histogram) AS
-    list_transform(coalesce(map_entries(histogram), []), lambda e: {
-        'k': e.key >> 20, 'y': (e.key >> 10) & 1023, 'd': e.key & 1023, 'n': CAST(e.value AS DOUBLE)});
+    list_transform(coalesce(map_entries(histogram), []), lambda _e: {
+        'k': _e.key >> 20, 'y': (_e.key >> 10) & 1023, 'd': _e.key & 1023, 'n': CAST(_e.value AS DOUBLE)});
 
 -- The same where each key carries a weight.
 CREATE OR REPLACE MACRO ec._weighted_tally(histogram) AS
-    list_transform(coalesce(map_entries(histogram), []), lambda e: {
-        'k': e.key.key >> 20, 'y': (e.key.key >> 10) & 1023, 'd': e.key.key & 1023, 'n': e.key.weight * e.value});
+    list_transform(coalesce(map_entries(histogram), []), lambda _e: {
+        'k': _e.key.key >> 20, 'y': (_e.key.key >> 10) & 1023, 'd': _e.key.key & 1023, 'n': _e.key.weight * _e.value});
 
 -- A wrong row's weight is of no interest, and may be NaN.
 CREATE OR REPLACE MACRO ec._weighted_key(key, weight) AS
-    list_transform([key], lambda k: CASE WHEN k IS NULL THEN NULL
-                                         WHEN k < 0 THEN {'key': k, 'weight': CAST(1 AS DOUBLE)}
-                                         ELSE {'key': k, 'weight': ec._weight(weight)} END)[1];
+    list_transform([key], lambda _k: CASE WHEN _k IS NULL THEN NULL
+                                         WHEN _k < 0 THEN {'key': _k, 'weight': CAST(1 AS DOUBLE)}
+                                         ELSE {'key': _k, 'weight': ec._weight(weight)} END)[1];
 
-CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda c: c.n)), 0);
+CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda _c: _c.n)), 0);
 
 -- Rows whose length is not the group's largest are wrong too.
-CREATE OR REPLACE MACRO ec._tally_classes(tally) AS list_max(list_transform(tally, lambda c: c.k));
+CREATE OR REPLACE MACRO ec._tally_classes(tally) AS list_max(list_transform(tally, lambda _c: _c.k));
 CREATE OR REPLACE MACRO ec._tally_invalid(tally) AS
-    list_transform([tally], lambda t: ec._total(list_filter(t, lambda c: c.k < 0 OR c.k <> ec._tally_classes(t))))[1];
+    list_transform([tally], lambda _t: ec._total(list_filter(_t, lambda _c: _c.k < 0 OR _c.k <> ec._tally_classes(_t))))[1];
 
 -- Weights may be 0, so wrong rows are those of the tally that are there, not their sum.
 CREATE OR REPLACE MACRO ec._wrong_count(tally) AS
-    list_transform([tally], lambda t: len(list_filter(t, lambda c: c.k < 0 OR c.k <> ec._tally_classes(t))))[1];
+    list_transform([tally], lambda _t: len(list_filter(_t, lambda _c: _c.k < 0 OR _c.k <> ec._tally_classes(_t))))[1];
 
 CREATE OR REPLACE MACRO ec._count_vector(score, label, matrix, score_type, weight) AS
     ec._tally(histogram(ec._vector_class_key(score, label, matrix, score_type, weight)));
@@ -147,35 +150,35 @@ CREATE OR REPLACE MACRO ec._at_most_32(k) AS
 -- with prior > 0 and no rows makes the whole NULL (list_reduce keeps NULL, list_sum would skip it).
 CREATE OR REPLACE MACRO ec._term(p, x) AS CASE WHEN p = 0 THEN CAST(0 AS DOUBLE) ELSE p * x END;
 CREATE OR REPLACE MACRO ec._ratio(x, y) AS CASE WHEN y = 0 THEN NULL ELSE x / y END;
-CREATE OR REPLACE MACRO ec._plus(terms) AS list_reduce(terms, lambda a, b: a + b, CAST(0 AS DOUBLE));
+CREATE OR REPLACE MACRO ec._plus(terms) AS list_reduce(terms, lambda _a, _b: _a + _b, CAST(0 AS DOUBLE));
 CREATE OR REPLACE MACRO ec._expect(p, n, s) AS
-    ec._plus(list_transform(p, lambda x, i: ec._term(x, ec._ratio(s[i], n[i]))));
+    ec._plus(list_transform(p, lambda _x, _i: ec._term(_x, ec._ratio(s[_i], n[_i]))));
 
 -- Priors of K classes: stated, uniform, or n/N. NULL for a prior that is none or not one list in the group.
 CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
     CASE WHEN list_sum(n) = 0 THEN NULL
-         WHEN high IS NULL THEN list_transform(n, lambda x: x / list_sum(n))
+         WHEN high IS NULL THEN list_transform(n, lambda _x: _x / list_sum(n))
          WHEN low <> high THEN NULL
-         WHEN len(CAST(high AS DOUBLE[])) = 0 THEN list_transform(n, lambda x: CAST(1 AS DOUBLE) / len(n))
+         WHEN len(CAST(high AS DOUBLE[])) = 0 THEN list_transform(n, lambda _x: CAST(1 AS DOUBLE) / len(n))
          WHEN isnan(CAST(high AS DOUBLE[])[1]) THEN NULL
          WHEN len(CAST(high AS DOUBLE[])) = len(n) THEN CAST(high AS DOUBLE[])
          ELSE [ec._fail('prior has ' || CAST(len(CAST(high AS DOUBLE[])) AS VARCHAR) || ' numbers for ' || CAST(len(n) AS VARCHAR)
                         || ' classes: ' || CAST(high AS VARCHAR))] END;
 
 CREATE OR REPLACE MACRO ec._tally_n(tally, k) AS
-    list_transform(range(k), lambda i: ec._total(list_filter(tally, lambda c: c.y = i)));
+    list_transform(range(k), lambda _i: ec._total(list_filter(tally, lambda _c: _c.y = _i)));
 
 -- Class sums n of a group of list rows; NULL when a row is wrong.
 CREATE OR REPLACE MACRO ec._class_n(tally, weighted, sums) AS
     CASE WHEN len(tally) = 0 OR ec._tally_invalid(tally) > 0 THEN NULL
          WHEN weighted THEN list_transform(sums[1:ec._tally_classes(tally)],
-                                           lambda x: coalesce(x, 0) + ec._at_most_32(ec._tally_classes(tally)))
+                                           lambda _x: coalesce(_x, 0) + ec._at_most_32(ec._tally_classes(tally)))
          ELSE ec._tally_n(tally, ec._tally_classes(tally)) END;
 
-CREATE OR REPLACE MACRO ec._tally_cell(tally, i, j) AS ec._total(list_filter(tally, lambda c: c.y = i AND c.d = j));
+CREATE OR REPLACE MACRO ec._tally_cell(tally, i, j) AS ec._total(list_filter(tally, lambda _c: _c.y = i AND _c.d = j));
 CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
-    list_transform(range(k), lambda i: list_transform(range(m), lambda j:
-        ec._tally_cell(tally, i, j)));
+    list_transform(range(k), lambda _i: list_transform(range(m), lambda _j:
+        ec._tally_cell(tally, _i, _j)));
 
 -- Binary metrics of costs that are no 2 x 2 matrix are errors.
 CREATE OR REPLACE MACRO ec._two_by_two(costs) AS
@@ -195,35 +198,35 @@ CREATE OR REPLACE MACRO ec._tally_vector(score, label, matrix, prior, threshold,
                           ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) END),
             'weights': histogram(CASE WHEN ec._unset(weight) THEN NULL ELSE ec._weighted_key(
                            ec._vector_key(score, label, matrix, prior, threshold, score_type, weight), weight) END)}],
-        lambda s: list_concat(ec._tally(s.counts), ec._weighted_tally(s.weights)))[1];
+        lambda _s: list_concat(ec._tally(_s.counts), ec._weighted_tally(_s.weights)))[1];
 
 -- The four cells of lists of two scores, in the form that ec._cells takes.
 CREATE OR REPLACE MACRO ec._sums_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     list_transform([{'t': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
                      'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
-        lambda s: {'invalid': len(list_filter(s.t, lambda c: c.k <> 2)),
-                   'tn': ec._tally_cell(s.t, 0, 0), 'fp': ec._tally_cell(s.t, 0, 1),
-                   'fn': ec._tally_cell(s.t, 1, 0), 'tp': ec._tally_cell(s.t, 1, 1), 'low': s.low, 'high': s.high});
+        lambda _s: {'invalid': len(list_filter(_s.t, lambda _c: _c.k <> 2)),
+                   'tn': ec._tally_cell(_s.t, 0, 0), 'fp': ec._tally_cell(_s.t, 0, 1),
+                   'fn': ec._tally_cell(_s.t, 1, 0), 'tp': ec._tally_cell(_s.t, 1, 1), 'low': _s.low, 'high': _s.high});
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._n_rows(score, label, costs, score_type, weight) AS
-    CAST(count_if(NOT ec._missing(score, label, weight) AND ec._usable(score, label, costs, score_type, weight)) AS BIGINT);
+    CAST(ec._count(NOT ec._missing(score, label, weight) AND ec._usable(score, label, costs, score_type, weight)) AS BIGINT);
 CREATE OR REPLACE MACRO ec.n_rows(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._n_rows(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform([ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight)],
-                   lambda t: CAST(ec._total(t) - ec._tally_invalid(t) AS BIGINT))[1],
+                   lambda _t: CAST(ec._total(_t) - ec._tally_invalid(_t) AS BIGINT))[1],
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._n_rows(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
 COMMENT ON MACRO ec.n_rows IS 'Rows that count: nothing missing, nothing wrong';
 
 CREATE OR REPLACE MACRO ec.n_missing(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(count_if(ec._missing(score, label, weight)) AS BIGINT),
+    CAST(ec._count(ec._missing(score, label, weight)) AS BIGINT),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(count_if(ec._missing_vector(score, label, weight)) AS BIGINT),
+    CAST(ec._count(ec._missing_vector(score, label, weight)) AS BIGINT),
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(count_if(ec._missing(ec._boolean_decision(score, score_type), label, weight)) AS BIGINT);
+    CAST(ec._count(ec._missing(ec._boolean_decision(score, score_type), label, weight)) AS BIGINT);
 COMMENT ON MACRO ec.n_missing IS 'Rows left out: label, score (any part of it) or weight is NULL';
 
 CREATE OR REPLACE MACRO ec.n_invalid(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
@@ -238,14 +241,14 @@ CREATE OR REPLACE MACRO ec._share1(score, label, costs, score_type, weight) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
                      'n1': ec._sum_rows(ec._of_class(1, score, label), weight),
                      'n0': ec._sum_rows(ec._of_class(0, score, label), weight)}],
-        lambda s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND s.invalid = 0 THEN ec._ratio(s.n1, s.n0 + s.n1) END)[1];
+        lambda _s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND _s.invalid = 0 THEN ec._ratio(_s.n1, _s.n0 + _s.n1) END)[1];
 CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform([{'tally': ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight),
                      'weighted': ec._is_weighted(weight),
                      'n': ec._weight_by_class(score, label, weight)}],
-        lambda s: ec._class_priors(ec._class_n(s.tally, s.weighted, s.n), NULL, NULL))[1],
+        lambda _s: ec._class_priors(ec._class_n(_s.tally, _s.weighted, _s.n), NULL, NULL))[1],
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
 COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists: [N_0/N, ..., N_(K-1)/N]';
@@ -255,16 +258,16 @@ CREATE OR REPLACE MACRO ec._count_type(weight) AS any_value(coalesce(weight, CAS
 CREATE OR REPLACE MACRO ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform([{'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
                      'w': ec._count_type(weight)}],
-        lambda s: CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp) AND s.c.n1 IS NOT NULL THEN {
-            'tn': cast_to_type(s.c.tn, s.w), 'fp': cast_to_type(s.c.fp, s.w),
-            'fn': cast_to_type(s.c.fn, s.w), 'tp': cast_to_type(s.c.tp, s.w)} END)[1];
+        lambda _s: CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp) AND _s.c.n1 IS NOT NULL THEN {
+            'tn': cast_to_type(_s.c.tn, _s.w), 'fp': cast_to_type(_s.c.fp, _s.w),
+            'fn': cast_to_type(_s.c.fn, _s.w), 'tp': cast_to_type(_s.c.tp, _s.w)} END)[1];
 CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     list_transform([{
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'k': coalesce(len(matrix), max(len(score))), 'm': coalesce(len(matrix[1]), max(len(score))),
             'w': ec._count_type(weight)}],
-        lambda s: CASE WHEN ec._wrong_count(s.t) = 0 THEN
-            list_transform(ec._matrix(s.t, s.k, s.m), lambda r: list_transform(r, lambda x: cast_to_type(x, s.w))) END)[1];
+        lambda _s: CASE WHEN ec._wrong_count(_s.t) = 0 THEN
+            list_transform(ec._matrix(_s.t, _s.k, _s.m), lambda _r: list_transform(_r, lambda _x: cast_to_type(_x, _s.w))) END)[1];
 CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS

@@ -19,8 +19,8 @@ CREATE OR REPLACE MACRO ec._means_of_cells(c, matrix, what) AS {
 
 -- Sums of decided cells {y, d, n}, class by class.
 CREATE OR REPLACE MACRO ec._tally_sums(tally, k, matrix, what) AS
-    list_transform(range(k), lambda i: coalesce(list_sum(list_transform(list_filter(tally, lambda c: c.y = i),
-        lambda c: c.n * ec._value(what, matrix, c.y, c.d))), 0));
+    list_transform(range(k), lambda _i: coalesce(list_sum(list_transform(list_filter(tally, lambda _c: _c.y = _i),
+        lambda _c: _c.n * ec._value(what, matrix, _c.y, _c.d))), 0));
 
 -- The same from sums of the rows' values, for single scores under costs of 2 x M (an abstain column, say). Under 2 x 2
 -- costs these sums are of NULL, hence nearly free. K > 2 classes are a list's.
@@ -34,39 +34,39 @@ CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, 
             's1': ec._sum_wide(1, score, label, costs, prior, threshold, score_type, weight, what),
             's0': ec._sum_wide(0, score, label, costs, prior, threshold, score_type, weight, what),
             'm': ec._costs(costs, cost_fn, cost_fp), 'wide': ec._wide(costs)}],
-        lambda g: CASE
-            WHEN NOT ec._matrix_ok(g.m) OR NOT ec._two_rows(g.m) OR g.c.n1 IS NULL THEN NULL
-            WHEN g.wide THEN {
-                'n': [g.c.n0, g.c.n1], 's': [coalesce(g.s0, 0), coalesce(g.s1, 0)],
-                'p': CASE WHEN g.c.p1 IS NOT NULL THEN [g.c.p0, g.c.p1] END, 'c': g.m}
-            ELSE ec._means_of_cells(g.c, g.m, what) END);
+        lambda _g: CASE
+            WHEN NOT ec._matrix_ok(_g.m) OR NOT ec._two_rows(_g.m) OR _g.c.n1 IS NULL THEN NULL
+            WHEN _g.wide THEN {
+                'n': [_g.c.n0, _g.c.n1], 's': [coalesce(_g.s0, 0), coalesce(_g.s1, 0)],
+                'p': CASE WHEN _g.c.p1 IS NOT NULL THEN [_g.c.p0, _g.c.p1] END, 'c': _g.m}
+            ELSE ec._means_of_cells(_g.c, _g.m, what) END);
 
 -- For lists of scores: from one histogram of (class, decision).
 CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold, score_type, weight, what) AS
     list_transform(list_transform([{
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'low': min(ec._priors(prior)), 'high': max(ec._priors(prior)), 'c': CAST(matrix AS DOUBLE[][])}],
-        lambda g: {
-            'n': CASE WHEN len(g.t) > 0 AND ec._wrong_count(g.t) = 0 THEN ec._tally_n(g.t, ec._tally_classes(g.t)) END,
-            's': ec._tally_sums(g.t, ec._tally_classes(g.t), g.c, what),
-            'low': g.low, 'high': g.high, 'c': g.c}),
-        lambda g: {'n': g.n, 's': g.s, 'p': ec._class_priors(g.n, g.low, g.high), 'c': g.c});
+        lambda _g: {
+            'n': CASE WHEN len(_g.t) > 0 AND ec._wrong_count(_g.t) = 0 THEN ec._tally_n(_g.t, ec._tally_classes(_g.t)) END,
+            's': ec._tally_sums(_g.t, ec._tally_classes(_g.t), _g.c, what),
+            'low': _g.low, 'high': _g.high, 'c': _g.c}),
+        lambda _g: {'n': _g.n, 's': _g.s, 'p': ec._class_priors(_g.n, _g.low, _g.high), 'c': _g.c});
 
 -- Formulas over class sums m.
-CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda m: ec._expect(m.p, m.n, m.s))[1];
+CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda _m: ec._expect(_m.p, _m.n, _m.s))[1];
 CREATE OR REPLACE MACRO ec._balanced(means) AS
-    list_transform(means, lambda m: ec._expect(list_transform(m.n, lambda x: CAST(1 AS DOUBLE) / len(m.n)), m.n, m.s))[1];
+    list_transform(means, lambda _m: ec._expect(list_transform(_m.n, lambda _x: CAST(1 AS DOUBLE) / len(_m.n)), _m.n, _m.s))[1];
 
 CREATE OR REPLACE MACRO ec._zero_one(k) AS
-    list_transform(range(k), lambda i: list_transform(range(k), lambda j: CAST(i <> j AS DOUBLE)));
+    list_transform(range(k), lambda _i: list_transform(range(k), lambda _j: CAST(_i <> _j AS DOUBLE)));
 -- What the best constant decision costs.
 CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
-    list_min(list_transform(range(len(matrix[1])), lambda j: ec._plus(list_transform(p, lambda x, i: x * matrix[i][j + 1]))));
+    list_min(list_transform(range(len(matrix[1])), lambda _j: ec._plus(list_transform(p, lambda _x, _i: _x * matrix[_i][_j + 1]))));
 CREATE OR REPLACE MACRO ec._normalized(means) AS
-    list_transform(means, lambda m:
-        CASE WHEN list_min(flatten(m.c)) < 0
-             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(m.c AS VARCHAR))
-             ELSE ec._ratio(ec._expect(m.p, m.n, m.s), ec._naive(m.p, coalesce(m.c, ec._zero_one(len(m.n))))) END)[1];
+    list_transform(means, lambda _m:
+        CASE WHEN list_min(flatten(_m.c)) < 0
+             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(_m.c AS VARCHAR))
+             ELSE ec._ratio(ec._expect(_m.p, _m.n, _m.s), ec._naive(_m.p, coalesce(_m.c, ec._zero_one(len(_m.n))))) END)[1];
 
 
 CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
@@ -156,49 +156,49 @@ COMMENT ON MACRO ec.dcf IS 'Detection cost function (lower is better): NEC of LL
 
 -- Rates R_ij and priors of a group; an empty class has no rates.
 CREATE OR REPLACE MACRO ec._rates_of(cells) AS
-    list_transform(cells, lambda c: {
-        'p1': c.p1, 'p0': c.p0,
-        'r11': ec._ratio(c.tp, c.n1), 'r10': ec._ratio(c.fn, c.n1),
-        'r01': ec._ratio(c.fp, c.n0), 'r00': ec._ratio(c.tn, c.n0)});
+    list_transform(cells, lambda _c: {
+        'p1': _c.p1, 'p0': _c.p0,
+        'r11': ec._ratio(_c.tp, _c.n1), 'r10': ec._ratio(_c.fn, _c.n1),
+        'r01': ec._ratio(_c.fp, _c.n0), 'r00': ec._ratio(_c.tn, _c.n0)});
 CREATE OR REPLACE MACRO ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._rates_of(list_transform([{
             'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
             'm': ec._costs(costs, cost_fn, cost_fp)}],
-        lambda g: CASE WHEN ec._two_rows(g.m) AND ec._two_by_two(g.m) AND ec._matrix_ok(g.m) THEN g.c END));
+        lambda _g: CASE WHEN ec._two_rows(_g.m) AND ec._two_by_two(_g.m) AND ec._matrix_ok(_g.m) THEN _g.c END));
 CREATE OR REPLACE MACRO ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
          THEN ec._rates_of(ec._cells(ec._sums_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp),
                                                      prior, threshold, score_type, weight))) END;
 
 CREATE OR REPLACE MACRO ec._precision(rates) AS
-    list_transform(rates, lambda r: ec._ratio(ec._term(r.p1, r.r11), ec._term(r.p1, r.r11) + ec._term(r.p0, r.r01)))[1];
-CREATE OR REPLACE MACRO ec._recall(rates) AS list_transform(rates, lambda r: r.r11)[1];
-CREATE OR REPLACE MACRO ec._specificity(rates) AS list_transform(rates, lambda r: r.r00)[1];
-CREATE OR REPLACE MACRO ec._fpr(rates) AS list_transform(rates, lambda r: r.r01)[1];
-CREATE OR REPLACE MACRO ec._fnr(rates) AS list_transform(rates, lambda r: r.r10)[1];
+    list_transform(rates, lambda _r: ec._ratio(ec._term(_r.p1, _r.r11), ec._term(_r.p1, _r.r11) + ec._term(_r.p0, _r.r01)))[1];
+CREATE OR REPLACE MACRO ec._recall(rates) AS list_transform(rates, lambda _r: _r.r11)[1];
+CREATE OR REPLACE MACRO ec._specificity(rates) AS list_transform(rates, lambda _r: _r.r00)[1];
+CREATE OR REPLACE MACRO ec._fpr(rates) AS list_transform(rates, lambda _r: _r.r01)[1];
+CREATE OR REPLACE MACRO ec._fnr(rates) AS list_transform(rates, lambda _r: _r.r10)[1];
 CREATE OR REPLACE MACRO ec._squared_beta(beta) AS
     CASE WHEN beta > 0 THEN CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE)
          ELSE ec._fail('beta must be above 0, not ' || CAST(beta AS VARCHAR)) END;
 CREATE OR REPLACE MACRO ec._fbeta(rates, b2) AS
-    list_transform(rates, lambda r: ec._ratio((1 + b2) * ec._term(r.p1, r.r11),
-        (1 + b2) * ec._term(r.p1, r.r11) + b2 * ec._term(r.p1, r.r10) + ec._term(r.p0, r.r01)))[1];
+    list_transform(rates, lambda _r: ec._ratio((1 + b2) * ec._term(_r.p1, _r.r11),
+        (1 + b2) * ec._term(_r.p1, _r.r11) + b2 * ec._term(_r.p1, _r.r10) + ec._term(_r.p0, _r.r01)))[1];
 CREATE OR REPLACE MACRO ec._mcc(rates) AS
-    list_transform(rates, lambda r: CASE WHEN r.p1 > 0 AND r.p0 > 0 THEN ec._ratio(sqrt(r.p1 * r.p0) * (r.r11 - r.r01),
-        sqrt((r.p1 * r.r11 + r.p0 * r.r01) * (r.p1 * r.r10 + r.p0 * r.r00))) END)[1];
+    list_transform(rates, lambda _r: CASE WHEN _r.p1 > 0 AND _r.p0 > 0 THEN ec._ratio(sqrt(_r.p1 * _r.p0) * (_r.r11 - _r.r01),
+        sqrt((_r.p1 * _r.r11 + _r.p0 * _r.r01) * (_r.p1 * _r.r10 + _r.p0 * _r.r00))) END)[1];
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
     CASE WHEN y > 0 THEN x / y WHEN y = 0 AND x > 0 THEN CAST('inf' AS DOUBLE) END;
-CREATE OR REPLACE MACRO ec._lr_plus(rates) AS list_transform(rates, lambda r: ec._ratio_or_inf(r.r11, r.r01))[1];
-CREATE OR REPLACE MACRO ec._lr_minus(rates) AS list_transform(rates, lambda r: ec._ratio_or_inf(r.r10, r.r00))[1];
+CREATE OR REPLACE MACRO ec._lr_plus(rates) AS list_transform(rates, lambda _r: ec._ratio_or_inf(_r.r11, _r.r01))[1];
+CREATE OR REPLACE MACRO ec._lr_minus(rates) AS list_transform(rates, lambda _r: ec._ratio_or_inf(_r.r10, _r.r00))[1];
 CREATE OR REPLACE MACRO ec._precision_gain(rates) AS
-    list_transform(rates, lambda r: CASE WHEN r.p1 > 0 AND r.p0 > 0 THEN 1 - ec._ratio_or_inf(r.r01, r.r11) END)[1];
+    list_transform(rates, lambda _r: CASE WHEN _r.p1 > 0 AND _r.p0 > 0 THEN 1 - ec._ratio_or_inf(_r.r01, _r.r11) END)[1];
 CREATE OR REPLACE MACRO ec._recall_gain(rates) AS
-    list_transform(rates, lambda r: CASE WHEN r.p0 = 0 THEN NULL
-                                         WHEN r.p1 = 0 THEN CAST(1 AS DOUBLE)
-                                         ELSE 1 - r.p1 / r.p0 * ec._ratio_or_inf(r.r10, r.r11) END)[1];
+    list_transform(rates, lambda _r: CASE WHEN _r.p0 = 0 THEN NULL
+                                         WHEN _r.p1 = 0 THEN CAST(1 AS DOUBLE)
+                                         ELSE 1 - _r.p1 / _r.p0 * ec._ratio_or_inf(_r.r10, _r.r11) END)[1];
 CREATE OR REPLACE MACRO ec._net_benefit(rates, p_t) AS
-    list_transform(rates, lambda r: CASE WHEN p_t > 0 AND p_t < 1
-        THEN ec._term(r.p1, r.r11) - p_t / (1 - p_t) * ec._term(r.p0, r.r01)
+    list_transform(rates, lambda _r: CASE WHEN p_t > 0 AND p_t < 1
+        THEN ec._term(_r.p1, _r.r11) - p_t / (1 - p_t) * ec._term(_r.p0, _r.r01)
         ELSE ec._fail('p_t must lie between 0 and 1, not ' || CAST(p_t AS VARCHAR)) END)[1];
 
 

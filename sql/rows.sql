@@ -39,31 +39,31 @@ CREATE OR REPLACE MACRO ec._wide(costs) AS
 -- error() in a lambda is not folded, and would be worked out for every row.
 CREATE OR REPLACE MACRO ec._fault(m) AS
     CASE WHEN len(m) < 2 THEN 'costs need at least 2 rows (true classes)'
-         WHEN list_min(list_transform(m, lambda r: coalesce(len(r), 0))) < 1
-           OR len(list_distinct(list_transform(m, lambda r: len(r)))) > 1
+         WHEN list_min(list_transform(m, lambda _r: coalesce(len(_r), 0))) < 1
+           OR len(list_distinct(list_transform(m, lambda _r: len(_r)))) > 1
          THEN 'costs must be rows (true classes) of one length (decisions)'
-         WHEN list_count(flatten(m)) < len(flatten(m)) OR len(list_filter(flatten(m), lambda x: NOT isfinite(x))) > 0
+         WHEN list_count(flatten(m)) < len(flatten(m)) OR len(list_filter(flatten(m), lambda _x: NOT isfinite(_x))) > 0
          THEN 'costs must be finite numbers' END;
 CREATE OR REPLACE MACRO ec._no_fault(fault, m) AS
     CASE WHEN fault IS NULL THEN true ELSE error('ec: ' || fault || ': ' || CAST(m AS VARCHAR)) IS NULL END;
 CREATE OR REPLACE MACRO ec._matrix_ok(m) AS ec._no_fault(ec._fault(m), m);
 CREATE OR REPLACE MACRO ec._costs_ok(costs, cost_fn, cost_fp) AS
-    ec._no_fault(list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda m: ec._fault(m))[1], costs);
+    ec._no_fault(list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda _m: ec._fault(_m))[1], costs);
 
 -- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no
 -- decision, and makes 0-1 costs an exact argmax.
 CREATE OR REPLACE MACRO ec._choices(matrix) AS
-    list_transform([matrix], lambda m:
-        list_transform(range(len(m[1])), lambda j: list_transform(m, lambda r:
-            CASE WHEN len(r) = len(m[1]) THEN r[j + 1] - list_max(r)
-                 ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(m AS VARCHAR)) END)))[1];
+    list_transform([matrix], lambda _m:
+        list_transform(range(len(_m[1])), lambda _j: list_transform(_m, lambda _r:
+            CASE WHEN len(_r) = len(_m[1]) THEN _r[_j + 1] - list_max(_r)
+                 ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(_m AS VARCHAR)) END)))[1];
 
 -- Priors --------------------------------------------------------------------------------------------------------------
 
 -- A list of priors, checked: k numbers >= 0 that sum to 1.
 CREATE OR REPLACE MACRO ec._sums_to_1(priors, k) AS
-    list_transform([priors], lambda p: coalesce(list_count(p) = coalesce(k, len(p)) AND list_min(p) >= 0
-                                                AND abs(list_sum(p) - 1) <= 1e-6, false))[1];
+    list_transform([priors], lambda _p: coalesce(list_count(_p) = coalesce(k, len(_p)) AND list_min(_p) >= 0
+                                                AND abs(list_sum(_p) - 1) <= 1e-6, false))[1];
 CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
     CASE WHEN ec._sums_to_1(priors, k) THEN priors
          WHEN type IN ('DOUBLE[]', 'FLOAT[]') THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
@@ -90,7 +90,7 @@ CREATE OR REPLACE MACRO ec._priors(prior) AS
          WHEN prior IS NULL THEN [CAST('nan' AS DOUBLE)]
          WHEN typeof(prior) = 'VARCHAR' AND CAST(prior AS VARCHAR) = 'uniform' THEN CAST([] AS DOUBLE[])
          WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), NULL)
-         ELSE list_transform([ec._prior1(prior)], lambda p: [1 - p, p])[1] END;
+         ELSE list_transform([ec._prior1(prior)], lambda _p: [1 - _p, _p])[1] END;
 
 CREATE OR REPLACE MACRO ec._needs_prior(prior, score_type) AS
     CASE WHEN ec._unset(prior)
@@ -163,7 +163,7 @@ CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
              AND list_min(score) >= 0 AND list_max(score) <= 1 AND abs(list_sum(score) - 1) <= 1e-6
          WHEN score_type = 'log_posteriors' THEN
              ec._length_ok(score, matrix) AND list_max(score) <= 1e-6
-             AND abs(list_sum(list_transform(score, lambda x: exp(x))) - 1) <= 1e-6
+             AND abs(list_sum(list_transform(score, lambda _x: exp(_x))) - 1) <= 1e-6
          WHEN score_type = 'log_likelihoods' THEN
              ec._length_ok(score, matrix)
              AND list_max(score) < CAST('inf' AS DOUBLE) AND list_max(score) > CAST('-inf' AS DOUBLE)
@@ -201,16 +201,16 @@ CREATE OR REPLACE MACRO ec._boolean_decision(score, score_type) AS
 -- Posteriors ----------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._log_joint(score, prior, score_type) AS
-    list_transform(score, lambda x, i: x + ec._log_prior(prior, i, len(score), score_type));
+    list_transform(score, lambda _x, _i: _x + ec._log_prior(prior, _i, len(score), score_type));
 -- ln sum exp, of a list that is not empty.
 CREATE OR REPLACE MACRO ec._log_sum(v) AS
-    list_transform([list_max(v)], lambda m: m + ln(list_sum(list_transform(v, lambda x: exp(x - m)))))[1];
+    list_transform([list_max(v)], lambda _m: _m + ln(list_sum(list_transform(v, lambda _x: exp(_x - _m)))))[1];
 CREATE OR REPLACE MACRO ec._softmax(v) AS
-    list_transform(list_transform([v], lambda u: {'u': u, 's': ec._log_sum(u)}),
-                   lambda s: list_transform(s.u, lambda x: exp(x - s.s)))[1];
+    list_transform(list_transform([v], lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
+                   lambda _s: list_transform(_s.u, lambda _x: exp(_x - _s.s)))[1];
 
 CREATE OR REPLACE MACRO ec._posteriors(score, score_type, prior) AS
-    CASE WHEN score_type = 'log_posteriors' THEN list_transform(score, lambda x: exp(x))
+    CASE WHEN score_type = 'log_posteriors' THEN list_transform(score, lambda _x: exp(_x))
          WHEN score_type = 'log_likelihoods' THEN ec._softmax(ec._log_joint(score, prior, score_type))
          ELSE score END;
 
@@ -232,16 +232,16 @@ CREATE OR REPLACE MACRO ec._posterior(score, score_type, prior) AS
 -- What a false positive (first) and a false negative cost more than a right decision.
 CREATE OR REPLACE MACRO ec._extra_costs(costs, cost_fn, cost_fp) AS
     CASE WHEN costs IS NULL THEN [CAST(cost_fp AS DOUBLE), CAST(cost_fn AS DOUBLE)]
-         ELSE list_transform([CAST(costs AS DOUBLE[][])], lambda m: [m[1][2] - m[1][1], m[2][1] - m[2][2]])[1] END;
+         ELSE list_transform([CAST(costs AS DOUBLE[][])], lambda _m: [_m[1][2] - _m[1][1], _m[2][1] - _m[2][2]])[1] END;
 
 -- The Bayes threshold on the score's own scale, from the extra costs e: positive where e[1] (1 - q) < e[2] q. Where being
 -- right costs more than an error, that holds always (-inf), never (inf), or below the threshold: see ec._reversed.
 CREATE OR REPLACE MACRO ec._bayes_threshold(extra, prior, score_type) AS
-    list_transform([extra], lambda e:
-        CASE WHEN e[2] > 0 AND e[1] < 0 THEN CAST('-inf' AS DOUBLE)
-             WHEN e[2] <= 0 AND e[1] >= 0 THEN CAST('inf' AS DOUBLE)
-             WHEN score_type = 'posterior' THEN sign(e[1] + e[2]) * e[1] / (e[1] + e[2])
-             ELSE sign(e[1] + e[2]) * ln(abs(e[1]) / abs(e[2])) END)[1]
+    list_transform([extra], lambda _e:
+        CASE WHEN _e[2] > 0 AND _e[1] < 0 THEN CAST('-inf' AS DOUBLE)
+             WHEN _e[2] <= 0 AND _e[1] >= 0 THEN CAST('inf' AS DOUBLE)
+             WHEN score_type = 'posterior' THEN sign(_e[1] + _e[2]) * _e[1] / (_e[1] + _e[2])
+             ELSE sign(_e[1] + _e[2]) * ln(abs(_e[1]) / abs(_e[2])) END)[1]
     - CASE WHEN score_type = 'llr' THEN ec._prior_log_odds(prior, score_type) ELSE 0 END;
 CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
     threshold IS NULL AND score_type <> 'decision'
@@ -262,8 +262,8 @@ CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, thre
 
 -- Costs are summed over classes in order, so that ties fall as in the Polars expressions.
 CREATE OR REPLACE MACRO ec._argmin(choices, q) AS
-    list_transform([list_transform(choices, lambda c: list_inner_product(c, q))],
-                   lambda e: list_position(e, list_min(e)))[1] - 1;
+    list_transform([list_transform(choices, lambda _c: list_inner_product(_c, q))],
+                   lambda _e: list_position(_e, list_min(_e)))[1] - 1;
 
 -- The decision index of a row: under costs that are not 2 x 2, and under any.
 CREATE OR REPLACE MACRO ec._decide_wide(score, costs, prior, threshold, score_type) AS
@@ -271,7 +271,7 @@ CREATE OR REPLACE MACRO ec._decide_wide(score, costs, prior, threshold, score_ty
          THEN CAST(error('ec: threshold is for 2 x 2 costs; leave it out') AS INTEGER)
          WHEN score_type = 'decision' THEN TRY_CAST(score AS INTEGER)
          ELSE ec._argmin(ec._choices(CAST(costs AS DOUBLE[][])),
-                         list_transform([ec._posterior(score, score_type, prior)], lambda q: [1 - q, q])[1]) END;
+                         list_transform([ec._posterior(score, score_type, prior)], lambda _q: [1 - _q, _q])[1]) END;
 CREATE OR REPLACE MACRO ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN ec._wide(costs) THEN ec._decide_wide(score, costs, prior, threshold, score_type)
          ELSE CAST(ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END;
@@ -283,7 +283,7 @@ CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, prior, threshold, score
          WHEN matrix IS NULL THEN
              CASE WHEN score_type IN ('posterior', 'posteriors') THEN list_position(score, list_max(score)) - 1
                   ELSE list_transform([ec._posteriors(score, score_type, prior)],
-                                      lambda q: list_position(q, list_max(q)))[1] - 1 END
+                                      lambda _q: list_position(_q, list_max(_q)))[1] - 1 END
          ELSE ec._argmin(ec._choices(matrix), ec._posteriors(score, score_type, prior)) END;
 
 -- What a decision d costs a row of class y; no matrix stands for 0-1 costs.
@@ -317,14 +317,14 @@ CREATE OR REPLACE MACRO ec._vector_log_loss(score, y, score_type, prior) AS
     CASE WHEN score_type IN ('posterior', 'posteriors') THEN -ln(score[y + 1])
          WHEN score_type = 'log_posteriors' THEN -score[y + 1]
          WHEN score_type = 'log_likelihoods'
-         THEN list_transform([ec._log_joint(score, prior, score_type)], lambda u: ec._log_sum(u) - u[y + 1])[1]
+         THEN list_transform([ec._log_joint(score, prior, score_type)], lambda _u: ec._log_sum(_u) - _u[y + 1])[1]
          ELSE ec._fail('score_type ''' || score_type || ''' holds no posteriors') END;
 
 -- Component by component: sum q^2 - 2 q_y + 1 would cancel.
 CREATE OR REPLACE MACRO ec._vector_brier(score, y, score_type, prior) AS
     CASE WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posteriors')
          ELSE list_transform([ec._posteriors(score, score_type, prior)],
-                  lambda q: list_sum(list_transform(q, lambda x, k: pow(x - CAST(k = y + 1 AS DOUBLE), 2))) / len(q))[1] END;
+                  lambda _q: list_sum(list_transform(_q, lambda _x, _k: pow(_x - CAST(_k = y + 1 AS DOUBLE), 2))) / len(_q))[1] END;
 
 -- Public: one value a row, NULL for a row with a part missing or wrong ------------------------------------------------
 
@@ -405,8 +405,8 @@ CREATE OR REPLACE MACRO ec._scaled(q, to1, from1) AS
     q * (to1 / from1) / (q * (to1 / from1) + (1 - q) * ((1 - to1) / (1 - from1)));
 -- Weights to/from of K classes; 'uniform' on either side leaves a constant factor, which the normalisation removes.
 CREATE OR REPLACE MACRO ec._shift_weights(from_, "to", k) AS
-    list_transform(range(k), lambda i: coalesce(ec._priors("to")[i + 1], CAST(1 AS DOUBLE) / k)
-                                       / coalesce(ec._priors(from_)[i + 1], CAST(1 AS DOUBLE) / k));
+    list_transform(range(k), lambda _i: coalesce(ec._priors("to")[_i + 1], CAST(1 AS DOUBLE) / k)
+                                       / coalesce(ec._priors(from_)[_i + 1], CAST(1 AS DOUBLE) / k));
 CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 'posterior') AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
          WHEN score_type = 'decision' THEN ec._no_prior_in(score_type)
@@ -417,9 +417,9 @@ CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 
     CASE WHEN score_type IN ('log_likelihoods', 'decision') THEN [ec._no_prior_in(score_type)]
          WHEN ec._missing_vector(score, 0, NULL) OR NOT ec._vector_ok(score, NULL, score_type) THEN NULL
          WHEN score_type = 'log_posteriors' THEN
-             list_transform(list_transform([list_transform(score, lambda x, i: x + ln(ec._shift_weights(from_, "to", len(score))[i]))],
-                                           lambda u: {'u': u, 's': ec._log_sum(u)}),
-                            lambda s: list_transform(s.u, lambda x: x - s.s))[1]
-         ELSE list_transform([list_transform(score, lambda x, i: x * ec._shift_weights(from_, "to", len(score))[i])],
-                             lambda e: list_transform(e, lambda x: x / list_sum(e)))[1] END;
+             list_transform(list_transform([list_transform(score, lambda _x, _i: _x + ln(ec._shift_weights(from_, "to", len(score))[_i]))],
+                                           lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
+                            lambda _s: list_transform(_s.u, lambda _x: _x - _s.s))[1]
+         ELSE list_transform([list_transform(score, lambda _x, _i: _x * ec._shift_weights(from_, "to", len(score))[_i])],
+                             lambda _e: list_transform(_e, lambda _x: _x / list_sum(_e)))[1] END;
 COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';

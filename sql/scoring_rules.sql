@@ -12,10 +12,10 @@ CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, loss
             's1': ec._sum_value(ec._of_class(1, score, label), loss1, weight),
             's0': ec._sum_value(ec._of_class(0, score, label), loss0, weight),
             'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
-        lambda s: CASE WHEN s.invalid = 0 THEN {
-            'm1': ec._ratio(s.s1, s.n1), 'm0': ec._ratio(s.s0, s.n0),
-            'p1': ec._class_prior(s.n1, s.n0, s.low, s.high),
-            'p0': ec._class_prior(s.n0, s.n1, 1 - s.low, 1 - s.high)} END);
+        lambda _s: CASE WHEN _s.invalid = 0 THEN {
+            'm1': ec._ratio(_s.s1, _s.n1), 'm0': ec._ratio(_s.s0, _s.n0),
+            'p1': ec._class_prior(_s.n1, _s.n0, _s.low, _s.high),
+            'p0': ec._class_prior(_s.n0, _s.n1, 1 - _s.low, 1 - _s.high)} END);
 
 -- K classes: the result has the form that ec._expected takes.
 CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weight, loss) AS
@@ -25,28 +25,28 @@ CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weigh
             'n': ec._weight_by_class(score, label, weight),
             's': ec._sum_by_class(false, label, score, ec._weighted(loss, weight)),
             'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
-        lambda g: {
-            'n': list_transform(ec._class_n(g.tally, g.weighted, g.n),
-                                lambda x: x + ec._at_most_32(ec._tally_classes(g.tally))),
-            's': list_transform(g.s, lambda x: coalesce(x, 0)), 'low': g.low, 'high': g.high}),
-        lambda g: {'n': g.n, 's': g.s, 'p': ec._class_priors(g.n, g.low, g.high)});
+        lambda _g: {
+            'n': list_transform(ec._class_n(_g.tally, _g.weighted, _g.n),
+                                lambda _x: _x + ec._at_most_32(ec._tally_classes(_g.tally))),
+            's': list_transform(_g.s, lambda _x: coalesce(_x, 0)), 'low': _g.low, 'high': _g.high}),
+        lambda _g: {'n': _g.n, 's': _g.s, 'p': ec._class_priors(_g.n, _g.low, _g.high)});
 
 CREATE OR REPLACE MACRO ec._mean_loss(losses) AS
-    list_transform(losses, lambda l: ec._term(l.p1, l.m1) + ec._term(l.p0, l.m0))[1];
+    list_transform(losses, lambda _l: ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0))[1];
 
 -- What the prior itself scores: entropy, and the Brier score of the prior as a posterior.
 CREATE OR REPLACE MACRO ec._nats(p) AS CASE WHEN p = 0 THEN CAST(0 AS DOUBLE) ELSE -p * ln(p) END;
 CREATE OR REPLACE MACRO ec._mean_over_entropy(losses) AS
-    list_transform(losses, lambda l: ec._ratio(ec._term(l.p1, l.m1) + ec._term(l.p0, l.m0),
-                                               ec._nats(l.p1) + ec._nats(l.p0)))[1];
+    list_transform(losses, lambda _l: ec._ratio(ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0),
+                                               ec._nats(_l.p1) + ec._nats(_l.p0)))[1];
 CREATE OR REPLACE MACRO ec._mean_over_spread(losses) AS
-    list_transform(losses, lambda l: ec._ratio(ec._term(l.p1, l.m1) + ec._term(l.p0, l.m0), l.p1 * l.p0))[1];
+    list_transform(losses, lambda _l: ec._ratio(ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0), _l.p1 * _l.p0))[1];
 CREATE OR REPLACE MACRO ec._expected_over_entropy(means) AS
-    list_transform(means, lambda m: ec._ratio(ec._expect(m.p, m.n, m.s),
-                                              ec._plus(list_transform(m.p, lambda x: ec._nats(x)))))[1];
+    list_transform(means, lambda _m: ec._ratio(ec._expect(_m.p, _m.n, _m.s),
+                                              ec._plus(list_transform(_m.p, lambda _x: ec._nats(_x)))))[1];
 CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
-    list_transform(means, lambda m: ec._ratio(ec._expect(m.p, m.n, m.s),
-                                              ec._plus(list_transform(m.p, lambda x: x * (1 - x))) / len(m.p)))[1];
+    list_transform(means, lambda _m: ec._ratio(ec._expect(_m.p, _m.n, _m.s),
+                                              ec._plus(list_transform(_m.p, lambda _x: _x * (1 - _x))) / len(_m.p)))[1];
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
 CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._losses(score, label, NULL, ec._llr_only(score_type), weight,
                               ec._softplus(-score), ec._softplus(score)),
-                   lambda l: (l.m1 + l.m0) / (2 * ln(CAST(2 AS DOUBLE))))[1];
+                   lambda _l: (_l.m1 + _l.m0) / (2 * ln(CAST(2 AS DOUBLE))))[1];
 COMMENT ON MACRO ec.cllr IS 'Cost of LLRs in bits (lower is better): (mean_1 log2(1 + exp(-llr)) + mean_0 log2(1 + exp(llr))) / 2';
 
 -- epsr ----------------------------------------------------------------------------------------------------------------
@@ -116,13 +116,13 @@ CREATE OR REPLACE MACRO ec._terms(a, b) AS 60 + 3 * CAST(ceil(greatest(a, b)) AS
 
 -- (u)_k / (v)_(k+1), highest k first.
 CREATE OR REPLACE MACRO ec._rising(u, v, n) AS
-    list_transform(range(n), lambda k: coalesce(list_product(list_transform(range(n - 1 - k),
-        lambda j: (u + j) / (v + 1 + j))), 1) / v);
+    list_transform(range(n), lambda _k: coalesce(list_product(list_transform(range(n - 1 - _k),
+        lambda _j: (u + _j) / (v + 1 + _j))), 1) / v);
 -- (1-b)_k / k! / (a-1+k) for k = 1..n, highest k first.
 CREATE OR REPLACE MACRO ec._binomial(a, b, n) AS
-    list_transform(range(n), lambda k: list_product(list_transform(range(n - k),
-        lambda j: (1 - b + j) / (1 + j))) / (a - 1 + n - k));
-CREATE OR REPLACE MACRO ec._horner(coefficients, x) AS list_reduce(coefficients, lambda s, c: s * x + c);
+    list_transform(range(n), lambda _k: list_product(list_transform(range(n - _k),
+        lambda _j: (1 - b + _j) / (1 + _j))) / (a - 1 + n - _k));
+CREATE OR REPLACE MACRO ec._horner(coefficients, x) AS list_reduce(coefficients, lambda _s, _c: _s * x + _c);
 
 -- q >= 1/2: positive terms.
 CREATE OR REPLACE MACRO ec._integral_high(q, x, a, b) AS

@@ -53,9 +53,9 @@ def _run(
         for case in cases:
             if case.name in failed:
                 continue
-            file = _FOLDER / f"values-{case.name.replace('/', '-')}.parquet"
+            file = _FOLDER / f"values-{cases.index(case)}.parquet"
             try:
-                run = run_apart(case, log_paths(_FOLDER, case.log, rows_of_log[case.log])[: case.parts], file)
+                run = run_apart(case, case.files(log_paths(_FOLDER, case.log, rows_of_log[case.log])), file)
             except CaseError as error:
                 failed[case.name] = str(error)
                 measured.pop(case.name, None)

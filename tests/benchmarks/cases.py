@@ -38,7 +38,7 @@ class Case:
     log: str = "binary"
     # The case that this one's time and memory are compared with.
     floor: str = "a"
-    # How many of the log's files are read.
+    # How many files are read; more than the log has: it is read again from the start.
     parts: int = N_PARTS
     sample: bool = False
 
@@ -46,6 +46,10 @@ class Case:
         """How many rows the case reads of a log of this many."""
         read = rows_of_log * self.parts // N_PARTS
         return min(read, SAMPLE_ROWS) if self.sample else read
+
+    def files(self, log: list[str]) -> list[str]:
+        """The files it reads of a log."""
+        return [log[part % N_PARTS] for part in range(self.parts)]
 
     @property
     def same_rows(self) -> tuple[str, int, bool]:
@@ -208,6 +212,9 @@ CASES = [
     Case("b", "polars_ec: the report", report),
     Case("b/2", "polars_ec: the report on half of the rows", report, parts=N_PARTS // 2),
     Case("b/4", "polars_ec: the report on a quarter of the rows", report, parts=N_PARTS // 4),
+    # The log over and over: whether memory levels off, beyond the length of the log itself.
+    Case("b*4", "polars_ec: the report on the log read four times", report, parts=4 * N_PARTS),
+    Case("a/4", "Polars: the bare group_by on a quarter of the rows", floor, parts=N_PARTS // 4),
     Case("c", "polars_ec: ten metrics as expressions in one agg", ten_metrics),
     Case("d0", "DuckDB: bare count, sum, sum", partial(duckdb_query, sql=queries.FLOOR)),
     Case("d1", "DuckDB: the report's columns by macros", partial(duckdb_query, sql=queries.MACROS, macros=True)),
