@@ -81,9 +81,7 @@ class BinaryScores:
         return [_sigmoid(-self.log_odds), _sigmoid(self.log_odds)]
 
     def of_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
-        q0, q1 = self.posteriors
-        bound = pl.struct(q0=q0, q1=q1).struct.with_fields(value=build([pl.field("q0"), pl.field("q1")]))
-        return bound.struct.field("value")
+        return bind(self.posteriors, build)
 
     def true_and_other(self, in_class: Sequence[pl.Expr]) -> tuple[pl.Expr, pl.Expr]:
         """Posterior of the true class and of the other one, each without loss of small values."""
@@ -168,16 +166,9 @@ class VectorScores:
         return [(x - self._log_norm).exp() for x in self._joint]
 
     def of_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
-        # Bound to names, because expressions are copied: K posteriors, each with a norm of K terms, in K x M costs.
-        names = [f"q{k}" for k in range(len(self.elements))]
-        if self.score_type == "log_likelihoods":
-            joint = [x.alias(name) for x, name in zip(self._joint, names, strict=True)]
-            bound = pl.struct(*joint, norm=self._log_norm).struct.with_fields(
-                [(pl.field(name) - pl.field("norm")).exp().alias(name) for name in names]
-            )
-        else:
-            bound = pl.struct([q.alias(name) for q, name in zip(self.posteriors, names, strict=True)])
-        return bound.struct.with_fields(value=build([pl.field(name) for name in names])).struct.field("value")
+        if self.score_type != "log_likelihoods":
+            return bind(self.posteriors, build)
+        return bind([*self._joint, self._log_norm], lambda x: bind([(x_k - x[-1]).exp() for x_k in x[:-1]], build))
 
     def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
         if self.score_type == "posteriors":
@@ -306,14 +297,26 @@ def _any(masks: Iterable[pl.Expr]) -> pl.Expr:
     return reduce(or_, masks)
 
 
+def bind(values: Sequence[pl.Expr], build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+    """`build` of the row's values, each computed once and used by name.
+
+    Polars copies an expression wherever it is used: K posteriors, each with a norm of K terms, in K x M costs, would make
+    plans of a million nodes.
+    """
+    names = [f"v{i}" for i in range(len(values))]
+    bound = pl.struct([value.alias(name) for value, name in zip(values, names, strict=True)])
+    return bound.struct.with_fields(bound=build([pl.field(name) for name in names])).struct.field("bound")
+
+
 def log_sum_exp(values: Sequence[pl.Expr]) -> pl.Expr:
     """Natural logarithm of the sum of the exponentials; -inf where all values are."""
-    names = [f"x{k}" for k in range(len(values))]
-    bound = pl.struct(
-        *[x.alias(name) for x, name in zip(values, names, strict=True)], top=pl.max_horizontal(values)
-    ).struct.with_fields(rest=reduce(add, [(pl.field(name) - pl.field("top")).exp() for name in names]).log())
-    top = bound.struct.field("top")
-    return pl.when(top == -math.inf).then(-math.inf).otherwise(top + bound.struct.field("rest"))
+
+    def from_top(x: list[pl.Expr]) -> pl.Expr:
+        top = x[-1]
+        total = reduce(add, [(x_k - top).exp() for x_k in x[:-1]]).log()
+        return pl.when(top == -math.inf).then(-math.inf).otherwise(top + total)
+
+    return bind([*values, pl.max_horizontal(values)], from_top)
 
 
 def _of_true_class(values: Sequence[pl.Expr], in_class: Sequence[pl.Expr]) -> pl.Expr:

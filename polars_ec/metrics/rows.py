@@ -13,7 +13,7 @@ from polars_ec._decisions import decide
 from polars_ec._expr import Priors, Rows, per_group, per_row
 from polars_ec._options import Settings, parse_options, with_options
 from polars_ec._prior import parse_prior
-from polars_ec._scores import BinaryScores, Scores, VectorScores, log_sum_exp
+from polars_ec._scores import BinaryScores, Scores, VectorScores, bind, log_sum_exp
 from polars_ec.costs import CostMatrix
 from polars_ec.typing import (
     IntoExpr,
@@ -372,11 +372,11 @@ def _shift(scores: Scores, ratios: list[pl.Expr]) -> pl.Expr:
         return scores.score + (ratios[1].log() - ratios[0].log())
     if isinstance(scores, VectorScores) and scores.score_type == "log_posteriors":
         joint = [x + r.log() for x, r in zip(scores.elements, ratios, strict=True)]
-        norm = log_sum_exp(joint)
-        return pl.concat_arr([x - norm for x in joint])
+        return bind([*joint, log_sum_exp(joint)], lambda x: pl.concat_arr([x_k - x[-1] for x_k in x[:-1]]))
     joint = [q * r for q, r in zip(scores.posteriors, ratios, strict=True)]
-    total = reduce(add, joint)
-    return joint[1] / total if isinstance(scores, BinaryScores) else pl.concat_arr([x / total for x in joint])
+    if isinstance(scores, BinaryScores):
+        return bind(joint, lambda x: x[1] / (x[0] + x[1]))
+    return bind([*joint, reduce(add, joint)], lambda x: pl.concat_arr([x_k / x[-1] for x_k in x[:-1]]))
 
 
 def _binary(scores: Scores, name: str) -> BinaryScores:
