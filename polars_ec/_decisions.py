@@ -34,7 +34,7 @@ class Decisions:
 
     @property
     def index(self) -> pl.Expr:
-        """Int32 index of the decision."""
+        """Int32 index of the decision; null where there is none."""
         if self.positive is not None:
             return self.positive.cast(pl.Int32)
         assert self.number is not None

@@ -29,6 +29,8 @@ FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 _CLASS = "__ec_class"
 _PRIOR = "__ec_prior"
+_WEIGHT = "__ec_weight"
+_ROW_COUNTS = ("missing", "invalid", "present")
 _SHOWN_ROWS = 5
 
 
@@ -133,24 +135,30 @@ def _report(
 
 
 def _sum_per_class(frame: pl.LazyFrame, keys: list[pl.Expr], models: list[Rows]) -> pl.LazyFrame:
-    """The pass over the log: sums per group and class, which needs no mask per class."""
-    sums = [
-        total.alias(f"__ec_{m}_{name}")
-        for m, model in enumerate(models)
-        for name, total in {**_row_counts(model), **_class_sums(model)}.items()
-    ]
+    """The pass over the log: sums per group and class, which needs no mask per class.
+
+    The rows' columns are made by a select of their own, for there the engine computes what they share only once.
+    """
+    columns = {f"__ec_{m}_{name}": column for m, rows in enumerate(models) for name, column in _columns(rows).items()}
+    sums = {f"__ec_{m}_{name}": s for m, rows in enumerate(models) for name, s in _class_sums(rows, m).items()}
     if models[0].row_prior is not None:
-        sums += [constant(share).alias(f"{_PRIOR}_{i}") for i, share in enumerate(models[0].row_prior)]
-    return frame.group_by([*keys, class_index(models[0].labels).alias(_CLASS)]).agg(sums)
+        for i, share in enumerate(models[0].row_prior):
+            columns[f"{_PRIOR}_{i}"] = share
+            sums[f"{_PRIOR}_{i}"] = constant(pl.col(f"{_PRIOR}_{i}"))
+    if models[0].weight is not None:
+        columns[_WEIGHT] = models[0].weight
+    rows = frame.select(*keys, class_index(models[0].labels).alias(_CLASS), **columns)
+    return rows.group_by([*(key.meta.output_name() for key in keys), _CLASS]).agg(**sums)
 
 
 def _sum_per_group(cells: pl.LazyFrame, keys: list[str], models: list[Rows]) -> pl.LazyFrame:
     """One row per group: a column for each sum of each class, so that the formulas stay small."""
-    columns = [pl.col(f"__ec_{m}_{name}").sum() for m, rows in enumerate(models) for name in _row_counts(rows)]
+    columns = [pl.col(f"__ec_{m}_{name}").sum() for m in range(len(models)) for name in _ROW_COUNTS]
     columns += [
         pl.when(pl.col(_CLASS) == i).then(pl.col(f"__ec_{m}_{name}")).sum().alias(f"__ec_{m}_{name}_{i}")
         for m, rows in enumerate(models)
-        for name in _class_sums(rows)
+        for name in _class_sums(rows, m)
+        if name not in _ROW_COUNTS
         for i in range(rows.costs.n_classes)
     ]
     if models[0].row_prior is not None:
@@ -159,19 +167,32 @@ def _sum_per_group(cells: pl.LazyFrame, keys: list[str], models: list[Rows]) -> 
     return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
 
 
-def _row_counts(rows: Rows) -> dict[str, pl.Expr]:
-    masks = {"missing": ~rows.present, "invalid": rows.wrong, "present": rows.present}
-    return {name: mask.sum().cast(pl.Int64) for name, mask in masks.items()}
-
-
-def _class_sums(rows: Rows) -> dict[str, pl.Expr]:
-    """Rows or their weight, in all and for each decision, and summed losses."""
-    decided = rows.decisions
-    sums = {"count": rows.amount(rows.present)}
-    sums |= {f"decided_{j}": rows.amount(rows.present & decided.among([j])) for j in range(rows.costs.n_decisions)}
+def _columns(rows: Rows) -> dict[str, pl.Expr]:
+    """What the sums are made of, row by row."""
+    columns = {"present": rows.present, "invalid": rows.wrong, "decision": rows.decisions.index}
     if not isinstance(rows.scores, DecidedScores):
-        sums |= {"log_loss": rows.weighted(rows.log_loss).sum(), "brier": rows.weighted(rows.brier).sum()}
+        columns |= {"log_loss": rows.weighted(rows.log_loss), "brier": rows.weighted(rows.brier)}
+    return columns
+
+
+def _class_sums(rows: Rows, m: int) -> dict[str, pl.Expr]:
+    """Counts of rows; rows or their weight, in all and for each decision; and summed losses."""
+    present = pl.col(f"__ec_{m}_present")
+
+    def amount(mask: pl.Expr) -> pl.Expr:
+        return _count(mask) if rows.weight is None else pl.when(mask).then(pl.col(_WEIGHT)).sum()
+
+    sums = {"missing": _count(~present), "invalid": _count(pl.col(f"__ec_{m}_invalid")), "present": _count(present)}
+    sums["count"] = amount(present)
+    for j in range(rows.costs.n_decisions):
+        sums[f"decided_{j}"] = amount(present & (pl.col(f"__ec_{m}_decision") == j))
+    if not isinstance(rows.scores, DecidedScores):
+        sums |= {name: pl.col(f"__ec_{m}_{name}").sum() for name in ("log_loss", "brier")}
     return sums
+
+
+def _count(mask: pl.Expr) -> pl.Expr:
+    return mask.sum().cast(pl.Int64)
 
 
 class _ClassSums(Sums):

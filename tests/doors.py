@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import duckdb
+import numpy as np
 import polars as pl
 
 import polars_ec as ec
@@ -85,6 +86,9 @@ def _sql(
     name: str, frame: pl.DataFrame, columns: list[str], keys: list[str], keywords: dict[str, Any]
 ) -> list[tuple[Any, ...]]:
     arguments = [_identifier(column) for column in columns]
+    if keywords.get("score_type") == "decision" and not _is_binary(keywords.get("costs")):
+        # A macro cannot know the costs' shape from the type of one number, so that decisions of more than 2 x 2 are lists.
+        arguments[0] = f"[{arguments[0]}]"
     arguments += [sql_literal(key, keywords[key]) for key in _POSITIONAL if key in keywords]
     arguments += [f"{key} := {sql_literal(key, value)}" for key, value in keywords.items() if key not in _POSITIONAL]
     groups = ", ".join(map(_identifier, keys))
@@ -126,6 +130,10 @@ def sql_literal(key: str, value: Any) -> str:
 
 def _is_column(key: str, value: Any) -> bool:
     return isinstance(value, str) and (key == "weight" or (key in ("prior", *_POSITIONAL) and value != "uniform"))
+
+
+def _is_binary(costs: Any) -> bool:
+    return costs is None or np.shape(costs) == (2, 2)
 
 
 def _identifier(name: str) -> str:
