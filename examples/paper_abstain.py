@@ -57,7 +57,9 @@ def show(name: str, computed: tuple[float, ...], printed: tuple[float, ...]) -> 
 
 
 def main() -> None:
-    print('Ferrer, "Analysis and comparison of classification metrics", Table 3: EC, NEC, abstained %; computed (printed)')
+    print(
+        'Ferrer, "Analysis and comparison of classification metrics", Table 3: EC, NEC, abstained %; computed (printed)'
+    )
     label, likelihoods = simulate([90_000, 9_999], 0.15)
     systems = {"mc1": 0.5 * likelihoods + np.array([0.5, 0.0]), "cal": likelihoods}
     for system, scores in systems.items():

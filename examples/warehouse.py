@@ -75,7 +75,7 @@ def main() -> None:
     connection.execute(LOG)
     rows = show(connection.execute(PER_SEGMENT))
     show(connection.execute(ABSTAIN))
-    same = in_polars(pl.from_arrow(connection.execute("SELECT * FROM log").to_arrow_table())).rows()
+    same = in_polars(pl.from_arrow(connection.sql("SELECT * FROM log").to_arrow_table())).rows()
     agree = all(
         x == y or math.isclose(x, y, rel_tol=1e-12)
         for a, b in zip(rows, same, strict=True)

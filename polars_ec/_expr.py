@@ -51,7 +51,9 @@ class Rows:
     @property
     def defects(self) -> dict[str, pl.Expr]:
         """What can be wrong with a row that is present: a mask for each kind."""
-        found = {**self.scores.defects, "label is no class": ~self.labels.valid}
+        found = dict(self.scores.defects)
+        if self.labels.valid is not None:
+            found["label is no class"] = ~self.labels.valid
         if self.weight is not None:
             found["weight is negative, infinite or NaN"] = ~((self.weight >= 0) & self.weight.is_finite())
         return found

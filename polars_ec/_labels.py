@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Labels:
-    """True classes of the rows: `in_class[i]` is null where the label is null; `valid` says that it is some class."""
+    """True classes of the rows: `in_class[i]` is null where the label is null.
+
+    `valid` says that the label is some class; None where every label is.
+    """
 
     label: pl.Expr
     in_class: list[pl.Expr]
-    valid: pl.Expr
+    valid: pl.Expr | None
     classes: list[Any]
 
 
@@ -44,7 +47,7 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, s
             )
         positive = label.cast(pl.Boolean)
         masks = [~positive, positive] if n_classes == 2 else [positive] * n_classes
-        return Labels(label, masks, pl.lit(True), list(range(n_classes)))
+        return Labels(label, masks, None, list(range(n_classes)))
     if dtype.is_integer():
         masks = [label == i for i in range(n_classes)]
         return Labels(label, masks, label.is_between(0, n_classes - 1), list(range(n_classes)))
@@ -74,12 +77,14 @@ def _literal(value: Any, dtype: pl.DataType) -> pl.Expr:
     return pl.lit(value, dtype=dtype) if isinstance(dtype, pl.Enum) else pl.lit(value)
 
 
-def _not_nan(label: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    return ~label.is_nan() if dtype.is_float() else pl.lit(True)
+def _not_nan(label: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
+    return ~label.is_nan() if dtype.is_float() else None
 
 
 def class_index(labels: Labels) -> pl.Expr:
     """The class of a row: 0..K-1, -1 for a wrong label, null for a missing one."""
+    if labels.valid is None and len(labels.in_class) == 2:
+        return labels.in_class[1].cast(pl.Int16)
     index: pl.Expr = pl.lit(-1, dtype=pl.Int16)
     for i, mask in reversed(list(enumerate(labels.in_class))):
         index = pl.when(mask).then(pl.lit(i, dtype=pl.Int16)).otherwise(index)

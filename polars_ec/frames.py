@@ -169,7 +169,9 @@ def _sum_per_group(cells: pl.LazyFrame, keys: list[str], models: list[Rows]) -> 
 
 def _columns(rows: Rows) -> dict[str, pl.Expr]:
     """What the sums are made of, row by row."""
-    columns = {"present": rows.present, "invalid": rows.wrong, "decision": rows.decisions.index}
+    decided = rows.decisions
+    columns = {"present": rows.present, "invalid": rows.wrong}
+    columns["decision"] = decided.index if decided.positive is None else decided.positive
     if not isinstance(rows.scores, DecidedScores):
         columns |= {"log_loss": rows.weighted(rows.log_loss), "brier": rows.weighted(rows.brier)}
     return columns
@@ -185,7 +187,9 @@ def _class_sums(rows: Rows, m: int) -> dict[str, pl.Expr]:
     sums = {"missing": _count(~present), "invalid": _count(pl.col(f"__ec_{m}_invalid")), "present": _count(present)}
     sums["count"] = amount(present)
     for j in range(rows.costs.n_decisions):
-        sums[f"decided_{j}"] = amount(present & (pl.col(f"__ec_{m}_decision") == j))
+        decision = pl.col(f"__ec_{m}_decision")
+        is_j = decision == j if rows.decisions.positive is None else decision if j else ~decision
+        sums[f"decided_{j}"] = amount(present & is_j)
     if not isinstance(rows.scores, DecidedScores):
         sums |= {name: pl.col(f"__ec_{m}_{name}").sum() for name in ("log_loss", "brier")}
     return sums

@@ -1,0 +1,55 @@
+"""Each example runs as a stranger would run it, with warnings as errors, and says what it is there to say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+LINES = {
+    "paper_tables_1_and_2": [
+        "  25   25    0.1000 (  0.10)    0.1000 (  0.10)    0.1500 (  0.15)    0.9500 (  0.95)    0.9000 (  0.90)",
+        "  40  450    0.9000 (  0.90)    4.9000 (  4.90)    2.6500 (  2.65)    0.1967 (  0.20)    0.0600 (  0.06)",
+    ],
+    "paper_abstain": [
+        "  cal, abstain 0.1              0.025 (0.025)      0.249 (0.249)      14.116 (14.1)",
+        "  abstain 0.05, Bayes            0.017 (0.02)       0.348 (0.35)        24.795 (25)",
+    ],
+    "rain": [
+        "NEC, forecast (1: no better than constant)       1.42857   lecture: -",
+        "risk                                             0.55962   lecture: 0.55962",
+    ],
+    "segments_and_periods": [
+        "east: precision +0.12 over the year, -0.01 at the common prior: only the prior moved",
+        "west: precision +0.07 over the year, -0.11 at the common prior: drift",
+    ],
+    "warehouse": ["DuckDB and Polars agree to 12 digits: True"],
+}
+
+
+def test_every_example_is_run():
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(LINES)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_example(name, tmp_path):
+    script = EXAMPLES / f"{name}.py"
+    # Elsewhere than in the repository, so that it is the installed package that is imported.
+    finished = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stderr == ""
+    printed = [line.rstrip() for line in finished.stdout.splitlines()]
+    for line in LINES[name]:
+        assert line in printed
+    assert len(script.read_text("utf-8").splitlines()) < 100
