@@ -39,31 +39,31 @@ CREATE OR REPLACE MACRO ec._wide(costs) AS
 -- error() in a lambda is not folded, and would be worked out for every row.
 CREATE OR REPLACE MACRO ec._fault(m) AS
     CASE WHEN len(m) < 2 THEN 'costs need at least 2 rows (true classes)'
-         WHEN list_min(list_transform(m, lambda r: coalesce(len(r), 0))) < 1
-           OR len(list_distinct(list_transform(m, lambda r: len(r)))) > 1
+         WHEN list_min(list_transform(m, lambda _r: coalesce(len(_r), 0))) < 1
+           OR len(list_distinct(list_transform(m, lambda _r: len(_r)))) > 1
          THEN 'costs must be rows (true classes) of one length (decisions)'
-         WHEN list_count(flatten(m)) < len(flatten(m)) OR len(list_filter(flatten(m), lambda x: NOT isfinite(x))) > 0
+         WHEN list_count(flatten(m)) < len(flatten(m)) OR len(list_filter(flatten(m), lambda _x: NOT isfinite(_x))) > 0
          THEN 'costs must be finite numbers' END;
 CREATE OR REPLACE MACRO ec._no_fault(fault, m) AS
     CASE WHEN fault IS NULL THEN true ELSE error('ec: ' || fault || ': ' || CAST(m AS VARCHAR)) IS NULL END;
 CREATE OR REPLACE MACRO ec._matrix_ok(m) AS ec._no_fault(ec._fault(m), m);
 CREATE OR REPLACE MACRO ec._costs_ok(costs, cost_fn, cost_fp) AS
-    ec._no_fault(list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda m: ec._fault(m))[1], costs);
+    ec._no_fault(list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda _m: ec._fault(_m))[1], costs);
 
 -- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no
 -- decision, and makes 0-1 costs an exact argmax.
 CREATE OR REPLACE MACRO ec._choices(matrix) AS
-    list_transform([matrix], lambda m:
-        list_transform(range(len(m[1])), lambda j: list_transform(m, lambda r:
-            CASE WHEN len(r) = len(m[1]) THEN r[j + 1] - list_max(r)
-                 ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(m AS VARCHAR)) END)))[1];
+    list_transform([matrix], lambda _m:
+        list_transform(range(len(_m[1])), lambda _j: list_transform(_m, lambda _r:
+            CASE WHEN len(_r) = len(_m[1]) THEN _r[_j + 1] - list_max(_r)
+                 ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(_m AS VARCHAR)) END)))[1];
 
 -- Priors --------------------------------------------------------------------------------------------------------------
 
 -- A list of priors, checked: k numbers >= 0 that sum to 1.
 CREATE OR REPLACE MACRO ec._sums_to_1(priors, k) AS
-    list_transform([priors], lambda p: coalesce(list_count(p) = coalesce(k, len(p)) AND list_min(p) >= 0
-                                                AND abs(list_sum(p) - 1) <= 1e-6, false))[1];
+    list_transform([priors], lambda _p: coalesce(list_count(_p) = coalesce(k, len(_p)) AND list_min(_p) >= 0
+                                                AND abs(list_sum(_p) - 1) <= 1e-6, false))[1];
 CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
     CASE WHEN ec._sums_to_1(priors, k) THEN priors
          WHEN type IN ('DOUBLE[]', 'FLOAT[]') THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
@@ -90,7 +90,7 @@ CREATE OR REPLACE MACRO ec._priors(prior) AS
          WHEN prior IS NULL THEN [CAST('nan' AS DOUBLE)]
          WHEN typeof(prior) = 'VARCHAR' AND CAST(prior AS VARCHAR) = 'uniform' THEN CAST([] AS DOUBLE[])
          WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), NULL)
-         ELSE list_transform([ec._prior1(prior)], lambda p: [1 - p, p])[1] END;
+         ELSE list_transform([ec._prior1(prior)], lambda _p: [1 - _p, _p])[1] END;
 
 CREATE OR REPLACE MACRO ec._needs_prior(prior, score_type) AS
     CASE WHEN ec._unset(prior)
@@ -163,7 +163,7 @@ CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
              AND list_min(score) >= 0 AND list_max(score) <= 1 AND abs(list_sum(score) - 1) <= 1e-6
          WHEN score_type = 'log_posteriors' THEN
              ec._length_ok(score, matrix) AND list_max(score) <= 1e-6
-             AND abs(list_sum(list_transform(score, lambda x: exp(x))) - 1) <= 1e-6
+             AND abs(list_sum(list_transform(score, lambda _x: exp(_x))) - 1) <= 1e-6
          WHEN score_type = 'log_likelihoods' THEN
              ec._length_ok(score, matrix)
              AND list_max(score) < CAST('inf' AS DOUBLE) AND list_max(score) > CAST('-inf' AS DOUBLE)
@@ -201,16 +201,16 @@ CREATE OR REPLACE MACRO ec._boolean_decision(score, score_type) AS
 -- Posteriors ----------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._log_joint(score, prior, score_type) AS
-    list_transform(score, lambda x, i: x + ec._log_prior(prior, i, len(score), score_type));
+    list_transform(score, lambda _x, _i: _x + ec._log_prior(prior, _i, len(score), score_type));
 -- ln sum exp, of a list that is not empty.
 CREATE OR REPLACE MACRO ec._log_sum(v) AS
-    list_transform([list_max(v)], lambda m: m + ln(list_sum(list_transform(v, lambda x: exp(x - m)))))[1];
+    list_transform([list_max(v)], lambda _m: _m + ln(list_sum(list_transform(v, lambda _x: exp(_x - _m)))))[1];
 CREATE OR REPLACE MACRO ec._softmax(v) AS
-    list_transform(list_transform([v], lambda u: {'u': u, 's': ec._log_sum(u)}),
-                   lambda s: list_transform(s.u, lambda x: exp(x - s.s)))[1];
+    list_transform(list_transform([v], lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
+                   lambda _s: list_transform(_s.u, lambda _x: exp(_x - _s.s)))[1];
 
 CREATE OR REPLACE MACRO ec._posteriors(score, score_type, prior) AS
-    CASE WHEN score_type = 'log_posteriors' THEN list_transform(score, lambda x: exp(x))
+    CASE WHEN score_type = 'log_posteriors' THEN list_transform(score, lambda _x: exp(_x))
          WHEN score_type = 'log_likelihoods' THEN ec._softmax(ec._log_joint(score, prior, score_type))
          ELSE score END;
 
@@ -232,16 +232,16 @@ CREATE OR REPLACE MACRO ec._posterior(score, score_type, prior) AS
 -- What a false positive (first) and a false negative cost more than a right decision.
 CREATE OR REPLACE MACRO ec._extra_costs(costs, cost_fn, cost_fp) AS
     CASE WHEN costs IS NULL THEN [CAST(cost_fp AS DOUBLE), CAST(cost_fn AS DOUBLE)]
-         ELSE list_transform([CAST(costs AS DOUBLE[][])], lambda m: [m[1][2] - m[1][1], m[2][1] - m[2][2]])[1] END;
+         ELSE list_transform([CAST(costs AS DOUBLE[][])], lambda _m: [_m[1][2] - _m[1][1], _m[2][1] - _m[2][2]])[1] END;
 
 -- The Bayes threshold on the score's own scale, from the extra costs e: positive where e[1] (1 - q) < e[2] q. Where being
 -- right costs more than an error, that holds always (-inf), never (inf), or below the threshold: see ec._reversed.
 CREATE OR REPLACE MACRO ec._bayes_threshold(extra, prior, score_type) AS
-    list_transform([extra], lambda e:
-        CASE WHEN e[2] > 0 AND e[1] < 0 THEN CAST('-inf' AS DOUBLE)
-             WHEN e[2] <= 0 AND e[1] >= 0 THEN CAST('inf' AS DOUBLE)
-             WHEN score_type = 'posterior' THEN sign(e[1] + e[2]) * e[1] / (e[1] + e[2])
-             ELSE sign(e[1] + e[2]) * ln(abs(e[1]) / abs(e[2])) END)[1]
+    list_transform([extra], lambda _e:
+        CASE WHEN _e[2] > 0 AND _e[1] < 0 THEN CAST('-inf' AS DOUBLE)
+             WHEN _e[2] <= 0 AND _e[1] >= 0 THEN CAST('inf' AS DOUBLE)
+             WHEN score_type = 'posterior' THEN sign(_e[1] + _e[2]) * _e[1] / (_e[1] + _e[2])
+             ELSE sign(_e[1] + _e[2]) * ln(abs(_e[1]) / abs(_e[2])) END)[1]
     - CASE WHEN score_type = 'llr' THEN ec._prior_log_odds(prior, score_type) ELSE 0 END;
 CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
     threshold IS NULL AND score_type <> 'decision'
@@ -262,8 +262,8 @@ CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, thre
 
 -- Costs are summed over classes in order, so that ties fall as in the Polars expressions.
 CREATE OR REPLACE MACRO ec._argmin(choices, q) AS
-    list_transform([list_transform(choices, lambda c: list_inner_product(c, q))],
-                   lambda e: list_position(e, list_min(e)))[1] - 1;
+    list_transform([list_transform(choices, lambda _c: list_inner_product(_c, q))],
+                   lambda _e: list_position(_e, list_min(_e)))[1] - 1;
 
 -- The decision index of a row: under costs that are not 2 x 2, and under any.
 CREATE OR REPLACE MACRO ec._decide_wide(score, costs, prior, threshold, score_type) AS
@@ -271,7 +271,7 @@ CREATE OR REPLACE MACRO ec._decide_wide(score, costs, prior, threshold, score_ty
          THEN CAST(error('ec: threshold is for 2 x 2 costs; leave it out') AS INTEGER)
          WHEN score_type = 'decision' THEN TRY_CAST(score AS INTEGER)
          ELSE ec._argmin(ec._choices(CAST(costs AS DOUBLE[][])),
-                         list_transform([ec._posterior(score, score_type, prior)], lambda q: [1 - q, q])[1]) END;
+                         list_transform([ec._posterior(score, score_type, prior)], lambda _q: [1 - _q, _q])[1]) END;
 CREATE OR REPLACE MACRO ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN ec._wide(costs) THEN ec._decide_wide(score, costs, prior, threshold, score_type)
          ELSE CAST(ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END;
@@ -283,7 +283,7 @@ CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, prior, threshold, score
          WHEN matrix IS NULL THEN
              CASE WHEN score_type IN ('posterior', 'posteriors') THEN list_position(score, list_max(score)) - 1
                   ELSE list_transform([ec._posteriors(score, score_type, prior)],
-                                      lambda q: list_position(q, list_max(q)))[1] - 1 END
+                                      lambda _q: list_position(_q, list_max(_q)))[1] - 1 END
          ELSE ec._argmin(ec._choices(matrix), ec._posteriors(score, score_type, prior)) END;
 
 -- What a decision d costs a row of class y; no matrix stands for 0-1 costs.
@@ -317,14 +317,14 @@ CREATE OR REPLACE MACRO ec._vector_log_loss(score, y, score_type, prior) AS
     CASE WHEN score_type IN ('posterior', 'posteriors') THEN -ln(score[y + 1])
          WHEN score_type = 'log_posteriors' THEN -score[y + 1]
          WHEN score_type = 'log_likelihoods'
-         THEN list_transform([ec._log_joint(score, prior, score_type)], lambda u: ec._log_sum(u) - u[y + 1])[1]
+         THEN list_transform([ec._log_joint(score, prior, score_type)], lambda _u: ec._log_sum(_u) - _u[y + 1])[1]
          ELSE ec._fail('score_type ''' || score_type || ''' holds no posteriors') END;
 
 -- Component by component: sum q^2 - 2 q_y + 1 would cancel.
 CREATE OR REPLACE MACRO ec._vector_brier(score, y, score_type, prior) AS
     CASE WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posteriors')
          ELSE list_transform([ec._posteriors(score, score_type, prior)],
-                  lambda q: list_sum(list_transform(q, lambda x, k: pow(x - CAST(k = y + 1 AS DOUBLE), 2))) / len(q))[1] END;
+                  lambda _q: list_sum(list_transform(_q, lambda _x, _k: pow(_x - CAST(_k = y + 1 AS DOUBLE), 2))) / len(_q))[1] END;
 
 -- Public: one value a row, NULL for a row with a part missing or wrong ------------------------------------------------
 
@@ -405,8 +405,8 @@ CREATE OR REPLACE MACRO ec._scaled(q, to1, from1) AS
     q * (to1 / from1) / (q * (to1 / from1) + (1 - q) * ((1 - to1) / (1 - from1)));
 -- Weights to/from of K classes; 'uniform' on either side leaves a constant factor, which the normalisation removes.
 CREATE OR REPLACE MACRO ec._shift_weights(from_, "to", k) AS
-    list_transform(range(k), lambda i: coalesce(ec._priors("to")[i + 1], CAST(1 AS DOUBLE) / k)
-                                       / coalesce(ec._priors(from_)[i + 1], CAST(1 AS DOUBLE) / k));
+    list_transform(range(k), lambda _i: coalesce(ec._priors("to")[_i + 1], CAST(1 AS DOUBLE) / k)
+                                       / coalesce(ec._priors(from_)[_i + 1], CAST(1 AS DOUBLE) / k));
 CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 'posterior') AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
          WHEN score_type = 'decision' THEN ec._no_prior_in(score_type)
@@ -417,11 +417,11 @@ CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 
     CASE WHEN score_type IN ('log_likelihoods', 'decision') THEN [ec._no_prior_in(score_type)]
          WHEN ec._missing_vector(score, 0, NULL) OR NOT ec._vector_ok(score, NULL, score_type) THEN NULL
          WHEN score_type = 'log_posteriors' THEN
-             list_transform(list_transform([list_transform(score, lambda x, i: x + ln(ec._shift_weights(from_, "to", len(score))[i]))],
-                                           lambda u: {'u': u, 's': ec._log_sum(u)}),
-                            lambda s: list_transform(s.u, lambda x: x - s.s))[1]
-         ELSE list_transform([list_transform(score, lambda x, i: x * ec._shift_weights(from_, "to", len(score))[i])],
-                             lambda e: list_transform(e, lambda x: x / list_sum(e)))[1] END;
+             list_transform(list_transform([list_transform(score, lambda _x, _i: _x + ln(ec._shift_weights(from_, "to", len(score))[_i]))],
+                                           lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
+                            lambda _s: list_transform(_s.u, lambda _x: _x - _s.s))[1]
+         ELSE list_transform([list_transform(score, lambda _x, _i: _x * ec._shift_weights(from_, "to", len(score))[_i])],
+                             lambda _e: list_transform(_e, lambda _x: _x / list_sum(_e)))[1] END;
 COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';
 -- polars_ec for DuckDB, file 2 of 4: sums of a group of rows, and the counts that are answers in themselves.
 -- Load after rows. Everything here is plain sums of CASE: the engine shares equal ones, so ten metrics cost hardly more
@@ -447,9 +447,12 @@ CREATE OR REPLACE MACRO ec._is_weighted(weight) AS bool_or(NOT ec._unset(weight)
 -- A row of class i with nothing missing. Whether it is wrong need not be asked: one wrong row, and the metric is NULL.
 CREATE OR REPLACE MACRO ec._of_class(i, score, label) AS ec._y(label) = i AND score IS NOT NULL;
 
+-- count_if over no rows is NULL.
+CREATE OR REPLACE MACRO ec._count(condition) AS coalesce(count_if(condition), 0);
+
 CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weight) AS
-    count_if(NOT ec._missing(score, label, weight)
-             AND NOT coalesce(ec._usable(score, label, costs, score_type, weight), false));
+    ec._count(NOT ec._missing(score, label, weight)
+              AND NOT coalesce(ec._usable(score, label, costs, score_type, weight), false));
 
 -- Binary cells --------------------------------------------------------------------------------------------------------
 
@@ -479,14 +482,14 @@ CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
 -- are NULL for a prior that is none or that is not one number in the group; p0 is not 1 - p1, which would lose the digits
 -- of a rare negative class.
 CREATE OR REPLACE MACRO ec._cells(sums) AS
-    list_transform(list_transform(list_filter(sums, lambda s: s.invalid = 0), lambda s: {
-            'tp': CAST(coalesce(s.tp, 0) AS DOUBLE), 'fp': CAST(coalesce(s.fp, 0) AS DOUBLE),
-            'fn': CAST(coalesce(s.fn, 0) AS DOUBLE), 'tn': CAST(coalesce(s.tn, 0) AS DOUBLE),
-            'low': s.low, 'high': s.high}),
-        lambda c: {
-            'tn': c.tn, 'fp': c.fp, 'fn': c.fn, 'tp': c.tp, 'n1': c.fn + c.tp, 'n0': c.tn + c.fp,
-            'p1': ec._class_prior(c.fn + c.tp, c.tn + c.fp, c.low, c.high),
-            'p0': ec._class_prior(c.tn + c.fp, c.fn + c.tp, 1 - c.low, 1 - c.high)});
+    list_transform(list_transform(list_filter(sums, lambda _s: _s.invalid = 0), lambda _s: {
+            'tp': CAST(coalesce(_s.tp, 0) AS DOUBLE), 'fp': CAST(coalesce(_s.fp, 0) AS DOUBLE),
+            'fn': CAST(coalesce(_s.fn, 0) AS DOUBLE), 'tn': CAST(coalesce(_s.tn, 0) AS DOUBLE),
+            'low': _s.low, 'high': _s.high}),
+        lambda _c: {
+            'tn': _c.tn, 'fp': _c.fp, 'fn': _c.fn, 'tp': _c.tp, 'n1': _c.fn + _c.tp, 'n0': _c.tn + _c.fp,
+            'p1': ec._class_prior(_c.fn + _c.tp, _c.tn + _c.fp, _c.low, _c.high),
+            'p0': ec._class_prior(_c.tn + _c.fp, _c.fn + _c.tp, 1 - _c.low, 1 - _c.high)});
 
 -- K classes -----------------------------------------------------------------------------------------------------------
 
@@ -510,30 +513,30 @@ CREATE OR REPLACE MACRO ec._vector_class_key(score, label, matrix, score_type, w
 
 -- A histogram of keys as a list of cells {k, y, d, n}; wrong rows have k = -1.
 CREATE OR REPLACE MACRO ec._tally(histogram) AS
-    list_transform(coalesce(map_entries(histogram), []), lambda e: {
-        'k': e.key >> 20, 'y': (e.key >> 10) & 1023, 'd': e.key & 1023, 'n': CAST(e.value AS DOUBLE)});
+    list_transform(coalesce(map_entries(histogram), []), lambda _e: {
+        'k': _e.key >> 20, 'y': (_e.key >> 10) & 1023, 'd': _e.key & 1023, 'n': CAST(_e.value AS DOUBLE)});
 
 -- The same where each key carries a weight.
 CREATE OR REPLACE MACRO ec._weighted_tally(histogram) AS
-    list_transform(coalesce(map_entries(histogram), []), lambda e: {
-        'k': e.key.key >> 20, 'y': (e.key.key >> 10) & 1023, 'd': e.key.key & 1023, 'n': e.key.weight * e.value});
+    list_transform(coalesce(map_entries(histogram), []), lambda _e: {
+        'k': _e.key.key >> 20, 'y': (_e.key.key >> 10) & 1023, 'd': _e.key.key & 1023, 'n': _e.key.weight * _e.value});
 
 -- A wrong row's weight is of no interest, and may be NaN.
 CREATE OR REPLACE MACRO ec._weighted_key(key, weight) AS
-    list_transform([key], lambda k: CASE WHEN k IS NULL THEN NULL
-                                         WHEN k < 0 THEN {'key': k, 'weight': CAST(1 AS DOUBLE)}
-                                         ELSE {'key': k, 'weight': ec._weight(weight)} END)[1];
+    list_transform([key], lambda _k: CASE WHEN _k IS NULL THEN NULL
+                                         WHEN _k < 0 THEN {'key': _k, 'weight': CAST(1 AS DOUBLE)}
+                                         ELSE {'key': _k, 'weight': ec._weight(weight)} END)[1];
 
-CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda c: c.n)), 0);
+CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda _c: _c.n)), 0);
 
 -- Rows whose length is not the group's largest are wrong too.
-CREATE OR REPLACE MACRO ec._tally_classes(tally) AS list_max(list_transform(tally, lambda c: c.k));
+CREATE OR REPLACE MACRO ec._tally_classes(tally) AS list_max(list_transform(tally, lambda _c: _c.k));
 CREATE OR REPLACE MACRO ec._tally_invalid(tally) AS
-    list_transform([tally], lambda t: ec._total(list_filter(t, lambda c: c.k < 0 OR c.k <> ec._tally_classes(t))))[1];
+    list_transform([tally], lambda _t: ec._total(list_filter(_t, lambda _c: _c.k < 0 OR _c.k <> ec._tally_classes(_t))))[1];
 
 -- Weights may be 0, so wrong rows are those of the tally that are there, not their sum.
 CREATE OR REPLACE MACRO ec._wrong_count(tally) AS
-    list_transform([tally], lambda t: len(list_filter(t, lambda c: c.k < 0 OR c.k <> ec._tally_classes(t))))[1];
+    list_transform([tally], lambda _t: len(list_filter(_t, lambda _c: _c.k < 0 OR _c.k <> ec._tally_classes(_t))))[1];
 
 CREATE OR REPLACE MACRO ec._count_vector(score, label, matrix, score_type, weight) AS
     ec._tally(histogram(ec._vector_class_key(score, label, matrix, score_type, weight)));
@@ -572,35 +575,35 @@ CREATE OR REPLACE MACRO ec._at_most_32(k) AS
 -- with prior > 0 and no rows makes the whole NULL (list_reduce keeps NULL, list_sum would skip it).
 CREATE OR REPLACE MACRO ec._term(p, x) AS CASE WHEN p = 0 THEN CAST(0 AS DOUBLE) ELSE p * x END;
 CREATE OR REPLACE MACRO ec._ratio(x, y) AS CASE WHEN y = 0 THEN NULL ELSE x / y END;
-CREATE OR REPLACE MACRO ec._plus(terms) AS list_reduce(terms, lambda a, b: a + b, CAST(0 AS DOUBLE));
+CREATE OR REPLACE MACRO ec._plus(terms) AS list_reduce(terms, lambda _a, _b: _a + _b, CAST(0 AS DOUBLE));
 CREATE OR REPLACE MACRO ec._expect(p, n, s) AS
-    ec._plus(list_transform(p, lambda x, i: ec._term(x, ec._ratio(s[i], n[i]))));
+    ec._plus(list_transform(p, lambda _x, _i: ec._term(_x, ec._ratio(s[_i], n[_i]))));
 
 -- Priors of K classes: stated, uniform, or n/N. NULL for a prior that is none or not one list in the group.
 CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
     CASE WHEN list_sum(n) = 0 THEN NULL
-         WHEN high IS NULL THEN list_transform(n, lambda x: x / list_sum(n))
+         WHEN high IS NULL THEN list_transform(n, lambda _x: _x / list_sum(n))
          WHEN low <> high THEN NULL
-         WHEN len(CAST(high AS DOUBLE[])) = 0 THEN list_transform(n, lambda x: CAST(1 AS DOUBLE) / len(n))
+         WHEN len(CAST(high AS DOUBLE[])) = 0 THEN list_transform(n, lambda _x: CAST(1 AS DOUBLE) / len(n))
          WHEN isnan(CAST(high AS DOUBLE[])[1]) THEN NULL
          WHEN len(CAST(high AS DOUBLE[])) = len(n) THEN CAST(high AS DOUBLE[])
          ELSE [ec._fail('prior has ' || CAST(len(CAST(high AS DOUBLE[])) AS VARCHAR) || ' numbers for ' || CAST(len(n) AS VARCHAR)
                         || ' classes: ' || CAST(high AS VARCHAR))] END;
 
 CREATE OR REPLACE MACRO ec._tally_n(tally, k) AS
-    list_transform(range(k), lambda i: ec._total(list_filter(tally, lambda c: c.y = i)));
+    list_transform(range(k), lambda _i: ec._total(list_filter(tally, lambda _c: _c.y = _i)));
 
 -- Class sums n of a group of list rows; NULL when a row is wrong.
 CREATE OR REPLACE MACRO ec._class_n(tally, weighted, sums) AS
     CASE WHEN len(tally) = 0 OR ec._tally_invalid(tally) > 0 THEN NULL
          WHEN weighted THEN list_transform(sums[1:ec._tally_classes(tally)],
-                                           lambda x: coalesce(x, 0) + ec._at_most_32(ec._tally_classes(tally)))
+                                           lambda _x: coalesce(_x, 0) + ec._at_most_32(ec._tally_classes(tally)))
          ELSE ec._tally_n(tally, ec._tally_classes(tally)) END;
 
-CREATE OR REPLACE MACRO ec._tally_cell(tally, i, j) AS ec._total(list_filter(tally, lambda c: c.y = i AND c.d = j));
+CREATE OR REPLACE MACRO ec._tally_cell(tally, i, j) AS ec._total(list_filter(tally, lambda _c: _c.y = i AND _c.d = j));
 CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
-    list_transform(range(k), lambda i: list_transform(range(m), lambda j:
-        ec._tally_cell(tally, i, j)));
+    list_transform(range(k), lambda _i: list_transform(range(m), lambda _j:
+        ec._tally_cell(tally, _i, _j)));
 
 -- Binary metrics of costs that are no 2 x 2 matrix are errors.
 CREATE OR REPLACE MACRO ec._two_by_two(costs) AS
@@ -620,35 +623,35 @@ CREATE OR REPLACE MACRO ec._tally_vector(score, label, matrix, prior, threshold,
                           ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) END),
             'weights': histogram(CASE WHEN ec._unset(weight) THEN NULL ELSE ec._weighted_key(
                            ec._vector_key(score, label, matrix, prior, threshold, score_type, weight), weight) END)}],
-        lambda s: list_concat(ec._tally(s.counts), ec._weighted_tally(s.weights)))[1];
+        lambda _s: list_concat(ec._tally(_s.counts), ec._weighted_tally(_s.weights)))[1];
 
 -- The four cells of lists of two scores, in the form that ec._cells takes.
 CREATE OR REPLACE MACRO ec._sums_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     list_transform([{'t': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
                      'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
-        lambda s: {'invalid': len(list_filter(s.t, lambda c: c.k <> 2)),
-                   'tn': ec._tally_cell(s.t, 0, 0), 'fp': ec._tally_cell(s.t, 0, 1),
-                   'fn': ec._tally_cell(s.t, 1, 0), 'tp': ec._tally_cell(s.t, 1, 1), 'low': s.low, 'high': s.high});
+        lambda _s: {'invalid': len(list_filter(_s.t, lambda _c: _c.k <> 2)),
+                   'tn': ec._tally_cell(_s.t, 0, 0), 'fp': ec._tally_cell(_s.t, 0, 1),
+                   'fn': ec._tally_cell(_s.t, 1, 0), 'tp': ec._tally_cell(_s.t, 1, 1), 'low': _s.low, 'high': _s.high});
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._n_rows(score, label, costs, score_type, weight) AS
-    CAST(count_if(NOT ec._missing(score, label, weight) AND ec._usable(score, label, costs, score_type, weight)) AS BIGINT);
+    CAST(ec._count(NOT ec._missing(score, label, weight) AND ec._usable(score, label, costs, score_type, weight)) AS BIGINT);
 CREATE OR REPLACE MACRO ec.n_rows(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._n_rows(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform([ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight)],
-                   lambda t: CAST(ec._total(t) - ec._tally_invalid(t) AS BIGINT))[1],
+                   lambda _t: CAST(ec._total(_t) - ec._tally_invalid(_t) AS BIGINT))[1],
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._n_rows(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
 COMMENT ON MACRO ec.n_rows IS 'Rows that count: nothing missing, nothing wrong';
 
 CREATE OR REPLACE MACRO ec.n_missing(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(count_if(ec._missing(score, label, weight)) AS BIGINT),
+    CAST(ec._count(ec._missing(score, label, weight)) AS BIGINT),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(count_if(ec._missing_vector(score, label, weight)) AS BIGINT),
+    CAST(ec._count(ec._missing_vector(score, label, weight)) AS BIGINT),
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(count_if(ec._missing(ec._boolean_decision(score, score_type), label, weight)) AS BIGINT);
+    CAST(ec._count(ec._missing(ec._boolean_decision(score, score_type), label, weight)) AS BIGINT);
 COMMENT ON MACRO ec.n_missing IS 'Rows left out: label, score (any part of it) or weight is NULL';
 
 CREATE OR REPLACE MACRO ec.n_invalid(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
@@ -663,14 +666,14 @@ CREATE OR REPLACE MACRO ec._share1(score, label, costs, score_type, weight) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
                      'n1': ec._sum_rows(ec._of_class(1, score, label), weight),
                      'n0': ec._sum_rows(ec._of_class(0, score, label), weight)}],
-        lambda s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND s.invalid = 0 THEN ec._ratio(s.n1, s.n0 + s.n1) END)[1];
+        lambda _s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND _s.invalid = 0 THEN ec._ratio(_s.n1, _s.n0 + _s.n1) END)[1];
 CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform([{'tally': ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight),
                      'weighted': ec._is_weighted(weight),
                      'n': ec._weight_by_class(score, label, weight)}],
-        lambda s: ec._class_priors(ec._class_n(s.tally, s.weighted, s.n), NULL, NULL))[1],
+        lambda _s: ec._class_priors(ec._class_n(_s.tally, _s.weighted, _s.n), NULL, NULL))[1],
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
 COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists: [N_0/N, ..., N_(K-1)/N]';
@@ -680,16 +683,16 @@ CREATE OR REPLACE MACRO ec._count_type(weight) AS any_value(coalesce(weight, CAS
 CREATE OR REPLACE MACRO ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform([{'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
                      'w': ec._count_type(weight)}],
-        lambda s: CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp) AND s.c.n1 IS NOT NULL THEN {
-            'tn': cast_to_type(s.c.tn, s.w), 'fp': cast_to_type(s.c.fp, s.w),
-            'fn': cast_to_type(s.c.fn, s.w), 'tp': cast_to_type(s.c.tp, s.w)} END)[1];
+        lambda _s: CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp) AND _s.c.n1 IS NOT NULL THEN {
+            'tn': cast_to_type(_s.c.tn, _s.w), 'fp': cast_to_type(_s.c.fp, _s.w),
+            'fn': cast_to_type(_s.c.fn, _s.w), 'tp': cast_to_type(_s.c.tp, _s.w)} END)[1];
 CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     list_transform([{
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'k': coalesce(len(matrix), max(len(score))), 'm': coalesce(len(matrix[1]), max(len(score))),
             'w': ec._count_type(weight)}],
-        lambda s: CASE WHEN ec._wrong_count(s.t) = 0 THEN
-            list_transform(ec._matrix(s.t, s.k, s.m), lambda r: list_transform(r, lambda x: cast_to_type(x, s.w))) END)[1];
+        lambda _s: CASE WHEN ec._wrong_count(_s.t) = 0 THEN
+            list_transform(ec._matrix(_s.t, _s.k, _s.m), lambda _r: list_transform(_r, lambda _x: cast_to_type(_x, _s.w))) END)[1];
 CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -718,8 +721,8 @@ CREATE OR REPLACE MACRO ec._means_of_cells(c, matrix, what) AS {
 
 -- Sums of decided cells {y, d, n}, class by class.
 CREATE OR REPLACE MACRO ec._tally_sums(tally, k, matrix, what) AS
-    list_transform(range(k), lambda i: coalesce(list_sum(list_transform(list_filter(tally, lambda c: c.y = i),
-        lambda c: c.n * ec._value(what, matrix, c.y, c.d))), 0));
+    list_transform(range(k), lambda _i: coalesce(list_sum(list_transform(list_filter(tally, lambda _c: _c.y = _i),
+        lambda _c: _c.n * ec._value(what, matrix, _c.y, _c.d))), 0));
 
 -- The same from sums of the rows' values, for single scores under costs of 2 x M (an abstain column, say). Under 2 x 2
 -- costs these sums are of NULL, hence nearly free. K > 2 classes are a list's.
@@ -733,39 +736,39 @@ CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, 
             's1': ec._sum_wide(1, score, label, costs, prior, threshold, score_type, weight, what),
             's0': ec._sum_wide(0, score, label, costs, prior, threshold, score_type, weight, what),
             'm': ec._costs(costs, cost_fn, cost_fp), 'wide': ec._wide(costs)}],
-        lambda g: CASE
-            WHEN NOT ec._matrix_ok(g.m) OR NOT ec._two_rows(g.m) OR g.c.n1 IS NULL THEN NULL
-            WHEN g.wide THEN {
-                'n': [g.c.n0, g.c.n1], 's': [coalesce(g.s0, 0), coalesce(g.s1, 0)],
-                'p': CASE WHEN g.c.p1 IS NOT NULL THEN [g.c.p0, g.c.p1] END, 'c': g.m}
-            ELSE ec._means_of_cells(g.c, g.m, what) END);
+        lambda _g: CASE
+            WHEN NOT ec._matrix_ok(_g.m) OR NOT ec._two_rows(_g.m) OR _g.c.n1 IS NULL THEN NULL
+            WHEN _g.wide THEN {
+                'n': [_g.c.n0, _g.c.n1], 's': [coalesce(_g.s0, 0), coalesce(_g.s1, 0)],
+                'p': CASE WHEN _g.c.p1 IS NOT NULL THEN [_g.c.p0, _g.c.p1] END, 'c': _g.m}
+            ELSE ec._means_of_cells(_g.c, _g.m, what) END);
 
 -- For lists of scores: from one histogram of (class, decision).
 CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold, score_type, weight, what) AS
     list_transform(list_transform([{
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'low': min(ec._priors(prior)), 'high': max(ec._priors(prior)), 'c': CAST(matrix AS DOUBLE[][])}],
-        lambda g: {
-            'n': CASE WHEN len(g.t) > 0 AND ec._wrong_count(g.t) = 0 THEN ec._tally_n(g.t, ec._tally_classes(g.t)) END,
-            's': ec._tally_sums(g.t, ec._tally_classes(g.t), g.c, what),
-            'low': g.low, 'high': g.high, 'c': g.c}),
-        lambda g: {'n': g.n, 's': g.s, 'p': ec._class_priors(g.n, g.low, g.high), 'c': g.c});
+        lambda _g: {
+            'n': CASE WHEN len(_g.t) > 0 AND ec._wrong_count(_g.t) = 0 THEN ec._tally_n(_g.t, ec._tally_classes(_g.t)) END,
+            's': ec._tally_sums(_g.t, ec._tally_classes(_g.t), _g.c, what),
+            'low': _g.low, 'high': _g.high, 'c': _g.c}),
+        lambda _g: {'n': _g.n, 's': _g.s, 'p': ec._class_priors(_g.n, _g.low, _g.high), 'c': _g.c});
 
 -- Formulas over class sums m.
-CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda m: ec._expect(m.p, m.n, m.s))[1];
+CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda _m: ec._expect(_m.p, _m.n, _m.s))[1];
 CREATE OR REPLACE MACRO ec._balanced(means) AS
-    list_transform(means, lambda m: ec._expect(list_transform(m.n, lambda x: CAST(1 AS DOUBLE) / len(m.n)), m.n, m.s))[1];
+    list_transform(means, lambda _m: ec._expect(list_transform(_m.n, lambda _x: CAST(1 AS DOUBLE) / len(_m.n)), _m.n, _m.s))[1];
 
 CREATE OR REPLACE MACRO ec._zero_one(k) AS
-    list_transform(range(k), lambda i: list_transform(range(k), lambda j: CAST(i <> j AS DOUBLE)));
+    list_transform(range(k), lambda _i: list_transform(range(k), lambda _j: CAST(_i <> _j AS DOUBLE)));
 -- What the best constant decision costs.
 CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
-    list_min(list_transform(range(len(matrix[1])), lambda j: ec._plus(list_transform(p, lambda x, i: x * matrix[i][j + 1]))));
+    list_min(list_transform(range(len(matrix[1])), lambda _j: ec._plus(list_transform(p, lambda _x, _i: _x * matrix[_i][_j + 1]))));
 CREATE OR REPLACE MACRO ec._normalized(means) AS
-    list_transform(means, lambda m:
-        CASE WHEN list_min(flatten(m.c)) < 0
-             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(m.c AS VARCHAR))
-             ELSE ec._ratio(ec._expect(m.p, m.n, m.s), ec._naive(m.p, coalesce(m.c, ec._zero_one(len(m.n))))) END)[1];
+    list_transform(means, lambda _m:
+        CASE WHEN list_min(flatten(_m.c)) < 0
+             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(_m.c AS VARCHAR))
+             ELSE ec._ratio(ec._expect(_m.p, _m.n, _m.s), ec._naive(_m.p, coalesce(_m.c, ec._zero_one(len(_m.n))))) END)[1];
 
 
 CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
@@ -855,49 +858,49 @@ COMMENT ON MACRO ec.dcf IS 'Detection cost function (lower is better): NEC of LL
 
 -- Rates R_ij and priors of a group; an empty class has no rates.
 CREATE OR REPLACE MACRO ec._rates_of(cells) AS
-    list_transform(cells, lambda c: {
-        'p1': c.p1, 'p0': c.p0,
-        'r11': ec._ratio(c.tp, c.n1), 'r10': ec._ratio(c.fn, c.n1),
-        'r01': ec._ratio(c.fp, c.n0), 'r00': ec._ratio(c.tn, c.n0)});
+    list_transform(cells, lambda _c: {
+        'p1': _c.p1, 'p0': _c.p0,
+        'r11': ec._ratio(_c.tp, _c.n1), 'r10': ec._ratio(_c.fn, _c.n1),
+        'r01': ec._ratio(_c.fp, _c.n0), 'r00': ec._ratio(_c.tn, _c.n0)});
 CREATE OR REPLACE MACRO ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._rates_of(list_transform([{
             'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
             'm': ec._costs(costs, cost_fn, cost_fp)}],
-        lambda g: CASE WHEN ec._two_rows(g.m) AND ec._two_by_two(g.m) AND ec._matrix_ok(g.m) THEN g.c END));
+        lambda _g: CASE WHEN ec._two_rows(_g.m) AND ec._two_by_two(_g.m) AND ec._matrix_ok(_g.m) THEN _g.c END));
 CREATE OR REPLACE MACRO ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
          THEN ec._rates_of(ec._cells(ec._sums_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp),
                                                      prior, threshold, score_type, weight))) END;
 
 CREATE OR REPLACE MACRO ec._precision(rates) AS
-    list_transform(rates, lambda r: ec._ratio(ec._term(r.p1, r.r11), ec._term(r.p1, r.r11) + ec._term(r.p0, r.r01)))[1];
-CREATE OR REPLACE MACRO ec._recall(rates) AS list_transform(rates, lambda r: r.r11)[1];
-CREATE OR REPLACE MACRO ec._specificity(rates) AS list_transform(rates, lambda r: r.r00)[1];
-CREATE OR REPLACE MACRO ec._fpr(rates) AS list_transform(rates, lambda r: r.r01)[1];
-CREATE OR REPLACE MACRO ec._fnr(rates) AS list_transform(rates, lambda r: r.r10)[1];
+    list_transform(rates, lambda _r: ec._ratio(ec._term(_r.p1, _r.r11), ec._term(_r.p1, _r.r11) + ec._term(_r.p0, _r.r01)))[1];
+CREATE OR REPLACE MACRO ec._recall(rates) AS list_transform(rates, lambda _r: _r.r11)[1];
+CREATE OR REPLACE MACRO ec._specificity(rates) AS list_transform(rates, lambda _r: _r.r00)[1];
+CREATE OR REPLACE MACRO ec._fpr(rates) AS list_transform(rates, lambda _r: _r.r01)[1];
+CREATE OR REPLACE MACRO ec._fnr(rates) AS list_transform(rates, lambda _r: _r.r10)[1];
 CREATE OR REPLACE MACRO ec._squared_beta(beta) AS
     CASE WHEN beta > 0 THEN CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE)
          ELSE ec._fail('beta must be above 0, not ' || CAST(beta AS VARCHAR)) END;
 CREATE OR REPLACE MACRO ec._fbeta(rates, b2) AS
-    list_transform(rates, lambda r: ec._ratio((1 + b2) * ec._term(r.p1, r.r11),
-        (1 + b2) * ec._term(r.p1, r.r11) + b2 * ec._term(r.p1, r.r10) + ec._term(r.p0, r.r01)))[1];
+    list_transform(rates, lambda _r: ec._ratio((1 + b2) * ec._term(_r.p1, _r.r11),
+        (1 + b2) * ec._term(_r.p1, _r.r11) + b2 * ec._term(_r.p1, _r.r10) + ec._term(_r.p0, _r.r01)))[1];
 CREATE OR REPLACE MACRO ec._mcc(rates) AS
-    list_transform(rates, lambda r: CASE WHEN r.p1 > 0 AND r.p0 > 0 THEN ec._ratio(sqrt(r.p1 * r.p0) * (r.r11 - r.r01),
-        sqrt((r.p1 * r.r11 + r.p0 * r.r01) * (r.p1 * r.r10 + r.p0 * r.r00))) END)[1];
+    list_transform(rates, lambda _r: CASE WHEN _r.p1 > 0 AND _r.p0 > 0 THEN ec._ratio(sqrt(_r.p1 * _r.p0) * (_r.r11 - _r.r01),
+        sqrt((_r.p1 * _r.r11 + _r.p0 * _r.r01) * (_r.p1 * _r.r10 + _r.p0 * _r.r00))) END)[1];
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
     CASE WHEN y > 0 THEN x / y WHEN y = 0 AND x > 0 THEN CAST('inf' AS DOUBLE) END;
-CREATE OR REPLACE MACRO ec._lr_plus(rates) AS list_transform(rates, lambda r: ec._ratio_or_inf(r.r11, r.r01))[1];
-CREATE OR REPLACE MACRO ec._lr_minus(rates) AS list_transform(rates, lambda r: ec._ratio_or_inf(r.r10, r.r00))[1];
+CREATE OR REPLACE MACRO ec._lr_plus(rates) AS list_transform(rates, lambda _r: ec._ratio_or_inf(_r.r11, _r.r01))[1];
+CREATE OR REPLACE MACRO ec._lr_minus(rates) AS list_transform(rates, lambda _r: ec._ratio_or_inf(_r.r10, _r.r00))[1];
 CREATE OR REPLACE MACRO ec._precision_gain(rates) AS
-    list_transform(rates, lambda r: CASE WHEN r.p1 > 0 AND r.p0 > 0 THEN 1 - ec._ratio_or_inf(r.r01, r.r11) END)[1];
+    list_transform(rates, lambda _r: CASE WHEN _r.p1 > 0 AND _r.p0 > 0 THEN 1 - ec._ratio_or_inf(_r.r01, _r.r11) END)[1];
 CREATE OR REPLACE MACRO ec._recall_gain(rates) AS
-    list_transform(rates, lambda r: CASE WHEN r.p0 = 0 THEN NULL
-                                         WHEN r.p1 = 0 THEN CAST(1 AS DOUBLE)
-                                         ELSE 1 - r.p1 / r.p0 * ec._ratio_or_inf(r.r10, r.r11) END)[1];
+    list_transform(rates, lambda _r: CASE WHEN _r.p0 = 0 THEN NULL
+                                         WHEN _r.p1 = 0 THEN CAST(1 AS DOUBLE)
+                                         ELSE 1 - _r.p1 / _r.p0 * ec._ratio_or_inf(_r.r10, _r.r11) END)[1];
 CREATE OR REPLACE MACRO ec._net_benefit(rates, p_t) AS
-    list_transform(rates, lambda r: CASE WHEN p_t > 0 AND p_t < 1
-        THEN ec._term(r.p1, r.r11) - p_t / (1 - p_t) * ec._term(r.p0, r.r01)
+    list_transform(rates, lambda _r: CASE WHEN p_t > 0 AND p_t < 1
+        THEN ec._term(_r.p1, _r.r11) - p_t / (1 - p_t) * ec._term(_r.p0, _r.r01)
         ELSE ec._fail('p_t must lie between 0 and 1, not ' || CAST(p_t AS VARCHAR)) END)[1];
 
 
@@ -1066,10 +1069,10 @@ CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, loss
             's1': ec._sum_value(ec._of_class(1, score, label), loss1, weight),
             's0': ec._sum_value(ec._of_class(0, score, label), loss0, weight),
             'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
-        lambda s: CASE WHEN s.invalid = 0 THEN {
-            'm1': ec._ratio(s.s1, s.n1), 'm0': ec._ratio(s.s0, s.n0),
-            'p1': ec._class_prior(s.n1, s.n0, s.low, s.high),
-            'p0': ec._class_prior(s.n0, s.n1, 1 - s.low, 1 - s.high)} END);
+        lambda _s: CASE WHEN _s.invalid = 0 THEN {
+            'm1': ec._ratio(_s.s1, _s.n1), 'm0': ec._ratio(_s.s0, _s.n0),
+            'p1': ec._class_prior(_s.n1, _s.n0, _s.low, _s.high),
+            'p0': ec._class_prior(_s.n0, _s.n1, 1 - _s.low, 1 - _s.high)} END);
 
 -- K classes: the result has the form that ec._expected takes.
 CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weight, loss) AS
@@ -1079,28 +1082,28 @@ CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weigh
             'n': ec._weight_by_class(score, label, weight),
             's': ec._sum_by_class(false, label, score, ec._weighted(loss, weight)),
             'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
-        lambda g: {
-            'n': list_transform(ec._class_n(g.tally, g.weighted, g.n),
-                                lambda x: x + ec._at_most_32(ec._tally_classes(g.tally))),
-            's': list_transform(g.s, lambda x: coalesce(x, 0)), 'low': g.low, 'high': g.high}),
-        lambda g: {'n': g.n, 's': g.s, 'p': ec._class_priors(g.n, g.low, g.high)});
+        lambda _g: {
+            'n': list_transform(ec._class_n(_g.tally, _g.weighted, _g.n),
+                                lambda _x: _x + ec._at_most_32(ec._tally_classes(_g.tally))),
+            's': list_transform(_g.s, lambda _x: coalesce(_x, 0)), 'low': _g.low, 'high': _g.high}),
+        lambda _g: {'n': _g.n, 's': _g.s, 'p': ec._class_priors(_g.n, _g.low, _g.high)});
 
 CREATE OR REPLACE MACRO ec._mean_loss(losses) AS
-    list_transform(losses, lambda l: ec._term(l.p1, l.m1) + ec._term(l.p0, l.m0))[1];
+    list_transform(losses, lambda _l: ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0))[1];
 
 -- What the prior itself scores: entropy, and the Brier score of the prior as a posterior.
 CREATE OR REPLACE MACRO ec._nats(p) AS CASE WHEN p = 0 THEN CAST(0 AS DOUBLE) ELSE -p * ln(p) END;
 CREATE OR REPLACE MACRO ec._mean_over_entropy(losses) AS
-    list_transform(losses, lambda l: ec._ratio(ec._term(l.p1, l.m1) + ec._term(l.p0, l.m0),
-                                               ec._nats(l.p1) + ec._nats(l.p0)))[1];
+    list_transform(losses, lambda _l: ec._ratio(ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0),
+                                               ec._nats(_l.p1) + ec._nats(_l.p0)))[1];
 CREATE OR REPLACE MACRO ec._mean_over_spread(losses) AS
-    list_transform(losses, lambda l: ec._ratio(ec._term(l.p1, l.m1) + ec._term(l.p0, l.m0), l.p1 * l.p0))[1];
+    list_transform(losses, lambda _l: ec._ratio(ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0), _l.p1 * _l.p0))[1];
 CREATE OR REPLACE MACRO ec._expected_over_entropy(means) AS
-    list_transform(means, lambda m: ec._ratio(ec._expect(m.p, m.n, m.s),
-                                              ec._plus(list_transform(m.p, lambda x: ec._nats(x)))))[1];
+    list_transform(means, lambda _m: ec._ratio(ec._expect(_m.p, _m.n, _m.s),
+                                              ec._plus(list_transform(_m.p, lambda _x: ec._nats(_x)))))[1];
 CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
-    list_transform(means, lambda m: ec._ratio(ec._expect(m.p, m.n, m.s),
-                                              ec._plus(list_transform(m.p, lambda x: x * (1 - x))) / len(m.p)))[1];
+    list_transform(means, lambda _m: ec._ratio(ec._expect(_m.p, _m.n, _m.s),
+                                              ec._plus(list_transform(_m.p, lambda _x: _x * (1 - _x))) / len(_m.p)))[1];
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -1159,7 +1162,7 @@ CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
 CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._losses(score, label, NULL, ec._llr_only(score_type), weight,
                               ec._softplus(-score), ec._softplus(score)),
-                   lambda l: (l.m1 + l.m0) / (2 * ln(CAST(2 AS DOUBLE))))[1];
+                   lambda _l: (_l.m1 + _l.m0) / (2 * ln(CAST(2 AS DOUBLE))))[1];
 COMMENT ON MACRO ec.cllr IS 'Cost of LLRs in bits (lower is better): (mean_1 log2(1 + exp(-llr)) + mean_0 log2(1 + exp(llr))) / 2';
 
 -- epsr ----------------------------------------------------------------------------------------------------------------
@@ -1170,13 +1173,13 @@ CREATE OR REPLACE MACRO ec._terms(a, b) AS 60 + 3 * CAST(ceil(greatest(a, b)) AS
 
 -- (u)_k / (v)_(k+1), highest k first.
 CREATE OR REPLACE MACRO ec._rising(u, v, n) AS
-    list_transform(range(n), lambda k: coalesce(list_product(list_transform(range(n - 1 - k),
-        lambda j: (u + j) / (v + 1 + j))), 1) / v);
+    list_transform(range(n), lambda _k: coalesce(list_product(list_transform(range(n - 1 - _k),
+        lambda _j: (u + _j) / (v + 1 + _j))), 1) / v);
 -- (1-b)_k / k! / (a-1+k) for k = 1..n, highest k first.
 CREATE OR REPLACE MACRO ec._binomial(a, b, n) AS
-    list_transform(range(n), lambda k: list_product(list_transform(range(n - k),
-        lambda j: (1 - b + j) / (1 + j))) / (a - 1 + n - k));
-CREATE OR REPLACE MACRO ec._horner(coefficients, x) AS list_reduce(coefficients, lambda s, c: s * x + c);
+    list_transform(range(n), lambda _k: list_product(list_transform(range(n - _k),
+        lambda _j: (1 - b + _j) / (1 + _j))) / (a - 1 + n - _k));
+CREATE OR REPLACE MACRO ec._horner(coefficients, x) AS list_reduce(coefficients, lambda _s, _c: _s * x + _c);
 
 -- q >= 1/2: positive terms.
 CREATE OR REPLACE MACRO ec._integral_high(q, x, a, b) AS

@@ -71,7 +71,7 @@ def by_metrics(log: pl.DataFrame, score: str, keys: list, options: dict) -> pl.D
     return table.unnest("confusion") if wide else table
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(options) or "plain")
 def test_report_is_the_metrics(options: dict) -> None:
     keys = ["g", pl.col("ts").dt.truncate("1mo")]
     report = LOG.ec.report("p", "y", by=keys, **options)
