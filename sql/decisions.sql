@@ -47,7 +47,7 @@ CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold,
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'low': min(ec._priors(prior)), 'high': max(ec._priors(prior)), 'c': CAST(matrix AS DOUBLE[][])}],
         lambda _g: {
-            'n': CASE WHEN len(_g.t) > 0 AND ec._wrong_count(_g.t) = 0 THEN ec._tally_n(_g.t, ec._tally_classes(_g.t)) END,
+            'n': CASE WHEN len(_g.t) > 0 AND NOT ec._any_wrong(_g.t) THEN ec._tally_n(_g.t, ec._tally_classes(_g.t)) END,
             's': ec._tally_sums(_g.t, ec._tally_classes(_g.t), _g.c, what),
             'low': _g.low, 'high': _g.high, 'c': _g.c}),
         lambda _g: {'n': _g.n, 's': _g.s, 'p': ec._class_priors(_g.n, _g.low, _g.high), 'c': _g.c});

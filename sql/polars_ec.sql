@@ -534,9 +534,10 @@ CREATE OR REPLACE MACRO ec._tally_classes(tally) AS list_max(list_transform(tall
 CREATE OR REPLACE MACRO ec._tally_invalid(tally) AS
     list_transform([tally], lambda _t: ec._total(list_filter(_t, lambda _c: _c.k < 0 OR _c.k <> ec._tally_classes(_t))))[1];
 
--- Weights may be 0, so wrong rows are those of the tally that are there, not their sum.
-CREATE OR REPLACE MACRO ec._wrong_count(tally) AS
-    list_transform([tally], lambda _t: len(list_filter(_t, lambda _c: _c.k < 0 OR _c.k <> ec._tally_classes(_t))))[1];
+-- Is any row wrong? Weights may be 0, so this looks at the cells that are there; and once over, for there may be many.
+CREATE OR REPLACE MACRO ec._any_wrong(tally) AS
+    list_transform([list_transform(tally, lambda _c: _c.k)],
+                   lambda _k: coalesce(list_min(_k) < 0 OR list_min(_k) <> list_max(_k), false))[1];
 
 CREATE OR REPLACE MACRO ec._count_vector(score, label, matrix, score_type, weight) AS
     ec._tally(histogram(ec._vector_class_key(score, label, matrix, score_type, weight)));
@@ -595,7 +596,7 @@ CREATE OR REPLACE MACRO ec._tally_n(tally, k) AS
 
 -- Class sums n of a group of list rows; NULL when a row is wrong.
 CREATE OR REPLACE MACRO ec._class_n(tally, weighted, sums) AS
-    CASE WHEN len(tally) = 0 OR ec._tally_invalid(tally) > 0 THEN NULL
+    CASE WHEN len(tally) = 0 OR ec._any_wrong(tally) THEN NULL
          WHEN weighted THEN list_transform(sums[1:ec._tally_classes(tally)],
                                            lambda _x: coalesce(_x, 0) + ec._at_most_32(ec._tally_classes(tally)))
          ELSE ec._tally_n(tally, ec._tally_classes(tally)) END;
@@ -691,7 +692,7 @@ CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, thresh
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'k': coalesce(len(matrix), max(len(score))), 'm': coalesce(len(matrix[1]), max(len(score))),
             'w': ec._count_type(weight)}],
-        lambda _s: CASE WHEN ec._wrong_count(_s.t) = 0 THEN
+        lambda _s: CASE WHEN NOT ec._any_wrong(_s.t) THEN
             list_transform(ec._matrix(_s.t, _s.k, _s.m), lambda _r: list_transform(_r, lambda _x: cast_to_type(_x, _s.w))) END)[1];
 CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
@@ -749,7 +750,7 @@ CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold,
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'low': min(ec._priors(prior)), 'high': max(ec._priors(prior)), 'c': CAST(matrix AS DOUBLE[][])}],
         lambda _g: {
-            'n': CASE WHEN len(_g.t) > 0 AND ec._wrong_count(_g.t) = 0 THEN ec._tally_n(_g.t, ec._tally_classes(_g.t)) END,
+            'n': CASE WHEN len(_g.t) > 0 AND NOT ec._any_wrong(_g.t) THEN ec._tally_n(_g.t, ec._tally_classes(_g.t)) END,
             's': ec._tally_sums(_g.t, ec._tally_classes(_g.t), _g.c, what),
             'low': _g.low, 'high': _g.high, 'c': _g.c}),
         lambda _g: {'n': _g.n, 's': _g.s, 'p': ec._class_priors(_g.n, _g.low, _g.high), 'c': _g.c});

@@ -37,7 +37,11 @@ def test_sql_blocks(statement: str) -> None:
 
 def test_make_targets_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
-    assert set(re.findall(r"make ([a-z-]+)\b", README.split("## Two commands")[1])) & targets >= {"demo", "test", "lint"}
+    assert set(re.findall(r"make ([a-z-]+)\b", README.split("## Two commands")[1])) & targets >= {
+        "demo",
+        "test",
+        "lint",
+    }
     assert set(re.findall(r"`make ([a-z-]+)", README)) <= targets
 
 
