@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 
 import duckdb
-import polars_ec as ec
 import pytest
+
+import polars_ec as ec
 from tests.test_contract import METRICS
 
 ROOT = Path(__file__).parent.parent
@@ -47,4 +48,4 @@ def test_make_targets_exist() -> None:
 
 def test_the_table_names_every_metric() -> None:
     table = README.split("## The metrics")[1].split("EC: L. Ferrer")[0]
-    assert METRICS <= set(re.findall(r"`([a-z_0-9]+)(?:\(|`)", table))
+    assert set(re.findall(r"`([a-z_0-9]+)(?:\(|`)", table)) >= METRICS
