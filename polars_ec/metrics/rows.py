@@ -375,7 +375,7 @@ def _shift(scores: Scores, ratios: list[pl.Expr]) -> pl.Expr:
         return bind([*joint, log_sum_exp(joint)], lambda x: pl.concat_arr([x_k - x[-1] for x_k in x[:-1]]))
     joint = [q * r for q, r in zip(scores.posteriors, ratios, strict=True)]
     if isinstance(scores, BinaryScores):
-        return bind(joint, lambda x: x[1] / (x[0] + x[1]))
+        return joint[1] / (joint[0] + joint[1])
     return bind([*joint, reduce(add, joint)], lambda x: pl.concat_arr([x_k / x[-1] for x_k in x[:-1]]))
 
 
