@@ -3,7 +3,7 @@
 For the true class, posterior q, the loss is the integral over t from q to 1 of t^(a-2) (1-t)^(b-1) / B(a, b). It is summed
 from power series with the split at q = 1/2, where they converge at least as fast as 2^-k:
 
-- above 1/2 in x = 1 - q, all terms positive;
+- above 1/2 in x = 1 - q, all terms after the first of one sign;
 - below 1/2 as the whole integral less a series in q with positive terms (a >= 2), or, where the whole is infinite or
   nearly so (a < 2), as the part above 1/2 plus the integral from q to 1/2, expanded in t.
 """
@@ -22,6 +22,7 @@ from polars_ec._options import parse_number
 _MAX_PARAMETER = 20.0
 _RELATIVE_TAIL = 1e-17
 _SMALL_EXPONENT = 0.1
+_BINOMIAL_TERMS = 64  # at t <= 1/2 what is left out is below 2^-64
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class BetaLoss:
         series = _positive_series(a, b)
         upper_half = math.pow(0.5, a + b - 1) * sum(c * 0.5**k for k, c in enumerate(series))
         # (1-t)^(b-1) = sum_k d_k t^k; the term k = 0 may be singular at t = 0 and is integrated apart.
-        d = list(islice(_binomial(b), len(series)))
+        d = list(islice(_binomial(b), _BINOMIAL_TERMS))
         divided = [c / (a - 1 + k) for k, c in enumerate(d) if k > 0]
         constant = upper_half + sum(c * math.pow(0.5, a - 1 + k) for k, c in enumerate(divided, start=1))
         return constant + _power_integral(q, a - 1) - q.pow(a) * _horner(divided, q)
@@ -83,7 +84,7 @@ def _positive_series(a: float, b: float) -> Sequence[float]:
         k += 1
         factor = (a + b + k - 2) / (b + k)
         term *= factor / 2
-        if factor < 1.5 and term < _RELATIVE_TAIL * total:
+        if 0 <= factor < 1.5 and abs(term) < _RELATIVE_TAIL * total:
             return coefficients
         coefficients.append(coefficients[-1] * factor)
         total += term

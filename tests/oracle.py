@@ -90,12 +90,12 @@ def brier_of(score: Any, y: int, score_type: str, prior: np.ndarray | None, k: i
 
 def beta_loss_of(q: float, y: int, a: float, b: float) -> float:
     """The integral of the Beta-weighted losses, by mpmath's hypergeometric incomplete beta function."""
-    mp.dps = 30
-    if y == 0:
-        q, a, b = 1 - q, b, a
-    if q == 0 and a <= 1:
-        return math.inf
+    mp.dps = 40
     lower = mpf(q)
+    if y == 0:
+        lower, a, b = 1 - lower, b, a
+    if lower == 0 and a <= 1:
+        return math.inf
     return float(mp.betainc(mpf(a) - 1, mpf(b), lower, 1) / mp.beta(a, b))
 
 
