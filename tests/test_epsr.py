@@ -5,8 +5,9 @@ from __future__ import annotations
 import duckdb
 import numpy as np
 import polars as pl
-import polars_ec as ec
 import pytest
+
+import polars_ec as ec
 from tests.oracle import beta_loss_of
 
 PARAMETERS = [0.05, 0.3, 0.9, 1.0, 1.0 + 1e-9, 1.5, 1.99, 2.0, 7.3, 20.0]
