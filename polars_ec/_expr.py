@@ -86,7 +86,7 @@ class Rows:
 
     def amount(self, mask: pl.Expr) -> pl.Expr:
         """Rows, or weight, where `mask` holds; it is never true for a row with a null."""
-        return mask.sum().cast(pl.Int64) if self.weight is None else pl.when(mask).then(self.weight).sum()
+        return count_rows(mask) if self.weight is None else pl.when(mask).then(self.weight).sum()
 
     def weighted(self, loss: pl.Expr) -> pl.Expr:
         """A row's loss times its weight; a row of weight 0 counts as no row, also when its loss is infinite."""
@@ -94,6 +94,11 @@ class Rows:
 
     def sums(self) -> RowSums:
         return RowSums(self)
+
+
+def count_rows(mask: pl.Expr) -> pl.Expr:
+    """How many rows `mask` holds for; Int64, because the engine's own counts are unsigned 32-bit."""
+    return mask.sum().cast(pl.Int64)
 
 
 class RowSums(Sums):

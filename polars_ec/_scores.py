@@ -86,7 +86,7 @@ class BinaryScores:
     def true_and_other(self, in_class: Sequence[pl.Expr]) -> tuple[pl.Expr, pl.Expr]:
         """Posterior of the true class and of the other one, each without loss of small values."""
         if self.score_type == "posterior":
-            q0, q1 = 1 - self.score, self.score
+            q0, q1 = self.posteriors
             return pl.when(in_class[1]).then(q1).otherwise(q0), pl.when(in_class[1]).then(q0).otherwise(q1)
         against = self._log_odds_against(in_class)
         return _sigmoid(-against), _sigmoid(against)

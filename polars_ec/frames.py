@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 import polars as pl
 
 from polars_ec import _formulas as formulas
-from polars_ec._expr import Rows, resolve
+from polars_ec._decisions import Decisions
+from polars_ec._expr import Rows, count_rows, resolve
 from polars_ec._formulas import Sums
 from polars_ec._labels import class_index
 from polars_ec._options import Settings, as_expr, parse_options, with_options
@@ -182,21 +183,21 @@ def _class_sums(rows: Rows, m: int) -> dict[str, pl.Expr]:
     present = pl.col(f"__ec_{m}_present")
 
     def amount(mask: pl.Expr) -> pl.Expr:
-        return _count(mask) if rows.weight is None else pl.when(mask).then(pl.col(_WEIGHT)).sum()
+        return count_rows(mask) if rows.weight is None else pl.when(mask).then(pl.col(_WEIGHT)).sum()
 
-    sums = {"missing": _count(~present), "invalid": _count(pl.col(f"__ec_{m}_invalid")), "present": _count(present)}
+    sums = {
+        "missing": count_rows(~present),
+        "invalid": count_rows(pl.col(f"__ec_{m}_invalid")),
+        "present": count_rows(present),
+    }
     sums["count"] = amount(present)
-    for j in range(rows.costs.n_decisions):
-        decision = pl.col(f"__ec_{m}_decision")
-        is_j = decision == j if rows.decisions.positive is None else decision if j else ~decision
-        sums[f"decided_{j}"] = amount(present & is_j)
+    column, n_decisions = pl.col(f"__ec_{m}_decision"), rows.costs.n_decisions
+    by_index = rows.decisions.positive is None
+    decided = Decisions(n_decisions, number=column) if by_index else Decisions(n_decisions, positive=column)
+    sums |= {f"decided_{j}": amount(present & decided.among([j])) for j in range(n_decisions)}
     if not isinstance(rows.scores, DecidedScores):
         sums |= {name: pl.col(f"__ec_{m}_{name}").sum() for name in ("log_loss", "brier")}
     return sums
-
-
-def _count(mask: pl.Expr) -> pl.Expr:
-    return mask.sum().cast(pl.Int64)
 
 
 class _ClassSums(Sums):

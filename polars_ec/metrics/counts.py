@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_ec._expr import Rows, per_group
+from polars_ec._expr import Rows, count_rows, per_group
 from polars_ec._options import parse_options, with_options
 from polars_ec.typing import CountOptions, DecisionOptions, IntoExpr
 
@@ -90,7 +90,7 @@ def n_rows(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions]) ->
     >>> log.select(ec.n_rows("p", "y")).item()
     2
     """
-    return per_group("n_rows", score, label, parse_options(options), lambda rows: _total(rows.usable))
+    return per_group("n_rows", score, label, parse_options(options), lambda rows: count_rows(rows.usable))
 
 
 @with_options(CountOptions)
@@ -118,7 +118,7 @@ def n_missing(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions])
     >>> log.select(ec.n_missing("p", "y")).item()
     2
     """
-    return per_group("n_missing", score, label, parse_options(options), lambda rows: _total(~rows.present))
+    return per_group("n_missing", score, label, parse_options(options), lambda rows: count_rows(~rows.present))
 
 
 @with_options(CountOptions)
@@ -147,11 +147,7 @@ def n_invalid(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions])
     >>> log.select(ec.n_invalid("p", "y")).item()
     2
     """
-    return per_group("n_invalid", score, label, parse_options(options), lambda rows: _total(rows.wrong))
-
-
-def _total(mask: pl.Expr) -> pl.Expr:
-    return mask.sum().cast(pl.Int64)
+    return per_group("n_invalid", score, label, parse_options(options), lambda rows: count_rows(rows.wrong))
 
 
 @with_options(CountOptions)
