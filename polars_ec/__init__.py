@@ -6,7 +6,7 @@ a method there, and a DuckDB macro (`ec.register(connection)`), with one spellin
 
 from polars_ec import namespace as namespace
 from polars_ec.costs import CostMatrix
-from polars_ec.exceptions import InvalidDataError
+from polars_ec.exceptions import InvalidDataError, SketchError
 from polars_ec.frames import report, validate
 from polars_ec.metrics.binary import (
     f1,
@@ -44,6 +44,7 @@ from polars_ec.metrics.rows import (
     shift_prior,
 )
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cllr, cross_entropy, epsr, nbs, nce
+from polars_ec.sketch import Sketch, merge, sketch
 from polars_ec.sql import register
 
 __version__ = "0.1.0"
@@ -51,6 +52,8 @@ __version__ = "0.1.0"
 __all__ = [
     "CostMatrix",
     "InvalidDataError",
+    "Sketch",
+    "SketchError",
     "accuracy",
     "balanced_accuracy",
     "balanced_error_rate",
@@ -74,6 +77,7 @@ __all__ = [
     "lr_minus",
     "lr_plus",
     "mcc",
+    "merge",
     "n_invalid",
     "n_missing",
     "n_rows",
@@ -92,6 +96,7 @@ __all__ = [
     "row_cost",
     "row_log_loss",
     "shift_prior",
+    "sketch",
     "specificity",
     "validate",
 ]

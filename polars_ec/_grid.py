@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+
+from polars_ec._scores import sigmoid
 
 SketchScoreType: TypeAlias = Literal["posterior", "log_odds", "llr", "raw"]
 SKETCH_SCORE_TYPES: tuple[SketchScoreType, ...] = ("posterior", "log_odds", "llr", "raw")
@@ -17,6 +17,9 @@ SKETCH_SCORE_TYPES: tuple[SketchScoreType, ...] = ("posterior", "log_odds", "llr
 RANGE = 64
 # No finite double has a logarithm outside -746..746.
 _RAW_RANGE = 746
+_LARGEST = 1.7976931348623157e308
+_ULP = 2.0**-52
+_TINY = 5e-324
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,12 @@ class Grid:
     def cell_columns(self) -> list[str]:
         """The columns of a sketch that say which cell a row is, lowest scores first when sorted."""
         return ["score"] if self.resolution is None else ["bin", "above"]
+
+    @property
+    def infinite_bins(self) -> tuple[int, int]:
+        """The bins of the scores whose log-odds are -inf and inf."""
+        edge = RANGE * self._stated_resolution
+        return -edge - 2, edge + 1
 
     @property
     def _stated_resolution(self) -> int:
@@ -71,43 +80,39 @@ class Grid:
             return pl.lit(value=True)
         if self.score_type == "raw":
             return pl.col("bin").abs().is_in([0, 2 * _RAW_RANGE * self.resolution + 2])
-        edge = RANGE * self.resolution
-        return pl.col("bin").is_in([-edge - 2, edge + 1])
+        return pl.col("bin").is_in(self.infinite_bins)
 
-    def lower_edges(self, bins: NDArray[np.int64], above: NDArray[np.int64]) -> NDArray[np.float64]:
-        """A threshold, on the scale of the score, that the scores of a cell are above and those of lower cells are not.
+    def lower_edge(self) -> pl.Expr:
+        """A threshold that the scores of a cell are above and those of lower cells are not, on the scale of the score.
 
-        A bin holds its lower edge itself, so the threshold is the next smaller number; where a declared threshold cuts the
-        bin, it is that one. -inf, which no score is below, for the lowest cell of all.
+        A bin holds its lower edge, so the threshold is a little below; where a declared threshold cuts the bin, it is that
+        one; -inf for the lowest bin.
         """
         resolution = self._stated_resolution
-        edges = self._raw_edges(bins) if self.score_type == "raw" else self._log_odds_edges(bins, resolution)
+        bins = pl.col("bin").cast(pl.Float64)
+        edge = self._raw_edge(bins, resolution) if self.score_type == "raw" else self._log_odds_edge(bins, resolution)
         if self.score_type == "posterior":
-            edges = _sigmoid(edges)
-        edges = np.nextafter(edges, -np.inf)
-        declared = np.array([-np.inf, *self.thresholds])[above]
-        lowest = -np.inf if self.score_type != "posterior" else np.nextafter(0.0, -1.0)
-        return np.maximum(np.maximum(edges, declared), lowest)
+            edge = sigmoid(edge)
+        below = edge - edge.abs() * _ULP - _TINY
+        declared = pl.col("above").replace_strict(
+            range(len(self.thresholds) + 1), [-math.inf, *self.thresholds], return_dtype=pl.Float64
+        )
+        return pl.max_horizontal(below, declared)
 
-    def _log_odds_edges(self, bins: NDArray[np.int64], resolution: int) -> NDArray[np.float64]:
-        edge = RANGE * resolution
-        edges = bins / resolution
-        edges = np.where(bins < -edge, np.nextafter(-np.inf, 0), edges)
-        edges = np.where(bins == -edge - 2, -np.inf, edges)
-        return np.where(bins == edge + 1, np.inf, edges)
+    def _log_odds_edge(self, bins: pl.Expr, resolution: int) -> pl.Expr:
+        end = RANGE * resolution
+        top = 1.0 - _ULP if self.score_type == "posterior" else _LARGEST
+        log_odds_of_top = math.log(top / (1 - top)) if self.score_type == "posterior" else top
+        edge = pl.when(bins == end + 1).then(log_odds_of_top).otherwise(bins / resolution)
+        return pl.when(bins == -end - 1).then(-_LARGEST).when(bins == -end - 2).then(-math.inf).otherwise(edge)
 
-    def _raw_edges(self, bins: NDArray[np.int64]) -> NDArray[np.float64]:
-        resolution = self._stated_resolution
+    @staticmethod
+    def _raw_edge(bins: pl.Expr, resolution: int) -> pl.Expr:
         offset = _RAW_RANGE * resolution + 1
-        with np.errstate(over="ignore", under="ignore"):
-            up = np.exp((bins - offset) / resolution)
-            # A negative bin holds its far edge, not the near one: the next bin's edge with the sign turned.
-            down = -np.exp((-bins - offset + 1) / resolution)
-        edges = np.where(bins > 0, up, np.where(bins < 0, down, 0.0))
         infinite = 2 * _RAW_RANGE * resolution + 2
-        return np.where(np.abs(bins) == infinite, np.sign(bins) * np.inf, edges)
+        up = ((bins - offset) / resolution).exp()
+        # A negative bin holds its far edge.
+        down = -((-bins - offset + 1) / resolution).exp()
+        edge = pl.when(bins > 0).then(up).when(bins < 0).then(down).otherwise(0.0)
+        return pl.when(bins == infinite).then(_LARGEST).when(bins == -infinite).then(-math.inf).otherwise(edge)
 
-
-def _sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    small = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1 / (1 + small), small / (1 + small))

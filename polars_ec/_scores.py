@@ -78,7 +78,7 @@ class BinaryScores:
     def posteriors(self) -> list[pl.Expr]:
         if self.score_type == "posterior":
             return [1 - self.score, self.score]
-        return [_sigmoid(-self.log_odds), _sigmoid(self.log_odds)]
+        return [sigmoid(-self.log_odds), sigmoid(self.log_odds)]
 
     def of_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
         return bind(self.posteriors, build)
@@ -89,7 +89,7 @@ class BinaryScores:
             q0, q1 = self.posteriors
             return pl.when(in_class[1]).then(q1).otherwise(q0), pl.when(in_class[1]).then(q0).otherwise(q1)
         against = self._log_odds_against(in_class)
-        return _sigmoid(-against), _sigmoid(against)
+        return sigmoid(-against), sigmoid(against)
 
     def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
         if self.score_type == "posterior":
@@ -326,7 +326,7 @@ def _of_true_class(values: Sequence[pl.Expr], in_class: Sequence[pl.Expr]) -> pl
     return chosen
 
 
-def _sigmoid(x: pl.Expr) -> pl.Expr:
+def sigmoid(x: pl.Expr) -> pl.Expr:
     """1/(1 + exp(-x)), accurate in both tails."""
     small = (-x.abs()).exp()
     return pl.when(x >= 0).then(1 / (1 + small)).otherwise(small / (1 + small))

@@ -109,8 +109,8 @@ def _report(
     min_rows: int | None,
     settings: Settings,
 ) -> pl.LazyFrame:
-    scores = _expand(frame, score, "score")
-    keys = _expand(frame, by, "by")
+    scores = expand(frame, score, "score")
+    keys = expand(frame, by, "by")
     if not scores:
         raise ValueError("score= names no column")
     frame, settings = _with_prior_column(frame, settings)
@@ -285,7 +285,7 @@ def _resolve(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, settings: Se
     return resolve(list(zip(columns, dtypes, strict=True)), settings)
 
 
-def _expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: str) -> list[pl.Expr]:
+def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: str) -> list[pl.Expr]:
     """One expression per column; selectors are expanded."""
     expressions = [as_expr(c, what) for c in ([columns] if isinstance(columns, str | pl.Expr) else columns)]
     expanded: list[pl.Expr] = []
@@ -352,7 +352,7 @@ def validate(
     settings: Settings = parse_options(options)
     lazy, settings = _with_prior_column(frame.lazy(), settings)
     messages: list[str] = []
-    for model in _expand(lazy, score, "score"):
+    for model in expand(lazy, score, "score"):
         rows = _resolve(lazy, model, label, settings)
         defects = {kind: rows.present & mask for kind, mask in rows.defects.items()}
         counts = lazy.select(mask.sum().alias(kind) for kind, mask in defects.items()).collect(engine="streaming")

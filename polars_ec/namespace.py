@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar
 import polars as pl
 
 from polars_ec import frames
+from polars_ec import sketch as sketches
 from polars_ec._options import with_options
+from polars_ec.costs import CostMatrix
 from polars_ec.metrics import binary, counts, decisions, rows, scoring_rules
 from polars_ec.typing import DecisionOptions, IntoExpr
 
@@ -109,6 +111,23 @@ class _FrameNamespace(Generic[FrameT]):
     ) -> FrameT:
         """The frame itself, if no row of it is wrong: see `polars_ec.validate`."""
         return frames.validate(self._frame, score, label, **options)
+
+    @with_options(DecisionOptions)
+    def sketch(
+        self,
+        score: IntoExpr,
+        label: IntoExpr,
+        *,
+        by: IntoExpr | Sequence[IntoExpr] = (),
+        resolution: int = 64,
+        thresholds: Sequence[float | CostMatrix] = (),
+        exact: bool = False,
+        **options: Unpack[DecisionOptions],
+    ) -> sketches.Sketch:
+        """The log reduced to cells of equal log-odds, by one pass: see `polars_ec.sketch`."""
+        return sketches.sketch(
+            self._frame, score, label, by=by, resolution=resolution, thresholds=thresholds, exact=exact, **options
+        )
 
 
 @pl.api.register_lazyframe_namespace("ec")

@@ -1,0 +1,374 @@
+"""Metrics from the cells of a sketch: sums for the formulas, and ordered cells for the ranking metrics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_ec import _formulas as formulas
+from polars_ec import _ranking
+from polars_ec._formulas import Sums
+from polars_ec._options import parse_number, parse_options
+from polars_ec._prior import checked_shares
+from polars_ec._ranking import GROUP, RankingArguments
+from polars_ec.costs import CostMatrix
+from polars_ec.exceptions import SketchError
+
+if TYPE_CHECKING:
+    from polars_ec._grid import Grid
+    from polars_ec._options import Settings
+
+_PRIOR = "__ec_prior"
+_SHARED = ("costs", "cost_fn", "cost_fp", "threshold", "prior")
+_CELLS = ("tn", "fp", "fn", "tp")
+
+
+@dataclass(frozen=True)
+class _Arguments:
+    """Keywords of one call, checked."""
+
+    settings: Settings
+    costs: CostMatrix
+    threshold: float | None
+    beta: float = 1.0
+    p_t: float | None = None
+    ranking: RankingArguments = field(default_factory=lambda: RankingArguments(CostMatrix.binary()))
+
+
+class _GroupSums(Sums):
+    """Sums of a group, from columns; the decisions are those with `tp` and `fp` positives above the threshold."""
+
+    def __init__(self, prior: list[pl.Expr] | None, tp: pl.Expr, fp: pl.Expr) -> None:
+        super().__init__(2, prior, 2)
+        self._positive = (fp, tp)
+
+    def count(self, i: int) -> pl.Expr:
+        return pl.col(f"__ec_count_{i}")
+
+    @property
+    def size(self) -> pl.Expr:
+        return self.count(0) + self.count(1)
+
+    def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
+        if set(decided) == {0, 1}:
+            return self.count(i)
+        return self._positive[i] if 1 in decided else self.count(i) - self._positive[i]
+
+    def total(self, i: int, name: str) -> pl.Expr:
+        return pl.col(f"__ec_{name}_{i}")
+
+
+_Formula = Callable[[_GroupSums, _Arguments], pl.Expr]
+
+_DECISIONS: dict[str, _Formula] = {
+    "tn": lambda sums, _: sums.cell(0, [0]),
+    "fp": lambda sums, _: sums.cell(0, [1]),
+    "fn": lambda sums, _: sums.cell(1, [0]),
+    "tp": lambda sums, _: sums.cell(1, [1]),
+    "expected_cost": lambda sums, a: formulas.expected_cost(sums, a.costs),
+    "bayes_risk": lambda sums, a: formulas.expected_cost(sums, a.costs),
+    "nec": lambda sums, a: formulas.nec(sums, a.costs),
+    "dcf": lambda sums, a: formulas.nec(sums, a.costs),
+    "error_rate": lambda sums, _: formulas.error_rate(sums),
+    "accuracy": lambda sums, _: formulas.accuracy(sums),
+    "balanced_error_rate": lambda sums, _: formulas.balanced_error_rate(sums),
+    "balanced_accuracy": lambda sums, _: formulas.balanced_accuracy(sums),
+    "precision": lambda sums, _: formulas.precision(sums),
+    "recall": lambda sums, _: sums.rate(1, [1]),
+    "specificity": lambda sums, _: sums.rate(0, [0]),
+    "fpr": lambda sums, _: sums.rate(0, [1]),
+    "fnr": lambda sums, _: sums.rate(1, [0]),
+    "fbeta": lambda sums, a: formulas.fbeta(sums, a.beta),
+    "f1": lambda sums, _: formulas.fbeta(sums, 1.0),
+    "mcc": lambda sums, _: formulas.mcc(sums),
+    "lr_plus": lambda sums, _: formulas.likelihood_ratio(sums, 1),
+    "lr_minus": lambda sums, _: formulas.likelihood_ratio(sums, 0),
+    "net_benefit": lambda sums, a: formulas.net_benefit(sums, _stated_p_t(a)),
+    "precision_gain": lambda sums, _: formulas.precision_gain(sums),
+    "recall_gain": lambda sums, _: formulas.recall_gain(sums),
+}
+
+
+def _expected(name: str, normaliser: Callable[[Sums], pl.Expr] | None = None) -> _Formula:
+    def formula(sums: _GroupSums, _: _Arguments) -> pl.Expr:
+        value = formulas.expected_loss(sums, [sums.total(i, name) for i in range(2)])
+        return value if normaliser is None else formulas.ratio(value, normaliser(sums))
+
+    return formula
+
+
+_LOSSES: dict[str, _Formula] = {
+    "cross_entropy": _expected("log_loss"),
+    "nce": _expected("log_loss", formulas.entropy),
+    "brier": _expected("brier"),
+    "nbs": _expected("brier", formulas.prior_brier),
+}
+_BATTERY = ("nec", "nce", "nbs", "precision", "f1", "recall", "auc_roc")
+_BATTERY_OF_RANKS = ("auc_roc", "average_precision", "eer", "min_cllr")
+METRICS = (*_DECISIONS, "confusion", *_LOSSES, "cllr", *_ranking.RANKING_METRICS)
+
+
+def bayes_threshold(costs: CostMatrix, score_type: str, prior: Any) -> float:
+    """Above which score deciding 1 is cheaper, on the scale of the score."""
+    cost_fp, cost_fn = costs.margins()
+    if score_type == "posterior":
+        return cost_fp / (cost_fp + cost_fn)
+    if score_type == "log_odds":
+        return math.log(cost_fp / cost_fn)
+    if score_type == "raw":
+        raise ValueError("raw scores have no Bayes threshold: pass threshold=, on their own scale")
+    settings = parse_options({"prior": prior})
+    if not settings.prior.stated or settings.prior.expression is not None:
+        raise ValueError("the Bayes threshold of LLRs moves with the prior: pass prior= a number, or threshold=")
+    shares = settings.prior.per_row([0, 1], None)
+    assert shares is not None
+    p0, p1 = pl.select(a=shares[0], b=shares[1]).row(0)
+    if not 0 < p1 < 1:
+        raise ValueError(f"prior={prior!r} leaves one class, and so no threshold for LLRs")
+    return math.log(cost_fp / cost_fn) - (math.log(p1) - math.log(p0))
+
+
+def evaluate(
+    frame: pl.DataFrame, keys: list[str], grid: Grid, weighted: bool, metrics: Sequence[str], keywords: Mapping[str, Any]
+) -> pl.DataFrame:
+    """What `Sketch.evaluate` gives."""
+    names = list(metrics) or list(_battery(grid, keywords))
+    _check_metrics(names, grid)
+    arguments = _parse(names, grid, keywords)
+    groups = frame.select(keys).unique(maintain_order=True).with_row_index(GROUP) if keys else _one_group()
+    numbered = _number(frame, groups, keys)
+    table = _sum_per_group(numbered, groups, arguments, grid)
+    prior = _stated_prior(table, keys, arguments)
+    table = table if prior is None else table.join(prior, on=GROUP, how="left", maintain_order="left")
+    columns: dict[str, pl.Expr] = {}
+    for name in names:
+        if name in _ranking.RANKING_METRICS:
+            table = _join_ranking(table, numbered, prior, name, arguments, grid, weighted)
+            columns |= {c: pl.col(c) for c in table.columns if c == name or c in (f"{name}_error", f"{name}_threshold")}
+        else:
+            columns |= _formula_columns(name, arguments, grid, weighted, prior is not None)
+    guarded = {name: pl.when(pl.col("n_invalid") == 0).then(column) for name, column in columns.items()}
+    counts = ["n", "n_missing", "n_invalid"]
+    return table.select(
+        *keys, *counts, pl.when(pl.col("n_invalid") == 0).then("class_prior").alias("class_prior"), **guarded
+    )
+
+
+def _battery(grid: Grid, keywords: Mapping[str, Any]) -> Sequence[str]:
+    if grid.score_type == "raw" or (grid.score_type == "llr" and keywords.get("prior") is None):
+        decided = ("precision", "f1", "recall", *_CELLS) if keywords.get("threshold") is not None else ()
+        return (*decided, *_BATTERY_OF_RANKS)
+    return (*_CELLS, *(name for name in _BATTERY if grid.score_type != "llr" or name not in _LOSSES))
+
+
+def _check_metrics(names: Sequence[str], grid: Grid) -> None:
+    for name in names:
+        if name == "epsr":
+            raise SketchError("a sketch holds the losses of epsr(1, 1) and epsr(2, 2) only: ask for cross_entropy or brier")
+        if name not in METRICS:
+            raise SketchError(f"{name!r} is no metric of a sketch, which has {', '.join(METRICS)}")
+        if name in _LOSSES and grid.score_type in ("llr", "raw"):
+            hint = "cllr needs no prior" if grid.score_type == "llr" else "min_cllr judges their order"
+            raise SketchError(f"{name} is of posteriors, and the sketch is of {grid.score_type} scores: {hint}")
+        if name in ("cllr", "dcf") and grid.score_type != "llr":
+            raise SketchError(f"{name} is of LLRs, and the sketch is of {grid.score_type} scores: sketch ec.llr(score, prior)")
+
+
+def _parse(names: Sequence[str], grid: Grid, keywords: Mapping[str, Any]) -> _Arguments:
+    known = {*_SHARED, "beta", "p_t", "sensitivity", "method"}
+    unknown = sorted(set(keywords) - known)
+    if unknown:
+        raise ValueError(f"{unknown[0]}= is no keyword of evaluate(), which has {', '.join(sorted(known))}")
+    settings = parse_options({name: value for name, value in keywords.items() if name in _SHARED})
+    costs = settings.costs(2)
+    decides = [name for name in names if name in _DECISIONS or name == "confusion"]
+    if (costs.n_classes, costs.n_decisions) != (2, 2):
+        raise ValueError(f"costs= is {costs.n_classes} x {costs.n_decisions}, and a sketch decides between two: evaluate it on the rows")
+    threshold = settings.threshold
+    if "net_benefit" in decides and len(decides) == 1 and threshold is None:
+        threshold = _on_scale(grid, keywords)
+    elif decides and threshold is None:
+        threshold = bayes_threshold(costs, grid.score_type, keywords.get("prior"))
+    if any(name.startswith("min_") for name in names):
+        costs.margins()
+    sensitivity = parse_number(keywords.get("sensitivity", 0.95), "sensitivity")
+    if not 0 < sensitivity <= 1:
+        raise ValueError(f"sensitivity={sensitivity} is not in (0, 1]")
+    beta = parse_number(keywords.get("beta", 1.0), "beta")
+    if not beta > 0:
+        raise ValueError(f"beta={beta} is not above 0")
+    method = keywords.get("method", "hull")
+    if method not in ("hull", "linear"):
+        raise ValueError(f"method={method!r} is neither 'hull' nor 'linear'")
+    p_t = None if keywords.get("p_t") is None else parse_number(keywords["p_t"], "p_t")
+    return _Arguments(settings, costs, threshold, beta, p_t, RankingArguments(costs, sensitivity, method))
+
+
+def _on_scale(grid: Grid, keywords: Mapping[str, Any]) -> float:
+    """Net benefit at p_t is of the decisions at p_t."""
+    p_t = parse_number(keywords.get("p_t"), "p_t")
+    return bayes_threshold(CostMatrix.binary(1 - p_t, p_t), grid.score_type, keywords.get("prior"))
+
+
+def _stated_p_t(arguments: _Arguments) -> float:
+    if arguments.p_t is None or not 0 <= arguments.p_t < 1:
+        raise ValueError(f"net_benefit needs p_t= in [0, 1), not {arguments.p_t}")
+    return arguments.p_t
+
+
+def _one_group() -> pl.DataFrame:
+    return pl.DataFrame({GROUP: [0]}, schema={GROUP: pl.get_index_type()})
+
+
+def _number(frame: pl.DataFrame, groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    if not keys:
+        return frame.with_columns(pl.lit(0, dtype=pl.get_index_type()).alias(GROUP))
+    return frame.join(groups, on=keys, how="left", nulls_equal=True, maintain_order="left")
+
+
+def _sum_per_group(cells: pl.DataFrame, groups: pl.DataFrame, arguments: _Arguments, grid: Grid) -> pl.DataFrame:
+    """One row per group: rows, and the sums of the classes, as columns."""
+    label, weight = pl.col("class"), pl.col("weight")
+
+    def total(mask: pl.Expr, value: pl.Expr) -> pl.Expr:
+        return pl.when(mask).then(value).sum()
+
+    sums = {
+        "n": total(label >= 0, pl.col("n")),
+        "n_missing": total(label.is_null(), pl.col("n")),
+        "n_invalid": total(label == -1, pl.col("n")),
+    }
+    losses = () if grid.score_type == "raw" else ("log_loss", "brier")
+    for i in range(2):
+        sums[f"__ec_count_{i}"] = total(label == i, weight)
+        sums |= {f"__ec_{name}_{i}": total(label == i, pl.col(name)) for name in losses}
+    if arguments.threshold is not None:
+        surely, perhaps = _positive(grid, arguments.threshold)
+        for i in range(2):
+            sums[f"__ec_surely_{i}"] = total((label == i) & surely, weight)
+            sums[f"__ec_perhaps_{i}"] = total((label == i) & (surely | perhaps), weight)
+    counted = cells.group_by(GROUP).agg(**sums)
+    table = groups.join(counted, on=GROUP, how="left", maintain_order="left")
+    filled = table.with_columns(pl.col(name).fill_null(0) for name in sums)
+    n1, n0 = pl.col("__ec_count_1"), pl.col("__ec_count_0")
+    return filled.with_columns(class_prior=formulas.ratio(n1, n1 + n0))
+
+
+def _positive(grid: Grid, threshold: float) -> tuple[pl.Expr, pl.Expr]:
+    """Whether all scores of a cell are above the threshold; whether, if not, some may be."""
+    never = pl.lit(value=False)
+    if grid.resolution is None:
+        return pl.col("score") > threshold, never
+    if threshold in grid.thresholds:
+        return pl.col("above") > grid.thresholds.index(threshold), never
+    if grid.score_type == "posterior" and not 0 <= threshold < 1:
+        return pl.lit(threshold < 0), never
+    # Scores of a higher bin are above it; within its bin the declared thresholds still tell.
+    at = pl.select(grid.bin(pl.lit(threshold))).item()
+    lower = sum(t < threshold for t in grid.thresholds)
+    bin_, above = pl.col("bin"), pl.col("above")
+    surely = ((bin_ > at) | (above > lower)) & (bin_ >= at)
+    point = grid.is_point()
+    return surely, (bin_ == at) & (above == lower) & ~point
+
+
+def is_exact(grid: Grid, threshold: float) -> bool:
+    """Whether the counts at this threshold are exact, whatever the data."""
+    outside = grid.score_type == "posterior" and not 0 <= threshold < 1
+    return grid.resolution is None or threshold in grid.thresholds or outside
+
+
+def _formula_columns(name: str, arguments: _Arguments, grid: Grid, weighted: bool, stated: bool) -> dict[str, pl.Expr]:
+    prior = [pl.col(f"{_PRIOR}_{i}") for i in range(2)] if stated else None
+    if name == "confusion":
+        return {
+            column: expression
+            for cell in _CELLS
+            for column, expression in _formula_columns(cell, arguments, grid, weighted, stated).items()
+        }
+    if name in _LOSSES or name == "cllr":
+        nothing = pl.lit(None, dtype=pl.Float64)
+        if name == "cllr":
+            even = [pl.lit(0.5), pl.lit(0.5)]
+            value = _LOSSES["cross_entropy"](_GroupSums(even, nothing, nothing), arguments)
+            return {name: value / math.log(2)}
+        return {name: _LOSSES[name](_GroupSums(prior, nothing, nothing), arguments)}
+    assert arguments.threshold is not None
+    formula = _DECISIONS[name]
+    dtype = pl.Int64 if name in _CELLS and not weighted else pl.Float64
+
+    def at(tp: str, fp: str) -> pl.Expr:
+        sums = _GroupSums(prior, pl.col(f"__ec_{tp}_1"), pl.col(f"__ec_{fp}_0"))
+        return formula(sums, arguments).cast(dtype)
+
+    if is_exact(grid, arguments.threshold):
+        return {name: at("surely", "surely")}
+    # Every metric of decisions is monotone in either count, so it is extreme at the corners of what they can be.
+    corners = [at(tp, fp) for tp in ("surely", "perhaps") for fp in ("surely", "perhaps")]
+    return {f"{name}_low": pl.min_horizontal(corners), f"{name}_high": pl.max_horizontal(corners)}
+
+
+def _stated_prior(table: pl.DataFrame, keys: list[str], arguments: _Arguments) -> pl.DataFrame | None:
+    """GROUP and the shares of both classes, where a prior is stated."""
+    settings = arguments.settings.prior
+    if not settings.stated:
+        return None
+    dtype = None
+    public = table.select(GROUP, *keys, "n", "class_prior")
+    if settings.expression is not None:
+        public = public.with_columns(settings.expression.alias(_PRIOR))
+        dtype = public.schema[_PRIOR]
+        from dataclasses import replace
+
+        settings = replace(settings, expression=pl.col(_PRIOR))
+    shares = settings.per_row([0, 1], dtype)
+    assert shares is not None
+    return public.select(GROUP, *(s.alias(f"{_PRIOR}_{i}") for i, s in enumerate(checked_shares(shares))))
+
+
+def ordered_cells(numbered: pl.DataFrame, grid: Grid, weighted: bool) -> pl.DataFrame:
+    """Cells of both classes side by side, from the highest score down, as `_ranking.prepare` takes them."""
+    label, weight, n = pl.col("class"), pl.col("weight"), pl.col("n")
+    cell = grid.cell_columns
+    rows1 = pl.lit(None, dtype=pl.Int64) if weighted else pl.when(label == 1).then(n).sum()
+    cells = (
+        numbered.filter(label >= 0)
+        .group_by(GROUP, *cell)
+        .agg(
+            w1=pl.when(label == 1).then(weight).sum(), w0=pl.when(label == 0).then(weight).sum(), rows1=rows1.first()
+            if weighted
+            else rows1,
+        )
+        .sort(GROUP, *cell, descending=[False] + [True] * len(cell))
+    )
+    if grid.resolution is None:
+        threshold = pl.col("score").shift(-1).over(GROUP).fill_null(-math.inf)
+    else:
+        threshold = grid.lower_edge()
+    return cells.with_columns(point=grid.is_point(), threshold=threshold)
+
+
+def _join_ranking(
+    table: pl.DataFrame,
+    numbered: pl.DataFrame,
+    prior: pl.DataFrame | None,
+    name: str,
+    arguments: _Arguments,
+    grid: Grid,
+    weighted: bool,
+) -> pl.DataFrame:
+    cells = _ranking.prepare(ordered_cells(numbered, grid, weighted), _ranking_prior(table, prior))
+    values = _ranking.evaluate(cells, name, arguments.ranking)
+    named = values.rename({c: name if c == "value" else f"{name}_{c}" for c in values.columns if c != GROUP})
+    return table.join(named, on=GROUP, how="left", maintain_order="left")
+
+
+def _ranking_prior(table: pl.DataFrame, prior: pl.DataFrame | None) -> pl.DataFrame:
+    if prior is None:
+        nothing = pl.lit(None, dtype=pl.Float64)
+        return table.select(GROUP, p1=nothing, p0=nothing)
+    return prior.select(GROUP, p1=f"{_PRIOR}_1", p0=f"{_PRIOR}_0")

@@ -1,0 +1,63 @@
+"""The convex hull of ROC curves, all groups at once; it is also what isotonic regression (PAV) fits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Passes over all points go on while each removes at least one point in so many.
+_WORTHWHILE = 32
+
+
+def upper_hull(
+    group: NDArray[np.int64], x: NDArray[np.float64], y: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Indices of the points on the upper convex hull of each group.
+
+    Points are sorted by group, and ascend in x and y within it. A point that is not above the line between two others is
+    no corner of the hull, whatever becomes of those two: so each pass may drop all such points at once.
+    """
+    new = np.ones(len(x), dtype=bool)
+    new[1:] = (group[1:] != group[:-1]) | (x[1:] != x[:-1]) | (y[1:] != y[:-1])
+    kept = np.flatnonzero(new)
+    while True:
+        inner = _not_above_neighbours(group[kept], x[kept], y[kept])
+        n_dropped = int(inner.sum())
+        kept = kept[~inner]
+        if n_dropped == 0:
+            return kept
+        if n_dropped * _WORTHWHILE < len(kept):
+            return _one_by_one(kept, group, x, y)
+
+
+def _not_above_neighbours(
+    group: NDArray[np.int64], x: NDArray[np.float64], y: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    inner = np.zeros(len(x), dtype=bool)
+    dx, dy = np.diff(x), np.diff(y)
+    same = group[1:] == group[:-1]
+    inner[1:-1] = same[:-1] & same[1:] & (dy[:-1] * dx[1:] <= dy[1:] * dx[:-1])
+    return inner
+
+
+def _one_by_one(
+    kept: NDArray[np.int64], group: NDArray[np.int64], x: NDArray[np.float64], y: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Monotone chain: linear in the points, for curves where a pass drops only the last point of an arc."""
+    groups, xs, ys = group[kept].tolist(), x[kept].tolist(), y[kept].tolist()
+    stack: list[int] = []
+    start = 0
+    for i, (g, x_i, y_i) in enumerate(zip(groups, xs, ys, strict=True)):
+        if i == 0 or g != groups[i - 1]:
+            start = len(stack)
+        while len(stack) - start >= 2:
+            a, b = stack[-2], stack[-1]
+            if (ys[b] - ys[a]) * (x_i - xs[b]) > (y_i - ys[b]) * (xs[b] - xs[a]):
+                break
+            stack.pop()
+        stack.append(i)
+    return kept[stack]

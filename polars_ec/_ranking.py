@@ -1,0 +1,226 @@
+"""Formulas of ranking metrics, on cells of scores sorted from the highest down, per group.
+
+A cell adds w1 positives and w0 negatives to what is above it. Where all its scores are equal it is one step of the ROC
+curve; else the order of its rows is unknown, and the curve is any path through the cell's box, from (fp - w0, tp - w1) to
+(fp, tp). So every metric comes with a bound: |returned - exact| <= error, beside rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from polars_ec.costs import CostMatrix
+
+GROUP = "__ec_group"
+_N1, _N0 = pl.col("n1"), pl.col("n0")
+_TPR, _FPR = pl.col("tp") / _N1, pl.col("fp") / _N0
+_TPR_BEFORE, _FPR_BEFORE = (pl.col("tp") - pl.col("w1")) / _N1, (pl.col("fp") - pl.col("w0")) / _N0
+_LOOSE = ~pl.col("point")
+_ONE = pl.col("n1").first()
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """Aggregates over the cells of a group: a value, how far off it may be, and the threshold that attains it."""
+
+    value: pl.Expr
+    error: pl.Expr
+    threshold: pl.Expr | None = None
+
+
+@dataclass(frozen=True)
+class RankingArguments:
+    """What ranking metrics take beside the cells."""
+
+    costs: CostMatrix
+    sensitivity: float = 0.95
+    method: str = "hull"
+
+
+def prepare(cells: pl.DataFrame, prior: pl.DataFrame) -> pl.DataFrame:
+    """Cells with what formulas need: running sums from the top, the groups' totals, and priors `p1`, `p0`.
+
+    `cells` has GROUP, `w1`, `w0` (rows, or their weight), `rows1` (rows of class 1, null where they are weighted), `point`
+    and `threshold`, and is sorted; `prior` has GROUP, `p1` and `p0`, null for the group's own. Groups that lack a class
+    are left out: nothing is defined there.
+    """
+    sums = cells.with_columns(
+        pl.col("w1").cum_sum().over(GROUP).alias("tp"),
+        pl.col("w0").cum_sum().over(GROUP).alias("fp"),
+        pl.col("w1").sum().over(GROUP).alias("n1"),
+        pl.col("w0").sum().over(GROUP).alias("n0"),
+    )
+    own = pl.col("n1") / (pl.col("n1") + pl.col("n0"))
+    return (
+        sums.filter((pl.col("n1") > 0) & (pl.col("n0") > 0), (pl.col("w1") > 0) | (pl.col("w0") > 0))
+        .join(prior, on=GROUP, how="left", maintain_order="left")
+        .with_columns(p1=pl.coalesce("p1", own), p0=pl.coalesce("p0", 1 - own))
+    )
+
+
+def _auc_roc(_: RankingArguments) -> Bounded:
+    pairs = pl.col("w0") * pl.col("w1")
+    right = (pl.col("tp") - pl.col("w1") / 2) * pl.col("w0")
+    all_pairs = (_N1 * _N0).first()
+    return Bounded(right.sum() / all_pairs, pl.when(_LOOSE).then(pairs).sum() / 2 / all_pairs)
+
+
+def _average_precision(_: RankingArguments) -> Bounded:
+    # Negatives count r times, which moves the prior: P0 f / (P1 t) = r FP / TP.
+    r = (pl.col("p0") / _N0) / (pl.col("p1") / _N1)
+    tp, w1 = pl.col("tp"), pl.col("w1")
+    fp, fp_before = pl.col("fp") * r, (pl.col("fp") - pl.col("w0")) * r
+    tied = w1 * tp / (tp + fp)
+    high = w1 * tp / (tp + fp_before)
+    # One positive after the other, below all negatives of the cell: the sum of a concave function over whole rows is at
+    # least its integral from 1/2 to n + 1/2.
+    start = tp - w1 + pl.when(pl.col("rows1").is_null()).then(0.0).otherwise(0.5) + fp
+    low = w1 - fp * (w1 / start).log1p()
+    low = pl.when(w1 == 0).then(0.0).otherwise(pl.min_horizontal(low, high))
+    middle, half = (low + high) / 2, (high - low) / 2
+    defined = pl.col("p1").first() > 0
+    value = pl.when(_LOOSE).then(middle).otherwise(tied).sum() / _ONE
+    return Bounded(pl.when(defined).then(value), pl.when(defined).then(pl.when(_LOOSE).then(half).sum() / _ONE))
+
+
+def _auprg(_: RankingArguments) -> Bounded:
+    p1, p0 = pl.col("p1"), pl.col("p0")
+    # Recall gain is 0 where recall is the prior; the point there is found linearly.
+    start = pl.max_horizontal(_TPR_BEFORE, p1)
+    share = pl.when(_TPR_BEFORE < p1).then((p1 - _TPR_BEFORE) / (_TPR - _TPR_BEFORE)).otherwise(0.0)
+    fpr_start = _FPR_BEFORE + share * (_FPR - _FPR_BEFORE)
+    width = p1 / p0 * ((1 - start) / start - (1 - _TPR) / _TPR)
+    counted = (_TPR > p1) & (pl.col("w1") > 0)
+    trapezoid = 1 - (fpr_start / start + _FPR / _TPR) / 2
+    low, high = 1 - _FPR / start, 1 - _FPR_BEFORE / _TPR
+    area = pl.when(counted).then(width * pl.when(_LOOSE).then((low + high) / 2).otherwise(trapezoid)).sum()
+    error = pl.when(counted & _LOOSE).then(width * (high - low) / 2).sum()
+    defined = (p1.first() > 0) & (p0.first() > 0)
+    return Bounded(pl.when(defined).then(area), pl.when(defined).then(error))
+
+
+def _eer_linear(_: RankingArguments) -> Bounded:
+    crossing = (_TPR + _FPR >= 1).arg_max()
+    rise = _TPR + _FPR - _TPR_BEFORE - _FPR_BEFORE
+    share = (1 - _TPR_BEFORE - _FPR_BEFORE) / rise
+    line = _FPR_BEFORE + share * (_FPR - _FPR_BEFORE)
+    low = pl.max_horizontal(_FPR_BEFORE, 1 - _TPR)
+    high = pl.min_horizontal(_FPR, 1 - _TPR_BEFORE)
+    value = pl.when(_LOOSE).then((low + high) / 2).otherwise(line)
+    error = pl.when(_LOOSE).then((high - low) / 2).otherwise(0.0)
+    return Bounded(value.get(crossing), error.get(crossing))
+
+
+def _specificity_at_sensitivity(arguments: RankingArguments) -> Bounded:
+    attained = (_TPR >= arguments.sensitivity).arg_max()
+    error = pl.when(_LOOSE).then(pl.col("w0") / _N0).otherwise(0.0)
+    return Bounded((1 - _FPR).get(attained), error.get(attained), pl.col("threshold").get(attained))
+
+
+def _ks(_: RankingArguments) -> Bounded:
+    distance = (_TPR - _FPR).abs()
+    corners = pl.max_horizontal((_TPR - _FPR_BEFORE).abs(), (_TPR_BEFORE - _FPR).abs())
+    largest = distance.max()
+    reach = pl.max_horizontal(largest, pl.when(_LOOSE).then(corners).max())
+    return Bounded(largest, reach - largest, pl.col("threshold").get(distance.arg_max()))
+
+
+def _min_expected_cost(arguments: RankingArguments) -> Bounded:
+    cost = _cost(arguments.costs, _TPR, _FPR)
+    nothing = _cost(arguments.costs, pl.lit(0.0), pl.lit(0.0)).first()
+    lowest = cost.min()
+    below = pl.min_horizontal(lowest, nothing, pl.when(_LOOSE).then(_cost(arguments.costs, _TPR, _FPR_BEFORE)).min())
+    attained = pl.min_horizontal(lowest, nothing)
+    threshold = pl.when(nothing <= lowest).then(math.inf).otherwise(pl.col("threshold").get(cost.arg_min()))
+    return Bounded(attained, attained - below, threshold)
+
+
+def _min_dcf(arguments: RankingArguments) -> Bounded:
+    bounded = _min_expected_cost(arguments)
+    costs = arguments.costs.values
+    naive = pl.min_horizontal(
+        [pl.col("p1").first() * costs[1][j] + pl.col("p0").first() * costs[0][j] for j in range(2)]
+    )
+    defined = pl.when(naive > 0)
+    return Bounded(
+        defined.then(bounded.value / naive), defined.then(bounded.error / naive), defined.then(bounded.threshold)
+    )
+
+
+def _cost(costs: CostMatrix, tpr: pl.Expr, fpr: pl.Expr) -> pl.Expr:
+    (c00, c01), (c10, c11) = costs.values
+    return pl.col("p1") * (c11 * tpr + c10 * (1 - tpr)) + pl.col("p0") * (c01 * fpr + c00 * (1 - fpr))
+
+
+def _eer_of_hull() -> pl.Expr:
+    """Where the hull meets the line FPR = FNR; over the corners that `hulls` gives."""
+    fpr, tpr = pl.col("fpr"), pl.col("tpr")
+    fpr_before, tpr_before = fpr.shift(1), tpr.shift(1)
+    crossing = (fpr + tpr >= 1).arg_max()
+    share = (1 - fpr_before - tpr_before) / (fpr + tpr - fpr_before - tpr_before)
+    return (fpr_before + share * (fpr - fpr_before)).get(crossing)
+
+
+def _min_cllr_of_hull() -> pl.Expr:
+    """Cllr in bits of the log-likelihood ratios that the slopes of the hull are."""
+    rise, run = pl.col("tpr").diff(), pl.col("fpr").diff()
+
+    def bits(size: pl.Expr, other: pl.Expr) -> pl.Expr:
+        return pl.when(size > 0).then(size * (other / size).log1p()).sum()
+
+    return (bits(rise, run) + bits(run, rise)) / (2 * math.log(2))
+
+
+def hulls(cells: pl.DataFrame, outer: bool) -> pl.DataFrame:
+    """Corners `fpr`, `tpr` of the hull of each group's ROC curve; `outer`: of the highest curve that the cells allow."""
+    from polars_ec._hull import upper_hull
+
+    steps = cells.select(GROUP, _FPR.alias("fpr"), _TPR.alias("tpr"))
+    if outer:
+        corners = cells.filter(_LOOSE).select(GROUP, _FPR_BEFORE.alias("fpr"), _TPR.alias("tpr"))
+        steps = pl.concat([corners, steps])
+    origin = cells.select(GROUP, pl.lit(0.0).alias("fpr"), pl.lit(0.0).alias("tpr")).unique()
+    points = pl.concat([origin, steps]).sort(GROUP, "fpr", "tpr")
+    kept = upper_hull(points[GROUP].to_numpy(), points["fpr"].to_numpy(), points["tpr"].to_numpy())
+    return points[kept]
+
+
+def _of_hulls(cells: pl.DataFrame, formula: pl.Expr) -> pl.DataFrame:
+    """`value` and `error` per group of a metric that falls as the hull grows."""
+    values = [
+        hulls(cells, outer).group_by(GROUP, maintain_order=True).agg(formula.alias(name))
+        for outer, name in ((True, "low"), (False, "high"))
+    ]
+    both = values[0].join(values[1], on=GROUP)
+    low, high = pl.col("low"), pl.col("high")
+    return both.select(GROUP, value=(low + high) / 2, error=((high - low) / 2).clip(0))
+
+
+_PLAIN: dict[str, Callable[[RankingArguments], Bounded]] = {
+    "auc_roc": _auc_roc,
+    "average_precision": _average_precision,
+    "auprg": _auprg,
+    "specificity_at_sensitivity": _specificity_at_sensitivity,
+    "ks": _ks,
+    "min_expected_cost": _min_expected_cost,
+    "min_dcf": _min_dcf,
+}
+_OF_HULL = {"eer": _eer_of_hull, "min_cllr": _min_cllr_of_hull}
+RANKING_METRICS = (*_PLAIN, *_OF_HULL)
+
+
+def evaluate(cells: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.DataFrame:
+    """GROUP, `value`, `error` and, where one attains it, `threshold`: one row per group that has both classes."""
+    if name in _OF_HULL and not (name == "eer" and arguments.method == "linear"):
+        return _of_hulls(cells, _OF_HULL[name]())
+    bounded = (_eer_linear if name == "eer" else _PLAIN[name])(arguments)
+    columns = {"value": bounded.value, "error": bounded.error}
+    if bounded.threshold is not None:
+        columns["threshold"] = bounded.threshold
+    return cells.group_by(GROUP, maintain_order=True).agg(**columns)
