@@ -115,4 +115,3 @@ class Grid:
         down = -((-bins - offset + 1) / resolution).exp()
         edge = pl.when(bins > 0).then(up).when(bins < 0).then(down).otherwise(0.0)
         return pl.when(bins == infinite).then(_LARGEST).when(bins == -infinite).then(-math.inf).otherwise(edge)
-

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -14,7 +13,7 @@ import polars as pl
 from polars_ec._expr import Rows, resolve
 from polars_ec._grid import SKETCH_SCORE_TYPES, Grid, SketchScoreType
 from polars_ec._labels import class_index
-from polars_ec._options import DEFAULTS, as_expr, parse_number, parse_options, with_options
+from polars_ec._options import as_expr, parse_number, parse_options, with_options
 from polars_ec._scores import BinaryScores
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
@@ -22,7 +21,7 @@ from polars_ec.frames import expand
 from polars_ec.typing import DecisionOptions, IntoExpr, ScoreType
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]
     from typing_extensions import Unpack
 
 SCHEMA_VERSION = 1
@@ -204,7 +203,9 @@ class Sketch:
         own = list(_own_columns(grid))
         lacking = [name for name in own if name not in made.columns]
         if lacking:
-            raise SketchError(f"the table lacks {', '.join(lacking)}: it is no result of a sketch of {score_type} scores")
+            raise SketchError(
+                f"the table lacks {', '.join(lacking)}: it is no result of a sketch of {score_type} scores"
+            )
         above = made["above"].max()
         if isinstance(above, int) and above > len(grid.thresholds):
             raise SketchError(
@@ -352,7 +353,9 @@ def sketch(
     settings = parse_options({**options, "score_type": reading})
     lazy = frame.lazy()
     keys = expand(lazy, by, "by")
-    rows = _resolve_binary(lazy, as_expr(score, "score"), as_expr(label, "label"), replace(settings, prior=parse_options({}).prior))
+    rows = _resolve_binary(
+        lazy, as_expr(score, "score"), as_expr(label, "label"), replace(settings, prior=parse_options({}).prior)
+    )
     declared = [*_own_threshold(score_type, options), *thresholds]
     grid = Grid(score_type, stated_resolution, _sorted_thresholds(declared, score_type, options.get("prior")))
     key_names = [key.meta.output_name() for key in keys]
@@ -425,7 +428,7 @@ def _own_threshold(score_type: SketchScoreType, options: DecisionOptions) -> lis
     costs = options.get("costs")
     if costs is not None:
         return [costs if isinstance(costs, CostMatrix) else CostMatrix(costs)]
-    cost_fn, cost_fp = (options.get(name, DEFAULTS[name]) for name in ("cost_fn", "cost_fp"))
+    cost_fn, cost_fp = options.get("cost_fn", 1.0), options.get("cost_fp", 1.0)
     return [] if 0 in (cost_fn, cost_fp) else [CostMatrix.binary(cost_fn, cost_fp)]
 
 
