@@ -82,13 +82,14 @@ def _average_precision(_: RankingArguments) -> Bounded:
     high = w1 * tp / (tp + fp_before)
     # One positive after the other, below all negatives of the cell: the sum of a concave function over whole rows is at
     # least its integral from 1/2 to n + 1/2.
-    start = tp - w1 + pl.when(pl.col("whole")).then(0.5).otherwise(0.0) + fp
-    low = w1 - fp * (w1 / start).log1p()
-    low = pl.when(w1 == 0).then(0.0).otherwise(pl.min_horizontal(low, high))
+    start = tp - w1 + pl.when("whole").then(0.5).otherwise(0.0) + fp
+    low = pl.min_horizontal(w1 - fp * (w1 / start).log1p(), high)
     middle, half = (low + high) / 2, (high - low) / 2
     defined = pl.col("p1").first() > 0
-    value = pl.when(_LOOSE).then(middle).otherwise(tied).sum() / _ONE
-    return Bounded(pl.when(defined).then(value), pl.when(defined).then(pl.when(_LOOSE).then(half).sum() / _ONE))
+    counted = w1 > 0
+    value = pl.when(counted).then(pl.when(_LOOSE).then(middle).otherwise(tied)).sum() / _ONE
+    error = pl.when(counted & _LOOSE).then(half).sum() / _ONE
+    return Bounded(pl.when(defined).then(value), pl.when(defined).then(error))
 
 
 def _auprg(_: RankingArguments) -> Bounded:
