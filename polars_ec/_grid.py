@@ -94,6 +94,9 @@ class Grid:
         if self.score_type == "posterior":
             edge = sigmoid(edge)
         below = edge - edge.abs() * _ULP - _TINY
+        if self.score_type == "posterior":
+            # All posteriors above 0 that are too small for a bin of their own.
+            below = pl.when(bins == self.infinite_bins[0] + 1).then(0.0).otherwise(below)
         declared = pl.col("above").replace_strict(
             range(len(self.thresholds) + 1), [-math.inf, *self.thresholds], return_dtype=pl.Float64
         )

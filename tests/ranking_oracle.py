@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -32,7 +33,7 @@ def auc_roc(scores, labels, weights) -> float:
 
 def average_precision(points: Sequence[Point], p1: float) -> float:
     total = 0.0
-    for (_, t0), (f1, t1) in zip(points, points[1:], strict=False):
+    for (_, t0), (f1, t1) in itertools.pairwise(points):
         if t1 > t0:
             total += (t1 - t0) * p1 * t1 / (p1 * t1 + (1 - p1) * f1)
     return total
@@ -41,17 +42,17 @@ def average_precision(points: Sequence[Point], p1: float) -> float:
 def auprg(points: Sequence[Point], p1: float) -> float:
     odds = p1 / (1 - p1)
     curve: list[Point] = []
-    for (f0, t0), (f1, t1) in zip(points, points[1:], strict=False):
+    for (f0, t0), (f1, t1) in itertools.pairwise(points):
         if t0 < p1 < t1:
             f = f0 + (f1 - f0) * (p1 - t0) / (t1 - t0)
             curve.append((0.0, 1 - f / p1))
         if t1 >= p1:
             curve.append((1 - odds * (1 - t1) / t1, 1 - f1 / t1))
-    return math.fsum((x1 - x0) * (y0 + y1) / 2 for (x0, y0), (x1, y1) in zip(curve, curve[1:], strict=False))
+    return math.fsum((x1 - x0) * (y0 + y1) / 2 for (x0, y0), (x1, y1) in itertools.pairwise(curve))
 
 
 def eer_linear(points: Sequence[Point]) -> float:
-    for (f0, t0), (f1, t1) in zip(points, points[1:], strict=False):
+    for (f0, t0), (f1, t1) in itertools.pairwise(points):
         if f1 + t1 >= 1:
             share = (1 - f0 - t0) / (f1 + t1 - f0 - t0)
             return f0 + share * (f1 - f0)
@@ -85,7 +86,7 @@ def ks(points: Sequence[Point]) -> float:
 def min_cllr(points: Sequence[Point]) -> float:
     """Pool adjacent violators on the steps of the curve, then Cllr of the pooled likelihood ratios."""
     blocks: list[list[float]] = []
-    for (f0, t0), (f1, t1) in zip(points, points[1:], strict=False):
+    for (f0, t0), (f1, t1) in itertools.pairwise(points):
         blocks.append([t1 - t0, f1 - f0])
         while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] <= blocks[-1][0] * blocks[-2][1]:
             rise, run = blocks.pop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -152,8 +153,8 @@ def test_hull_is_the_smallest_concave_curve(steps) -> None:
         members = [p[1:] for p in points if p[0] == group]
         assert corners[0] == members[0]
         assert corners[-1] == members[-1]
-        edges = list(zip(corners, corners[1:], strict=False))
-        for (a, b), (_, c) in zip(edges, edges[1:], strict=False):
+        edges = list(itertools.pairwise(corners))
+        for (a, b), (_, c) in itertools.pairwise(edges):
             assert (b[1] - a[1]) * (c[0] - b[0]) > (c[1] - b[1]) * (b[0] - a[0])
         for x, y in members:
             assert all((b[1] - a[1]) * (x - a[0]) >= (y - a[1]) * (b[0] - a[0]) for a, b in edges if b != a)
