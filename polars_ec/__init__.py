@@ -6,6 +6,7 @@ a method there, and a DuckDB macro (`ec.register(connection)`), with one spellin
 
 from polars_ec import namespace as namespace
 from polars_ec.costs import CostMatrix
+from polars_ec.curves import equivalent_cost
 from polars_ec.exceptions import InvalidDataError, SketchError
 from polars_ec.frames import report, validate
 from polars_ec.metrics.binary import (
@@ -81,6 +82,7 @@ __all__ = [
     "dcf",
     "eer",
     "epsr",
+    "equivalent_cost",
     "error_rate",
     "expected_cost",
     "f1",

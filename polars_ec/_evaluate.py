@@ -110,6 +110,7 @@ _LOSSES: dict[str, _Formula] = {
 }
 _BATTERY = ("nec", "nce", "nbs", "precision", "f1", "recall", "auc_roc")
 _BATTERY_OF_RANKS = ("auc_roc", "average_precision", "eer", "min_cllr")
+DECISION_METRICS = tuple(_DECISIONS)
 METRICS = (*_DECISIONS, "confusion", *_LOSSES, "cllr", *_ranking.RANKING_METRICS)
 
 
@@ -145,7 +146,7 @@ def evaluate(
     names = list(metrics) or list(_battery(grid, keywords))
     _check_metrics(names, grid)
     arguments = _parse(names, grid, keywords)
-    groups = frame.select(keys).unique(maintain_order=True).with_row_index(GROUP) if keys else _one_group()
+    groups = _groups(frame, keys)
     numbered = _number(frame, groups, keys)
     table = _sum_per_group(numbered, groups, arguments, grid)
     prior = _stated_prior(table, keys, arguments)
@@ -228,8 +229,10 @@ def _stated_p_t(arguments: _Arguments) -> float:
     return arguments.p_t
 
 
-def _one_group() -> pl.DataFrame:
-    return pl.DataFrame({GROUP: [0]}, schema={GROUP: pl.get_index_type()})
+def _groups(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    if not keys:
+        return pl.DataFrame({GROUP: [0]}, schema={GROUP: pl.get_index_type()})
+    return frame.select(keys).unique(maintain_order=True).with_row_index(GROUP)
 
 
 def _number(frame: pl.DataFrame, groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
@@ -367,6 +370,49 @@ def _join_ranking(
     values = _ranking.evaluate(cells, name, arguments.ranking)
     named = values.rename({c: name if c == "value" else f"{name}_{c}" for c in values.columns if c != GROUP})
     return table.join(named, on=GROUP, how="left", maintain_order="left")
+
+
+def prepared_cells(
+    frame: pl.DataFrame, keys: list[str], grid: Grid, weighted: bool
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Cells as the ranking formulas take them, of groups without wrong rows; and the keys of their groups."""
+    groups = _groups(frame, keys)
+    numbered = _number(frame, groups, keys)
+    wrong = numbered.filter(pl.col("class") == -1).select(GROUP).unique()
+    numbered = numbered.join(wrong, on=GROUP, how="anti", maintain_order="left")
+    nothing = pl.lit(None, dtype=pl.Float64)
+    cells = _ranking.prepare(ordered_cells(numbered, grid, weighted), groups.select(GROUP, p0=nothing, p1=nothing))
+    return cells, groups
+
+
+def at_every_edge(
+    frame: pl.DataFrame,
+    keys: list[str],
+    grid: Grid,
+    weighted: bool,
+    metrics: Sequence[str],
+    keywords: Mapping[str, Any],
+) -> tuple[pl.DataFrame, dict[str, pl.Expr]]:
+    """Every operating point of every group, as sums, with the formulas of the metrics over them."""
+    arguments = _parse((), grid, keywords)
+    groups = _groups(frame, keys)
+    numbered = _number(frame, groups, keys)
+    table = _sum_per_group(numbered, groups, arguments, grid)
+    prior = _stated_prior(table, keys, arguments)
+    table = table if prior is None else table.join(prior, on=GROUP, how="left", maintain_order="left")
+    table = table.filter(pl.col("n_invalid") == 0)
+    cells = ordered_cells(numbered, grid, weighted).select(
+        GROUP,
+        "threshold",
+        __ec_surely_1=pl.col("w1").cum_sum().over(GROUP),
+        __ec_surely_0=pl.col("w0").cum_sum().over(GROUP),
+    )
+    nothing = table.select(GROUP, threshold=pl.lit(math.inf), __ec_surely_1=pl.lit(0.0), __ec_surely_0=pl.lit(0.0))
+    points = pl.concat([nothing, cells]).sort(GROUP, "threshold", descending=[False, True], maintain_order=True)
+    stated = [pl.col(f"{_PRIOR}_{i}") for i in range(2)] if prior is not None else None
+    sums = _GroupSums(stated, pl.col("__ec_surely_1"), pl.col("__ec_surely_0"))
+    formulas_of = {name: _DECISIONS[name](sums, arguments) for name in metrics}
+    return table.join(points, on=GROUP, maintain_order="left_right"), formulas_of
 
 
 def _ranking_prior(table: pl.DataFrame, prior: pl.DataFrame | None) -> pl.DataFrame:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import polars as pl
 
+from polars_ec import curves
+from polars_ec._evaluate import bayes_threshold, evaluate
 from polars_ec._expr import Rows, resolve
 from polars_ec._grid import SKETCH_SCORE_TYPES, Grid, SketchScoreType
 from polars_ec._labels import class_index
@@ -135,9 +137,47 @@ class Sketch:
         │ 0.5 ┆ 0.75    │
         └─────┴─────────┘
         """
-        from polars_ec._evaluate import evaluate
-
         return evaluate(self.frame, self.keys, self.grid, self.weighted, metrics, keywords)
+
+    def roc(self) -> pl.DataFrame:
+        """The ROC curve: see `polars_ec.curves.roc`."""
+        return curves.roc(self)
+
+    def roc_hull(self) -> pl.DataFrame:
+        """The convex hull of the ROC curve: see `polars_ec.curves.roc_hull`."""
+        return curves.roc_hull(self)
+
+    def det(self) -> pl.DataFrame:
+        """The DET curve: see `polars_ec.curves.det`."""
+        return curves.det(self)
+
+    def pr(self, *, prior: Any = None) -> pl.DataFrame:
+        """The precision-recall curve: see `polars_ec.curves.pr`."""
+        return curves.pr(self, prior=prior)
+
+    def prg(self, *, prior: Any = None) -> pl.DataFrame:
+        """The precision-recall-gain curve: see `polars_ec.curves.prg`."""
+        return curves.prg(self, prior=prior)
+
+    def cost_curve(self, *metrics: str, **keywords: Any) -> pl.DataFrame:
+        """Metrics of decisions over the threshold: see `polars_ec.curves.cost_curve`."""
+        return curves.cost_curve(self, *metrics, **keywords)
+
+    def bayes_error(self, prior_log_odds: Sequence[float]) -> pl.DataFrame:
+        """Actual and minimum DCF over the prior: see `polars_ec.curves.bayes_error`."""
+        return curves.bayes_error(self, prior_log_odds)
+
+    def bayes_risk(self) -> pl.DataFrame:
+        """Risk over operating points, whose integral is the cross-entropy: see `polars_ec.curves.bayes_risk`."""
+        return curves.bayes_risk(self)
+
+    def reliability(self, *, resolution: int = 2) -> pl.DataFrame:
+        """Mean posterior and share of positives per bin: see `polars_ec.curves.reliability`."""
+        return curves.reliability(self, resolution=resolution)
+
+    def best_threshold(self, metric: str, **keywords: Any) -> pl.DataFrame:
+        """The threshold of the best value of a metric, per group: see `polars_ec.curves.best_threshold`."""
+        return curves.best_threshold(self, metric, **keywords)
 
     def write_parquet(self, path: str | Path) -> None:
         """Save the cells, with what they mean in the file's metadata."""
@@ -435,8 +475,6 @@ def _own_threshold(score_type: SketchScoreType, options: DecisionOptions) -> lis
 def _sorted_thresholds(
     thresholds: Sequence[float | CostMatrix], score_type: SketchScoreType = "posterior", prior: Any = None
 ) -> tuple[float, ...]:
-    from polars_ec._evaluate import bayes_threshold
-
     if isinstance(thresholds, str | CostMatrix):
         raise TypeError(f"thresholds={thresholds!r} is not a sequence: pass a list")
     numbers = {
