@@ -245,10 +245,24 @@ def equivalent_cost(sketch: Sketch, metric: str = "f1", **keywords: Any) -> pl.D
     The group columns, `threshold`, `cost_fn` (with cost_fp = 1), and for a sensitivity `alpha`, the weight of false alarms
     in NEC = alpha FPR + FNR, and the `sensitivity` attained.
 
+    Raises
+    ------
+    SketchError
+        A metric that is none of decisions; scores whose thresholds are not Bayes thresholds of any costs.
+    ValueError
+        A sensitivity outside (0, 1].
+
     References
     ----------
     Ferrer, "Analysis and comparison of classification metrics", section 4.6 and Eq. 8; "The expected cost", section 4 and
     Eq. 20.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> ec.equivalent_cost(log.ec.sketch("p", "y"), "sensitivity", sensitivity=0.6).select("alpha", "cost_fn").rows()
+    [(1.0, 1.0)]
     """
     if metric == "sensitivity":
         return _cost_of_sensitivity(sketch, **keywords)
