@@ -4,7 +4,7 @@ ROWS ?= 20_000_000
 VENV := .venv
 
 .DELETE_ON_ERROR:
-.PHONY: demo test lint bench test-lowest test-spark sql clean
+.PHONY: demo test lint bench test-lowest test-spark test-postgres sql clean
 
 demo: .venv/demo
 	$(VENV)/bin/polars-ec demo
@@ -27,6 +27,10 @@ test-lowest: .venv-lowest/test
 # Needs Java 17 as well.
 test-spark: .venv/spark
 	$(VENV)/bin/python -m pytest -m spark tests/test_spark.py
+
+# Needs psql and a server: make test-postgres DSN='host=... user=... dbname=...'
+test-postgres: .venv/test
+	DSN="$(DSN)" $(VENV)/bin/python -m pytest -m postgres tests/test_postgres.py
 
 # The one-file bundle that any DuckDB client can load, from the files of the families.
 sql:
