@@ -45,6 +45,7 @@ from polars_ec.metrics.rows import (
 )
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cllr, cross_entropy, epsr, nbs, nce
 from polars_ec.sql import register
+from polars_ec.warehouse import sketch_query
 
 __version__ = "0.1.0"
 
@@ -92,6 +93,7 @@ __all__ = [
     "row_cost",
     "row_log_loss",
     "shift_prior",
+    "sketch_query",
     "specificity",
     "validate",
 ]

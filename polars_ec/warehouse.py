@@ -52,8 +52,9 @@ def sketch_query(
     The warehouse makes the pass over the log, and its result, some thousand rows a group, has the columns of
     `Sketch.frame`: `ec.Sketch.from_arrow(result, score_type=..., resolution=..., thresholds=...)` reads it.
 
-    Names and expressions are SQL of the dialect at hand, and are quoted only where the caller quotes them: pass
-    `'"Order"'`, or in BigQuery, ClickHouse and Spark with backticks, where a name needs it.
+    Names and expressions are SQL of the dialect at hand. They go into the query as they are, so that a name that needs
+    quotes must have them: `'"Order"'`, with backticks in BigQuery and Spark. Names in the result are always quoted, so that
+    every warehouse returns them as they are written here.
 
     Parameters
     ----------
@@ -65,8 +66,8 @@ def sketch_query(
     label
         Column name or SQL expression, BOOLEAN unless `pos_label` or `classes` is given.
     by
-        Group columns: names, or a mapping from the name in the result to a SQL expression, such as
-        `{"month": "CAST(date_trunc('month', CAST(ts AS DATE)) AS DATE)"}`. Default: one group.
+        Group columns: names (in the result without table and quotes), or a mapping from the name in the result to a SQL
+        expression, such as `{"month": "CAST(date_trunc('month', CAST(ts AS DATE)) AS DATE)"}`. Default: one group.
     score_type
         "posterior" (of the positive class, default), "log_odds" or "llr" (natural logarithms), or "raw" (any number, such
         as a margin; the last four columns are then left out).
@@ -113,14 +114,13 @@ def sketch_query(
 
     Examples
     --------
-    >>> import duckdb
-    >>> from polars_ec.warehouse import sketch_query
+    >>> import duckdb, polars_ec as ec
     >>> log = duckdb.connect()
     >>> _ = log.execute(
     ...     "CREATE TABLE log AS FROM (VALUES ('a', 0.9, true), ('a', 0.9, true), ('a', 0.2, false), ('a', 0.4, NULL),"
     ...     "                                 ('b', 1.5, true), ('b', 0.5, false)) AS t(carrier, p, late)"
     ... )
-    >>> query = sketch_query("log", "p", "late", by=["carrier"], resolution=8, thresholds=[0.3], dialect="duckdb")
+    >>> query = ec.sketch_query("log", "p", "late", by=["carrier"], resolution=8, thresholds=[0.3], dialect="duckdb")
     >>> log.sql(query).select("carrier, class, bin, above, n, round(log_loss, 3) AS log_loss").order("ALL").pl()
     shape: (5, 6)
     ┌─────────┬───────┬──────┬───────┬─────┬──────────┐
@@ -141,10 +141,9 @@ def sketch_query(
         raise ValueError(f"score_type={score_type!r} is none of {', '.join(get_args(SketchScoreType))}")
     checked = parse_options({"pos_label": pos_label, "classes": classes})
     writer = _Writer(dialect)
-    keys = _parse_keys(by)
     largest = writer.number(sys.float_info.max)
     query = _Query(
-        keys={name: writer.expression(f"by[{name!r}]", sql) for name, sql in keys.items()},
+        keys=_parse_keys(by, writer),
         table=writer.table(table),
         score=writer.expression("score", score),
         label=writer.expression("label", label),
@@ -171,22 +170,21 @@ def _parse_thresholds(thresholds: Any) -> list[float]:
     return sorted({parse_number(threshold, "threshold") + 0.0 for threshold in thresholds})
 
 
-def _parse_keys(by: str | Sequence[str] | Mapping[str, str]) -> dict[str, str]:
-    """SQL text of the group columns by their names in the result."""
-    names = [by] if isinstance(by, str) else by
-    pairs = by.items() if isinstance(by, Mapping) else [(name, name) for name in names]
+def _parse_keys(by: str | Sequence[str] | Mapping[str, str], writer: _Writer) -> dict[str, str]:
+    """What stands for the SQL of the group columns, by their names in the result."""
     keys: dict[str, str] = {}
-    for name, sql in pairs:
+    pairs = by.items() if isinstance(by, Mapping) else [(None, sql) for sql in ([by] if isinstance(by, str) else by)]
+    for given, sql in pairs:
+        name = writer.column_name("by", sql) if given is None else given
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"by= names a group column {name!r}: pass names, or a mapping from name to SQL expression")
+            raise ValueError(f"by= calls a group column {name!r}: pass names, or a mapping from name to SQL expression")
         if name.lower() in _COLUMNS:
             raise ValueError(
-                f"by= names a group column {name!r}, and the sketch has a column of that name: pass it under another "
-                f"name, by={{'{name}_': '{sql}'}}"
+                f"by= has a group column {name!r}, and so has the sketch: give it another name, by={{'{name}_': {sql!r}}}"
             )
         if name.lower() in {key.lower() for key in keys}:
-            raise ValueError(f"by= names the group column {name!r} twice")
-        keys[name] = sql
+            raise ValueError(f"by= has the group column {name!r} twice")
+        keys[name] = writer.expression(f"by[{name!r}]", sql)
     return keys
 
 
@@ -208,11 +206,15 @@ class _Writer:
 
     def expression(self, what: str, sql: Any) -> str:
         """A column or another expression of the caller."""
-        select = self._parse(what, sql, "SELECT ")
-        found = select.expressions
-        if _clauses(select) or len(found) != 1 or found[0].is_star or isinstance(found[0], self._sqlglot.exp.Alias):
-            raise ValueError(f"{what}={sql!r} is not one expression: pass a column's name or one SQL expression")
-        return self._keep(sql if isinstance(found[0], self._sqlglot.exp.Column) else f"({sql}{_end_of_comment(sql)})")
+        plain = isinstance(self._parse_expression(what, sql), self._sqlglot.exp.Column)
+        return self._keep(sql if plain else f"({sql}{_end_of_comment(sql)})")
+
+    def column_name(self, what: str, sql: Any) -> str:
+        """The name of a column without its table and quotes."""
+        column = self._parse_expression(what, sql)
+        if not isinstance(column, self._sqlglot.exp.Column):
+            raise ValueError(f"{what}={sql!r} is no column's name: pass {{name: {sql!r}}} to name it in the result")
+        return column.name
 
     def table(self, sql: Any) -> str:
         """What the caller put after FROM."""
@@ -252,6 +254,13 @@ class _Writer:
     def _keep(self, text: str) -> str:
         self._texts.append(text)
         return f"ec_text_{len(self._texts) - 1}"
+
+    def _parse_expression(self, what: str, sql: Any) -> exp.Expression:
+        select = self._parse(what, sql, "SELECT ")
+        found: list[exp.Expression] = select.expressions
+        if _clauses(select) or len(found) != 1 or found[0].is_star or isinstance(found[0], self._sqlglot.exp.Alias):
+            raise ValueError(f"{what}={sql!r} is not one expression: pass a column's name or one SQL expression")
+        return found[0]
 
     def _parse(self, what: str, sql: Any, before: str) -> exp.Select:
         if not isinstance(sql, str) or not sql.strip():

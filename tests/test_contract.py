@@ -15,7 +15,7 @@ from polars_ec.namespace import DataFrameNamespace, ExpressionNamespace, LazyFra
 from tests.cases import CASES, ROW_FUNCTIONS
 
 METRICS = {case.name for case in CASES} | set(ROW_FUNCTIONS)
-OTHERS = {"CostMatrix", "InvalidDataError", "register", "report", "validate"}
+OTHERS = {"CostMatrix", "InvalidDataError", "register", "report", "sketch_query", "validate"}
 # Arguments that a warehouse does not need: SQL says label = 'late', or makes integers with CASE.
 ONLY_IN_PYTHON = {"pos_label", "classes"}
 

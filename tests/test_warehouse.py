@@ -100,7 +100,9 @@ def test_the_callers_sql(source: str, score: str, label: str) -> None:
 
 
 def test_keys() -> None:
-    assert run(by='"Group by"') == run(by={'"Group by"': '"Group by"'})
+    assert run(by='"Group by"') == run(by={"any": '"Group by"'})
+    names = duckdb.sql(sketch_query("(SELECT 1 AS a, 2 AS p, true AS y) AS t", "p", "y", by=["t.a"])).columns
+    assert names[:2] == ["a", "class"]
     assert [row[0] for row in run(by={'a "b"': "code % 2"})] == [None, 0, 0, 1]
     keys = [row[0] for row in run(by=["g"])]
     assert sum(key is None for key in keys) == 1
@@ -142,8 +144,11 @@ BAD_CALLS = [
     ({"score": "p) FROM log --"}, "is no SQL of duckdb"),
     ({"label": "CASE WHEN"}, "is no SQL of duckdb"),
     ({"weight": "1 +"}, "weight='1 [+]' is no SQL"),
-    ({"by": [""]}, "group column ''"),
-    ({"by": [3]}, "group column 3"),
+    ({"by": [""]}, "by=''"),
+    ({"by": [3]}, "by=3"),
+    ({"by": ["a + 1"]}, "pass {name: 'a [+] 1'}"),
+    ({"by": {3: "a"}}, "group column 3"),
+    ({"by": {" ": "a"}}, "group column ' '"),
     ({"by": {"month": ""}}, r"by\['month'\]=''"),
     ({"by": ["Class"]}, "by={'Class_': 'Class'}"),
     ({"by": ["a", "A"]}, "'A' twice"),
