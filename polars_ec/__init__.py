@@ -58,6 +58,7 @@ from polars_ec.metrics.rows import (
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cllr, cross_entropy, epsr, nbs, nce
 from polars_ec.sketch import Sketch, merge, sketch
 from polars_ec.sql import register
+from polars_ec.warehouse import sketch_query
 
 __version__ = "0.1.0"
 
@@ -118,6 +119,7 @@ __all__ = [
     "row_log_loss",
     "shift_prior",
     "sketch",
+    "sketch_query",
     "specificity",
     "specificity_at_sensitivity",
     "validate",

@@ -26,6 +26,7 @@ OTHERS = {
     "register",
     "report",
     "sketch",
+    "sketch_query",
     "validate",
 }
 FRAME_FUNCTIONS = {"report", "sketch", "validate"}
