@@ -152,6 +152,9 @@ def run(
         recorded = options.recorded()
     except (ValueError, TypeError, PolarsError) as error:
         raise UsageError(in_terms_of_options(first_line(error))) from None
+    if not out.exists():
+        for path in paths:
+            files_of(path)  # a path that is mistyped should not leave a folder behind
     folder = SketchFolder(out)
     with folder.locked():
         folder.clean()

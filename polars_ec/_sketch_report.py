@@ -66,7 +66,9 @@ def sketch_report(
         options["prior"] = sketch.group_by().evaluate("auc_roc")["class_prior"].item()
         if options["prior"] is None:
             raise DataError("--prior overall: the log has wrong rows, or none with label and score: state the prior")
-    table = _battery(_rolled_up(folder, sketch, made_with, roll_up), options)
+    rolled_up = _rolled_up(folder, sketch, made_with, roll_up)
+    table = _battery(rolled_up, options)
+    table = table.sort(rolled_up.keys) if rolled_up.keys else table  # nulls first, as in the report on rows
     return table if min_rows is None else table.with_columns(small=pl.col("n") < min_rows)
 
 
