@@ -114,7 +114,8 @@ def report(
     """Report the usual battery of metrics on a prediction log, a row per group.
 
     Rows whose label, score or weight is missing are left out and counted; a group with wrong rows has no metrics.
-    Columns that end in _at_prior have the values at the reference prior.
+    Columns that end in _at_prior have the values at the reference prior. Of a folder of sketches, --by and --every roll up
+    its groups, and NAME_low and NAME_high bound what depends on a threshold that the sketches do not know.
     """
     chosen = format_for(form, out)
     check_duration(every)
@@ -139,6 +140,8 @@ def report(
                 raise UsageError(
                     f"{', '.join(paths)}: report on one folder of sketches at a time, and on nothing beside it"
                 )
+            if time is not None:
+                check_period(time, every)
             known = {f"--{name.replace('_', '-')}": value for name, value in reading.items()}
             known |= {} if label is None else {"--label": label}
             known |= {} if not score else {"--score": ", ".join(score)}
@@ -175,8 +178,7 @@ def _tell_undone(folder: Path) -> None:
     """A report of half a log looks like one of the whole."""
     undone = SketchFolder(folder).undone()
     if undone:
-        why = next(iter(undone.values()))
-        source = next(iter(undone))
+        source, why = next(iter(undone.items()))
         first = why if source in why else f"{source} {why}"
         more = f", and {len(undone) - 1} more" if len(undone) > 1 else ""
         typer.echo(f"polars-ec: {folder}: the last polars-ec sketch left something undone: {first}{more}", err=True)

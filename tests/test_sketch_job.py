@@ -600,6 +600,7 @@ def test_llrs_and_raw_scores(logs, tmp_path):
         ),
         ("1d", ("--by", "carier"), "did you mean 'carrier'?"),
         ("1d", ("--every", "1h"), "lies in two of 1h"),
+        ("1d", ("--time", "ts"), "--time and --every go together"),
         ("1d", ("--every", "month"), "--every month: not a period"),
         ("1w", ("--every", "1mo"), "the one from 2024-01-29 00:00:00 lies in two of 1mo"),
         ("1mo", ("--every", "1w"), "lies in two of 1w"),
