@@ -111,7 +111,7 @@ class Log:
 
 def open_log(paths: Sequence[str]) -> Log:
     """The log in files, globs and folders, all of one kind."""
-    files = list(dict.fromkeys(file for path in paths for file in _files_of(path)))
+    files = list(dict.fromkeys(file for path in paths for file in files_of(path)))
     kinds = {kind.name: kind for kind in map(_kind_of, files)}
     if len(kinds) > 1:
         raise UsageError(
@@ -126,7 +126,8 @@ def open_log(paths: Sequence[str]) -> Log:
         raise DataError(f"{files[0]}: {first_line(error)}") from None
 
 
-def _files_of(path: str) -> list[Path]:
+def files_of(path: str) -> list[Path]:
+    """The files that a path, a glob or a folder means; at least one."""
     if Path(path).exists():
         found = [Path(path)]
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -179,9 +179,9 @@ class Sketch:
         """The threshold of the best value of a metric, per group: see `polars_ec.curves.best_threshold`."""
         return curves.best_threshold(self, metric, **keywords)
 
-    def write_parquet(self, path: str | Path) -> None:
-        """Save the cells, with what they mean in the file's metadata."""
-        self.frame.write_parquet(path, metadata={_METADATA_KEY: json.dumps(self._description())})
+    def write_parquet(self, path: str | Path, *, metadata: Mapping[str, str] | None = None) -> None:
+        """Save the cells, with what they mean, and any further `metadata`, in the file's metadata."""
+        self.frame.write_parquet(path, metadata={**(metadata or {}), _METADATA_KEY: json.dumps(self._description())})
 
     def _description(self) -> dict[str, Any]:
         return {

@@ -1,0 +1,143 @@
+"""The report of `polars-ec report` from a folder of sketches: the groups rolled up, then the battery of the report on rows."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from polars_ec._evaluate import bayes_threshold
+from polars_ec._sketch_folder import SketchFolder
+from polars_ec._sources import DataError, UsageError
+from polars_ec.costs import CostMatrix, as_cost_matrix
+from polars_ec.sketch import Sketch
+
+# What the report on rows has at the reference prior too, and in which order.
+_AT_PRIOR = ("nec", "nce", "nbs", "precision", "f1")
+_OWN = (*_AT_PRIOR, "recall")
+_CELLS = ("tn", "fp", "fn", "tp")
+_RANKING = ("auc_roc",)
+
+
+@dataclass(frozen=True)
+class RollUp:
+    """The groups that are asked for: columns and, perhaps, a coarser period."""
+
+    by: Sequence[str]
+    time: str | None
+    every: str | None
+
+
+def sketch_report(
+    folder: Path, stated: Mapping[str, Any], roll_up: RollUp, options: dict[str, Any], min_rows: int | None
+) -> pl.DataFrame:
+    """The report of a folder, a row per group.
+
+    Parameters
+    ----------
+    folder
+        Where `polars-ec sketch` worked.
+    stated
+        Options of the command that say what the sketches were made of, by name; they must be right.
+    roll_up
+        The groups; none: the whole log.
+    options
+        `costs`, `cost_fn`, `cost_fp`, `threshold`, `prior` ("overall" is the share in all sketches).
+    min_rows
+        Adds the column `small`.
+
+    Returns
+    -------
+    The columns of `polars_ec.report`, and `auc_roc` with its bound. NAME_low and NAME_high where the sketches do not know
+    the threshold.
+    """
+    sketch, made_with = SketchFolder(folder).load()
+    for option, value in stated.items():
+        if value != made_with[option]:
+            raise UsageError(
+                f"{folder} was sketched with {option} {made_with[option]}, and this asks for {value}: leave it out"
+            )
+    options = dict(options)
+    if options.get("prior") == "overall":
+        options["prior"] = sketch.group_by().evaluate("auc_roc")["class_prior"].item()
+        if options["prior"] is None:
+            raise DataError("--prior overall: the log has wrong rows, or none with label and score: state the prior")
+    rolled_up = _rolled_up(folder, sketch, made_with, roll_up)
+    table = _battery(rolled_up, options)
+    table = table.sort(rolled_up.keys) if rolled_up.keys else table  # nulls first, as in the report on rows
+    return table if min_rows is None else table.with_columns(small=pl.col("n") < min_rows)
+
+
+def _battery(sketch: Sketch, options: dict[str, Any]) -> pl.DataFrame:
+    """Every metric at the group's own prior and, where one is stated, at that one."""
+    grid, prior = sketch.grid, options.pop("prior", None)
+    if grid.score_type == "llr" and prior is not None and options.get("threshold") is None:
+        # The decisions are those at the prior that turns LLRs into posteriors, whatever weighs the classes after.
+        costs = options.get("costs")
+        stated = CostMatrix.binary(options["cost_fn"], options["cost_fp"]) if costs is None else as_cost_matrix(costs)
+        options["threshold"] = bayes_threshold(stated, grid.score_type, prior)
+    decides = grid.score_type in ("posterior", "log_odds") or options.get("threshold") is not None
+    own = [name for name in _OWN if _is_of(name, grid.score_type)] if decides else []
+    names = [*(_CELLS if decides else ()), *own]
+    at_prior = [name for name in own if name in _AT_PRIOR] if prior is not None else []
+    table = sketch.evaluate(*names, *_RANKING, **options)
+    if not at_prior:
+        return table
+    counts = [*sketch.keys, "n", "n_missing", "n_invalid", "class_prior"]
+    other = sketch.evaluate(*at_prior, prior=prior, **options).drop(counts)
+    ranking = [name for name in table.columns if name.startswith(_RANKING)]
+    return pl.concat(
+        [table.drop(ranking), other.rename(lambda name: f"{name}_at_prior"), table.select(ranking)], how="horizontal"
+    )
+
+
+def _is_of(metric: str, score_type: str) -> bool:
+    # Cross-entropy and Brier score are of posteriors; the cost of raw scores' decisions is not normalised by default.
+    return score_type in ("posterior", "log_odds") or metric not in ("nce", "nbs")
+
+
+def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_up: RollUp) -> Sketch:
+    time = made_with["--time"]
+    by = list(roll_up.by)
+    if roll_up.time is not None and roll_up.time != time:
+        raise UsageError(
+            f"{folder} was sketched with --time {time or 'left out'}, and this asks for --time {roll_up.time}"
+        )
+    if roll_up.every is not None and time is None:
+        raise UsageError(f"--every {roll_up.every}: {folder} was sketched without --time, so it has no periods")
+    for name in by:
+        if name not in sketch.keys:
+            near = difflib.get_close_matches(name, sketch.keys, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            periods = "" if time is None else f"; periods of {time} come of --every alone"
+            groups = ", ".join(sketch.keys) or "none"
+            raise UsageError(f"{folder} has no group column {name!r} (--by): {hint}It has {groups}{periods}")
+    if roll_up.every is None:
+        return sketch.group_by(*by)
+    _check_nested(sketch.frame[time], made_with["--every"], roll_up.every)
+    if time not in by:
+        by.append(time)
+    period = pl.col(time).dt.truncate(roll_up.every)
+    return sketch.group_by(*(period if name == time else pl.col(name) for name in by))
+
+
+def _check_nested(starts: pl.Series, fine: str, coarse: str) -> None:
+    """Refuse a roll-up of periods that do not lie inside the coarser ones, as a week that two months share.
+
+    It asks the data's own periods, each of which must begin and end in the same coarse one: so it knows leap years and
+    time zones as Polars does.
+    """
+    tick = pl.duration(days=1) if starts.dtype == pl.Date else pl.duration(microseconds=1)
+    start = pl.col(starts.name)
+    first, last = start.dt.truncate(coarse), (start.dt.offset_by(fine) - tick).dt.truncate(coarse)
+    torn = starts.unique().sort().to_frame().filter(first != last)
+    if torn.height:
+        shown = torn.item(0, 0)
+        raise UsageError(
+            f"--every {coarse}: the sketches are of periods of {fine}, and the one from {shown} lies in two of {coarse}: "
+            "sketch with a finer --every"
+        )
