@@ -249,8 +249,8 @@ CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior 
         FROM (SELECT 0 AS _ec_0, * FROM query_table(log))),
     _ec_scores AS (
         SELECT _ec_key, CASE WHEN _ec_class >= 0 THEN _ec_any END AS _ec_score,
-               CAST(count_if(_ec_class = 1) AS DOUBLE) AS _ec_w1, CAST(count_if(_ec_class = 0) AS DOUBLE) AS _ec_w0,
-               count_if(_ec_class IS NULL) AS _ec_missing, count_if(_ec_class < 0) AS _ec_invalid
+               CAST(ec._count(_ec_class = 1) AS DOUBLE) AS _ec_w1, CAST(ec._count(_ec_class = 0) AS DOUBLE) AS _ec_w0,
+               ec._count(_ec_class IS NULL) AS _ec_missing, ec._count(_ec_class < 0) AS _ec_invalid
         FROM _ec_classes GROUP BY ALL),
     _ec_sums AS (
         SELECT *, sum(_ec_w1) OVER _ec_down AS _ec_t, sum(_ec_w0) OVER _ec_down AS _ec_f,
@@ -265,8 +265,9 @@ CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior 
         SELECT _ec_key, CAST(sum(_ec_w1 + _ec_w0) AS BIGINT) AS n, CAST(sum(_ec_missing) AS BIGINT) AS n_missing,
                CAST(sum(_ec_invalid) AS BIGINT) AS n_invalid,
                sum(_ec_w0 * (_ec_t - _ec_w1 / 2)) / any_value(_ec_n1 * _ec_n0) AS auc_roc,
-               sum(ec._precision_step(_ec_t - _ec_w1, _ec_f - _ec_w0, _ec_w1, _ec_w0,
-                                      ec._ratio(_ec_n1 * _ec_p0, _ec_n0 * _ec_p1))) / any_value(_ec_n1) AS average_precision,
+               CASE WHEN any_value(_ec_p1) > 0 THEN
+                   sum(ec._precision_step(_ec_t - _ec_w1, _ec_f - _ec_w0, _ec_w1, _ec_w0,
+                                          _ec_n1 * _ec_p0 / (_ec_n0 * _ec_p1))) / any_value(_ec_n1) END AS average_precision,
                CASE WHEN any_value(_ec_p1 * _ec_p0) > 0 THEN
                    sum(ec._gain_step(greatest(_ec_t - _ec_w1, _ec_p1 * _ec_n1), _ec_t - _ec_w1, _ec_f - _ec_w0, _ec_w1, _ec_w0,
                                      _ec_p1, _ec_p0, _ec_n1, _ec_n0)) END AS auprg,
