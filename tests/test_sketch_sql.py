@@ -31,7 +31,7 @@ SCORES = {"posterior": POSTERIORS, "log_odds": LOG_ODDS, "llr": LOG_ODDS, "raw":
 WRONG = {"posterior": [-0.1, 1.5, math.inf], "log_odds": [], "llr": [], "raw": []}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def connection() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     ec.register(connection)
@@ -152,12 +152,12 @@ def test_many_thresholds_and_no_groups(connection) -> None:
 
 def test_several_groups_and_expressions(connection) -> None:
     connection.execute(
-        "CREATE TABLE log AS SELECT DATE '2025-01-01' + CAST(i % 40 AS INTEGER) AS day, i % 3 AS team, "
+        "CREATE OR REPLACE TEMP TABLE days AS SELECT DATE '2025-01-01' + CAST(i % 40 AS INTEGER) AS day, i % 3 AS team, "
         "CASE WHEN i % 7 = 0 THEN 'nan'::DOUBLE ELSE 2 END AS size, i / 100 AS score, i % 2 = 0 AS late FROM range(100) t(i)"
     )
     frame = pl.DataFrame(
         connection.sql(
-            "WITH months AS (SELECT *, month(day) AS month FROM log) "
+            "WITH months AS (SELECT *, month(day) AS month FROM days) "
             "FROM ec.sketch('months', 1 - score, NOT late, groups := ['size', 'month', 'team'])"
         ).to_arrow_table()
     )
