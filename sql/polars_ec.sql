@@ -1588,33 +1588,33 @@ COMMENT ON MACRO ec.min_cllr_error IS 'How far ec.min_cllr may be from the exact
 
 -- Exact ---------------------------------------------------------------------------------------------------------------
 
--- Groups by score and a window over the sorted scores: both spill to disk. The hull (eer, min_cllr) has no such form; a
--- resolution of 1000000 leaves hardly any bin with more than one score. Rows that are wrong or miss a part have no score:
--- they come last and add nothing.
+-- Groups by score and a window over the sorted scores: both spill to disk. Groups are numbered first, because sorting by
+-- names is slow, and the log is read a second time rather than kept (NOT MATERIALIZED). The hull (eer, min_cllr) has no
+-- such form; a resolution of 1000000 leaves hardly any bin with more than one score.
 CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior := NULL, sensitivity := 0.95,
     cost_fn := 1, cost_fp := 1, score_type := 'posterior') AS TABLE
-    WITH _ec_classes AS (
-        SELECT struct_pack(*COLUMNS(lambda _c: _c = '_ec_0' OR ec._is_group(_c, groups))) AS _ec_key, CAST(score AS DOUBLE) AS _ec_any,
+    WITH _ec_rows AS NOT MATERIALIZED (
+        SELECT struct_pack(*COLUMNS(lambda _c: _c = '_ec_0' OR ec._is_group(_c, groups))) AS _ec_key, CAST(score AS DOUBLE) AS _ec_score,
                ec._ranked_class(CAST(score AS DOUBLE), label, ec._binned_type(score_type), NULL) AS _ec_class
         FROM (SELECT 0 AS _ec_0, * FROM query_table(log))),
-    _ec_scores AS (
-        SELECT _ec_key, CASE WHEN _ec_class >= 0 THEN _ec_any END AS _ec_score,
-               CAST(ec._count(_ec_class = 1) AS DOUBLE) AS _ec_w1, CAST(ec._count(_ec_class = 0) AS DOUBLE) AS _ec_w0,
+    _ec_counts AS (
+        SELECT _ec_key, CAST(ec._count(_ec_class = 1) AS DOUBLE) AS _ec_n1, CAST(ec._count(_ec_class = 0) AS DOUBLE) AS _ec_n0,
                ec._count(_ec_class IS NULL) AS _ec_missing, ec._count(_ec_class < 0) AS _ec_invalid
-        FROM _ec_classes GROUP BY ALL),
-    _ec_sums AS (
-        SELECT *, sum(_ec_w1) OVER _ec_down AS _ec_t, sum(_ec_w0) OVER _ec_down AS _ec_f,
-               sum(_ec_w1) OVER _ec_all AS _ec_n1, sum(_ec_w0) OVER _ec_all AS _ec_n0
-        FROM _ec_scores
-        WINDOW _ec_down AS (PARTITION BY _ec_key ORDER BY _ec_score DESC NULLS LAST), _ec_all AS (PARTITION BY _ec_key)),
-    _ec_roc AS (
-        SELECT *, ec._class_prior(_ec_n1, _ec_n0, ec._prior1(prior), ec._prior1(prior)) AS _ec_p1,
+        FROM _ec_rows GROUP BY _ec_key),
+    _ec_groups AS MATERIALIZED (
+        SELECT *, row_number() OVER () AS _ec_id, ec._class_prior(_ec_n1, _ec_n0, ec._prior1(prior), ec._prior1(prior)) AS _ec_p1,
                ec._class_prior(_ec_n0, _ec_n1, 1 - ec._prior1(prior), 1 - ec._prior1(prior)) AS _ec_p0
-        FROM _ec_sums),
+        FROM _ec_counts),
+    _ec_scores AS (
+        SELECT _ec_id, _ec_score, CAST(ec._count(_ec_class = 1) AS DOUBLE) AS _ec_w1, CAST(ec._count(_ec_class = 0) AS DOUBLE) AS _ec_w0
+        FROM _ec_rows JOIN _ec_groups ON _ec_rows._ec_key IS NOT DISTINCT FROM _ec_groups._ec_key
+        WHERE _ec_class >= 0 AND _ec_invalid = 0 AND _ec_n1 > 0 AND _ec_n0 > 0
+        GROUP BY _ec_id, _ec_score),
+    _ec_sums AS (
+        SELECT *, sum(_ec_w1) OVER _ec_down AS _ec_t, sum(_ec_w0) OVER _ec_down AS _ec_f
+        FROM _ec_scores WINDOW _ec_down AS (PARTITION BY _ec_id ORDER BY _ec_score DESC)),
     _ec_metrics AS (
-        SELECT _ec_key, CAST(sum(_ec_w1 + _ec_w0) AS BIGINT) AS n, CAST(sum(_ec_missing) AS BIGINT) AS n_missing,
-               CAST(sum(_ec_invalid) AS BIGINT) AS n_invalid,
-               sum(_ec_w0 * (_ec_t - _ec_w1 / 2)) / any_value(_ec_n1 * _ec_n0) AS auc_roc,
+        SELECT _ec_id, sum(_ec_w0 * (_ec_t - _ec_w1 / 2)) / any_value(_ec_n1 * _ec_n0) AS auc_roc,
                CASE WHEN any_value(_ec_p1) > 0 THEN
                    sum(ec._precision_step(_ec_t - _ec_w1, _ec_f - _ec_w0, _ec_w1, _ec_w0,
                                           _ec_n1 * _ec_p0 / (_ec_n0 * _ec_p1))) / any_value(_ec_n1) END AS average_precision,
@@ -1627,16 +1627,12 @@ CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior 
                          any_value(least(_ec_p1 * ec._not_negative(cost_fn), _ec_p0 * ec._not_negative(cost_fp)))) AS min_dcf,
                1 - min(CASE WHEN _ec_t / _ec_n1 >= ec._sensitivity(sensitivity) THEN _ec_f / _ec_n0 END)
                    AS specificity_at_sensitivity,
-               max(abs(_ec_t / _ec_n1 - _ec_f / _ec_n0)) AS ks,
-               any_value(_ec_n1 > 0 AND _ec_n0 > 0) AND sum(_ec_invalid) = 0 AS _ec_defined
-        FROM _ec_roc GROUP BY _ec_key)
+               max(abs(_ec_t / _ec_n1 - _ec_f / _ec_n0)) AS ks
+        FROM _ec_sums JOIN _ec_groups USING (_ec_id) GROUP BY _ec_id)
     SELECT * EXCLUDE (_ec_0) FROM (
-        SELECT unnest(_ec_key), n, n_missing, n_invalid,
-               CASE WHEN _ec_defined THEN auc_roc END AS auc_roc,
-               CASE WHEN _ec_defined THEN average_precision END AS average_precision,
-               CASE WHEN _ec_defined THEN auprg END AS auprg,
-               CASE WHEN _ec_defined THEN min_dcf END AS min_dcf,
-               CASE WHEN _ec_defined THEN specificity_at_sensitivity END AS specificity_at_sensitivity,
-               CASE WHEN _ec_defined THEN ks END AS ks
-        FROM _ec_metrics WHERE ec._all_found((FROM ec._found(log, groups)), groups));
+        SELECT unnest(_ec_key), CAST(_ec_n1 + _ec_n0 AS BIGINT) AS n, CAST(_ec_missing AS BIGINT) AS n_missing,
+               CAST(_ec_invalid AS BIGINT) AS n_invalid,
+               auc_roc, average_precision, auprg, min_dcf, specificity_at_sensitivity, ks
+        FROM _ec_groups LEFT JOIN _ec_metrics USING (_ec_id)
+        WHERE ec._all_found((FROM ec._found(log, groups)), groups));
 COMMENT ON MACRO TABLE ec.ranking_exact IS 'Ranking metrics per group over all distinct scores, exact: auc_roc = P(score of class 1 > score of class 0) + P(equal)/2 ...';
