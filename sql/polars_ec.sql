@@ -1,5 +1,5 @@
--- polars_ec for DuckDB, file 1 of 4: what is known of one row.
--- Load order: rows, counts, decisions, scoring_rules. Each file may be loaded again; nothing here writes data.
+-- polars_ec for DuckDB, file 1 of 6: what is known of one row.
+-- Load order: rows, counts, decisions, scoring_rules, sketch, ranking. Each file may be loaded again; nothing here writes data.
 -- Names that start with an underscore are private.
 CREATE SCHEMA IF NOT EXISTS ec;
 
@@ -423,7 +423,7 @@ CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 
          ELSE list_transform([list_transform(score, lambda _x, _i: _x * ec._shift_weights(from_, "to", len(score))[_i])],
                              lambda _e: list_transform(_e, lambda _x: _x / list_sum(_e)))[1] END;
 COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';
--- polars_ec for DuckDB, file 2 of 4: sums of a group of rows, and the counts that are answers in themselves.
+-- polars_ec for DuckDB, file 2 of 6: sums of a group of rows, and the counts that are answers in themselves.
 -- Load after rows. Everything here is plain sums of CASE: the engine shares equal ones, so ten metrics cost hardly more
 -- than one. An aggregate is bound to a name with list_transform([aggregate], lambda s: ...)[1], because a subquery in a
 -- macro would run once per row.
@@ -701,7 +701,7 @@ CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._confusion(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, fp, fn, tp); lists: K x M list of rows; BIGINT, with weights DOUBLE';
--- polars_ec for DuckDB, file 3 of 4: metrics of decisions. Load after counts.
+-- polars_ec for DuckDB, file 3 of 6: metrics of decisions. Load after counts.
 -- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
 -- at that prior. The overloads differ in how a row is decided: a score, a list of scores, a BOOLEAN that is the decision.
 
@@ -1056,7 +1056,7 @@ CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, 
     ec._net_benefit(ec._rates(ec._boolean_decision(score, score_type), label, NULL, 1, 1, prior, NULL, score_type, weight),
                     CAST(p_t AS DOUBLE));
 COMMENT ON MACRO ec.net_benefit IS 'Net benefit at threshold probability p_t (higher is better): P1 R11 - p_t/(1 - p_t) P0 R01';
--- polars_ec for DuckDB, file 4 of 4: expectations of scoring rules. Load after decisions.
+-- polars_ec for DuckDB, file 4 of 6: expectations of scoring rules. Load after decisions.
 -- Every one is sum_i P_i * mean over class i of a loss of the row: the files rows (losses) and counts (sums) do the rest.
 
 -- Means of a loss, class by class -------------------------------------------------------------------------------------
@@ -1225,3 +1225,414 @@ CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, prior :
     ec._epsr(ec._pair(score, score_type), label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior,
              ec._pair_type(score_type), weight);
 COMMENT ON MACRO ec.epsr IS 'Bayes risks under costs [[0, 1/(1-t)], [1/t, 0]], t ~ Beta(a, b) (lower is better): a = b = 1 is CE, a = b = 2 is 3 BS';
+-- polars_ec for DuckDB, file 5 of 6: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
+-- A table macro: the log is a table, view or WITH clause given by its name as text, score, label and weight are
+-- expressions over its columns, groups the names of its group columns. Names within start with _ec_, because a
+-- parameter's name would hide a column of the log.
+
+-- Bins ----------------------------------------------------------------------------------------------------------------
+
+-- Log-odds: floor(lo R) for -64 <= lo < 64, and one open-ended bin on either side, into which lo is clamped. Infinite
+-- log-odds (all equal) have bins of their own beyond these.
+CREATE OR REPLACE MACRO ec._log_odds_bin(lo, resolution) AS
+    floor(greatest(least(lo, CAST(64 AS DOUBLE)), -64 - CAST(0.5 AS DOUBLE) / resolution) * resolution);
+
+-- Any real number: floor(R ln x), moved so that every x > 0 has a bin > 0; -x has the bin of x, negated; 0 and the
+-- infinities have bins of their own.
+CREATE OR REPLACE MACRO ec._raw_bin(x, resolution) AS
+    CASE WHEN x = 0 THEN 0
+         WHEN abs(x) = CAST('inf' AS DOUBLE) THEN sign(x) * (1492 * resolution + 2)
+         ELSE sign(x) * (floor(resolution * ln(abs(x))) + 746 * resolution + 1) END;
+
+-- The bin of a usable score. (NULL must be asked for: least and greatest pass over it.)
+CREATE OR REPLACE MACRO ec._bin(score, score_type, resolution) AS
+    CAST(CASE WHEN score IS NULL THEN NULL
+              WHEN score_type = 'raw' THEN ec._raw_bin(score, resolution)
+              WHEN score = CASE WHEN score_type = 'posterior' THEN 0 ELSE CAST('-inf' AS DOUBLE) END THEN -64 * resolution - 2
+              WHEN score = CASE WHEN score_type = 'posterior' THEN 1 ELSE CAST('inf' AS DOUBLE) END THEN 64 * resolution + 1
+              WHEN score_type = 'posterior' THEN ec._log_odds_bin(ln(score) - ln(1 - score), resolution)
+              ELSE ec._log_odds_bin(score, resolution) END AS INTEGER);
+
+CREATE OR REPLACE MACRO ec._top_bin(score_type, resolution) AS
+    CASE WHEN score_type = 'raw' THEN 1492 * resolution + 2 ELSE 64 * resolution + 1 END;
+
+-- Bins in which all scores are equal, so that their order is known.
+CREATE OR REPLACE MACRO ec._one_score(bin, score_type, resolution) AS
+    CASE WHEN score_type = 'raw' THEN bin = 0 OR abs(bin) = 1492 * resolution + 2
+         ELSE bin = 64 * resolution + 1 OR bin = -64 * resolution - 2 END;
+
+-- Bins are 32-bit integers; this is folded into a constant.
+CREATE OR REPLACE MACRO ec._resolution(resolution) AS
+    CASE WHEN TRY_CAST(resolution AS INTEGER) = resolution AND resolution BETWEEN 1 AND 1000000
+         THEN CAST(resolution AS INTEGER)
+         ELSE CAST(error('ec: resolution is bins a nat, a whole number in 1..1000000, not '
+                         || coalesce(CAST(resolution AS VARCHAR), 'NULL')) AS INTEGER) END;
+
+-- Rows ----------------------------------------------------------------------------------------------------------------
+
+-- What kind of score a bin is made of: an LLR is binned like log-odds.
+CREATE OR REPLACE MACRO ec._binned_type(score_type) AS
+    CASE WHEN score_type = 'llr' THEN 'log_odds'
+         WHEN score_type IN ('posterior', 'log_odds', 'raw') THEN score_type
+         ELSE error('ec: score_type ''' || score_type || ''' is not one of posterior, log_odds, llr, raw') END;
+
+-- 0, 1, -1 for a wrong row, NULL for one with a part missing. Labels and weights are checked as everywhere else.
+CREATE OR REPLACE MACRO ec._ranked_class(score, label, score_type, weight) AS
+    CASE WHEN ec._missing(score, label, weight) THEN NULL
+         WHEN ec._usable(score, label, NULL, CASE WHEN score_type = 'posterior' THEN 'posterior' ELSE 'log_odds' END, weight)
+         THEN CAST(ec._y(label) AS TINYINT) ELSE CAST(-1 AS TINYINT) END;
+
+CREATE OR REPLACE MACRO ec._thresholds(thresholds) AS
+    CASE WHEN list_count(thresholds) = len(thresholds) AND NOT coalesce(isnan(list_max(CAST(thresholds AS DOUBLE[]))), false)
+         THEN list_sort(list_distinct(CAST(thresholds AS DOUBLE[])))
+         ELSE [ec._fail('thresholds must be numbers, not ' || CAST(thresholds AS VARCHAR))] END;
+
+-- How many thresholds the score exceeds. Up to eight comparisons written out, of which those with no threshold are folded
+-- away: four times as fast as a lambda.
+CREATE OR REPLACE MACRO ec._exceeds(score, t) AS coalesce(CAST(score > t AS SMALLINT), CAST(0 AS SMALLINT));
+CREATE OR REPLACE MACRO ec._above(score, t) AS
+    CAST(CASE WHEN len(t) > 8 THEN len(list_filter(t, lambda _t: score > _t))
+              ELSE ec._exceeds(score, t[1]) + ec._exceeds(score, t[2]) + ec._exceeds(score, t[3]) + ec._exceeds(score, t[4])
+                 + ec._exceeds(score, t[5]) + ec._exceeds(score, t[6]) + ec._exceeds(score, t[7]) + ec._exceeds(score, t[8])
+         END AS SMALLINT);
+
+-- Group columns -------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._is_group(name, groups) AS
+    list_contains(list_transform(CAST(groups AS VARCHAR[]), lambda _g: lower(_g)), lower(name));
+
+-- COLUMNS(lambda) passes over a name that no column has, so the columns that it finds are counted: in the first row, which
+-- a log of no rows lacks. It must find one, hence the 0.
+CREATE OR REPLACE MACRO ec._found(log, groups) AS TABLE
+    SELECT len(struct_keys(struct_pack(*COLUMNS(lambda _c: _c = '_ec_0' OR ec._is_group(_c, groups))))) - 1
+    FROM (SELECT 0 AS _ec_0, * FROM query_table(log)) LIMIT 1;
+CREATE OR REPLACE MACRO ec._all_found(found, groups) AS
+    CASE WHEN found IS NULL OR found = len(list_distinct(list_transform(CAST(groups AS VARCHAR[]), lambda _g: lower(_g))))
+         THEN true
+         ELSE error('ec: groups ' || CAST(groups AS VARCHAR) || ' name a column that the log does not have') IS NULL END;
+
+-- Public --------------------------------------------------------------------------------------------------------------
+
+-- A sum over the rows of one cell; 0 where they are wrong or miss a part. A row of weight 0 adds 0, whatever its value.
+CREATE OR REPLACE MACRO ec._cell_sum(value, checked, weight) AS
+    coalesce(sum(CASE WHEN ec._unset(weight) THEN value WHEN checked = 0 THEN 0 ELSE value * checked END), 0);
+
+-- COLUMNS(lambda) must find something even where there are no groups: it takes the class too, which comes last. Scores of
+-- rows that are wrong or miss a part are NULL, so that they enter no logarithm.
+CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type := 'posterior', resolution := 64,
+    thresholds := [], weight := NULL) AS TABLE
+    WITH _ec_classes AS (
+        SELECT *, ec._ranked_class(CAST(score AS DOUBLE), label, ec._binned_type(score_type), weight) AS _ec_class
+        FROM query_table(log)),
+    _ec_rows AS (
+        SELECT *, CASE WHEN _ec_class >= 0 THEN CAST(score AS DOUBLE) END AS _ec_score,
+               CASE WHEN _ec_class >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS _ec_weight
+        FROM _ec_classes),
+    _ec_cells AS (
+        SELECT COLUMNS(lambda _c: _c = '_ec_class' OR ec._is_group(_c, groups)),
+               ec._bin(_ec_score, ec._binned_type(score_type), ec._resolution(resolution)) AS bin,
+               CASE WHEN _ec_class >= 0 THEN ec._above(_ec_score, ec._thresholds(thresholds)) END AS above,
+               count(*) AS n,
+               coalesce(sum(_ec_weight), 0) AS weight,
+               coalesce(sum(_ec_weight * _ec_weight), 0) AS weight2,
+               ec._cell_sum(ec._log_odds(_ec_score, ec._binned_type(score_type), NULL), _ec_weight, weight) AS log_odds,
+               ec._cell_sum(ec._posterior(_ec_score, ec._binned_type(score_type), NULL), _ec_weight, weight) AS posterior,
+               ec._cell_sum(CASE WHEN _ec_class = 1 THEN ec._log_loss1(_ec_score, ec._binned_type(score_type), NULL)
+                                 WHEN _ec_class = 0 THEN ec._log_loss0(_ec_score, ec._binned_type(score_type), NULL) END,
+                            _ec_weight, weight) AS log_loss,
+               ec._cell_sum(CASE WHEN _ec_class = 1 THEN ec._brier1(_ec_score, ec._binned_type(score_type), NULL)
+                                 WHEN _ec_class = 0 THEN ec._brier0(_ec_score, ec._binned_type(score_type), NULL) END,
+                            _ec_weight, weight) AS brier
+        FROM _ec_rows GROUP BY ALL)
+    SELECT COLUMNS(lambda _c: score_type <> 'raw' OR _c NOT IN ('log_odds', 'posterior', 'log_loss', 'brier'))
+    FROM (SELECT * RENAME (_ec_class AS class) FROM _ec_cells)
+    WHERE ec._all_found((FROM ec._found(log, groups)), groups);
+COMMENT ON MACRO TABLE ec.sketch IS 'The log as counts and sums per group, class and bin of the score: bin = floor(resolution ln(q1/q0))';
+-- polars_ec for DuckDB, file 6 of 6: metrics of the order of the scores. Load after sketch.
+-- An aggregate cannot sort millions of rows cheaply, so these count rows per bin of the score (`resolution` bins a nat, the
+-- bins of ec.sketch) and fold the counts. Where several scores share a bin their order is not known: each metric has a
+-- companion ..._error with |value - exact| <= error. They take no weights: the sketch does. Exact values, by a sort that
+-- can spill to disk: ec.ranking_exact.
+
+-- A group as cells, from the highest score down -----------------------------------------------------------------------
+
+-- A cell holds w1 rows of class 1 and w0 of class 0. Going down, the cells before it have added up to t and f: the ROC goes
+-- from (f, t) to (f + w0, t + w1), on a straight line if the cell's scores are equal (tie), and else on some way up and
+-- to the right.
+
+-- Twice the bins from the top, plus the class; -1 for a wrong row. Sorted by it, a histogram runs down from the top.
+CREATE OR REPLACE MACRO ec._rank_key(class, score, score_type, resolution) AS
+    CASE WHEN class < 0 THEN CAST(-1 AS BIGINT)
+         WHEN class >= 0 THEN 2 * CAST(ec._top_bin(score_type, resolution) - ec._bin(score, score_type, resolution) AS BIGINT)
+                              + class END;
+
+-- The two classes of a bin are neighbours among the entries. (No argument may be checked in a lambda: see file rows.)
+CREATE OR REPLACE MACRO ec._rank_cell(key, w1, w0, score_type, resolution) AS {
+    'w1': CAST(w1 AS DOUBLE), 'w0': CAST(w0 AS DOUBLE),
+    'tie': ec._one_score(ec._top_bin(score_type, resolution) - key // 2, score_type, resolution)};
+CREATE OR REPLACE MACRO ec._rank_cells(entries, score_type, resolution) AS
+    list_filter(list_transform(entries, lambda _e, _i:
+        CASE WHEN _e.key % 2 = 0 THEN
+                 CASE WHEN _i < len(entries) AND entries[_i + 1].key = _e.key + 1 THEN NULL
+                      ELSE ec._rank_cell(_e.key, 0, _e.value, score_type, resolution) END
+             WHEN _i > 1 AND entries[_i - 1].key = _e.key - 1
+             THEN ec._rank_cell(_e.key, _e.value, entries[_i - 1].value, score_type, resolution)
+             ELSE ec._rank_cell(_e.key, _e.value, 0, score_type, resolution) END), lambda _c: _c IS NOT NULL);
+
+-- One struct {c cells, n1, n0, p1, p0} for the group, in a list that is empty when a row is wrong or a class has no rows.
+CREATE OR REPLACE MACRO ec._rank_group(cells, n1, n0, low, high) AS {
+    'c': cells, 'n1': n1, 'n0': n0,
+    'p1': ec._class_prior(n1, n0, low, high), 'p0': ec._class_prior(n0, n1, 1 - low, 1 - high)};
+CREATE OR REPLACE MACRO ec._ranked(score, label, prior, score_type, resolution) AS
+    list_filter(list_transform(list_transform(list_filter([{
+                'e': map_entries(histogram(ec._rank_key(ec._ranked_class(score, label, ec._binned_type(score_type), NULL), score,
+                                                        ec._binned_type(score_type), ec._resolution(resolution)))),
+                'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
+            lambda _h: _h.e[1].key >= 0),
+        lambda _h: {'c': ec._rank_cells(_h.e, score_type, resolution), 'low': _h.low, 'high': _h.high}),
+        lambda _h: ec._rank_group(_h.c, list_sum(list_transform(_h.c, lambda _c: _c.w1)),
+                                  list_sum(list_transform(_h.c, lambda _c: _c.w0)), _h.low, _h.high)),
+        lambda _g: _g.n1 > 0 AND _g.n0 > 0);
+
+-- The best and the worst order within a cell, as cells of equal scores: positives first, negatives first.
+CREATE OR REPLACE MACRO ec._split(cells, first, second) AS
+    flatten(list_transform(cells, lambda _c:
+        CASE WHEN _c.tie OR _c.w1 = 0 OR _c.w0 = 0 THEN [_c]
+             ELSE [{'w1': _c.w1 * first, 'w0': _c.w0 * second, 'tie': true},
+                   {'w1': _c.w1 * second, 'w0': _c.w0 * first, 'tie': true}] END));
+CREATE OR REPLACE MACRO ec._best(cells) AS ec._split(cells, 1, 0);
+CREATE OR REPLACE MACRO ec._worst(cells) AS ec._split(cells, 0, 1);
+
+CREATE OR REPLACE MACRO ec._middle(bounds) AS list_transform(bounds, lambda _b: (_b.low + _b.high) / 2)[1];
+CREATE OR REPLACE MACRO ec._half(bounds) AS list_transform(bounds, lambda _b: (_b.high - _b.low) / 2)[1];
+
+-- Metrics of cells of equal scores ------------------------------------------------------------------------------------
+-- Each folds the cells into a struct that holds t, f and the metric so far (v).
+
+-- A fold's start: 0 everywhere.
+CREATE OR REPLACE MACRO ec._zero(v) AS {'t': CAST(0 AS DOUBLE), 'f': CAST(0 AS DOUBLE), 'v': CAST(v AS DOUBLE)};
+
+-- Pairs in order, equal ones half.
+CREATE OR REPLACE MACRO ec._auc_of(cells, n1, n0) AS
+    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f, 'v': _s.v + _c.w0 * (_s.t + _c.w1 / 2)},
+                ec._zero(0)).v / (n1 * n0);
+
+-- Precision t/(t + r f) times the recall won; r moves the data's prior to the stated one.
+CREATE OR REPLACE MACRO ec._odds_factor(g) AS ec._ratio(g.n1 * g.p0, g.n0 * g.p1);
+CREATE OR REPLACE MACRO ec._precision_step(t, f, w1, w0, r) AS
+    CASE WHEN w1 = 0 THEN 0 ELSE w1 * (t + w1) / (t + w1 + r * (f + w0)) END;
+CREATE OR REPLACE MACRO ec._ap_of(cells, n1, r) AS
+    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
+                                       'v': _s.v + ec._precision_step(_s.t, _s.f, _c.w1, _c.w0, r)}, ec._zero(0)).v / n1;
+-- The least of any order: negatives first, then positive after positive. The sum over k of the concave (t + k)/(t + k + c)
+-- is at least its integral from 1/2 to w1 + 1/2; ln(1 + u) is 2 atanh(u/(2 + u)).
+CREATE OR REPLACE MACRO ec._least_precision_step(t, w1, c) AS
+    w1 - CASE WHEN c = 0 THEN 0 ELSE 2 * c * atanh(w1 / (2 * (t + 0.5 + c) + w1)) END;
+CREATE OR REPLACE MACRO ec._least_ap(cells, n1, r) AS
+    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
+        'v': _s.v + CASE WHEN _c.tie OR _c.w1 <= 1 THEN ec._precision_step(_s.t, _s.f, _c.w1, _c.w0, r)
+                         ELSE ec._least_precision_step(_s.t, _c.w1, r * (_s.f + _c.w0)) END}, ec._zero(0)).v / n1;
+
+-- Trapezoids from t = P1 N1, where recall gain is 0. Over 1/t recall gain is a straight line, and so is precision gain
+-- while f stays: a is t at the left end, f there found linearly.
+CREATE OR REPLACE MACRO ec._gain_step(a, t, f, w1, w0, p1, p0, n1, n0) AS
+    CASE WHEN a >= t + w1 THEN 0
+         ELSE p1 / p0 * n1 * (w1 - (a - t)) / (a * (t + w1))
+              * (1 - n1 / n0 * ((f + w0 * ((a - t) / w1)) / a + (f + w0) / (t + w1)) / 2) END;
+CREATE OR REPLACE MACRO ec._auprg_of(cells, g) AS
+    CASE WHEN g.p1 > 0 AND g.p0 > 0 THEN
+        list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
+            'v': _s.v + ec._gain_step(greatest(_s.t, g.p1 * g.n1), _s.t, _s.f, _c.w1, _c.w0, g.p1, g.p0, g.n1, g.n0)},
+            ec._zero(0)).v END;
+
+-- Cost of misses b1 and of false alarms b0 at the cheapest threshold; none accepted costs b1.
+CREATE OR REPLACE MACRO ec._least_cost(cells, n1, n0, b1, b0) AS
+    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
+        'v': least(_s.v, b1 * ((n1 - (_s.t + _c.w1)) / n1) + b0 * ((_s.f + _c.w0) / n0))}, ec._zero(b1)).v;
+
+-- False positives at the first threshold that reaches the sensitivity; t stays as it is from there on.
+CREATE OR REPLACE MACRO ec._specificity_of(cells, n1, n0, sensitivity) AS
+    1 - list_reduce(cells, lambda _s, _c: CASE WHEN _s.t / n1 >= sensitivity THEN _s
+        ELSE {'t': _s.t + _c.w1, 'f': _s.f + _c.w0, 'v': _s.v} END, ec._zero(0)).f / n0;
+
+CREATE OR REPLACE MACRO ec._ks_of(cells, n1, n0) AS
+    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
+        'v': greatest(_s.v, abs((_s.t + _c.w1) / n1 - (_s.f + _c.w0) / n0))}, ec._zero(0)).v;
+
+-- Vertices {t, f} of the convex hull of the ROC. A new point hides those that it sees from above: along a hull they are the
+-- last ones, so one pass over it finds them.
+CREATE OR REPLACE MACRO ec._hull(cells) AS
+    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
+        'h': list_append(list_filter(_s.h, lambda _v, _i: _i = 1 OR
+                (_v.t - _s.h[_i - 1].t) * (_s.f + _c.w0 - _v.f) > (_s.t + _c.w1 - _v.t) * (_v.f - _s.h[_i - 1].f)),
+            {'t': _s.t + _c.w1, 'f': _s.f + _c.w0})},
+        {'t': CAST(0 AS DOUBLE), 'f': CAST(0 AS DOUBLE), 'h': [{'t': CAST(0 AS DOUBLE), 'f': CAST(0 AS DOUBLE)}]}).h;
+
+-- Where the hull's miss rate meets its false alarm rate: d, false alarms less misses, goes from -1 to 1.
+CREATE OR REPLACE MACRO ec._eer_of(hull, n1, n0) AS
+    list_transform([list_transform(hull, lambda _v: {'x': _v.f / n0, 'd': _v.f / n0 - (n1 - _v.t) / n1})], lambda _h:
+        list_max(list_transform(_h, lambda _v, _i: CASE WHEN _i > 1 AND _v.d >= 0 AND _h[_i - 1].d < 0
+            THEN _h[_i - 1].x - (_v.x - _h[_i - 1].x) * (_h[_i - 1].d / (_v.d - _h[_i - 1].d)) END)))[1];
+
+-- A segment of the hull is a block of PAV: shares x and y of the classes, LLR ln(x/y).
+CREATE OR REPLACE MACRO ec._block_bits(x, y) AS
+    CASE WHEN x = 0 OR y = 0 THEN 0 ELSE (x * ln(1 + y / x) + y * ln(1 + x / y)) / (2 * ln(CAST(2 AS DOUBLE))) END;
+CREATE OR REPLACE MACRO ec._cllr_of(hull, n1, n0) AS
+    list_transform([hull], lambda _h:
+        list_sum(list_transform(_h, lambda _v, _i: CASE WHEN _i > 1
+            THEN ec._block_bits((_v.t - _h[_i - 1].t) / n1, (_v.f - _h[_i - 1].f) / n0) END)))[1];
+
+-- Bounds --------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._ap_bounds(groups) AS
+    list_transform(list_transform(groups, lambda _g: {'c': _g.c, 'n1': _g.n1, 'r': ec._odds_factor(_g)}), lambda _g: {
+        'low': ec._least_ap(_g.c, _g.n1, _g.r), 'high': ec._ap_of(ec._best(_g.c), _g.n1, _g.r)});
+
+CREATE OR REPLACE MACRO ec._auprg_bounds(groups) AS
+    list_transform(groups, lambda _g: {
+        'low': ec._auprg_of(ec._worst(_g.c), _g), 'high': ec._auprg_of(ec._best(_g.c), _g)});
+
+CREATE OR REPLACE MACRO ec._eer_bounds(groups) AS
+    list_transform(groups, lambda _g: {
+        'low': ec._eer_of(ec._hull(ec._best(_g.c)), _g.n1, _g.n0), 'high': ec._eer_of(ec._hull(_g.c), _g.n1, _g.n0)});
+
+CREATE OR REPLACE MACRO ec._min_cllr_bounds(groups) AS
+    list_transform(groups, lambda _g: {
+        'low': ec._cllr_of(ec._hull(ec._best(_g.c)), _g.n1, _g.n0), 'high': ec._cllr_of(ec._hull(_g.c), _g.n1, _g.n0)});
+
+CREATE OR REPLACE MACRO ec._ks_bounds(groups) AS
+    list_transform(groups, lambda _g: {
+        'low': ec._ks_of(_g.c, _g.n1, _g.n0),
+        'high': greatest(ec._ks_of(ec._best(_g.c), _g.n1, _g.n0), ec._ks_of(ec._worst(_g.c), _g.n1, _g.n0))});
+
+CREATE OR REPLACE MACRO ec._not_negative(cost) AS
+    CASE WHEN CAST(cost AS DOUBLE) >= 0 AND CAST(cost AS DOUBLE) < CAST('inf' AS DOUBLE) THEN CAST(cost AS DOUBLE)
+         ELSE ec._fail('costs must be numbers >= 0, not ' || coalesce(CAST(cost AS VARCHAR), 'NULL')) END;
+CREATE OR REPLACE MACRO ec._costed(groups, cost_fn, cost_fp) AS
+    list_transform(groups, lambda _g: {'c': _g.c, 'n1': _g.n1, 'n0': _g.n0, 'b1': _g.p1 * cost_fn, 'b0': _g.p0 * cost_fp});
+CREATE OR REPLACE MACRO ec._min_dcf_bounds(groups, cost_fn, cost_fp) AS
+    list_transform(ec._costed(groups, cost_fn, cost_fp), lambda _g: {
+        'low': ec._ratio(ec._least_cost(ec._best(_g.c), _g.n1, _g.n0, _g.b1, _g.b0), least(_g.b1, _g.b0)),
+        'high': ec._ratio(ec._least_cost(_g.c, _g.n1, _g.n0, _g.b1, _g.b0), least(_g.b1, _g.b0))});
+
+CREATE OR REPLACE MACRO ec._sensitivity(x) AS
+    CASE WHEN CAST(x AS DOUBLE) > 0 AND CAST(x AS DOUBLE) <= 1 THEN CAST(x AS DOUBLE)
+         ELSE ec._fail('sensitivity must be in 0..1, above 0, not ' || coalesce(CAST(x AS VARCHAR), 'NULL')) END;
+CREATE OR REPLACE MACRO ec._specificity_bounds(groups, sensitivity) AS
+    list_transform(list_transform(groups, lambda _g: {'c': _g.c, 'n1': _g.n1, 'n0': _g.n0, 's': sensitivity}), lambda _g: {
+        'low': ec._specificity_of(_g.c, _g.n1, _g.n0, _g.s),
+        'high': ec._specificity_of(ec._best(_g.c), _g.n1, _g.n0, _g.s)});
+
+-- Public --------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec.auc_roc(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
+    list_transform(ec._ranked(score, label, NULL, score_type, resolution), lambda _g: ec._auc_of(_g.c, _g.n1, _g.n0))[1];
+COMMENT ON MACRO ec.auc_roc IS 'Area under the ROC curve (higher is better): P(score of class 1 > score of class 0) + P(equal)/2';
+CREATE OR REPLACE MACRO ec.auc_roc_error(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
+    list_transform(ec._ranked(score, label, NULL, score_type, resolution),
+                   lambda _g: ec._auc_of(ec._best(_g.c), _g.n1, _g.n0) - ec._auc_of(_g.c, _g.n1, _g.n0))[1];
+COMMENT ON MACRO ec.auc_roc_error IS 'How far ec.auc_roc may be from the exact value: sum over bins of n1 n0 / 2, over N1 N0';
+
+CREATE OR REPLACE MACRO ec.average_precision(score DOUBLE, label, prior := NULL, score_type := 'posterior', resolution := 64) AS
+    ec._middle(ec._ap_bounds(ec._ranked(score, label, prior, score_type, resolution)));
+COMMENT ON MACRO ec.average_precision IS 'Average precision (higher is better): sum over thresholds of (increase of recall) x precision, at prior';
+CREATE OR REPLACE MACRO ec.average_precision_error(score DOUBLE, label, prior := NULL, score_type := 'posterior', resolution := 64) AS
+    ec._half(ec._ap_bounds(ec._ranked(score, label, prior, score_type, resolution)));
+COMMENT ON MACRO ec.average_precision_error IS 'How far ec.average_precision may be from the exact value: half the range over the orders within bins';
+
+CREATE OR REPLACE MACRO ec.auprg(score DOUBLE, label, prior := NULL, score_type := 'posterior', resolution := 64) AS
+    ec._middle(ec._auprg_bounds(ec._ranked(score, label, prior, score_type, resolution)));
+COMMENT ON MACRO ec.auprg IS 'Area under the precision-recall-gain curve (higher is better): integral of 1 - R01/R11 over 1 - (P1/P0) R10/R11 in 0..1';
+CREATE OR REPLACE MACRO ec.auprg_error(score DOUBLE, label, prior := NULL, score_type := 'posterior', resolution := 64) AS
+    ec._half(ec._auprg_bounds(ec._ranked(score, label, prior, score_type, resolution)));
+COMMENT ON MACRO ec.auprg_error IS 'How far ec.auprg may be from the exact value: half the range over the orders within bins';
+
+CREATE OR REPLACE MACRO ec.eer(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
+    ec._middle(ec._eer_bounds(ec._ranked(score, label, NULL, score_type, resolution)));
+COMMENT ON MACRO ec.eer IS 'Equal error rate (lower is better): R10 = R01 on the convex hull of the ROC curve';
+CREATE OR REPLACE MACRO ec.eer_error(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
+    ec._half(ec._eer_bounds(ec._ranked(score, label, NULL, score_type, resolution)));
+COMMENT ON MACRO ec.eer_error IS 'How far ec.eer may be from the exact value: half the range over the orders within bins';
+
+CREATE OR REPLACE MACRO ec.min_dcf(score DOUBLE, label, prior, cost_fn := 1, cost_fp := 1, score_type := 'posterior', resolution := 64) AS
+    list_transform(ec._min_dcf_bounds(ec._ranked(score, label, prior, score_type, resolution),
+                                      ec._not_negative(cost_fn), ec._not_negative(cost_fp)), lambda _b: _b.high)[1];
+COMMENT ON MACRO ec.min_dcf IS 'Least detection cost over thresholds (lower is better): min (P1 c_fn R10 + P0 c_fp R01) / min(P1 c_fn, P0 c_fp)';
+CREATE OR REPLACE MACRO ec.min_dcf_error(score DOUBLE, label, prior, cost_fn := 1, cost_fp := 1, score_type := 'posterior', resolution := 64) AS
+    list_transform(ec._min_dcf_bounds(ec._ranked(score, label, prior, score_type, resolution),
+                                      ec._not_negative(cost_fn), ec._not_negative(cost_fp)), lambda _b: _b.high - _b.low)[1];
+COMMENT ON MACRO ec.min_dcf_error IS 'How far ec.min_dcf, attained at an edge of a bin, may be above the exact value: the gain of the best order within bins';
+
+CREATE OR REPLACE MACRO ec.specificity_at_sensitivity(score DOUBLE, label, sensitivity := 0.95, score_type := 'posterior', resolution := 64) AS
+    list_transform(ec._specificity_bounds(ec._ranked(score, label, NULL, score_type, resolution), ec._sensitivity(sensitivity)),
+                   lambda _b: _b.low)[1];
+COMMENT ON MACRO ec.specificity_at_sensitivity IS 'Specificity at the highest threshold whose sensitivity is enough (higher is better): R00 where first R11 >= sensitivity';
+CREATE OR REPLACE MACRO ec.specificity_at_sensitivity_error(score DOUBLE, label, sensitivity := 0.95, score_type := 'posterior', resolution := 64) AS
+    list_transform(ec._specificity_bounds(ec._ranked(score, label, NULL, score_type, resolution), ec._sensitivity(sensitivity)),
+                   lambda _b: _b.high - _b.low)[1];
+COMMENT ON MACRO ec.specificity_at_sensitivity_error IS 'How far ec.specificity_at_sensitivity may be below the exact value: n0 / N0 of the bin that reaches it';
+
+CREATE OR REPLACE MACRO ec.ks(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
+    ec._middle(ec._ks_bounds(ec._ranked(score, label, NULL, score_type, resolution)));
+COMMENT ON MACRO ec.ks IS 'Kolmogorov-Smirnov distance between the classes (higher is better): max |R11 - R01| over thresholds';
+CREATE OR REPLACE MACRO ec.ks_error(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
+    ec._half(ec._ks_bounds(ec._ranked(score, label, NULL, score_type, resolution)));
+COMMENT ON MACRO ec.ks_error IS 'How far ec.ks may be from the exact value: half the range over the orders within bins';
+
+CREATE OR REPLACE MACRO ec.min_cllr(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
+    ec._middle(ec._min_cllr_bounds(ec._ranked(score, label, NULL, score_type, resolution)));
+COMMENT ON MACRO ec.min_cllr IS 'Cost of LLRs in bits after PAV (lower is better): ec.cllr of ln((dR11)/(dR01)) along the convex hull of the ROC curve';
+CREATE OR REPLACE MACRO ec.min_cllr_error(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
+    ec._half(ec._min_cllr_bounds(ec._ranked(score, label, NULL, score_type, resolution)));
+COMMENT ON MACRO ec.min_cllr_error IS 'How far ec.min_cllr may be from the exact value: half the range over the orders within bins';
+
+-- Exact ---------------------------------------------------------------------------------------------------------------
+
+-- Groups by score and a window over the sorted scores: both spill to disk. Groups are numbered first, because sorting by
+-- names is slow, and the log is read a second time rather than kept (NOT MATERIALIZED). The hull (eer, min_cllr) has no
+-- such form; a resolution of 1000000 leaves hardly any bin with more than one score.
+CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior := NULL, sensitivity := 0.95,
+    cost_fn := 1, cost_fp := 1, score_type := 'posterior') AS TABLE
+    WITH _ec_rows AS NOT MATERIALIZED (
+        SELECT struct_pack(*COLUMNS(lambda _c: _c = '_ec_0' OR ec._is_group(_c, groups))) AS _ec_key, CAST(score AS DOUBLE) AS _ec_score,
+               ec._ranked_class(CAST(score AS DOUBLE), label, ec._binned_type(score_type), NULL) AS _ec_class
+        FROM (SELECT 0 AS _ec_0, * FROM query_table(log))),
+    _ec_counts AS (
+        SELECT _ec_key, CAST(ec._count(_ec_class = 1) AS DOUBLE) AS _ec_n1, CAST(ec._count(_ec_class = 0) AS DOUBLE) AS _ec_n0,
+               ec._count(_ec_class IS NULL) AS _ec_missing, ec._count(_ec_class < 0) AS _ec_invalid
+        FROM _ec_rows GROUP BY _ec_key),
+    _ec_groups AS MATERIALIZED (
+        SELECT *, row_number() OVER () AS _ec_id, ec._class_prior(_ec_n1, _ec_n0, ec._prior1(prior), ec._prior1(prior)) AS _ec_p1,
+               ec._class_prior(_ec_n0, _ec_n1, 1 - ec._prior1(prior), 1 - ec._prior1(prior)) AS _ec_p0
+        FROM _ec_counts),
+    _ec_scores AS (
+        SELECT _ec_id, _ec_score, CAST(ec._count(_ec_class = 1) AS DOUBLE) AS _ec_w1, CAST(ec._count(_ec_class = 0) AS DOUBLE) AS _ec_w0
+        FROM _ec_rows JOIN _ec_groups ON _ec_rows._ec_key IS NOT DISTINCT FROM _ec_groups._ec_key
+        WHERE _ec_class >= 0 AND _ec_invalid = 0 AND _ec_n1 > 0 AND _ec_n0 > 0
+        GROUP BY _ec_id, _ec_score),
+    _ec_sums AS (
+        SELECT *, sum(_ec_w1) OVER _ec_down AS _ec_t, sum(_ec_w0) OVER _ec_down AS _ec_f
+        FROM _ec_scores WINDOW _ec_down AS (PARTITION BY _ec_id ORDER BY _ec_score DESC)),
+    _ec_metrics AS (
+        SELECT _ec_id, sum(_ec_w0 * (_ec_t - _ec_w1 / 2)) / any_value(_ec_n1 * _ec_n0) AS auc_roc,
+               CASE WHEN any_value(_ec_p1) > 0 THEN
+                   sum(ec._precision_step(_ec_t - _ec_w1, _ec_f - _ec_w0, _ec_w1, _ec_w0,
+                                          _ec_n1 * _ec_p0 / (_ec_n0 * _ec_p1))) / any_value(_ec_n1) END AS average_precision,
+               CASE WHEN any_value(_ec_p1 * _ec_p0) > 0 THEN
+                   sum(ec._gain_step(greatest(_ec_t - _ec_w1, _ec_p1 * _ec_n1), _ec_t - _ec_w1, _ec_f - _ec_w0, _ec_w1, _ec_w0,
+                                     _ec_p1, _ec_p0, _ec_n1, _ec_n0)) END AS auprg,
+               ec._ratio(least(any_value(_ec_p1 * ec._not_negative(cost_fn)),
+                               min(_ec_p1 * ec._not_negative(cost_fn) * ((_ec_n1 - _ec_t) / _ec_n1)
+                                   + _ec_p0 * ec._not_negative(cost_fp) * (_ec_f / _ec_n0))),
+                         any_value(least(_ec_p1 * ec._not_negative(cost_fn), _ec_p0 * ec._not_negative(cost_fp)))) AS min_dcf,
+               1 - min(CASE WHEN _ec_t / _ec_n1 >= ec._sensitivity(sensitivity) THEN _ec_f / _ec_n0 END)
+                   AS specificity_at_sensitivity,
+               max(abs(_ec_t / _ec_n1 - _ec_f / _ec_n0)) AS ks
+        FROM _ec_sums JOIN _ec_groups USING (_ec_id) GROUP BY _ec_id)
+    SELECT * EXCLUDE (_ec_0) FROM (
+        SELECT unnest(_ec_key), CAST(_ec_n1 + _ec_n0 AS BIGINT) AS n, CAST(_ec_missing AS BIGINT) AS n_missing,
+               CAST(_ec_invalid AS BIGINT) AS n_invalid,
+               auc_roc, average_precision, auprg, min_dcf, specificity_at_sensitivity, ks
+        FROM _ec_groups LEFT JOIN _ec_metrics USING (_ec_id)
+        WHERE ec._all_found((FROM ec._found(log, groups)), groups));
+COMMENT ON MACRO TABLE ec.ranking_exact IS 'Ranking metrics per group over all distinct scores, exact: auc_roc = P(score of class 1 > score of class 0) + P(equal)/2 ...';

@@ -1,0 +1,123 @@
+-- polars_ec for DuckDB, file 5 of 6: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
+-- A table macro: the log is a table, view or WITH clause given by its name as text, score, label and weight are
+-- expressions over its columns, groups the names of its group columns. Names within start with _ec_, because a
+-- parameter's name would hide a column of the log.
+
+-- Bins ----------------------------------------------------------------------------------------------------------------
+
+-- Log-odds: floor(lo R) for -64 <= lo < 64, and one open-ended bin on either side, into which lo is clamped. Infinite
+-- log-odds (all equal) have bins of their own beyond these.
+CREATE OR REPLACE MACRO ec._log_odds_bin(lo, resolution) AS
+    floor(greatest(least(lo, CAST(64 AS DOUBLE)), -64 - CAST(0.5 AS DOUBLE) / resolution) * resolution);
+
+-- Any real number: floor(R ln x), moved so that every x > 0 has a bin > 0; -x has the bin of x, negated; 0 and the
+-- infinities have bins of their own.
+CREATE OR REPLACE MACRO ec._raw_bin(x, resolution) AS
+    CASE WHEN x = 0 THEN 0
+         WHEN abs(x) = CAST('inf' AS DOUBLE) THEN sign(x) * (1492 * resolution + 2)
+         ELSE sign(x) * (floor(resolution * ln(abs(x))) + 746 * resolution + 1) END;
+
+-- The bin of a usable score. (NULL must be asked for: least and greatest pass over it.)
+CREATE OR REPLACE MACRO ec._bin(score, score_type, resolution) AS
+    CAST(CASE WHEN score IS NULL THEN NULL
+              WHEN score_type = 'raw' THEN ec._raw_bin(score, resolution)
+              WHEN score = CASE WHEN score_type = 'posterior' THEN 0 ELSE CAST('-inf' AS DOUBLE) END THEN -64 * resolution - 2
+              WHEN score = CASE WHEN score_type = 'posterior' THEN 1 ELSE CAST('inf' AS DOUBLE) END THEN 64 * resolution + 1
+              WHEN score_type = 'posterior' THEN ec._log_odds_bin(ln(score) - ln(1 - score), resolution)
+              ELSE ec._log_odds_bin(score, resolution) END AS INTEGER);
+
+CREATE OR REPLACE MACRO ec._top_bin(score_type, resolution) AS
+    CASE WHEN score_type = 'raw' THEN 1492 * resolution + 2 ELSE 64 * resolution + 1 END;
+
+-- Bins in which all scores are equal, so that their order is known.
+CREATE OR REPLACE MACRO ec._one_score(bin, score_type, resolution) AS
+    CASE WHEN score_type = 'raw' THEN bin = 0 OR abs(bin) = 1492 * resolution + 2
+         ELSE bin = 64 * resolution + 1 OR bin = -64 * resolution - 2 END;
+
+-- Bins are 32-bit integers; this is folded into a constant.
+CREATE OR REPLACE MACRO ec._resolution(resolution) AS
+    CASE WHEN TRY_CAST(resolution AS INTEGER) = resolution AND resolution BETWEEN 1 AND 1000000
+         THEN CAST(resolution AS INTEGER)
+         ELSE CAST(error('ec: resolution is bins a nat, a whole number in 1..1000000, not '
+                         || coalesce(CAST(resolution AS VARCHAR), 'NULL')) AS INTEGER) END;
+
+-- Rows ----------------------------------------------------------------------------------------------------------------
+
+-- What kind of score a bin is made of: an LLR is binned like log-odds.
+CREATE OR REPLACE MACRO ec._binned_type(score_type) AS
+    CASE WHEN score_type = 'llr' THEN 'log_odds'
+         WHEN score_type IN ('posterior', 'log_odds', 'raw') THEN score_type
+         ELSE error('ec: score_type ''' || score_type || ''' is not one of posterior, log_odds, llr, raw') END;
+
+-- 0, 1, -1 for a wrong row, NULL for one with a part missing. Labels and weights are checked as everywhere else.
+CREATE OR REPLACE MACRO ec._ranked_class(score, label, score_type, weight) AS
+    CASE WHEN ec._missing(score, label, weight) THEN NULL
+         WHEN ec._usable(score, label, NULL, CASE WHEN score_type = 'posterior' THEN 'posterior' ELSE 'log_odds' END, weight)
+         THEN CAST(ec._y(label) AS TINYINT) ELSE CAST(-1 AS TINYINT) END;
+
+CREATE OR REPLACE MACRO ec._thresholds(thresholds) AS
+    CASE WHEN list_count(thresholds) = len(thresholds) AND NOT coalesce(isnan(list_max(CAST(thresholds AS DOUBLE[]))), false)
+         THEN list_sort(list_distinct(CAST(thresholds AS DOUBLE[])))
+         ELSE [ec._fail('thresholds must be numbers, not ' || CAST(thresholds AS VARCHAR))] END;
+
+-- How many thresholds the score exceeds. Up to eight comparisons written out, of which those with no threshold are folded
+-- away: four times as fast as a lambda.
+CREATE OR REPLACE MACRO ec._exceeds(score, t) AS coalesce(CAST(score > t AS SMALLINT), CAST(0 AS SMALLINT));
+CREATE OR REPLACE MACRO ec._above(score, t) AS
+    CAST(CASE WHEN len(t) > 8 THEN len(list_filter(t, lambda _t: score > _t))
+              ELSE ec._exceeds(score, t[1]) + ec._exceeds(score, t[2]) + ec._exceeds(score, t[3]) + ec._exceeds(score, t[4])
+                 + ec._exceeds(score, t[5]) + ec._exceeds(score, t[6]) + ec._exceeds(score, t[7]) + ec._exceeds(score, t[8])
+         END AS SMALLINT);
+
+-- Group columns -------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._is_group(name, groups) AS
+    list_contains(list_transform(CAST(groups AS VARCHAR[]), lambda _g: lower(_g)), lower(name));
+
+-- COLUMNS(lambda) passes over a name that no column has, so the columns that it finds are counted: in the first row, which
+-- a log of no rows lacks. It must find one, hence the 0.
+CREATE OR REPLACE MACRO ec._found(log, groups) AS TABLE
+    SELECT len(struct_keys(struct_pack(*COLUMNS(lambda _c: _c = '_ec_0' OR ec._is_group(_c, groups))))) - 1
+    FROM (SELECT 0 AS _ec_0, * FROM query_table(log)) LIMIT 1;
+CREATE OR REPLACE MACRO ec._all_found(found, groups) AS
+    CASE WHEN found IS NULL OR found = len(list_distinct(list_transform(CAST(groups AS VARCHAR[]), lambda _g: lower(_g))))
+         THEN true
+         ELSE error('ec: groups ' || CAST(groups AS VARCHAR) || ' name a column that the log does not have') IS NULL END;
+
+-- Public --------------------------------------------------------------------------------------------------------------
+
+-- A sum over the rows of one cell; 0 where they are wrong or miss a part. A row of weight 0 adds 0, whatever its value.
+CREATE OR REPLACE MACRO ec._cell_sum(value, checked, weight) AS
+    coalesce(sum(CASE WHEN ec._unset(weight) THEN value WHEN checked = 0 THEN 0 ELSE value * checked END), 0);
+
+-- COLUMNS(lambda) must find something even where there are no groups: it takes the class too, which comes last. Scores of
+-- rows that are wrong or miss a part are NULL, so that they enter no logarithm.
+CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type := 'posterior', resolution := 64,
+    thresholds := [], weight := NULL) AS TABLE
+    WITH _ec_classes AS (
+        SELECT *, ec._ranked_class(CAST(score AS DOUBLE), label, ec._binned_type(score_type), weight) AS _ec_class
+        FROM query_table(log)),
+    _ec_rows AS (
+        SELECT *, CASE WHEN _ec_class >= 0 THEN CAST(score AS DOUBLE) END AS _ec_score,
+               CASE WHEN _ec_class >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS _ec_weight
+        FROM _ec_classes),
+    _ec_cells AS (
+        SELECT COLUMNS(lambda _c: _c = '_ec_class' OR ec._is_group(_c, groups)),
+               ec._bin(_ec_score, ec._binned_type(score_type), ec._resolution(resolution)) AS bin,
+               CASE WHEN _ec_class >= 0 THEN ec._above(_ec_score, ec._thresholds(thresholds)) END AS above,
+               count(*) AS n,
+               coalesce(sum(_ec_weight), 0) AS weight,
+               coalesce(sum(_ec_weight * _ec_weight), 0) AS weight2,
+               ec._cell_sum(ec._log_odds(_ec_score, ec._binned_type(score_type), NULL), _ec_weight, weight) AS log_odds,
+               ec._cell_sum(ec._posterior(_ec_score, ec._binned_type(score_type), NULL), _ec_weight, weight) AS posterior,
+               ec._cell_sum(CASE WHEN _ec_class = 1 THEN ec._log_loss1(_ec_score, ec._binned_type(score_type), NULL)
+                                 WHEN _ec_class = 0 THEN ec._log_loss0(_ec_score, ec._binned_type(score_type), NULL) END,
+                            _ec_weight, weight) AS log_loss,
+               ec._cell_sum(CASE WHEN _ec_class = 1 THEN ec._brier1(_ec_score, ec._binned_type(score_type), NULL)
+                                 WHEN _ec_class = 0 THEN ec._brier0(_ec_score, ec._binned_type(score_type), NULL) END,
+                            _ec_weight, weight) AS brier
+        FROM _ec_rows GROUP BY ALL)
+    SELECT COLUMNS(lambda _c: score_type <> 'raw' OR _c NOT IN ('log_odds', 'posterior', 'log_loss', 'brier'))
+    FROM (SELECT * RENAME (_ec_class AS class) FROM _ec_cells)
+    WHERE ec._all_found((FROM ec._found(log, groups)), groups);
+COMMENT ON MACRO TABLE ec.sketch IS 'The log as counts and sums per group, class and bin of the score: bin = floor(resolution ln(q1/q0))';
