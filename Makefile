@@ -4,7 +4,7 @@ ROWS ?= 20_000_000
 VENV := .venv
 
 .DELETE_ON_ERROR:
-.PHONY: demo test lint bench test-lowest sql clean
+.PHONY: demo test lint bench test-lowest test-spark test-postgres sql clean
 
 demo: .venv/demo
 	$(VENV)/bin/polars-ec demo
@@ -23,6 +23,14 @@ bench: .venv/bench
 # The lowest versions that pyproject.toml allows, in an environment of their own.
 test-lowest: .venv-lowest/test
 	.venv-lowest/bin/python -m pytest -n 2
+
+# Needs Java 17 as well.
+test-spark: .venv/spark
+	$(VENV)/bin/python -m pytest -m spark tests/test_spark.py
+
+# Needs psql and a server: make test-postgres DSN='host=... user=... dbname=...'
+test-postgres: .venv/test
+	DSN="$(DSN)" $(VENV)/bin/python -m pytest -m postgres tests/test_postgres.py
 
 # The one-file bundle that any DuckDB client can load, from the files of the families.
 sql:

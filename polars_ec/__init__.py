@@ -6,6 +6,7 @@ a method there, and a DuckDB macro (`ec.register(connection)`), with one spellin
 
 from polars_ec import namespace as namespace
 from polars_ec.costs import CostMatrix
+from polars_ec.curves import equivalent_cost
 from polars_ec.exceptions import InvalidDataError, SketchError
 from polars_ec.frames import report, validate
 from polars_ec.metrics.binary import (
@@ -33,6 +34,17 @@ from polars_ec.metrics.decisions import (
     expected_cost,
     nec,
 )
+from polars_ec.metrics.ranking import (
+    auc_roc,
+    auprg,
+    average_precision,
+    eer,
+    ks,
+    min_cllr,
+    min_dcf,
+    min_expected_cost,
+    specificity_at_sensitivity,
+)
 from polars_ec.metrics.rows import (
     bayes_decision,
     llr,
@@ -46,6 +58,7 @@ from polars_ec.metrics.rows import (
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cllr, cross_entropy, epsr, nbs, nce
 from polars_ec.sketch import Sketch, merge, sketch
 from polars_ec.sql import register
+from polars_ec.warehouse import sketch_query
 
 __version__ = "0.1.0"
 
@@ -55,6 +68,9 @@ __all__ = [
     "Sketch",
     "SketchError",
     "accuracy",
+    "auc_roc",
+    "auprg",
+    "average_precision",
     "balanced_accuracy",
     "balanced_error_rate",
     "bayes_decision",
@@ -65,19 +81,25 @@ __all__ = [
     "confusion",
     "cross_entropy",
     "dcf",
+    "eer",
     "epsr",
+    "equivalent_cost",
     "error_rate",
     "expected_cost",
     "f1",
     "fbeta",
     "fnr",
     "fpr",
+    "ks",
     "llr",
     "log_odds",
     "lr_minus",
     "lr_plus",
     "mcc",
     "merge",
+    "min_cllr",
+    "min_dcf",
+    "min_expected_cost",
     "n_invalid",
     "n_missing",
     "n_rows",
@@ -97,6 +119,8 @@ __all__ = [
     "row_log_loss",
     "shift_prior",
     "sketch",
+    "sketch_query",
     "specificity",
+    "specificity_at_sensitivity",
     "validate",
 ]

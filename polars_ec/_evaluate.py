@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -17,6 +17,7 @@ from polars_ec._prior import checked_shares
 from polars_ec._ranking import GROUP, RankingArguments
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
+from polars_ec.metrics.ranking import checked_method, checked_sensitivity
 
 if TYPE_CHECKING:
     from polars_ec._grid import Grid
@@ -109,6 +110,7 @@ _LOSSES: dict[str, _Formula] = {
 }
 _BATTERY = ("nec", "nce", "nbs", "precision", "f1", "recall", "auc_roc")
 _BATTERY_OF_RANKS = ("auc_roc", "average_precision", "eer", "min_cllr")
+DECISION_METRICS = tuple(_DECISIONS)
 METRICS = (*_DECISIONS, "confusion", *_LOSSES, "cllr", *_ranking.RANKING_METRICS)
 
 
@@ -133,13 +135,18 @@ def bayes_threshold(costs: CostMatrix, score_type: str, prior: Any) -> float:
 
 
 def evaluate(
-    frame: pl.DataFrame, keys: list[str], grid: Grid, weighted: bool, metrics: Sequence[str], keywords: Mapping[str, Any]
+    frame: pl.DataFrame,
+    keys: list[str],
+    grid: Grid,
+    weighted: bool,
+    metrics: Sequence[str],
+    keywords: Mapping[str, Any],
 ) -> pl.DataFrame:
     """What `Sketch.evaluate` gives."""
     names = list(metrics) or list(_battery(grid, keywords))
     _check_metrics(names, grid)
     arguments = _parse(names, grid, keywords)
-    groups = frame.select(keys).unique(maintain_order=True).with_row_index(GROUP) if keys else _one_group()
+    groups = _groups(frame, keys)
     numbered = _number(frame, groups, keys)
     table = _sum_per_group(numbered, groups, arguments, grid)
     prior = _stated_prior(table, keys, arguments)
@@ -168,14 +175,18 @@ def _battery(grid: Grid, keywords: Mapping[str, Any]) -> Sequence[str]:
 def _check_metrics(names: Sequence[str], grid: Grid) -> None:
     for name in names:
         if name == "epsr":
-            raise SketchError("a sketch holds the losses of epsr(1, 1) and epsr(2, 2) only: ask for cross_entropy or brier")
+            raise SketchError(
+                "a sketch holds the losses of epsr(1, 1) and epsr(2, 2) only: ask for cross_entropy or brier"
+            )
         if name not in METRICS:
             raise SketchError(f"{name!r} is no metric of a sketch, which has {', '.join(METRICS)}")
         if name in _LOSSES and grid.score_type in ("llr", "raw"):
             hint = "cllr needs no prior" if grid.score_type == "llr" else "min_cllr judges their order"
             raise SketchError(f"{name} is of posteriors, and the sketch is of {grid.score_type} scores: {hint}")
         if name in ("cllr", "dcf") and grid.score_type != "llr":
-            raise SketchError(f"{name} is of LLRs, and the sketch is of {grid.score_type} scores: sketch ec.llr(score, prior)")
+            raise SketchError(
+                f"{name} is of LLRs, and the sketch is of {grid.score_type} scores: sketch ec.llr(score, prior)"
+            )
 
 
 def _parse(names: Sequence[str], grid: Grid, keywords: Mapping[str, Any]) -> _Arguments:
@@ -187,7 +198,9 @@ def _parse(names: Sequence[str], grid: Grid, keywords: Mapping[str, Any]) -> _Ar
     costs = settings.costs(2)
     decides = [name for name in names if name in _DECISIONS or name == "confusion"]
     if (costs.n_classes, costs.n_decisions) != (2, 2):
-        raise ValueError(f"costs= is {costs.n_classes} x {costs.n_decisions}, and a sketch decides between two: evaluate it on the rows")
+        raise ValueError(
+            f"costs= is {costs.n_classes} x {costs.n_decisions}, and a sketch decides between two: evaluate it on the rows"
+        )
     threshold = settings.threshold
     if "net_benefit" in decides and len(decides) == 1 and threshold is None:
         threshold = _on_scale(grid, keywords)
@@ -195,15 +208,11 @@ def _parse(names: Sequence[str], grid: Grid, keywords: Mapping[str, Any]) -> _Ar
         threshold = bayes_threshold(costs, grid.score_type, keywords.get("prior"))
     if any(name.startswith("min_") for name in names):
         costs.margins()
-    sensitivity = parse_number(keywords.get("sensitivity", 0.95), "sensitivity")
-    if not 0 < sensitivity <= 1:
-        raise ValueError(f"sensitivity={sensitivity} is not in (0, 1]")
+    sensitivity = checked_sensitivity(keywords.get("sensitivity", 0.95))
     beta = parse_number(keywords.get("beta", 1.0), "beta")
     if not beta > 0:
         raise ValueError(f"beta={beta} is not above 0")
-    method = keywords.get("method", "hull")
-    if method not in ("hull", "linear"):
-        raise ValueError(f"method={method!r} is neither 'hull' nor 'linear'")
+    method = checked_method(keywords.get("method", "hull"))
     p_t = None if keywords.get("p_t") is None else parse_number(keywords["p_t"], "p_t")
     return _Arguments(settings, costs, threshold, beta, p_t, RankingArguments(costs, sensitivity, method))
 
@@ -220,8 +229,10 @@ def _stated_p_t(arguments: _Arguments) -> float:
     return arguments.p_t
 
 
-def _one_group() -> pl.DataFrame:
-    return pl.DataFrame({GROUP: [0]}, schema={GROUP: pl.get_index_type()})
+def _groups(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    if not keys:
+        return pl.DataFrame({GROUP: [0]}, schema={GROUP: pl.get_index_type()})
+    return frame.select(keys).unique(maintain_order=True).with_row_index(GROUP)
 
 
 def _number(frame: pl.DataFrame, groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
@@ -322,8 +333,6 @@ def _stated_prior(table: pl.DataFrame, keys: list[str], arguments: _Arguments) -
     if settings.expression is not None:
         public = public.with_columns(settings.expression.alias(_PRIOR))
         dtype = public.schema[_PRIOR]
-        from dataclasses import replace
-
         settings = replace(settings, expression=pl.col(_PRIOR))
     shares = settings.per_row([0, 1], dtype)
     assert shares is not None
@@ -332,24 +341,20 @@ def _stated_prior(table: pl.DataFrame, keys: list[str], arguments: _Arguments) -
 
 def ordered_cells(numbered: pl.DataFrame, grid: Grid, weighted: bool) -> pl.DataFrame:
     """Cells of both classes side by side, from the highest score down, as `_ranking.prepare` takes them."""
-    label, weight, n = pl.col("class"), pl.col("weight"), pl.col("n")
+    label, weight = pl.col("class"), pl.col("weight")
     cell = grid.cell_columns
-    rows1 = pl.lit(None, dtype=pl.Int64) if weighted else pl.when(label == 1).then(n).sum()
+    w1, w0 = (pl.when(label == i).then(weight).sum() for i in (1, 0))
     cells = (
         numbered.filter(label >= 0)
         .group_by(GROUP, *cell)
-        .agg(
-            w1=pl.when(label == 1).then(weight).sum(), w0=pl.when(label == 0).then(weight).sum(), rows1=rows1.first()
-            if weighted
-            else rows1,
-        )
+        .agg(w1=w1, w0=w0)
         .sort(GROUP, *cell, descending=[False] + [True] * len(cell))
     )
     if grid.resolution is None:
         threshold = pl.col("score").shift(-1).over(GROUP).fill_null(-math.inf)
     else:
         threshold = grid.lower_edge()
-    return cells.with_columns(point=grid.is_point(), threshold=threshold)
+    return cells.with_columns(point=grid.is_point(), threshold=threshold, whole=pl.lit(value=not weighted))
 
 
 def _join_ranking(
@@ -365,6 +370,49 @@ def _join_ranking(
     values = _ranking.evaluate(cells, name, arguments.ranking)
     named = values.rename({c: name if c == "value" else f"{name}_{c}" for c in values.columns if c != GROUP})
     return table.join(named, on=GROUP, how="left", maintain_order="left")
+
+
+def prepared_cells(
+    frame: pl.DataFrame, keys: list[str], grid: Grid, weighted: bool
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Cells as the ranking formulas take them, of groups without wrong rows; and the keys of their groups."""
+    groups = _groups(frame, keys)
+    numbered = _number(frame, groups, keys)
+    wrong = numbered.filter(pl.col("class") == -1).select(GROUP).unique()
+    numbered = numbered.join(wrong, on=GROUP, how="anti", maintain_order="left")
+    nothing = pl.lit(None, dtype=pl.Float64)
+    cells = _ranking.prepare(ordered_cells(numbered, grid, weighted), groups.select(GROUP, p0=nothing, p1=nothing))
+    return cells, groups
+
+
+def at_every_edge(
+    frame: pl.DataFrame,
+    keys: list[str],
+    grid: Grid,
+    weighted: bool,
+    metrics: Sequence[str],
+    keywords: Mapping[str, Any],
+) -> tuple[pl.DataFrame, dict[str, pl.Expr]]:
+    """Every operating point of every group, as sums, with the formulas of the metrics over them."""
+    arguments = _parse((), grid, keywords)
+    groups = _groups(frame, keys)
+    numbered = _number(frame, groups, keys)
+    table = _sum_per_group(numbered, groups, arguments, grid)
+    prior = _stated_prior(table, keys, arguments)
+    table = table if prior is None else table.join(prior, on=GROUP, how="left", maintain_order="left")
+    table = table.filter(pl.col("n_invalid") == 0)
+    cells = ordered_cells(numbered, grid, weighted).select(
+        GROUP,
+        "threshold",
+        __ec_surely_1=pl.col("w1").cum_sum().over(GROUP),
+        __ec_surely_0=pl.col("w0").cum_sum().over(GROUP),
+    )
+    nothing = table.select(GROUP, threshold=pl.lit(math.inf), __ec_surely_1=pl.lit(0.0), __ec_surely_0=pl.lit(0.0))
+    points = pl.concat([nothing, cells]).sort(GROUP, "threshold", descending=[False, True], maintain_order=True)
+    stated = [pl.col(f"{_PRIOR}_{i}") for i in range(2)] if prior is not None else None
+    sums = _GroupSums(stated, pl.col("__ec_surely_1"), pl.col("__ec_surely_0"))
+    formulas_of = {name: _DECISIONS[name](sums, arguments) for name in metrics}
+    return table.join(points, on=GROUP, maintain_order="left_right"), formulas_of
 
 
 def _ranking_prior(table: pl.DataFrame, prior: pl.DataFrame | None) -> pl.DataFrame:

@@ -94,17 +94,19 @@ class Grid:
         if self.score_type == "posterior":
             edge = sigmoid(edge)
         below = edge - edge.abs() * _ULP - _TINY
+        if self.score_type == "posterior":
+            # Below 1 and at 0 there are the neighbours of the bins that hold nothing but 1 and 0.
+            zero, one = self.infinite_bins
+            below = pl.when(bins == zero + 1).then(0.0).when(bins == one).then(1 - _ULP / 2).otherwise(below)
         declared = pl.col("above").replace_strict(
             range(len(self.thresholds) + 1), [-math.inf, *self.thresholds], return_dtype=pl.Float64
         )
         return pl.max_horizontal(below, declared)
 
     def _log_odds_edge(self, bins: pl.Expr, resolution: int) -> pl.Expr:
-        end = RANGE * resolution
-        top = 1.0 - _ULP if self.score_type == "posterior" else _LARGEST
-        log_odds_of_top = math.log(top / (1 - top)) if self.score_type == "posterior" else top
-        edge = pl.when(bins == end + 1).then(log_odds_of_top).otherwise(bins / resolution)
-        return pl.when(bins == -end - 1).then(-_LARGEST).when(bins == -end - 2).then(-math.inf).otherwise(edge)
+        lowest, highest = self.infinite_bins
+        edge = pl.when(bins == highest).then(_LARGEST).otherwise(bins / resolution)
+        return pl.when(bins == lowest + 1).then(-_LARGEST).when(bins == lowest).then(-math.inf).otherwise(edge)
 
     @staticmethod
     def _raw_edge(bins: pl.Expr, resolution: int) -> pl.Expr:
@@ -115,4 +117,3 @@ class Grid:
         down = -((-bins - offset + 1) / resolution).exp()
         edge = pl.when(bins > 0).then(up).when(bins < 0).then(down).otherwise(0.0)
         return pl.when(bins == infinite).then(_LARGEST).when(bins == -infinite).then(-math.inf).otherwise(edge)
-

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 _WORTHWHILE = 32
 
 
-def upper_hull(
-    group: NDArray[np.int64], x: NDArray[np.float64], y: NDArray[np.float64]
-) -> NDArray[np.int64]:
+def upper_hull(group: NDArray[np.int64], x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.int64]:
     """Indices of the points on the upper convex hull of each group.
 
     Points are sorted by group, and ascend in x and y within it. A point that is not above the line between two others is

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from polars_ec._prior import checked_shares, constant
+
 if TYPE_CHECKING:
     from polars_ec.costs import CostMatrix
 
 GROUP = "__ec_group"
 _N1, _N0 = pl.col("n1"), pl.col("n0")
-_TPR, _FPR = pl.col("tp") / _N1, pl.col("fp") / _N0
-_TPR_BEFORE, _FPR_BEFORE = (pl.col("tp") - pl.col("w1")) / _N1, (pl.col("fp") - pl.col("w0")) / _N0
+_tpr, _fpr = pl.col("tp") / _N1, pl.col("fp") / _N0
+_tpr_before, _fpr_before = (pl.col("tp") - pl.col("w1")) / _N1, (pl.col("fp") - pl.col("w0")) / _N0
 _LOOSE = ~pl.col("point")
 _ONE = pl.col("n1").first()
 
@@ -46,8 +48,8 @@ class RankingArguments:
 def prepare(cells: pl.DataFrame, prior: pl.DataFrame) -> pl.DataFrame:
     """Cells with what formulas need: running sums from the top, the groups' totals, and priors `p1`, `p0`.
 
-    `cells` has GROUP, `w1`, `w0` (rows, or their weight), `rows1` (rows of class 1, null where they are weighted), `point`
-    and `threshold`, and is sorted; `prior` has GROUP, `p1` and `p0`, null for the group's own. Groups that lack a class
+    `cells` has GROUP, `w1`, `w0` (rows, or their weight), `whole` (whether these are counts of rows), `point` and
+    `threshold`, and is sorted; `prior` has GROUP, `p1` and `p0`, null for the group's own. Groups that lack a class
     are left out: nothing is defined there.
     """
     sums = cells.with_columns(
@@ -80,25 +82,26 @@ def _average_precision(_: RankingArguments) -> Bounded:
     high = w1 * tp / (tp + fp_before)
     # One positive after the other, below all negatives of the cell: the sum of a concave function over whole rows is at
     # least its integral from 1/2 to n + 1/2.
-    start = tp - w1 + pl.when(pl.col("rows1").is_null()).then(0.0).otherwise(0.5) + fp
-    low = w1 - fp * (w1 / start).log1p()
-    low = pl.when(w1 == 0).then(0.0).otherwise(pl.min_horizontal(low, high))
+    start = tp - w1 + pl.when("whole").then(0.5).otherwise(0.0) + fp
+    low = pl.min_horizontal(w1 - fp * (w1 / start).log1p(), high)
     middle, half = (low + high) / 2, (high - low) / 2
     defined = pl.col("p1").first() > 0
-    value = pl.when(_LOOSE).then(middle).otherwise(tied).sum() / _ONE
-    return Bounded(pl.when(defined).then(value), pl.when(defined).then(pl.when(_LOOSE).then(half).sum() / _ONE))
+    counted = w1 > 0
+    value = pl.when(counted).then(pl.when(_LOOSE).then(middle).otherwise(tied)).sum() / _ONE
+    error = pl.when(counted & _LOOSE).then(half).sum() / _ONE
+    return Bounded(pl.when(defined).then(value), pl.when(defined).then(error))
 
 
 def _auprg(_: RankingArguments) -> Bounded:
     p1, p0 = pl.col("p1"), pl.col("p0")
     # Recall gain is 0 where recall is the prior; the point there is found linearly.
-    start = pl.max_horizontal(_TPR_BEFORE, p1)
-    share = pl.when(_TPR_BEFORE < p1).then((p1 - _TPR_BEFORE) / (_TPR - _TPR_BEFORE)).otherwise(0.0)
-    fpr_start = _FPR_BEFORE + share * (_FPR - _FPR_BEFORE)
-    width = p1 / p0 * ((1 - start) / start - (1 - _TPR) / _TPR)
-    counted = (_TPR > p1) & (pl.col("w1") > 0)
-    trapezoid = 1 - (fpr_start / start + _FPR / _TPR) / 2
-    low, high = 1 - _FPR / start, 1 - _FPR_BEFORE / _TPR
+    start = pl.max_horizontal(_tpr_before, p1)
+    share = pl.when(_tpr_before < p1).then((p1 - _tpr_before) / (_tpr - _tpr_before)).otherwise(0.0)
+    fpr_start = _fpr_before + share * (_fpr - _fpr_before)
+    width = p1 / p0 * ((1 - start) / start - (1 - _tpr) / _tpr)
+    counted = (_tpr > p1) & (pl.col("w1") > 0)
+    trapezoid = 1 - (fpr_start / start + _fpr / _tpr) / 2
+    low, high = 1 - _fpr / start, 1 - _fpr_before / _tpr
     area = pl.when(counted).then(width * pl.when(_LOOSE).then((low + high) / 2).otherwise(trapezoid)).sum()
     error = pl.when(counted & _LOOSE).then(width * (high - low) / 2).sum()
     defined = (p1.first() > 0) & (p0.first() > 0)
@@ -106,36 +109,36 @@ def _auprg(_: RankingArguments) -> Bounded:
 
 
 def _eer_linear(_: RankingArguments) -> Bounded:
-    crossing = (_TPR + _FPR >= 1).arg_max()
-    rise = _TPR + _FPR - _TPR_BEFORE - _FPR_BEFORE
-    share = (1 - _TPR_BEFORE - _FPR_BEFORE) / rise
-    line = _FPR_BEFORE + share * (_FPR - _FPR_BEFORE)
-    low = pl.max_horizontal(_FPR_BEFORE, 1 - _TPR)
-    high = pl.min_horizontal(_FPR, 1 - _TPR_BEFORE)
+    crossing = (_tpr + _fpr >= 1).arg_max()
+    rise = _tpr + _fpr - _tpr_before - _fpr_before
+    share = (1 - _tpr_before - _fpr_before) / rise
+    line = _fpr_before + share * (_fpr - _fpr_before)
+    low = pl.max_horizontal(_fpr_before, 1 - _tpr)
+    high = pl.min_horizontal(_fpr, 1 - _tpr_before)
     value = pl.when(_LOOSE).then((low + high) / 2).otherwise(line)
     error = pl.when(_LOOSE).then((high - low) / 2).otherwise(0.0)
     return Bounded(value.get(crossing), error.get(crossing))
 
 
 def _specificity_at_sensitivity(arguments: RankingArguments) -> Bounded:
-    attained = (_TPR >= arguments.sensitivity).arg_max()
+    attained = (_tpr >= arguments.sensitivity).arg_max()
     error = pl.when(_LOOSE).then(pl.col("w0") / _N0).otherwise(0.0)
-    return Bounded((1 - _FPR).get(attained), error.get(attained), pl.col("threshold").get(attained))
+    return Bounded((1 - _fpr).get(attained), error.get(attained), pl.col("threshold").get(attained))
 
 
 def _ks(_: RankingArguments) -> Bounded:
-    distance = (_TPR - _FPR).abs()
-    corners = pl.max_horizontal((_TPR - _FPR_BEFORE).abs(), (_TPR_BEFORE - _FPR).abs())
+    distance = (_tpr - _fpr).abs()
+    corners = pl.max_horizontal((_tpr - _fpr_before).abs(), (_tpr_before - _fpr).abs())
     largest = distance.max()
     reach = pl.max_horizontal(largest, pl.when(_LOOSE).then(corners).max())
     return Bounded(largest, reach - largest, pl.col("threshold").get(distance.arg_max()))
 
 
 def _min_expected_cost(arguments: RankingArguments) -> Bounded:
-    cost = _cost(arguments.costs, _TPR, _FPR)
+    cost = _cost(arguments.costs, _tpr, _fpr)
     nothing = _cost(arguments.costs, pl.lit(0.0), pl.lit(0.0)).first()
     lowest = cost.min()
-    below = pl.min_horizontal(lowest, nothing, pl.when(_LOOSE).then(_cost(arguments.costs, _TPR, _FPR_BEFORE)).min())
+    below = pl.min_horizontal(lowest, nothing, pl.when(_LOOSE).then(_cost(arguments.costs, _tpr, _fpr_before)).min())
     attained = pl.min_horizontal(lowest, nothing)
     threshold = pl.when(nothing <= lowest).then(math.inf).otherwise(pl.col("threshold").get(cost.arg_min()))
     return Bounded(attained, attained - below, threshold)
@@ -181,9 +184,9 @@ def hulls(cells: pl.DataFrame, outer: bool) -> pl.DataFrame:
     """Corners `fpr`, `tpr` of the hull of each group's ROC curve; `outer`: of the highest curve that the cells allow."""
     from polars_ec._hull import upper_hull
 
-    steps = cells.select(GROUP, _FPR.alias("fpr"), _TPR.alias("tpr"))
+    steps = cells.select(GROUP, _fpr.alias("fpr"), _tpr.alias("tpr"))
     if outer:
-        corners = cells.filter(_LOOSE).select(GROUP, _FPR_BEFORE.alias("fpr"), _TPR.alias("tpr"))
+        corners = cells.filter(_LOOSE).select(GROUP, _fpr_before.alias("fpr"), _tpr.alias("tpr"))
         steps = pl.concat([corners, steps])
     origin = cells.select(GROUP, pl.lit(0.0).alias("fpr"), pl.lit(0.0).alias("tpr")).unique()
     points = pl.concat([origin, steps]).sort(GROUP, "fpr", "tpr")
@@ -224,3 +227,32 @@ def evaluate(cells: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.
     if bounded.threshold is not None:
         columns["threshold"] = bounded.threshold
     return cells.group_by(GROUP, maintain_order=True).agg(**columns)
+
+
+def of_rows(
+    rows: pl.DataFrame, name: str, arguments: RankingArguments, *, stated: bool, weighted: bool
+) -> float | None:
+    """The exact value for the rows of one group; None where it is undefined."""
+    if rows["wrong"].any():
+        return None
+    used = rows.filter("usable")
+    amount = pl.col("weight") if weighted else pl.lit(1.0)
+    positive = pl.col("positive")
+    cells = (
+        used.group_by("score")
+        .agg(w1=pl.when(positive).then(amount).sum(), w0=pl.when(~positive).then(amount).sum())
+        .sort("score", descending=True)
+        .with_columns(
+            pl.lit(0, dtype=pl.get_index_type()).alias(GROUP),
+            point=pl.lit(value=True),
+            whole=pl.lit(value=not weighted),
+            threshold=pl.lit(None, dtype=pl.Float64),
+        )
+    )
+    group = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
+    shares = checked_shares([constant(pl.col(f"p{i}")) for i in range(2)])
+    prior = rows.select(group, p0=shares[0], p1=shares[1])
+    if stated and prior["p1"].has_nulls():
+        return None
+    value = evaluate(prepare(cells, prior.head(1)), name, arguments)["value"]
+    return None if value.is_empty() else value.item()

@@ -12,7 +12,7 @@ from polars_ec import frames
 from polars_ec import sketch as sketches
 from polars_ec._options import with_options
 from polars_ec.costs import CostMatrix
-from polars_ec.metrics import binary, counts, decisions, rows, scoring_rules
+from polars_ec.metrics import binary, counts, decisions, ranking, rows, scoring_rules
 from polars_ec.typing import DecisionOptions, IntoExpr
 
 if TYPE_CHECKING:
@@ -75,6 +75,16 @@ class ExpressionNamespace:
     bayes_risk = _of_expression(scoring_rules.bayes_risk)
     cllr = _of_expression(scoring_rules.cllr)
     epsr = _of_expression(scoring_rules.epsr)
+
+    auc_roc = _of_expression(ranking.auc_roc)
+    average_precision = _of_expression(ranking.average_precision)
+    auprg = _of_expression(ranking.auprg)
+    eer = _of_expression(ranking.eer)
+    min_expected_cost = _of_expression(ranking.min_expected_cost)
+    min_dcf = _of_expression(ranking.min_dcf)
+    specificity_at_sensitivity = _of_expression(ranking.specificity_at_sensitivity)
+    ks = _of_expression(ranking.ks)
+    min_cllr = _of_expression(ranking.min_cllr)
 
     bayes_decision = _of_expression(rows.bayes_decision)
     row_cost = _of_expression(rows.row_cost)

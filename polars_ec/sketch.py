@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import polars as pl
 
+from polars_ec import curves
+from polars_ec._evaluate import bayes_threshold, evaluate
 from polars_ec._expr import Rows, resolve
 from polars_ec._grid import SKETCH_SCORE_TYPES, Grid, SketchScoreType
 from polars_ec._labels import class_index
-from polars_ec._options import DEFAULTS, as_expr, parse_number, parse_options, with_options
+from polars_ec._options import as_expr, parse_number, parse_options, with_options
 from polars_ec._scores import BinaryScores
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
@@ -22,7 +23,7 @@ from polars_ec.frames import expand
 from polars_ec.typing import DecisionOptions, IntoExpr, ScoreType
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]
     from typing_extensions import Unpack
 
 SCHEMA_VERSION = 1
@@ -136,9 +137,47 @@ class Sketch:
         │ 0.5 ┆ 0.75    │
         └─────┴─────────┘
         """
-        from polars_ec._evaluate import evaluate
-
         return evaluate(self.frame, self.keys, self.grid, self.weighted, metrics, keywords)
+
+    def roc(self) -> pl.DataFrame:
+        """The ROC curve: see `polars_ec.curves.roc`."""
+        return curves.roc(self)
+
+    def roc_hull(self) -> pl.DataFrame:
+        """The convex hull of the ROC curve: see `polars_ec.curves.roc_hull`."""
+        return curves.roc_hull(self)
+
+    def det(self) -> pl.DataFrame:
+        """The DET curve: see `polars_ec.curves.det`."""
+        return curves.det(self)
+
+    def pr(self, *, prior: Any = None) -> pl.DataFrame:
+        """The precision-recall curve: see `polars_ec.curves.pr`."""
+        return curves.pr(self, prior=prior)
+
+    def prg(self, *, prior: Any = None) -> pl.DataFrame:
+        """The precision-recall-gain curve: see `polars_ec.curves.prg`."""
+        return curves.prg(self, prior=prior)
+
+    def cost_curve(self, *metrics: str, **keywords: Any) -> pl.DataFrame:
+        """Metrics of decisions over the threshold: see `polars_ec.curves.cost_curve`."""
+        return curves.cost_curve(self, *metrics, **keywords)
+
+    def bayes_error(self, prior_log_odds: Sequence[float]) -> pl.DataFrame:
+        """Actual and minimum DCF over the prior: see `polars_ec.curves.bayes_error`."""
+        return curves.bayes_error(self, prior_log_odds)
+
+    def bayes_risk(self) -> pl.DataFrame:
+        """Risk over operating points, whose integral is the cross-entropy: see `polars_ec.curves.bayes_risk`."""
+        return curves.bayes_risk(self)
+
+    def reliability(self, *, resolution: int = 2) -> pl.DataFrame:
+        """Mean posterior and share of positives per bin: see `polars_ec.curves.reliability`."""
+        return curves.reliability(self, resolution=resolution)
+
+    def best_threshold(self, metric: str, **keywords: Any) -> pl.DataFrame:
+        """The threshold of the best value of a metric, per group: see `polars_ec.curves.best_threshold`."""
+        return curves.best_threshold(self, metric, **keywords)
 
     def write_parquet(self, path: str | Path, *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the cells, with what they mean, and any further `metadata`, in the file's metadata."""
@@ -204,7 +243,9 @@ class Sketch:
         own = list(_own_columns(grid))
         lacking = [name for name in own if name not in made.columns]
         if lacking:
-            raise SketchError(f"the table lacks {', '.join(lacking)}: it is no result of a sketch of {score_type} scores")
+            raise SketchError(
+                f"the table lacks {', '.join(lacking)}: it is no result of a sketch of {score_type} scores"
+            )
         above = made["above"].max()
         if isinstance(above, int) and above > len(grid.thresholds):
             raise SketchError(
@@ -352,7 +393,9 @@ def sketch(
     settings = parse_options({**options, "score_type": reading})
     lazy = frame.lazy()
     keys = expand(lazy, by, "by")
-    rows = _resolve_binary(lazy, as_expr(score, "score"), as_expr(label, "label"), replace(settings, prior=parse_options({}).prior))
+    rows = _resolve_binary(
+        lazy, as_expr(score, "score"), as_expr(label, "label"), replace(settings, prior=parse_options({}).prior)
+    )
     declared = [*_own_threshold(score_type, options), *thresholds]
     grid = Grid(score_type, stated_resolution, _sorted_thresholds(declared, score_type, options.get("prior")))
     key_names = [key.meta.output_name() for key in keys]
@@ -425,15 +468,13 @@ def _own_threshold(score_type: SketchScoreType, options: DecisionOptions) -> lis
     costs = options.get("costs")
     if costs is not None:
         return [costs if isinstance(costs, CostMatrix) else CostMatrix(costs)]
-    cost_fn, cost_fp = (options.get(name, DEFAULTS[name]) for name in ("cost_fn", "cost_fp"))
+    cost_fn, cost_fp = options.get("cost_fn", 1.0), options.get("cost_fp", 1.0)
     return [] if 0 in (cost_fn, cost_fp) else [CostMatrix.binary(cost_fn, cost_fp)]
 
 
 def _sorted_thresholds(
     thresholds: Sequence[float | CostMatrix], score_type: SketchScoreType = "posterior", prior: Any = None
 ) -> tuple[float, ...]:
-    from polars_ec._evaluate import bayes_threshold
-
     if isinstance(thresholds, str | CostMatrix):
         raise TypeError(f"thresholds={thresholds!r} is not a sequence: pass a list")
     numbers = {

@@ -15,6 +15,8 @@ __all__ = [
     "CountOptions",
     "DcfOptions",
     "DecisionOptions",
+    "DetectionOptions",
+    "EerMethod",
     "IntoExpr",
     "Prior",
     "PriorOptions",
@@ -43,6 +45,9 @@ ScoreType: TypeAlias = Literal[
 ]
 """What the scores are. One number a row (posterior or log-odds of the positive class, log-likelihood ratio, index of
 the decision taken) or a vector of K a row (posteriors, their natural logs, log-likelihoods of the classes)."""
+
+EerMethod: TypeAlias = Literal["hull", "linear"]
+"""On the convex hull of the ROC curve, or linear between the two points of the curve around FPR = FNR."""
 
 Costs: TypeAlias = "CostMatrix | Sequence[Sequence[float]]"
 """K x M costs, rows = true class, columns = decision."""
@@ -92,6 +97,13 @@ class PriorOptions(RowOptions, total=False):
     """
 
     prior: Prior
+
+
+class DetectionOptions(PriorOptions, total=False):
+    """Prior options, and the costs of the two kinds of binary errors, as in `DcfOptions`."""
+
+    cost_fn: float
+    cost_fp: float
 
 
 class ThresholdOptions(PriorOptions, total=False):

@@ -71,6 +71,20 @@ CASES = [
     Case("epsr", PRIOR, {"a": 1.5, "b": 3.0}, binary=True, score_types=_POSTERIORS, infinite=True),
 ]
 
+# Metrics of the order of the rows: exact in memory, by other ways in SQL, and within a bound from a sketch
+# (test_ranking.py); their keywords.
+RANKING = {
+    "auc_roc": ROW,
+    "average_precision": PRIOR,
+    "auprg": PRIOR,
+    "eer": ROW,
+    "min_expected_cost": RISK,
+    "min_dcf": ("cost_fn", "cost_fp", "prior", "score_type", "weight"),
+    "specificity_at_sensitivity": ROW,
+    "ks": ROW,
+    "min_cllr": ROW,
+}
+
 # Row functions: the options they take, and whether they read a label.
 ROW_FUNCTIONS = {
     "bayes_decision": (("costs", "cost_fn", "cost_fp", "prior", "threshold", "score_type"), False),

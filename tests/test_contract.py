@@ -12,10 +12,24 @@ import pytest
 
 import polars_ec as ec
 from polars_ec.namespace import DataFrameNamespace, ExpressionNamespace, LazyFrameNamespace
-from tests.cases import CASES, ROW_FUNCTIONS
+from tests.cases import CASES, RANKING, ROW_FUNCTIONS
 
-METRICS = {case.name for case in CASES} | set(ROW_FUNCTIONS)
-OTHERS = {"CostMatrix", "InvalidDataError", "register", "report", "validate"}
+STREAMING = {case.name for case in CASES} | set(ROW_FUNCTIONS)
+METRICS = STREAMING | set(RANKING)
+OTHERS = {
+    "CostMatrix",
+    "InvalidDataError",
+    "Sketch",
+    "SketchError",
+    "equivalent_cost",
+    "merge",
+    "register",
+    "report",
+    "sketch",
+    "sketch_query",
+    "validate",
+}
+FRAME_FUNCTIONS = {"report", "sketch", "validate"}
 # Arguments that a warehouse does not need: SQL says label = 'late', or makes integers with CASE.
 ONLY_IN_PYTHON = {"pos_label", "classes"}
 
@@ -47,7 +61,7 @@ def test_namespace_has_every_metric_and_nothing_else() -> None:
     assert {name for name in vars(ExpressionNamespace) if not name.startswith("_")} == METRICS
     for namespace in (LazyFrameNamespace, DataFrameNamespace):
         methods = {name for name, _ in inspect.getmembers(namespace, inspect.isfunction) if not name.startswith("_")}
-        assert methods == {"report", "validate"}
+        assert methods == FRAME_FUNCTIONS
 
 
 @pytest.mark.parametrize("name", sorted(METRICS))
@@ -58,7 +72,7 @@ def test_namespace_signature_is_the_functions(name: str) -> None:
     assert getattr(ExpressionNamespace, name).__doc__ == getattr(ec, name).__doc__
 
 
-@pytest.mark.parametrize("name", ["report", "validate"])
+@pytest.mark.parametrize("name", sorted(FRAME_FUNCTIONS))
 def test_frame_signature_is_the_functions(name: str) -> None:
     function = inspect.signature(getattr(ec, name)).parameters
     method = inspect.signature(getattr(LazyFrameNamespace, name)).parameters
@@ -73,18 +87,25 @@ def test_shared_keywords_are_those_of_the_case(case) -> None:
     assert tuple(shared) == case.options
 
 
+@pytest.mark.parametrize("name", RANKING)
+def test_keywords_of_ranking_metrics(name: str) -> None:
+    parameters = inspect.signature(getattr(ec, name)).parameters
+    own = {"score", "label", "method", "sensitivity", *ONLY_IN_PYTHON}
+    assert tuple(p for p in parameters if p not in own) == RANKING[name]
+
+
 def test_macros_are_the_metrics(macros) -> None:
-    assert set(macros) == METRICS | {"version"}
+    assert set(macros) == STREAMING | {"version"}
 
 
-@pytest.mark.parametrize("name", sorted(METRICS))
+@pytest.mark.parametrize("name", sorted(STREAMING))
 def test_macro_parameters_are_the_functions(name: str, macros) -> None:
     parameters = [p for p in inspect.signature(getattr(ec, name)).parameters if p not in ONLY_IN_PYTHON]
     for overload, _ in macros[name]:
         assert overload == parameters
 
 
-@pytest.mark.parametrize("name", sorted(METRICS))
+@pytest.mark.parametrize("name", sorted(STREAMING))
 def test_macro_defaults_are_the_functions(name: str) -> None:
     text = (Path(__file__).parent.parent / "sql" / "polars_ec.sql").read_text("utf-8")
     statement = re.search(rf"CREATE OR REPLACE MACRO ec\.{name}\((.*?)\n(?:COMMENT|CREATE)", text, re.DOTALL)
@@ -137,7 +158,7 @@ def test_the_bundle_is_its_parts() -> None:
     assert (folder / "polars_ec.sql").read_text("utf-8") == "".join(part.read_text("utf-8") for part in parts)
 
 
-@pytest.mark.parametrize("name", sorted(METRICS | OTHERS - {"InvalidDataError"}))
+@pytest.mark.parametrize("name", sorted(METRICS | OTHERS - {"InvalidDataError", "Sketch", "SketchError"}))
 def test_docstrings_are_complete(name: str) -> None:
     text = inspect.getdoc(getattr(ec, name)) or ""
     sections = ["Parameters", "Examples"] + (["Raises"] if name != "register" else [])

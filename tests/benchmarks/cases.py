@@ -126,6 +126,24 @@ def _per_segment(log: pl.LazyFrame, metrics: list[pl.Expr]) -> pl.DataFrame:
     return log.group_by("segment").agg(metrics).sort("segment").collect(engine="streaming")
 
 
+def sketch(paths: list[str], by: tuple[str, ...] = (), rows: int | None = None) -> Query:
+    """The sketch per segment (and more), rolled up to segments, with AUC to within its bound."""
+    import polars as pl
+
+    import polars_ec  # noqa: F401  (registers the namespace)
+
+    keys = ["segment", *([pl.col("ts").dt.truncate("1mo").alias("month")] if by else [])]
+
+    def query() -> pl.DataFrame:
+        log = pl.scan_parquet(paths, n_rows=rows)
+        made = log.ec.sketch("score", "label", by=keys, cost_fn=COST_FN)
+        rolled = made.group_by("segment") if by else made
+        table = rolled.evaluate("cross_entropy", "brier", "recall", "auc_roc", cost_fn=COST_FN)
+        return table.rename({"auc_roc": "sketched_auc_roc"}).drop("class_prior")
+
+    return query
+
+
 # DuckDB ---------------------------------------------------------------------------------------------------------------
 
 
@@ -205,6 +223,33 @@ def with_scikit_learn(paths: list[str]) -> Query:
     return query
 
 
+def exact_auc_by_polarbearings(paths: list[str]) -> Query:
+    import polarbearings as pb
+    import polars as pl
+
+    return lambda: _per_segment(pl.scan_parquet(paths), [pb.roc_auc("label", "score", pos_label=True).alias("auc_roc")])
+
+
+def exact_auc_by_polars_ds(paths: list[str]) -> Query:
+    import polars as pl
+    import polars_ds as pds
+
+    return lambda: _per_segment(pl.scan_parquet(paths), [pds.query_roc_auc("label", "score").alias("auc_roc")])
+
+
+def exact_auc_by_scikit_learn(paths: list[str]) -> Query:
+    import polars as pl
+    from sklearn.metrics import roc_auc_score
+
+    def query() -> pl.DataFrame:
+        sample = pl.scan_parquet(paths, n_rows=SAMPLE_ROWS).select("segment", "label", "score").collect()
+        groups = sorted(sample.partition_by("segment", as_dict=True).items())
+        values = [roc_auc_score(rows["label"], rows["score"]) for _, rows in groups]
+        return pl.DataFrame({"segment": [segment for (segment,), _ in groups], "auc_roc": values})
+
+    return query
+
+
 # The table ------------------------------------------------------------------------------------------------------------
 
 CASES = [
@@ -224,6 +269,13 @@ CASES = [
     Case("f", "polars-ds: P, R, F1 (with AUC), MCC, log loss, Brier", with_polars_ds),
     Case("g", "scikit-learn per segment, on a sample", with_scikit_learn, sample=True),
     Case("g-b", "polars_ec: the report on that sample", partial(report, n_rows=SAMPLE_ROWS), sample=True),
+    Case("s", "polars_ec: the sketch by segment, and AUC within a bound", sketch),
+    Case("s-m", "polars_ec: the sketch by segment and month, rolled up", partial(sketch, by=("month",))),
+    Case("s*4", "polars_ec: the sketch by segment, the log four times", sketch, parts=4 * N_PARTS),
+    Case("s-e", "polarbearings: exact AUC", exact_auc_by_polarbearings),
+    Case("s-f", "polars-ds: exact AUC", exact_auc_by_polars_ds),
+    Case("s-d", "DuckDB: exact AUC by windows", partial(duckdb_query, sql=queries.EXACT_AUC)),
+    Case("s-g", "scikit-learn per segment: exact AUC, on a sample", exact_auc_by_scikit_learn, sample=True),
     Case("k-a", "K = 10, Polars: bare group_by", partial(floor, score="posteriors"), "classes", "k-a"),
     Case("k-b", "K = 10, polars_ec: the report", classes_report, "classes", "k-a"),
     Case("k-c", "K = 10, polars_ec: NEC, NCE, NBS as expressions", three_classes_metrics, "classes", "k-a"),

@@ -136,3 +136,17 @@ CLASSES_MACROS = """
 SELECT segment, ec.nec(posteriors, label) AS nec, ec.nce(posteriors, label) AS nce, ec.nbs(posteriors, label) AS nbs
 FROM {log} GROUP BY segment ORDER BY segment
 """
+
+# Ties count half: a positive is above all negatives of lower scores, and half of those of its own.
+EXACT_AUC = """
+WITH scores AS (
+    SELECT segment, score, count(*) FILTER (WHERE label) AS positives, count(*) FILTER (WHERE NOT label) AS negatives
+    FROM {log} GROUP BY segment, score
+), ranked AS (
+    SELECT segment, positives, negatives,
+        sum(negatives) OVER (PARTITION BY segment ORDER BY score) - negatives / 2.0 AS below
+    FROM scores
+)
+SELECT segment, sum(positives * CAST(below AS DOUBLE)) / (CAST(sum(positives) AS DOUBLE) * sum(negatives)) AS auc_roc
+FROM ranked GROUP BY segment ORDER BY segment
+"""

@@ -1,0 +1,308 @@
+"""Curves over the thresholds of a sketch, as tidy tables: a row per group and operating point, highest threshold first.
+
+Operating points are the edges of cells, where the counts are exact: every point is a point of the exact curve.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_ec import _evaluate, _ranking
+from polars_ec._ranking import GROUP
+from polars_ec.exceptions import SketchError
+
+if TYPE_CHECKING:
+    from polars_ec._grid import Grid
+    from polars_ec.sketch import Sketch
+
+# The better value of these is the smaller one.
+_LOWER_IS_BETTER = frozenset(
+    {
+        "expected_cost",
+        "bayes_risk",
+        "nec",
+        "dcf",
+        "error_rate",
+        "balanced_error_rate",
+        "fpr",
+        "fnr",
+        "lr_minus",
+        "fp",
+        "fn",
+    }
+)
+
+
+def cost_curve(sketch: Sketch, *metrics: str, **keywords: Any) -> pl.DataFrame:
+    """Metrics of decisions at every operating point: the group columns, `threshold`, and a column for each.
+
+    Parameters
+    ----------
+    sketch
+        The log.
+    *metrics
+        Names, as for `Sketch.evaluate`, of metrics that are functions of a confusion matrix.
+    **keywords
+        As for `Sketch.evaluate`, without `threshold`.
+    """
+    for name in metrics:
+        if name not in _evaluate.DECISION_METRICS:
+            raise SketchError(f"{name!r} is no metric of decisions: {', '.join(_evaluate.DECISION_METRICS)}")
+    table, formulas = _evaluate.at_every_edge(
+        sketch.frame, sketch.keys, sketch.grid, sketch.weighted, metrics, keywords
+    )
+    return table.select(*sketch.keys, "threshold", **formulas)
+
+
+def roc(sketch: Sketch) -> pl.DataFrame:
+    """The ROC curve: `threshold`, `fpr`, `tpr`, from (0, 0) to (1, 1)."""
+    return cost_curve(sketch, "fpr", "recall").rename({"recall": "tpr"})
+
+
+def roc_hull(sketch: Sketch) -> pl.DataFrame:
+    """Corners of the convex hull of the ROC curve: `fpr`, `tpr`, from (0, 0) to (1, 1); what the best calibration attains."""
+    cells, groups = _evaluate.prepared_cells(sketch.frame, sketch.keys, sketch.grid, sketch.weighted)
+    corners = _ranking.hulls(cells, outer=False)
+    return groups.join(corners, on=GROUP, maintain_order="left_right").drop(GROUP)
+
+
+def det(sketch: Sketch) -> pl.DataFrame:
+    """The DET curve: `threshold`, `fpr`, `fnr`, and both on the scale of the normal distribution, `fpr_probit`, `fnr_probit`."""
+    points = cost_curve(sketch, "fpr", "fnr")
+    return points.with_columns(_probit(points[name]).alias(f"{name}_probit") for name in ("fpr", "fnr"))
+
+
+def _probit(rates: pl.Series) -> pl.Series:
+    inverse = NormalDist().inv_cdf
+    values = [
+        None if rate is None else inverse(rate) if 0 < rate < 1 else math.copysign(math.inf, rate - 0.5)
+        for rate in rates
+    ]
+    return pl.Series(values, dtype=pl.Float64)
+
+
+def pr(sketch: Sketch, *, prior: Any = None) -> pl.DataFrame:
+    """The precision-recall curve: `threshold`, `recall`, `precision`; with `prior`, calibrated."""
+    return cost_curve(sketch, "recall", "precision", prior=prior)
+
+
+def prg(sketch: Sketch, *, prior: Any = None) -> pl.DataFrame:
+    """The precision-recall-gain curve: `threshold`, `recall_gain`, `precision_gain`; with `prior`, calibrated."""
+    return cost_curve(sketch, "recall_gain", "precision_gain", prior=prior)
+
+
+def bayes_error(sketch: Sketch, prior_log_odds: Sequence[float]) -> pl.DataFrame:
+    """The Bayes error plot of LLRs: actual and minimum DCF at each prior, normalised by the naive system.
+
+    Parameters
+    ----------
+    sketch
+        Of LLRs.
+    prior_log_odds
+        Log-odds of the effective priors. Thresholds -x for these x, declared when sketching, make the actual DCF exact.
+
+    Returns
+    -------
+    The group columns, `prior_log_odds`, `dcf` (or `dcf_low` and `dcf_high`, where a threshold was not declared), `min_dcf`
+    and `min_dcf_error`.
+    """
+    declared = set(sketch.grid.thresholds)
+    exact = sketch.grid.resolution is None or {-x for x in prior_log_odds} <= declared
+    tables = []
+    for x in prior_log_odds:
+        prior = 1 / (1 + math.exp(-x))
+        at = sketch.evaluate("dcf", "min_dcf", prior=prior, threshold=-x)
+        if not exact and "dcf" in at.columns:
+            at = at.with_columns(dcf_low="dcf", dcf_high="dcf")
+        actual = ["dcf"] if exact else ["dcf_low", "dcf_high"]
+        tables.append(
+            at.select(*sketch.keys, pl.lit(float(x)).alias("prior_log_odds"), *actual, "min_dcf", "min_dcf_error")
+        )
+    return pl.concat(tables).sort(*sketch.keys, "prior_log_odds", nulls_last=True)
+
+
+def bayes_risk(sketch: Sketch) -> pl.DataFrame:
+    """Risk of posteriors at every operating point t, under costs [[0, 1/(1-t)], [1/t, 0]]: `t`, `bayes_risk`.
+
+    Its integral over t is the cross-entropy; weighted by the density Beta(2, 2) it is 3 times the Brier score.
+    """
+    if sketch.grid.score_type not in ("posterior", "log_odds"):
+        raise SketchError(f"bayes_risk is of posteriors, and the sketch is of {sketch.grid.score_type} scores")
+    points = _joint_errors(sketch)
+    t = pl.col("threshold")
+    if sketch.grid.score_type == "log_odds":
+        t = 1 / (1 + (-t).exp())
+    t = t.clip(0, 1).alias("t")
+    missed, alarmed = pl.col("missed"), pl.col("alarmed")
+    risk = pl.when(missed > 0).then(missed / t).otherwise(0.0) + pl.when(alarmed > 0).then(alarmed / (1 - t)).otherwise(
+        0.0
+    )
+    return points.select(*sketch.keys, t, bayes_risk=risk)
+
+
+def _joint_errors(sketch: Sketch) -> pl.DataFrame:
+    """Shares of all rows that are missed positives, and false alarms."""
+    missed = cost_curve(sketch, "expected_cost", costs=[[0, 0], [1, 0]])
+    alarmed = cost_curve(sketch, "expected_cost", costs=[[0, 1], [0, 0]])
+    both = missed.rename({"expected_cost": "missed"}).with_columns(alarmed=alarmed["expected_cost"])
+    # Below the lowest score all is positive, down to t = 0.
+    last = both.group_by(sketch.keys, maintain_order=True).last() if sketch.keys else both.tail(1)
+    ends = last.select(both.columns).with_columns(threshold=pl.lit(-math.inf))
+    return pl.concat([both, ends]).sort(
+        *sketch.keys, "threshold", descending=[*[False] * len(sketch.keys), True], nulls_last=True
+    )
+
+
+def reliability(sketch: Sketch, *, resolution: int = 2) -> pl.DataFrame:
+    """The reliability diagram: what was foretold and what came, per bin of log-odds.
+
+    Parameters
+    ----------
+    sketch
+        Of posteriors or log-odds, with bins.
+    resolution
+        Bins to the nat; a divisor of the sketch's own.
+
+    Returns
+    -------
+    The group columns, `bin`, `n`, `weight`, `posterior` (mean) and `positive_share`.
+    """
+    grid = sketch.grid
+    if grid.resolution is None or grid.score_type not in ("posterior", "log_odds"):
+        raise SketchError("reliability is of posteriors in bins: sketch posteriors or log-odds, not exact=True")
+    if resolution < 1 or grid.resolution % resolution:
+        raise SketchError(f"resolution={resolution} does not divide the sketch's own, {grid.resolution}")
+    lowest, highest = grid.infinite_bins
+    width = grid.resolution // resolution
+    coarse = pl.when(pl.col("bin").is_between(lowest + 2, highest - 2)).then(pl.col("bin").floordiv(width))
+    ends = {
+        lowest: -64 * resolution - 2,
+        lowest + 1: -64 * resolution - 1,
+        highest - 1: 64 * resolution,
+        highest: 64 * resolution + 1,
+    }
+    bins = coarse.otherwise(pl.col("bin").replace(ends)).alias("bin")
+    weight, positive = pl.col("weight"), pl.when(pl.col("class") == 1).then("weight")
+    used = sketch.frame.filter(pl.col("class") >= 0)
+    return (
+        used.group_by(*sketch.keys, bins)
+        .agg(
+            pl.col("n").sum(),
+            weight.sum(),
+            posterior=pl.col("posterior").sum() / weight.sum(),
+            positive_share=positive.sum() / weight.sum(),
+        )
+        .sort(*sketch.keys, "bin", nulls_last=True)
+    )
+
+
+def best_threshold(sketch: Sketch, metric: str, **keywords: Any) -> pl.DataFrame:
+    """The threshold of the best value of a metric, per group; apply it to another log, for this one has seen the labels.
+
+    Parameters
+    ----------
+    sketch
+        The log on which to choose.
+    metric
+        A metric of decisions.
+    **keywords
+        As for `Sketch.evaluate`, without `threshold`.
+
+    Returns
+    -------
+    The group columns, `threshold` (decide positive above it; the highest on ties) and the metric there, null where it is
+    not defined anywhere.
+    """
+    curve = cost_curve(sketch, metric, **keywords)
+    value = pl.col(metric)
+    best = value.arg_min() if metric in _LOWER_IS_BETTER else value.arg_max()
+    columns = {"threshold": pl.col("threshold").get(best), metric: value.get(best)}
+    if not sketch.keys:
+        return curve.select(**columns)
+    return curve.group_by(sketch.keys, maintain_order=True).agg(**columns)
+
+
+def equivalent_cost(sketch: Sketch, metric: str = "f1", **keywords: Any) -> pl.DataFrame:
+    """The costs that somebody who optimises another metric has in fact chosen, per group.
+
+    Parameters
+    ----------
+    sketch
+        The log of a baseline.
+    metric
+        A metric of decisions, whose best threshold is the Bayes threshold of the costs; or "sensitivity", with
+        `sensitivity=` a target: then the costs are those for which the best threshold attains it.
+    **keywords
+        As for `Sketch.evaluate`.
+
+    Returns
+    -------
+    The group columns, `threshold`, `cost_fn` (with cost_fp = 1), and for a sensitivity `alpha`, the weight of false alarms
+    in NEC = alpha FPR + FNR, and the `sensitivity` attained.
+
+    Raises
+    ------
+    SketchError
+        A metric that is none of decisions; scores whose thresholds are not Bayes thresholds of any costs.
+    ValueError
+        A sensitivity outside (0, 1].
+
+    References
+    ----------
+    Ferrer, "Analysis and comparison of classification metrics", section 4.6 and Eq. 8; "The expected cost", section 4 and
+    Eq. 20.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> ec.equivalent_cost(log.ec.sketch("p", "y"), "sensitivity", sensitivity=0.6).select("alpha", "cost_fn").rows()
+    [(1.0, 1.0)]
+    """
+    if metric == "sensitivity":
+        return _cost_of_sensitivity(sketch, **keywords)
+    best = best_threshold(sketch, metric, **keywords)
+    return best.with_columns(cost_fn=_cost_fn(sketch.grid))
+
+
+def _cost_fn(grid: Grid) -> pl.Expr:
+    t = pl.col("threshold")
+    if grid.score_type == "posterior":
+        return (1 - t) / t
+    if grid.score_type == "log_odds":
+        return (-t).exp()
+    raise SketchError(
+        f"a threshold on {grid.score_type} scores is the Bayes threshold of no costs: sketch posteriors or log-odds"
+    )
+
+
+def _cost_of_sensitivity(sketch: Sketch, sensitivity: float = 0.95) -> pl.DataFrame:
+    from polars_ec.metrics.ranking import checked_sensitivity
+
+    target = checked_sensitivity(sensitivity)
+    cells, groups = _evaluate.prepared_cells(sketch.frame, sketch.keys, sketch.grid, sketch.weighted)
+    tpr, fpr = pl.col("tpr"), pl.col("fpr")
+    hull = _ranking.hulls(cells, outer=False).with_columns(alpha=(tpr.diff() / fpr.diff()).over(GROUP))
+    # The slope that leads to the first corner of at least this sensitivity: for a smaller alpha that corner is the best.
+    corner = hull.filter(tpr >= target).group_by(GROUP, maintain_order=True).first()
+    at = cells.select(
+        GROUP,
+        "threshold",
+        tpr=pl.col("tp") / pl.col("n1"),
+        fpr=pl.col("fp") / pl.col("n0"),
+        odds=pl.col("p0") / pl.col("p1"),
+    )
+    found = (
+        corner.join(at, on=[GROUP, "tpr", "fpr"], how="left", maintain_order="left")
+        .group_by(GROUP, maintain_order=True)
+        .first()
+    )
+    columns = found.select(
+        GROUP, "threshold", cost_fn=pl.col("odds") / pl.col("alpha"), alpha="alpha", sensitivity="tpr"
+    )
+    return groups.join(columns, on=GROUP, how="left", maintain_order="left").drop(GROUP)

@@ -1,0 +1,412 @@
+"""Ranking metrics of rows as they are: exact, in memory, for groups that are small.
+
+They sort the rows of a group, so they do not stream; for a log that does not fit in memory take the sketch, which gives the
+same metrics with a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_ec._expr import Rows, per_group
+from polars_ec._options import parse_number, parse_options, with_options
+from polars_ec._scores import BinaryScores
+from polars_ec.costs import CostMatrix
+from polars_ec.typing import DetectionOptions, EerMethod, IntoExpr, PriorOptions, RiskOptions, RowOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+def _ranked(
+    name: str,
+    score: IntoExpr,
+    label: IntoExpr,
+    options: Mapping[str, Any],
+    *,
+    costs: CostMatrix | None = None,
+    sensitivity: float = 0.95,
+    method: EerMethod = "hull",
+) -> pl.Expr:
+    """A metric of the order of the rows."""
+
+    def build(rows: Rows) -> pl.Expr:
+        if not isinstance(rows.scores, BinaryScores):
+            raise TypeError(f"{name} is of one number a row: take the posterior of a class against the rest")
+        columns = {
+            "usable": rows.usable,
+            "wrong": rows.wrong,
+            "score": rows.scores.score,
+            "positive": rows.labels.in_class[1],
+            "weight": pl.lit(None, dtype=pl.Float64) if rows.weight is None else rows.weight,
+        }
+        for i in range(2):
+            nothing = pl.lit(None, dtype=pl.Float64)
+            columns[f"p{i}"] = nothing if rows.row_prior is None else rows.row_prior[i]
+        packed = pl.struct([column.alias(column_name) for column_name, column in columns.items()])
+        stated, weighted = rows.row_prior is not None, rows.weight is not None
+
+        def metric(group: pl.Series) -> pl.Series:
+            from polars_ec._ranking import RankingArguments, of_rows
+
+            arguments = RankingArguments(rows.costs if costs is None else costs, sensitivity, method)
+            value = of_rows(group.struct.unnest(), name, arguments, stated=stated, weighted=weighted)
+            return pl.Series([value], dtype=pl.Float64)
+
+        return packed.map_batches(metric, return_dtype=pl.Float64, returns_scalar=True)
+
+    return per_group(name, score, label, parse_options(options), build)
+
+
+@with_options(RowOptions)
+def auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
+    """Area under the ROC curve: how often a positive scores above a negative, ties counting half.
+
+    Higher is better; in [0, 1], 0.5 is chance. P(s_1 > s_0) + P(s_1 = s_0)/2; priors do not move it.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
+    **options
+        See `RowOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if a class has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Scores that are no single number a row; else as for `confusion`.
+
+    References
+    ----------
+    Hanley and McNeil, "The meaning and use of the area under a ROC curve", 1982.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.auc_roc("p", "y").round(4)).item()
+    0.75
+    """
+    return _ranked("auc_roc", score, label, options)
+
+
+@with_options(PriorOptions)
+def average_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
+    """Average precision: the area under the precision-recall curve, as a step sum; with `prior`, calibrated.
+
+    Higher is better; in [0, 1]. Sum over distinct scores, from the highest, of the gain in recall times the precision.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
+    **options
+        See `PriorOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if a class has no rows or the prior is 0, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Scores that are no single number a row; else as for `confusion`.
+
+    References
+    ----------
+    Siblini et al., "Master your metrics with calibration", section 3.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.average_precision("p", "y").round(4)).item()
+    0.8333
+    """
+    return _ranked("average_precision", score, label, options)
+
+
+@with_options(PriorOptions)
+def auprg(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
+    """Area under the precision-recall-gain curve; with `prior`, calibrated.
+
+    Higher is better; at most 1, 0 is no better than always deciding positive. Trapezoids of precision gain over recall
+    gain from 0, found linearly in TP and FP, to 1.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
+    **options
+        See `PriorOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if a class has no rows or the prior is 0 or 1, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Scores that are no single number a row; else as for `confusion`.
+
+    References
+    ----------
+    Flach and Kull, "Precision-recall-gain curves", 2015; Siblini et al., "Master your metrics with calibration",
+    Eqs. 3 and 4.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.auprg("p", "y").round(4)).item()
+    0.25
+    """
+    return _ranked("auprg", score, label, options)
+
+
+@with_options(RowOptions)
+def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **options: Unpack[RowOptions]) -> pl.Expr:
+    """Equal error rate: the error rate at the threshold where misses and false alarms are equally frequent.
+
+    Lower is better; in [0, 0.5] on the convex hull of the ROC curve, which method="hull" takes; "linear" is between the
+    two points of the curve itself around FPR = FNR.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
+    method
+        "hull" or "linear".
+    **options
+        See `RowOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if a class has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Another method; scores that are no single number a row; else as for `confusion`.
+
+    References
+    ----------
+    Brümmer and de Villiers, "The BOSARIS toolkit", 2013, for the hull.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.eer("p", "y").round(4)).item()
+    0.25
+    """
+    return _ranked("eer", score, label, options, method=checked_method(method))
+
+
+@with_options(RiskOptions)
+def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOptions]) -> pl.Expr:
+    """Expected cost at the best threshold for these very rows, in units of the costs.
+
+    Lower is better; it is optimistic, for the threshold has seen the labels. min over t of EC of (score > t).
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
+    **options
+        See `RiskOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if a class has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Costs that are not 2 x 2, or where an error is not dearer than a hit; else as for `auc_roc`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", section 2.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.min_expected_cost("p", "y").round(4)).item()
+    0.25
+    """
+    costs = parse_options(options).costs(2)
+    costs.margins()
+    return _ranked("min_expected_cost", score, label, options, costs=costs)
+
+
+@with_options(DetectionOptions)
+def min_dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DetectionOptions]) -> pl.Expr:
+    """Detection cost at the best threshold for these very rows, normalised by the best naive system.
+
+    Lower is better; in [0, 1]. min over t of EC of (score > t), over min(P_1 C_fn, P_0 C_fp).
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
+    **options
+        See `DetectionOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if a class has no rows or the naive cost is 0, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A cost of 0; else as for `auc_roc`.
+
+    References
+    ----------
+    Cumani, lecture "Bayes decisions and model evaluation".
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.min_dcf("p", "y").round(4)).item()
+    0.5
+    """
+    costs = CostMatrix.binary(options.get("cost_fn", 1.0), options.get("cost_fp", 1.0))
+    costs.margins()
+    return _ranked("min_dcf", score, label, options, costs=costs)
+
+
+@with_options(RowOptions)
+def specificity_at_sensitivity(
+    score: IntoExpr, label: IntoExpr, *, sensitivity: float = 0.95, **options: Unpack[RowOptions]
+) -> pl.Expr:
+    """Specificity at the highest threshold whose sensitivity is at least the stated one.
+
+    Higher is better; in [0, 1]. 1 - FPR at the first distinct score, from the highest, with TPR >= sensitivity.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
+    sensitivity
+        In (0, 1].
+    **options
+        See `RowOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if a class has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A sensitivity outside (0, 1]; else as for `auc_roc`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", section 4.6.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.specificity_at_sensitivity("p", "y").round(4)).item()
+    0.5
+    """
+    return _ranked("specificity_at_sensitivity", score, label, options, sensitivity=checked_sensitivity(sensitivity))
+
+
+@with_options(RowOptions)
+def ks(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
+    """Kolmogorov-Smirnov distance between the scores of the two classes.
+
+    In [0, 1]; higher is better if positives score higher. max over t of |TPR - FPR|.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
+    **options
+        See `RowOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if a class has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Scores that are no single number a row; else as for `confusion`.
+
+    References
+    ----------
+    Kolmogorov, 1933; Smirnov, 1948: the two-sample statistic.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.ks("p", "y").round(4)).item()
+    0.5
+    """
+    return _ranked("ks", score, label, options)
+
+
+@with_options(RowOptions)
+def min_cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
+    """Cllr after the best monotone calibration for these very rows (PAV), in bits.
+
+    Lower is better; in [0, 1], 1 is chance. The part of `cllr` that no monotone calibration takes away.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
+    **options
+        See `RowOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null if a class has no rows, and for a group without usable rows or with wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Scores that are no single number a row; else as for `confusion`.
+
+    References
+    ----------
+    Brümmer and du Preez, "Application-independent evaluation of speaker detection", 2006.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.min_cllr("p", "y").round(4)).item()
+    0.5
+    """
+    return _ranked("min_cllr", score, label, options)
+
+
+def checked_sensitivity(sensitivity: float) -> float:
+    """A sensitivity that some threshold can have."""
+    if not 0 < parse_number(sensitivity, "sensitivity") <= 1:
+        raise ValueError(f"sensitivity={sensitivity!r} is not in (0, 1]")
+    return float(sensitivity)
+
+
+def checked_method(method: str) -> EerMethod:
+    """How an EER is read off the ROC curve."""
+    if method not in ("hull", "linear"):
+        raise ValueError(f"method={method!r} is neither 'hull' nor 'linear'")
+    return "hull" if method == "hull" else "linear"

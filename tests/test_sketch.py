@@ -1,0 +1,296 @@
+"""The sketch: its cells, sums, thresholds, merging and files."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import polars_ec as ec
+from polars_ec.exceptions import SketchError
+from tests.cases import CASES
+from tests.test_golden import REFERENCE, needs_reference
+from tests.test_properties import PROFILE
+
+BINARY_FILES = ("sst2_gpt2", "sst2_gpt2_4shot", "pneumoniamnist_resnet50")
+DECISIONS = [case for case in CASES if "threshold" in case.options and case.name not in ("dcf", "confusion")]
+LOSSES = ("cross_entropy", "nce", "brier", "nbs")
+
+KEYS = st.sampled_from(["a", "b", None])
+SCORES = st.one_of(st.sampled_from([0.0, 1.0, 0.5, 1e-300, 1 - 2**-53, 1 / 6, 0.2]), st.floats(0, 1), st.none())
+WRONG = st.sampled_from([math.nan, 1.5, -0.1])
+
+
+def logs(wrong: bool = False) -> st.SearchStrategy[pl.DataFrame]:
+    scores = st.one_of(SCORES, WRONG) if wrong else SCORES
+    weight = st.sampled_from([1.0, 0.5, 0.0, 3.0, None])
+    number = st.sampled_from([1.0, math.nan, None, -0.0, 0.0])
+    row = st.tuples(KEYS, number, scores, st.sampled_from([True, False, None]), weight)
+    schema = {"g": pl.String, "x": pl.Float64, "p": pl.Float64, "y": pl.Boolean, "w": pl.Float64}
+    return st.lists(row, max_size=25).map(lambda rows: pl.DataFrame(rows, schema=schema, orient="row"))
+
+
+def same(one: ec.Sketch, other: ec.Sketch) -> None:
+    """Equal but for the last digits of sums, which depend on the order of the rows."""
+    assert one.grid == other.grid
+    assert_frame_equal(one.frame, other.frame, rel_tol=1e-12, abs_tol=1e-300)
+
+
+@settings(PROFILE)
+@given(logs(wrong=True), st.booleans(), st.booleans())
+def test_sums_are_those_of_the_expressions(log, weighted, exact) -> None:
+    weight = "w" if weighted else None
+    sketch = log.lazy().ec.sketch("p", "y", by="g", weight=weight, exact=exact, thresholds=[0.2])
+    for keywords in ({}, {"prior": 0.2}, {"threshold": 0.2}):
+        rows = {"weight": weight, **keywords}
+        expected = log.group_by("g").agg(
+            ec.n_rows("p", "y", weight=weight).alias("n"),
+            ec.n_missing("p", "y", weight=weight).alias("n_missing"),
+            ec.n_invalid("p", "y", weight=weight).alias("n_invalid"),
+            ec.class_prior("p", "y", weight=weight).alias("class_prior"),
+            *(
+                getattr(ec, case.name)(
+                    "p", "y", **case.arguments, **(rows if case.name != "net_benefit" else {**rows, "threshold": 0.2})
+                ).alias(case.name)
+                for case in DECISIONS
+            ),
+            *(
+                getattr(ec, name)("p", "y", **{k: v for k, v in rows.items() if k != "threshold"}).alias(name)
+                for name in LOSSES
+            ),
+        )
+        arguments = {key: value for case in DECISIONS for key, value in case.arguments.items()}
+        names = [*(case.name for case in DECISIONS if case.name != "net_benefit"), *LOSSES]
+        found = sketch.evaluate(*names, **arguments, **keywords).join(
+            sketch.evaluate("net_benefit", **arguments, **{**keywords, "threshold": 0.2}).select("g", "net_benefit"),
+            on="g",
+            nulls_equal=True,
+        )
+        assert_frame_equal(
+            found.sort("g"), expected.select(found.columns).sort("g"), rel_tol=1e-9, abs_tol=1e-12, check_dtypes=False
+        )
+
+
+@settings(PROFILE)
+@given(logs(), st.floats(0.001, 0.999).filter(lambda t: t not in (0.2, 0.5)), st.sampled_from([1, 8, 64]))
+def test_undeclared_thresholds_have_bounds(log, threshold, resolution) -> None:
+    sketch = log.ec.sketch("p", "y", resolution=resolution, thresholds=[0.2])
+    names = [case.name for case in DECISIONS if case.name != "net_benefit"]
+    found = sketch.evaluate(*names, beta=2.0, threshold=threshold).to_dicts()[0] if log.height else {}
+    for case in DECISIONS if found else []:
+        if case.name == "net_benefit":
+            continue
+        value = log.select(getattr(ec, case.name)("p", "y", **case.arguments, threshold=threshold)).item()
+        low, high = found[f"{case.name}_low"], found[f"{case.name}_high"]
+        assert value is None or low - 1e-12 <= value <= high + 1e-12, case.name
+
+
+@settings(PROFILE)
+@given(st.lists(logs(wrong=True), min_size=1, max_size=4), st.booleans())
+def test_merging_is_sketching_together(parts, exact) -> None:
+    def sketch(log: pl.DataFrame) -> ec.Sketch:
+        return log.ec.sketch("p", "y", by=["g", "x"], weight="w", exact=exact, thresholds=[1 / 6])
+
+    whole = sketch(pl.concat(parts))
+    pieces = [sketch(part) for part in parts]
+    same(ec.merge(pieces), whole)
+    same(ec.merge(pieces[::-1]), whole)
+    left = pieces[0]
+    for piece in pieces[1:]:
+        left = left + piece
+    same(left, whole)
+    rolled = pl.concat(parts).ec.sketch("p", "y", by="g", weight="w", exact=exact, thresholds=[1 / 6])
+    same(whole.group_by("g"), rolled)
+    same(whole.filter(pl.col("g") == "a").group_by("g"), rolled.filter(pl.col("g") == "a"))
+
+
+def test_cells_against_numpy() -> None:
+    random = np.random.default_rng(1)
+    log_odds = random.normal(size=2000) * 3
+    positive = random.random(2000) < 0.4
+    log = pl.DataFrame({"s": log_odds, "y": positive})
+    frame = log.ec.sketch("s", "y", score_type="log_odds", resolution=8).frame
+    bins = np.floor(log_odds * 8).astype(int)
+    posterior = 1 / (1 + np.exp(-log_odds))
+    for label in (False, True):
+        for bin_ in np.unique(bins[positive == label]):
+            mask = (bins == bin_) & (positive == label)
+            row = frame.filter(bin=bin_, **{"class": int(label)})
+            assert row["n"].sum() == mask.sum() == row["weight"].sum() == row["weight2"].sum()
+            assert row["log_odds"].sum() == pytest.approx(log_odds[mask].sum(), rel=1e-12)
+            assert row["posterior"].sum() == pytest.approx(posterior[mask].sum(), rel=1e-12)
+            true = posterior[mask] if label else 1 - posterior[mask]
+            assert row["log_loss"].sum() == pytest.approx(-np.log(true).sum(), rel=1e-9)
+            assert row["brier"].sum() == pytest.approx(((posterior[mask] - label) ** 2).sum(), rel=1e-12)
+    assert frame["n"].sum() == 2000
+
+
+@pytest.mark.parametrize(
+    ("score_type", "scores"),
+    [
+        ("posterior", [0.0, 1e-300, 0.2, 0.5, 0.7, 1 - 2**-53, 1.0]),
+        ("log_odds", [-math.inf, -1e300, -64.0, -1.0, -1e-300, 0.0, 1.0, 63.0, 1e300, math.inf]),
+        ("raw", [-math.inf, -1e300, -1.0, -1e-300, 0.0, 1e-300, 1.0, 3.0, 1e300, math.inf]),
+    ],
+)
+def test_thresholds_of_cells_separate_them(score_type, scores) -> None:
+    """Deciding by the threshold that a metric attains takes the very cells that it counted."""
+    log = pl.DataFrame({"s": scores})
+    for i in range(len(scores)):
+        labelled = log.with_columns(y=pl.Series([k >= i for k in range(len(scores))]))
+        for extra in ([], [0.3]):
+            sketch = labelled.ec.sketch("s", "y", score_type=score_type, thresholds=extra)
+            if i == 0:
+                continue
+            found = sketch.evaluate("ks")
+            assert (found["ks"].item(), found["ks_threshold"].item() < scores[i]) == (1.0, True)
+            assert scores[i - 1] <= found["ks_threshold"].item()
+
+
+def test_the_declared_operating_points() -> None:
+    log = pl.DataFrame({"p": [0.1, 0.6], "y": [False, True]})
+    assert log.ec.sketch("p", "y").grid.thresholds == (0.5,)
+    assert log.ec.sketch("p", "y", cost_fn=4).grid.thresholds == (0.2,)
+    costs = ec.CostMatrix.binary(1, 4)
+    assert log.ec.sketch("p", "y", threshold=0.3, thresholds=[0.3, costs]).grid.thresholds == (0.3, 0.8)
+    llr = log.ec.sketch("p", "y", score_type="llr")
+    assert llr.grid.thresholds == ()
+    assert log.ec.sketch("p", "y", score_type="llr", prior=0.1).grid.thresholds == pytest.approx((math.log(9),))
+    assert log.ec.sketch("p", "y", score_type="log_odds", cost_fn=4).grid.thresholds == (math.log(1 / 4),)
+    with pytest.raises(ValueError, match="raw scores have no Bayes threshold"):
+        log.ec.sketch("p", "y", score_type="raw", thresholds=[costs])
+    with pytest.raises(ValueError, match="'p' is no number"):
+        log.ec.sketch("p", "y", thresholds=["p"])
+
+
+def test_llrs() -> None:
+    log = pl.DataFrame({"s": [2.0, -0.5, 1.0, -3.0, math.inf], "y": [True, True, False, False, True]})
+    sketch = log.ec.sketch("s", "y", score_type="llr", prior=0.1)
+    assert sketch.evaluate("cllr")["cllr"].item() == pytest.approx(
+        log.select(ec.cllr("s", "y", score_type="llr")).item()
+    )
+    assert sketch.evaluate("dcf", prior=0.1)["dcf"].item() == pytest.approx(
+        log.select(ec.dcf("s", "y", score_type="llr", prior=0.1)).item()
+    )
+    with pytest.raises(SketchError, match="cllr needs no prior"):
+        sketch.evaluate("cross_entropy")
+
+
+def test_priors_of_groups() -> None:
+    log = pl.DataFrame({"g": ["a"] * 4 + ["b"] * 4, "p": [0.9, 0.4, 0.7, 0.1] * 2, "y": [1, 1, 0, 0, 1, 0, 0, 0]})
+    sketch = log.ec.sketch("p", "y", by="g")
+    reference = pl.col("class_prior").filter(pl.col("g") == "a").first()
+    found = sketch.evaluate("precision", prior=reference).select("g", "precision").rows()
+    assert found == sketch.evaluate("precision", prior=0.5).select("g", "precision").rows()
+
+
+def test_default_battery() -> None:
+    log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    found = log.ec.sketch("p", "y").evaluate()
+    report = log.ec.report("p", "y")
+    shared = [name for name in report.columns if name in found.columns]
+    assert set(report.columns) <= set(found.columns)
+    assert_frame_equal(found.select(shared), report.select(shared))
+
+
+def test_files(tmp_path: Path) -> None:
+    log = pl.DataFrame({"g": ["a", None], "p": [0.9, 0.2], "y": [True, False], "w": [1.0, 2.0]})
+    for keywords in ({}, {"exact": True}, {"weight": "w", "thresholds": [0.1, math.inf]}, {"score_type": "raw"}):
+        sketch = log.ec.sketch("p", "y", by="g", **keywords)
+        path = tmp_path / "sketch[1].parquet"
+        sketch.write_parquet(path)
+        read = ec.Sketch.read_parquet(path)
+        assert (read.grid, read.weighted) == (sketch.grid, sketch.weighted)
+        assert_frame_equal(read.frame, sketch.frame)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(SketchError, match="cannot be read as Parquet"):
+        ec.Sketch.read_parquet(path)
+    log.write_parquet(path)
+    with pytest.raises(SketchError, match="is Parquet, but no sketch"):
+        ec.Sketch.read_parquet(path)
+    about = {**sketch._description(), "schema_version": 99}
+    sketch.frame.write_parquet(path, metadata={"polars_ec.sketch": json.dumps(about)})
+    with pytest.raises(SketchError, match="schema version 99"):
+        ec.Sketch.read_parquet(path)
+    sketch.frame.drop("n").write_parquet(path, metadata={"polars_ec.sketch": json.dumps(sketch._description())})
+    with pytest.raises(SketchError, match="damaged sketch"):
+        ec.Sketch.read_parquet(path)
+    with pytest.raises(FileNotFoundError):
+        ec.Sketch.read_parquet(tmp_path / "absent.parquet")
+
+
+def test_what_cannot_be_added_up() -> None:
+    log = pl.DataFrame({"g": ["a"], "h": ["a"], "p": [0.9], "y": [True]})
+    sketch = log.ec.sketch("p", "y", by="g")
+    for other, what in (
+        (log.ec.sketch("p", "y", by="g", resolution=8), "resolution"),
+        (log.ec.sketch("p", "y", by="g", cost_fn=2), "thresholds"),
+        (log.ec.sketch("p", "y", by="h"), "group columns"),
+        (log.ec.sketch("p", "y", by="g", score_type="log_odds", threshold=0.5), "score_type"),
+        (log.with_columns(pl.lit(1).alias("g")).ec.sketch("p", "y", by="g"), "types of the group columns"),
+    ):
+        with pytest.raises(SketchError, match=f"different {what}"):
+            sketch + other
+    with pytest.raises(SketchError, match="at least one"):
+        ec.merge([])
+    with pytest.raises(SketchError, match="'bin' is no group column"):
+        sketch.filter(pl.col("bin") > 0)
+
+
+def test_errors() -> None:
+    log = pl.DataFrame({"n": ["a"], "p": [0.9], "y": [True]})
+    sketch = log.ec.sketch("p", "y")
+    with pytest.raises(SketchError, match="'auc' is no metric of a sketch"):
+        sketch.evaluate("auc")
+    with pytest.raises(SketchError, match="epsr"):
+        sketch.evaluate("epsr")
+    with pytest.raises(ValueError, match="resolution= is no keyword"):
+        sketch.evaluate("nec", resolution=3)
+    with pytest.raises(ValueError, match="p_t"):
+        sketch.evaluate("net_benefit", threshold=0.5)
+    with pytest.raises(ValueError, match="resolution=0"):
+        log.ec.sketch("p", "y", resolution=0)
+    with pytest.raises(ValueError, match="score_type='decision' cannot be sketched"):
+        log.ec.sketch("p", "y", score_type="decision")
+    with pytest.raises(ValueError, match="has a column 'n', which a sketch has too"):
+        log.ec.sketch("p", "y", by="n")
+    with pytest.raises(TypeError, match="one number a row"):
+        log.ec.sketch(pl.concat_arr("p", "p"), "y")
+
+
+@needs_reference
+@pytest.mark.parametrize("name", BINARY_FILES)
+@pytest.mark.parametrize("exact", [True, False])
+def test_golden(name: str, exact: bool) -> None:
+    golden = json.loads((REFERENCE / "expected" / f"{name}.json").read_text())["binary"]
+    log = pl.read_parquet(REFERENCE / "data" / f"{name}.parquet").with_columns(s=pl.col("lp1") - pl.col("lp0"))
+    sketch = log.ec.sketch("s", "label", score_type="log_odds", exact=exact)
+
+    def check(expected: float, metric: str, tolerance: float = 1e-9, **keywords) -> None:
+        row = sketch.evaluate(metric, **keywords).to_dicts()[0]
+        function = log.select(getattr(ec, metric)("s", "label", score_type="log_odds", **keywords)).item()
+        assert function == pytest.approx(expected, rel=tolerance)
+        if exact:
+            assert row[metric] == pytest.approx(expected, rel=tolerance)
+        else:
+            assert abs(row[metric] - expected) <= row[f"{metric}_error"] + tolerance
+            assert metric != "auc_roc" or row["auc_roc_error"] <= 2e-3
+
+    check(golden["ranking"]["AUC_ROC"], "auc_roc")
+    check(golden["ranking"]["average_precision"], "average_precision")
+    check(golden["specificity_at_sensitivity_0.95"]["attained"], "specificity_at_sensitivity")
+    check(golden["EER"]["rocch"], "eer", 1e-7)
+    check(golden["EER"]["linear_interpolation"], "eer", method="linear")
+    check(golden["minCllr"], "min_cllr")
+    check(golden["AUPRG"]["AUPRG"], "auprg")
+    for prior in ("0.01", "0.1", "0.5"):
+        check(golden["DCF"][prior]["minDCF"], "min_dcf", prior=float(prior))
+        check(golden["AUPRG"][f"corrected_calibrated_AUPRG_{prior}"], "auprg", prior=float(prior))
+        check(golden["calibrated"][prior]["average_precision"], "average_precision", prior=float(prior))
