@@ -50,6 +50,14 @@ class Record:
     key_types: dict[str, str | None]
     options: dict[str, Any]
 
+    def is_current(self) -> bool:
+        """Whether the input is still the file that was sketched."""
+        try:
+            now = os.stat(self.input)
+        except OSError:
+            return False
+        return (self.size, self.modified_ns) == (now.st_size, now.st_mtime_ns)
+
     def encode(self) -> dict[str, str]:
         """For the metadata of the sketch's file."""
         return {_METADATA_KEY: json.dumps({"version": _VERSION, **asdict(self)})}
@@ -143,14 +151,16 @@ class SketchFolder:
         _sync(self.path)
 
     def undone(self) -> dict[str, str]:
-        """What the last job left undone: input, and why."""
+        """What the last job left undone: input, and why. A job that was killed had not crossed out what it did."""
         try:
             found: dict[str, str] = json.loads((self.path / _UNDONE).read_text("utf-8"))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
             raise DataError(f"{self.path / _UNDONE} is damaged ({error}): remove it and run the job again") from None
-        return found
+        records = self.records()
+        current = {record.input for record in records.values() if record is not None and record.is_current()}
+        return {source: why for source, why in found.items() if source not in current}
 
     def leave_undone(self, inputs: Mapping[str, str]) -> None:
         """Note what is still to do; no inputs: nothing is."""

@@ -164,7 +164,9 @@ def run(
         outcome = Outcome()
         todo = _changed(inputs, records, outcome)
         _settle_others(folder, inputs, records, vanished, outcome)
-        earlier = {s: why for s, why in folder.undone().items() if s not in inputs and _is_undone(out, s, records)}
+        # What this run is not about and an earlier one left, if it is still there; damaged sketches were just looked at.
+        known = {*inputs, *(str(out / name) for name in records)}
+        earlier = {s: why for s, why in folder.undone().items() if s not in known and os.path.exists(s)}
         waiting = {task.source: "has not been read yet" for task in todo}
         folder.leave_undone({**earlier, **outcome.failures, **waiting})
         replaced = {folder.name_for(task.source) for task in todo}
@@ -264,17 +266,6 @@ def _settle_others(
                     f"{record.input} has vanished since it was sketched, and still counts: --vanished keep if it was "
                     "deleted, --vanished drop if it was renamed or must not count"
                 )
-
-
-def _is_undone(out: Path, source: str, records: Mapping[str, Record | None]) -> bool:
-    """Whether what an earlier run left undone, and this one is not about, is still so."""
-    try:
-        now = os.stat(source)
-    except OSError:
-        return False
-    record = records.get(SketchFolder.name_for(source))
-    done = record is not None and (record.size, record.modified_ns) == (now.st_size, now.st_mtime_ns)
-    return not done and Path(source).parent.resolve() != out.resolve()
 
 
 def _sketch_file(task: Task, options: SketchOptions) -> Sketch:
