@@ -57,7 +57,7 @@ class Grid:
         if self.score_type == "raw":
             offset = _RAW_RANGE * resolution + 1
             size = (score.abs().log() * resolution).floor() + offset
-            finite = pl.when(score > 0).then(size).when(score < 0).then(-size).otherwise(0.0)
+            finite = pl.when(score > 0).then(size).when(score < 0).then(-size).when(score == 0).then(0.0)
             infinite = 2 * _RAW_RANGE * resolution + 2
             inner = pl.when(score.is_infinite()).then(score.sign() * infinite).otherwise(finite)
             return inner.cast(pl.Int32)

@@ -5,25 +5,34 @@
 
 -- Sums ----------------------------------------------------------------------------------------------------------------
 
+-- count_if over no rows is NULL.
+CREATE OR REPLACE MACRO ec._count(condition) AS coalesce(count_if(condition), 0);
+
 -- A cast BOOLEAN, not CASE and not FILTER: the plain sum is the fastest.
-CREATE OR REPLACE MACRO ec._sum_rows(condition, weight) AS sum(CAST(condition AS INTEGER) * ec._weight(weight));
+CREATE OR REPLACE MACRO ec._sum_weights(condition, weight) AS
+    CAST(coalesce(sum(CAST(condition AS INTEGER) * weight), 0) AS DOUBLE);
 
 -- A row of weight 0 counts as no row, whatever its value (0 * inf would be NaN).
-CREATE OR REPLACE MACRO ec._weighted(value, weight) AS
-    CASE WHEN ec._unset(weight) THEN value
-         WHEN CAST(weight AS DOUBLE) = 0 THEN 0
-         ELSE value * CAST(weight AS DOUBLE) END;
-
-CREATE OR REPLACE MACRO ec._sum_value(condition, value, weight) AS
-    sum(CASE WHEN condition THEN ec._weighted(value, weight) ELSE 0 END);
+CREATE OR REPLACE MACRO ec._weighted(value, weight "NULL") AS value,
+(value, weight) AS CASE WHEN CAST(weight AS DOUBLE) = 0 THEN 0 ELSE value * CAST(weight AS DOUBLE) END;
 
 CREATE OR REPLACE MACRO ec._is_weighted(weight) AS bool_or(NOT ec._unset(weight));
 
 -- A row of class i with nothing missing. Whether it is wrong need not be asked: one wrong row, and the metric is NULL.
 CREATE OR REPLACE MACRO ec._of_class(i, score, label) AS ec._y(label) = i AND score IS NOT NULL;
 
--- count_if over no rows is NULL.
-CREATE OR REPLACE MACRO ec._count(condition) AS coalesce(count_if(condition), 0);
+-- A loss summed over the rows of class i; it is worked out for them only.
+CREATE OR REPLACE MACRO ec._sum_loss(i, score, label, loss, weight) AS
+    sum(CASE WHEN ec._of_class(i, score, label) THEN ec._weighted(loss, weight) ELSE 0 END);
+-- The Brier loss of a posterior is finite and cheap: a product with 0 or 1 takes half the time of CASE. (Of an LLR it may be
+-- NaN, where the prior is 0 or 1.)
+CREATE OR REPLACE MACRO ec._sum_brier(i, score, label, loss, score_type, weight) AS
+    sum(CASE WHEN score_type = 'posterior' OR ec._of_class(i, score, label)
+             THEN CAST(ec._of_class(i, score, label) AS DOUBLE) * ec._weighted(loss, weight) ELSE 0 END);
+
+-- Rows of class i, or their weights.
+CREATE OR REPLACE MACRO ec._class_size(i, score, label, weight "NULL") AS ec._count(ec._of_class(i, score, label)),
+(i, score, label, weight) AS ec._sum_weights(ec._of_class(i, score, label), weight);
 
 CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weight) AS
     ec._count(NOT ec._missing(score, label, weight)
@@ -31,40 +40,43 @@ CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weigh
 
 -- Binary cells --------------------------------------------------------------------------------------------------------
 
--- Each cell by itself: with weights, the difference of two sums would lose digits. A comparison with a missing score is
--- NULL and not summed. Under costs that are not 2 x 2 the positive decisions are counted elsewhere: see ec._means.
-CREATE OR REPLACE MACRO ec._sums_at(score, label, costs, positive, prior, score_type, weight) AS [{
-    'invalid': ec._count_invalid(score, label, costs, score_type, weight),
-    'tn': ec._sum_rows(ec._y(label) = 0 AND NOT positive, weight),
-    'fp': ec._sum_rows(ec._y(label) = 0 AND positive, weight),
-    'fn': ec._sum_rows(ec._y(label) = 1 AND NOT positive, weight),
-    'tp': ec._sum_rows(ec._y(label) = 1 AND positive, weight),
-    'low': min(ec._prior1(prior)),
-    'high': max(ec._prior1(prior))}];
-CREATE OR REPLACE MACRO ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    ec._sums_at(score, label, costs,
-                CASE WHEN ec._wide(costs) THEN nullif(score IS NULL, true)
-                     ELSE ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) END,
-                prior, score_type, weight);
+-- The prior that is stated: a literal NULL where none is, NaN where it is no prior or not one number in the group.
+CREATE OR REPLACE MACRO ec._stated_prior(prior "NULL") AS NULL,
+(prior) AS CASE WHEN min(ec._p1(prior)) = max(ec._prior1(prior)) THEN min(ec._p1(prior)) ELSE CAST('nan' AS DOUBLE) END;
 
--- P1: the stated prior, else the group's own.
-CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
-    CASE WHEN n1 + n0 = 0 THEN NULL
-         WHEN high IS NULL THEN n1 / (n1 + n0)
-         WHEN low = high AND high BETWEEN 0 AND 1 THEN high END;
-
--- Cells and priors of the group, in a list that is empty when a row is wrong: what is made of it is then NULL. p1 and p0
--- are NULL for a prior that is none or that is not one number in the group; p0 is not 1 - p1, which would lose the digits
+-- P1 and P0 from the class sums n1 and n0 and the stated prior. P0 is not 1 - P1 of the group, which would lose the digits
 -- of a rare negative class.
-CREATE OR REPLACE MACRO ec._cells(sums) AS
-    list_transform(list_transform(list_filter(sums, lambda _s: _s.invalid = 0), lambda _s: {
-            'tp': CAST(coalesce(_s.tp, 0) AS DOUBLE), 'fp': CAST(coalesce(_s.fp, 0) AS DOUBLE),
-            'fn': CAST(coalesce(_s.fn, 0) AS DOUBLE), 'tn': CAST(coalesce(_s.tn, 0) AS DOUBLE),
-            'low': _s.low, 'high': _s.high}),
-        lambda _c: {
-            'tn': _c.tn, 'fp': _c.fp, 'fn': _c.fn, 'tp': _c.tp, 'n1': _c.fn + _c.tp, 'n0': _c.tn + _c.fp,
-            'p1': ec._class_prior(_c.fn + _c.tp, _c.tn + _c.fp, _c.low, _c.high),
-            'p0': ec._class_prior(_c.tn + _c.fp, _c.fn + _c.tp, 1 - _c.low, 1 - _c.high)});
+CREATE OR REPLACE MACRO ec._share(n, rest) AS n / nullif(n + rest, 0);
+CREATE OR REPLACE MACRO ec._prior_of_1(n1, n0, prior "NULL") AS ec._share(n1, n0),
+(n1, n0, prior) AS CASE WHEN n1 + n0 > 0 AND NOT isnan(prior) THEN prior END;
+CREATE OR REPLACE MACRO ec._prior_of_0(n1, n0, prior "NULL") AS ec._share(n0, n1),
+(n1, n0, prior) AS CASE WHEN n1 + n0 > 0 AND NOT isnan(prior) THEN 1 - prior END;
+
+CREATE OR REPLACE MACRO ec._cells_of(n1, n0, tn, fp, fn, tp, prior) AS {
+    'n1': n1, 'n0': n0, 'tn': tn, 'fp': fp, 'fn': fn, 'tp': tp,
+    'p1': ec._prior_of_1(n1, n0, prior), 'p0': ec._prior_of_0(n1, n0, prior)};
+CREATE OR REPLACE MACRO ec._cells_of_sums(sums) AS
+    list_transform(sums, lambda _s: CASE WHEN _s.invalid = 0 THEN
+        ec._cells_of(_s.fn + _s.tp, _s.tn + _s.fp, _s.tn, _s.fp, _s.fn, _s.tp, _s.prior) END);
+
+-- Cells and priors of a group, in a list of one: NULL when a row is wrong. A comparison with a missing score is NULL and not
+-- counted. Counts take two sums of decisions, for the other two cells are the rest of their class, and the engine shares the
+-- sums of the classes with the scoring rules. With weights each cell is summed by itself: a difference would lose digits.
+CREATE OR REPLACE MACRO ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight "NULL") AS
+    list_transform([{
+            'invalid': ec._count_invalid(score, label, costs, score_type, NULL), 'prior': ec._stated_prior(prior),
+            'n1': ec._class_size(1, score, label, NULL), 'n0': ec._class_size(0, score, label, NULL),
+            'fp': ec._count(ec._y(label) = 0 AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type)),
+            'tp': ec._count(ec._y(label) = 1 AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type))}],
+        lambda _s: CASE WHEN _s.invalid = 0 THEN
+            ec._cells_of(_s.n1, _s.n0, _s.n0 - _s.fp, _s.fp, _s.n1 - _s.tp, _s.tp, _s.prior) END),
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._cells_of_sums([{
+        'invalid': ec._count_invalid(score, label, costs, score_type, weight), 'prior': ec._stated_prior(prior),
+        'tn': ec._sum_weights(ec._y(label) = 0 AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+        'fp': ec._sum_weights(ec._y(label) = 0 AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+        'fn': ec._sum_weights(ec._y(label) = 1 AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+        'tp': ec._sum_weights(ec._y(label) = 1 AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight)}]);
 
 -- K classes -----------------------------------------------------------------------------------------------------------
 
@@ -99,7 +111,7 @@ CREATE OR REPLACE MACRO ec._weighted_tally(histogram) AS
 -- A wrong row's weight is of no interest, and may be NaN.
 CREATE OR REPLACE MACRO ec._weighted_key(key, weight) AS
     list_transform([key], lambda _k: CASE WHEN _k IS NULL THEN NULL
-                                         WHEN _k < 0 THEN {'key': _k, 'weight': CAST(1 AS DOUBLE)}
+                                         WHEN _k < 0 THEN {'key': _k, 'weight': 1e0}
                                          ELSE {'key': _k, 'weight': ec._weight(weight)} END)[1];
 
 CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda _c: _c.n)), 0);
@@ -149,9 +161,9 @@ CREATE OR REPLACE MACRO ec._at_most_32(k) AS
 
 -- Any metric is sum_i P_i * (s_i / n_i): class sums n and s of the group, and priors p. A term with prior 0 is 0; a class
 -- with prior > 0 and no rows makes the whole NULL (list_reduce keeps NULL, list_sum would skip it).
-CREATE OR REPLACE MACRO ec._term(p, x) AS CASE WHEN p = 0 THEN CAST(0 AS DOUBLE) ELSE p * x END;
-CREATE OR REPLACE MACRO ec._ratio(x, y) AS CASE WHEN y = 0 THEN NULL ELSE x / y END;
-CREATE OR REPLACE MACRO ec._plus(terms) AS list_reduce(terms, lambda _a, _b: _a + _b, CAST(0 AS DOUBLE));
+CREATE OR REPLACE MACRO ec._term(p, x) AS CASE WHEN p = 0 THEN 0e0 ELSE p * x END;
+CREATE OR REPLACE MACRO ec._ratio(x, y) AS x / nullif(y, 0);
+CREATE OR REPLACE MACRO ec._plus(terms) AS list_reduce(terms, lambda _a, _b: _a + _b, 0e0);
 CREATE OR REPLACE MACRO ec._expect(p, n, s) AS
     ec._plus(list_transform(p, lambda _x, _i: ec._term(_x, ec._ratio(s[_i], n[_i]))));
 
@@ -160,7 +172,7 @@ CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
     CASE WHEN list_sum(n) = 0 THEN NULL
          WHEN high IS NULL THEN list_transform(n, lambda _x: _x / list_sum(n))
          WHEN low <> high THEN NULL
-         WHEN len(CAST(high AS DOUBLE[])) = 0 THEN list_transform(n, lambda _x: CAST(1 AS DOUBLE) / len(n))
+         WHEN len(CAST(high AS DOUBLE[])) = 0 THEN list_transform(n, lambda _x: 1e0 / len(n))
          WHEN isnan(CAST(high AS DOUBLE[])[1]) THEN NULL
          WHEN len(CAST(high AS DOUBLE[])) = len(n) THEN CAST(high AS DOUBLE[])
          ELSE [ec._fail('prior has ' || CAST(len(CAST(high AS DOUBLE[])) AS VARCHAR) || ' numbers for ' || CAST(len(n) AS VARCHAR)
@@ -182,7 +194,8 @@ CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
         ec._tally_cell(tally, _i, _j)));
 
 -- Binary metrics of costs that are no 2 x 2 matrix are errors.
-CREATE OR REPLACE MACRO ec._two_by_two(costs) AS
+CREATE OR REPLACE MACRO ec._two_by_two(costs "NULL") AS true,
+(costs) AS
     CASE WHEN ec._wide(costs)
          THEN error('ec: this is for 2 x 2 costs; for others give a list: [1 - q, q], or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
@@ -201,18 +214,19 @@ CREATE OR REPLACE MACRO ec._tally_vector(score, label, matrix, prior, threshold,
                            ec._vector_key(score, label, matrix, prior, threshold, score_type, weight), weight) END)}],
         lambda _s: list_concat(ec._tally(_s.counts), ec._weighted_tally(_s.weights)))[1];
 
--- The four cells of lists of two scores, in the form that ec._cells takes.
-CREATE OR REPLACE MACRO ec._sums_vector(score, label, matrix, prior, threshold, score_type, weight) AS
-    list_transform([{'t': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
-                     'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
-        lambda _s: {'invalid': len(list_filter(_s.t, lambda _c: _c.k <> 2)),
+-- Cells of lists of two scores.
+CREATE OR REPLACE MACRO ec._cells_vector(score, label, matrix, prior, threshold, score_type, weight) AS
+    ec._cells_of_sums(list_transform([{
+            't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
+            'prior': ec._stated_prior(prior)}],
+        lambda _s: {'invalid': len(list_filter(_s.t, lambda _c: _c.k <> 2)), 'prior': _s.prior,
                    'tn': ec._tally_cell(_s.t, 0, 0), 'fp': ec._tally_cell(_s.t, 0, 1),
-                   'fn': ec._tally_cell(_s.t, 1, 0), 'tp': ec._tally_cell(_s.t, 1, 1), 'low': _s.low, 'high': _s.high});
+                   'fn': ec._tally_cell(_s.t, 1, 0), 'tp': ec._tally_cell(_s.t, 1, 1)}));
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._n_rows(score, label, costs, score_type, weight) AS
-    CAST(ec._count(NOT ec._missing(score, label, weight) AND ec._usable(score, label, costs, score_type, weight)) AS BIGINT);
+    CAST(count(*) - ec._count(ec._missing(score, label, weight)) - ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT);
 CREATE OR REPLACE MACRO ec.n_rows(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._n_rows(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
@@ -240,9 +254,8 @@ COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 
 
 CREATE OR REPLACE MACRO ec._share1(score, label, costs, score_type, weight) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
-                     'n1': ec._sum_rows(ec._of_class(1, score, label), weight),
-                     'n0': ec._sum_rows(ec._of_class(0, score, label), weight)}],
-        lambda _s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND _s.invalid = 0 THEN ec._ratio(_s.n1, _s.n0 + _s.n1) END)[1];
+                     'n1': ec._class_size(1, score, label, weight), 'n0': ec._class_size(0, score, label, weight)}],
+        lambda _s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND _s.invalid = 0 THEN ec._share(_s.n1, _s.n0) END)[1];
 CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
@@ -254,10 +267,11 @@ CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score
     ec._share1(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
 COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists: [N_0/N, ..., N_(K-1)/N]';
 
--- BIGINT, or with weights DOUBLE: a literal NULL has no type, so `w` takes the type of the other part.
-CREATE OR REPLACE MACRO ec._count_type(weight) AS any_value(coalesce(weight, CAST(0 AS BIGINT)));
+-- A value of the type of counts: BIGINT, or with weights that of their sum with 0, DOUBLE as a rule.
+CREATE OR REPLACE MACRO ec._count_type(weight "NULL") AS CAST(0 AS BIGINT),
+(weight) AS any_value(coalesce(weight, CAST(0 AS BIGINT)));
 CREATE OR REPLACE MACRO ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform([{'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
+    list_transform([{'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
                      'w': ec._count_type(weight)}],
         lambda _s: CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp) AND _s.c.n1 IS NOT NULL THEN {
             'tn': cast_to_type(_s.c.tn, _s.w), 'fp': cast_to_type(_s.c.fp, _s.w),

@@ -10,35 +10,42 @@ CREATE OR REPLACE MACRO ec._value(what, matrix, y, d) AS
               WHEN 'error' THEN CAST(d <> y AS DOUBLE)
               ELSE CAST(d = y AS DOUBLE) END;
 
--- Class sums {n, s}, priors {p} and costs {c} from the four cells of a 2 x 2 choice.
-CREATE OR REPLACE MACRO ec._means_of_cells(c, matrix, what) AS {
-    'n': [c.n0, c.n1],
-    's': [c.tn * ec._value(what, matrix, 0, 0) + c.fp * ec._value(what, matrix, 0, 1),
-          c.fn * ec._value(what, matrix, 1, 0) + c.tp * ec._value(what, matrix, 1, 1)],
-    'p': CASE WHEN c.p1 IS NOT NULL THEN [c.p0, c.p1] END, 'c': matrix};
+-- Class sums {n, s}, priors {p} and costs {c} of cells c, given the two sums of values.
+CREATE OR REPLACE MACRO ec._means_of(c, s0, s1, matrix) AS {
+    'n': [c.n0, c.n1], 's': [s0, s1], 'p': CASE WHEN c.p1 IS NOT NULL THEN [c.p0, c.p1] END, 'c': matrix};
+CREATE OR REPLACE MACRO ec._means_of_cells(c, matrix, what) AS
+    ec._means_of(c, c.tn * ec._value(what, matrix, 0, 0) + c.fp * ec._value(what, matrix, 0, 1),
+                 c.fn * ec._value(what, matrix, 1, 0) + c.tp * ec._value(what, matrix, 1, 1), matrix);
 
 -- Sums of decided cells {y, d, n}, class by class.
 CREATE OR REPLACE MACRO ec._tally_sums(tally, k, matrix, what) AS
     list_transform(range(k), lambda _i: coalesce(list_sum(list_transform(list_filter(tally, lambda _c: _c.y = _i),
         lambda _c: _c.n * ec._value(what, matrix, _c.y, _c.d))), 0));
 
--- The same from sums of the rows' values, for single scores under costs of 2 x M (an abstain column, say). Under 2 x 2
--- costs these sums are of NULL, hence nearly free. K > 2 classes are a list's.
+-- The same from sums of the rows' values, for single scores under costs of 2 x M (an abstain column, say). K > 2 classes are
+-- a list's.
 CREATE OR REPLACE MACRO ec._sum_wide(i, score, label, costs, prior, threshold, score_type, weight, what) AS
-    sum(CASE WHEN ec._wide(costs)
+    coalesce(sum(CASE WHEN ec._wide(costs)
              THEN CASE WHEN ec._of_class(i, score, label) THEN ec._weight(weight) * ec._value(what,
-                      CAST(costs AS DOUBLE[][]), i, ec._decide_wide(score, costs, prior, threshold, score_type)) END END);
-CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
+                      CAST(costs AS DOUBLE[][]), i, ec._decide_wide(score, costs, prior, threshold, score_type)) END END), 0);
+
+-- Class sums of single scores. With cost_fn and cost_fp a right decision costs nothing.
+CREATE OR REPLACE MACRO ec._sum_binary(what, hits, errors, cost) AS
+    CASE what WHEN 'cost' THEN errors * CAST(cost AS DOUBLE) WHEN 'error' THEN errors ELSE hits END;
+CREATE OR REPLACE MACRO ec._means(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
+    list_transform(ec._cells(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight),
+        lambda _c: CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp) AND _c.n1 IS NOT NULL THEN
+            ec._means_of(_c, ec._sum_binary(what, _c.tn, _c.fp, cost_fp), ec._sum_binary(what, _c.tp, _c.fn, cost_fn),
+                         ec._binary_costs(cost_fn, cost_fp)) END),
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
     list_transform([{
-            'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
+            'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
             's1': ec._sum_wide(1, score, label, costs, prior, threshold, score_type, weight, what),
             's0': ec._sum_wide(0, score, label, costs, prior, threshold, score_type, weight, what),
             'm': ec._costs(costs, cost_fn, cost_fp), 'wide': ec._wide(costs)}],
         lambda _g: CASE
             WHEN NOT ec._matrix_ok(_g.m) OR NOT ec._two_rows(_g.m) OR _g.c.n1 IS NULL THEN NULL
-            WHEN _g.wide THEN {
-                'n': [_g.c.n0, _g.c.n1], 's': [coalesce(_g.s0, 0), coalesce(_g.s1, 0)],
-                'p': CASE WHEN _g.c.p1 IS NOT NULL THEN [_g.c.p0, _g.c.p1] END, 'c': _g.m}
+            WHEN _g.wide THEN ec._means_of(_g.c, _g.s0, _g.s1, _g.m)
             ELSE ec._means_of_cells(_g.c, _g.m, what) END);
 
 -- For lists of scores: from one histogram of (class, decision).
@@ -55,7 +62,7 @@ CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold,
 -- Formulas over class sums m.
 CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda _m: ec._expect(_m.p, _m.n, _m.s))[1];
 CREATE OR REPLACE MACRO ec._balanced(means) AS
-    list_transform(means, lambda _m: ec._expect(list_transform(_m.n, lambda _x: CAST(1 AS DOUBLE) / len(_m.n)), _m.n, _m.s))[1];
+    list_transform(means, lambda _m: ec._expect(list_transform(_m.n, lambda _x: 1e0 / len(_m.n)), _m.n, _m.s))[1];
 
 CREATE OR REPLACE MACRO ec._zero_one(k) AS
     list_transform(range(k), lambda _i: list_transform(range(k), lambda _j: CAST(_i <> _j AS DOUBLE)));
@@ -160,15 +167,18 @@ CREATE OR REPLACE MACRO ec._rates_of(cells) AS
         'p1': _c.p1, 'p0': _c.p0,
         'r11': ec._ratio(_c.tp, _c.n1), 'r10': ec._ratio(_c.fn, _c.n1),
         'r01': ec._ratio(_c.fp, _c.n0), 'r00': ec._ratio(_c.tn, _c.n0)});
-CREATE OR REPLACE MACRO ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+CREATE OR REPLACE MACRO ec._rates(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp)
+         THEN ec._rates_of(ec._cells(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight)) END,
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._rates_of(list_transform([{
-            'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
+            'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
             'm': ec._costs(costs, cost_fn, cost_fp)}],
         lambda _g: CASE WHEN ec._two_rows(_g.m) AND ec._two_by_two(_g.m) AND ec._matrix_ok(_g.m) THEN _g.c END));
 CREATE OR REPLACE MACRO ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._rates_of(ec._cells(ec._sums_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp),
-                                                     prior, threshold, score_type, weight))) END;
+         THEN ec._rates_of(ec._cells_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp),
+                                            prior, threshold, score_type, weight)) END;
 
 CREATE OR REPLACE MACRO ec._precision(rates) AS
     list_transform(rates, lambda _r: ec._ratio(ec._term(_r.p1, _r.r11), ec._term(_r.p1, _r.r11) + ec._term(_r.p0, _r.r01)))[1];
@@ -194,7 +204,7 @@ CREATE OR REPLACE MACRO ec._precision_gain(rates) AS
     list_transform(rates, lambda _r: CASE WHEN _r.p1 > 0 AND _r.p0 > 0 THEN 1 - ec._ratio_or_inf(_r.r01, _r.r11) END)[1];
 CREATE OR REPLACE MACRO ec._recall_gain(rates) AS
     list_transform(rates, lambda _r: CASE WHEN _r.p0 = 0 THEN NULL
-                                         WHEN _r.p1 = 0 THEN CAST(1 AS DOUBLE)
+                                         WHEN _r.p1 = 0 THEN 1e0
                                          ELSE 1 - _r.p1 / _r.p0 * ec._ratio_or_inf(_r.r10, _r.r11) END)[1];
 CREATE OR REPLACE MACRO ec._net_benefit(rates, p_t) AS
     list_transform(rates, lambda _r: CASE WHEN p_t > 0 AND p_t < 1
@@ -337,7 +347,7 @@ COMMENT ON MACRO ec.recall_gain IS 'Recall gain (higher is better): 1 - (P1/P0) 
 -- The threshold that p_t stands for, on the score's own scale.
 CREATE OR REPLACE MACRO ec._net_threshold(p_t, prior, threshold, score_type) AS
     CASE WHEN threshold IS NOT NULL THEN CAST(threshold AS DOUBLE)
-         WHEN score_type IN ('log_odds', 'llr') THEN ec._bayes_threshold([p_t, 1 - p_t], prior, score_type)
+         WHEN score_type IN ('log_odds', 'llr') THEN ec._bayes_threshold(p_t, 1 - p_t, score_type) - ec._llr_shift(prior, score_type)
          ELSE p_t END;
 CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS

@@ -8,9 +8,12 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.1.0''';
 
 -- Arguments -----------------------------------------------------------------------------------------------------------
 
--- Was an optional argument left out? A literal NULL has a type of its own, so this is known when the query is planned,
--- and the CASE that asks it costs nothing per row.
-CREATE OR REPLACE MACRO ec._unset(x) AS typeof(x) = '"NULL"';
+-- A macro's text is bound anew wherever it is called, about 20 microseconds for each name, operator and cast in it: hence
+-- literals like 1e0 for CAST(1 AS DOUBLE), and format() for a chain of ||.
+
+-- Was an optional argument left out? A literal NULL has a type of its own, "NULL", and a macro can have an overload for it:
+-- the text for an argument that is given is then not even bound. This is used wherever that text is long.
+CREATE OR REPLACE MACRO ec._unset(x "NULL") AS true, (x) AS false;
 
 CREATE OR REPLACE MACRO ec._fail(message) AS CAST(error('ec: ' || message) AS DOUBLE);
 
@@ -21,17 +24,19 @@ CREATE OR REPLACE MACRO ec._minus_log1m(q) AS
     CASE WHEN 1 - q = 1 THEN q ELSE ln(1 - q) * (q / ((1 - q) - 1)) END;
 -- ln(1 + exp(z)) and 1/(1 + exp(-z)), exact in both tails; ln(1 + u) is 2 atanh(u/(2 + u)).
 CREATE OR REPLACE MACRO ec._softplus(z) AS
-    greatest(z, CAST(0 AS DOUBLE)) + 2 * atanh(exp(-abs(z)) / (2 + exp(-abs(z))));
-CREATE OR REPLACE MACRO ec._sigmoid(z) AS exp(least(z, CAST(0 AS DOUBLE))) / (1 + exp(-abs(z)));
+    greatest(z, 0e0) + 2 * atanh(exp(-abs(z)) / (2 + exp(-abs(z))));
+CREATE OR REPLACE MACRO ec._sigmoid(z) AS exp(least(z, 0e0)) / (1 + exp(-abs(z)));
 
 -- Costs: rows are the true class, columns the decision ----------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._costs(costs, cost_fn, cost_fp) AS
-    coalesce(CAST(costs AS DOUBLE[][]),
-             [[CAST(0 AS DOUBLE), CAST(cost_fp AS DOUBLE)], [CAST(cost_fn AS DOUBLE), CAST(0 AS DOUBLE)]]);
+CREATE OR REPLACE MACRO ec._binary_costs(cost_fn, cost_fp) AS
+    [[0e0, CAST(cost_fp AS DOUBLE)], [CAST(cost_fn AS DOUBLE), 0e0]];
+CREATE OR REPLACE MACRO ec._costs(costs "NULL", cost_fn, cost_fp) AS ec._binary_costs(cost_fn, cost_fp),
+(costs, cost_fn, cost_fp) AS coalesce(CAST(costs AS DOUBLE[][]), ec._binary_costs(cost_fn, cost_fp));
 
 -- More than a 2 x 2 choice: an abstain column, or more than two classes.
-CREATE OR REPLACE MACRO ec._wide(costs) AS
+CREATE OR REPLACE MACRO ec._wide(costs "NULL") AS false,
+(costs) AS
     costs IS NOT NULL
     AND (len(CAST(costs AS DOUBLE[][])) <> 2 OR len(CAST(costs AS DOUBLE[][])[1]) <> 2);
 
@@ -47,7 +52,11 @@ CREATE OR REPLACE MACRO ec._fault(m) AS
 CREATE OR REPLACE MACRO ec._no_fault(fault, m) AS
     CASE WHEN fault IS NULL THEN true ELSE error('ec: ' || fault || ': ' || CAST(m AS VARCHAR)) IS NULL END;
 CREATE OR REPLACE MACRO ec._matrix_ok(m) AS ec._no_fault(ec._fault(m), m);
-CREATE OR REPLACE MACRO ec._costs_ok(costs, cost_fn, cost_fp) AS
+CREATE OR REPLACE MACRO ec._binary_costs_ok(cost_fn, cost_fp) AS
+    CASE WHEN isfinite(CAST(cost_fn AS DOUBLE)) AND isfinite(CAST(cost_fp AS DOUBLE)) THEN true
+         ELSE error('ec: costs must be finite numbers: ' || CAST(ec._binary_costs(cost_fn, cost_fp) AS VARCHAR)) IS NULL END;
+CREATE OR REPLACE MACRO ec._costs_ok(costs "NULL", cost_fn, cost_fp) AS ec._binary_costs_ok(cost_fn, cost_fp),
+(costs, cost_fn, cost_fp) AS
     ec._no_fault(list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda _m: ec._fault(_m))[1], costs);
 
 -- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no
@@ -71,40 +80,40 @@ CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
 
 -- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is no prior. A wrong
 -- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error.
-CREATE OR REPLACE MACRO ec._prior1(prior) AS
-    CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE)
-         WHEN TRY_CAST(prior AS DOUBLE) BETWEEN 0 AND 1 THEN TRY_CAST(prior AS DOUBLE)
+CREATE OR REPLACE MACRO ec._prior1(prior "NULL") AS CAST(NULL AS DOUBLE),
+(prior) AS
+    CASE WHEN TRY_CAST(prior AS DOUBLE) BETWEEN 0e0 AND 1e0 THEN TRY_CAST(prior AS DOUBLE)
          WHEN typeof(prior) IN ('DOUBLE', 'FLOAT') OR prior IS NULL THEN CAST('nan' AS DOUBLE)
-         WHEN CAST(prior AS VARCHAR) = 'uniform' THEN CAST(0.5 AS DOUBLE)
+         WHEN CAST(prior AS VARCHAR) = 'uniform' THEN 0.5e0
          WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), 2)[2]
          ELSE ec._fail('prior must be a number in 0..1, a list or ''uniform'', not ' || CAST(prior AS VARCHAR)) END;
 
 -- The same unchecked, where another aggregate of the metric has checked it: short, because it is repeated in many sums.
 CREATE OR REPLACE MACRO ec._p1(prior) AS
     CASE WHEN typeof(prior) LIKE '%]' THEN TRY_CAST(prior AS DOUBLE[])[2]
-         ELSE coalesce(TRY_CAST(prior AS DOUBLE), CAST(0.5 AS DOUBLE)) END;
+         ELSE coalesce(TRY_CAST(prior AS DOUBLE), 0.5e0) END;
 
 -- The same for K classes: [] stands for 'uniform' (K is not known yet), [NaN] for no prior.
-CREATE OR REPLACE MACRO ec._priors(prior) AS
-    CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE[])
-         WHEN prior IS NULL THEN [CAST('nan' AS DOUBLE)]
+CREATE OR REPLACE MACRO ec._priors(prior "NULL") AS CAST(NULL AS DOUBLE[]),
+(prior) AS
+    CASE WHEN prior IS NULL THEN [CAST('nan' AS DOUBLE)]
          WHEN typeof(prior) = 'VARCHAR' AND CAST(prior AS VARCHAR) = 'uniform' THEN CAST([] AS DOUBLE[])
          WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), NULL)
          ELSE list_transform([ec._prior1(prior)], lambda _p: [1 - _p, _p])[1] END;
 
-CREATE OR REPLACE MACRO ec._needs_prior(prior, score_type) AS
-    CASE WHEN ec._unset(prior)
-         THEN ec._fail('score_type ''' || score_type || ''' needs prior: the rows do not say it') ELSE 0 END;
+CREATE OR REPLACE MACRO ec._needs_prior(prior "NULL", score_type) AS
+    ec._fail(format('score_type ''{}'' needs prior: the rows do not say it', score_type)),
+(prior, score_type) AS 0;
 
 -- ln(P1/P0) that turns an LLR into log-odds.
-CREATE OR REPLACE MACRO ec._prior_log_odds(prior, score_type) AS
-    ec._needs_prior(prior, score_type) + ln(ec._p1(prior) / (1 - ec._p1(prior)));
+CREATE OR REPLACE MACRO ec._prior_log_odds(prior "NULL", score_type) AS ec._needs_prior(NULL, score_type),
+(prior, score_type) AS ln(ec._p1(prior) / (1 - ec._p1(prior)));
 
 -- ln P of class i of K, likewise unchecked.
 CREATE OR REPLACE MACRO ec._log_prior(prior, i, k, score_type) AS
     ec._needs_prior(prior, score_type)
     + ln(CASE WHEN typeof(prior) LIKE '%]' THEN TRY_CAST(prior AS DOUBLE[])[i]
-              WHEN typeof(prior) = 'VARCHAR' THEN CAST(1 AS DOUBLE) / k
+              WHEN typeof(prior) = 'VARCHAR' THEN 1e0 / k
               WHEN i = 2 THEN TRY_CAST(prior AS DOUBLE) ELSE 1 - TRY_CAST(prior AS DOUBLE) END);
 
 -- For row functions: true, false for a column's value that is no prior, an error for a literal that is none.
@@ -114,8 +123,9 @@ CREATE OR REPLACE MACRO ec._priors_ok(prior) AS NOT isnan(coalesce(ec._priors(pr
 -- Rows with a part missing, rows that are wrong -----------------------------------------------------------------------
 
 -- BOOLEAN or integer; anything else is most likely a score in the label's place.
-CREATE OR REPLACE MACRO ec._class(label) AS
-    CASE WHEN typeof(label) IN ('BOOLEAN', 'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT',
+CREATE OR REPLACE MACRO ec._class(label BOOLEAN) AS CAST(label AS INTEGER),
+(label) AS
+    CASE WHEN typeof(label) IN ('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT',
                                 'USMALLINT', 'UINTEGER', 'UBIGINT', 'UHUGEINT', '"NULL"')
          THEN TRY_CAST(label AS INTEGER)
          ELSE CAST(error('ec: label must be BOOLEAN or an integer 0..K-1, not ' || typeof(label)
@@ -124,35 +134,38 @@ CREATE OR REPLACE MACRO ec._class(label) AS
 -- The same unchecked, where another aggregate of the metric has checked it.
 CREATE OR REPLACE MACRO ec._y(label) AS TRY_CAST(label AS INTEGER);
 
-CREATE OR REPLACE MACRO ec._weight_ok(weight) AS
-    ec._unset(weight) OR (CAST(weight AS DOUBLE) >= 0 AND CAST(weight AS DOUBLE) < CAST('inf' AS DOUBLE));
+CREATE OR REPLACE MACRO ec._weight_ok(weight "NULL") AS true,
+(weight) AS CAST(weight AS DOUBLE) >= 0 AND CAST(weight AS DOUBLE) < CAST('inf' AS DOUBLE);
 
 -- 1 where no weight is given, an integer so that the engine drops the multiplication.
-CREATE OR REPLACE MACRO ec._weight(weight) AS coalesce(weight, CASE WHEN ec._unset(weight) THEN 1 END);
+CREATE OR REPLACE MACRO ec._weight(weight "NULL") AS 1, (weight) AS weight;
 
-CREATE OR REPLACE MACRO ec._missing(score, label, weight) AS
-    score IS NULL OR label IS NULL OR (NOT ec._unset(weight) AND weight IS NULL);
+CREATE OR REPLACE MACRO ec._missing(score, label, weight "NULL") AS score IS NULL OR label IS NULL,
+(score, label, weight) AS score IS NULL OR label IS NULL OR weight IS NULL;
 
 -- A list is missing when any part of it is.
 CREATE OR REPLACE MACRO ec._missing_vector(score, label, weight) AS
     ec._missing(score, label, weight) OR list_count(score) <> len(score);
 
+CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
+    error(format('ec: unknown score_type ''{}'': posterior, log_odds, llr, decision; lists: posteriors, log_posteriors, log_likelihoods',
+                 score_type)) IS NULL;
+
 -- NaN compares as greatest, so it fails BETWEEN and < inf.
-CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
+CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type) AS
+    CASE WHEN score_type = 'posterior' THEN score BETWEEN 0e0 AND 1e0
+         WHEN score_type IN ('log_odds', 'llr') THEN score <= CAST('inf' AS DOUBLE)
+         WHEN score_type = 'decision' THEN score BETWEEN 0 AND decisions - 1 AND score = floor(score)
+         WHEN score_type IN ('posteriors', 'log_posteriors', 'log_likelihoods')
+         THEN error(format('ec: score_type ''{}'' needs a list of scores; for one number say ''posterior'', ''log_odds'', ''llr'' or ''decision''',
+                           score_type)) IS NULL
+         ELSE ec._unknown_type(score_type) END;
+CREATE OR REPLACE MACRO ec._score_ok(score, costs "NULL", score_type) AS ec._number_ok(score, 2, score_type),
+(score, costs, score_type) AS
     CASE WHEN ec._wide(costs) AND score_type <> 'decision' AND len(CAST(costs AS DOUBLE[][])) <> 2
          THEN error('ec: a single score is binary, but costs have ' || len(CAST(costs AS DOUBLE[][]))
                     || ' rows: give a list of posteriors') IS NULL
-         WHEN score_type = 'posterior' THEN score BETWEEN CAST(0 AS DOUBLE) AND CAST(1 AS DOUBLE)
-         WHEN score_type IN ('log_odds', 'llr') THEN score <= CAST('inf' AS DOUBLE)
-         WHEN score_type = 'decision' THEN
-             CASE WHEN ec._wide(costs)
-                  THEN score BETWEEN 0 AND len(CAST(costs AS DOUBLE[][])[1]) - 1 AND score = floor(score)
-                  ELSE score = CAST(0 AS DOUBLE) OR score = CAST(1 AS DOUBLE) END
-         WHEN score_type IN ('posteriors', 'log_posteriors', 'log_likelihoods')
-         THEN error('ec: score_type ''' || score_type || ''' needs a list of scores; for one number say '
-                    || '''posterior'', ''log_odds'', ''llr'' or ''decision''') IS NULL
-         ELSE error('ec: unknown score_type ''' || score_type || ''': posterior, log_odds, llr, decision; '
-                    || 'lists: posteriors, log_posteriors, log_likelihoods') IS NULL END;
+         ELSE ec._number_ok(score, coalesce(len(CAST(costs AS DOUBLE[][])[1]), 2), score_type) END;
 
 CREATE OR REPLACE MACRO ec._length_ok(score, matrix) AS len(score) = coalesce(len(matrix), greatest(len(score), 2));
 
@@ -173,12 +186,13 @@ CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
          WHEN score_type IN ('log_odds', 'llr')
          THEN error('ec: score_type ''' || score_type || ''' is for one number a row; for a list say ''posteriors'', '
                     || '''log_posteriors'' or ''log_likelihoods''') IS NULL
-         ELSE error('ec: unknown score_type ''' || score_type || ''': posterior, log_odds, llr, decision; '
-                    || 'lists: posteriors, log_posteriors, log_likelihoods') IS NULL END;
+         ELSE ec._unknown_type(score_type) END;
+
+CREATE OR REPLACE MACRO ec._label_ok(label BOOLEAN, costs "NULL") AS label IS NOT NULL,
+(label, costs) AS ec._class(label) BETWEEN 0 AND coalesce(len(CAST(costs AS DOUBLE[][])) - 1, 1);
 
 CREATE OR REPLACE MACRO ec._usable(score, label, costs, score_type, weight) AS
-    ec._score_ok(score, costs, score_type)
-    AND ec._class(label) BETWEEN 0 AND coalesce(len(CAST(costs AS DOUBLE[][])) - 1, 1) AND ec._weight_ok(weight);
+    ec._score_ok(score, costs, score_type) AND ec._label_ok(label, costs) AND ec._weight_ok(weight);
 
 CREATE OR REPLACE MACRO ec._vector_classes(score, matrix, score_type) AS
     CASE WHEN score_type = 'decision' THEN len(matrix) ELSE len(score) END;
@@ -229,36 +243,41 @@ CREATE OR REPLACE MACRO ec._posterior(score, score_type, prior) AS
 
 -- Decisions -----------------------------------------------------------------------------------------------------------
 
--- What a false positive (first) and a false negative cost more than a right decision.
-CREATE OR REPLACE MACRO ec._extra_costs(costs, cost_fn, cost_fp) AS
-    CASE WHEN costs IS NULL THEN [CAST(cost_fp AS DOUBLE), CAST(cost_fn AS DOUBLE)]
-         ELSE list_transform([CAST(costs AS DOUBLE[][])], lambda _m: [_m[1][2] - _m[1][1], _m[2][1] - _m[2][2]])[1] END;
-
--- The Bayes threshold on the score's own scale, from the extra costs e: positive where e[1] (1 - q) < e[2] q. Where being
--- right costs more than an error, that holds always (-inf), never (inf), or below the threshold: see ec._reversed.
-CREATE OR REPLACE MACRO ec._bayes_threshold(extra, prior, score_type) AS
-    list_transform([extra], lambda _e:
-        CASE WHEN _e[2] > 0 AND _e[1] < 0 THEN CAST('-inf' AS DOUBLE)
-             WHEN _e[2] <= 0 AND _e[1] >= 0 THEN CAST('inf' AS DOUBLE)
-             WHEN score_type = 'posterior' THEN sign(_e[1] + _e[2]) * _e[1] / (_e[1] + _e[2])
-             ELSE sign(_e[1] + _e[2]) * ln(abs(_e[1]) / abs(_e[2])) END)[1]
-    - CASE WHEN score_type = 'llr' THEN ec._prior_log_odds(prior, score_type) ELSE 0 END;
+-- The Bayes threshold on the score's own scale (for LLRs, before the prior), from what a false positive and a false negative
+-- cost more than a right decision: positive where fp (1 - q) < fn q. Where being right costs more than an error, that holds
+-- always (-inf), never (inf), or below the threshold: see ec._reversed.
+CREATE OR REPLACE MACRO ec._bayes_threshold(fp, fn, score_type) AS
+    CASE WHEN fn > 0 AND fp < 0 THEN CAST('-inf' AS DOUBLE)
+         WHEN fn <= 0 AND fp >= 0 THEN CAST('inf' AS DOUBLE)
+         ELSE sign(fp + fn) * CASE WHEN score_type = 'posterior' THEN fp / (fp + fn) ELSE ln(abs(fp / fn)) END END;
+CREATE OR REPLACE MACRO ec._costs_threshold(costs "NULL", cost_fn, cost_fp, score_type) AS
+    ec._bayes_threshold(CAST(cost_fp AS DOUBLE), CAST(cost_fn AS DOUBLE), score_type),
+(costs, cost_fn, cost_fp, score_type) AS
+    list_transform([ec._costs(costs, cost_fn, cost_fp)],
+                   lambda _m: ec._bayes_threshold(_m[1][2] - _m[1][1], _m[2][1] - _m[2][2], score_type))[1];
 CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
     threshold IS NULL AND score_type <> 'decision'
     AND CAST(costs AS DOUBLE[][])[1][2] < CAST(costs AS DOUBLE[][])[1][1]
     AND CAST(costs AS DOUBLE[][])[2][1] <= CAST(costs AS DOUBLE[][])[2][2];
 
-CREATE OR REPLACE MACRO ec._threshold(costs, cost_fn, cost_fp, prior, threshold, score_type) AS
-    CASE WHEN score_type = 'decision' THEN CAST(0.5 AS DOUBLE)
-         WHEN threshold IS NOT NULL THEN CAST(threshold AS DOUBLE)
-         ELSE ec._bayes_threshold(ec._extra_costs(costs, cost_fn, cost_fp), prior, score_type) END;
+-- What the prior adds to an LLR.
+CREATE OR REPLACE MACRO ec._llr_shift(prior, score_type) AS
+    CASE WHEN score_type = 'llr' THEN ec._prior_log_odds(prior, score_type) ELSE 0 END;
 
--- One comparison a row: the threshold is a constant. (It is folded only as long as no lambda in it holds an error().)
-CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
-    CASE WHEN NOT coalesce(ec._reversed(costs, threshold, score_type), false) THEN score
-         WHEN score_type = 'llr' THEN -score - 2 * ec._prior_log_odds(prior, score_type)
-         ELSE -score END
-    > ec._threshold(costs, cost_fn, cost_fp, prior, threshold, score_type);
+CREATE OR REPLACE MACRO ec._threshold(costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN score_type = 'decision' THEN 0.5e0
+         WHEN threshold IS NOT NULL THEN CAST(threshold AS DOUBLE)
+         ELSE ec._costs_threshold(costs, cost_fn, cost_fp, score_type) - ec._llr_shift(prior, score_type) END;
+
+-- One comparison a row: the threshold is a constant. (It is folded only as long as no lambda in it holds an error().) False
+-- where costs are not 2 x 2: see ec._decide and ec._means.
+CREATE OR REPLACE MACRO ec._positive(score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type) AS
+    score > ec._threshold(NULL, cost_fn, cost_fp, prior, threshold, score_type),
+(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN ec._wide(costs) THEN nullif(score IS NULL, true)
+         ELSE CASE WHEN NOT coalesce(ec._reversed(costs, threshold, score_type), false) THEN score
+                   ELSE -score - 2 * ec._llr_shift(prior, score_type) END
+              > ec._threshold(costs, cost_fn, cost_fp, prior, threshold, score_type) END;
 
 -- Costs are summed over classes in order, so that ties fall as in the Polars expressions.
 CREATE OR REPLACE MACRO ec._argmin(choices, q) AS
@@ -405,8 +424,8 @@ CREATE OR REPLACE MACRO ec._scaled(q, to1, from1) AS
     q * (to1 / from1) / (q * (to1 / from1) + (1 - q) * ((1 - to1) / (1 - from1)));
 -- Weights to/from of K classes; 'uniform' on either side leaves a constant factor, which the normalisation removes.
 CREATE OR REPLACE MACRO ec._shift_weights(from_, "to", k) AS
-    list_transform(range(k), lambda _i: coalesce(ec._priors("to")[_i + 1], CAST(1 AS DOUBLE) / k)
-                                       / coalesce(ec._priors(from_)[_i + 1], CAST(1 AS DOUBLE) / k));
+    list_transform(range(k), lambda _i: coalesce(ec._priors("to")[_i + 1], 1e0 / k)
+                                       / coalesce(ec._priors(from_)[_i + 1], 1e0 / k));
 CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 'posterior') AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
          WHEN score_type = 'decision' THEN ec._no_prior_in(score_type)
@@ -430,25 +449,34 @@ COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i
 
 -- Sums ----------------------------------------------------------------------------------------------------------------
 
+-- count_if over no rows is NULL.
+CREATE OR REPLACE MACRO ec._count(condition) AS coalesce(count_if(condition), 0);
+
 -- A cast BOOLEAN, not CASE and not FILTER: the plain sum is the fastest.
-CREATE OR REPLACE MACRO ec._sum_rows(condition, weight) AS sum(CAST(condition AS INTEGER) * ec._weight(weight));
+CREATE OR REPLACE MACRO ec._sum_weights(condition, weight) AS
+    CAST(coalesce(sum(CAST(condition AS INTEGER) * weight), 0) AS DOUBLE);
 
 -- A row of weight 0 counts as no row, whatever its value (0 * inf would be NaN).
-CREATE OR REPLACE MACRO ec._weighted(value, weight) AS
-    CASE WHEN ec._unset(weight) THEN value
-         WHEN CAST(weight AS DOUBLE) = 0 THEN 0
-         ELSE value * CAST(weight AS DOUBLE) END;
-
-CREATE OR REPLACE MACRO ec._sum_value(condition, value, weight) AS
-    sum(CASE WHEN condition THEN ec._weighted(value, weight) ELSE 0 END);
+CREATE OR REPLACE MACRO ec._weighted(value, weight "NULL") AS value,
+(value, weight) AS CASE WHEN CAST(weight AS DOUBLE) = 0 THEN 0 ELSE value * CAST(weight AS DOUBLE) END;
 
 CREATE OR REPLACE MACRO ec._is_weighted(weight) AS bool_or(NOT ec._unset(weight));
 
 -- A row of class i with nothing missing. Whether it is wrong need not be asked: one wrong row, and the metric is NULL.
 CREATE OR REPLACE MACRO ec._of_class(i, score, label) AS ec._y(label) = i AND score IS NOT NULL;
 
--- count_if over no rows is NULL.
-CREATE OR REPLACE MACRO ec._count(condition) AS coalesce(count_if(condition), 0);
+-- A loss summed over the rows of class i; it is worked out for them only.
+CREATE OR REPLACE MACRO ec._sum_loss(i, score, label, loss, weight) AS
+    sum(CASE WHEN ec._of_class(i, score, label) THEN ec._weighted(loss, weight) ELSE 0 END);
+-- The Brier loss of a posterior is finite and cheap: a product with 0 or 1 takes half the time of CASE. (Of an LLR it may be
+-- NaN, where the prior is 0 or 1.)
+CREATE OR REPLACE MACRO ec._sum_brier(i, score, label, loss, score_type, weight) AS
+    sum(CASE WHEN score_type = 'posterior' OR ec._of_class(i, score, label)
+             THEN CAST(ec._of_class(i, score, label) AS DOUBLE) * ec._weighted(loss, weight) ELSE 0 END);
+
+-- Rows of class i, or their weights.
+CREATE OR REPLACE MACRO ec._class_size(i, score, label, weight "NULL") AS ec._count(ec._of_class(i, score, label)),
+(i, score, label, weight) AS ec._sum_weights(ec._of_class(i, score, label), weight);
 
 CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weight) AS
     ec._count(NOT ec._missing(score, label, weight)
@@ -456,40 +484,43 @@ CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weigh
 
 -- Binary cells --------------------------------------------------------------------------------------------------------
 
--- Each cell by itself: with weights, the difference of two sums would lose digits. A comparison with a missing score is
--- NULL and not summed. Under costs that are not 2 x 2 the positive decisions are counted elsewhere: see ec._means.
-CREATE OR REPLACE MACRO ec._sums_at(score, label, costs, positive, prior, score_type, weight) AS [{
-    'invalid': ec._count_invalid(score, label, costs, score_type, weight),
-    'tn': ec._sum_rows(ec._y(label) = 0 AND NOT positive, weight),
-    'fp': ec._sum_rows(ec._y(label) = 0 AND positive, weight),
-    'fn': ec._sum_rows(ec._y(label) = 1 AND NOT positive, weight),
-    'tp': ec._sum_rows(ec._y(label) = 1 AND positive, weight),
-    'low': min(ec._prior1(prior)),
-    'high': max(ec._prior1(prior))}];
-CREATE OR REPLACE MACRO ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    ec._sums_at(score, label, costs,
-                CASE WHEN ec._wide(costs) THEN nullif(score IS NULL, true)
-                     ELSE ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) END,
-                prior, score_type, weight);
+-- The prior that is stated: a literal NULL where none is, NaN where it is no prior or not one number in the group.
+CREATE OR REPLACE MACRO ec._stated_prior(prior "NULL") AS NULL,
+(prior) AS CASE WHEN min(ec._p1(prior)) = max(ec._prior1(prior)) THEN min(ec._p1(prior)) ELSE CAST('nan' AS DOUBLE) END;
 
--- P1: the stated prior, else the group's own.
-CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
-    CASE WHEN n1 + n0 = 0 THEN NULL
-         WHEN high IS NULL THEN n1 / (n1 + n0)
-         WHEN low = high AND high BETWEEN 0 AND 1 THEN high END;
-
--- Cells and priors of the group, in a list that is empty when a row is wrong: what is made of it is then NULL. p1 and p0
--- are NULL for a prior that is none or that is not one number in the group; p0 is not 1 - p1, which would lose the digits
+-- P1 and P0 from the class sums n1 and n0 and the stated prior. P0 is not 1 - P1 of the group, which would lose the digits
 -- of a rare negative class.
-CREATE OR REPLACE MACRO ec._cells(sums) AS
-    list_transform(list_transform(list_filter(sums, lambda _s: _s.invalid = 0), lambda _s: {
-            'tp': CAST(coalesce(_s.tp, 0) AS DOUBLE), 'fp': CAST(coalesce(_s.fp, 0) AS DOUBLE),
-            'fn': CAST(coalesce(_s.fn, 0) AS DOUBLE), 'tn': CAST(coalesce(_s.tn, 0) AS DOUBLE),
-            'low': _s.low, 'high': _s.high}),
-        lambda _c: {
-            'tn': _c.tn, 'fp': _c.fp, 'fn': _c.fn, 'tp': _c.tp, 'n1': _c.fn + _c.tp, 'n0': _c.tn + _c.fp,
-            'p1': ec._class_prior(_c.fn + _c.tp, _c.tn + _c.fp, _c.low, _c.high),
-            'p0': ec._class_prior(_c.tn + _c.fp, _c.fn + _c.tp, 1 - _c.low, 1 - _c.high)});
+CREATE OR REPLACE MACRO ec._share(n, rest) AS n / nullif(n + rest, 0);
+CREATE OR REPLACE MACRO ec._prior_of_1(n1, n0, prior "NULL") AS ec._share(n1, n0),
+(n1, n0, prior) AS CASE WHEN n1 + n0 > 0 AND NOT isnan(prior) THEN prior END;
+CREATE OR REPLACE MACRO ec._prior_of_0(n1, n0, prior "NULL") AS ec._share(n0, n1),
+(n1, n0, prior) AS CASE WHEN n1 + n0 > 0 AND NOT isnan(prior) THEN 1 - prior END;
+
+CREATE OR REPLACE MACRO ec._cells_of(n1, n0, tn, fp, fn, tp, prior) AS {
+    'n1': n1, 'n0': n0, 'tn': tn, 'fp': fp, 'fn': fn, 'tp': tp,
+    'p1': ec._prior_of_1(n1, n0, prior), 'p0': ec._prior_of_0(n1, n0, prior)};
+CREATE OR REPLACE MACRO ec._cells_of_sums(sums) AS
+    list_transform(sums, lambda _s: CASE WHEN _s.invalid = 0 THEN
+        ec._cells_of(_s.fn + _s.tp, _s.tn + _s.fp, _s.tn, _s.fp, _s.fn, _s.tp, _s.prior) END);
+
+-- Cells and priors of a group, in a list of one: NULL when a row is wrong. A comparison with a missing score is NULL and not
+-- counted. Counts take two sums of decisions, for the other two cells are the rest of their class, and the engine shares the
+-- sums of the classes with the scoring rules. With weights each cell is summed by itself: a difference would lose digits.
+CREATE OR REPLACE MACRO ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight "NULL") AS
+    list_transform([{
+            'invalid': ec._count_invalid(score, label, costs, score_type, NULL), 'prior': ec._stated_prior(prior),
+            'n1': ec._class_size(1, score, label, NULL), 'n0': ec._class_size(0, score, label, NULL),
+            'fp': ec._count(ec._y(label) = 0 AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type)),
+            'tp': ec._count(ec._y(label) = 1 AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type))}],
+        lambda _s: CASE WHEN _s.invalid = 0 THEN
+            ec._cells_of(_s.n1, _s.n0, _s.n0 - _s.fp, _s.fp, _s.n1 - _s.tp, _s.tp, _s.prior) END),
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._cells_of_sums([{
+        'invalid': ec._count_invalid(score, label, costs, score_type, weight), 'prior': ec._stated_prior(prior),
+        'tn': ec._sum_weights(ec._y(label) = 0 AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+        'fp': ec._sum_weights(ec._y(label) = 0 AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+        'fn': ec._sum_weights(ec._y(label) = 1 AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+        'tp': ec._sum_weights(ec._y(label) = 1 AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight)}]);
 
 -- K classes -----------------------------------------------------------------------------------------------------------
 
@@ -524,7 +555,7 @@ CREATE OR REPLACE MACRO ec._weighted_tally(histogram) AS
 -- A wrong row's weight is of no interest, and may be NaN.
 CREATE OR REPLACE MACRO ec._weighted_key(key, weight) AS
     list_transform([key], lambda _k: CASE WHEN _k IS NULL THEN NULL
-                                         WHEN _k < 0 THEN {'key': _k, 'weight': CAST(1 AS DOUBLE)}
+                                         WHEN _k < 0 THEN {'key': _k, 'weight': 1e0}
                                          ELSE {'key': _k, 'weight': ec._weight(weight)} END)[1];
 
 CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda _c: _c.n)), 0);
@@ -574,9 +605,9 @@ CREATE OR REPLACE MACRO ec._at_most_32(k) AS
 
 -- Any metric is sum_i P_i * (s_i / n_i): class sums n and s of the group, and priors p. A term with prior 0 is 0; a class
 -- with prior > 0 and no rows makes the whole NULL (list_reduce keeps NULL, list_sum would skip it).
-CREATE OR REPLACE MACRO ec._term(p, x) AS CASE WHEN p = 0 THEN CAST(0 AS DOUBLE) ELSE p * x END;
-CREATE OR REPLACE MACRO ec._ratio(x, y) AS CASE WHEN y = 0 THEN NULL ELSE x / y END;
-CREATE OR REPLACE MACRO ec._plus(terms) AS list_reduce(terms, lambda _a, _b: _a + _b, CAST(0 AS DOUBLE));
+CREATE OR REPLACE MACRO ec._term(p, x) AS CASE WHEN p = 0 THEN 0e0 ELSE p * x END;
+CREATE OR REPLACE MACRO ec._ratio(x, y) AS x / nullif(y, 0);
+CREATE OR REPLACE MACRO ec._plus(terms) AS list_reduce(terms, lambda _a, _b: _a + _b, 0e0);
 CREATE OR REPLACE MACRO ec._expect(p, n, s) AS
     ec._plus(list_transform(p, lambda _x, _i: ec._term(_x, ec._ratio(s[_i], n[_i]))));
 
@@ -585,7 +616,7 @@ CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
     CASE WHEN list_sum(n) = 0 THEN NULL
          WHEN high IS NULL THEN list_transform(n, lambda _x: _x / list_sum(n))
          WHEN low <> high THEN NULL
-         WHEN len(CAST(high AS DOUBLE[])) = 0 THEN list_transform(n, lambda _x: CAST(1 AS DOUBLE) / len(n))
+         WHEN len(CAST(high AS DOUBLE[])) = 0 THEN list_transform(n, lambda _x: 1e0 / len(n))
          WHEN isnan(CAST(high AS DOUBLE[])[1]) THEN NULL
          WHEN len(CAST(high AS DOUBLE[])) = len(n) THEN CAST(high AS DOUBLE[])
          ELSE [ec._fail('prior has ' || CAST(len(CAST(high AS DOUBLE[])) AS VARCHAR) || ' numbers for ' || CAST(len(n) AS VARCHAR)
@@ -607,7 +638,8 @@ CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
         ec._tally_cell(tally, _i, _j)));
 
 -- Binary metrics of costs that are no 2 x 2 matrix are errors.
-CREATE OR REPLACE MACRO ec._two_by_two(costs) AS
+CREATE OR REPLACE MACRO ec._two_by_two(costs "NULL") AS true,
+(costs) AS
     CASE WHEN ec._wide(costs)
          THEN error('ec: this is for 2 x 2 costs; for others give a list: [1 - q, q], or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
@@ -626,18 +658,19 @@ CREATE OR REPLACE MACRO ec._tally_vector(score, label, matrix, prior, threshold,
                            ec._vector_key(score, label, matrix, prior, threshold, score_type, weight), weight) END)}],
         lambda _s: list_concat(ec._tally(_s.counts), ec._weighted_tally(_s.weights)))[1];
 
--- The four cells of lists of two scores, in the form that ec._cells takes.
-CREATE OR REPLACE MACRO ec._sums_vector(score, label, matrix, prior, threshold, score_type, weight) AS
-    list_transform([{'t': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
-                     'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
-        lambda _s: {'invalid': len(list_filter(_s.t, lambda _c: _c.k <> 2)),
+-- Cells of lists of two scores.
+CREATE OR REPLACE MACRO ec._cells_vector(score, label, matrix, prior, threshold, score_type, weight) AS
+    ec._cells_of_sums(list_transform([{
+            't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
+            'prior': ec._stated_prior(prior)}],
+        lambda _s: {'invalid': len(list_filter(_s.t, lambda _c: _c.k <> 2)), 'prior': _s.prior,
                    'tn': ec._tally_cell(_s.t, 0, 0), 'fp': ec._tally_cell(_s.t, 0, 1),
-                   'fn': ec._tally_cell(_s.t, 1, 0), 'tp': ec._tally_cell(_s.t, 1, 1), 'low': _s.low, 'high': _s.high});
+                   'fn': ec._tally_cell(_s.t, 1, 0), 'tp': ec._tally_cell(_s.t, 1, 1)}));
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._n_rows(score, label, costs, score_type, weight) AS
-    CAST(ec._count(NOT ec._missing(score, label, weight) AND ec._usable(score, label, costs, score_type, weight)) AS BIGINT);
+    CAST(count(*) - ec._count(ec._missing(score, label, weight)) - ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT);
 CREATE OR REPLACE MACRO ec.n_rows(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._n_rows(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
@@ -665,9 +698,8 @@ COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 
 
 CREATE OR REPLACE MACRO ec._share1(score, label, costs, score_type, weight) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
-                     'n1': ec._sum_rows(ec._of_class(1, score, label), weight),
-                     'n0': ec._sum_rows(ec._of_class(0, score, label), weight)}],
-        lambda _s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND _s.invalid = 0 THEN ec._ratio(_s.n1, _s.n0 + _s.n1) END)[1];
+                     'n1': ec._class_size(1, score, label, weight), 'n0': ec._class_size(0, score, label, weight)}],
+        lambda _s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND _s.invalid = 0 THEN ec._share(_s.n1, _s.n0) END)[1];
 CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
@@ -679,10 +711,11 @@ CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score
     ec._share1(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
 COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists: [N_0/N, ..., N_(K-1)/N]';
 
--- BIGINT, or with weights DOUBLE: a literal NULL has no type, so `w` takes the type of the other part.
-CREATE OR REPLACE MACRO ec._count_type(weight) AS any_value(coalesce(weight, CAST(0 AS BIGINT)));
+-- A value of the type of counts: BIGINT, or with weights that of their sum with 0, DOUBLE as a rule.
+CREATE OR REPLACE MACRO ec._count_type(weight "NULL") AS CAST(0 AS BIGINT),
+(weight) AS any_value(coalesce(weight, CAST(0 AS BIGINT)));
 CREATE OR REPLACE MACRO ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform([{'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
+    list_transform([{'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
                      'w': ec._count_type(weight)}],
         lambda _s: CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp) AND _s.c.n1 IS NOT NULL THEN {
             'tn': cast_to_type(_s.c.tn, _s.w), 'fp': cast_to_type(_s.c.fp, _s.w),
@@ -713,35 +746,42 @@ CREATE OR REPLACE MACRO ec._value(what, matrix, y, d) AS
               WHEN 'error' THEN CAST(d <> y AS DOUBLE)
               ELSE CAST(d = y AS DOUBLE) END;
 
--- Class sums {n, s}, priors {p} and costs {c} from the four cells of a 2 x 2 choice.
-CREATE OR REPLACE MACRO ec._means_of_cells(c, matrix, what) AS {
-    'n': [c.n0, c.n1],
-    's': [c.tn * ec._value(what, matrix, 0, 0) + c.fp * ec._value(what, matrix, 0, 1),
-          c.fn * ec._value(what, matrix, 1, 0) + c.tp * ec._value(what, matrix, 1, 1)],
-    'p': CASE WHEN c.p1 IS NOT NULL THEN [c.p0, c.p1] END, 'c': matrix};
+-- Class sums {n, s}, priors {p} and costs {c} of cells c, given the two sums of values.
+CREATE OR REPLACE MACRO ec._means_of(c, s0, s1, matrix) AS {
+    'n': [c.n0, c.n1], 's': [s0, s1], 'p': CASE WHEN c.p1 IS NOT NULL THEN [c.p0, c.p1] END, 'c': matrix};
+CREATE OR REPLACE MACRO ec._means_of_cells(c, matrix, what) AS
+    ec._means_of(c, c.tn * ec._value(what, matrix, 0, 0) + c.fp * ec._value(what, matrix, 0, 1),
+                 c.fn * ec._value(what, matrix, 1, 0) + c.tp * ec._value(what, matrix, 1, 1), matrix);
 
 -- Sums of decided cells {y, d, n}, class by class.
 CREATE OR REPLACE MACRO ec._tally_sums(tally, k, matrix, what) AS
     list_transform(range(k), lambda _i: coalesce(list_sum(list_transform(list_filter(tally, lambda _c: _c.y = _i),
         lambda _c: _c.n * ec._value(what, matrix, _c.y, _c.d))), 0));
 
--- The same from sums of the rows' values, for single scores under costs of 2 x M (an abstain column, say). Under 2 x 2
--- costs these sums are of NULL, hence nearly free. K > 2 classes are a list's.
+-- The same from sums of the rows' values, for single scores under costs of 2 x M (an abstain column, say). K > 2 classes are
+-- a list's.
 CREATE OR REPLACE MACRO ec._sum_wide(i, score, label, costs, prior, threshold, score_type, weight, what) AS
-    sum(CASE WHEN ec._wide(costs)
+    coalesce(sum(CASE WHEN ec._wide(costs)
              THEN CASE WHEN ec._of_class(i, score, label) THEN ec._weight(weight) * ec._value(what,
-                      CAST(costs AS DOUBLE[][]), i, ec._decide_wide(score, costs, prior, threshold, score_type)) END END);
-CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
+                      CAST(costs AS DOUBLE[][]), i, ec._decide_wide(score, costs, prior, threshold, score_type)) END END), 0);
+
+-- Class sums of single scores. With cost_fn and cost_fp a right decision costs nothing.
+CREATE OR REPLACE MACRO ec._sum_binary(what, hits, errors, cost) AS
+    CASE what WHEN 'cost' THEN errors * CAST(cost AS DOUBLE) WHEN 'error' THEN errors ELSE hits END;
+CREATE OR REPLACE MACRO ec._means(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
+    list_transform(ec._cells(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight),
+        lambda _c: CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp) AND _c.n1 IS NOT NULL THEN
+            ec._means_of(_c, ec._sum_binary(what, _c.tn, _c.fp, cost_fp), ec._sum_binary(what, _c.tp, _c.fn, cost_fn),
+                         ec._binary_costs(cost_fn, cost_fp)) END),
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
     list_transform([{
-            'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
+            'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
             's1': ec._sum_wide(1, score, label, costs, prior, threshold, score_type, weight, what),
             's0': ec._sum_wide(0, score, label, costs, prior, threshold, score_type, weight, what),
             'm': ec._costs(costs, cost_fn, cost_fp), 'wide': ec._wide(costs)}],
         lambda _g: CASE
             WHEN NOT ec._matrix_ok(_g.m) OR NOT ec._two_rows(_g.m) OR _g.c.n1 IS NULL THEN NULL
-            WHEN _g.wide THEN {
-                'n': [_g.c.n0, _g.c.n1], 's': [coalesce(_g.s0, 0), coalesce(_g.s1, 0)],
-                'p': CASE WHEN _g.c.p1 IS NOT NULL THEN [_g.c.p0, _g.c.p1] END, 'c': _g.m}
+            WHEN _g.wide THEN ec._means_of(_g.c, _g.s0, _g.s1, _g.m)
             ELSE ec._means_of_cells(_g.c, _g.m, what) END);
 
 -- For lists of scores: from one histogram of (class, decision).
@@ -758,7 +798,7 @@ CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold,
 -- Formulas over class sums m.
 CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda _m: ec._expect(_m.p, _m.n, _m.s))[1];
 CREATE OR REPLACE MACRO ec._balanced(means) AS
-    list_transform(means, lambda _m: ec._expect(list_transform(_m.n, lambda _x: CAST(1 AS DOUBLE) / len(_m.n)), _m.n, _m.s))[1];
+    list_transform(means, lambda _m: ec._expect(list_transform(_m.n, lambda _x: 1e0 / len(_m.n)), _m.n, _m.s))[1];
 
 CREATE OR REPLACE MACRO ec._zero_one(k) AS
     list_transform(range(k), lambda _i: list_transform(range(k), lambda _j: CAST(_i <> _j AS DOUBLE)));
@@ -863,15 +903,18 @@ CREATE OR REPLACE MACRO ec._rates_of(cells) AS
         'p1': _c.p1, 'p0': _c.p0,
         'r11': ec._ratio(_c.tp, _c.n1), 'r10': ec._ratio(_c.fn, _c.n1),
         'r01': ec._ratio(_c.fp, _c.n0), 'r00': ec._ratio(_c.tn, _c.n0)});
-CREATE OR REPLACE MACRO ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+CREATE OR REPLACE MACRO ec._rates(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp)
+         THEN ec._rates_of(ec._cells(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight)) END,
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._rates_of(list_transform([{
-            'c': ec._cells(ec._sums(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight))[1],
+            'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
             'm': ec._costs(costs, cost_fn, cost_fp)}],
         lambda _g: CASE WHEN ec._two_rows(_g.m) AND ec._two_by_two(_g.m) AND ec._matrix_ok(_g.m) THEN _g.c END));
 CREATE OR REPLACE MACRO ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._rates_of(ec._cells(ec._sums_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp),
-                                                     prior, threshold, score_type, weight))) END;
+         THEN ec._rates_of(ec._cells_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp),
+                                            prior, threshold, score_type, weight)) END;
 
 CREATE OR REPLACE MACRO ec._precision(rates) AS
     list_transform(rates, lambda _r: ec._ratio(ec._term(_r.p1, _r.r11), ec._term(_r.p1, _r.r11) + ec._term(_r.p0, _r.r01)))[1];
@@ -897,7 +940,7 @@ CREATE OR REPLACE MACRO ec._precision_gain(rates) AS
     list_transform(rates, lambda _r: CASE WHEN _r.p1 > 0 AND _r.p0 > 0 THEN 1 - ec._ratio_or_inf(_r.r01, _r.r11) END)[1];
 CREATE OR REPLACE MACRO ec._recall_gain(rates) AS
     list_transform(rates, lambda _r: CASE WHEN _r.p0 = 0 THEN NULL
-                                         WHEN _r.p1 = 0 THEN CAST(1 AS DOUBLE)
+                                         WHEN _r.p1 = 0 THEN 1e0
                                          ELSE 1 - _r.p1 / _r.p0 * ec._ratio_or_inf(_r.r10, _r.r11) END)[1];
 CREATE OR REPLACE MACRO ec._net_benefit(rates, p_t) AS
     list_transform(rates, lambda _r: CASE WHEN p_t > 0 AND p_t < 1
@@ -1040,7 +1083,7 @@ COMMENT ON MACRO ec.recall_gain IS 'Recall gain (higher is better): 1 - (P1/P0) 
 -- The threshold that p_t stands for, on the score's own scale.
 CREATE OR REPLACE MACRO ec._net_threshold(p_t, prior, threshold, score_type) AS
     CASE WHEN threshold IS NOT NULL THEN CAST(threshold AS DOUBLE)
-         WHEN score_type IN ('log_odds', 'llr') THEN ec._bayes_threshold([p_t, 1 - p_t], prior, score_type)
+         WHEN score_type IN ('log_odds', 'llr') THEN ec._bayes_threshold(p_t, 1 - p_t, score_type) - ec._llr_shift(prior, score_type)
          ELSE p_t END;
 CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
@@ -1061,19 +1104,15 @@ COMMENT ON MACRO ec.net_benefit IS 'Net benefit at threshold probability p_t (hi
 
 -- Means of a loss, class by class -------------------------------------------------------------------------------------
 
--- Binary. loss1 and loss0 are the loss of a row of class 1 and 0; each is worked out for its own class only.
-CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, loss1, loss0) AS
+-- Binary. sum1 and sum0 are the sums of the loss over the rows of class 1 and 0.
+CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, sum1, sum0) AS
     list_transform([{
-            'invalid': ec._count_invalid(score, label, NULL, score_type, weight),
-            'n1': ec._sum_rows(ec._of_class(1, score, label), weight),
-            'n0': ec._sum_rows(ec._of_class(0, score, label), weight),
-            's1': ec._sum_value(ec._of_class(1, score, label), loss1, weight),
-            's0': ec._sum_value(ec._of_class(0, score, label), loss0, weight),
-            'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
+            'invalid': ec._count_invalid(score, label, NULL, score_type, weight), 'prior': ec._stated_prior(prior),
+            'n1': ec._class_size(1, score, label, weight), 'n0': ec._class_size(0, score, label, weight),
+            's1': sum1, 's0': sum0}],
         lambda _s: CASE WHEN _s.invalid = 0 THEN {
             'm1': ec._ratio(_s.s1, _s.n1), 'm0': ec._ratio(_s.s0, _s.n0),
-            'p1': ec._class_prior(_s.n1, _s.n0, _s.low, _s.high),
-            'p0': ec._class_prior(_s.n0, _s.n1, 1 - _s.low, 1 - _s.high)} END);
+            'p1': ec._prior_of_1(_s.n1, _s.n0, _s.prior), 'p0': ec._prior_of_0(_s.n1, _s.n0, _s.prior)} END);
 
 -- K classes: the result has the form that ec._expected takes.
 CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weight, loss) AS
@@ -1093,7 +1132,7 @@ CREATE OR REPLACE MACRO ec._mean_loss(losses) AS
     list_transform(losses, lambda _l: ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0))[1];
 
 -- What the prior itself scores: entropy, and the Brier score of the prior as a posterior.
-CREATE OR REPLACE MACRO ec._nats(p) AS CASE WHEN p = 0 THEN CAST(0 AS DOUBLE) ELSE -p * ln(p) END;
+CREATE OR REPLACE MACRO ec._nats(p) AS CASE WHEN p = 0 THEN 0e0 ELSE -p * ln(p) END;
 CREATE OR REPLACE MACRO ec._mean_over_entropy(losses) AS
     list_transform(losses, lambda _l: ec._ratio(ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0),
                                                ec._nats(_l.p1) + ec._nats(_l.p0)))[1];
@@ -1110,13 +1149,15 @@ CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
 
 CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight) AS
     ec._losses(score, label, prior, score_type, weight,
-               ec._log_loss1(score, score_type, prior), ec._log_loss0(score, score_type, prior));
+               ec._sum_loss(1, score, label, ec._log_loss1(score, score_type, prior), weight),
+               ec._sum_loss(0, score, label, ec._log_loss0(score, score_type, prior), weight));
 CREATE OR REPLACE MACRO ec._log_losses_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
                       ec._vector_log_loss(score, ec._y(label), score_type, prior));
 CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight) AS
     ec._losses(score, label, prior, score_type, weight,
-               ec._brier1(score, score_type, prior), ec._brier0(score, score_type, prior));
+               ec._sum_brier(1, score, label, ec._brier1(score, score_type, prior), score_type, weight),
+               ec._sum_brier(0, score, label, ec._brier0(score, score_type, prior), score_type, weight));
 CREATE OR REPLACE MACRO ec._briers_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
                       ec._vector_brier(score, ec._y(label), score_type, prior));
@@ -1162,8 +1203,9 @@ CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
          ELSE error('ec: cllr needs score_type := ''llr'', not ''' || score_type || ''': ec.llr(score, prior) makes LLRs') END;
 CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._losses(score, label, NULL, ec._llr_only(score_type), weight,
-                              ec._softplus(-score), ec._softplus(score)),
-                   lambda _l: (_l.m1 + _l.m0) / (2 * ln(CAST(2 AS DOUBLE))))[1];
+                              ec._sum_loss(1, score, label, ec._softplus(-score), weight),
+                              ec._sum_loss(0, score, label, ec._softplus(score), weight)),
+                   lambda _l: (_l.m1 + _l.m0) / (2 * ln(2e0)))[1];
 COMMENT ON MACRO ec.cllr IS 'Cost of LLRs in bits (lower is better): (mean_1 log2(1 + exp(-llr)) + mean_0 log2(1 + exp(llr))) / 2';
 
 -- epsr ----------------------------------------------------------------------------------------------------------------
@@ -1193,11 +1235,11 @@ CREATE OR REPLACE MACRO ec._integral_from_0(q, x, a, b) AS
 CREATE OR REPLACE MACRO ec._first_term(q, c) AS
     CASE WHEN c = 0 THEN -ln(2 * q)
          WHEN abs(c * ln(2 * q)) < 1
-         THEN -pow(CAST(0.5 AS DOUBLE), c) * 2 * sinh(c * ln(2 * q) / 2) * exp(c * ln(2 * q) / 2) / c
-         ELSE (pow(CAST(0.5 AS DOUBLE), c) - pow(q, c)) / c END;
+         THEN -pow(0.5e0, c) * 2 * sinh(c * ln(2 * q) / 2) * exp(c * ln(2 * q) / 2) / c
+         ELSE (pow(0.5e0, c) - pow(q, c)) / c END;
 CREATE OR REPLACE MACRO ec._integral_low(q, a, b) AS
-    ec._integral_high(CAST(0.5 AS DOUBLE), CAST(0.5 AS DOUBLE), a, b) + ec._first_term(q, a - 1)
-    + pow(CAST(0.5 AS DOUBLE), a) * ec._horner(ec._binomial(a, b, ec._terms(a, b)), CAST(0.5 AS DOUBLE))
+    ec._integral_high(0.5e0, 0.5e0, a, b) + ec._first_term(q, a - 1)
+    + pow(0.5e0, a) * ec._horner(ec._binomial(a, b, ec._terms(a, b)), 0.5e0)
     - pow(q, a) * ec._horner(ec._binomial(a, b, ec._terms(a, b)), q);
 
 CREATE OR REPLACE MACRO ec._beta(a, b) AS exp(lgamma(a) + lgamma(b) - lgamma(a + b));
@@ -1217,8 +1259,8 @@ CREATE OR REPLACE MACRO ec._q0(score, score_type, prior) AS
 -- Seen from class 0 the roles of q and 1 - q, a and b are exchanged.
 CREATE OR REPLACE MACRO ec._epsr(score, label, a, b, prior, score_type, weight) AS
     ec._mean_loss(ec._losses(score, label, prior, score_type, weight,
-        ec._epsr_loss(ec._q1(score, score_type, prior), ec._q0(score, score_type, prior), a, b),
-        ec._epsr_loss(ec._q0(score, score_type, prior), ec._q1(score, score_type, prior), b, a)));
+        ec._sum_loss(1, score, label, ec._epsr_loss(ec._q1(score, score_type, prior), ec._q0(score, score_type, prior), a, b), weight),
+        ec._sum_loss(0, score, label, ec._epsr_loss(ec._q0(score, score_type, prior), ec._q1(score, score_type, prior), b, a), weight)));
 CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, prior := NULL, score_type := 'posterior', weight := NULL) AS
     ec._epsr(score, label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior, score_type, weight),
 (score DOUBLE[], label, a := 1.0, b := 1.0, prior := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1378,6 +1420,12 @@ CREATE OR REPLACE MACRO ec._rank_cells(entries, score_type, resolution) AS
              WHEN _i > 1 AND entries[_i - 1].key = _e.key - 1
              THEN ec._rank_cell(_e.key, _e.value, entries[_i - 1].value, score_type, resolution)
              ELSE ec._rank_cell(_e.key, _e.value, 0, score_type, resolution) END), lambda _c: _c IS NOT NULL);
+
+-- P1: the stated prior, else the group's own; NULL for a prior that is none or is not one number in the group.
+CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
+    CASE WHEN n1 + n0 = 0 THEN NULL
+         WHEN high IS NULL THEN n1 / (n1 + n0)
+         WHEN low = high AND high BETWEEN 0 AND 1 THEN high END;
 
 -- One struct {c cells, n1, n0, p1, p0} for the group, in a list that is empty when a row is wrong or a class has no rows.
 CREATE OR REPLACE MACRO ec._rank_group(cells, n1, n0, low, high) AS {

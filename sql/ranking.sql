@@ -29,6 +29,12 @@ CREATE OR REPLACE MACRO ec._rank_cells(entries, score_type, resolution) AS
              THEN ec._rank_cell(_e.key, _e.value, entries[_i - 1].value, score_type, resolution)
              ELSE ec._rank_cell(_e.key, _e.value, 0, score_type, resolution) END), lambda _c: _c IS NOT NULL);
 
+-- P1: the stated prior, else the group's own; NULL for a prior that is none or is not one number in the group.
+CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
+    CASE WHEN n1 + n0 = 0 THEN NULL
+         WHEN high IS NULL THEN n1 / (n1 + n0)
+         WHEN low = high AND high BETWEEN 0 AND 1 THEN high END;
+
 -- One struct {c cells, n1, n0, p1, p0} for the group, in a list that is empty when a row is wrong or a class has no rows.
 CREATE OR REPLACE MACRO ec._rank_group(cells, n1, n0, low, high) AS {
     'c': cells, 'n1': n1, 'n0': n0,

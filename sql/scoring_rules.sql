@@ -3,19 +3,15 @@
 
 -- Means of a loss, class by class -------------------------------------------------------------------------------------
 
--- Binary. loss1 and loss0 are the loss of a row of class 1 and 0; each is worked out for its own class only.
-CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, loss1, loss0) AS
+-- Binary. sum1 and sum0 are the sums of the loss over the rows of class 1 and 0.
+CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, sum1, sum0) AS
     list_transform([{
-            'invalid': ec._count_invalid(score, label, NULL, score_type, weight),
-            'n1': ec._sum_rows(ec._of_class(1, score, label), weight),
-            'n0': ec._sum_rows(ec._of_class(0, score, label), weight),
-            's1': ec._sum_value(ec._of_class(1, score, label), loss1, weight),
-            's0': ec._sum_value(ec._of_class(0, score, label), loss0, weight),
-            'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
+            'invalid': ec._count_invalid(score, label, NULL, score_type, weight), 'prior': ec._stated_prior(prior),
+            'n1': ec._class_size(1, score, label, weight), 'n0': ec._class_size(0, score, label, weight),
+            's1': sum1, 's0': sum0}],
         lambda _s: CASE WHEN _s.invalid = 0 THEN {
             'm1': ec._ratio(_s.s1, _s.n1), 'm0': ec._ratio(_s.s0, _s.n0),
-            'p1': ec._class_prior(_s.n1, _s.n0, _s.low, _s.high),
-            'p0': ec._class_prior(_s.n0, _s.n1, 1 - _s.low, 1 - _s.high)} END);
+            'p1': ec._prior_of_1(_s.n1, _s.n0, _s.prior), 'p0': ec._prior_of_0(_s.n1, _s.n0, _s.prior)} END);
 
 -- K classes: the result has the form that ec._expected takes.
 CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weight, loss) AS
@@ -35,7 +31,7 @@ CREATE OR REPLACE MACRO ec._mean_loss(losses) AS
     list_transform(losses, lambda _l: ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0))[1];
 
 -- What the prior itself scores: entropy, and the Brier score of the prior as a posterior.
-CREATE OR REPLACE MACRO ec._nats(p) AS CASE WHEN p = 0 THEN CAST(0 AS DOUBLE) ELSE -p * ln(p) END;
+CREATE OR REPLACE MACRO ec._nats(p) AS CASE WHEN p = 0 THEN 0e0 ELSE -p * ln(p) END;
 CREATE OR REPLACE MACRO ec._mean_over_entropy(losses) AS
     list_transform(losses, lambda _l: ec._ratio(ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0),
                                                ec._nats(_l.p1) + ec._nats(_l.p0)))[1];
@@ -52,13 +48,15 @@ CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
 
 CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight) AS
     ec._losses(score, label, prior, score_type, weight,
-               ec._log_loss1(score, score_type, prior), ec._log_loss0(score, score_type, prior));
+               ec._sum_loss(1, score, label, ec._log_loss1(score, score_type, prior), weight),
+               ec._sum_loss(0, score, label, ec._log_loss0(score, score_type, prior), weight));
 CREATE OR REPLACE MACRO ec._log_losses_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
                       ec._vector_log_loss(score, ec._y(label), score_type, prior));
 CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight) AS
     ec._losses(score, label, prior, score_type, weight,
-               ec._brier1(score, score_type, prior), ec._brier0(score, score_type, prior));
+               ec._sum_brier(1, score, label, ec._brier1(score, score_type, prior), score_type, weight),
+               ec._sum_brier(0, score, label, ec._brier0(score, score_type, prior), score_type, weight));
 CREATE OR REPLACE MACRO ec._briers_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
                       ec._vector_brier(score, ec._y(label), score_type, prior));
@@ -104,8 +102,9 @@ CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
          ELSE error('ec: cllr needs score_type := ''llr'', not ''' || score_type || ''': ec.llr(score, prior) makes LLRs') END;
 CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._losses(score, label, NULL, ec._llr_only(score_type), weight,
-                              ec._softplus(-score), ec._softplus(score)),
-                   lambda _l: (_l.m1 + _l.m0) / (2 * ln(CAST(2 AS DOUBLE))))[1];
+                              ec._sum_loss(1, score, label, ec._softplus(-score), weight),
+                              ec._sum_loss(0, score, label, ec._softplus(score), weight)),
+                   lambda _l: (_l.m1 + _l.m0) / (2 * ln(2e0)))[1];
 COMMENT ON MACRO ec.cllr IS 'Cost of LLRs in bits (lower is better): (mean_1 log2(1 + exp(-llr)) + mean_0 log2(1 + exp(llr))) / 2';
 
 -- epsr ----------------------------------------------------------------------------------------------------------------
@@ -135,11 +134,11 @@ CREATE OR REPLACE MACRO ec._integral_from_0(q, x, a, b) AS
 CREATE OR REPLACE MACRO ec._first_term(q, c) AS
     CASE WHEN c = 0 THEN -ln(2 * q)
          WHEN abs(c * ln(2 * q)) < 1
-         THEN -pow(CAST(0.5 AS DOUBLE), c) * 2 * sinh(c * ln(2 * q) / 2) * exp(c * ln(2 * q) / 2) / c
-         ELSE (pow(CAST(0.5 AS DOUBLE), c) - pow(q, c)) / c END;
+         THEN -pow(0.5e0, c) * 2 * sinh(c * ln(2 * q) / 2) * exp(c * ln(2 * q) / 2) / c
+         ELSE (pow(0.5e0, c) - pow(q, c)) / c END;
 CREATE OR REPLACE MACRO ec._integral_low(q, a, b) AS
-    ec._integral_high(CAST(0.5 AS DOUBLE), CAST(0.5 AS DOUBLE), a, b) + ec._first_term(q, a - 1)
-    + pow(CAST(0.5 AS DOUBLE), a) * ec._horner(ec._binomial(a, b, ec._terms(a, b)), CAST(0.5 AS DOUBLE))
+    ec._integral_high(0.5e0, 0.5e0, a, b) + ec._first_term(q, a - 1)
+    + pow(0.5e0, a) * ec._horner(ec._binomial(a, b, ec._terms(a, b)), 0.5e0)
     - pow(q, a) * ec._horner(ec._binomial(a, b, ec._terms(a, b)), q);
 
 CREATE OR REPLACE MACRO ec._beta(a, b) AS exp(lgamma(a) + lgamma(b) - lgamma(a + b));
@@ -159,8 +158,8 @@ CREATE OR REPLACE MACRO ec._q0(score, score_type, prior) AS
 -- Seen from class 0 the roles of q and 1 - q, a and b are exchanged.
 CREATE OR REPLACE MACRO ec._epsr(score, label, a, b, prior, score_type, weight) AS
     ec._mean_loss(ec._losses(score, label, prior, score_type, weight,
-        ec._epsr_loss(ec._q1(score, score_type, prior), ec._q0(score, score_type, prior), a, b),
-        ec._epsr_loss(ec._q0(score, score_type, prior), ec._q1(score, score_type, prior), b, a)));
+        ec._sum_loss(1, score, label, ec._epsr_loss(ec._q1(score, score_type, prior), ec._q0(score, score_type, prior), a, b), weight),
+        ec._sum_loss(0, score, label, ec._epsr_loss(ec._q0(score, score_type, prior), ec._q1(score, score_type, prior), b, a), weight)));
 CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, prior := NULL, score_type := 'posterior', weight := NULL) AS
     ec._epsr(score, label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior, score_type, weight),
 (score DOUBLE[], label, a := 1.0, b := 1.0, prior := NULL, score_type := 'posterior', weight := NULL) AS

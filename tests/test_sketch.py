@@ -154,6 +154,17 @@ def test_thresholds_of_cells_separate_them(score_type, scores) -> None:
             assert scores[i - 1] <= found["ks_threshold"].item()
 
 
+@pytest.mark.parametrize("score_type", ["posterior", "log_odds", "llr", "raw"])
+def test_rows_that_are_left_out_have_no_bin(score_type) -> None:
+    log = pl.DataFrame({"s": [None, math.nan, 0.5], "y": [True, True, True]})
+    frame = log.ec.sketch("s", "y", score_type=score_type).frame
+    left_out = frame.filter(pl.col("class").is_null() | (pl.col("class") == -1))
+    assert left_out.height == 2
+    assert left_out["bin"].null_count() == left_out["above"].null_count() == 2
+    assert left_out["n"].to_list() == [1, 1]
+    assert left_out["weight"].to_list() == [0, 0]
+
+
 def test_the_declared_operating_points() -> None:
     log = pl.DataFrame({"p": [0.1, 0.6], "y": [False, True]})
     assert log.ec.sketch("p", "y").grid.thresholds == (0.5,)
