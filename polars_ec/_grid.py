@@ -69,9 +69,9 @@ class Grid:
 
     def above(self, score: pl.Expr) -> pl.Expr:
         """Int16 number of thresholds that the score is above, strictly."""
-        total: pl.Expr = pl.lit(0, dtype=pl.Int16)
+        total: pl.Expr = pl.when(score.is_not_null()).then(pl.lit(0, dtype=pl.Int16))
         for threshold in self.thresholds:
-            total = total + (score > threshold).cast(pl.Int16)
+            total += (score > threshold).cast(pl.Int16)
         return total
 
     def is_point(self) -> pl.Expr:
