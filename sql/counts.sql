@@ -21,27 +21,33 @@ CREATE OR REPLACE MACRO ec._is_weighted(weight) AS bool_or(NOT ec._unset(weight)
 -- A row of class i with nothing missing. Whether it is wrong need not be asked: one wrong row, and the metric is NULL.
 CREATE OR REPLACE MACRO ec._of_class(i, score, label) AS ec._y(label) = i AND score IS NOT NULL;
 
--- A loss summed over the rows of class i; it is worked out for them only.
-CREATE OR REPLACE MACRO ec._sum_loss(i, score, label, loss, weight) AS
-    sum(CASE WHEN ec._of_class(i, score, label) THEN ec._weighted(loss, weight) ELSE 0 END);
+-- A loss, weighted if there are weights, summed over the rows of class i; it is worked out for them only.
+CREATE OR REPLACE MACRO ec._sum_loss(i, score, label, loss) AS
+    sum(CASE WHEN ec._of_class(i, score, label) THEN loss ELSE 0 END);
 -- The Brier loss of a posterior is finite and cheap: a product with 0 or 1 takes half the time of CASE. (Of an LLR it may be
 -- NaN, where the prior is 0 or 1.)
-CREATE OR REPLACE MACRO ec._sum_brier(i, score, label, loss, score_type, weight) AS
+CREATE OR REPLACE MACRO ec._sum_brier(i, score, label, loss, score_type) AS
     sum(CASE WHEN score_type = 'posterior' OR ec._of_class(i, score, label)
-             THEN CAST(ec._of_class(i, score, label) AS DOUBLE) * ec._weighted(loss, weight) ELSE 0 END);
+             THEN CAST(ec._of_class(i, score, label) AS DOUBLE) * loss ELSE 0 END);
 
 -- Rows of class i, or their weights.
 CREATE OR REPLACE MACRO ec._class_size(i, score, label, weight "NULL") AS ec._count(ec._of_class(i, score, label)),
 (i, score, label, weight) AS ec._sum_weights(ec._of_class(i, score, label), weight);
 
+-- ec._usable, with a shorter text where no costs are given.
+CREATE OR REPLACE MACRO ec._label_ok(label BOOLEAN) AS label IS NOT NULL, (label) AS ec._class(label) BETWEEN 0 AND 1;
+CREATE OR REPLACE MACRO ec._usable_in_group(score, label, costs "NULL", score_type, weight) AS
+    costs IS NULL AND ec._number_ok(score, 2, score_type) AND ec._label_ok(label) AND ec._weight_ok(weight),
+(score, label, costs, score_type, weight) AS ec._usable(score, label, costs, score_type, weight);
+
 CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weight) AS
     ec._count(NOT ec._missing(score, label, weight)
-              AND NOT coalesce(ec._usable(score, label, costs, score_type, weight), false));
+              AND NOT coalesce(ec._usable_in_group(score, label, costs, score_type, weight), false));
 
 -- Binary cells --------------------------------------------------------------------------------------------------------
 
 -- The prior that is stated: a literal NULL where none is, NaN where it is no prior or not one number in the group.
-CREATE OR REPLACE MACRO ec._stated_prior(prior "NULL") AS NULL,
+CREATE OR REPLACE MACRO ec._stated_prior(prior "NULL") AS prior,
 (prior) AS CASE WHEN min(ec._p1(prior)) = max(ec._prior1(prior)) THEN min(ec._p1(prior)) ELSE CAST('nan' AS DOUBLE) END;
 
 -- P1 and P0 from the class sums n1 and n0 and the stated prior. P0 is not 1 - P1 of the group, which would lose the digits
@@ -51,6 +57,18 @@ CREATE OR REPLACE MACRO ec._prior_of_1(n1, n0, prior "NULL") AS ec._share(n1, n0
 (n1, n0, prior) AS CASE WHEN n1 + n0 > 0 AND NOT isnan(prior) THEN prior END;
 CREATE OR REPLACE MACRO ec._prior_of_0(n1, n0, prior "NULL") AS ec._share(n0, n1),
 (n1, n0, prior) AS CASE WHEN n1 + n0 > 0 AND NOT isnan(prior) THEN 1 - prior END;
+
+-- ec._llr_shift and ec._positive, with a shorter text where no prior, no costs are given. Decisions under costs that are not
+-- 2 x 2 are counted elsewhere, see ec._means: none is positive here.
+CREATE OR REPLACE MACRO ec._shift(prior "NULL", score_type) AS
+    CASE WHEN score_type = 'llr' THEN ec._no_prior(score_type) ELSE 0 END,
+(prior, score_type) AS ec._llr_shift(prior, score_type);
+CREATE OR REPLACE MACRO ec._positives(score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type) AS
+    score > ec._threshold(ec._bayes_threshold(CAST(cost_fp AS DOUBLE), CAST(cost_fn AS DOUBLE), score_type) - ec._shift(prior, score_type),
+                          threshold, score_type),
+(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN ec._wide(costs) THEN nullif(score IS NULL, true)
+         ELSE ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) END;
 
 CREATE OR REPLACE MACRO ec._cells_of(n1, n0, tn, fp, fn, tp, prior) AS {
     'n1': n1, 'n0': n0, 'tn': tn, 'fp': fp, 'fn': fn, 'tp': tp,
@@ -64,19 +82,19 @@ CREATE OR REPLACE MACRO ec._cells_of_sums(sums) AS
 -- sums of the classes with the scoring rules. With weights each cell is summed by itself: a difference would lose digits.
 CREATE OR REPLACE MACRO ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight "NULL") AS
     list_transform([{
-            'invalid': ec._count_invalid(score, label, costs, score_type, NULL), 'prior': ec._stated_prior(prior),
-            'n1': ec._class_size(1, score, label, NULL), 'n0': ec._class_size(0, score, label, NULL),
-            'fp': ec._count(ec._y(label) = 0 AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type)),
-            'tp': ec._count(ec._y(label) = 1 AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type))}],
+            'invalid': ec._count_invalid(score, label, costs, score_type, weight), 'prior': ec._stated_prior(prior),
+            'n1': ec._class_size(1, score, label, weight), 'n0': ec._class_size(0, score, label, weight),
+            'fp': ec._count(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type)),
+            'tp': ec._count(ec._y(label) = 1 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type))}],
         lambda _s: CASE WHEN _s.invalid = 0 THEN
             ec._cells_of(_s.n1, _s.n0, _s.n0 - _s.fp, _s.fp, _s.n1 - _s.tp, _s.tp, _s.prior) END),
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._cells_of_sums([{
         'invalid': ec._count_invalid(score, label, costs, score_type, weight), 'prior': ec._stated_prior(prior),
-        'tn': ec._sum_weights(ec._y(label) = 0 AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
-        'fp': ec._sum_weights(ec._y(label) = 0 AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
-        'fn': ec._sum_weights(ec._y(label) = 1 AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
-        'tp': ec._sum_weights(ec._y(label) = 1 AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight)}]);
+        'tn': ec._sum_weights(ec._y(label) = 0 AND NOT ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+        'fp': ec._sum_weights(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+        'fn': ec._sum_weights(ec._y(label) = 1 AND NOT ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+        'tp': ec._sum_weights(ec._y(label) = 1 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight)}]);
 
 -- K classes -----------------------------------------------------------------------------------------------------------
 
@@ -194,8 +212,7 @@ CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
         ec._tally_cell(tally, _i, _j)));
 
 -- Binary metrics of costs that are no 2 x 2 matrix are errors.
-CREATE OR REPLACE MACRO ec._two_by_two(costs "NULL") AS true,
-(costs) AS
+CREATE OR REPLACE MACRO ec._two_by_two(costs) AS
     CASE WHEN ec._wide(costs)
          THEN error('ec: this is for 2 x 2 costs; for others give a list: [1 - q, q], or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
@@ -203,6 +220,13 @@ CREATE OR REPLACE MACRO ec._two_rows(m) AS
     CASE WHEN len(m) > 2
          THEN error('ec: one score, one prior are for 2 classes; for more give a list: posteriors, or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
+
+-- Costs that are stated as cost_fn and cost_fp: true, or an error.
+CREATE OR REPLACE MACRO ec._binary_costs_ok(cost_fn, cost_fp) AS
+    CASE WHEN isfinite(CAST(cost_fn AS DOUBLE)) AND isfinite(CAST(cost_fp AS DOUBLE)) THEN true
+         ELSE error('ec: costs must be finite numbers: ' || CAST(ec._binary_costs(cost_fn, cost_fp) AS VARCHAR)) IS NULL END;
+CREATE OR REPLACE MACRO ec._two_by_two_ok(costs "NULL", cost_fn, cost_fp) AS ec._binary_costs_ok(cost_fn, cost_fp),
+(costs, cost_fn, cost_fp) AS ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp);
 
 -- Decided cells {k, y, d, n} of lists of scores. With weights the histogram has one entry for each different weight: a
 -- sketch has few, a log with a weight of its own in each row many, and they are held in memory.
@@ -273,7 +297,7 @@ CREATE OR REPLACE MACRO ec._count_type(weight "NULL") AS CAST(0 AS BIGINT),
 CREATE OR REPLACE MACRO ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform([{'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
                      'w': ec._count_type(weight)}],
-        lambda _s: CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp) AND _s.c.n1 IS NOT NULL THEN {
+        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND _s.c.n1 IS NOT NULL THEN {
             'tn': cast_to_type(_s.c.tn, _s.w), 'fp': cast_to_type(_s.c.fp, _s.w),
             'fn': cast_to_type(_s.c.fn, _s.w), 'tp': cast_to_type(_s.c.tp, _s.w)} END)[1];
 CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, threshold, score_type, weight) AS

@@ -33,7 +33,7 @@ CREATE OR REPLACE MACRO ec._sum_wide(i, score, label, costs, prior, threshold, s
 CREATE OR REPLACE MACRO ec._sum_binary(what, hits, errors, cost) AS
     CASE what WHEN 'cost' THEN errors * CAST(cost AS DOUBLE) WHEN 'error' THEN errors ELSE hits END;
 CREATE OR REPLACE MACRO ec._means(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
-    list_transform(ec._cells(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight),
+    list_transform(ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
         lambda _c: CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp) AND _c.n1 IS NOT NULL THEN
             ec._means_of(_c, ec._sum_binary(what, _c.tn, _c.fp, cost_fp), ec._sum_binary(what, _c.tp, _c.fn, cost_fn),
                          ec._binary_costs(cost_fn, cost_fp)) END),
@@ -169,7 +169,7 @@ CREATE OR REPLACE MACRO ec._rates_of(cells) AS
         'r01': ec._ratio(_c.fp, _c.n0), 'r00': ec._ratio(_c.tn, _c.n0)});
 CREATE OR REPLACE MACRO ec._rates(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp)
-         THEN ec._rates_of(ec._cells(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight)) END,
+         THEN ec._rates_of(ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)) END,
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._rates_of(list_transform([{
             'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],

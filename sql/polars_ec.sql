@@ -11,9 +11,13 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.1.0''';
 -- A macro's text is bound anew wherever it is called, about 20 microseconds for each name, operator and cast in it: hence
 -- literals like 1e0 for CAST(1 AS DOUBLE), and format() for a chain of ||.
 
--- Was an optional argument left out? A literal NULL has a type of its own, "NULL", and a macro can have an overload for it:
--- the text for an argument that is given is then not even bound. This is used wherever that text is long.
-CREATE OR REPLACE MACRO ec._unset(x "NULL") AS true, (x) AS false;
+-- Metrics tell that an argument was left out by an overload for "NULL", the type of a literal NULL: the text for an argument
+-- that is given is then not even bound. But an argument whose type is not known that early, such as an alias from the same
+-- SELECT, ends up there too. So each metric uses the argument once under that overload: the cast to "NULL" fails for any other
+-- value. Functions of one row, whose arguments may well be window functions, ask ec._unset instead.
+
+-- Was an optional argument left out? This is known when the query is planned, and the CASE that asks it costs nothing per row.
+CREATE OR REPLACE MACRO ec._unset(x) AS typeof(x) = '"NULL"';
 
 CREATE OR REPLACE MACRO ec._fail(message) AS CAST(error('ec: ' || message) AS DOUBLE);
 
@@ -31,12 +35,11 @@ CREATE OR REPLACE MACRO ec._sigmoid(z) AS exp(least(z, 0e0)) / (1 + exp(-abs(z))
 
 CREATE OR REPLACE MACRO ec._binary_costs(cost_fn, cost_fp) AS
     [[0e0, CAST(cost_fp AS DOUBLE)], [CAST(cost_fn AS DOUBLE), 0e0]];
-CREATE OR REPLACE MACRO ec._costs(costs "NULL", cost_fn, cost_fp) AS ec._binary_costs(cost_fn, cost_fp),
-(costs, cost_fn, cost_fp) AS coalesce(CAST(costs AS DOUBLE[][]), ec._binary_costs(cost_fn, cost_fp));
+CREATE OR REPLACE MACRO ec._costs(costs, cost_fn, cost_fp) AS
+    coalesce(CAST(costs AS DOUBLE[][]), ec._binary_costs(cost_fn, cost_fp));
 
 -- More than a 2 x 2 choice: an abstain column, or more than two classes.
-CREATE OR REPLACE MACRO ec._wide(costs "NULL") AS false,
-(costs) AS
+CREATE OR REPLACE MACRO ec._wide(costs) AS
     costs IS NOT NULL
     AND (len(CAST(costs AS DOUBLE[][])) <> 2 OR len(CAST(costs AS DOUBLE[][])[1]) <> 2);
 
@@ -52,11 +55,7 @@ CREATE OR REPLACE MACRO ec._fault(m) AS
 CREATE OR REPLACE MACRO ec._no_fault(fault, m) AS
     CASE WHEN fault IS NULL THEN true ELSE error('ec: ' || fault || ': ' || CAST(m AS VARCHAR)) IS NULL END;
 CREATE OR REPLACE MACRO ec._matrix_ok(m) AS ec._no_fault(ec._fault(m), m);
-CREATE OR REPLACE MACRO ec._binary_costs_ok(cost_fn, cost_fp) AS
-    CASE WHEN isfinite(CAST(cost_fn AS DOUBLE)) AND isfinite(CAST(cost_fp AS DOUBLE)) THEN true
-         ELSE error('ec: costs must be finite numbers: ' || CAST(ec._binary_costs(cost_fn, cost_fp) AS VARCHAR)) IS NULL END;
-CREATE OR REPLACE MACRO ec._costs_ok(costs "NULL", cost_fn, cost_fp) AS ec._binary_costs_ok(cost_fn, cost_fp),
-(costs, cost_fn, cost_fp) AS
+CREATE OR REPLACE MACRO ec._costs_ok(costs, cost_fn, cost_fp) AS
     ec._no_fault(list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda _m: ec._fault(_m))[1], costs);
 
 -- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no
@@ -80,9 +79,9 @@ CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
 
 -- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is no prior. A wrong
 -- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error.
-CREATE OR REPLACE MACRO ec._prior1(prior "NULL") AS CAST(NULL AS DOUBLE),
-(prior) AS
-    CASE WHEN TRY_CAST(prior AS DOUBLE) BETWEEN 0e0 AND 1e0 THEN TRY_CAST(prior AS DOUBLE)
+CREATE OR REPLACE MACRO ec._prior1(prior) AS
+    CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE)
+         WHEN TRY_CAST(prior AS DOUBLE) BETWEEN 0e0 AND 1e0 THEN TRY_CAST(prior AS DOUBLE)
          WHEN typeof(prior) IN ('DOUBLE', 'FLOAT') OR prior IS NULL THEN CAST('nan' AS DOUBLE)
          WHEN CAST(prior AS VARCHAR) = 'uniform' THEN 0.5e0
          WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), 2)[2]
@@ -94,20 +93,21 @@ CREATE OR REPLACE MACRO ec._p1(prior) AS
          ELSE coalesce(TRY_CAST(prior AS DOUBLE), 0.5e0) END;
 
 -- The same for K classes: [] stands for 'uniform' (K is not known yet), [NaN] for no prior.
-CREATE OR REPLACE MACRO ec._priors(prior "NULL") AS CAST(NULL AS DOUBLE[]),
-(prior) AS
-    CASE WHEN prior IS NULL THEN [CAST('nan' AS DOUBLE)]
+CREATE OR REPLACE MACRO ec._priors(prior) AS
+    CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE[])
+         WHEN prior IS NULL THEN [CAST('nan' AS DOUBLE)]
          WHEN typeof(prior) = 'VARCHAR' AND CAST(prior AS VARCHAR) = 'uniform' THEN CAST([] AS DOUBLE[])
          WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), NULL)
          ELSE list_transform([ec._prior1(prior)], lambda _p: [1 - _p, _p])[1] END;
 
-CREATE OR REPLACE MACRO ec._needs_prior(prior "NULL", score_type) AS
-    ec._fail(format('score_type ''{}'' needs prior: the rows do not say it', score_type)),
-(prior, score_type) AS 0;
+CREATE OR REPLACE MACRO ec._no_prior(score_type) AS
+    ec._fail(format('score_type ''{}'' needs prior: the rows do not say it', score_type));
+CREATE OR REPLACE MACRO ec._needs_prior(prior, score_type) AS
+    CASE WHEN ec._unset(prior) THEN ec._no_prior(score_type) ELSE 0 END;
 
 -- ln(P1/P0) that turns an LLR into log-odds.
-CREATE OR REPLACE MACRO ec._prior_log_odds(prior "NULL", score_type) AS ec._needs_prior(NULL, score_type),
-(prior, score_type) AS ln(ec._p1(prior) / (1 - ec._p1(prior)));
+CREATE OR REPLACE MACRO ec._prior_log_odds(prior, score_type) AS
+    ec._needs_prior(prior, score_type) + ln(ec._p1(prior) / (1 - ec._p1(prior)));
 
 -- ln P of class i of K, likewise unchecked.
 CREATE OR REPLACE MACRO ec._log_prior(prior, i, k, score_type) AS
@@ -123,9 +123,8 @@ CREATE OR REPLACE MACRO ec._priors_ok(prior) AS NOT isnan(coalesce(ec._priors(pr
 -- Rows with a part missing, rows that are wrong -----------------------------------------------------------------------
 
 -- BOOLEAN or integer; anything else is most likely a score in the label's place.
-CREATE OR REPLACE MACRO ec._class(label BOOLEAN) AS CAST(label AS INTEGER),
-(label) AS
-    CASE WHEN typeof(label) IN ('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT',
+CREATE OR REPLACE MACRO ec._class(label) AS
+    CASE WHEN typeof(label) IN ('BOOLEAN', 'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT',
                                 'USMALLINT', 'UINTEGER', 'UBIGINT', 'UHUGEINT', '"NULL"')
          THEN TRY_CAST(label AS INTEGER)
          ELSE CAST(error('ec: label must be BOOLEAN or an integer 0..K-1, not ' || typeof(label)
@@ -134,13 +133,13 @@ CREATE OR REPLACE MACRO ec._class(label BOOLEAN) AS CAST(label AS INTEGER),
 -- The same unchecked, where another aggregate of the metric has checked it.
 CREATE OR REPLACE MACRO ec._y(label) AS TRY_CAST(label AS INTEGER);
 
-CREATE OR REPLACE MACRO ec._weight_ok(weight "NULL") AS true,
+CREATE OR REPLACE MACRO ec._weight_ok(weight "NULL") AS weight IS NULL,
 (weight) AS CAST(weight AS DOUBLE) >= 0 AND CAST(weight AS DOUBLE) < CAST('inf' AS DOUBLE);
 
 -- 1 where no weight is given, an integer so that the engine drops the multiplication.
 CREATE OR REPLACE MACRO ec._weight(weight "NULL") AS 1, (weight) AS weight;
 
-CREATE OR REPLACE MACRO ec._missing(score, label, weight "NULL") AS score IS NULL OR label IS NULL,
+CREATE OR REPLACE MACRO ec._missing(score, label, weight "NULL") AS score IS NULL OR label IS NULL OR weight IS NOT NULL,
 (score, label, weight) AS score IS NULL OR label IS NULL OR weight IS NULL;
 
 -- A list is missing when any part of it is.
@@ -160,8 +159,7 @@ CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type) AS
          THEN error(format('ec: score_type ''{}'' needs a list of scores; for one number say ''posterior'', ''log_odds'', ''llr'' or ''decision''',
                            score_type)) IS NULL
          ELSE ec._unknown_type(score_type) END;
-CREATE OR REPLACE MACRO ec._score_ok(score, costs "NULL", score_type) AS ec._number_ok(score, 2, score_type),
-(score, costs, score_type) AS
+CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
     CASE WHEN ec._wide(costs) AND score_type <> 'decision' AND len(CAST(costs AS DOUBLE[][])) <> 2
          THEN error('ec: a single score is binary, but costs have ' || len(CAST(costs AS DOUBLE[][]))
                     || ' rows: give a list of posteriors') IS NULL
@@ -188,11 +186,9 @@ CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
                     || '''log_posteriors'' or ''log_likelihoods''') IS NULL
          ELSE ec._unknown_type(score_type) END;
 
-CREATE OR REPLACE MACRO ec._label_ok(label BOOLEAN, costs "NULL") AS label IS NOT NULL,
-(label, costs) AS ec._class(label) BETWEEN 0 AND coalesce(len(CAST(costs AS DOUBLE[][])) - 1, 1);
-
 CREATE OR REPLACE MACRO ec._usable(score, label, costs, score_type, weight) AS
-    ec._score_ok(score, costs, score_type) AND ec._label_ok(label, costs) AND ec._weight_ok(weight);
+    ec._score_ok(score, costs, score_type)
+    AND ec._class(label) BETWEEN 0 AND coalesce(len(CAST(costs AS DOUBLE[][])) - 1, 1) AND ec._weight_ok(weight);
 
 CREATE OR REPLACE MACRO ec._vector_classes(score, matrix, score_type) AS
     CASE WHEN score_type = 'decision' THEN len(matrix) ELSE len(score) END;
@@ -250,9 +246,7 @@ CREATE OR REPLACE MACRO ec._bayes_threshold(fp, fn, score_type) AS
     CASE WHEN fn > 0 AND fp < 0 THEN CAST('-inf' AS DOUBLE)
          WHEN fn <= 0 AND fp >= 0 THEN CAST('inf' AS DOUBLE)
          ELSE sign(fp + fn) * CASE WHEN score_type = 'posterior' THEN fp / (fp + fn) ELSE ln(abs(fp / fn)) END END;
-CREATE OR REPLACE MACRO ec._costs_threshold(costs "NULL", cost_fn, cost_fp, score_type) AS
-    ec._bayes_threshold(CAST(cost_fp AS DOUBLE), CAST(cost_fn AS DOUBLE), score_type),
-(costs, cost_fn, cost_fp, score_type) AS
+CREATE OR REPLACE MACRO ec._costs_threshold(costs, cost_fn, cost_fp, score_type) AS
     list_transform([ec._costs(costs, cost_fn, cost_fp)],
                    lambda _m: ec._bayes_threshold(_m[1][2] - _m[1][1], _m[2][1] - _m[2][2], score_type))[1];
 CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
@@ -264,20 +258,17 @@ CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
 CREATE OR REPLACE MACRO ec._llr_shift(prior, score_type) AS
     CASE WHEN score_type = 'llr' THEN ec._prior_log_odds(prior, score_type) ELSE 0 END;
 
-CREATE OR REPLACE MACRO ec._threshold(costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+CREATE OR REPLACE MACRO ec._threshold(bayes, threshold, score_type) AS
     CASE WHEN score_type = 'decision' THEN 0.5e0
          WHEN threshold IS NOT NULL THEN CAST(threshold AS DOUBLE)
-         ELSE ec._costs_threshold(costs, cost_fn, cost_fp, score_type) - ec._llr_shift(prior, score_type) END;
+         ELSE bayes END;
 
--- One comparison a row: the threshold is a constant. (It is folded only as long as no lambda in it holds an error().) False
--- where costs are not 2 x 2: see ec._decide and ec._means.
-CREATE OR REPLACE MACRO ec._positive(score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type) AS
-    score > ec._threshold(NULL, cost_fn, cost_fp, prior, threshold, score_type),
-(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
-    CASE WHEN ec._wide(costs) THEN nullif(score IS NULL, true)
-         ELSE CASE WHEN NOT coalesce(ec._reversed(costs, threshold, score_type), false) THEN score
-                   ELSE -score - 2 * ec._llr_shift(prior, score_type) END
-              > ec._threshold(costs, cost_fn, cost_fp, prior, threshold, score_type) END;
+-- One comparison a row: the threshold is a constant. (It is folded only as long as no lambda in it holds an error().)
+CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN NOT coalesce(ec._reversed(costs, threshold, score_type), false) THEN score
+         ELSE -score - 2 * ec._llr_shift(prior, score_type) END
+    > ec._threshold(ec._costs_threshold(costs, cost_fn, cost_fp, score_type) - ec._llr_shift(prior, score_type),
+                    threshold, score_type);
 
 -- Costs are summed over classes in order, so that ties fall as in the Polars expressions.
 CREATE OR REPLACE MACRO ec._argmin(choices, q) AS
@@ -465,27 +456,33 @@ CREATE OR REPLACE MACRO ec._is_weighted(weight) AS bool_or(NOT ec._unset(weight)
 -- A row of class i with nothing missing. Whether it is wrong need not be asked: one wrong row, and the metric is NULL.
 CREATE OR REPLACE MACRO ec._of_class(i, score, label) AS ec._y(label) = i AND score IS NOT NULL;
 
--- A loss summed over the rows of class i; it is worked out for them only.
-CREATE OR REPLACE MACRO ec._sum_loss(i, score, label, loss, weight) AS
-    sum(CASE WHEN ec._of_class(i, score, label) THEN ec._weighted(loss, weight) ELSE 0 END);
+-- A loss, weighted if there are weights, summed over the rows of class i; it is worked out for them only.
+CREATE OR REPLACE MACRO ec._sum_loss(i, score, label, loss) AS
+    sum(CASE WHEN ec._of_class(i, score, label) THEN loss ELSE 0 END);
 -- The Brier loss of a posterior is finite and cheap: a product with 0 or 1 takes half the time of CASE. (Of an LLR it may be
 -- NaN, where the prior is 0 or 1.)
-CREATE OR REPLACE MACRO ec._sum_brier(i, score, label, loss, score_type, weight) AS
+CREATE OR REPLACE MACRO ec._sum_brier(i, score, label, loss, score_type) AS
     sum(CASE WHEN score_type = 'posterior' OR ec._of_class(i, score, label)
-             THEN CAST(ec._of_class(i, score, label) AS DOUBLE) * ec._weighted(loss, weight) ELSE 0 END);
+             THEN CAST(ec._of_class(i, score, label) AS DOUBLE) * loss ELSE 0 END);
 
 -- Rows of class i, or their weights.
 CREATE OR REPLACE MACRO ec._class_size(i, score, label, weight "NULL") AS ec._count(ec._of_class(i, score, label)),
 (i, score, label, weight) AS ec._sum_weights(ec._of_class(i, score, label), weight);
 
+-- ec._usable, with a shorter text where no costs are given.
+CREATE OR REPLACE MACRO ec._label_ok(label BOOLEAN) AS label IS NOT NULL, (label) AS ec._class(label) BETWEEN 0 AND 1;
+CREATE OR REPLACE MACRO ec._usable_in_group(score, label, costs "NULL", score_type, weight) AS
+    costs IS NULL AND ec._number_ok(score, 2, score_type) AND ec._label_ok(label) AND ec._weight_ok(weight),
+(score, label, costs, score_type, weight) AS ec._usable(score, label, costs, score_type, weight);
+
 CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weight) AS
     ec._count(NOT ec._missing(score, label, weight)
-              AND NOT coalesce(ec._usable(score, label, costs, score_type, weight), false));
+              AND NOT coalesce(ec._usable_in_group(score, label, costs, score_type, weight), false));
 
 -- Binary cells --------------------------------------------------------------------------------------------------------
 
 -- The prior that is stated: a literal NULL where none is, NaN where it is no prior or not one number in the group.
-CREATE OR REPLACE MACRO ec._stated_prior(prior "NULL") AS NULL,
+CREATE OR REPLACE MACRO ec._stated_prior(prior "NULL") AS prior,
 (prior) AS CASE WHEN min(ec._p1(prior)) = max(ec._prior1(prior)) THEN min(ec._p1(prior)) ELSE CAST('nan' AS DOUBLE) END;
 
 -- P1 and P0 from the class sums n1 and n0 and the stated prior. P0 is not 1 - P1 of the group, which would lose the digits
@@ -495,6 +492,18 @@ CREATE OR REPLACE MACRO ec._prior_of_1(n1, n0, prior "NULL") AS ec._share(n1, n0
 (n1, n0, prior) AS CASE WHEN n1 + n0 > 0 AND NOT isnan(prior) THEN prior END;
 CREATE OR REPLACE MACRO ec._prior_of_0(n1, n0, prior "NULL") AS ec._share(n0, n1),
 (n1, n0, prior) AS CASE WHEN n1 + n0 > 0 AND NOT isnan(prior) THEN 1 - prior END;
+
+-- ec._llr_shift and ec._positive, with a shorter text where no prior, no costs are given. Decisions under costs that are not
+-- 2 x 2 are counted elsewhere, see ec._means: none is positive here.
+CREATE OR REPLACE MACRO ec._shift(prior "NULL", score_type) AS
+    CASE WHEN score_type = 'llr' THEN ec._no_prior(score_type) ELSE 0 END,
+(prior, score_type) AS ec._llr_shift(prior, score_type);
+CREATE OR REPLACE MACRO ec._positives(score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type) AS
+    score > ec._threshold(ec._bayes_threshold(CAST(cost_fp AS DOUBLE), CAST(cost_fn AS DOUBLE), score_type) - ec._shift(prior, score_type),
+                          threshold, score_type),
+(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN ec._wide(costs) THEN nullif(score IS NULL, true)
+         ELSE ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) END;
 
 CREATE OR REPLACE MACRO ec._cells_of(n1, n0, tn, fp, fn, tp, prior) AS {
     'n1': n1, 'n0': n0, 'tn': tn, 'fp': fp, 'fn': fn, 'tp': tp,
@@ -508,19 +517,19 @@ CREATE OR REPLACE MACRO ec._cells_of_sums(sums) AS
 -- sums of the classes with the scoring rules. With weights each cell is summed by itself: a difference would lose digits.
 CREATE OR REPLACE MACRO ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight "NULL") AS
     list_transform([{
-            'invalid': ec._count_invalid(score, label, costs, score_type, NULL), 'prior': ec._stated_prior(prior),
-            'n1': ec._class_size(1, score, label, NULL), 'n0': ec._class_size(0, score, label, NULL),
-            'fp': ec._count(ec._y(label) = 0 AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type)),
-            'tp': ec._count(ec._y(label) = 1 AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type))}],
+            'invalid': ec._count_invalid(score, label, costs, score_type, weight), 'prior': ec._stated_prior(prior),
+            'n1': ec._class_size(1, score, label, weight), 'n0': ec._class_size(0, score, label, weight),
+            'fp': ec._count(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type)),
+            'tp': ec._count(ec._y(label) = 1 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type))}],
         lambda _s: CASE WHEN _s.invalid = 0 THEN
             ec._cells_of(_s.n1, _s.n0, _s.n0 - _s.fp, _s.fp, _s.n1 - _s.tp, _s.tp, _s.prior) END),
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._cells_of_sums([{
         'invalid': ec._count_invalid(score, label, costs, score_type, weight), 'prior': ec._stated_prior(prior),
-        'tn': ec._sum_weights(ec._y(label) = 0 AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
-        'fp': ec._sum_weights(ec._y(label) = 0 AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
-        'fn': ec._sum_weights(ec._y(label) = 1 AND NOT ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
-        'tp': ec._sum_weights(ec._y(label) = 1 AND ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight)}]);
+        'tn': ec._sum_weights(ec._y(label) = 0 AND NOT ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+        'fp': ec._sum_weights(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+        'fn': ec._sum_weights(ec._y(label) = 1 AND NOT ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
+        'tp': ec._sum_weights(ec._y(label) = 1 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight)}]);
 
 -- K classes -----------------------------------------------------------------------------------------------------------
 
@@ -638,8 +647,7 @@ CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
         ec._tally_cell(tally, _i, _j)));
 
 -- Binary metrics of costs that are no 2 x 2 matrix are errors.
-CREATE OR REPLACE MACRO ec._two_by_two(costs "NULL") AS true,
-(costs) AS
+CREATE OR REPLACE MACRO ec._two_by_two(costs) AS
     CASE WHEN ec._wide(costs)
          THEN error('ec: this is for 2 x 2 costs; for others give a list: [1 - q, q], or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
@@ -647,6 +655,13 @@ CREATE OR REPLACE MACRO ec._two_rows(m) AS
     CASE WHEN len(m) > 2
          THEN error('ec: one score, one prior are for 2 classes; for more give a list: posteriors, or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
+
+-- Costs that are stated as cost_fn and cost_fp: true, or an error.
+CREATE OR REPLACE MACRO ec._binary_costs_ok(cost_fn, cost_fp) AS
+    CASE WHEN isfinite(CAST(cost_fn AS DOUBLE)) AND isfinite(CAST(cost_fp AS DOUBLE)) THEN true
+         ELSE error('ec: costs must be finite numbers: ' || CAST(ec._binary_costs(cost_fn, cost_fp) AS VARCHAR)) IS NULL END;
+CREATE OR REPLACE MACRO ec._two_by_two_ok(costs "NULL", cost_fn, cost_fp) AS ec._binary_costs_ok(cost_fn, cost_fp),
+(costs, cost_fn, cost_fp) AS ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp);
 
 -- Decided cells {k, y, d, n} of lists of scores. With weights the histogram has one entry for each different weight: a
 -- sketch has few, a log with a weight of its own in each row many, and they are held in memory.
@@ -717,7 +732,7 @@ CREATE OR REPLACE MACRO ec._count_type(weight "NULL") AS CAST(0 AS BIGINT),
 CREATE OR REPLACE MACRO ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform([{'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
                      'w': ec._count_type(weight)}],
-        lambda _s: CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp) AND _s.c.n1 IS NOT NULL THEN {
+        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND _s.c.n1 IS NOT NULL THEN {
             'tn': cast_to_type(_s.c.tn, _s.w), 'fp': cast_to_type(_s.c.fp, _s.w),
             'fn': cast_to_type(_s.c.fn, _s.w), 'tp': cast_to_type(_s.c.tp, _s.w)} END)[1];
 CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, threshold, score_type, weight) AS
@@ -769,7 +784,7 @@ CREATE OR REPLACE MACRO ec._sum_wide(i, score, label, costs, prior, threshold, s
 CREATE OR REPLACE MACRO ec._sum_binary(what, hits, errors, cost) AS
     CASE what WHEN 'cost' THEN errors * CAST(cost AS DOUBLE) WHEN 'error' THEN errors ELSE hits END;
 CREATE OR REPLACE MACRO ec._means(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
-    list_transform(ec._cells(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight),
+    list_transform(ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
         lambda _c: CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp) AND _c.n1 IS NOT NULL THEN
             ec._means_of(_c, ec._sum_binary(what, _c.tn, _c.fp, cost_fp), ec._sum_binary(what, _c.tp, _c.fn, cost_fn),
                          ec._binary_costs(cost_fn, cost_fp)) END),
@@ -905,7 +920,7 @@ CREATE OR REPLACE MACRO ec._rates_of(cells) AS
         'r01': ec._ratio(_c.fp, _c.n0), 'r00': ec._ratio(_c.tn, _c.n0)});
 CREATE OR REPLACE MACRO ec._rates(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp)
-         THEN ec._rates_of(ec._cells(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight)) END,
+         THEN ec._rates_of(ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)) END,
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._rates_of(list_transform([{
             'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
@@ -1147,17 +1162,25 @@ CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight) AS
+CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight "NULL") AS
     ec._losses(score, label, prior, score_type, weight,
-               ec._sum_loss(1, score, label, ec._log_loss1(score, score_type, prior), weight),
-               ec._sum_loss(0, score, label, ec._log_loss0(score, score_type, prior), weight));
+               ec._sum_loss(1, score, label, ec._log_loss1(score, score_type, prior)),
+               ec._sum_loss(0, score, label, ec._log_loss0(score, score_type, prior))),
+(score, label, prior, score_type, weight) AS
+    ec._losses(score, label, prior, score_type, weight,
+               ec._sum_loss(1, score, label, ec._weighted(ec._log_loss1(score, score_type, prior), weight)),
+               ec._sum_loss(0, score, label, ec._weighted(ec._log_loss0(score, score_type, prior), weight)));
 CREATE OR REPLACE MACRO ec._log_losses_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
                       ec._vector_log_loss(score, ec._y(label), score_type, prior));
-CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight) AS
+CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight "NULL") AS
     ec._losses(score, label, prior, score_type, weight,
-               ec._sum_brier(1, score, label, ec._brier1(score, score_type, prior), score_type, weight),
-               ec._sum_brier(0, score, label, ec._brier0(score, score_type, prior), score_type, weight));
+               ec._sum_brier(1, score, label, ec._brier1(score, score_type, prior), score_type),
+               ec._sum_brier(0, score, label, ec._brier0(score, score_type, prior), score_type)),
+(score, label, prior, score_type, weight) AS
+    ec._losses(score, label, prior, score_type, weight,
+               ec._sum_brier(1, score, label, ec._weighted(ec._brier1(score, score_type, prior), weight), score_type),
+               ec._sum_brier(0, score, label, ec._weighted(ec._brier0(score, score_type, prior), weight), score_type));
 CREATE OR REPLACE MACRO ec._briers_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
                       ec._vector_brier(score, ec._y(label), score_type, prior));
@@ -1203,8 +1226,8 @@ CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
          ELSE error('ec: cllr needs score_type := ''llr'', not ''' || score_type || ''': ec.llr(score, prior) makes LLRs') END;
 CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._losses(score, label, NULL, ec._llr_only(score_type), weight,
-                              ec._sum_loss(1, score, label, ec._softplus(-score), weight),
-                              ec._sum_loss(0, score, label, ec._softplus(score), weight)),
+                              ec._sum_loss(1, score, label, ec._weighted(ec._softplus(-score), weight)),
+                              ec._sum_loss(0, score, label, ec._weighted(ec._softplus(score), weight))),
                    lambda _l: (_l.m1 + _l.m0) / (2 * ln(2e0)))[1];
 COMMENT ON MACRO ec.cllr IS 'Cost of LLRs in bits (lower is better): (mean_1 log2(1 + exp(-llr)) + mean_0 log2(1 + exp(llr))) / 2';
 
@@ -1259,8 +1282,10 @@ CREATE OR REPLACE MACRO ec._q0(score, score_type, prior) AS
 -- Seen from class 0 the roles of q and 1 - q, a and b are exchanged.
 CREATE OR REPLACE MACRO ec._epsr(score, label, a, b, prior, score_type, weight) AS
     ec._mean_loss(ec._losses(score, label, prior, score_type, weight,
-        ec._sum_loss(1, score, label, ec._epsr_loss(ec._q1(score, score_type, prior), ec._q0(score, score_type, prior), a, b), weight),
-        ec._sum_loss(0, score, label, ec._epsr_loss(ec._q0(score, score_type, prior), ec._q1(score, score_type, prior), b, a), weight)));
+        ec._sum_loss(1, score, label, ec._weighted(
+            ec._epsr_loss(ec._q1(score, score_type, prior), ec._q0(score, score_type, prior), a, b), weight)),
+        ec._sum_loss(0, score, label, ec._weighted(
+            ec._epsr_loss(ec._q0(score, score_type, prior), ec._q1(score, score_type, prior), b, a), weight))));
 CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, prior := NULL, score_type := 'posterior', weight := NULL) AS
     ec._epsr(score, label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior, score_type, weight),
 (score DOUBLE[], label, a := 1.0, b := 1.0, prior := NULL, score_type := 'posterior', weight := NULL) AS

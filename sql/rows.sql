@@ -11,9 +11,13 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.1.0''';
 -- A macro's text is bound anew wherever it is called, about 20 microseconds for each name, operator and cast in it: hence
 -- literals like 1e0 for CAST(1 AS DOUBLE), and format() for a chain of ||.
 
--- Was an optional argument left out? A literal NULL has a type of its own, "NULL", and a macro can have an overload for it:
--- the text for an argument that is given is then not even bound. This is used wherever that text is long.
-CREATE OR REPLACE MACRO ec._unset(x "NULL") AS true, (x) AS false;
+-- Metrics tell that an argument was left out by an overload for "NULL", the type of a literal NULL: the text for an argument
+-- that is given is then not even bound. But an argument whose type is not known that early, such as an alias from the same
+-- SELECT, ends up there too. So each metric uses the argument once under that overload: the cast to "NULL" fails for any other
+-- value. Functions of one row, whose arguments may well be window functions, ask ec._unset instead.
+
+-- Was an optional argument left out? This is known when the query is planned, and the CASE that asks it costs nothing per row.
+CREATE OR REPLACE MACRO ec._unset(x) AS typeof(x) = '"NULL"';
 
 CREATE OR REPLACE MACRO ec._fail(message) AS CAST(error('ec: ' || message) AS DOUBLE);
 
@@ -31,12 +35,11 @@ CREATE OR REPLACE MACRO ec._sigmoid(z) AS exp(least(z, 0e0)) / (1 + exp(-abs(z))
 
 CREATE OR REPLACE MACRO ec._binary_costs(cost_fn, cost_fp) AS
     [[0e0, CAST(cost_fp AS DOUBLE)], [CAST(cost_fn AS DOUBLE), 0e0]];
-CREATE OR REPLACE MACRO ec._costs(costs "NULL", cost_fn, cost_fp) AS ec._binary_costs(cost_fn, cost_fp),
-(costs, cost_fn, cost_fp) AS coalesce(CAST(costs AS DOUBLE[][]), ec._binary_costs(cost_fn, cost_fp));
+CREATE OR REPLACE MACRO ec._costs(costs, cost_fn, cost_fp) AS
+    coalesce(CAST(costs AS DOUBLE[][]), ec._binary_costs(cost_fn, cost_fp));
 
 -- More than a 2 x 2 choice: an abstain column, or more than two classes.
-CREATE OR REPLACE MACRO ec._wide(costs "NULL") AS false,
-(costs) AS
+CREATE OR REPLACE MACRO ec._wide(costs) AS
     costs IS NOT NULL
     AND (len(CAST(costs AS DOUBLE[][])) <> 2 OR len(CAST(costs AS DOUBLE[][])[1]) <> 2);
 
@@ -52,11 +55,7 @@ CREATE OR REPLACE MACRO ec._fault(m) AS
 CREATE OR REPLACE MACRO ec._no_fault(fault, m) AS
     CASE WHEN fault IS NULL THEN true ELSE error('ec: ' || fault || ': ' || CAST(m AS VARCHAR)) IS NULL END;
 CREATE OR REPLACE MACRO ec._matrix_ok(m) AS ec._no_fault(ec._fault(m), m);
-CREATE OR REPLACE MACRO ec._binary_costs_ok(cost_fn, cost_fp) AS
-    CASE WHEN isfinite(CAST(cost_fn AS DOUBLE)) AND isfinite(CAST(cost_fp AS DOUBLE)) THEN true
-         ELSE error('ec: costs must be finite numbers: ' || CAST(ec._binary_costs(cost_fn, cost_fp) AS VARCHAR)) IS NULL END;
-CREATE OR REPLACE MACRO ec._costs_ok(costs "NULL", cost_fn, cost_fp) AS ec._binary_costs_ok(cost_fn, cost_fp),
-(costs, cost_fn, cost_fp) AS
+CREATE OR REPLACE MACRO ec._costs_ok(costs, cost_fn, cost_fp) AS
     ec._no_fault(list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda _m: ec._fault(_m))[1], costs);
 
 -- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no
@@ -80,9 +79,9 @@ CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
 
 -- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is no prior. A wrong
 -- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error.
-CREATE OR REPLACE MACRO ec._prior1(prior "NULL") AS CAST(NULL AS DOUBLE),
-(prior) AS
-    CASE WHEN TRY_CAST(prior AS DOUBLE) BETWEEN 0e0 AND 1e0 THEN TRY_CAST(prior AS DOUBLE)
+CREATE OR REPLACE MACRO ec._prior1(prior) AS
+    CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE)
+         WHEN TRY_CAST(prior AS DOUBLE) BETWEEN 0e0 AND 1e0 THEN TRY_CAST(prior AS DOUBLE)
          WHEN typeof(prior) IN ('DOUBLE', 'FLOAT') OR prior IS NULL THEN CAST('nan' AS DOUBLE)
          WHEN CAST(prior AS VARCHAR) = 'uniform' THEN 0.5e0
          WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), 2)[2]
@@ -94,20 +93,21 @@ CREATE OR REPLACE MACRO ec._p1(prior) AS
          ELSE coalesce(TRY_CAST(prior AS DOUBLE), 0.5e0) END;
 
 -- The same for K classes: [] stands for 'uniform' (K is not known yet), [NaN] for no prior.
-CREATE OR REPLACE MACRO ec._priors(prior "NULL") AS CAST(NULL AS DOUBLE[]),
-(prior) AS
-    CASE WHEN prior IS NULL THEN [CAST('nan' AS DOUBLE)]
+CREATE OR REPLACE MACRO ec._priors(prior) AS
+    CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE[])
+         WHEN prior IS NULL THEN [CAST('nan' AS DOUBLE)]
          WHEN typeof(prior) = 'VARCHAR' AND CAST(prior AS VARCHAR) = 'uniform' THEN CAST([] AS DOUBLE[])
          WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), NULL)
          ELSE list_transform([ec._prior1(prior)], lambda _p: [1 - _p, _p])[1] END;
 
-CREATE OR REPLACE MACRO ec._needs_prior(prior "NULL", score_type) AS
-    ec._fail(format('score_type ''{}'' needs prior: the rows do not say it', score_type)),
-(prior, score_type) AS 0;
+CREATE OR REPLACE MACRO ec._no_prior(score_type) AS
+    ec._fail(format('score_type ''{}'' needs prior: the rows do not say it', score_type));
+CREATE OR REPLACE MACRO ec._needs_prior(prior, score_type) AS
+    CASE WHEN ec._unset(prior) THEN ec._no_prior(score_type) ELSE 0 END;
 
 -- ln(P1/P0) that turns an LLR into log-odds.
-CREATE OR REPLACE MACRO ec._prior_log_odds(prior "NULL", score_type) AS ec._needs_prior(NULL, score_type),
-(prior, score_type) AS ln(ec._p1(prior) / (1 - ec._p1(prior)));
+CREATE OR REPLACE MACRO ec._prior_log_odds(prior, score_type) AS
+    ec._needs_prior(prior, score_type) + ln(ec._p1(prior) / (1 - ec._p1(prior)));
 
 -- ln P of class i of K, likewise unchecked.
 CREATE OR REPLACE MACRO ec._log_prior(prior, i, k, score_type) AS
@@ -123,9 +123,8 @@ CREATE OR REPLACE MACRO ec._priors_ok(prior) AS NOT isnan(coalesce(ec._priors(pr
 -- Rows with a part missing, rows that are wrong -----------------------------------------------------------------------
 
 -- BOOLEAN or integer; anything else is most likely a score in the label's place.
-CREATE OR REPLACE MACRO ec._class(label BOOLEAN) AS CAST(label AS INTEGER),
-(label) AS
-    CASE WHEN typeof(label) IN ('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT',
+CREATE OR REPLACE MACRO ec._class(label) AS
+    CASE WHEN typeof(label) IN ('BOOLEAN', 'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT',
                                 'USMALLINT', 'UINTEGER', 'UBIGINT', 'UHUGEINT', '"NULL"')
          THEN TRY_CAST(label AS INTEGER)
          ELSE CAST(error('ec: label must be BOOLEAN or an integer 0..K-1, not ' || typeof(label)
@@ -134,13 +133,13 @@ CREATE OR REPLACE MACRO ec._class(label BOOLEAN) AS CAST(label AS INTEGER),
 -- The same unchecked, where another aggregate of the metric has checked it.
 CREATE OR REPLACE MACRO ec._y(label) AS TRY_CAST(label AS INTEGER);
 
-CREATE OR REPLACE MACRO ec._weight_ok(weight "NULL") AS true,
+CREATE OR REPLACE MACRO ec._weight_ok(weight "NULL") AS weight IS NULL,
 (weight) AS CAST(weight AS DOUBLE) >= 0 AND CAST(weight AS DOUBLE) < CAST('inf' AS DOUBLE);
 
 -- 1 where no weight is given, an integer so that the engine drops the multiplication.
 CREATE OR REPLACE MACRO ec._weight(weight "NULL") AS 1, (weight) AS weight;
 
-CREATE OR REPLACE MACRO ec._missing(score, label, weight "NULL") AS score IS NULL OR label IS NULL,
+CREATE OR REPLACE MACRO ec._missing(score, label, weight "NULL") AS score IS NULL OR label IS NULL OR weight IS NOT NULL,
 (score, label, weight) AS score IS NULL OR label IS NULL OR weight IS NULL;
 
 -- A list is missing when any part of it is.
@@ -160,8 +159,7 @@ CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type) AS
          THEN error(format('ec: score_type ''{}'' needs a list of scores; for one number say ''posterior'', ''log_odds'', ''llr'' or ''decision''',
                            score_type)) IS NULL
          ELSE ec._unknown_type(score_type) END;
-CREATE OR REPLACE MACRO ec._score_ok(score, costs "NULL", score_type) AS ec._number_ok(score, 2, score_type),
-(score, costs, score_type) AS
+CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
     CASE WHEN ec._wide(costs) AND score_type <> 'decision' AND len(CAST(costs AS DOUBLE[][])) <> 2
          THEN error('ec: a single score is binary, but costs have ' || len(CAST(costs AS DOUBLE[][]))
                     || ' rows: give a list of posteriors') IS NULL
@@ -188,11 +186,9 @@ CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
                     || '''log_posteriors'' or ''log_likelihoods''') IS NULL
          ELSE ec._unknown_type(score_type) END;
 
-CREATE OR REPLACE MACRO ec._label_ok(label BOOLEAN, costs "NULL") AS label IS NOT NULL,
-(label, costs) AS ec._class(label) BETWEEN 0 AND coalesce(len(CAST(costs AS DOUBLE[][])) - 1, 1);
-
 CREATE OR REPLACE MACRO ec._usable(score, label, costs, score_type, weight) AS
-    ec._score_ok(score, costs, score_type) AND ec._label_ok(label, costs) AND ec._weight_ok(weight);
+    ec._score_ok(score, costs, score_type)
+    AND ec._class(label) BETWEEN 0 AND coalesce(len(CAST(costs AS DOUBLE[][])) - 1, 1) AND ec._weight_ok(weight);
 
 CREATE OR REPLACE MACRO ec._vector_classes(score, matrix, score_type) AS
     CASE WHEN score_type = 'decision' THEN len(matrix) ELSE len(score) END;
@@ -250,9 +246,7 @@ CREATE OR REPLACE MACRO ec._bayes_threshold(fp, fn, score_type) AS
     CASE WHEN fn > 0 AND fp < 0 THEN CAST('-inf' AS DOUBLE)
          WHEN fn <= 0 AND fp >= 0 THEN CAST('inf' AS DOUBLE)
          ELSE sign(fp + fn) * CASE WHEN score_type = 'posterior' THEN fp / (fp + fn) ELSE ln(abs(fp / fn)) END END;
-CREATE OR REPLACE MACRO ec._costs_threshold(costs "NULL", cost_fn, cost_fp, score_type) AS
-    ec._bayes_threshold(CAST(cost_fp AS DOUBLE), CAST(cost_fn AS DOUBLE), score_type),
-(costs, cost_fn, cost_fp, score_type) AS
+CREATE OR REPLACE MACRO ec._costs_threshold(costs, cost_fn, cost_fp, score_type) AS
     list_transform([ec._costs(costs, cost_fn, cost_fp)],
                    lambda _m: ec._bayes_threshold(_m[1][2] - _m[1][1], _m[2][1] - _m[2][2], score_type))[1];
 CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
@@ -264,20 +258,17 @@ CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
 CREATE OR REPLACE MACRO ec._llr_shift(prior, score_type) AS
     CASE WHEN score_type = 'llr' THEN ec._prior_log_odds(prior, score_type) ELSE 0 END;
 
-CREATE OR REPLACE MACRO ec._threshold(costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+CREATE OR REPLACE MACRO ec._threshold(bayes, threshold, score_type) AS
     CASE WHEN score_type = 'decision' THEN 0.5e0
          WHEN threshold IS NOT NULL THEN CAST(threshold AS DOUBLE)
-         ELSE ec._costs_threshold(costs, cost_fn, cost_fp, score_type) - ec._llr_shift(prior, score_type) END;
+         ELSE bayes END;
 
--- One comparison a row: the threshold is a constant. (It is folded only as long as no lambda in it holds an error().) False
--- where costs are not 2 x 2: see ec._decide and ec._means.
-CREATE OR REPLACE MACRO ec._positive(score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type) AS
-    score > ec._threshold(NULL, cost_fn, cost_fp, prior, threshold, score_type),
-(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
-    CASE WHEN ec._wide(costs) THEN nullif(score IS NULL, true)
-         ELSE CASE WHEN NOT coalesce(ec._reversed(costs, threshold, score_type), false) THEN score
-                   ELSE -score - 2 * ec._llr_shift(prior, score_type) END
-              > ec._threshold(costs, cost_fn, cost_fp, prior, threshold, score_type) END;
+-- One comparison a row: the threshold is a constant. (It is folded only as long as no lambda in it holds an error().)
+CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN NOT coalesce(ec._reversed(costs, threshold, score_type), false) THEN score
+         ELSE -score - 2 * ec._llr_shift(prior, score_type) END
+    > ec._threshold(ec._costs_threshold(costs, cost_fn, cost_fp, score_type) - ec._llr_shift(prior, score_type),
+                    threshold, score_type);
 
 -- Costs are summed over classes in order, so that ties fall as in the Polars expressions.
 CREATE OR REPLACE MACRO ec._argmin(choices, q) AS

@@ -46,17 +46,25 @@ CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight) AS
+CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight "NULL") AS
     ec._losses(score, label, prior, score_type, weight,
-               ec._sum_loss(1, score, label, ec._log_loss1(score, score_type, prior), weight),
-               ec._sum_loss(0, score, label, ec._log_loss0(score, score_type, prior), weight));
+               ec._sum_loss(1, score, label, ec._log_loss1(score, score_type, prior)),
+               ec._sum_loss(0, score, label, ec._log_loss0(score, score_type, prior))),
+(score, label, prior, score_type, weight) AS
+    ec._losses(score, label, prior, score_type, weight,
+               ec._sum_loss(1, score, label, ec._weighted(ec._log_loss1(score, score_type, prior), weight)),
+               ec._sum_loss(0, score, label, ec._weighted(ec._log_loss0(score, score_type, prior), weight)));
 CREATE OR REPLACE MACRO ec._log_losses_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
                       ec._vector_log_loss(score, ec._y(label), score_type, prior));
-CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight) AS
+CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight "NULL") AS
     ec._losses(score, label, prior, score_type, weight,
-               ec._sum_brier(1, score, label, ec._brier1(score, score_type, prior), score_type, weight),
-               ec._sum_brier(0, score, label, ec._brier0(score, score_type, prior), score_type, weight));
+               ec._sum_brier(1, score, label, ec._brier1(score, score_type, prior), score_type),
+               ec._sum_brier(0, score, label, ec._brier0(score, score_type, prior), score_type)),
+(score, label, prior, score_type, weight) AS
+    ec._losses(score, label, prior, score_type, weight,
+               ec._sum_brier(1, score, label, ec._weighted(ec._brier1(score, score_type, prior), weight), score_type),
+               ec._sum_brier(0, score, label, ec._weighted(ec._brier0(score, score_type, prior), weight), score_type));
 CREATE OR REPLACE MACRO ec._briers_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
                       ec._vector_brier(score, ec._y(label), score_type, prior));
@@ -102,8 +110,8 @@ CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
          ELSE error('ec: cllr needs score_type := ''llr'', not ''' || score_type || ''': ec.llr(score, prior) makes LLRs') END;
 CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._losses(score, label, NULL, ec._llr_only(score_type), weight,
-                              ec._sum_loss(1, score, label, ec._softplus(-score), weight),
-                              ec._sum_loss(0, score, label, ec._softplus(score), weight)),
+                              ec._sum_loss(1, score, label, ec._weighted(ec._softplus(-score), weight)),
+                              ec._sum_loss(0, score, label, ec._weighted(ec._softplus(score), weight))),
                    lambda _l: (_l.m1 + _l.m0) / (2 * ln(2e0)))[1];
 COMMENT ON MACRO ec.cllr IS 'Cost of LLRs in bits (lower is better): (mean_1 log2(1 + exp(-llr)) + mean_0 log2(1 + exp(llr))) / 2';
 
@@ -158,8 +166,10 @@ CREATE OR REPLACE MACRO ec._q0(score, score_type, prior) AS
 -- Seen from class 0 the roles of q and 1 - q, a and b are exchanged.
 CREATE OR REPLACE MACRO ec._epsr(score, label, a, b, prior, score_type, weight) AS
     ec._mean_loss(ec._losses(score, label, prior, score_type, weight,
-        ec._sum_loss(1, score, label, ec._epsr_loss(ec._q1(score, score_type, prior), ec._q0(score, score_type, prior), a, b), weight),
-        ec._sum_loss(0, score, label, ec._epsr_loss(ec._q0(score, score_type, prior), ec._q1(score, score_type, prior), b, a), weight)));
+        ec._sum_loss(1, score, label, ec._weighted(
+            ec._epsr_loss(ec._q1(score, score_type, prior), ec._q0(score, score_type, prior), a, b), weight)),
+        ec._sum_loss(0, score, label, ec._weighted(
+            ec._epsr_loss(ec._q0(score, score_type, prior), ec._q1(score, score_type, prior), b, a), weight))));
 CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, prior := NULL, score_type := 'posterior', weight := NULL) AS
     ec._epsr(score, label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior, score_type, weight),
 (score DOUBLE[], label, a := 1.0, b := 1.0, prior := NULL, score_type := 'posterior', weight := NULL) AS

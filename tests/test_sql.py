@@ -156,3 +156,34 @@ BAD_CALLS = [
 def test_bad_calls_are_errors(connection, call: str, message: str) -> None:
     with pytest.raises(duckdb.Error, match=message):
         connection.execute(f"SELECT {call} FROM {LOG}").fetchall()
+
+
+# An argument whose type is not known when the macro is expanded must not pass for one that was left out.
+HARD_TO_TYPE = [
+    ("SELECT 0.3 AS q, ec.nec(p, y, prior := q) FROM log", "NULL"),
+    ("SELECT 'uniform' AS q, ec.nce(p, y, prior := q) FROM log", "NULL"),
+    ("SELECT [0.2, 0.8] AS q, ec.f1(p, y, prior := q) FROM log", "NULL"),
+    ("SELECT 2 AS w, ec.nbs(p, y, weight := w) FROM log", "NULL"),
+    ("SELECT 2 AS w, ec.confusion(p, y, weight := w) FROM log", "NULL"),
+    ("SELECT 2 AS w, ec.nec([1 - p, p], y, weight := w) FROM log", "NULL"),
+    ("SELECT 2 AS w, ec.n_rows(p, y, weight := w) FROM log", "NULL"),
+    ("SELECT 2 AS w, ec.n_missing(p, y, weight := w) FROM log", "NULL"),
+    ("SELECT [[0, 1], [3, 0]] AS c, ec.nec(p, y, costs := c) FROM log", "NULL"),
+    ("SELECT [[0, 1], [3, 0]] AS c, ec.precision(p, y, costs := c) FROM log", "NULL"),
+    ("SELECT [[0, 1], [3, 0]] AS c, ec.confusion(p, y, costs := c) FROM log", "NULL"),
+    ("SELECT ec.nec(p, y, prior := max(p)) FROM log", "NULL"),
+    ("SELECT ec.nec(p, y, weight := max(p)) FROM log", "nested"),
+    ("SELECT ec.nec(p, y, costs := max([[0, p], [1, 0]])) FROM log", "nested"),
+]
+
+
+@pytest.mark.parametrize(("query", "message"), HARD_TO_TYPE)
+def test_arguments_hard_to_type_are_errors(connection, query: str, message: str) -> None:
+    with pytest.raises(duckdb.Error, match=message):
+        connection.execute(query.replace("log", LOG)).fetchall()
+
+
+def test_window_functions_are_arguments_of_row_functions(connection) -> None:
+    query = f"SELECT ec.posterior(p, prior := avg(CAST(y AS INTEGER)) OVER (), score_type := 'llr') FROM {LOG}"
+    given = f"SELECT ec.posterior(p, prior := 0.4, score_type := 'llr') FROM {LOG}"
+    assert connection.execute(query).fetchall() == connection.execute(given).fetchall()

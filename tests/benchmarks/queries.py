@@ -29,43 +29,8 @@ SELECT segment,
 FROM {log} GROUP BY segment ORDER BY segment
 """
 
-# What somebody writes who knows the data rules: a row with a null is left out and counted, a wrong posterior is counted
-# and makes the metrics of its group null, what is undefined is null. One pass, one logarithm a row.
-HAND_WRITTEN = """
-WITH judged AS (
-    SELECT segment, label,
-        score IS NOT NULL AND label IS NOT NULL AS present,
-        -- NaN is greater than any number, so it falls out here.
-        score BETWEEN 0 AND 1 AS valid,
-        score > CAST({threshold} AS DOUBLE) AS positive,
-        CASE WHEN label THEN score ELSE 1 - score END AS true_posterior
-    FROM {log}
-), per_class AS (
-    SELECT segment, label,
-        count(*) AS n_all,
-        sum(CAST(present AS INTEGER)) AS n_present,
-        sum(CAST(present AND NOT valid AS INTEGER)) AS n_invalid,
-        sum(CAST(present AND positive AS INTEGER)) AS n_positive,
-        sum(CASE WHEN NOT present OR NOT valid THEN 0
-                 WHEN true_posterior = 0 THEN CAST('inf' AS DOUBLE)
-                 ELSE -ln(true_posterior) END) AS log_loss,
-        sum(CASE WHEN present THEN (1 - true_posterior) * (1 - true_posterior) ELSE 0 END) AS brier
-    FROM judged GROUP BY segment, label
-), sums AS (
-    SELECT segment,
-        sum(n_present) - sum(n_invalid) AS n,
-        sum(n_all) - sum(n_present) AS n_missing,
-        sum(n_invalid) AS n_invalid,
-        coalesce(sum(CASE WHEN label THEN n_present END), 0) AS n1,
-        coalesce(sum(CASE WHEN NOT label THEN n_present END), 0) AS n0,
-        coalesce(sum(CASE WHEN label THEN n_positive END), 0) AS tp,
-        coalesce(sum(CASE WHEN NOT label THEN n_positive END), 0) AS fp,
-        sum(CASE WHEN label THEN log_loss END) AS log_loss1,
-        sum(CASE WHEN NOT label THEN log_loss END) AS log_loss0,
-        sum(CASE WHEN label THEN brier END) AS brier1,
-        sum(CASE WHEN NOT label THEN brier END) AS brier0
-    FROM per_class GROUP BY segment
-), rates AS (
+# What somebody makes of the sums of a segment: rates and formulas, null where a row is wrong or a value undefined.
+_FORMULAS = """rates AS (
     SELECT segment, n, n_missing, n_invalid,
         n_invalid = 0 AS ok,
         n1 / nullif(n1 + n0, 0) AS p1,
@@ -107,6 +72,70 @@ SELECT segment, CAST(n AS BIGINT) AS n, CAST(n_missing AS BIGINT) AS n_missing, 
     CASE WHEN ok THEN 2 * q1 * r11 / nullif(2 * q1 * r11 + q1 * r10 + q0 * r01, 0) END AS f1_at_prior
 FROM weighed ORDER BY segment
 """
+
+# What somebody writes who knows the data rules: a row with a null is left out and counted, a wrong posterior is counted
+# and makes the metrics of its group null, what is undefined is null. One pass, one logarithm a row.
+DIRECT = (
+    """
+WITH sums AS (
+    SELECT segment,
+        count(CASE WHEN score IS NOT NULL THEN label END) AS n_present,
+        count(*) - n_present AS n_missing,
+        -- NaN is greater than any number, so it falls out here.
+        coalesce(sum(CAST(label IS NOT NULL AND NOT score BETWEEN 0 AND 1 AS INTEGER)), 0) AS n_invalid,
+        n_present - n_invalid AS n,
+        coalesce(sum(CAST(label AND score IS NOT NULL AS INTEGER)), 0) AS n1,
+        n_present - n1 AS n0,
+        coalesce(sum(CAST(label AND score > CAST({threshold} AS DOUBLE) AS INTEGER)), 0) AS tp,
+        coalesce(sum(CAST(NOT label AND score > CAST({threshold} AS DOUBLE) AS INTEGER)), 0) AS fp,
+        sum(CASE WHEN label THEN -ln(score) END) AS log_loss1,
+        sum(CASE WHEN NOT label THEN -ln(1 - score) END) AS log_loss0,
+        sum(CASE WHEN label THEN (1 - score) * (1 - score) END) AS brier1,
+        sum(CASE WHEN NOT label THEN score * score END) AS brier0
+    FROM {log} GROUP BY segment
+), """
+    + _FORMULAS
+)
+
+# The same rules from half as many sums: grouped by class first, which the sums of any macro cannot be.
+HAND_WRITTEN = (
+    """
+WITH judged AS (
+    SELECT segment, label,
+        score IS NOT NULL AND label IS NOT NULL AS present,
+        -- NaN is greater than any number, so it falls out here.
+        score BETWEEN 0 AND 1 AS valid,
+        score > CAST({threshold} AS DOUBLE) AS positive,
+        CASE WHEN label THEN score ELSE 1 - score END AS true_posterior
+    FROM {log}
+), per_class AS (
+    SELECT segment, label,
+        count(*) AS n_all,
+        sum(CAST(present AS INTEGER)) AS n_present,
+        sum(CAST(present AND NOT valid AS INTEGER)) AS n_invalid,
+        sum(CAST(present AND positive AS INTEGER)) AS n_positive,
+        sum(CASE WHEN NOT present OR NOT valid THEN 0
+                 WHEN true_posterior = 0 THEN CAST('inf' AS DOUBLE)
+                 ELSE -ln(true_posterior) END) AS log_loss,
+        sum(CASE WHEN present THEN (1 - true_posterior) * (1 - true_posterior) ELSE 0 END) AS brier
+    FROM judged GROUP BY segment, label
+), sums AS (
+    SELECT segment,
+        sum(n_present) - sum(n_invalid) AS n,
+        sum(n_all) - sum(n_present) AS n_missing,
+        sum(n_invalid) AS n_invalid,
+        coalesce(sum(CASE WHEN label THEN n_present END), 0) AS n1,
+        coalesce(sum(CASE WHEN NOT label THEN n_present END), 0) AS n0,
+        coalesce(sum(CASE WHEN label THEN n_positive END), 0) AS tp,
+        coalesce(sum(CASE WHEN NOT label THEN n_positive END), 0) AS fp,
+        sum(CASE WHEN label THEN log_loss END) AS log_loss1,
+        sum(CASE WHEN NOT label THEN log_loss END) AS log_loss0,
+        sum(CASE WHEN label THEN brier END) AS brier1,
+        sum(CASE WHEN NOT label THEN brier END) AS brier0
+    FROM per_class GROUP BY segment
+), """
+    + _FORMULAS
+)
 
 # What somebody writes in a hurry: the formulas of the textbooks on rows that are taken to be right. Wrong as soon as a
 # label is late, a posterior is NaN, or a segment has no positives.
