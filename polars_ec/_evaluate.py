@@ -279,7 +279,7 @@ def _positive(grid: Grid, threshold: float) -> tuple[pl.Expr, pl.Expr]:
     if grid.score_type == "posterior" and not 0 <= threshold < 1:
         return pl.lit(threshold < 0), never
     # Scores of a higher bin are above it; within its bin the declared thresholds still tell.
-    at = pl.select(grid.bin(pl.lit(threshold))).item()
+    at = pl.select(grid.bin(pl.lit(threshold), grid.position(pl.lit(threshold)))).item()
     lower = sum(t < threshold for t in grid.thresholds)
     bin_, above = pl.col("bin"), pl.col("above")
     surely = ((bin_ > at) | (above > lower)) & (bin_ >= at)

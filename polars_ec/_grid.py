@@ -41,7 +41,10 @@ class Grid:
 
     @property
     def infinite_bins(self) -> tuple[int, int]:
-        """The bins of the scores whose log-odds are -inf and inf."""
+        """The bins of the scores -inf and inf, in log-odds or as they are: the outermost ones."""
+        if self.score_type == "raw":
+            outermost = 2 * _RAW_RANGE * self._stated_resolution + 2
+            return -outermost, outermost
         edge = RANGE * self._stated_resolution
         return -edge - 2, edge + 1
 
@@ -51,21 +54,24 @@ class Grid:
             raise ValueError("an exact sketch has no bins")
         return self.resolution
 
-    def bin(self, score: pl.Expr) -> pl.Expr:
-        """Int32 bin of a score that is not wrong."""
-        resolution = self._stated_resolution
+    def position(self, score: pl.Expr) -> pl.Expr:
+        """Where a score is on the axis that bins are equal on: log-odds, or the logarithm of the size of a raw score."""
         if self.score_type == "raw":
-            offset = _RAW_RANGE * resolution + 1
-            size = (score.abs().log() * resolution).floor() + offset
+            return score.abs().log()
+        # By the logarithms that every SQL engine has, so that all of them count alike.
+        return score.log() - (1 - score).log() if self.score_type == "posterior" else score
+
+    def bin(self, score: pl.Expr, position: pl.Expr) -> pl.Expr:
+        """Int32 bin of a score that is not wrong, by its position."""
+        resolution = self._stated_resolution
+        lowest, highest = self.infinite_bins
+        steps = (position * resolution).floor()
+        if self.score_type == "raw":
+            size = steps + (_RAW_RANGE * resolution + 1)
             finite = pl.when(score > 0).then(size).when(score < 0).then(-size).when(score == 0).then(0.0)
-            infinite = 2 * _RAW_RANGE * resolution + 2
-            inner = pl.when(score.is_infinite()).then(score.sign() * infinite).otherwise(finite)
-            return inner.cast(pl.Int32)
-        log_odds = score.log() - (1 - score).log() if self.score_type == "posterior" else score
-        edge = RANGE * resolution
-        inner = (log_odds * resolution).floor().clip(-edge - 1, edge)
-        lowest = pl.when(log_odds == -math.inf).then(-edge - 2.0).otherwise(inner)
-        return pl.when(log_odds == math.inf).then(edge + 1.0).otherwise(lowest).cast(pl.Int32)
+            return pl.when(score.is_infinite()).then(score.sign() * highest).otherwise(finite).cast(pl.Int32)
+        inner = pl.when(position == -math.inf).then(float(lowest)).otherwise(steps.clip(lowest + 1, highest - 1))
+        return pl.when(position == math.inf).then(float(highest)).otherwise(inner).cast(pl.Int32)
 
     def above(self, score: pl.Expr) -> pl.Expr:
         """Int16 number of thresholds that the score is above, strictly."""
@@ -74,12 +80,38 @@ class Grid:
             total += (score > threshold).cast(pl.Int16)
         return total
 
+    def packed(self, index: pl.Expr, score: pl.Expr, position: pl.Expr) -> pl.Expr:
+        """Class, bin and `above` of a row as one Int64, which orders as they do: rows are grouped by one key, not three.
+
+        `index` is the class, -1 for a wrong row, null for a missing one; `score` is null for both.
+        """
+        lowest, _ = self.infinite_bins
+        cell = index.cast(pl.Int64) * self._n_bins + (self.bin(score, position) - lowest)
+        return pl.coalesce(cell * (len(self.thresholds) + 1) + self.above(score), index.cast(pl.Int64))
+
+    def unpacked(self, packed: pl.Expr) -> dict[str, pl.Expr]:
+        """The columns `class`, `bin` and `above` of cells that `packed` made."""
+        lowest, _ = self.infinite_bins
+        n_above = len(self.thresholds) + 1
+        usable = packed >= 0
+        index = pl.when(usable).then(packed // (self._n_bins * n_above)).otherwise(packed)
+        return {
+            "class": index.cast(pl.Int8),
+            "bin": pl.when(usable).then(packed // n_above % self._n_bins + lowest).cast(pl.Int32),
+            "above": pl.when(usable).then(packed % n_above).cast(pl.Int16),
+        }
+
+    @property
+    def _n_bins(self) -> int:
+        lowest, highest = self.infinite_bins
+        return highest - lowest + 1
+
     def is_point(self) -> pl.Expr:
         """Whether all rows of a cell have the same score, so that their order is known: they are ties."""
         if self.resolution is None:
             return pl.lit(value=True)
         if self.score_type == "raw":
-            return pl.col("bin").abs().is_in([0, 2 * _RAW_RANGE * self.resolution + 2])
+            return pl.col("bin").is_in([0, *self.infinite_bins])
         return pl.col("bin").is_in(self.infinite_bins)
 
     def lower_edge(self) -> pl.Expr:
@@ -108,10 +140,9 @@ class Grid:
         edge = pl.when(bins == highest).then(_LARGEST).otherwise(bins / resolution)
         return pl.when(bins == lowest + 1).then(-_LARGEST).when(bins == lowest).then(-math.inf).otherwise(edge)
 
-    @staticmethod
-    def _raw_edge(bins: pl.Expr, resolution: int) -> pl.Expr:
+    def _raw_edge(self, bins: pl.Expr, resolution: int) -> pl.Expr:
         offset = _RAW_RANGE * resolution + 1
-        infinite = 2 * _RAW_RANGE * resolution + 2
+        _, infinite = self.infinite_bins
         up = ((bins - offset) / resolution).exp()
         # A negative bin holds its far edge.
         down = -((-bins - offset + 1) / resolution).exp()

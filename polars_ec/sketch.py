@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 _METADATA_KEY = "polars_ec.sketch"
+# Columns while rows are read: no group column is called so.
+_SCORE, _INDEX, _WEIGHT, _POSITION, _PACKED = "__score", "__class", "__weight", "__position", "__cell"
 _AMOUNTS = ("n", "weight", "weight2")
 _LOSSES = ("log_odds", "posterior", "log_loss", "brier")
 _DTYPES: dict[str, pl.DataType] = {
@@ -407,34 +409,52 @@ def sketch(
 
 
 def _sum_cells(frame: pl.LazyFrame, keys: list[pl.Expr], rows: Rows, grid: Grid) -> pl.LazyFrame:
-    """The pass over the log. Columns first, by a select, where the engine computes what they share only once."""
+    """The pass over the log: a select to a step, because the engine shares columns, and not what expressions repeat."""
     assert isinstance(rows.scores, BinaryScores)
-    usable = rows.usable
-    score = pl.when(usable).then(rows.scores.score)
-    columns = {"class": pl.when(usable).then(class_index(rows.labels)).when(rows.present).then(-1).cast(pl.Int8)}
-    columns |= {"score": score} if grid.resolution is None else {"bin": grid.bin(score), "above": grid.above(score)}
-    sums = {"n": pl.len().cast(pl.Int64)}
-    if grid.score_type != "raw":
-        values = {
-            "log_odds": rows.scores.log_odds,
-            "posterior": rows.scores.posteriors[1],
-            "log_loss": rows.log_loss,
-            "brier": rows.brier,
-        }
-        columns |= {name: pl.when(usable).then(rows.weighted(value)) for name, value in values.items()}
-        sums |= {name: pl.col(name).sum() for name in values}
+    names = [key.meta.output_name() for key in keys]
+    read = {
+        _SCORE: pl.when(rows.usable).then(rows.scores.score),
+        _INDEX: pl.when(rows.usable).then(class_index(rows.labels)).when(rows.present).then(-1).cast(pl.Int8),
+    }
+    score, index = pl.col(_SCORE), pl.col(_INDEX)
+    weight = None
     if rows.weight is not None:
-        columns["weight"] = pl.when(usable).then(rows.weight)
-        sums |= {"weight": pl.col("weight").sum(), "weight2": (pl.col("weight") * pl.col("weight")).sum()}
-    made = frame.select(*keys, **columns)
-    return made.group_by(*(key.meta.output_name() for key in keys), "class", *grid.cell_columns).agg(**sums)
+        read[_WEIGHT] = pl.when(rows.usable).then(rows.weight)
+        weight = pl.col(_WEIGHT)
+    usable = replace(
+        rows,
+        scores=replace(rows.scores, score=score),
+        labels=replace(rows.labels, in_class=[index == 0, index == 1]),
+        weight=weight,
+    )
+    made = frame.select(*keys, **read)
+    cell = {"class": index, "score": score}
+    if grid.resolution is not None:
+        made = made.with_columns(grid.position(score).alias(_POSITION))
+        cell = {_PACKED: grid.packed(index, score, pl.col(_POSITION))}
+    values = _losses(usable) if grid.score_type != "raw" else {}
+    if weight is not None:
+        values |= {"weight": weight, "weight2": weight * weight}
+    made = made.select(*names, **cell, **values)
+    return made.group_by(*names, *cell).agg(pl.len().cast(pl.Int64).alias("n"), *(pl.col(name).sum() for name in values))
+
+
+def _losses(rows: Rows) -> dict[str, pl.Expr]:
+    assert isinstance(rows.scores, BinaryScores)
+    values = dict(
+        zip(_LOSSES, [rows.scores.log_odds, rows.scores.posteriors[1], rows.log_loss, rows.brier], strict=True)
+    )
+    return {name: rows.weighted(value) for name, value in values.items()}
 
 
 def _complete(cells: pl.DataFrame, keys: list[str], grid: Grid, weighted: bool) -> pl.DataFrame:
+    cells = cells.sort(*keys, *(["class", "score"] if grid.resolution is None else [_PACKED]), nulls_last=True)
+    if grid.resolution is not None:
+        cells = cells.with_columns(**grid.unpacked(pl.col(_PACKED)))
     if not weighted:
         amount = pl.when(pl.col("class") >= 0).then(pl.col("n")).otherwise(0).cast(pl.Float64)
         cells = cells.with_columns(weight=amount, weight2=amount)
-    return cells.select(*keys, *_own_columns(grid)).sort(*keys, "class", *grid.cell_columns, nulls_last=True)
+    return cells.select(*keys, *_own_columns(grid))
 
 
 def _resolve_binary(frame: pl.LazyFrame, score: pl.Expr, label: pl.Expr, settings: Any) -> Rows:
