@@ -146,18 +146,20 @@ def evaluate(
     names = list(metrics) or list(_battery(grid, keywords))
     _check_metrics(names, grid)
     arguments = _parse(names, grid, keywords)
-    groups = _groups(frame, keys)
-    numbered = _number(frame, groups, keys)
-    table = _sum_per_group(numbered, groups, arguments, grid)
-    prior = _stated_prior(table, keys, arguments)
-    table = table if prior is None else table.join(prior, on=GROUP, how="left", maintain_order="left")
+    numbered, table = _tabulate(frame, keys, grid, arguments)
+    ranked = None
+    if any(name in _ranking.RANKING_METRICS for name in names):
+        ranked = _ranking.prepare(ordered_cells(numbered, grid, weighted), _ranking_prior(table, arguments))
     columns: dict[str, pl.Expr] = {}
     for name in names:
         if name in _ranking.RANKING_METRICS:
-            table = _join_ranking(table, numbered, prior, name, arguments, grid, weighted)
-            columns |= {c: pl.col(c) for c in table.columns if c == name or c in (f"{name}_error", f"{name}_threshold")}
+            assert ranked is not None
+            values = _ranking.evaluate(ranked, name, arguments.ranking)
+            named = {c: name if c == "value" else f"{name}_{c}" for c in values.columns if c != GROUP}
+            table = table.join(values.rename(named), on=GROUP, how="left", maintain_order="left")
+            columns |= {column: pl.col(column) for column in named.values()}
         else:
-            columns |= _formula_columns(name, arguments, grid, weighted, prior is not None)
+            columns |= _formula_columns(name, arguments, grid, weighted)
     guarded = {name: pl.when(pl.col("n_invalid") == 0).then(column) for name, column in columns.items()}
     counts = ["n", "n_missing", "n_invalid"]
     return table.select(
@@ -241,6 +243,15 @@ def _number(frame: pl.DataFrame, groups: pl.DataFrame, keys: list[str]) -> pl.Da
     return frame.join(groups, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
+def _tabulate(
+    frame: pl.DataFrame, keys: list[str], grid: Grid, arguments: _Arguments
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The cells with the number of their group; and a row per group: its keys, sums and stated prior."""
+    groups = _groups(frame, keys)
+    numbered = _number(frame, groups, keys)
+    return numbered, _with_prior(_sum_per_group(numbered, groups, arguments, grid), keys, arguments)
+
+
 def _sum_per_group(cells: pl.DataFrame, groups: pl.DataFrame, arguments: _Arguments, grid: Grid) -> pl.DataFrame:
     """One row per group: rows, and the sums of the classes, as columns."""
     label, weight = pl.col("class"), pl.col("weight")
@@ -293,13 +304,13 @@ def is_exact(grid: Grid, threshold: float) -> bool:
     return grid.resolution is None or threshold in grid.thresholds or outside
 
 
-def _formula_columns(name: str, arguments: _Arguments, grid: Grid, weighted: bool, stated: bool) -> dict[str, pl.Expr]:
-    prior = [pl.col(f"{_PRIOR}_{i}") for i in range(2)] if stated else None
+def _formula_columns(name: str, arguments: _Arguments, grid: Grid, weighted: bool) -> dict[str, pl.Expr]:
+    prior = _prior_columns(arguments)
     if name == "confusion":
         return {
             column: expression
             for cell in _CELLS
-            for column, expression in _formula_columns(cell, arguments, grid, weighted, stated).items()
+            for column, expression in _formula_columns(cell, arguments, grid, weighted).items()
         }
     if name in _LOSSES or name == "cllr":
         nothing = pl.lit(None, dtype=pl.Float64)
@@ -323,20 +334,26 @@ def _formula_columns(name: str, arguments: _Arguments, grid: Grid, weighted: boo
     return {f"{name}_low": pl.min_horizontal(corners), f"{name}_high": pl.max_horizontal(corners)}
 
 
-def _stated_prior(table: pl.DataFrame, keys: list[str], arguments: _Arguments) -> pl.DataFrame | None:
-    """GROUP and the shares of both classes, where a prior is stated."""
+def _with_prior(table: pl.DataFrame, keys: list[str], arguments: _Arguments) -> pl.DataFrame:
+    """The shares of both classes as columns, where a prior is stated."""
     settings = arguments.settings.prior
     if not settings.stated:
-        return None
+        return table
     dtype = None
-    public = table.select(GROUP, *keys, "n", "class_prior")
+    # A prior sees what the reader of the result sees.
+    public = table.select(*keys, "n", "class_prior")
     if settings.expression is not None:
         public = public.with_columns(settings.expression.alias(_PRIOR))
         dtype = public.schema[_PRIOR]
         settings = replace(settings, expression=pl.col(_PRIOR))
     shares = settings.per_row([0, 1], dtype)
     assert shares is not None
-    return public.select(GROUP, *(s.alias(f"{_PRIOR}_{i}") for i, s in enumerate(checked_shares(shares))))
+    stated = {f"{_PRIOR}_{i}": share for i, share in enumerate(checked_shares(shares))}
+    return table.hstack(public.with_columns(**stated).select(*stated))
+
+
+def _prior_columns(arguments: _Arguments) -> list[pl.Expr] | None:
+    return [pl.col(f"{_PRIOR}_{i}") for i in range(2)] if arguments.settings.prior.stated else None
 
 
 def ordered_cells(numbered: pl.DataFrame, grid: Grid, weighted: bool) -> pl.DataFrame:
@@ -355,21 +372,6 @@ def ordered_cells(numbered: pl.DataFrame, grid: Grid, weighted: bool) -> pl.Data
     else:
         threshold = grid.lower_edge()
     return cells.with_columns(point=grid.is_point(), threshold=threshold, whole=pl.lit(value=not weighted))
-
-
-def _join_ranking(
-    table: pl.DataFrame,
-    numbered: pl.DataFrame,
-    prior: pl.DataFrame | None,
-    name: str,
-    arguments: _Arguments,
-    grid: Grid,
-    weighted: bool,
-) -> pl.DataFrame:
-    cells = _ranking.prepare(ordered_cells(numbered, grid, weighted), _ranking_prior(table, prior))
-    values = _ranking.evaluate(cells, name, arguments.ranking)
-    named = values.rename({c: name if c == "value" else f"{name}_{c}" for c in values.columns if c != GROUP})
-    return table.join(named, on=GROUP, how="left", maintain_order="left")
 
 
 def prepared_cells(
@@ -395,11 +397,7 @@ def at_every_edge(
 ) -> tuple[pl.DataFrame, dict[str, pl.Expr]]:
     """Every operating point of every group, as sums, with the formulas of the metrics over them."""
     arguments = _parse((), grid, keywords)
-    groups = _groups(frame, keys)
-    numbered = _number(frame, groups, keys)
-    table = _sum_per_group(numbered, groups, arguments, grid)
-    prior = _stated_prior(table, keys, arguments)
-    table = table if prior is None else table.join(prior, on=GROUP, how="left", maintain_order="left")
+    numbered, table = _tabulate(frame, keys, grid, arguments)
     table = table.filter(pl.col("n_invalid") == 0)
     cells = ordered_cells(numbered, grid, weighted).select(
         GROUP,
@@ -409,14 +407,11 @@ def at_every_edge(
     )
     nothing = table.select(GROUP, threshold=pl.lit(math.inf), __ec_surely_1=pl.lit(0.0), __ec_surely_0=pl.lit(0.0))
     points = pl.concat([nothing, cells]).sort(GROUP, "threshold", descending=[False, True], maintain_order=True)
-    stated = [pl.col(f"{_PRIOR}_{i}") for i in range(2)] if prior is not None else None
-    sums = _GroupSums(stated, pl.col("__ec_surely_1"), pl.col("__ec_surely_0"))
+    sums = _GroupSums(_prior_columns(arguments), pl.col("__ec_surely_1"), pl.col("__ec_surely_0"))
     formulas_of = {name: _DECISIONS[name](sums, arguments) for name in metrics}
     return table.join(points, on=GROUP, maintain_order="left_right"), formulas_of
 
 
-def _ranking_prior(table: pl.DataFrame, prior: pl.DataFrame | None) -> pl.DataFrame:
-    if prior is None:
-        nothing = pl.lit(None, dtype=pl.Float64)
-        return table.select(GROUP, p1=nothing, p0=nothing)
-    return prior.select(GROUP, p1=f"{_PRIOR}_1", p0=f"{_PRIOR}_0")
+def _ranking_prior(table: pl.DataFrame, arguments: _Arguments) -> pl.DataFrame:
+    p0, p1 = _prior_columns(arguments) or [pl.lit(None, dtype=pl.Float64)] * 2
+    return table.select(GROUP, p1=p1, p0=p0)
