@@ -1,25 +1,52 @@
-"""The grid of a sketch: which bin a score is in, as a Polars expression, and where the bins' edges are."""
+"""The grid of a sketch: which bin a score is in, as a Polars expression, where the bins' edges are, and the columns."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import polars as pl
 
+from polars_ec._options import parse_number
 from polars_ec._scores import sigmoid
 
 SketchScoreType: TypeAlias = Literal["posterior", "log_odds", "llr", "raw"]
-SKETCH_SCORE_TYPES: tuple[SketchScoreType, ...] = ("posterior", "log_odds", "llr", "raw")
+SKETCH_SCORE_TYPES: tuple[SketchScoreType, ...] = get_args(SketchScoreType)
+AMOUNTS = ("n", "weight", "weight2")
+LOSSES = ("log_odds", "posterior", "log_loss", "brier")
 
 # Bins are equal up to this many nats on either side, and open-ended beyond.
 RANGE = 64
 # No finite double has a logarithm outside -746..746.
-_RAW_RANGE = 746
+RAW_RANGE = 746
+_FINEST = 4096
 _LARGEST = 1.7976931348623157e308
 _ULP = 2.0**-52
 _TINY = 5e-324
+
+
+def checked_score_type(score_type: Any) -> SketchScoreType:
+    """The score type, if it can be sketched."""
+    for known in SKETCH_SCORE_TYPES:
+        if score_type == known:
+            return known
+    raise ValueError(f"score_type={score_type!r} cannot be sketched: pass one of {', '.join(SKETCH_SCORE_TYPES)}")
+
+
+def checked_resolution(resolution: Any) -> int:
+    """The number of bins to the nat, if it is one."""
+    if isinstance(resolution, bool) or not hasattr(resolution, "__index__") or not 1 <= resolution <= _FINEST:
+        raise ValueError(f"resolution={resolution!r} is no whole number of bins to the nat from 1 to {_FINEST}")
+    return int(resolution)
+
+
+def sorted_thresholds(thresholds: Iterable[Any]) -> tuple[float, ...]:
+    """In ascending order, each once; 0 stands for -0 too."""
+    if isinstance(thresholds, str) or not hasattr(thresholds, "__iter__"):
+        raise ValueError(f"thresholds={thresholds!r} is no sequence of numbers: pass [{thresholds!r}]")
+    return tuple(sorted({parse_number(threshold, "thresholds") + 0.0 for threshold in thresholds}))
 
 
 @dataclass(frozen=True)
@@ -40,10 +67,15 @@ class Grid:
         return ["score"] if self.resolution is None else ["bin", "above"]
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of a sketch beside its group columns."""
+        return ("class", *self.cell_columns, *AMOUNTS, *(() if self.score_type == "raw" else LOSSES))
+
+    @property
     def infinite_bins(self) -> tuple[int, int]:
         """The bins of the scores -inf and inf, in log-odds or as they are: the outermost ones."""
         if self.score_type == "raw":
-            outermost = 2 * _RAW_RANGE * self._stated_resolution + 2
+            outermost = 2 * RAW_RANGE * self._stated_resolution + 2
             return -outermost, outermost
         edge = RANGE * self._stated_resolution
         return -edge - 2, edge + 1
@@ -67,7 +99,7 @@ class Grid:
         lowest, highest = self.infinite_bins
         steps = (position * resolution).floor()
         if self.score_type == "raw":
-            size = steps + (_RAW_RANGE * resolution + 1)
+            size = steps + (RAW_RANGE * resolution + 1)
             finite = pl.when(score > 0).then(size).when(score < 0).then(-size).when(score == 0).then(0.0)
             return pl.when(score.is_infinite()).then(score.sign() * highest).otherwise(finite).cast(pl.Int32)
         inner = pl.when(position == -math.inf).then(float(lowest)).otherwise(steps.clip(lowest + 1, highest - 1))
@@ -141,7 +173,7 @@ class Grid:
         return pl.when(bins == lowest + 1).then(-_LARGEST).when(bins == lowest).then(-math.inf).otherwise(edge)
 
     def _raw_edge(self, bins: pl.Expr, resolution: int) -> pl.Expr:
-        offset = _RAW_RANGE * resolution + 1
+        offset = RAW_RANGE * resolution + 1
         _, infinite = self.infinite_bins
         up = ((bins - offset) / resolution).exp()
         # A negative bin holds its far edge.

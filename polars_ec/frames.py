@@ -114,7 +114,7 @@ def _report(
     if not scores:
         raise ValueError("score= names no column")
     frame, settings = _with_prior_column(frame, settings)
-    models = [_resolve(frame, model, label, settings) for model in scores]
+    models = [resolve_columns(frame, model, label, settings) for model in scores]
     names = [model.meta.output_name() for model in scores]
     key_names = [key.meta.output_name() for key in keys]
     sums = _sum_per_group(_sum_per_class(frame, keys, models), key_names, models)
@@ -278,7 +278,8 @@ def _with_prior_column(frame: pl.LazyFrame, settings: Settings) -> tuple[pl.Lazy
     return frame.with_columns(settings.prior.expression.alias(_PRIOR)), replace(settings, prior=column)
 
 
-def _resolve(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, settings: Settings) -> Rows:
+def resolve_columns(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, settings: Settings) -> Rows:
+    """The rows of a frame; its schema is read now, so that wrong dtypes are errors at the call."""
     columns = [as_expr(score, "score"), as_expr(label, "label")]
     columns += [c for c in (settings.weight, settings.prior.expression) if c is not None]
     dtypes = frame.select(c.alias(str(i)) for i, c in enumerate(columns)).collect_schema().dtypes()
@@ -353,7 +354,7 @@ def validate(
     lazy, settings = _with_prior_column(frame.lazy(), settings)
     messages: list[str] = []
     for model in expand(lazy, score, "score"):
-        rows = _resolve(lazy, model, label, settings)
+        rows = resolve_columns(lazy, model, label, settings)
         defects = {kind: rows.present & mask for kind, mask in rows.defects.items()}
         counts = lazy.select(mask.sum().alias(kind) for kind, mask in defects.items()).collect(engine="streaming")
         shown = [model, as_expr(label, "label"), *([] if settings.weight is None else [settings.weight])]

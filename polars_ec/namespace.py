@@ -13,7 +13,7 @@ from polars_ec import sketch as sketches
 from polars_ec._options import with_options
 from polars_ec.costs import CostMatrix
 from polars_ec.metrics import binary, counts, decisions, ranking, rows, scoring_rules
-from polars_ec.typing import DecisionOptions, IntoExpr
+from polars_ec.typing import DecisionOptions, IntoExpr, Reduction
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -132,11 +132,20 @@ class _FrameNamespace(Generic[FrameT]):
         resolution: int = 64,
         thresholds: Sequence[float | CostMatrix] = (),
         exact: bool = False,
+        reduction: Reduction = "one_vs_rest",
         **options: Unpack[DecisionOptions],
     ) -> sketches.Sketch:
         """The log reduced to cells of equal log-odds, by one pass: see `polars_ec.sketch`."""
         return sketches.sketch(
-            self._frame, score, label, by=by, resolution=resolution, thresholds=thresholds, exact=exact, **options
+            self._frame,
+            score,
+            label,
+            by=by,
+            resolution=resolution,
+            thresholds=thresholds,
+            exact=exact,
+            reduction=reduction,
+            **options,
         )
 
 

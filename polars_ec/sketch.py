@@ -12,26 +12,29 @@ import polars as pl
 
 from polars_ec import curves
 from polars_ec._evaluate import bayes_threshold, evaluate
-from polars_ec._expr import Rows, resolve
-from polars_ec._grid import SKETCH_SCORE_TYPES, Grid, SketchScoreType
-from polars_ec._labels import class_index
-from polars_ec._options import as_expr, parse_number, parse_options, with_options
-from polars_ec._scores import BinaryScores
-from polars_ec.costs import CostMatrix
+from polars_ec._grid import (
+    Grid,
+    SketchScoreType,
+    checked_resolution,
+    checked_score_type,
+    sorted_thresholds,
+)
+from polars_ec._options import parse_options, with_options
+from polars_ec._scores import VECTOR_TYPES
+from polars_ec._sketch_pass import TARGET, cells, is_one_vs_rest
+from polars_ec.costs import CostMatrix, as_cost_matrix
 from polars_ec.exceptions import SketchError
-from polars_ec.frames import expand
-from polars_ec.typing import DecisionOptions, IntoExpr, ScoreType
+from polars_ec.frames import expand, resolve_columns
+from polars_ec.typing import DecisionOptions, IntoExpr, Reduction
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from typing_extensions import Unpack
 
+    from polars_ec._options import Settings
+
 SCHEMA_VERSION = 1
 _METADATA_KEY = "polars_ec.sketch"
-# Columns while rows are read: no group column is called so.
-_SCORE, _INDEX, _WEIGHT, _POSITION, _PACKED = "__score", "__class", "__weight", "__position", "__cell"
-_AMOUNTS = ("n", "weight", "weight2")
-_LOSSES = ("log_odds", "posterior", "log_loss", "brier")
 _DTYPES: dict[str, pl.DataType] = {
     "class": pl.Int8(),
     "bin": pl.Int32(),
@@ -68,7 +71,7 @@ class Sketch:
     @property
     def keys(self) -> list[str]:
         """Names of the group columns."""
-        return [name for name in self.frame.columns if name not in _own_columns(self.grid)]
+        return [name for name in self.frame.columns if name not in self.grid.columns]
 
     def __add__(self, other: Sketch) -> Sketch:
         """The sketch of both logs together."""
@@ -85,7 +88,7 @@ class Sketch:
         [1.0]
         """
         keys = expand(self.frame.select(self.keys).lazy(), by, "by")
-        own = list(_own_columns(self.grid))
+        own = list(self.grid.columns)
         return replace(self, frame=_add_up(self.frame.select(*keys, *own), self.grid))
 
     def filter(self, *predicates: pl.Expr) -> Sketch:
@@ -214,7 +217,7 @@ class Sketch:
                 f"up to {SCHEMA_VERSION}: update polars_ec"
             )
         grid = Grid(about["score_type"], about["resolution"], tuple(float(t) for t in about["thresholds"]))
-        expected = [*about["keys"], *_own_columns(grid)]
+        expected = [*about["keys"], *grid.columns]
         if frame.columns != expected:
             raise SketchError(f"{path} is a damaged sketch: its columns are {frame.columns}, not {expected}")
         return cls(frame, grid, about["weighted"])
@@ -240,9 +243,9 @@ class Sketch:
         weighted
             Whether it was made with weights.
         """
-        grid = Grid(*_checked_grid(score_type, resolution, exact=False), _sorted_thresholds(thresholds))
+        grid = Grid(checked_score_type(score_type), checked_resolution(resolution), sorted_thresholds(thresholds))
         made = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
-        own = list(_own_columns(grid))
+        own = list(grid.columns)
         lacking = [name for name in own if name not in made.columns]
         if lacking:
             raise SketchError(
@@ -259,13 +262,9 @@ class Sketch:
         return cls(_add_up(_with_infinite_sums(typed, grid), grid), grid, weighted)
 
 
-def _own_columns(grid: Grid) -> tuple[str, ...]:
-    return ("class", *grid.cell_columns, *_AMOUNTS, *(() if grid.score_type == "raw" else _LOSSES))
-
-
 def _add_up(frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     """One row per group and cell, sorted."""
-    own = _own_columns(grid)
+    own = grid.columns
     cell = ["class", *grid.cell_columns]
     keys = [name for name in frame.columns if name not in own]
     sums = [pl.col(name).sum() for name in own if name not in cell]
@@ -344,6 +343,7 @@ def sketch(
     resolution: int = 64,
     thresholds: Sequence[float | CostMatrix] = (),
     exact: bool = False,
+    reduction: Reduction = "one_vs_rest",
     **options: Unpack[DecisionOptions],
 ) -> Sketch:
     """The log reduced to cells of equal log-odds, by one pass of the streaming engine.
@@ -353,7 +353,7 @@ def sketch(
     frame
         The log, a LazyFrame or a DataFrame.
     score, label
-        Column name or expression: one binary score a row.
+        Column name or expression. One score a row, of two classes; or a vector of K a row, which `reduction` makes binary.
     by
         Names and expressions of the groups.
     resolution
@@ -365,9 +365,14 @@ def sketch(
         any) is declared in any case.
     exact
         Keep every distinct score instead of bins: nothing is approximate, and memory grows with the distinct scores.
+    reduction
+        What a vector of K scores becomes. "one_vs_rest": K sketches in one, by a last group column `target`: the posterior
+        of the class against all others. "top_label": the largest posterior, and whether its class (the first, on ties) is
+        the true one; two classes can be asked so too.
     **options
         See `DecisionOptions`. `score_type` is "posterior", "log_odds", "llr" (losses are at even prior), or here also
-        "raw": any real score, on a grid that is equal in ln|score|, hence free of scale.
+        "raw": any real score, on a grid that is equal in ln|score|, hence free of scale. Vectors have theirs, and
+        become posteriors; `costs`, cost_fn and cost_fp are then of the binary problem.
 
     Returns
     -------
@@ -388,94 +393,42 @@ def sketch(
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
     >>> log.ec.sketch("p", "y").frame.select("class", "bin", "above", "n").rows()
     [(0, -141, 0, 1), (0, 54, 1, 1), (1, -26, 0, 1), (1, 140, 1, 1)]
+    >>> three = pl.DataFrame(
+    ...     {"p": [[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.1, 0.2, 0.7], [0.5, 0.4, 0.1]], "y": ["a", "b", "c", "b"]},
+    ...     schema_overrides={"p": pl.Array(pl.Float64, 3)},
+    ... )
+    >>> three.ec.sketch("p", "y", classes=["a", "b", "c"]).evaluate("auc_roc").select("target", "auc_roc").rows()
+    [('a', 1.0), ('b', 1.0), ('c', 1.0)]
+    >>> three.ec.sketch("p", "y", classes=["a", "b", "c"], reduction="top_label").evaluate()["class_prior"].item()
+    0.75
     """
-    score_type, stated_resolution = _checked_grid(options.get("score_type", "posterior"), resolution, exact=exact)
-    # A sketch reads LLRs and raw scores as they are: no prior turns them into anything.
-    reading: ScoreType = "posterior" if score_type == "posterior" else "log_odds"
-    settings = parse_options({**options, "score_type": reading})
+    if reduction not in get_args(Reduction):
+        raise ValueError(f"reduction={reduction!r} is none of {', '.join(get_args(Reduction))}")
+    score_type: Any = options.get("score_type", "posterior")
+    kind = "posterior" if score_type in VECTOR_TYPES else checked_score_type(score_type)
+    stated_resolution = checked_resolution(resolution)
     lazy = frame.lazy()
+    rows = resolve_columns(lazy, score, label, _reading(options, score_type))
     keys = expand(lazy, by, "by")
-    rows = _resolve_binary(
-        lazy, as_expr(score, "score"), as_expr(label, "label"), replace(settings, prior=parse_options({}).prior)
-    )
-    declared = [*_own_threshold(score_type, options), *thresholds]
-    grid = Grid(score_type, stated_resolution, _sorted_thresholds(declared, score_type, options.get("prior")))
+    if isinstance(thresholds, str | CostMatrix):
+        raise TypeError(f"thresholds={thresholds!r} is not a sequence: pass a list")
+    declared = [*_own_threshold(kind, options), *thresholds]
+    numbers = [bayes_threshold(t, kind, options.get("prior")) if isinstance(t, CostMatrix) else t for t in declared]
+    grid = Grid(kind, None if exact else stated_resolution, sorted_thresholds(numbers))
     key_names = [key.meta.output_name() for key in keys]
-    clash = sorted(set(key_names) & set(_own_columns(grid)))
+    own = {*grid.columns, TARGET} if is_one_vs_rest(rows, reduction) else {*grid.columns}
+    clash = sorted(set(key_names) & own)
     if clash:
         raise ValueError(f"by= has a column {clash[0]!r}, which a sketch has too: rename it with .alias()")
-    cells = _sum_cells(lazy, keys, rows, grid).collect(engine="streaming")
-    return Sketch(_complete(cells, key_names, grid, rows.weight is not None), grid, rows.weight is not None)
+    return Sketch(cells(lazy, keys, rows, grid, reduction), grid, rows.weight is not None)
 
 
-def _sum_cells(frame: pl.LazyFrame, keys: list[pl.Expr], rows: Rows, grid: Grid) -> pl.LazyFrame:
-    """The pass over the log: a select to a step, because the engine shares columns, and not what expressions repeat."""
-    assert isinstance(rows.scores, BinaryScores)
-    names = [key.meta.output_name() for key in keys]
-    read = {
-        _SCORE: pl.when(rows.usable).then(rows.scores.score),
-        _INDEX: pl.when(rows.usable).then(class_index(rows.labels)).when(rows.present).then(-1).cast(pl.Int8),
-    }
-    score, index = pl.col(_SCORE), pl.col(_INDEX)
-    weight = None
-    if rows.weight is not None:
-        read[_WEIGHT] = pl.when(rows.usable).then(rows.weight)
-        weight = pl.col(_WEIGHT)
-    usable = replace(
-        rows,
-        scores=replace(rows.scores, score=score),
-        labels=replace(rows.labels, in_class=[index == 0, index == 1]),
-        weight=weight,
-    )
-    made = frame.select(*keys, **read)
-    cell = {"class": index, "score": score}
-    if grid.resolution is not None:
-        made = made.with_columns(grid.position(score).alias(_POSITION))
-        cell = {_PACKED: grid.packed(index, score, pl.col(_POSITION))}
-    values = _losses(usable) if grid.score_type != "raw" else {}
-    if weight is not None:
-        values |= {"weight": weight, "weight2": weight * weight}
-    made = made.select(*names, **cell, **values)
-    return made.group_by(*names, *cell).agg(pl.len().cast(pl.Int64).alias("n"), *(pl.col(name).sum() for name in values))
-
-
-def _losses(rows: Rows) -> dict[str, pl.Expr]:
-    assert isinstance(rows.scores, BinaryScores)
-    values = dict(
-        zip(_LOSSES, [rows.scores.log_odds, rows.scores.posteriors[1], rows.log_loss, rows.brier], strict=True)
-    )
-    return {name: rows.weighted(value) for name, value in values.items()}
-
-
-def _complete(cells: pl.DataFrame, keys: list[str], grid: Grid, weighted: bool) -> pl.DataFrame:
-    cells = cells.sort(*keys, *(["class", "score"] if grid.resolution is None else [_PACKED]), nulls_last=True)
-    if grid.resolution is not None:
-        cells = cells.with_columns(**grid.unpacked(pl.col(_PACKED)))
-    if not weighted:
-        amount = pl.when(pl.col("class") >= 0).then(pl.col("n")).otherwise(0).cast(pl.Float64)
-        cells = cells.with_columns(weight=amount, weight2=amount)
-    return cells.select(*keys, *_own_columns(grid))
-
-
-def _resolve_binary(frame: pl.LazyFrame, score: pl.Expr, label: pl.Expr, settings: Any) -> Rows:
-    columns = [score, label, *([] if settings.weight is None else [settings.weight])]
-    dtypes = frame.select(c.alias(str(i)) for i, c in enumerate(columns)).collect_schema().dtypes()
-    rows = resolve(list(zip(columns, dtypes, strict=True)), replace(settings, stated_costs=None))
-    if not isinstance(rows.scores, BinaryScores):
-        raise TypeError(
-            f"a sketch is of one number a row, and {score.meta.output_name()!r} is {dtypes[0]}: sketch the posterior of a "
-            "class against the rest"
-        )
-    return rows
-
-
-def _checked_grid(score_type: str, resolution: int, *, exact: bool) -> tuple[SketchScoreType, int | None]:
-    if score_type not in SKETCH_SCORE_TYPES:
-        raise ValueError(f"score_type={score_type!r} cannot be sketched: pass one of {', '.join(SKETCH_SCORE_TYPES)}")
-    if isinstance(resolution, bool) or not isinstance(resolution, int) or not 1 <= resolution <= 4096:
-        raise ValueError(f"resolution={resolution!r} is no whole number of bins to the nat from 1 to 4096")
-    checked = get_args(SketchScoreType)[SKETCH_SCORE_TYPES.index(score_type)]
-    return checked, None if exact else resolution
+def _reading(options: DecisionOptions, score_type: Any) -> Settings:
+    """How rows are read: no decision is taken, and no prior turns LLRs and raw scores into anything."""
+    reading = score_type if score_type == "posterior" or score_type in VECTOR_TYPES else "log_odds"
+    checked = parse_options({**options, "score_type": reading})
+    prior = checked.prior if score_type == "log_likelihoods" else parse_options({}).prior
+    return replace(checked, prior=prior, stated_costs=None, cost_fn=1.0, cost_fp=1.0, threshold=None)
 
 
 def _own_threshold(score_type: SketchScoreType, options: DecisionOptions) -> list[float | CostMatrix]:
@@ -487,18 +440,6 @@ def _own_threshold(score_type: SketchScoreType, options: DecisionOptions) -> lis
         return []
     costs = options.get("costs")
     if costs is not None:
-        return [costs if isinstance(costs, CostMatrix) else CostMatrix(costs)]
+        return [as_cost_matrix(costs)]
     cost_fn, cost_fp = options.get("cost_fn", 1.0), options.get("cost_fp", 1.0)
     return [] if 0 in (cost_fn, cost_fp) else [CostMatrix.binary(cost_fn, cost_fp)]
-
-
-def _sorted_thresholds(
-    thresholds: Sequence[float | CostMatrix], score_type: SketchScoreType = "posterior", prior: Any = None
-) -> tuple[float, ...]:
-    if isinstance(thresholds, str | CostMatrix):
-        raise TypeError(f"thresholds={thresholds!r} is not a sequence: pass a list")
-    numbers = {
-        bayes_threshold(t, score_type, prior) if isinstance(t, CostMatrix) else parse_number(t, "thresholds")
-        for t in thresholds
-    }
-    return tuple(sorted(numbers))

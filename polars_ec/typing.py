@@ -20,6 +20,7 @@ __all__ = [
     "IntoExpr",
     "Prior",
     "PriorOptions",
+    "Reduction",
     "RiskOptions",
     "RowCostOptions",
     "RowDecisionOptions",
@@ -48,6 +49,9 @@ the decision taken) or a vector of K a row (posteriors, their natural logs, log-
 
 EerMethod: TypeAlias = Literal["hull", "linear"]
 """On the convex hull of the ROC curve, or linear between the two points of the curve around FPR = FNR."""
+
+Reduction: TypeAlias = Literal["one_vs_rest", "top_label"]
+"""Binary problems that K posteriors make: each class against all others, or whether the likeliest class is the true one."""
 
 Costs: TypeAlias = "CostMatrix | Sequence[Sequence[float]]"
 """K x M costs, rows = true class, columns = decision."""

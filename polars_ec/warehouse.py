@@ -15,7 +15,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from polars_ec._options import parse_number, parse_options
+from polars_ec._grid import (
+    RANGE,
+    RAW_RANGE,
+    Grid,
+    SketchScoreType,
+    checked_resolution,
+    checked_score_type,
+    sorted_thresholds,
+)
+from polars_ec._options import parse_options
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -23,12 +32,7 @@ if TYPE_CHECKING:
 WarehouseDialect: TypeAlias = Literal[
     "bigquery", "clickhouse", "databricks", "datafusion", "duckdb", "postgres", "snowflake", "spark", "trino"
 ]
-SketchScoreType: TypeAlias = Literal["posterior", "log_odds", "llr", "raw"]
 
-_COLUMNS = ("class", "bin", "above", "n", "weight", "weight2", "log_odds", "posterior", "log_loss", "brier")
-_RANGE = 64  # nats of log-odds on either side of 0 that have bins of equal width
-_SIZE_RANGE = 746  # |ln x| of every positive float is less
-_FINEST = 1_000_000  # bins are 32-bit integers
 _EXP_RANGE = 745  # exp(-x) is 0 beyond
 _LEAST_PRODUCT = 1e-300  # well above underflow
 
@@ -72,7 +76,7 @@ def sketch_query(
         "posterior" (of the positive class, default), "log_odds" or "llr" (natural logarithms), or "raw" (any number, such
         as a margin; the last four columns are then left out).
     resolution
-        Bins per nat of log-odds, for "raw" per nat of ln|score|: a whole number from 1 to 1,000,000. Default 64.
+        Bins per nat of log-odds, for "raw" per nat of ln|score|: a whole number from 1 to 4096. Default 64.
     thresholds
         Operating points on the scale of the score as given; column `above` counts those that the score exceeds, strictly.
         Order and repetitions do not matter. Default: none.
@@ -137,40 +141,27 @@ def sketch_query(
     """
     if dialect not in get_args(WarehouseDialect):
         raise ValueError(f"dialect={dialect!r} is none of {', '.join(get_args(WarehouseDialect))}")
-    if score_type not in get_args(SketchScoreType):
-        raise ValueError(f"score_type={score_type!r} is none of {', '.join(get_args(SketchScoreType))}")
+    resolution = checked_resolution(resolution)
+    grid = Grid(checked_score_type(score_type), resolution, sorted_thresholds(thresholds))
     checked = parse_options({"pos_label": pos_label, "classes": classes})
     writer = _Writer(dialect)
     largest = writer.number(sys.float_info.max)
     query = _Query(
-        keys=_parse_keys(by, writer),
+        keys=_parse_keys(by, grid.columns, writer),
         table=writer.table(table),
         score=writer.expression("score", score),
         label=writer.expression("label", label),
         weight=None if weight is None else writer.expression("weight", weight),
         class_of_label=_class_of_label(writer, checked.pos_label, checked.classes),
-        above=_above(writer, _parse_thresholds(thresholds), largest),
-        kind=_KINDS[score_type](_parse_resolution(resolution), largest),
+        above=_above(writer, grid.thresholds, largest),
+        kind=_KINDS[grid.score_type](resolution, largest),
         largest=largest,
         least_factor={n: writer.number(_LEAST_PRODUCT ** (1 / n)) for n in (2, 3)} if dialect == "postgres" else {},
     )
     return writer.write(query.text())
 
 
-def _parse_resolution(resolution: Any) -> int:
-    if isinstance(resolution, bool) or not hasattr(resolution, "__index__") or not 1 <= resolution <= _FINEST:
-        raise ValueError(f"resolution={resolution!r} is no whole number from 1 to {_FINEST:,}")
-    return int(resolution)
-
-
-def _parse_thresholds(thresholds: Any) -> list[float]:
-    """In ascending order, each once; 0 stands for -0 too."""
-    if isinstance(thresholds, str) or not hasattr(thresholds, "__iter__"):
-        raise ValueError(f"thresholds={thresholds!r} is no sequence of numbers: pass [{thresholds!r}]")
-    return sorted({parse_number(threshold, "threshold") + 0.0 for threshold in thresholds})
-
-
-def _parse_keys(by: str | Sequence[str] | Mapping[str, str], writer: _Writer) -> dict[str, str]:
+def _parse_keys(by: str | Sequence[str] | Mapping[str, str], own: Sequence[str], writer: _Writer) -> dict[str, str]:
     """What stands for the SQL of the group columns, by their names in the result."""
     keys: dict[str, str] = {}
     pairs = by.items() if isinstance(by, Mapping) else [(None, sql) for sql in ([by] if isinstance(by, str) else by)]
@@ -178,7 +169,7 @@ def _parse_keys(by: str | Sequence[str] | Mapping[str, str], writer: _Writer) ->
         name = writer.column_name("by", sql) if given is None else given
         if not isinstance(name, str) or not name.strip():
             raise ValueError(f"by= calls a group column {name!r}: pass names, or a mapping from name to SQL expression")
-        if name.lower() in _COLUMNS:
+        if name.lower() in own:
             raise ValueError(
                 f"by= has a group column {name!r}, and so has the sketch: give it another name, by={{'{name}_': {sql!r}}}"
             )
@@ -344,7 +335,7 @@ def _of_log_odds(resolution: int, largest: str) -> _Kind:
 
 
 def _of_raw_scores(resolution: int, largest: str) -> _Kind:
-    offset = _SIZE_RANGE * resolution + 1
+    offset = RAW_RANGE * resolution + 1
     size_bin = f"CAST(FLOOR({resolution} * ec_log_size) AS INT) + {offset}"
     infinite = 2 * offset
     return _Kind(
@@ -368,10 +359,10 @@ _KINDS: Mapping[str, Callable[[int, str], _Kind]] = {
 
 
 def _log_odds_bin(log_odds: str, resolution: int, minus_infinity: str, plus_infinity: str) -> str:
-    edge = _RANGE * resolution
+    edge = RANGE * resolution
     return (
-        f"CASE WHEN {log_odds} >= {-_RANGE} AND {log_odds} < {_RANGE} THEN CAST(FLOOR({log_odds} * {resolution}) AS INT) "
-        f"WHEN {log_odds} < {-_RANGE} THEN {-edge - 1} WHEN {log_odds} >= {_RANGE} THEN {edge} "
+        f"CASE WHEN {log_odds} >= {-RANGE} AND {log_odds} < {RANGE} THEN CAST(FLOOR({log_odds} * {resolution}) AS INT) "
+        f"WHEN {log_odds} < {-RANGE} THEN {-edge - 1} WHEN {log_odds} >= {RANGE} THEN {edge} "
         f"WHEN {minus_infinity} THEN {-edge - 2} WHEN {plus_infinity} THEN {edge + 1} END"
     )
 

@@ -272,8 +272,14 @@ def test_errors() -> None:
         log.ec.sketch("p", "y", score_type="decision")
     with pytest.raises(ValueError, match="has a column 'n', which a sketch has too"):
         log.ec.sketch("p", "y", by="n")
-    with pytest.raises(TypeError, match="one number a row"):
-        log.ec.sketch(pl.concat_arr("p", "p"), "y")
+    with pytest.raises(ValueError, match="reduction='rest' is none of one_vs_rest, top_label"):
+        log.ec.sketch("p", "y", reduction="rest")
+    with pytest.raises(ValueError, match="top_label' is of posteriors"):
+        log.ec.sketch("p", "y", reduction="top_label", score_type="log_odds")
+    with pytest.raises(ValueError, match="has a column 'target'"):
+        log.ec.sketch(pl.concat_arr("p", 1 - pl.col("p")), "y", by=pl.col("n").alias("target"))
+    with pytest.raises(TypeError, match="not a sequence: pass a list"):
+        log.ec.sketch("p", "y", thresholds="0.5")
 
 
 @needs_reference

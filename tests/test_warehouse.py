@@ -124,14 +124,14 @@ def test_score_and_label_swapped() -> None:
 
 BAD_CALLS = [
     ({"dialect": "mysql"}, "dialect='mysql' is none of bigquery"),
-    ({"score_type": "decision"}, "score_type='decision' is none of posterior, log_odds, llr, raw"),
+    ({"score_type": "decision"}, "score_type='decision' cannot be sketched"),
     ({"resolution": 0}, "resolution=0 is no whole number"),
     ({"resolution": True}, "resolution=True"),
     ({"resolution": 1.5}, "resolution=1.5"),
-    ({"resolution": 2_000_000}, "1,000,000"),
-    ({"thresholds": [0.5, math.nan]}, "threshold=nan"),
+    ({"resolution": 2_000_000}, "from 1 to 4096"),
+    ({"thresholds": [0.5, math.nan]}, "thresholds=nan"),
     ({"thresholds": 0.5}, r"pass \[0.5\]"),
-    ({"thresholds": ["half"]}, "threshold='half'"),
+    ({"thresholds": ["half"]}, "thresholds='half'"),
     ({"table": " "}, "table=' '"),
     ({"table": "log WHERE p > 0"}, "put a query into parentheses"),
     ({"table": "log; DROP TABLE log"}, "DROP TABLE"),

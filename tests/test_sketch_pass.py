@@ -1,0 +1,92 @@
+"""The pass that makes a sketch: K classes as binary problems, and by the streaming engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from tests.test_streaming import assert_streams
+
+RANDOM = np.random.default_rng(11)
+VECTORS = pl.DataFrame(
+    {
+        "g": RANDOM.choice(["a", "b"], 300),
+        "p": RANDOM.dirichlet([1, 1, 1, 1], 300),
+        "y": RANDOM.choice(["w", "x", "y", "z", None, "none"], 300),
+        "w": RANDOM.integers(0, 3, 300).astype(float),
+    },
+    schema_overrides={"p": pl.Array(pl.Float64, 4)},
+).with_columns(p=pl.when(RANDOM.random(300) < 0.95).then("p"))
+CLASSES = ["w", "x", "y", "z"]
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("form", ["array", "list", "logs"])
+def test_one_against_the_rest_is_a_sketch_of_each_class(weight: str | None, form: str) -> None:
+    score = {
+        "array": pl.col("p"),
+        "list": pl.col("p").cast(pl.List(pl.Float64)),
+        "logs": pl.col("p").arr.eval(pl.element().log()),
+    }
+    options = {"classes": CLASSES, "weight": weight, "by": "g", "cost_fn": 4}
+    kind = "log_posteriors" if form == "logs" else "posteriors"
+    sketch = VECTORS.ec.sketch(score[form].alias("p"), "y", score_type=kind, **options)
+    assert sketch.keys == ["g", "target"]
+    for k, name in enumerate(CLASSES):
+        rest = (
+            pl.when(pl.col("y") == name)
+            .then(1)
+            .when(pl.col("y").is_in(CLASSES))
+            .then(0)
+            .when(pl.col("y").is_not_null())
+            .then(2)
+        )
+        one = VECTORS.ec.sketch(pl.col("p").arr.get(k), rest.alias("y"), weight=weight, by="g", cost_fn=4)
+        part = sketch.filter(pl.col("target") == name).frame.drop("target")
+        if form == "logs":
+            part, expected = (
+                frame.select(pl.exclude("bin"))
+                .group_by("g", "class", "above")
+                .agg(pl.col("n").sum(), pl.col(pl.Float64).sum())
+                .sort("g", "class", "above")
+                for frame in (part, one.frame)
+            )
+            assert_frame_equal(part, expected, rel_tol=1e-12)
+        else:
+            assert_frame_equal(part, one.frame, rel_tol=1e-12)
+
+
+def test_the_top_label_is_right_or_wrong() -> None:
+    log = VECTORS.filter(pl.col("y").is_in(CLASSES), pl.col("p").is_not_null())
+    posteriors, labels = log["p"].to_numpy(), [CLASSES.index(y) for y in log["y"]]
+    expected = pl.DataFrame({"p": posteriors.max(axis=1), "y": posteriors.argmax(axis=1) == labels}).ec.sketch("p", "y")
+    found = log.ec.sketch("p", "y", classes=CLASSES, reduction="top_label")
+    assert_frame_equal(found.frame, expected.frame, rel_tol=1e-12)
+    binary = log.select(p=pl.col("p").arr.get(0), y=pl.col("y") == "w")
+    confident = binary.select(p=pl.max_horizontal("p", 1 - pl.col("p")), y=(pl.col("p") > 0.5) == pl.col("y"))
+    assert_frame_equal(
+        binary.ec.sketch("p", "y", reduction="top_label").frame, confident.ec.sketch("p", "y").frame, rel_tol=1e-12
+    )
+
+
+@pytest.mark.parametrize(("score", "labels"), [("p", {"classes": CLASSES}), ("q", {"pos_label": "w"})])
+@pytest.mark.parametrize("exact", [True, False])
+def test_the_pass_streams(tmp_path: Path, monkeypatch, score: str, labels: dict, exact: bool) -> None:
+    VECTORS.with_columns(q=pl.col("p").arr.get(0)).write_parquet(tmp_path / "log.parquet")
+    collected = []
+    collect = pl.LazyFrame.collect
+
+    def record(frame: pl.LazyFrame, **keywords):
+        collected.append((frame, keywords.get("engine")))
+        return collect(frame, **keywords)
+
+    monkeypatch.setattr(pl.LazyFrame, "collect", record)
+    pl.scan_parquet(tmp_path / "log.parquet").ec.sketch(score, "y", by="g", exact=exact, weight="w", **labels)
+    monkeypatch.undo()
+    passes = [frame for frame, engine in collected if engine == "streaming"]
+    assert len(passes) == 1
+    assert_streams(passes[0])
