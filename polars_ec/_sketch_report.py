@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_ec._evaluate import bayes_threshold
+from polars_ec._evaluate import CELLS, SCORING_RULES, bayes_threshold
 from polars_ec._sketch_folder import SketchFolder
 from polars_ec._sources import DataError, UsageError
 from polars_ec.costs import CostMatrix, as_cost_matrix
@@ -19,7 +19,6 @@ from polars_ec.sketch import Sketch
 # What the report on rows has at the reference prior too, and in which order.
 _AT_PRIOR = ("nec", "nce", "nbs", "precision", "f1")
 _OWN = (*_AT_PRIOR, "recall")
-_CELLS = ("tn", "fp", "fn", "tp")
 _RANKING = ("auc_roc",)
 
 
@@ -80,9 +79,10 @@ def _battery(sketch: Sketch, options: dict[str, Any]) -> pl.DataFrame:
         costs = options.get("costs")
         stated = CostMatrix.binary(options["cost_fn"], options["cost_fp"]) if costs is None else as_cost_matrix(costs)
         options["threshold"] = bayes_threshold(stated, grid.score_type, prior)
-    decides = grid.score_type in ("posterior", "log_odds") or options.get("threshold") is not None
-    own = [name for name in _OWN if _is_of(name, grid.score_type)] if decides else []
-    names = [*(_CELLS if decides else ()), *own]
+    of_posteriors = grid.score_type in ("posterior", "log_odds")
+    decides = of_posteriors or options.get("threshold") is not None
+    own = [name for name in _OWN if of_posteriors or name not in SCORING_RULES] if decides else []
+    names = [*(CELLS if decides else ()), *own]
     at_prior = [name for name in own if name in _AT_PRIOR] if prior is not None else []
     table = sketch.evaluate(*names, *_RANKING, **options)
     if not at_prior:
@@ -93,11 +93,6 @@ def _battery(sketch: Sketch, options: dict[str, Any]) -> pl.DataFrame:
     return pl.concat(
         [table.drop(ranking), other.rename(lambda name: f"{name}_at_prior"), table.select(ranking)], how="horizontal"
     )
-
-
-def _is_of(metric: str, score_type: str) -> bool:
-    # Cross-entropy and Brier score are of posteriors; the cost of raw scores' decisions is not normalised by default.
-    return score_type in ("posterior", "log_odds") or metric not in ("nce", "nbs")
 
 
 def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_up: RollUp) -> Sketch:

@@ -172,7 +172,9 @@ def test_groups_with_wrong_rows_have_no_curve() -> None:
         sketch.cost_curve("brier")
 
 
-@pytest.mark.parametrize(("variance", "threshold", "cost_fn", "f1"), [(0.20, -0.6, 1.8, 0.761), (0.06, 0.0, 1.0, 0.961)])
+@pytest.mark.parametrize(
+    ("variance", "threshold", "cost_fn", "f1"), [(0.20, -0.6, 1.8, 0.761), (0.06, 0.0, 1.0, 0.961)]
+)
 def test_costs_of_the_best_f1_of_the_paper(variance: float, threshold: float, cost_fn: float, f1: float) -> None:
     """Ferrer, "The expected cost", section 4: what optimising F1 says about costs, on thresholds 0.1 apart."""
     counts, means = (80_000, 19_999), ((0.0,), (1.0,))
