@@ -20,6 +20,7 @@ from polars_ec.sketch import Sketch
 _AT_PRIOR = ("nec", "nce", "nbs", "precision", "f1")
 _OWN = (*_AT_PRIOR, "recall")
 _RANKING = ("auc_roc",)
+_PERIODS = {"1h": "hour", "1d": "day", "1w": "week", "1mo": "month", "1q": "quarter", "1y": "year"}
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,10 @@ def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_
         )
     if roll_up.every is not None and time is None:
         raise UsageError(f"--every {roll_up.every}: {folder} was sketched without --time, so it has no periods")
+    # `--by month --every 1mo` calls the periods so.
+    period_name = next((n for n in by if n == _PERIODS.get(roll_up.every or "") and n not in sketch.keys), time)
     for name in by:
-        if name not in sketch.keys:
+        if name not in sketch.keys and name != period_name:
             near = difflib.get_close_matches(name, sketch.keys, cutoff=0.5)
             hint = f"did you mean {near[0]!r}? " if near else ""
             periods = "" if time is None else f"; periods of {time} come of --every alone"
@@ -114,10 +117,10 @@ def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_
     if roll_up.every is None:
         return sketch.group_by(*by)
     _check_nested(sketch.frame[time], made_with["--every"], roll_up.every)
-    if time not in by:
+    if time not in by and period_name not in by:
         by.append(time)
     period = pl.col(time).dt.truncate(roll_up.every)
-    return sketch.group_by(*(period if name == time else pl.col(name) for name in by))
+    return sketch.group_by(*(period.alias(name) if name in (time, period_name) else pl.col(name) for name in by))
 
 
 def _check_nested(starts: pl.Series, fine: str, coarse: str) -> None:
