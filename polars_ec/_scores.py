@@ -170,6 +170,14 @@ class VectorScores:
             return bind(self.posteriors, build)
         return bind([*self._joint, self._log_norm], lambda x: bind([(x_k - x[-1]).exp() for x_k in x[:-1]], build))
 
+    def of_log_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+        """`build` of the logarithms of the posteriors."""
+        if self.score_type == "posteriors":
+            return build([x.log() for x in self.elements])
+        if self.score_type == "log_posteriors":
+            return build(self.elements)
+        return bind([*self._joint, self._log_norm], lambda x: build([x_k - x[-1] for x_k in x[:-1]]))
+
     def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
         if self.score_type == "posteriors":
             return -_of_true_class(self.elements, in_class).log()

@@ -1,0 +1,186 @@
+"""Calibrators of K posteriors, fitted by passes over the log: the rows of every group and fold, as `_softmax` takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from polars_ec._labels import class_index
+from polars_ec._prior import checked_shares
+from polars_ec._scores import VectorScores
+from polars_ec._softmax import Batch, Fits, fit_softmax
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polars_ec._expr import Rows
+    from polars_ec._prior import PriorSettings
+    from polars_ec._softmax import Booleans, Floats
+
+    Texts = NDArray[np.str_]
+
+_BATCH = 100_000
+_GROUP, _FOLD, _CLASS, _WEIGHT, _LOG = "__group", "__fold", "__class", "__weight", "__log"
+
+
+@dataclass(frozen=True)
+class _Log:
+    """The log, and what one pass has found in it. Fit j of group g has the number j n_groups + g, as `_training` has it.
+
+    `rows` has _GROUP, _FOLD, _CLASS, _WEIGHT and log posteriors, of usable rows. By group, fold and class: `n` rows,
+    `weight`, and `impossible`, whether (1) or not (0) a row's own class has posterior 0. `wrong`: whether the group has wrong rows.
+    """
+
+    rows: pl.LazyFrame
+    groups: pl.DataFrame
+    n: Floats
+    weight: Floats
+    impossible: Floats
+    wrong: Booleans
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return len(self.n[0, 0])
+
+    def by_fit(self, values: NDArray[Any]) -> Floats:
+        """Sums by group, fold and class as sums by fit and class: of all folds, then of all others than each."""
+        n_folds = len(values[0])
+        others = [np.delete(values, fold, axis=1).sum(axis=1) for fold in range(n_folds)] if n_folds > 1 else []
+        sums: Floats = np.concatenate([values.sum(axis=1), *others]).astype(np.float64)
+        return sums
+
+    def batches(self, active: Booleans, scale: Floats) -> Iterator[Batch]:
+        """A pass over the rows of active fits, with weights times the `scale` of their fit and class."""
+        n_groups = self.groups.height
+        by_fit = active.reshape(-1, n_groups)
+        wanted = self.groups.filter(pl.Series(by_fit.any(axis=0)))[_GROUP]
+        rows = self.rows.filter(pl.col(_GROUP).is_in(wanted.implode()))
+        for frame in rows.collect_batches(chunk_size=_BATCH, maintain_order=False, engine="streaming"):
+            group, fold, label = (frame[name].to_numpy().astype(np.int64) for name in (_GROUP, _FOLD, _CLASS))
+            weight = frame[_WEIGHT].to_numpy()
+            logs = frame.select(f"{_LOG}_{k}" for k in range(self.n_classes)).to_numpy()
+            for number, of_groups in enumerate(by_fit):
+                used = of_groups[group] & (fold != number - 1)
+                if used.any():
+                    fit = number * n_groups + group[used]
+                    yield Batch(fit, logs[used], label[used], weight[used] * scale[fit, label[used]])
+
+
+def fit_classes(
+    frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, n_folds: int, rows: Rows, with_shift: bool
+) -> pl.DataFrame:
+    """A row per group and fold: the group columns, `fold` (null: of all rows), and the parameters with what is known of them."""
+    log = _read(frame, keys, fold, n_folds, rows)
+    weight, n = log.by_fit(log.weight), log.by_fit(log.n).sum(axis=1)
+    prior = _stated_shares(log.groups, rows.settings.prior, rows.labels.classes)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        own = weight / weight.sum(axis=1, keepdims=True)
+        shares = own if prior is None else np.tile(prior, (len(own) // max(len(prior), 1), 1))
+        scale = np.where(weight > 0, shares / weight, 0.0)
+    lacking = (weight == 0) | (shares == 0) if with_shift else (weight == 0) & (shares > 0)
+    reasons = {
+        "wrong rows": np.tile(log.wrong, len(own) // max(log.groups.height, 1)),
+        "no rows": ~(weight.sum(axis=1) > 0),
+        "no prior": np.isnan(shares).any(axis=1),
+        "a class without rows": lacking.any(axis=1),
+        "infinite log-odds": (log.by_fit(log.impossible) > 0).any(axis=1),
+    }
+    reason = np.select(list(reasons.values()), list(reasons), "")
+    fits = fit_softmax(lambda active: log.batches(active, scale), reason == "", log.n_classes, with_shift=with_shift)
+    fits, reason = _settled(fits, reason, shares, with_shift)
+    folds = [None, *range(n_folds)] if n_folds else [None]
+    made = pl.concat([log.groups.drop(_GROUP).with_columns(pl.lit(f, dtype=pl.Int8).alias("fold")) for f in folds])
+    known = pl.when(pl.Series(np.isin(reason, ["", "reversed"])))
+    return made.with_columns(
+        alpha=known.then(pl.Series(fits.alpha)),
+        beta=known.then(pl.Series(fits.beta, dtype=pl.Array(pl.Float64, log.n_classes))),
+        n=pl.Series(n.astype(np.int64)),
+        n_iterations=known.then(pl.Series(fits.n_iterations)),
+        gradient_norm=known.then(pl.Series(fits.gradient_norm)),
+        reason=pl.Series(reason).replace({"": None}),
+    )
+
+
+def _settled(fits: Fits, reason: Texts, shares: Floats, with_shift: bool) -> tuple[Fits, Texts]:
+    """Fits held to alpha >= 0, at which the best posteriors are the prior; and why the others have no parameters."""
+    reason = np.where(fits.separable, "separable", reason)
+    reason = np.where((reason == "") & ~fits.converged, "not converged", reason)
+    backwards = (reason == "") & (fits.alpha < 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(shares)
+        at_prior = logs - logs.mean(axis=1, keepdims=True) if with_shift else np.zeros_like(logs)
+    return (
+        replace(
+            fits,
+            alpha=np.where(backwards, 0.0, fits.alpha),
+            beta=np.where(backwards[:, None], at_prior, fits.beta),
+            gradient_norm=np.where(backwards, 0.0, fits.gradient_norm),
+        ),
+        np.where(backwards, "reversed", reason),
+    )
+
+
+def _read(frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, n_folds: int, rows: Rows) -> _Log:
+    assert isinstance(rows.scores, VectorScores)
+    names = [key.meta.output_name() for key in keys]
+    n_classes = len(rows.labels.in_class)
+    weight = pl.lit(1.0) if rows.weight is None else rows.weight
+    logs = rows.scores.of_log_posteriors(pl.concat_list)
+    made = frame.select(
+        *keys,
+        (pl.lit(0, dtype=pl.Int8) if fold is None else fold).alias(_FOLD),
+        pl.when(rows.usable).then(class_index(rows.labels)).when(rows.present).then(-1).alias(_CLASS),
+        pl.when(rows.usable).then(weight).alias(_WEIGHT),
+        logs.alias(_LOG),
+    ).with_columns(pl.col(_LOG).list.get(k).alias(f"{_LOG}_{k}") for k in range(n_classes))
+    own = pl.coalesce(pl.when(pl.col(_CLASS) == k).then(pl.col(f"{_LOG}_{k}")) for k in range(n_classes))
+    counted = (
+        made.group_by(*names, _FOLD, _CLASS)
+        .agg(
+            n=pl.len().cast(pl.Int64),
+            weight=pl.col(_WEIGHT).sum(),
+            impossible=((own == -float("inf")) & (pl.col(_WEIGHT) > 0)).any(),
+        )
+        .collect(engine="streaming")
+    )
+    groups = counted.select(names).unique().sort(names, nulls_last=True) if names else pl.DataFrame(height=1)
+    groups = groups.with_row_index(_GROUP)
+    numbered = _number(counted.lazy(), groups, names).collect()
+    wrong = np.zeros(groups.height, dtype=bool)
+    wrong[numbered.filter(pl.col(_CLASS) == -1)[_GROUP].to_numpy()] = True
+    cells = numbered.filter(pl.col(_CLASS) >= 0)
+    at = tuple(cells[name].to_numpy().astype(np.int64) for name in (_GROUP, _FOLD, _CLASS))
+
+    def spread(name: str) -> Floats:
+        table = np.zeros((groups.height, max(n_folds, 1), n_classes))
+        table[at] = cells[name].to_numpy()
+        return table
+
+    used = _number(made.drop(_LOG), groups, names).filter(pl.col(_CLASS) >= 0, pl.col(_WEIGHT) > 0)
+    return _Log(used.drop(names), groups, spread("n"), spread("weight"), spread("impossible"), wrong)
+
+
+def _number(frame: pl.LazyFrame, groups: pl.DataFrame, names: list[str]) -> pl.LazyFrame:
+    if not names:
+        return frame.with_columns(pl.lit(0, dtype=groups.schema[_GROUP]).alias(_GROUP))
+    return frame.join(groups.lazy(), on=names, how="left", nulls_equal=True)
+
+
+def _stated_shares(groups: pl.DataFrame, prior: PriorSettings, classes: list[object]) -> Floats | None:
+    """Groups x classes; NaN where an expression gives no shares."""
+    if not prior.stated:
+        return None
+    dtype = None
+    table = groups.drop(_GROUP)
+    if prior.expression is not None:
+        dtype = table.select(prior.expression.alias("prior")).schema["prior"]
+    shares = prior.per_row(classes, dtype)
+    assert shares is not None
+    stated = {f"{_LOG}_{k}": share for k, share in enumerate(checked_shares(shares))}
+    values: Floats = groups.with_columns(**stated).select(*stated).to_numpy().astype(np.float64)
+    return values
