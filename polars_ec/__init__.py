@@ -5,6 +5,7 @@ a method there, and a DuckDB macro (`ec.register(connection)`), with one spellin
 """
 
 from polars_ec import namespace as namespace
+from polars_ec.calibrators import Calibration
 from polars_ec.costs import CostMatrix
 from polars_ec.curves import equivalent_cost
 from polars_ec.exceptions import InvalidDataError, SketchError
@@ -63,6 +64,7 @@ from polars_ec.warehouse import sketch_query
 __version__ = "0.1.0"
 
 __all__ = [
+    "Calibration",
     "CostMatrix",
     "InvalidDataError",
     "Sketch",

@@ -104,9 +104,10 @@ def _evaluate_block(points: Points, slope: Floats, shift: Floats) -> Floats:
     return np.stack(points.sums(loss, error * points.x, error, leaning * points.x, leaning, curvature))
 
 
-def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats] | None = None) -> Lines:
+def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats]) -> Lines:
     """Least mean logistic loss of each fit, each of which has a minimum; without `with_shift`, beta is 0.
 
+    `start` holds an alpha and beta to start from, NaN where none is known.
     Every evaluation serves all fits that have not converged: some take their next Newton step, while others halve theirs.
     """
     with np.errstate(all="ignore"):
@@ -117,12 +118,12 @@ def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats] 
         centred = shares.x - mean[shares.fit]
         scale = np.sqrt(shares.sums(centred**2)[0])
         standard = Points(shares.fit, centred / scale[shares.fit], shares.positive, shares.weight)
-        if start is None:
-            slope = np.zeros(len(total))
-            (share,) = standard.sums(standard.positive)
-            shift = np.log(share / (1 - share)) if with_shift else np.zeros(len(total))
-        else:
-            slope, shift = start[0] * scale, start[1] + start[0] * mean
+        (share,) = standard.sums(standard.positive)
+        known = np.isfinite(start[0])
+        slope = np.where(known, start[0] * scale, 0.0)
+        # Where alpha is 0, the best beta gives the prior.
+        own = np.log(share / (1 - share)) if with_shift else np.zeros(len(total))
+        shift = np.where(known, start[1] + start[0] * mean, own)
         slope, shift, n_iterations, value, gain = _minimise(standard, slope, shift, with_shift)
         alpha = slope / scale
         beta = shift - alpha * mean

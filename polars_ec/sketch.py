@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import polars as pl
 
 from polars_ec import curves
+from polars_ec._described import SCHEMA_VERSION, read_described, write_described
 from polars_ec._evaluate import bayes_threshold, evaluate
 from polars_ec._grid import (
     Grid,
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from polars_ec._options import Settings
+    from polars_ec.calibrators import Calibration, Calibrator
 
-SCHEMA_VERSION = 1
-_METADATA_KEY = "polars_ec.sketch"
 _DTYPES: dict[str, pl.DataType] = {
     "class": pl.Int8(),
     "bin": pl.Int32(),
@@ -184,9 +183,15 @@ class Sketch:
         """The threshold of the best value of a metric, per group: see `polars_ec.curves.best_threshold`."""
         return curves.best_threshold(self, metric, **keywords)
 
+    def calibrate(self, calibrator: Calibrator = "affine", *, prior: Any = None) -> Calibration:
+        """The transform of scores into calibrated posteriors, fitted for every group: see `polars_ec.calibrators.calibrate`."""
+        from polars_ec.calibrators import calibrate
+
+        return calibrate(self, calibrator, prior=prior)
+
     def write_parquet(self, path: str | Path, *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the cells, with what they mean, and any further `metadata`, in the file's metadata."""
-        self.frame.write_parquet(path, metadata={**(metadata or {}), _METADATA_KEY: json.dumps(self._description())})
+        write_described(self.frame, path, "sketch", self._description(), metadata)
 
     def _description(self) -> dict[str, Any]:
         return {
@@ -201,21 +206,7 @@ class Sketch:
     @classmethod
     def read_parquet(cls, path: str | Path) -> Sketch:
         """The sketch in a file that `write_parquet` made; SketchError for any other file, saying what is wrong with it."""
-        try:
-            described = pl.read_parquet_metadata(path).get(_METADATA_KEY)
-            frame = None if described is None else pl.read_parquet(path, hive_partitioning=False, glob=False)
-        except FileNotFoundError:
-            raise
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise SketchError(f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}") from None
-        if described is None or frame is None:
-            raise SketchError(f"{path} is Parquet, but no sketch: its metadata lack {_METADATA_KEY}")
-        about = json.loads(described)
-        if about["schema_version"] > SCHEMA_VERSION:
-            raise SketchError(
-                f"{path} is a sketch of schema version {about['schema_version']}, and this version of polars_ec reads "
-                f"up to {SCHEMA_VERSION}: update polars_ec"
-            )
+        frame, about = read_described(path, "sketch")
         grid = Grid(about["score_type"], about["resolution"], tuple(float(t) for t in about["thresholds"]))
         expected = [*about["keys"], *grid.columns]
         if frame.columns != expected:
