@@ -71,6 +71,11 @@ class Calibration:
         return cls(frame, about["calibrator"], about["score_type"])
 
 
+def affine_log_odds(log_odds: pl.Expr, alpha: pl.Expr, beta: pl.Expr) -> pl.Expr:
+    """Alpha times the log-odds plus beta; with alpha = 0, beta also for infinite ones."""
+    return pl.when(alpha == 0).then(beta + pl.when(log_odds.is_not_null()).then(0.0)).otherwise(alpha * log_odds + beta)
+
+
 def calibrate(sketch: Sketch, calibrator: Calibrator = "affine", *, prior: Any = None) -> Calibration:
     """The transform of scores into calibrated posteriors, fitted for every group of a sketch at once.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import polars as pl
 
@@ -25,12 +25,13 @@ from polars_ec._sketch_pass import TARGET, cells, is_one_vs_rest
 from polars_ec.costs import CostMatrix, as_cost_matrix
 from polars_ec.exceptions import SketchError
 from polars_ec.frames import expand, resolve_columns
-from polars_ec.typing import DecisionOptions, IntoExpr, Reduction
+from polars_ec.typing import Costs, DecisionOptions, IntoExpr, Reduction
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from typing_extensions import Unpack
 
+    from polars_ec._calibration_loss import Rule
     from polars_ec._options import Settings
     from polars_ec.calibrators import Calibration, Calibrator
 
@@ -188,6 +189,69 @@ class Sketch:
         from polars_ec.calibrators import calibrate
 
         return calibrate(self, calibrator, prior=prior)
+
+    def calibration_loss(
+        self,
+        rule: Rule = "cross_entropy",
+        *,
+        calibrator: Calibrator = "affine",
+        training: Literal["cv", "test"] | Calibration = "cv",
+        prior: Any = None,
+        costs: Costs | None = None,
+        cost_fn: float = 1.0,
+        cost_fp: float = 1.0,
+    ) -> pl.DataFrame:
+        """What calibration would take off a loss, per group: the loss of the scores as they are, minus that after calibration.
+
+        Higher means worse calibrated scores; about 0 for calibrated ones, and below it where the calibrator has learnt
+        what does not hold for other rows. CalLoss = EPSR raw - EPSR calibrated; RCL = 100 CalLoss / EPSR raw.
+
+        Parameters
+        ----------
+        rule
+            "cross_entropy", "brier", or "bayes_risk", the expected cost of Bayes decisions for the costs.
+        calibrator
+            As for `calibrate`.
+        training
+            What the calibrator is fitted on. "cv": for each fold the rows of the other folds; the losses of all folds'
+            rows are added up. "test": the very rows. A `Calibration`: that one, made of another log; it may have fewer
+            group columns than the sketch.
+        prior
+            See `Prior`; as for `evaluate`: of the loss and of what calibrators are fitted to. Default: the group's own.
+        costs, cost_fn, cost_fp
+            Of "bayes_risk", two by two; default 1 for either error.
+
+        Returns
+        -------
+        One row per group: the group columns without `fold`, `n`, `class_prior`, `raw` (exact), `calibrated`, `cal_loss`,
+        `rcl` in percent (null where `raw` is 0) and `reason`: why there is no calibrated loss (as `calibrate` says it, or
+        "not calibrated": `training` has no such group), or "reversed". Rows of a cell get the calibrated posterior of
+        their mean log-odds. So all is exact in an exact sketch; else the mean loss of the same calibrator is off by at most
+        (alpha / resolution)^2 / 32, unless there are finite log-odds beyond 64, and the risk by at most the cost of the
+        rows in the one cell that a threshold cuts, for each calibrator that was used.
+
+        Raises
+        ------
+        ValueError
+            Another rule or training; a sketch without the folds that "cv" needs; raw scores, and LLRs except for
+            "bayes_risk" with a prior; costs whose threshold on the scores as they are is not declared.
+
+        References
+        ----------
+        Ferrer and Ramos, "Evaluating posterior probabilities", section 2.5.3, Eqs. 30 to 33.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_ec as ec
+        >>> log = pl.DataFrame({"p": [0.99, 0.9, 0.01, 0.99, 0.1, 0.01], "y": [1, 1, 1, 0, 0, 0]})
+        >>> sketch = log.ec.sketch("p", "y", exact=True)
+        >>> sketch.calibration_loss(training="test").select(pl.col("raw", "calibrated", "rcl").round(3)).rows()
+        [(1.574, 0.676, 57.044)]
+        """
+        from polars_ec._calibration_loss import calibration_loss
+
+        keywords = {"prior": prior, "costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp}
+        return calibration_loss(self, rule, calibrator, training, keywords)
 
     def write_parquet(self, path: str | Path, *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the cells, with what they mean, and any further `metadata`, in the file's metadata."""
