@@ -9,6 +9,7 @@ from polars_ec.calibrators import Calibration
 from polars_ec.costs import CostMatrix
 from polars_ec.curves import equivalent_cost
 from polars_ec.exceptions import InvalidDataError, SketchError
+from polars_ec.folds import fold
 from polars_ec.frames import report, validate
 from polars_ec.metrics.binary import (
     f1,
@@ -91,6 +92,7 @@ __all__ = [
     "f1",
     "fbeta",
     "fnr",
+    "fold",
     "fpr",
     "ks",
     "llr",

@@ -19,11 +19,13 @@ from polars_ec._grid import (
     checked_score_type,
     sorted_thresholds,
 )
+from polars_ec._labels import class_index
 from polars_ec._options import parse_options, with_options
 from polars_ec._scores import VECTOR_TYPES
 from polars_ec._sketch_pass import TARGET, cells, is_one_vs_rest
 from polars_ec.costs import CostMatrix, as_cost_matrix
 from polars_ec.exceptions import SketchError
+from polars_ec.folds import fold, stratified_fold
 from polars_ec.frames import expand, resolve_columns
 from polars_ec.typing import Costs, DecisionOptions, IntoExpr, Reduction
 
@@ -399,6 +401,9 @@ def sketch(
     thresholds: Sequence[float | CostMatrix] = (),
     exact: bool = False,
     reduction: Reduction = "one_vs_rest",
+    folds: int | None = None,
+    fold_by: IntoExpr | None = None,
+    stratified: bool = False,
     **options: Unpack[DecisionOptions],
 ) -> Sketch:
     """The log reduced to cells of equal log-odds, by one pass of the streaming engine.
@@ -424,6 +429,12 @@ def sketch(
         What a vector of K scores becomes. "one_vs_rest": K sketches in one, by a last group column `target`: the posterior
         of the class against all others. "top_label": the largest posterior, and whether its class (the first, on ties) is
         the true one; two classes can be asked so too.
+    folds, fold_by
+        Adds a group column `fold`, the `polars_ec.fold` of the key `fold_by`, for cross-validation: a key of the row, or of
+        what correlated rows share.
+    stratified
+        Folds that share the keys of each class of each group out evenly. A key has one fold in each class then, and the
+        rows are ranked in memory: this does not stream.
     **options
         See `DecisionOptions`. `score_type` is "posterior", "log_odds", "llr" (losses are at even prior), or here also
         "raw": any real score, on a grid that is equal in ln|score|, hence free of scale. Vectors have theirs, and
@@ -471,11 +482,21 @@ def sketch(
     numbers = [bayes_threshold(t, kind, options.get("prior")) if isinstance(t, CostMatrix) else t for t in declared]
     grid = Grid(kind, None if exact else stated_resolution, sorted_thresholds(numbers))
     key_names = [key.meta.output_name() for key in keys]
+    if folds is not None or fold_by is not None:
+        if "fold" in key_names:
+            raise ValueError("by= has a column 'fold', which folds= adds: rename it with .alias()")
+        keys = [*keys, _fold(folds, fold_by, [*keys, class_index(rows.labels)] if stratified else [])]
     own = {*grid.columns, TARGET} if is_one_vs_rest(rows, reduction) else {*grid.columns}
     clash = sorted(set(key_names) & own)
     if clash:
         raise ValueError(f"by= has a column {clash[0]!r}, which a sketch has too: rename it with .alias()")
     return Sketch(cells(lazy, keys, rows, grid, reduction), grid, rows.weight is not None)
+
+
+def _fold(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> pl.Expr:
+    if folds is None or key is None:
+        raise ValueError("folds= and fold_by= go together: how many folds, and the key of the rows that they are by")
+    return stratified_fold(key, folds, strata) if strata else fold(key, folds)
 
 
 def _reading(options: DecisionOptions, score_type: Any) -> Settings:
