@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from polars_ec._newton import Points, fit_lines
+from polars_ec._training import first_reason, reason_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,25 +21,13 @@ if TYPE_CHECKING:
 REVERSED = "reversed"
 
 
-def why_untrained(training: Training) -> list[tuple[Booleans, str]]:
-    """Fits that no calibrator can be trained for, and why; the first reason that holds is the one."""
-    of_positives = training.total(training.weight * training.positive)
-    of_negatives = training.total(training.weight * ~training.positive)
-    return [
-        (training.wrong, "wrong rows"),
-        (np.bincount(training.fit, minlength=training.n_fits) == 0, "no rows"),
-        (np.isnan(training.share), "no prior"),
-        (~((of_positives > 0) & (of_negatives > 0)), "one class"),
-    ]
-
-
 def fit_affine(training: Training, with_shift: bool) -> pl.DataFrame:
-    """A row per fit: `alpha`, `beta`, `n`, `n_iterations`, `gradient_norm`, `reason`."""
-    reasons = [*why_untrained(training), *_why_unsolved(training, with_shift)]
+    """A row per `fit`: `alpha`, `beta`, `n`, `n_iterations`, `gradient_norm`, `reason`."""
+    reasons = [*training.why_untrained(), *_why_unsolved(training, with_shift)]
     reversed_, infinite = _reversed(training, with_shift), training.total(np.isinf(training.log_odds)) > 0
     # The limit at alpha = 0 would send infinite scores nowhere.
     reasons += [(reversed_ & infinite, "infinite log-odds"), (reversed_, REVERSED)]
-    reason = np.select([mask for mask, _ in reasons], [text for _, text in reasons], "")
+    reason = first_reason(reasons)
     solved = reason == ""
     columns = {name: np.full(training.n_fits, np.nan) for name in ("alpha", "beta", "gradient_norm")}
     n_iterations = np.full(training.n_fits, -1)
@@ -51,19 +40,18 @@ def fit_affine(training: Training, with_shift: bool) -> pl.DataFrame:
     failed = solved & np.isnan(columns["alpha"])
     table = pl.DataFrame(
         {
+            "fit": np.arange(training.n_fits),
             "alpha": columns["alpha"],
             "beta": columns["beta"],
             "n": training.n,
             "n_iterations": n_iterations,
             "gradient_norm": columns["gradient_norm"],
-            "reason": np.where(failed, "not converged", reason).astype(str).tolist(),
-        },
-        schema_overrides={"reason": pl.String},
+            "reason": reason_column(np.where(failed, "not converged", reason)),
+        }
     )
     return table.with_columns(
         pl.col("alpha", "beta", "gradient_norm").fill_nan(None),
         pl.when(pl.col("n_iterations") >= 0).then("n_iterations"),
-        pl.col("reason").replace({"": None}),
     )
 
 

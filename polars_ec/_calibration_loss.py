@@ -9,8 +9,10 @@ import polars as pl
 from polars_ec._evaluate import evaluate
 from polars_ec._grid import Grid
 from polars_ec._scores import BinaryScores
+from polars_ec._steps import values_of_cells
 from polars_ec._training import FOLD, group_keys, log_odds_of_cells
-from polars_ec.calibrators import Calibration, Calibrator, affine_log_odds
+from polars_ec._transform import REASON, transform
+from polars_ec.calibrators import Calibration, Calibrator
 from polars_ec.exceptions import SketchError
 
 if TYPE_CHECKING:
@@ -20,11 +22,15 @@ Rule: TypeAlias = Literal["cross_entropy", "brier", "bayes_risk"]
 """A proper scoring rule."""
 
 RULES: tuple[Rule, ...] = get_args(Rule)
-_REASON = "__reason"
 
 
 def calibration_loss(
-    sketch: Sketch, rule: Rule, calibrator: Calibrator, training: Any, keywords: dict[str, Any]
+    sketch: Sketch,
+    rule: Rule,
+    calibrator: Calibrator,
+    training: Any,
+    histogram: dict[str, Any],
+    keywords: dict[str, Any],
 ) -> pl.DataFrame:
     """What `Sketch.calibration_loss` gives."""
     if rule not in RULES:
@@ -40,7 +46,10 @@ def calibration_loss(
             "the threshold of these costs cuts cells of the sketch, so that the risk is not known: declare it, with "
             "sketch(..., thresholds=[costs]), or sketch with exact=True"
         )
-    cells = _calibrated_cells(sketch, _calibration(sketch, calibrator, training, keywords["prior"]), training == "cv")
+    options = {"prior": keywords["prior"], **histogram}
+    cells = _calibrated_cells(
+        sketch, _calibration(sketch, calibrator, training, options), isinstance(training, str) and training == "cv"
+    )
     exact = Grid("log_odds", None)
     calibrated = evaluate(cells.select(*keys, *exact.columns), keys, exact, sketch.weighted, [rule], keywords)
     table = raw.rename({rule: "raw"}).hstack([calibrated[rule].alias("calibrated")]).hstack(_reasons(cells, keys))
@@ -48,7 +57,7 @@ def calibration_loss(
     return _compare(table).select(columns).sort(keys or "n", nulls_last=True)
 
 
-def _calibration(sketch: Sketch, calibrator: Calibrator, training: Any, prior: Any) -> Calibration:
+def _calibration(sketch: Sketch, calibrator: Calibrator, training: Any, options: dict[str, Any]) -> Calibration:
     if isinstance(training, Calibration):
         unknown = sorted(set(training.keys) - set(group_keys(sketch)))
         if unknown:
@@ -56,15 +65,15 @@ def _calibration(sketch: Sketch, calibrator: Calibrator, training: Any, prior: A
         if training.score_type != sketch.grid.score_type:
             raise SketchError(f"training= is of {training.score_type}, and the sketch is of {sketch.grid.score_type}")
         return training
-    if training not in ("cv", "test"):
+    if not isinstance(training, str) or training not in ("cv", "test"):
         raise ValueError(f"training={training!r} is neither 'cv' nor 'test' nor a Calibration")
     if training == "cv":
         if FOLD not in sketch.keys:
             raise SketchError(
                 "training='cv' needs a sketch with folds, sketch(..., folds=5, fold_by=key); training='test' needs none"
             )
-        return sketch.calibrate(calibrator, prior=prior)
-    return sketch.group_by(*group_keys(sketch)).calibrate(calibrator, prior=prior)
+        return sketch.calibrate(calibrator, **options)
+    return sketch.group_by(*group_keys(sketch)).calibrate(calibrator, **options)
 
 
 def _calibrated_cells(sketch: Sketch, calibration: Calibration, out_of_fold: bool) -> pl.DataFrame:
@@ -72,7 +81,13 @@ def _calibrated_cells(sketch: Sketch, calibration: Calibration, out_of_fold: boo
     used = pl.col("class") >= 0
     parameters = calibration.frame.filter(pl.col(FOLD).is_not_null() if out_of_fold else pl.col(FOLD).is_null())
     by = [*calibration.keys, *([FOLD] if out_of_fold else [])]
-    calibrated = calibrated_log_odds(sketch.frame, sketch.grid, parameters, by)
+    # A row without weight enters no loss, and its cell may have no mean.
+    counted = pl.when(used, pl.col("weight") > 0)
+    if calibration.is_affine:
+        x = sketch.frame.select(x=counted.then(log_odds_of_cells(sketch.grid)))["x"]
+    else:
+        x = values_of_cells(sketch.grid, sketch.frame)
+    calibrated = transform(parameters, by, sketch.frame, x)
     z = pl.col("score")
     scores = BinaryScores(z, "log_odds", None)
     in_class = [pl.col("class") == 0, pl.col("class") == 1]
@@ -88,19 +103,6 @@ def _calibrated_cells(sketch: Sketch, calibration: Calibration, out_of_fold: boo
     )
 
 
-def calibrated_log_odds(cells: pl.DataFrame, grid: Grid, parameters: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """A row per cell: `score`, its calibrated log-odds, and why there are none."""
-    known = parameters.select(*by, "alpha", "beta", "reason", __known=pl.lit(value=True))
-    joined = (
-        cells.join(known, on=by, how="left", nulls_equal=True, maintain_order="left")
-        if by
-        else cells.join(known, how="cross", maintain_order="left")
-    )
-    x = pl.when(pl.col("class") >= 0, pl.col("weight") > 0).then(log_odds_of_cells(grid))
-    reason = pl.when(pl.col("__known")).then("reason").otherwise(pl.lit("not calibrated"))
-    return joined.select(affine_log_odds(x, pl.col("alpha"), pl.col("beta")).alias("score"), reason.alias(_REASON))
-
-
 def _reasons(cells: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Of each group, in the order of the cells: whether some of it has no calibrated posterior, and why, or what to know."""
     used = (pl.col("class") >= 0) & (pl.col("weight") > 0)
@@ -110,7 +112,7 @@ def _reasons(cells: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
         "reason": pl.when(~used.any())
         .then(pl.lit("no rows"))
         .otherwise(
-            pl.coalesce(pl.when(mask).then(_REASON).drop_nulls().first() for mask in (lost, used)),
+            pl.coalesce(pl.when(mask).then(REASON).drop_nulls().first() for mask in (lost, used)),
         ),
     }
     if not keys:

@@ -71,11 +71,31 @@ class Training:
         np.minimum.at(found, self.fit[chosen], values[chosen])
         return found
 
+    def why_untrained(self) -> list[tuple[Booleans, str]]:
+        """Fits that no calibrator can be trained for, and why."""
+        of_positives, of_negatives = self.total(self.weight * self.positive), self.total(self.weight * ~self.positive)
+        return [
+            (self.wrong, "wrong rows"),
+            (np.bincount(self.fit, minlength=self.n_fits) == 0, "no rows"),
+            (np.isnan(self.share), "no prior"),
+            (~((of_positives > 0) & (of_negatives > 0)), "one class"),
+        ]
+
     def frame(self) -> pl.DataFrame:
         """A row per fit: the group columns, and `fold`, null for the fit of all rows."""
         fold = pl.concat([pl.Series(FOLD, [None], dtype=self.folds.dtype), self.folds])
         keys = self.groups.drop(GROUP)
         return pl.concat([keys.with_columns(pl.lit(value, dtype=fold.dtype).alias(FOLD)) for value in fold])
+
+
+def first_reason(reasons: list[tuple[Booleans, str]]) -> NDArray[np.str_]:
+    """The first reason that holds for each fit; empty where none does."""
+    return np.select([mask for mask, _ in reasons], [text for _, text in reasons], "").astype(np.str_)
+
+
+def reason_column(reasons: NDArray[np.str_]) -> pl.Series:
+    """Reasons as a column, with nulls."""
+    return pl.Series("reason", [reason or None for reason in reasons.tolist()], dtype=pl.String)
 
 
 def group_keys(sketch: Sketch) -> list[str]:

@@ -186,11 +186,13 @@ class Sketch:
         """The threshold of the best value of a metric, per group: see `polars_ec.curves.best_threshold`."""
         return curves.best_threshold(self, metric, **keywords)
 
-    def calibrate(self, calibrator: Calibrator = "affine", *, prior: Any = None) -> Calibration:
+    def calibrate(
+        self, calibrator: Calibrator = "affine", *, prior: Any = None, bins: int = 15, equal_mass: bool = False
+    ) -> Calibration:
         """The transform of scores into calibrated posteriors, fitted for every group: see `polars_ec.calibrators.calibrate`."""
         from polars_ec.calibrators import calibrate
 
-        return calibrate(self, calibrator, prior=prior)
+        return calibrate(self, calibrator, prior=prior, bins=bins, equal_mass=equal_mass)
 
     def calibration_loss(
         self,
@@ -202,6 +204,8 @@ class Sketch:
         costs: Costs | None = None,
         cost_fn: float = 1.0,
         cost_fp: float = 1.0,
+        bins: int = 15,
+        equal_mass: bool = False,
     ) -> pl.DataFrame:
         """What calibration would take off a loss, per group: the loss of the scores as they are, minus that after calibration.
 
@@ -212,7 +216,7 @@ class Sketch:
         ----------
         rule
             "cross_entropy", "brier", or "bayes_risk", the expected cost of Bayes decisions for the costs.
-        calibrator
+        calibrator, bins, equal_mass
             As for `calibrate`.
         training
             What the calibrator is fitted on. "cv": for each fold the rows of the other folds; the losses of all folds'
@@ -228,7 +232,7 @@ class Sketch:
         One row per group: the group columns without `fold`, `n`, `class_prior`, `raw` (exact), `calibrated`, `cal_loss`,
         `rcl` in percent (null where `raw` is 0) and `reason`: why there is no calibrated loss (as `calibrate` says it, or
         "not calibrated": `training` has no such group), or "reversed". Rows of a cell get the calibrated posterior of
-        their mean log-odds. So all is exact in an exact sketch; else the mean loss of the same calibrator is off by at most
+        their mean log-odds, or the step of the lowest score in it. So all is exact in an exact sketch; else the mean loss of the same calibrator is off by at most
         (alpha / resolution)^2 / 32, unless there are finite log-odds beyond 64, and the risk by at most the cost of the
         rows in the one cell that a threshold cuts, for each calibrator that was used.
 
@@ -253,7 +257,8 @@ class Sketch:
         from polars_ec._calibration_loss import calibration_loss
 
         keywords = {"prior": prior, "costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp}
-        return calibration_loss(self, rule, calibrator, training, keywords)
+        histogram = {"bins": bins, "equal_mass": equal_mass}
+        return calibration_loss(self, rule, calibrator, training, histogram, keywords)
 
     def write_parquet(self, path: str | Path, *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the cells, with what they mean, and any further `metadata`, in the file's metadata."""
