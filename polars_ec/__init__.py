@@ -5,9 +5,11 @@ a method there, and a DuckDB macro (`ec.register(connection)`), with one spellin
 """
 
 from polars_ec import namespace as namespace
+from polars_ec.calibrators import Calibration
 from polars_ec.costs import CostMatrix
 from polars_ec.curves import equivalent_cost
 from polars_ec.exceptions import InvalidDataError, SketchError
+from polars_ec.folds import fold
 from polars_ec.frames import report, validate
 from polars_ec.metrics.binary import (
     f1,
@@ -63,6 +65,7 @@ from polars_ec.warehouse import sketch_query
 __version__ = "0.1.0"
 
 __all__ = [
+    "Calibration",
     "CostMatrix",
     "InvalidDataError",
     "Sketch",
@@ -89,6 +92,7 @@ __all__ = [
     "f1",
     "fbeta",
     "fnr",
+    "fold",
     "fpr",
     "ks",
     "llr",

@@ -20,6 +20,9 @@ from polars_ec.exceptions import SketchError
 from polars_ec.metrics.ranking import checked_method, checked_sensitivity
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from polars_ec._grid import Grid
     from polars_ec._options import Settings
 
@@ -416,3 +419,16 @@ def at_every_edge(
 def _ranking_prior(table: pl.DataFrame, arguments: _Arguments) -> pl.DataFrame:
     p0, p1 = _prior_columns(arguments) or [pl.lit(None, dtype=pl.Float64)] * 2
     return table.select(GROUP, p1=p1, p0=p0)
+
+
+def cells_and_priors(
+    frame: pl.DataFrame, keys: list[str], grid: Grid, prior: Any
+) -> tuple[pl.DataFrame, pl.DataFrame, NDArray[np.float64] | None]:
+    """The cells with the number of their group; a row per group, with its keys and counts; the stated prior of class 1.
+
+    Of each group, NaN where the prior is none; None in all where none is stated.
+    """
+    arguments = _parse((), grid, {"prior": prior})
+    numbered, table = _tabulate(frame, keys, grid, arguments)
+    stated = arguments.settings.prior.stated
+    return numbered, table, table[f"{_PRIOR}_1"].to_numpy() if stated else None

@@ -133,6 +133,9 @@ class _FrameNamespace(Generic[FrameT]):
         thresholds: Sequence[float | CostMatrix] = (),
         exact: bool = False,
         reduction: Reduction = "one_vs_rest",
+        folds: int | None = None,
+        fold_by: IntoExpr | None = None,
+        stratified: bool = False,
         **options: Unpack[DecisionOptions],
     ) -> sketches.Sketch:
         """The log reduced to cells of equal log-odds, by one pass: see `polars_ec.sketch`."""
@@ -145,6 +148,9 @@ class _FrameNamespace(Generic[FrameT]):
             thresholds=thresholds,
             exact=exact,
             reduction=reduction,
+            folds=folds,
+            fold_by=fold_by,
+            stratified=stratified,
             **options,
         )
 

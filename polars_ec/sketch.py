@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import polars as pl
 
 from polars_ec import curves
+from polars_ec._described import SCHEMA_VERSION, read_described, write_described
 from polars_ec._evaluate import bayes_threshold, evaluate
 from polars_ec._grid import (
     Grid,
@@ -19,22 +19,24 @@ from polars_ec._grid import (
     checked_score_type,
     sorted_thresholds,
 )
+from polars_ec._labels import class_index
 from polars_ec._options import parse_options, with_options
 from polars_ec._scores import VECTOR_TYPES
 from polars_ec._sketch_pass import TARGET, cells, is_one_vs_rest
 from polars_ec.costs import CostMatrix, as_cost_matrix
 from polars_ec.exceptions import SketchError
+from polars_ec.folds import fold, stratified_fold
 from polars_ec.frames import expand, resolve_columns
-from polars_ec.typing import DecisionOptions, IntoExpr, Reduction
+from polars_ec.typing import Costs, DecisionOptions, IntoExpr, Reduction
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from typing_extensions import Unpack
 
+    from polars_ec._calibration_loss import Rule
     from polars_ec._options import Settings
+    from polars_ec.calibrators import Calibration, Calibrator
 
-SCHEMA_VERSION = 1
-_METADATA_KEY = "polars_ec.sketch"
 _DTYPES: dict[str, pl.DataType] = {
     "class": pl.Int8(),
     "bin": pl.Int32(),
@@ -184,9 +186,83 @@ class Sketch:
         """The threshold of the best value of a metric, per group: see `polars_ec.curves.best_threshold`."""
         return curves.best_threshold(self, metric, **keywords)
 
+    def calibrate(
+        self, calibrator: Calibrator = "affine", *, prior: Any = None, bins: int = 15, equal_mass: bool = False
+    ) -> Calibration:
+        """The transform of scores into calibrated posteriors, fitted for every group: see `polars_ec.calibrators.calibrate`."""
+        from polars_ec.calibrators import calibrate
+
+        return calibrate(self, calibrator, prior=prior, bins=bins, equal_mass=equal_mass)
+
+    def calibration_loss(
+        self,
+        rule: Rule = "cross_entropy",
+        *,
+        calibrator: Calibrator = "affine",
+        training: Literal["cv", "test"] | Calibration = "cv",
+        prior: Any = None,
+        costs: Costs | None = None,
+        cost_fn: float = 1.0,
+        cost_fp: float = 1.0,
+        bins: int = 15,
+        equal_mass: bool = False,
+    ) -> pl.DataFrame:
+        """What calibration would take off a loss, per group: the loss of the scores as they are, minus that after calibration.
+
+        Higher means worse calibrated scores; about 0 for calibrated ones, and below it where the calibrator has learnt
+        what does not hold for other rows. CalLoss = EPSR raw - EPSR calibrated; RCL = 100 CalLoss / EPSR raw.
+
+        Parameters
+        ----------
+        rule
+            "cross_entropy", "brier", or "bayes_risk", the expected cost of Bayes decisions for the costs.
+        calibrator, bins, equal_mass
+            As for `calibrate`.
+        training
+            What the calibrator is fitted on. "cv": for each fold the rows of the other folds; the losses of all folds'
+            rows are added up. "test": the very rows. A `Calibration`: that one, made of another log; it may have fewer
+            group columns than the sketch.
+        prior
+            See `Prior`; as for `evaluate`: of the loss and of what calibrators are fitted to. Default: the group's own.
+        costs, cost_fn, cost_fp
+            Of "bayes_risk", two by two; default 1 for either error.
+
+        Returns
+        -------
+        One row per group: the group columns without `fold`, `n`, `class_prior`, `raw` (exact), `calibrated`, `cal_loss`,
+        `rcl` in percent (null where `raw` is 0) and `reason`: why there is no calibrated loss (as `calibrate` says it, or
+        "not calibrated": `training` has no such group), or "reversed". Rows of a cell get the calibrated posterior of
+        their mean log-odds, or the step of the lowest score in it. So all is exact in an exact sketch; else the mean loss of the same calibrator is off by at most
+        (alpha / resolution)^2 / 32, unless there are finite log-odds beyond 64, and the risk by at most the cost of the
+        rows in the one cell that a threshold cuts, for each calibrator that was used.
+
+        Raises
+        ------
+        ValueError
+            Another rule or training; a sketch without the folds that "cv" needs; raw scores, and LLRs except for
+            "bayes_risk" with a prior; costs whose threshold on the scores as they are is not declared.
+
+        References
+        ----------
+        Ferrer and Ramos, "Evaluating posterior probabilities", section 2.5.3, Eqs. 30 to 33.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_ec as ec
+        >>> log = pl.DataFrame({"p": [0.99, 0.9, 0.01, 0.99, 0.1, 0.01], "y": [1, 1, 1, 0, 0, 0]})
+        >>> sketch = log.ec.sketch("p", "y", exact=True)
+        >>> sketch.calibration_loss(training="test").select(pl.col("raw", "calibrated", "rcl").round(3)).rows()
+        [(1.574, 0.676, 57.044)]
+        """
+        from polars_ec._calibration_loss import calibration_loss
+
+        keywords = {"prior": prior, "costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp}
+        histogram = {"bins": bins, "equal_mass": equal_mass}
+        return calibration_loss(self, rule, calibrator, training, histogram, keywords)
+
     def write_parquet(self, path: str | Path, *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the cells, with what they mean, and any further `metadata`, in the file's metadata."""
-        self.frame.write_parquet(path, metadata={**(metadata or {}), _METADATA_KEY: json.dumps(self._description())})
+        write_described(self.frame, path, "sketch", self._description(), metadata)
 
     def _description(self) -> dict[str, Any]:
         return {
@@ -201,21 +277,7 @@ class Sketch:
     @classmethod
     def read_parquet(cls, path: str | Path) -> Sketch:
         """The sketch in a file that `write_parquet` made; SketchError for any other file, saying what is wrong with it."""
-        try:
-            described = pl.read_parquet_metadata(path).get(_METADATA_KEY)
-            frame = None if described is None else pl.read_parquet(path, hive_partitioning=False, glob=False)
-        except FileNotFoundError:
-            raise
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise SketchError(f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}") from None
-        if described is None or frame is None:
-            raise SketchError(f"{path} is Parquet, but no sketch: its metadata lack {_METADATA_KEY}")
-        about = json.loads(described)
-        if about["schema_version"] > SCHEMA_VERSION:
-            raise SketchError(
-                f"{path} is a sketch of schema version {about['schema_version']}, and this version of polars_ec reads "
-                f"up to {SCHEMA_VERSION}: update polars_ec"
-            )
+        frame, about = read_described(path, "sketch")
         grid = Grid(about["score_type"], about["resolution"], tuple(float(t) for t in about["thresholds"]))
         expected = [*about["keys"], *grid.columns]
         if frame.columns != expected:
@@ -344,6 +406,9 @@ def sketch(
     thresholds: Sequence[float | CostMatrix] = (),
     exact: bool = False,
     reduction: Reduction = "one_vs_rest",
+    folds: int | None = None,
+    fold_by: IntoExpr | None = None,
+    stratified: bool = False,
     **options: Unpack[DecisionOptions],
 ) -> Sketch:
     """The log reduced to cells of equal log-odds, by one pass of the streaming engine.
@@ -369,6 +434,12 @@ def sketch(
         What a vector of K scores becomes. "one_vs_rest": K sketches in one, by a last group column `target`: the posterior
         of the class against all others. "top_label": the largest posterior, and whether its class (the first, on ties) is
         the true one; two classes can be asked so too.
+    folds, fold_by
+        Adds a group column `fold`, the `polars_ec.fold` of the key `fold_by`, for cross-validation: a key of the row, or of
+        what correlated rows share.
+    stratified
+        Folds that share the keys of each class of each group out evenly. A key has one fold in each class then, and the
+        rows are ranked in memory: this does not stream.
     **options
         See `DecisionOptions`. `score_type` is "posterior", "log_odds", "llr" (losses are at even prior), or here also
         "raw": any real score, on a grid that is equal in ln|score|, hence free of scale. Vectors have theirs, and
@@ -416,11 +487,21 @@ def sketch(
     numbers = [bayes_threshold(t, kind, options.get("prior")) if isinstance(t, CostMatrix) else t for t in declared]
     grid = Grid(kind, None if exact else stated_resolution, sorted_thresholds(numbers))
     key_names = [key.meta.output_name() for key in keys]
+    if folds is not None or fold_by is not None:
+        if "fold" in key_names:
+            raise ValueError("by= has a column 'fold', which folds= adds: rename it with .alias()")
+        keys = [*keys, _fold(folds, fold_by, [*keys, class_index(rows.labels)] if stratified else [])]
     own = {*grid.columns, TARGET} if is_one_vs_rest(rows, reduction) else {*grid.columns}
     clash = sorted(set(key_names) & own)
     if clash:
         raise ValueError(f"by= has a column {clash[0]!r}, which a sketch has too: rename it with .alias()")
     return Sketch(cells(lazy, keys, rows, grid, reduction), grid, rows.weight is not None)
+
+
+def _fold(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> pl.Expr:
+    if folds is None or key is None:
+        raise ValueError("folds= and fold_by= go together: how many folds, and the key of the rows that they are by")
+    return stratified_fold(key, folds, strata) if strata else fold(key, folds)
 
 
 def _reading(options: DecisionOptions, score_type: Any) -> Settings:

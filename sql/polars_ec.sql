@@ -1,5 +1,5 @@
--- polars_ec for DuckDB, file 1 of 6: what is known of one row.
--- Load order: rows, counts, decisions, scoring_rules, sketch, ranking. Each file may be loaded again; nothing here writes data.
+-- polars_ec for DuckDB, file 1 of 7: what is known of one row.
+-- Load order: rows, counts, decisions, scoring_rules, sketch, ranking, calibration. Each file may be loaded again; nothing here writes data.
 -- Names that start with an underscore are private.
 CREATE SCHEMA IF NOT EXISTS ec;
 
@@ -433,7 +433,7 @@ CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 
          ELSE list_transform([list_transform(score, lambda _x, _i: _x * ec._shift_weights(from_, "to", len(score))[_i])],
                              lambda _e: list_transform(_e, lambda _x: _x / list_sum(_e)))[1] END;
 COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';
--- polars_ec for DuckDB, file 2 of 6: sums of a group of rows, and the counts that are answers in themselves.
+-- polars_ec for DuckDB, file 2 of 7: sums of a group of rows, and the counts that are answers in themselves.
 -- Load after rows. Everything here is plain sums of CASE: the engine shares equal ones, so ten metrics cost hardly more
 -- than one. An aggregate is bound to a name with list_transform([aggregate], lambda s: ...)[1], because a subquery in a
 -- macro would run once per row.
@@ -749,7 +749,7 @@ CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._confusion(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, fp, fn, tp); lists: K x M list of rows; BIGINT, with weights DOUBLE';
--- polars_ec for DuckDB, file 3 of 6: metrics of decisions. Load after counts.
+-- polars_ec for DuckDB, file 3 of 7: metrics of decisions. Load after counts.
 -- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
 -- at that prior. The overloads differ in how a row is decided: a score, a list of scores, a BOOLEAN that is the decision.
 
@@ -1114,7 +1114,7 @@ CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, 
     ec._net_benefit(ec._rates(ec._boolean_decision(score, score_type), label, NULL, 1, 1, prior, NULL, score_type, weight),
                     CAST(p_t AS DOUBLE));
 COMMENT ON MACRO ec.net_benefit IS 'Net benefit at threshold probability p_t (higher is better): P1 R11 - p_t/(1 - p_t) P0 R01';
--- polars_ec for DuckDB, file 4 of 6: expectations of scoring rules. Load after decisions.
+-- polars_ec for DuckDB, file 4 of 7: expectations of scoring rules. Load after decisions.
 -- Every one is sum_i P_i * mean over class i of a loss of the row: the files rows (losses) and counts (sums) do the rest.
 
 -- Means of a loss, class by class -------------------------------------------------------------------------------------
@@ -1292,7 +1292,7 @@ CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, prior :
     ec._epsr(ec._pair(score, score_type), label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior,
              ec._pair_type(score_type), weight);
 COMMENT ON MACRO ec.epsr IS 'Bayes risks under costs [[0, 1/(1-t)], [1/t, 0]], t ~ Beta(a, b) (lower is better): a = b = 1 is CE, a = b = 2 is 3 BS';
--- polars_ec for DuckDB, file 5 of 6: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
+-- polars_ec for DuckDB, file 5 of 7: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
 -- A table macro: the log is a table, view or WITH clause given by its name as text, score, label and weight are
 -- expressions over its columns, groups the names of its group columns. Names within start with _ec_, because a
 -- parameter's name would hide a column of the log.
@@ -1415,7 +1415,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
     FROM (SELECT * RENAME (_ec_class AS class) FROM _ec_cells)
     WHERE ec._all_found((FROM ec._found(log, groups)), groups);
 COMMENT ON MACRO TABLE ec.sketch IS 'The log as counts and sums per group, class and bin of the score: bin = floor(resolution ln(q1/q0))';
--- polars_ec for DuckDB, file 6 of 6: metrics of the order of the scores. Load after sketch.
+-- polars_ec for DuckDB, file 6 of 7: metrics of the order of the scores. Load after sketch.
 -- An aggregate cannot sort millions of rows cheaply, so these count rows per bin of the score (`resolution` bins a nat, the
 -- bins of ec.sketch) and fold the counts. Where several scores share a bin their order is not known: each metric has a
 -- companion ..._error with |value - exact| <= error. They take no weights: the sketch does. Exact values, by a sort that
@@ -1709,3 +1709,33 @@ CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior 
         FROM _ec_groups LEFT JOIN _ec_metrics USING (_ec_id)
         WHERE ec._all_found((FROM ec._found(log, groups)), groups));
 COMMENT ON MACRO TABLE ec.ranking_exact IS 'Ranking metrics per group over all distinct scores, exact: auc_roc = P(score of class 1 > score of class 0) + P(equal)/2 ...';
+-- polars_ec for DuckDB, file 7 of 7: folds of cross-validation, and calibrated posteriors. Load after ranking.
+
+-- Folds ---------------------------------------------------------------------------------------------------------------
+
+-- Integers stay below 2^63 at every step. The prime is the largest below 2^32.
+CREATE OR REPLACE MACRO ec._shifted_xor(x) AS xor(x, x >> 16);
+CREATE OR REPLACE MACRO ec._mix(x) AS (ec._shifted_xor(x) * 73244475) & 4294967295;
+CREATE OR REPLACE MACRO ec._hash_of_number(x) AS
+    ec._shifted_xor(ec._mix(ec._mix((x % 4294967291 + 4294967291) % 4294967291)));
+
+-- Code points as the digits of a number, after a leading 1.
+CREATE OR REPLACE MACRO ec._number_of_text(t) AS
+    list_reduce(list_transform(string_split(t, ''), lambda _c: CAST(unicode(_c) AS BIGINT)),
+                lambda _n, _c: (_n * 1000003 + _c) % 4294967291, CAST(1 AS BIGINT));
+
+CREATE OR REPLACE MACRO ec._number_of_key(key) AS
+    CASE WHEN typeof(key) = 'VARCHAR' OR starts_with(typeof(key), 'ENUM(')
+         THEN CASE WHEN CAST(key AS VARCHAR) = '' THEN 1 ELSE ec._number_of_text(CAST(key AS VARCHAR)) END
+         WHEN typeof(key) IN ('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT', 'USMALLINT', 'UINTEGER',
+                              'UBIGINT', 'UHUGEINT', '"NULL"')
+         THEN CAST(key AS BIGINT)
+         ELSE CAST(error('ec: folds are by integers or strings, not ' || typeof(key)) AS BIGINT) END;
+
+CREATE OR REPLACE MACRO ec._folds(folds) AS
+    CASE WHEN TRY_CAST(folds AS INTEGER) = folds AND folds BETWEEN 2 AND 127 THEN CAST(folds AS INTEGER)
+         ELSE CAST(error('ec: folds is a whole number in 2..127, not ' || coalesce(CAST(folds AS VARCHAR), 'NULL')) AS INTEGER) END;
+
+CREATE OR REPLACE MACRO ec.fold(key, folds := 5) AS
+    CAST(coalesce(ec._hash_of_number(ec._number_of_key(key)) % ec._folds(folds), 0) AS TINYINT);
+COMMENT ON MACRO ec.fold IS 'Fold of cross-validation, 0 .. folds - 1, by a hash of an integer or string key: all rows of a key are in one';

@@ -17,11 +17,13 @@ from tests.cases import CASES, RANKING, ROW_FUNCTIONS
 STREAMING = {case.name for case in CASES} | set(ROW_FUNCTIONS)
 METRICS = STREAMING | set(RANKING)
 OTHERS = {
+    "Calibration",
     "CostMatrix",
     "InvalidDataError",
     "Sketch",
     "SketchError",
     "equivalent_cost",
+    "fold",
     "merge",
     "register",
     "report",
@@ -29,6 +31,7 @@ OTHERS = {
     "sketch_query",
     "validate",
 }
+FAMILIES = ("rows", "counts", "decisions", "scoring_rules", "sketch", "ranking", "calibration")
 FRAME_FUNCTIONS = {"report", "sketch", "validate"}
 # Arguments that a warehouse does not need: SQL says label = 'late', or makes integers with CASE.
 ONLY_IN_PYTHON = {"pos_label", "classes"}
@@ -107,7 +110,7 @@ def test_macros_of_ranking_metrics(name: str, macros) -> None:
 def test_macros_are_the_metrics(macros) -> None:
     ranking = set(RANKING) - {"min_expected_cost"}
     bounded = ranking | {f"{name}_error" for name in ranking}
-    assert set(macros) == STREAMING | bounded | {"version", "sketch", "ranking_exact"}
+    assert set(macros) == STREAMING | bounded | {"version", "sketch", "ranking_exact", "fold"}
 
 
 @pytest.mark.parametrize("name", sorted(STREAMING))
@@ -115,6 +118,10 @@ def test_macro_parameters_are_the_functions(name: str, macros) -> None:
     parameters = [p for p in inspect.signature(getattr(ec, name)).parameters if p not in ONLY_IN_PYTHON]
     for overload, _ in macros[name]:
         assert overload == parameters
+
+
+def test_macro_of_folds(macros) -> None:
+    assert [overload for overload, _ in macros["fold"]] == [list(inspect.signature(ec.fold).parameters)]
 
 
 @pytest.mark.parametrize("name", sorted(STREAMING))
@@ -165,12 +172,14 @@ def test_every_macro_has_a_comment(macros) -> None:
 
 def test_the_bundle_is_its_parts() -> None:
     folder = Path(__file__).parent.parent / "sql"
-    parts = [folder / f"{name}.sql" for name in ("rows", "counts", "decisions", "scoring_rules", "sketch", "ranking")]
+    parts = [folder / f"{name}.sql" for name in FAMILIES]
     assert sorted(folder.glob("*.sql")) == sorted([*parts, folder / "polars_ec.sql"])
     assert (folder / "polars_ec.sql").read_text("utf-8") == "".join(part.read_text("utf-8") for part in parts)
 
 
-@pytest.mark.parametrize("name", sorted(METRICS | OTHERS - {"InvalidDataError", "Sketch", "SketchError"}))
+@pytest.mark.parametrize(
+    "name", sorted(METRICS | OTHERS - {"Calibration", "InvalidDataError", "Sketch", "SketchError"})
+)
 def test_docstrings_are_complete(name: str) -> None:
     text = inspect.getdoc(getattr(ec, name)) or ""
     sections = ["Parameters", "Examples"] + (["Raises"] if name != "register" else [])

@@ -1,0 +1,46 @@
+"""Calibrated log-odds of the rows of a table, by their groups."""
+
+from __future__ import annotations
+
+import polars as pl
+
+REASON = "__reason"
+_FIT, _X = "__fit", "__x"
+
+
+def affine_log_odds(log_odds: pl.Expr, alpha: pl.Expr, beta: pl.Expr) -> pl.Expr:
+    """Alpha times the log-odds plus beta; with alpha = 0, beta also for infinite ones."""
+    return pl.when(alpha == 0).then(beta + pl.when(log_odds.is_not_null()).then(0.0)).otherwise(alpha * log_odds + beta)
+
+
+def transform(parameters: pl.DataFrame, by: list[str], rows: pl.DataFrame, x: pl.Series) -> pl.DataFrame:
+    """A row per row: `score`, its calibrated log-odds, and REASON, why it has none.
+
+    `parameters` are those of a `Calibration`, one fit for each value of the columns `by`. `x` is what they take: log-odds,
+    or, for steps, what is compared with thresholds.
+    """
+    fits = (parameters.unique(by, maintain_order=True) if by else parameters.head(1)).with_row_index(_FIT)
+    needed = [name for name in (_FIT, "reason", "alpha", "beta") if name in fits.columns]
+    found = _join(rows.select(*by, x.alias(_X)), fits.select(*by, *needed), by)
+    reason = pl.when(pl.col(_FIT).is_null()).then(pl.lit("not calibrated")).otherwise("reason").alias(REASON)
+    if "above" not in parameters.columns:
+        return found.select(affine_log_odds(pl.col(_X), pl.col("alpha"), pl.col("beta")).alias("score"), reason)
+    return found.select(_step_log_odds(_join(parameters, fits.select(*by, _FIT), by), found), reason)
+
+
+def _join(rows: pl.DataFrame, fits: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    if not by:
+        return rows.join(fits, how="cross", maintain_order="left")
+    return rows.join(fits, on=by, how="left", nulls_equal=True, maintain_order="left")
+
+
+def _step_log_odds(steps: pl.DataFrame, rows: pl.DataFrame) -> pl.Series:
+    import numpy as np
+
+    from polars_ec._steps import find_steps
+
+    ordered = steps.drop_nulls("above").sort(_FIT, "above")
+    of_rows = rows[_FIT].cast(pl.Int64).fill_null(-1).to_numpy()
+    values = rows[_X].fill_null(np.nan).to_numpy()
+    at = find_steps(ordered[_FIT].cast(pl.Int64).to_numpy(), ordered["above"].to_numpy(), of_rows, values)
+    return ordered["log_odds"].gather(pl.Series(at, dtype=pl.Int64).replace({-1: None})).alias("score")

@@ -1,0 +1,165 @@
+"""Calibrators: transforms of scores into calibrated posteriors, fitted from a sketch for all groups and folds at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import polars as pl
+
+from polars_ec._described import SCHEMA_VERSION, read_described, write_described
+from polars_ec.exceptions import SketchError
+
+if TYPE_CHECKING:
+    from polars_ec._grid import SketchScoreType
+    from polars_ec.sketch import Sketch
+
+Calibrator: TypeAlias = Literal["affine", "temperature", "pav", "histogram"]
+"""`affine`: new log-odds = alpha x log-odds + beta, alpha >= 0. `temperature`: the same with beta = 0. `pav`: the isotonic
+function of the score. `histogram`: the share of positives in the bin of the posterior."""
+
+CALIBRATORS: tuple[Calibrator, ...] = get_args(Calibrator)
+_AFFINE = ("alpha", "beta", "n", "n_iterations", "gradient_norm", "reason")
+_STEPS = ("above", "log_odds", "n", "reason")
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Fitted calibrators, as a plain table: a row per group and fold, or per step of these.
+
+    Make one with `Sketch.calibrate` or `read_parquet`.
+
+    Attributes
+    ----------
+    frame
+        The group columns; `fold` (the fold that was left out; null: fitted on all rows); the parameters; `n` rows fitted
+        on; `reason`: why there are no parameters, or "reversed". Parameters of affine and temperature: `alpha`, `beta`,
+        `n_iterations` of Newton's method, and `gradient_norm`, the largest absolute derivative of the mean loss by a
+        parameter, where it is not held at its bound. Of pav and histogram, one row per step: scores strictly above
+        `above`, on the scale of the score, and up to the next step, have the calibrated `log_odds`.
+    calibrator
+        Its name.
+    score_type
+        What the scores are.
+    """
+
+    frame: pl.DataFrame
+    calibrator: Calibrator
+    score_type: SketchScoreType
+
+    @property
+    def keys(self) -> list[str]:
+        """Names of the group columns."""
+        return [name for name in self.frame.columns if name not in ("fold", *_AFFINE, *_STEPS)]
+
+    @property
+    def is_affine(self) -> bool:
+        """Whether the parameters are `alpha` and `beta`, and not steps."""
+        return self.calibrator in ("affine", "temperature")
+
+    def write_parquet(self, path: str | Path, *, metadata: Mapping[str, str] | None = None) -> None:
+        """Save the parameters, with what they mean, and any further `metadata`, in the file's metadata."""
+        about = {
+            "schema_version": SCHEMA_VERSION,
+            "calibrator": self.calibrator,
+            "score_type": self.score_type,
+            "columns": self.frame.columns,
+        }
+        write_described(self.frame, path, "calibration", about, metadata)
+
+    @classmethod
+    def read_parquet(cls, path: str | Path) -> Calibration:
+        """The calibration in a file that `write_parquet` made; SketchError for any other file, saying what is wrong with it."""
+        frame, about = read_described(path, "calibration")
+        if frame.columns != about["columns"]:
+            raise SketchError(
+                f"{path} is a damaged calibration: its columns are {frame.columns}, not {about['columns']}"
+            )
+        return cls(frame, about["calibrator"], about["score_type"])
+
+
+def calibrate(
+    sketch: Sketch, calibrator: Calibrator = "affine", *, prior: Any = None, bins: int = 15, equal_mass: bool = False
+) -> Calibration:
+    """The transform of scores into calibrated posteriors, fitted for every group of a sketch at once.
+
+    affine: log-odds' = alpha log-odds + beta, where alpha >= 0 and beta make the cross-entropy least, found by Newton's
+    method; temperature: the same with beta = 0. The order of the scores is kept: scores that point the wrong way get
+    alpha = 0, the limit at which every posterior is the prior (0.5 for temperature), and the reason "reversed". LLRs are
+    taken as log-odds are, and become posteriors at the prior. pav: isotonic regression, the posterior that never falls
+    with the score and makes every proper scoring rule least, equal scores being one. histogram: the share of positives in
+    each bin.
+
+    Parameters
+    ----------
+    sketch
+        Of posteriors, log-odds or LLRs; for pav and the histogram of equal mass also of raw scores. A group column called
+        `fold` is taken for the fold of cross-validation: each fold gets the calibrator that the other folds' rows make,
+        and the group one of all rows. In an exact sketch every row has its own score, else, for affine and temperature,
+        the mean log-odds of its cell; steps begin at edges of cells.
+    calibrator
+        Its name.
+    prior
+        See `Prior`; as for `Sketch.evaluate`. Rows of class i weigh P_i over their share. Default None: the group's own.
+    bins, equal_mass
+        Of the histogram: how many, and whether they are of equal weight instead of equal width. Equal width is exact
+        where the edges k / bins of the posterior are declared thresholds; a cell that an edge cuts is below it. A bin
+        without rows goes with the one below.
+
+    Returns
+    -------
+    A `Calibration`. Parameters are null where there are none, and `reason` says why: "wrong rows", "no rows" (of weight),
+    "no prior" (one that is no share), "one class"; for affine and temperature, where the cross-entropy has no least
+    value: "one score" (all rows in one cell), "separable" (a threshold parts the classes, but for rows of one cell),
+    "infinite log-odds" (against the row's class), "not converged". Steps of one class alone have infinite log-odds.
+
+    Raises
+    ------
+    ValueError
+        Another calibrator; raw scores that need log-odds; a fold that is null; a group column with the name of a parameter.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", section 2.4.2 and Eq. 23.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"x": [2.0, 0.5, -1.0, 1.0, -2.0, -3.0], "y": [1, 1, 1, 0, 0, 0]})
+    >>> sketch = log.ec.sketch("x", "y", score_type="log_odds", exact=True)
+    >>> sketch.calibrate().frame.select(pl.col("alpha", "beta").round(4), "reason").rows()
+    [(0.7248, 0.2847, None)]
+    >>> sketch.calibrate("pav").frame.select("above", pl.col("log_odds").round(4)).rows()
+    [(-inf, -inf), (-2.0, 0.6931), (1.0, inf)]
+    """
+    from polars_ec._affine import fit_affine
+    from polars_ec._steps import fit_histogram, fit_pav
+    from polars_ec._training import group_keys, training_of
+
+    if calibrator not in CALIBRATORS:
+        raise ValueError(f"calibrator={calibrator!r} is none of {', '.join(CALIBRATORS)}")
+    if isinstance(bins, bool) or not hasattr(bins, "__index__") or bins < 1:
+        raise ValueError(f"bins={bins!r} is no whole number from 1")
+    ordinal = calibrator == "pav" or (calibrator == "histogram" and equal_mass)
+    grid, keys = sketch.grid, group_keys(sketch)
+    if grid.score_type == "raw" and not ordinal:
+        raise SketchError(
+            "raw scores are no log-odds: calibrate them with 'pav', or with 'histogram' and equal_mass=True"
+        )
+    affine = calibrator in ("affine", "temperature")
+    clash = sorted(set(keys) & {*_AFFINE, *_STEPS})
+    if clash:
+        raise SketchError(f"the sketch has a group column {clash[0]!r}, which a calibration has too: rename it")
+    training = training_of(sketch, prior)
+    if calibrator == "pav":
+        fitted = fit_pav(training, grid)
+    elif calibrator == "histogram":
+        fitted = fit_histogram(training, grid, int(bins), equal_mass)
+    else:
+        fitted = fit_affine(training, with_shift=calibrator == "affine")
+    fits = training.frame()
+    frame = fits[fitted["fit"]].hstack(fitted.select(_AFFINE if affine else _STEPS))
+    frame = frame.sort(*keys, "fold", *([] if affine else ["above"]), nulls_last=True)
+    return Calibration(frame, calibrator, grid.score_type)

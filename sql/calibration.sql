@@ -1,0 +1,30 @@
+-- polars_ec for DuckDB, file 7 of 7: folds of cross-validation, and calibrated posteriors. Load after ranking.
+
+-- Folds ---------------------------------------------------------------------------------------------------------------
+
+-- Integers stay below 2^63 at every step. The prime is the largest below 2^32.
+CREATE OR REPLACE MACRO ec._shifted_xor(x) AS xor(x, x >> 16);
+CREATE OR REPLACE MACRO ec._mix(x) AS (ec._shifted_xor(x) * 73244475) & 4294967295;
+CREATE OR REPLACE MACRO ec._hash_of_number(x) AS
+    ec._shifted_xor(ec._mix(ec._mix((x % 4294967291 + 4294967291) % 4294967291)));
+
+-- Code points as the digits of a number, after a leading 1.
+CREATE OR REPLACE MACRO ec._number_of_text(t) AS
+    list_reduce(list_transform(string_split(t, ''), lambda _c: CAST(unicode(_c) AS BIGINT)),
+                lambda _n, _c: (_n * 1000003 + _c) % 4294967291, CAST(1 AS BIGINT));
+
+CREATE OR REPLACE MACRO ec._number_of_key(key) AS
+    CASE WHEN typeof(key) = 'VARCHAR' OR starts_with(typeof(key), 'ENUM(')
+         THEN CASE WHEN CAST(key AS VARCHAR) = '' THEN 1 ELSE ec._number_of_text(CAST(key AS VARCHAR)) END
+         WHEN typeof(key) IN ('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT', 'USMALLINT', 'UINTEGER',
+                              'UBIGINT', 'UHUGEINT', '"NULL"')
+         THEN CAST(key AS BIGINT)
+         ELSE CAST(error('ec: folds are by integers or strings, not ' || typeof(key)) AS BIGINT) END;
+
+CREATE OR REPLACE MACRO ec._folds(folds) AS
+    CASE WHEN TRY_CAST(folds AS INTEGER) = folds AND folds BETWEEN 2 AND 127 THEN CAST(folds AS INTEGER)
+         ELSE CAST(error('ec: folds is a whole number in 2..127, not ' || coalesce(CAST(folds AS VARCHAR), 'NULL')) AS INTEGER) END;
+
+CREATE OR REPLACE MACRO ec.fold(key, folds := 5) AS
+    CAST(coalesce(ec._hash_of_number(ec._number_of_key(key)) % ec._folds(folds), 0) AS TINYINT);
+COMMENT ON MACRO ec.fold IS 'Fold of cross-validation, 0 .. folds - 1, by a hash of an integer or string key: all rows of a key are in one';

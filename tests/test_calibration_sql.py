@@ -1,0 +1,91 @@
+"""Folds and calibrated posteriors in DuckDB against Polars and plain Python."""
+
+from __future__ import annotations
+
+import duckdb
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import polars_ec as ec
+from tests.test_calibration import simulated
+from tests.test_properties import PROFILE
+
+
+@pytest.fixture(scope="module")
+def connection() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    ec.register(connection)
+    return connection
+
+
+def plain_fold(key: int | str | None, folds: int) -> int:
+    prime, mask = 4294967291, 2**32 - 1
+    if key is None:
+        return 0
+    if isinstance(key, str):
+        number = 1
+        for character in key:
+            number = (number * 1000003 + ord(character)) % prime
+        key = number
+    x = key % prime
+    for _ in range(2):
+        x = (x ^ (x >> 16)) * 73244475 & mask
+    return (x ^ (x >> 16)) % folds
+
+
+INTEGERS = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1), st.integers(-3, 3), st.just(4294967291))
+TEXTS = st.one_of(
+    st.none(), st.text(max_size=40), st.sampled_from(["", "user_1", "e\u0301", "👨‍👩‍👧", "\x00", "a" * 999])
+)
+
+
+@settings(PROFILE, max_examples=60)
+@given(
+    st.one_of(
+        st.lists(INTEGERS, max_size=20).map(lambda keys: pl.Series("key", keys, dtype=pl.Int64)),
+        st.lists(TEXTS, max_size=20).map(lambda keys: pl.Series("key", keys, dtype=pl.String)),
+    ),
+    st.sampled_from([2, 5, 127]),
+)
+def test_folds_are_the_same_everywhere(connection, keys, folds) -> None:
+    log = keys.to_frame()
+    found = log.select(ec.fold("key", folds))["fold"]
+    assert found.to_list() == [plain_fold(key, folds) for key in keys]
+    assert log.lazy().select(ec.fold("key", folds)).collect(engine="streaming")["fold"].to_list() == found.to_list()
+    query = f"SELECT ec.fold(key, folds := {folds}) AS fold FROM log"
+    in_sql = pl.DataFrame(connection.sql(query).to_arrow_table())["fold"]
+    assert in_sql.dtype == pl.Int8
+    assert in_sql.to_list() == found.to_list()
+
+
+def test_folds_of_other_types(connection) -> None:
+    log = pl.DataFrame({"key": ["a", "b", None]}, schema={"key": pl.Enum(["a", "b"])})
+    expected = [plain_fold(key, 5) for key in log["key"]]
+    for dtype in (pl.Enum(["a", "b"]), pl.Categorical):
+        assert log.select(ec.fold(pl.col("key").cast(dtype)))["fold"].to_list() == expected
+    found = connection.execute("SELECT ec.fold(CAST(key AS ENUM('a', 'b'))) FROM log").fetchall()
+    assert [fold for (fold,) in found] == expected
+    for sql, python in (("UTINYINT", pl.UInt8), ("HUGEINT", pl.Int128), ("INTEGER", pl.Int32)):
+        expected = plain_fold(77, 5)
+        assert connection.execute(f"SELECT ec.fold(CAST(77 AS {sql}))").fetchall() == [(expected,)]
+        assert pl.select(ec.fold(pl.lit(77, dtype=python)))["fold"].to_list() == [expected]
+    assert connection.execute("SELECT ec.fold(NULL), ec.fold('')").fetchall() == [(0, plain_fold("", 5))]
+    for key, message in (("1.5", "integers or strings"), ("DATE '2026-01-01'", "not DATE")):
+        with pytest.raises(duckdb.Error, match=message):
+            connection.execute(f"SELECT ec.fold({key})").fetchall()
+    for folds in ("1", "128", "2.5", "NULL"):
+        with pytest.raises(duckdb.Error, match="folds is a whole number"):
+            connection.execute(f"SELECT ec.fold(7, folds := {folds})").fetchall()
+
+
+def test_cross_validation_of_a_sketch_made_in_sql(connection) -> None:
+    log = simulated().drop("fold").with_row_index("id")
+    connection.register("log", log)
+    connection.execute("CREATE OR REPLACE TEMP VIEW folded AS SELECT *, ec.fold(id) AS fold FROM log")
+    made = connection.sql("FROM ec.sketch('folded', p, y, groups := ['g', 'fold'], thresholds := [0.5])")
+    in_sql = ec.Sketch.from_arrow(made.to_arrow_table(), thresholds=[0.5]).calibration_loss()
+    in_polars = log.ec.sketch("p", "y", by="g", folds=5, fold_by="id").calibration_loss()
+    assert_frame_equal(in_sql, in_polars, rel_tol=1e-9)
