@@ -5,6 +5,7 @@ a method there, and a DuckDB macro (`ec.register(connection)`), with one spellin
 """
 
 from polars_ec import namespace as namespace
+from polars_ec.calibration import calibrate, calibration_loss
 from polars_ec.calibrators import Calibration
 from polars_ec.costs import CostMatrix
 from polars_ec.curves import equivalent_cost
@@ -79,6 +80,8 @@ __all__ = [
     "bayes_decision",
     "bayes_risk",
     "brier",
+    "calibrate",
+    "calibration_loss",
     "class_prior",
     "cllr",
     "confusion",

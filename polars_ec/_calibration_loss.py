@@ -54,7 +54,7 @@ def calibration_loss(
     calibrated = evaluate(cells.select(*keys, *exact.columns), keys, exact, sketch.weighted, [rule], keywords)
     table = raw.rename({rule: "raw"}).hstack([calibrated[rule].alias("calibrated")]).hstack(_reasons(cells, keys))
     columns = [*keys, "n", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason"]
-    return _compare(table).select(columns).sort(keys or "n", nulls_last=True)
+    return compare(table).select(columns).sort(keys or "n", nulls_last=True)
 
 
 def _calibration(sketch: Sketch, calibrator: Calibrator, training: Any, options: dict[str, Any]) -> Calibration:
@@ -120,7 +120,8 @@ def _reasons(cells: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     return cells.group_by(keys, maintain_order=True).agg(**aggregates).select("lost", "reason")
 
 
-def _compare(table: pl.DataFrame) -> pl.DataFrame:
+def compare(table: pl.DataFrame) -> pl.DataFrame:
+    """`cal_loss`, `rcl` and `reason` of `raw`, `calibrated`, `n_invalid`, and whether some rows were `lost`."""
     wrong, raw = pl.col("n_invalid") > 0, pl.col("raw")
     gain = raw - pl.col("calibrated")
     return (

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from polars_ec._labels import class_index
-from polars_ec._prior import checked_shares
 from polars_ec._scores import VectorScores
 from polars_ec._softmax import Batch, Fits, fit_softmax
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polars_ec._expr import Rows
-    from polars_ec._prior import PriorSettings
     from polars_ec._softmax import Booleans, Floats
 
     Texts = NDArray[np.str_]
@@ -77,7 +75,7 @@ def fit_classes(
     """A row per group and fold: the group columns, `fold` (null: of all rows), and the parameters with what is known of them."""
     log = _read(frame, keys, fold, n_folds, rows)
     weight, n = log.by_fit(log.weight), log.by_fit(log.n).sum(axis=1)
-    prior = _stated_shares(log.groups, rows.settings.prior, rows.labels.classes)
+    prior = _stated_shares(frame, keys, log.groups, rows)
     with np.errstate(invalid="ignore", divide="ignore"):
         own = weight / weight.sum(axis=1, keepdims=True)
         shares = own if prior is None else np.tile(prior, (len(own) // max(len(prior), 1), 1))
@@ -171,16 +169,14 @@ def _number(frame: pl.LazyFrame, groups: pl.DataFrame, names: list[str]) -> pl.L
     return frame.join(groups.lazy(), on=names, how="left", nulls_equal=True)
 
 
-def _stated_shares(groups: pl.DataFrame, prior: PriorSettings, classes: list[object]) -> Floats | None:
+def _stated_shares(frame: pl.LazyFrame, keys: list[pl.Expr], groups: pl.DataFrame, rows: Rows) -> Floats | None:
     """Groups x classes; NaN where an expression gives no shares."""
-    if not prior.stated:
+    if rows.prior is None:
         return None
-    dtype = None
-    table = groups.drop(_GROUP)
-    if prior.expression is not None:
-        dtype = table.select(prior.expression.alias("prior")).schema["prior"]
-    shares = prior.per_row(classes, dtype)
-    assert shares is not None
-    stated = {f"{_LOG}_{k}": share for k, share in enumerate(checked_shares(shares))}
-    values: Floats = groups.with_columns(**stated).select(*stated).to_numpy().astype(np.float64)
+    names = [key.meta.output_name() for key in keys]
+    shares = [share.alias(f"{_LOG}_{k}") for k, share in enumerate(rows.prior)]
+    one_group = pl.lit(0, dtype=groups.schema[_GROUP]).alias(_GROUP)
+    stated = frame.group_by(*(keys or [one_group])).agg(shares)
+    found = _number(stated, groups, names) if names else stated
+    values: Floats = found.sort(_GROUP).select(pl.col("^__log_.*$")).collect(engine="streaming").to_numpy()
     return values

@@ -15,6 +15,7 @@ from polars_ec.exceptions import SketchError
 if TYPE_CHECKING:
     from polars_ec._grid import SketchScoreType
     from polars_ec.sketch import Sketch
+    from polars_ec.typing import ScoreType
 
 Calibrator: TypeAlias = Literal["affine", "temperature", "pav", "histogram"]
 """`affine`: new log-odds = alpha x log-odds + beta, alpha >= 0. `temperature`: the same with beta = 0. `pav`: the isotonic
@@ -29,7 +30,7 @@ _STEPS = ("above", "log_odds", "n", "reason")
 class Calibration:
     """Fitted calibrators, as a plain table: a row per group and fold, or per step of these.
 
-    Make one with `Sketch.calibrate` or `read_parquet`.
+    Make one with `Sketch.calibrate`, `lf.ec.calibrate` or `read_parquet`.
 
     Attributes
     ----------
@@ -37,7 +38,7 @@ class Calibration:
         The group columns; `fold` (the fold that was left out; null: fitted on all rows); the parameters; `n` rows fitted
         on; `reason`: why there are no parameters, or "reversed". Parameters of affine and temperature: `alpha`, `beta`,
         `n_iterations` of Newton's method, and `gradient_norm`, the largest absolute derivative of the mean loss by a
-        parameter, where it is not held at its bound. Of pav and histogram, one row per step: scores strictly above
+        parameter, where it is not held at its bound; of K classes `beta` is an array. Of pav and histogram, one row per step: scores strictly above
         `above`, on the scale of the score, and up to the next step, have the calibrated `log_odds`.
     calibrator
         Its name.
@@ -47,7 +48,7 @@ class Calibration:
 
     frame: pl.DataFrame
     calibrator: Calibrator
-    score_type: SketchScoreType
+    score_type: SketchScoreType | ScoreType
 
     @property
     def keys(self) -> list[str]:

@@ -61,7 +61,16 @@ def fold(key: IntoExpr, folds: int = 5) -> pl.Expr:
     return pl.pipe_with_dtype([as_expr(key, "key")], build).alias("fold")
 
 
-def stratified_fold(key: IntoExpr, folds: int, strata: list[pl.Expr]) -> pl.Expr:
+def fold_of(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> pl.Expr | None:
+    """The column `fold` that the keywords ask for, if they do; with strata, even within each."""
+    if folds is None and key is None:
+        return None
+    if folds is None or key is None:
+        raise ValueError("folds= and fold_by= go together: how many folds, and the key of the rows that they are by")
+    return _stratified_fold(key, folds, strata) if strata else fold(key, folds)
+
+
+def _stratified_fold(key: IntoExpr, folds: int, strata: list[pl.Expr]) -> pl.Expr:
     """The fold of each row, such that the folds of each stratum differ by at most one key in size."""
     n_folds = checked_folds(folds)
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Generic, Literal, ParamSpec, TypeVar
 
 import polars as pl
 
-from polars_ec import frames
+from polars_ec import calibration, frames
 from polars_ec import sketch as sketches
 from polars_ec._options import with_options
 from polars_ec.costs import CostMatrix
 from polars_ec.metrics import binary, counts, decisions, ranking, rows, scoring_rules
-from polars_ec.typing import DecisionOptions, IntoExpr, Reduction
+from polars_ec.typing import DecisionOptions, IntoExpr, PriorOptions, Reduction, RiskOptions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from polars_ec._calibration_loss import Rule
+    from polars_ec.calibrators import Calibration, Calibrator
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -148,6 +151,62 @@ class _FrameNamespace(Generic[FrameT]):
             thresholds=thresholds,
             exact=exact,
             reduction=reduction,
+            folds=folds,
+            fold_by=fold_by,
+            stratified=stratified,
+            **options,
+        )
+
+    @with_options(PriorOptions)
+    def calibrate(
+        self,
+        score: IntoExpr,
+        label: IntoExpr,
+        calibrator: Calibrator = "affine",
+        *,
+        by: IntoExpr | Sequence[IntoExpr] = (),
+        folds: int | None = None,
+        fold_by: IntoExpr | None = None,
+        stratified: bool = False,
+        **options: Unpack[PriorOptions],
+    ) -> Calibration:
+        """The transform of scores into calibrated posteriors, fitted for every group: see `polars_ec.calibrate`."""
+        return calibration.calibrate(
+            self._frame,
+            score,
+            label,
+            calibrator,
+            by=by,
+            folds=folds,
+            fold_by=fold_by,
+            stratified=stratified,
+            **options,
+        )
+
+    @with_options(RiskOptions)
+    def calibration_loss(
+        self,
+        score: IntoExpr,
+        label: IntoExpr,
+        rule: Rule = "cross_entropy",
+        *,
+        calibrator: Calibrator = "affine",
+        training: Literal["cv", "test"] | Calibration = "cv",
+        by: IntoExpr | Sequence[IntoExpr] = (),
+        folds: int | None = None,
+        fold_by: IntoExpr | None = None,
+        stratified: bool = False,
+        **options: Unpack[RiskOptions],
+    ) -> pl.DataFrame:
+        """What calibration would take off a loss, per group: see `polars_ec.calibration_loss`."""
+        return calibration.calibration_loss(
+            self._frame,
+            score,
+            label,
+            rule,
+            calibrator=calibrator,
+            training=training,
+            by=by,
             folds=folds,
             fold_by=fold_by,
             stratified=stratified,

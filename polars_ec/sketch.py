@@ -25,7 +25,7 @@ from polars_ec._scores import VECTOR_TYPES
 from polars_ec._sketch_pass import TARGET, cells, is_one_vs_rest
 from polars_ec.costs import CostMatrix, as_cost_matrix
 from polars_ec.exceptions import SketchError
-from polars_ec.folds import fold, stratified_fold
+from polars_ec.folds import fold_of
 from polars_ec.frames import expand, resolve_columns
 from polars_ec.typing import Costs, DecisionOptions, IntoExpr, Reduction
 
@@ -487,21 +487,16 @@ def sketch(
     numbers = [bayes_threshold(t, kind, options.get("prior")) if isinstance(t, CostMatrix) else t for t in declared]
     grid = Grid(kind, None if exact else stated_resolution, sorted_thresholds(numbers))
     key_names = [key.meta.output_name() for key in keys]
-    if folds is not None or fold_by is not None:
+    fold = fold_of(folds, fold_by, [*keys, class_index(rows.labels)] if stratified else [])
+    if fold is not None:
         if "fold" in key_names:
             raise ValueError("by= has a column 'fold', which folds= adds: rename it with .alias()")
-        keys = [*keys, _fold(folds, fold_by, [*keys, class_index(rows.labels)] if stratified else [])]
+        keys = [*keys, fold]
     own = {*grid.columns, TARGET} if is_one_vs_rest(rows, reduction) else {*grid.columns}
     clash = sorted(set(key_names) & own)
     if clash:
         raise ValueError(f"by= has a column {clash[0]!r}, which a sketch has too: rename it with .alias()")
     return Sketch(cells(lazy, keys, rows, grid, reduction), grid, rows.weight is not None)
-
-
-def _fold(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> pl.Expr:
-    if folds is None or key is None:
-        raise ValueError("folds= and fold_by= go together: how many folds, and the key of the rows that they are by")
-    return stratified_fold(key, folds, strata) if strata else fold(key, folds)
 
 
 def _reading(options: DecisionOptions, score_type: Any) -> Settings:

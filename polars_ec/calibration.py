@@ -1,0 +1,282 @@
+"""Calibration straight from the rows of a log: of K classes by a few passes over it, of two by its sketch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from polars_ec._calibration_loss import RULES, Rule, compare
+from polars_ec._labels import class_index
+from polars_ec._options import parse_options, with_options
+from polars_ec._scores import VectorScores, bind, log_sum_exp
+from polars_ec._training import FOLD
+from polars_ec.calibrators import Calibration, Calibrator
+from polars_ec.exceptions import SketchError
+from polars_ec.folds import fold_of
+from polars_ec.frames import expand, resolve_columns
+from polars_ec.metrics.counts import class_prior, n_invalid, n_rows
+from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
+from polars_ec.sketch import sketch
+from polars_ec.typing import IntoExpr, PriorOptions, RiskOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from polars_ec._expr import Rows
+
+# Names while rows are read: no group column is called so.
+_LABEL, _WEIGHT, _PRIOR, _RAW, _CALIBRATED = "__label", "__weight", "__prior", "__raw", "__calibrated"
+_REASON, _FOUND, _GROUP = "__reason", "__found", "__group"
+
+
+@with_options(PriorOptions)
+def calibrate(
+    frame: pl.LazyFrame | pl.DataFrame,
+    score: IntoExpr,
+    label: IntoExpr,
+    calibrator: Calibrator = "affine",
+    *,
+    by: IntoExpr | Sequence[IntoExpr] = (),
+    folds: int | None = None,
+    fold_by: IntoExpr | None = None,
+    stratified: bool = False,
+    **options: Unpack[PriorOptions],
+) -> Calibration:
+    """The transform of scores into calibrated posteriors, fitted for every group of a log at once.
+
+    For K classes affine is softmax(alpha ln q + beta), alpha >= 0 and beta of mean 0 such that the cross-entropy is least,
+    and temperature has beta = 0. Each step of Newton's method is a pass over the log, of all groups and folds together, whose
+    memory does not grow with the rows; there are about six. For two classes, one score a row, this is
+    `Sketch.calibrate` of the sketch with the default resolution.
+
+    Parameters
+    ----------
+    frame
+        The log, a LazyFrame or a DataFrame.
+    score, label
+        Column name or expression: posteriors, their logs or log-likelihoods of K classes; or one score of two.
+    calibrator
+        "affine" or "temperature"; for one score a row also "pav" and "histogram".
+    by
+        Names and expressions of the groups.
+    folds, fold_by, stratified
+        As for `sketch`: beside the calibrator of all rows, one for each fold, of the rows of the others.
+    **options
+        See `PriorOptions`. With `prior`, rows of class i weigh P_i over their share.
+
+    Returns
+    -------
+    A `Calibration`; of K classes, its `beta` is an array. Parameters are null where there are none, and `reason` says
+    why: "wrong rows", "no rows", "no prior", "a class without rows", "infinite log-odds" (a row's own class has posterior
+    0), "separable" (the cross-entropy has no least value), "not converged". Scores that point the wrong way get alpha = 0,
+    the limit at which every posterior is the prior, and the reason "reversed".
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for the metrics and `Sketch.calibrate`; a calibrator that is not for K classes.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", section 2.4.2 and Eq. 23.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> q = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.1, 0.8, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8], [0.5, 0.2, 0.3]]
+    >>> log = pl.DataFrame({"q": q, "y": [0, 0, 1, 1, 2, 2]}, schema_overrides={"q": pl.Array(pl.Float64, 3)})
+    >>> log.ec.calibrate("q", "y", "temperature").frame.select(pl.col("alpha").round(4), "n").rows()
+    [(0.9421, 6)]
+    """
+    lazy = frame.lazy()
+    rows = resolve_columns(lazy, score, label, parse_options(options))
+    if not isinstance(rows.scores, VectorScores):
+        made = sketch(lazy, score, label, by=by, folds=folds, fold_by=fold_by, stratified=stratified, **options)
+        return made.calibrate(calibrator, prior=options.get("prior"))
+    keys = expand(lazy, by, "by")
+    return _of_classes(lazy, rows, calibrator, keys, _fold(rows, keys, folds, fold_by, stratified), folds or 0)
+
+
+def _fold(
+    rows: Rows, keys: list[pl.Expr], folds: int | None, fold_by: IntoExpr | None, stratified: bool
+) -> pl.Expr | None:
+    return fold_of(folds, fold_by, [*keys, class_index(rows.labels)] if stratified else [])
+
+
+def _of_classes(
+    frame: pl.LazyFrame, rows: Rows, calibrator: Calibrator, keys: list[pl.Expr], fold: pl.Expr | None, n_folds: int
+) -> Calibration:
+    if calibrator not in ("affine", "temperature"):
+        raise ValueError(
+            f"calibrator={calibrator!r} is of one score a row, and these are vectors: pass 'affine' or 'temperature'"
+        )
+    # Imported here, for it needs numpy.
+    from polars_ec._class_fits import fit_classes
+
+    assert isinstance(rows.scores, VectorScores)
+    fitted = fit_classes(frame, keys, fold, n_folds, rows, with_shift=calibrator == "affine")
+    return Calibration(fitted, calibrator, rows.scores.score_type)
+
+
+@with_options(RiskOptions)
+def calibration_loss(
+    frame: pl.LazyFrame | pl.DataFrame,
+    score: IntoExpr,
+    label: IntoExpr,
+    rule: Rule = "cross_entropy",
+    *,
+    calibrator: Calibrator = "affine",
+    training: Literal["cv", "test"] | Calibration = "cv",
+    by: IntoExpr | Sequence[IntoExpr] = (),
+    folds: int | None = None,
+    fold_by: IntoExpr | None = None,
+    stratified: bool = False,
+    **options: Unpack[RiskOptions],
+) -> pl.DataFrame:
+    """What calibration would take off a loss, per group: the loss of the scores as they are, minus that after calibration.
+
+    Higher means worse calibrated scores; see `Sketch.calibration_loss`, which this is for one score a row.
+
+    Parameters
+    ----------
+    frame
+        The log, a LazyFrame or a DataFrame.
+    score, label
+        Column name or expression: posteriors, their logs or log-likelihoods of K classes; or one score of two.
+    rule
+        "cross_entropy", "brier", or "bayes_risk", the expected cost of Bayes decisions for the costs.
+    calibrator
+        "affine" or "temperature"; for one score a row also "pav" and "histogram".
+    training
+        What the calibrator is fitted on. "cv": for each fold the rows of the other folds; the losses of all folds' rows are
+        added up; this needs folds and fold_by. "test": the very rows. A `Calibration`: that one, made of another log; it
+        may have fewer group columns.
+    by
+        Names and expressions of the groups.
+    folds, fold_by, stratified
+        As for `sketch`.
+    **options
+        See `RiskOptions`.
+
+    Returns
+    -------
+    One row per group, sorted: the group columns, `n`, `class_prior`, `raw`, `calibrated`, `cal_loss`, `rcl` in percent, and
+    `reason`, as `Sketch.calibration_loss` gives them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Another rule or training; "cv" without folds; else as for the metrics.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", section 2.5.3, Eqs. 30 to 33.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> q = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.1, 0.8, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8], [0.5, 0.2, 0.3]]
+    >>> log = pl.DataFrame({"q": q, "y": [0, 0, 1, 1, 2, 2]}, schema_overrides={"q": pl.Array(pl.Float64, 3)})
+    >>> log.ec.calibration_loss("q", "y", training="test").select(pl.col("raw", "calibrated", "rcl").round(3)).rows()
+    [(0.666, 0.664, 0.316)]
+    """
+    if rule not in RULES:
+        raise ValueError(f"rule={rule!r} is none of {', '.join(RULES)}")
+    if not isinstance(training, Calibration) and training not in ("cv", "test"):
+        raise ValueError(f"training={training!r} is neither 'cv' nor 'test' nor a Calibration")
+    if (training == "cv") != (folds is not None):
+        raise ValueError("training='cv' and folds= go together: folds=5, fold_by=key")
+    lazy = frame.lazy()
+    rows = resolve_columns(lazy, score, label, replace(parse_options(options), stated_costs=None))
+    if not isinstance(rows.scores, VectorScores):
+        made = sketch(lazy, score, label, by=by, folds=folds, fold_by=fold_by, stratified=stratified, **options)
+        risk: Any = {name: options[name] for name in ("prior", "costs", "cost_fn", "cost_fp") if name in options}
+        return made.calibration_loss(rule, calibrator=calibrator, training=training, **risk)
+    keys = expand(lazy, by, "by")
+    fold = _fold(rows, keys, folds, fold_by, stratified)
+    if not isinstance(training, Calibration):
+        training = _of_classes(lazy, rows, calibrator, keys, fold, folds or 0)
+    return _losses(lazy, keys, fold, rows, training, rule, options)
+
+
+def _losses(
+    frame: pl.LazyFrame,
+    keys: list[pl.Expr],
+    fold: pl.Expr | None,
+    rows: Rows,
+    calibration: Calibration,
+    rule: Rule,
+    options: RiskOptions,
+) -> pl.DataFrame:
+    assert isinstance(rows.scores, VectorScores)
+    names = [key.meta.output_name() for key in keys]
+    unknown = sorted(set(calibration.keys) - set(names))
+    if unknown:
+        raise SketchError(f"training= is a calibration by {unknown[0]!r}, which is no group column in by=")
+    made = frame.select(
+        *keys,
+        *([] if fold is None else [fold]),
+        rows.labels.label.alias(_LABEL),
+        (pl.lit(1.0) if rows.weight is None else rows.weight).alias(_WEIGHT),
+        rows.scores.of_log_posteriors(pl.concat_arr).alias(_RAW),
+        *([] if rows.prior is None else [pl.concat_arr(rows.row_prior or []).alias(_PRIOR)]),
+    )
+    parameters = calibration.frame.filter(pl.col(FOLD).is_null() if fold is None else pl.col(FOLD).is_not_null())
+    on = [*calibration.keys, *([] if fold is None else [FOLD])]
+    parameters = parameters.select(
+        *on, "alpha", "beta", pl.col("reason").alias(_REASON), pl.lit(value=True).alias(_FOUND)
+    )
+    joined = (
+        made.join(parameters.lazy(), on=on, how="left", nulls_equal=True)
+        if on
+        else made.join(parameters.lazy(), how="cross")
+    ).with_columns(
+        softmax_affine(pl.col(_RAW), pl.col("alpha"), pl.col("beta"), len(rows.labels.in_class)).alias(_CALIBRATED)
+    )
+    read: Any = {
+        "score_type": "log_posteriors",
+        "weight": None if rows.weight is None else _WEIGHT,
+        "pos_label": options.get("pos_label"),
+        "classes": options.get("classes"),
+    }
+    judge: Any = {**read, "prior": None if rows.prior is None else pl.col(_PRIOR)}
+    if rule == "bayes_risk":
+        judge["costs"] = options.get("costs")
+    metric = {"cross_entropy": cross_entropy, "brier": brier, "bayes_risk": bayes_risk}[rule]
+    usable = pl.col(_RAW).is_not_null() & pl.col(_LABEL).is_not_null() & (pl.col(_WEIGHT) > 0)
+    lost = usable & pl.col(_CALIBRATED).is_null()
+    reason = pl.when(pl.col(_FOUND).is_null()).then(pl.lit("not calibrated")).otherwise(_REASON)
+    table = (
+        joined.group_by(names or pl.lit(0).alias(_GROUP))
+        .agg(
+            n_rows(_RAW, _LABEL, **read).alias("n"),
+            n_invalid(_RAW, _LABEL, **read).alias("n_invalid"),
+            class_prior(_RAW, _LABEL, **read).alias("class_prior"),
+            metric(_RAW, _LABEL, **judge).alias("raw"),
+            metric(_CALIBRATED, _LABEL, **judge).alias("calibrated"),
+            lost.any().alias("lost"),
+            # The reason of lost rows, if there are any, comes before another.
+            pl.coalesce(pl.when(lost).then(reason).max(), pl.when(usable).then(reason).max()).alias("reason"),
+        )
+        .collect(engine="streaming")
+    )
+    columns = [*names, "n", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason"]
+    return compare(table).select(columns).sort(names or "n", nulls_last=True)
+
+
+def softmax_affine(log_posteriors: pl.Expr, alpha: pl.Expr, beta: pl.Expr, n_classes: int) -> pl.Expr:
+    """Log posteriors softmax(alpha l + beta), an array; null where there are no parameters."""
+
+    def moved(k: int) -> pl.Expr:
+        log_posterior, shift = log_posteriors.arr.get(k), beta.arr.get(k)
+        return pl.when(alpha == 0).then(shift).otherwise(alpha * log_posterior + shift)
+
+    scores = bind([moved(k) for k in range(n_classes)], lambda z: bind([*z, log_sum_exp(z)], _normalised))
+    return pl.when(alpha.is_not_null() & log_posteriors.is_not_null()).then(scores)
+
+
+def _normalised(values: list[pl.Expr]) -> pl.Expr:
+    return pl.concat_arr([value - values[-1] for value in values[:-1]])
