@@ -1,0 +1,255 @@
+"""Calibration of K classes, fitted by passes over the log."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import polars_ec as ec
+from polars_ec import _class_fits
+from polars_ec.exceptions import SketchError
+from tests.test_golden import REFERENCE, needs_reference
+from tests.test_properties import PROFILE
+
+FILES = (
+    "agnews_gpt2",
+    "cifar10_resnet-20",
+    "emotion_final_tst",
+    "pneumoniamnist_resnet50",
+    "sst2_gpt2",
+    "sst2_gpt2_4shot",
+)
+
+
+def reference_log(name: str) -> tuple[pl.DataFrame, dict]:
+    log = pl.read_parquet(REFERENCE / "data" / f"{name}.parquet")
+    columns = sorted((c for c in log.columns if c.startswith("lp")), key=lambda c: int(c[2:]))
+    golden = json.loads((REFERENCE / "expected" / f"{name}.json").read_text())["calibration"]
+    return log.select(q=pl.concat_arr(columns), y="label").with_row_index("id"), golden
+
+
+@needs_reference
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(("calibrator", "block"), [("affine", "DP"), ("temperature", "temperature")])
+def test_golden_on_test(name: str, calibrator: str, block: str) -> None:
+    log, golden = reference_log(name)
+    expected = golden[f"{block}_train_on_test"]
+    (fit,) = log.lazy().ec.calibrate("q", "y", calibrator, score_type="log_posteriors").frame.to_dicts()
+    assert fit["alpha"] == pytest.approx(expected["alpha"], abs=1e-7)
+    beta = expected.get("beta_mean_zero", [0.0] * len(fit["beta"]))
+    assert fit["beta"] == pytest.approx(beta, abs=1e-7)
+    assert fit["gradient_norm"] < 1e-9
+    assert fit["n"] == log.height
+    (loss,) = log.ec.calibration_loss(
+        "q", "y", calibrator=calibrator, training="test", score_type="log_posteriors"
+    ).to_dicts()
+    assert loss["calibrated"] == pytest.approx(expected["CE"], abs=1e-9)
+    assert loss["rcl"] == pytest.approx(expected["RCL"], abs=1e-7)
+
+
+@needs_reference
+@pytest.mark.parametrize("name", FILES)
+def test_golden_by_cross_validation(name: str) -> None:
+    log, golden = reference_log(name)
+    expected = golden["DP_5fold_cv"]["converged"]
+    (found,) = log.ec.calibration_loss(
+        "q", "y", folds=5, fold_by="id", stratified=True, score_type="log_posteriors"
+    ).to_dicts()
+    assert abs(found["rcl"] - expected["RCL_mean"]) <= 4 * expected["RCL_std"]
+
+
+def log_softmax(z: np.ndarray) -> np.ndarray:
+    return z - np.logaddexp.reduce(z, axis=1, keepdims=True)
+
+
+def objective(log: pl.DataFrame, alpha: float, beta: np.ndarray, prior: list[float] | None) -> float:
+    """Mean log loss, class by class, at the prior; plain NumPy."""
+    losses = -log_softmax(alpha * np.log(log["q"].to_numpy()) + beta)
+    y, w = log["y"].to_numpy(), log["w"].to_numpy()
+    counts = np.bincount(y, w, len(beta))
+    shares = counts / counts.sum() if prior is None else prior
+    return math.fsum(
+        shares[k] * (w[y == k] * losses[y == k, k]).sum() / counts[k] for k in range(len(beta)) if counts[k]
+    )
+
+
+def simulated(n: int, n_classes: int, seed: int) -> pl.DataFrame:
+    """Posteriors that are too sure, of groups a, b and null."""
+    generator = np.random.default_rng(seed)
+    y = generator.integers(0, n_classes, n)
+    logits = generator.normal(size=(n, n_classes)) + 1.5 * np.eye(n_classes)[y]
+    return pl.DataFrame(
+        {
+            "g": generator.choice(["a", "b", ""], n),
+            "q": np.exp(log_softmax(2 * logits + generator.normal(size=n_classes))),
+            "y": y,
+            "w": generator.integers(1, 4, n) / 2,
+            "id": np.arange(n),
+        },
+        schema_overrides={"q": pl.Array(pl.Float64, n_classes)},
+    ).with_columns(g=pl.col("g").replace({"": None}))
+
+
+@settings(PROFILE)
+@given(st.integers(2, 6), st.integers(0, 2**32), st.booleans(), st.booleans())
+def test_no_parameters_are_better(n_classes: int, seed: int, with_prior: bool, with_shift: bool) -> None:
+    log = simulated(60 * n_classes, n_classes, seed)
+    generator = np.random.default_rng(seed)
+    prior = generator.dirichlet(np.full(n_classes, 5.0)).tolist() if with_prior else None
+    calibrator = "affine" if with_shift else "temperature"
+    made = log.ec.calibrate(
+        "q", "y", calibrator, by="g", folds=3, fold_by="id", weight="w", prior=prior, score_type="posteriors"
+    )
+    folds = log.select(ec.fold("id", 3))["fold"]
+    fitted = made.frame.filter(pl.col("reason").is_null())
+    assert fitted.height > 0
+    for fit in fitted.to_dicts():
+        rows = log.filter(pl.col("g").eq_missing(fit["g"]), folds.ne_missing(fit["fold"]))
+        assert fit["n"] == rows.height
+        best = objective(rows, fit["alpha"], np.array(fit["beta"]), prior)
+        for size in (1e-3, 1e-1):
+            alpha = fit["alpha"] + size * generator.normal()
+            beta = np.array(fit["beta"]) + (size * generator.normal(size=n_classes) if with_shift else 0)
+            assert objective(rows, alpha, beta, prior) >= best - 1e-13
+
+
+@settings(PROFILE)
+@given(st.integers(0, 2**32), st.sampled_from([None, 0.3]))
+def test_two_classes_are_fitted_as_from_their_sketch(seed: int, prior: float | None) -> None:
+    log = simulated(200, 2, seed)
+    score = pl.col("q").arr.get(1)
+    exact = log.ec.sketch(score, "y", by="g", weight="w", exact=True, folds=3, fold_by="id")
+    options = {"by": "g", "weight": "w", "folds": 3, "fold_by": "id", "prior": prior}
+    for calibrator in ("affine", "temperature"):
+        expected = exact.calibrate(calibrator, prior=prior).frame
+        found = log.ec.calibrate("q", "y", calibrator, **options).frame.with_columns(
+            beta=pl.col("beta").arr.get(1) - pl.col("beta").arr.get(0)
+        )
+        columns = ["g", "fold", "alpha", "beta", "n", "reason"]
+        assert_frame_equal(found.select(columns), expected.select(columns), check_row_order=False, rel_tol=1e-7)
+    found = log.ec.calibration_loss("q", "y", **options).drop("class_prior")
+    expected = exact.calibration_loss(prior=prior).drop("class_prior")
+    assert_frame_equal(found, expected, check_row_order=False, rel_tol=1e-7, abs_tol=1e-9)
+
+
+def test_one_score_a_row_is_calibrated_from_its_sketch() -> None:
+    log = simulated(300, 2, 1).with_columns(p=pl.col("q").arr.get(1))
+    sketch = log.ec.sketch("p", "y", by="g")
+    assert_frame_equal(log.lazy().ec.calibrate("p", "y", "pav", by="g").frame, sketch.calibrate("pav").frame)
+    found = log.ec.calibration_loss("p", "y", "brier", by="g", training="test")
+    assert_frame_equal(found, sketch.calibration_loss("brier", training="test"))
+
+
+@pytest.mark.parametrize("rule", ["cross_entropy", "brier", "bayes_risk"])
+def test_held_out(rule: str) -> None:
+    log, other = simulated(500, 3, 2), simulated(500, 3, 3).filter(pl.col("g") == "a")
+    calibration = other.ec.calibrate("q", "y", by="g")
+    options = {"costs": [[0, 1, 2], [3, 0, 1], [1, 5, 0]]} if rule == "bayes_risk" else {}
+    found = log.ec.calibration_loss("q", "y", rule, by="g", training=calibration, **options)
+    assert found["reason"].to_list() == [None, "not calibrated", "not calibrated"]
+    assert found["calibrated"].null_count() == 2
+    fit = calibration.frame.row(0, named=True)
+    rows = log.filter(pl.col("g") == "a")
+    moved = np.exp(log_softmax(fit["alpha"] * np.log(rows["q"].to_numpy()) + np.array(fit["beta"])))
+    calibrated = rows.with_columns(q=pl.Series(moved, dtype=pl.Array(pl.Float64, 3)))
+    metric = getattr(ec, rule)
+    before, after = (
+        rows.select(metric("q", "y", **options)).item(),
+        calibrated.select(metric("q", "y", **options)).item(),
+    )
+    row = found.row(0, named=True)
+    assert row["raw"] == pytest.approx(before, rel=1e-12)
+    assert row["calibrated"] == pytest.approx(after, rel=1e-12)
+    assert row["rcl"] == pytest.approx(100 * (before - after) / before, rel=1e-9)
+    assert row["n"] == rows.height
+
+
+def of(posteriors: list[list[float] | None], labels: list[int | None]) -> pl.DataFrame:
+    return pl.DataFrame({"q": posteriors, "y": labels}, schema={"q": pl.Array(pl.Float64, 3), "y": pl.Int64})
+
+
+SURE, UNSURE = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]], [[0.3, 0.4, 0.3], [0.3, 0.3, 0.4], [0.4, 0.3, 0.3]]
+
+
+@pytest.mark.parametrize(
+    ("log", "reason"),
+    [
+        (of(SURE + UNSURE, [0, 1, 2, 0, 1, 2]), None),
+        (of([*SURE, *UNSURE, None], [0, 1, 2, 0, 1, 2, 0]), None),
+        (of(SURE, [0, 1, 2]), "separable"),
+        (of(SURE + UNSURE, [0, 1, 1, 0, 1, 0]), "a class without rows"),
+        (of(SURE + UNSURE, [1, 2, 0, 1, 2, 0]), "reversed"),
+        (of([*SURE, *UNSURE, [0.0, 0.5, 0.5]], [0, 1, 2, 0, 1, 2, 0]), "infinite log-odds"),
+        (of([*SURE, [0.9, 0.9, 0.9]], [0, 1, 2, 0]), "wrong rows"),
+        (of(SURE, [0, 1, 7]), "wrong rows"),
+        (of([None], [0]), "no rows"),
+    ],
+)
+def test_reasons(log: pl.DataFrame, reason: str | None) -> None:
+    (fit,) = log.ec.calibrate("q", "y", classes=[0, 1, 2]).frame.to_dicts()
+    assert fit["reason"] == reason
+    assert (fit["alpha"] is None) == (fit["beta"] is None) == (reason not in (None, "reversed"))
+    (loss,) = log.ec.calibration_loss("q", "y", training="test", classes=[0, 1, 2]).to_dicts()
+    assert loss["reason"] == reason
+    assert (loss["cal_loss"] is None) == (reason not in (None, "reversed"))
+    if reason == "reversed":
+        shares = np.bincount(log["y"]) / log.height
+        assert fit["alpha"] == 0
+        assert loss["calibrated"] == pytest.approx(-(shares * np.log(shares)).sum())
+
+
+def test_another_class_of_posterior_0_is_no_obstacle() -> None:
+    log = of([*SURE, *UNSURE, [0.5, 0.5, 0.0], [0.5, 0.5, 0.0]], [0, 1, 2, 0, 1, 2, 0, 1])
+    (fit,) = log.ec.calibrate("q", "y").frame.to_dicts()
+    assert fit["reason"] is None
+    (loss,) = log.ec.calibration_loss("q", "y", training="test").to_dicts()
+    assert math.isfinite(loss["calibrated"])
+    assert loss["calibrated"] <= loss["raw"]
+
+
+def test_priors_that_are_columns_hold_for_their_group() -> None:
+    log = simulated(400, 3, 4).with_columns(
+        pi=pl.when(pl.col("g") == "a").then(pl.lit([0.2, 0.3, 0.5])).cast(pl.Array(pl.Float64, 3))
+    )
+    found = log.ec.calibrate("q", "y", by="g", prior=pl.col("pi")).frame
+    assert found["reason"].to_list() == [None, "no prior", "no prior"]
+    stated = log.filter(pl.col("g") == "a").ec.calibrate("q", "y", prior=[0.2, 0.3, 0.5]).frame
+    assert found["alpha"][0] == pytest.approx(stated["alpha"][0], rel=1e-9)
+
+
+def test_batches_and_memory_do_not_matter(monkeypatch) -> None:
+    log = simulated(1000, 4, 5)
+    whole = log.ec.calibrate("q", "y", by="g").frame
+    monkeypatch.setattr(_class_fits, "_BATCH", 37)
+    assert_frame_equal(log.lazy().ec.calibrate("q", "y", by="g").frame, whole, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def test_saved_and_read(tmp_path) -> None:
+    made = simulated(300, 3, 6).ec.calibrate("q", "y", by="g")
+    made.write_parquet(tmp_path / "calibration.parquet")
+    read = ec.Calibration.read_parquet(tmp_path / "calibration.parquet")
+    assert_frame_equal(read.frame, made.frame)
+    assert (read.calibrator, read.score_type, read.keys) == ("affine", "posteriors", ["g"])
+
+
+def test_errors() -> None:
+    log = simulated(30, 3, 7)
+    with pytest.raises(ValueError, match="calibrator='pav' is of one score a row"):
+        log.ec.calibrate("q", "y", "pav")
+    with pytest.raises(ValueError, match="'cv' and folds= go together"):
+        log.ec.calibration_loss("q", "y")
+    with pytest.raises(ValueError, match="training='train' is neither"):
+        log.ec.calibration_loss("q", "y", training="train")
+    with pytest.raises(ValueError, match="rule='accuracy' is none of"):
+        log.ec.calibration_loss("q", "y", "accuracy", training="test")
+    with pytest.raises(SketchError, match="calibration by 'g', which is no group column"):
+        log.ec.calibration_loss("q", "y", training=log.ec.calibrate("q", "y", by="g"))
+    with pytest.raises(ValueError, match="folds= and fold_by= go together"):
+        log.ec.calibrate("q", "y", folds=3)
