@@ -48,6 +48,7 @@ from polars_ec.metrics.ranking import (
     specificity_at_sensitivity,
 )
 from polars_ec.metrics.rows import (
+    affine,
     bayes_decision,
     llr,
     log_odds,
@@ -71,6 +72,7 @@ __all__ = [
     "Sketch",
     "SketchError",
     "accuracy",
+    "affine",
     "auc_roc",
     "auprg",
     "average_precision",

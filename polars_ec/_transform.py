@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from polars_ec.metrics.rows import affine_log_odds
+
 REASON = "__reason"
 _FIT, _X = "__fit", "__x"
-
-
-def affine_log_odds(log_odds: pl.Expr, alpha: pl.Expr, beta: pl.Expr) -> pl.Expr:
-    """Alpha times the log-odds plus beta; with alpha = 0, beta also for infinite ones."""
-    return pl.when(alpha == 0).then(beta + pl.when(log_odds.is_not_null()).then(0.0)).otherwise(alpha * log_odds + beta)
 
 
 def transform(parameters: pl.DataFrame, by: list[str], rows: pl.DataFrame, x: pl.Series) -> pl.DataFrame:
@@ -39,7 +36,7 @@ def _step_log_odds(steps: pl.DataFrame, rows: pl.DataFrame) -> pl.Series:
 
     from polars_ec._steps import find_steps
 
-    ordered = steps.drop_nulls("above").sort(_FIT, "above")
+    ordered = steps.drop_nulls("above").sort(_FIT, "above", maintain_order=True)
     of_rows = rows[_FIT].cast(pl.Int64).fill_null(-1).to_numpy()
     values = rows[_X].fill_null(np.nan).to_numpy()
     at = find_steps(ordered[_FIT].cast(pl.Int64).to_numpy(), ordered["above"].to_numpy(), of_rows, values)

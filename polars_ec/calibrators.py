@@ -38,7 +38,8 @@ class Calibration:
         on; `reason`: why there are no parameters, or "reversed". Parameters of affine and temperature: `alpha`, `beta`,
         `n_iterations` of Newton's method, and `gradient_norm`, the largest absolute derivative of the mean loss by a
         parameter, where it is not held at its bound. Of pav and histogram, one row per step: scores strictly above
-        `above`, on the scale of the score, and up to the next step, have the calibrated `log_odds`.
+        `above`, on the scale of the score, and up to the next step, have the calibrated `log_odds`. The lowest step is of
+        all scores down to -inf itself.
     calibrator
         Its name.
     score_type
@@ -161,5 +162,5 @@ def calibrate(
         fitted = fit_affine(training, with_shift=calibrator == "affine")
     fits = training.frame()
     frame = fits[fitted["fit"]].hstack(fitted.select(_AFFINE if affine else _STEPS))
-    frame = frame.sort(*keys, "fold", *([] if affine else ["above"]), nulls_last=True)
+    frame = frame.sort(*keys, "fold", *([] if affine else ["above"]), nulls_last=True, maintain_order=True)
     return Calibration(frame, calibrator, grid.score_type)

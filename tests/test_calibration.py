@@ -649,3 +649,19 @@ def test_golden_pav(name: str) -> None:
             "calibrated"
         ].item()
         assert risk / costs.naive(prior)[0] == pytest.approx(golden["NEC"][nec])
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_infinite_scores_have_steps_of_their_own(exact) -> None:
+    scores = [-math.inf, -math.inf, -800.0, -800.0, 1.0, 1.0, math.inf, math.inf, math.inf]
+    log = pl.DataFrame({"x": scores, "y": [0, 0, 1, 0, 1, 0, 1, 1, 0], "fold": [0, 1] * 4 + [0]})
+    for score_type in ("log_odds", "raw"):
+        sketch = log.ec.sketch("x", "y", score_type=score_type, exact=exact)
+        frame = sketch.calibrate("pav").frame
+        assert frame["log_odds"].to_list() == pytest.approx([-math.inf, 0.0, math.log(2)])
+        assert frame["above"][0] == -math.inf
+        assert frame["above"][1] < -800
+        assert 1 <= frame["above"].to_list()[2] < math.inf
+    sketch = log.ec.sketch("x", "y", score_type="log_odds", exact=exact)
+    found = sketch.calibration_loss("brier", calibrator="pav", training="test")
+    assert found["calibrated"].item() == pytest.approx((4 * 0.25 + 2 * (1 / 9) + 4 / 9) / 9)
