@@ -49,6 +49,7 @@ from polars_ec.metrics.ranking import (
     specificity_at_sensitivity,
 )
 from polars_ec.metrics.rows import (
+    affine,
     bayes_decision,
     llr,
     log_odds,
@@ -72,6 +73,7 @@ __all__ = [
     "Sketch",
     "SketchError",
     "accuracy",
+    "affine",
     "auc_roc",
     "auprg",
     "average_precision",

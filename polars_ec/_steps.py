@@ -91,19 +91,18 @@ def fit_histogram(training: Training, grid: Grid, bins: int, equal_mass: bool) -
 
 
 def values_of_cells(grid: Grid, cells: pl.DataFrame) -> pl.Series:
-    """What is compared with the thresholds of steps, strictly: a cell of many scores is where its lowest score is.
-
-    The lower edge of a cell is a threshold that its scores are above.
-    """
+    """What is compared with the thresholds of steps: a cell of many scores is where its lowest score is."""
     if grid.resolution is None:
         return cells["score"]
-    return pl.Series(np.nextafter(_lower_edges(grid, cells), np.inf))
+    # The lower edge of a cell is a threshold that its scores are above, unless they are the lowest that there are.
+    lowest = (cells["bin"] == grid.infinite_bins[0]).fill_null(False).to_numpy()
+    return pl.Series(np.where(lowest, -np.inf, np.nextafter(_lower_edges(grid, cells), np.inf)))
 
 
 def find_steps(of_step: Integers, above: Floats, of_query: Integers, value: Floats) -> Integers:
     """The last step with the query's number whose threshold is strictly below its value; -1 where there is none.
 
-    Steps are sorted by number and threshold.
+    Steps are sorted by number and threshold; the first of a number has -inf, and takes -inf too.
     """
     number, level = np.concatenate([of_query, of_step]), np.concatenate([value, above])
     is_step = np.concatenate([np.zeros(len(value), np.int64), np.ones(len(above), np.int64)])
@@ -111,8 +110,9 @@ def find_steps(of_step: Integers, above: Floats, of_query: Integers, value: Floa
     last = np.maximum.accumulate(np.where(is_step[order] == 1, order - len(value), -1))
     found = np.empty(len(order), dtype=np.int64)
     found[order] = last
-    step = found[: len(value)]
-    known = (step >= 0) & ~np.isnan(value)
+    first = np.searchsorted(of_step, of_query)
+    step = np.maximum(found[: len(value)], first)
+    known = (step < len(of_step)) & ~np.isnan(value)
     known[known] = of_step[step[known]] == of_query[known]
     return np.where(known, step, -1)
 

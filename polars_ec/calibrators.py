@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import polars as pl
 
 from polars_ec._described import SCHEMA_VERSION, read_described, write_described
+from polars_ec._options import as_expr
 from polars_ec.exceptions import SketchError
 
 if TYPE_CHECKING:
     from polars_ec._grid import SketchScoreType
     from polars_ec.sketch import Sketch
-    from polars_ec.typing import ScoreType
+    from polars_ec.typing import IntoExpr, ScoreType
+    from polars_ec.warehouse import WarehouseDialect
 
 Calibrator: TypeAlias = Literal["affine", "temperature", "pav", "histogram"]
 """`affine`: new log-odds = alpha x log-odds + beta, alpha >= 0. `temperature`: the same with beta = 0. `pav`: the isotonic
@@ -38,8 +40,9 @@ class Calibration:
         The group columns; `fold` (the fold that was left out; null: fitted on all rows); the parameters; `n` rows fitted
         on; `reason`: why there are no parameters, or "reversed". Parameters of affine and temperature: `alpha`, `beta`,
         `n_iterations` of Newton's method, and `gradient_norm`, the largest absolute derivative of the mean loss by a
-        parameter, where it is not held at its bound; of K classes `beta` is an array. Of pav and histogram, one row per step: scores strictly above
-        `above`, on the scale of the score, and up to the next step, have the calibrated `log_odds`.
+        parameter, where it is not held at its bound; of K classes `beta` is an array. Of pav and histogram, one row per
+        step: scores strictly above `above`, on the scale of the score, and up to the next step, have the calibrated
+        `log_odds`. The lowest step is of all scores down to -inf itself.
     calibrator
         Its name.
     score_type
@@ -59,6 +62,80 @@ class Calibration:
     def is_affine(self) -> bool:
         """Whether the parameters are `alpha` and `beta`, and not steps."""
         return self.calibrator in ("affine", "temperature")
+
+    def apply(self, score: IntoExpr) -> pl.Expr:
+        """The calibrated posterior of each row: the transform that all rows of its group made, found by the group columns.
+
+        It goes where rows go, such as `lf.with_columns(calibration.apply("score"))`, and streams: each batch of rows is
+        joined to the table of parameters. The rows have the group columns under their names.
+
+        Parameters
+        ----------
+        score
+            Column name or expression, of the kind that the calibration was made of.
+
+        Returns
+        -------
+        Float64, called `<score>_calibrated`; null for a missing or wrong score, for a group that is not in the
+        calibration, and where it has no parameters.
+
+        Raises
+        ------
+        TypeError
+            A score that is no number.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_ec as ec
+        >>> log = pl.DataFrame({"g": ["a"] * 6, "p": [0.9, 0.6, 0.3, 0.7, 0.2, 0.1], "y": [1, 1, 1, 0, 0, 0]})
+        >>> calibration = log.ec.sketch("p", "y", by="g").calibrate()
+        >>> new = pl.DataFrame({"g": ["a", "a", "b"], "p": [0.9, 0.1, 0.5]})
+        >>> new.select(calibration.apply("p").round(4))["p_calibrated"].to_list()
+        [0.8806, 0.1573, None]
+        """
+        from polars_ec._transform import calibrated_posterior
+
+        return calibrated_posterior(self, as_expr(score, "score"))
+
+    def to_sql(self, score: str, *, dialect: WarehouseDialect = "duckdb") -> str:
+        """The calibrated posterior as one SQL expression, a CASE over the groups, in the dialect of a warehouse.
+
+        Parameters
+        ----------
+        score
+            The score, as SQL of the dialect. The group columns go by their names.
+        dialect
+            As for `sketch_query`.
+
+        Returns
+        -------
+        The text. Its value is that of `apply`, but that posteriors closer to 0 than 1e-304 are about 1e-304.
+
+        Raises
+        ------
+        ValueError
+            A dialect or score that is none; group columns of other types than strings, numbers, Booleans, dates and times.
+        ImportError
+            sqlglot is not installed: `pip install 'polars_ec[warehouse]'`.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_ec as ec
+        >>> log = pl.DataFrame({"x": [1.0, 1.0, 2.0, 2.0], "y": [1, 0, 1, 1]})
+        >>> calibration = log.ec.sketch("x", "y", score_type="raw", exact=True).calibrate("pav")
+        >>> print(calibration.to_sql("x"))
+        CASE
+          WHEN 1 / (
+            1 + ABS(CAST(x AS DOUBLE))
+          ) >= 0 AND 1 / (
+            1 + ABS(CAST(x AS DOUBLE))
+          ) <= 1
+          THEN CASE WHEN CAST(x AS DOUBLE) > 1.0e0 THEN 1.0e0 ELSE 0.5e0 END
+        END
+        """
+        from polars_ec._calibration_sql import calibration_sql
+
+        return calibration_sql(self, score, dialect)
 
     def write_parquet(self, path: str | Path, *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the parameters, with what they mean, and any further `metadata`, in the file's metadata."""
@@ -162,5 +239,5 @@ def calibrate(
         fitted = fit_affine(training, with_shift=calibrator == "affine")
     fits = training.frame()
     frame = fits[fitted["fit"]].hstack(fitted.select(_AFFINE if affine else _STEPS))
-    frame = frame.sort(*keys, "fold", *([] if affine else ["above"]), nulls_last=True)
+    frame = frame.sort(*keys, "fold", *([] if affine else ["above"]), nulls_last=True, maintain_order=True)
     return Calibration(frame, calibrator, grid.score_type)

@@ -97,6 +97,7 @@ class ExpressionNamespace:
     log_odds = _of_expression(rows.log_odds)
     llr = _of_expression(rows.llr)
     shift_prior = _of_expression(rows.shift_prior)
+    affine = _of_expression(rows.affine)
 
 
 class _FrameNamespace(Generic[FrameT]):

@@ -144,7 +144,7 @@ def sketch_query(
     resolution = checked_resolution(resolution)
     grid = Grid(checked_score_type(score_type), resolution, sorted_thresholds(thresholds))
     checked = parse_options({"pos_label": pos_label, "classes": classes})
-    writer = _Writer(dialect)
+    writer = Writer(dialect)
     largest = writer.number(sys.float_info.max)
     query = _Query(
         keys=_parse_keys(by, grid.columns, writer),
@@ -161,7 +161,7 @@ def sketch_query(
     return writer.write(query.text())
 
 
-def _parse_keys(by: str | Sequence[str] | Mapping[str, str], own: Sequence[str], writer: _Writer) -> dict[str, str]:
+def _parse_keys(by: str | Sequence[str] | Mapping[str, str], own: Sequence[str], writer: Writer) -> dict[str, str]:
     """What stands for the SQL of the group columns, by their names in the result."""
     keys: dict[str, str] = {}
     pairs = by.items() if isinstance(by, Mapping) else [(None, sql) for sql in ([by] if isinstance(by, str) else by)]
@@ -179,7 +179,7 @@ def _parse_keys(by: str | Sequence[str] | Mapping[str, str], own: Sequence[str],
     return keys
 
 
-class _Writer:
+class Writer:
     """SQL of one dialect: checks what the caller wrote in it, and writes the query in it.
 
     The caller's SQL goes into the query as it is; while the query is put into the dialect, a name stands for it.
@@ -189,7 +189,7 @@ class _Writer:
         try:
             import sqlglot
         except ModuleNotFoundError:
-            raise ImportError("sketch_query needs sqlglot: pip install 'polars_ec[warehouse]'") from None
+            raise ImportError("SQL for warehouses needs sqlglot: pip install 'polars_ec[warehouse]'") from None
         self._sqlglot = sqlglot
         self._name = dialect
         self._dialect = "duckdb" if dialect == "datafusion" else dialect  # DataFusion reads what DuckDB reads
@@ -313,7 +313,7 @@ def _of_log_odds(resolution: int, largest: str) -> _Kind:
     The last term of the loss is what 1 + e lost by rounding.
     """
     return _Kind(
-        valid=_is_number("ec_score"),
+        valid=is_number("ec_score"),
         usable={
             "ec_finite": f"CASE WHEN ec_class >= 0 AND ec_score >= -{largest} AND ec_score <= {largest} THEN ec_score END",
             "ec_against": "CASE WHEN ec_class = 1 THEN -ec_score WHEN ec_class = 0 THEN ec_score END",
@@ -339,7 +339,7 @@ def _of_raw_scores(resolution: int, largest: str) -> _Kind:
     size_bin = f"CAST(FLOOR({resolution} * ec_log_size) AS INT) + {offset}"
     infinite = 2 * offset
     return _Kind(
-        valid=_is_number("ec_score"),
+        valid=is_number("ec_score"),
         usable={
             "ec_size": f"CASE WHEN ec_class >= 0 AND ABS(ec_score) > 0 AND ABS(ec_score) <= {largest} "
             "THEN ABS(ec_score) END"
@@ -367,12 +367,12 @@ def _log_odds_bin(log_odds: str, resolution: int, minus_infinity: str, plus_infi
     )
 
 
-def _is_number(x: str) -> str:
+def is_number(x: str) -> str:
     """Not NaN: holds for infinities, and for NaN nowhere, be it unordered, above all numbers or below them."""
     return f"1 / (1 + ABS({x})) >= 0 AND 1 / (1 + ABS({x})) <= 1"
 
 
-def _class_of_label(writer: _Writer, pos_label: object, classes: tuple[object, ...] | None) -> str:
+def _class_of_label(writer: Writer, pos_label: object, classes: tuple[object, ...] | None) -> str:
     """0, 1, or -1 for a label that is no class."""
     if classes is not None:
         if len(classes) != 2:
@@ -384,10 +384,10 @@ def _class_of_label(writer: _Writer, pos_label: object, classes: tuple[object, .
     positive = writer.literal("pos_label", pos_label)
     if isinstance(pos_label, bool | str):
         return f"CASE WHEN ec_label = {positive} THEN 1 ELSE 0 END"
-    return f"CASE WHEN ec_label = {positive} THEN 1 WHEN {_is_number('CAST(ec_label AS DOUBLE)')} THEN 0 ELSE -1 END"
+    return f"CASE WHEN ec_label = {positive} THEN 1 WHEN {is_number('CAST(ec_label AS DOUBLE)')} THEN 0 ELSE -1 END"
 
 
-def _above(writer: _Writer, thresholds: Sequence[float], largest: str) -> str:
+def _above(writer: Writer, thresholds: Sequence[float], largest: str) -> str:
     """How many of the ascending thresholds the score exceeds."""
     conditions = [
         f"ec_used >= -{largest}" if threshold == -math.inf else f"ec_used > {writer.number(threshold)}"
@@ -451,13 +451,13 @@ class _Query:
         return f"CASE WHEN {missing} THEN NULL WHEN {valid} THEN {self.class_of_label} ELSE -1 END"
 
     def _result(self, key_names: Iterable[str]) -> dict[str, str]:
-        keys = {_quoted(name): source for name, source in zip(self.keys, key_names, strict=True)}
+        keys = {quoted(name): source for name, source in zip(self.keys, key_names, strict=True)}
         rows = "CASE WHEN ec_class >= 0 THEN COUNT(*) ELSE 0 END"
         sums = {name.removeprefix("ec_"): self._sum(name) for name in self.kind.sums if name != "ec_error"}
         if self.kind.sums:
             sums["brier"] = self._sum("ec_error", "ec_error")
         return keys | {
-            _quoted(name): sql
+            quoted(name): sql
             for name, sql in {
                 "class": "CAST(ec_class AS SMALLINT)",
                 "bin": "CAST(ec_bin AS INT)",
@@ -484,5 +484,6 @@ def _select(columns: Mapping[str, str], source: str) -> str:
     )
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A column's name in portable SQL."""
     return '"' + name.replace('"', '""') + '"'

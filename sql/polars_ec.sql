@@ -1739,3 +1739,19 @@ CREATE OR REPLACE MACRO ec._folds(folds) AS
 CREATE OR REPLACE MACRO ec.fold(key, folds := 5) AS
     CAST(coalesce(ec._hash_of_number(ec._number_of_key(key)) % ec._folds(folds), 0) AS TINYINT);
 COMMENT ON MACRO ec.fold IS 'Fold of cross-validation, 0 .. folds - 1, by a hash of an integer or string key: all rows of a key are in one';
+
+-- Calibrated posteriors -----------------------------------------------------------------------------------------------
+
+-- An LLR is calibrated as log-odds are.
+CREATE OR REPLACE MACRO ec._calibrated_type(score_type) AS
+    CASE WHEN score_type = 'llr' THEN 'log_odds' ELSE score_type END;
+CREATE OR REPLACE MACRO ec._affine(x, alpha, beta) AS
+    CASE WHEN isfinite(alpha) AND isfinite(beta) AND x IS NOT NULL
+         THEN ec._sigmoid(CASE WHEN alpha = 0 THEN beta ELSE alpha * x + beta END) END;
+
+CREATE OR REPLACE MACRO ec.affine(score DOUBLE, alpha, beta, score_type := 'posterior') AS
+    ec._affine(ec._row_log_odds(score, ec._calibrated_type(score_type), NULL), CAST(alpha AS DOUBLE), CAST(beta AS DOUBLE)),
+(score DOUBLE[], alpha, beta, score_type := 'posterior') AS
+    ec._affine(ec._row_log_odds(ec._pair(score, score_type), ec._calibrated_type(ec._pair_type(score_type)), NULL),
+               CAST(alpha AS DOUBLE), CAST(beta AS DOUBLE));
+COMMENT ON MACRO ec.affine IS 'Calibrated posterior: q = 1/(1 + exp(-(alpha log_odds + beta)))';

@@ -95,4 +95,5 @@ ROW_FUNCTIONS = {
     "log_odds": (("prior", "score_type"), False),
     "llr": (("score_type",), False),
     "shift_prior": (("score_type",), False),
+    "affine": (("score_type",), False),
 }

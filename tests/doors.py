@@ -24,11 +24,12 @@ ROW_FUNCTIONS = frozenset(
         "log_odds",
         "llr",
         "shift_prior",
+        "affine",
     }
 )
 
 # Their first argument is the only column.
-_WITHOUT_LABEL = frozenset({"bayes_decision", "posterior", "log_odds", "llr", "shift_prior"})
+_WITHOUT_LABEL = frozenset({"bayes_decision", "posterior", "log_odds", "llr", "shift_prior", "affine"})
 
 # `to` is a reserved word in SQL, so that these two go by position there.
 _POSITIONAL = ("from_", "to")

@@ -649,3 +649,81 @@ def test_golden_pav(name: str) -> None:
             "calibrated"
         ].item()
         assert risk / costs.naive(prior)[0] == pytest.approx(golden["NEC"][nec])
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_infinite_scores_have_steps_of_their_own(exact) -> None:
+    scores = [-math.inf, -math.inf, -800.0, -800.0, 1.0, 1.0, math.inf, math.inf, math.inf]
+    log = pl.DataFrame({"x": scores, "y": [0, 0, 1, 0, 1, 0, 1, 1, 0], "fold": [0, 1] * 4 + [0]})
+    for score_type in ("log_odds", "raw"):
+        sketch = log.ec.sketch("x", "y", score_type=score_type, exact=exact)
+        frame = sketch.calibrate("pav").frame
+        assert frame["log_odds"].to_list() == pytest.approx([-math.inf, 0.0, math.log(2)])
+        assert frame["above"][0] == -math.inf
+        assert frame["above"][1] < -800
+        assert 1 <= frame["above"].to_list()[2] < math.inf
+    sketch = log.ec.sketch("x", "y", score_type="log_odds", exact=exact)
+    found = sketch.calibration_loss("brier", calibrator="pav", training="test")
+    assert found["calibrated"].item() == pytest.approx((4 * 0.25 + 2 * (1 / 9) + 4 / 9) / 9)
+
+
+# Applied to rows -----------------------------------------------------------------------------------------------------
+
+
+def rows_to_calibrate() -> pl.DataFrame:
+    """Groups that are calibrated and one that is not, with every kind of score."""
+    scores = [0.0, 1e-300, 0.1, 0.5, 0.9, 1 - 2**-53, 1.0, None, math.nan, 1.5]
+    log_odds = [-math.inf, -800.0, -2.0, 0.0, 2.0, 800.0, math.inf, None, math.nan, 3.0]
+    groups = pl.DataFrame({"g": [0, 1, 2, 3, 4, None]}, schema={"g": pl.Int64})
+    return groups.join(pl.DataFrame({"p": scores, "x": log_odds}), how="cross", maintain_order="left_right")
+
+
+@pytest.mark.parametrize("calibrator", ["affine", "temperature", "pav", "histogram"])
+@pytest.mark.parametrize("score_type", ["posterior", "log_odds", "llr"])
+def test_applied_to_rows_of_groups(calibrator, score_type) -> None:
+    log = simulated().with_columns(y=pl.when(pl.col("g") == 2).then(pl.lit(value=True)).otherwise("y"))
+    score = "p" if score_type == "posterior" else "x"
+    sketch = log.ec.sketch(score, "y", by=["g", "fold"], score_type=score_type, exact=True)
+    calibration = sketch.calibrate(calibrator)
+    new = rows_to_calibrate()
+    found = new.lazy().select("g", score, calibration.apply(score)).collect(engine="streaming")
+    assert found.columns[-1] == f"{score}_calibrated"
+    fits = calibration.frame.filter(pl.col("fold").is_null())
+    for g, s, value in found.rows():
+        own = fits.filter(pl.col("g").eq_missing(g))
+        valid = s is not None and not math.isnan(s) and (score != "p" or s <= 1)
+        if not valid or own.height == 0 or own["reason"][0] == "one class":
+            assert value is None
+        elif calibrator in ("affine", "temperature"):
+            with np.errstate(divide="ignore"):
+                x = logit(np.float64(s)) if score == "p" else s
+            assert value == pytest.approx(float(sigmoid(own["alpha"][0] * x + own["beta"][0])), rel=1e-12)
+        else:
+            z = own["log_odds"][0] if s == -math.inf else steps_at(steps_of(own), s)
+            assert value == pytest.approx(float(sigmoid(z)), rel=1e-12)
+
+
+@pytest.mark.parametrize("calibrator", ["affine", "temperature", "pav", "histogram"])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_the_loss_of_calibrated_rows_is_the_calibrated_loss(calibrator, weight) -> None:
+    log = simulated()
+    sketch = log.ec.sketch("p", "y", by="g", exact=True, weight=weight)
+    calibration = simulated(seed=1).ec.sketch("p", "y", by="g", exact=True, weight=weight).calibrate(calibrator)
+    rows = log.with_columns(calibration.apply("p"))
+    for rule in ("cross_entropy", "brier"):
+        expected = rows.group_by("g").agg(e=getattr(ec, rule)("p_calibrated", "y", weight=weight)).sort("g")
+        found = sketch.calibration_loss(rule, training=calibration)
+        assert found["calibrated"].to_list() == pytest.approx(expected["e"].to_list(), rel=1e-9)
+
+
+def test_applied_without_groups_and_to_other_scores() -> None:
+    log = simulated()
+    calibration = log.ec.sketch("p", "y").calibrate("pav")
+    found = log.select(calibration.apply(pl.col("p") * 1).alias("q"), "p").sort("p")
+    assert found["q"].is_sorted()
+    assert found["q"].null_count() == 0
+    assert log.head(0).select(calibration.apply("p")).height == 0
+    with pytest.raises(TypeError, match="is a vector"):
+        log.select(calibration.apply(pl.concat_arr("p", "p").alias("v")))
+    with pytest.raises(pl.exceptions.ColumnNotFoundError):
+        log.drop("g").select(log.ec.sketch("p", "y", by="g").calibrate().apply("p"))

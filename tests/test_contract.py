@@ -22,6 +22,8 @@ OTHERS = {
     "InvalidDataError",
     "Sketch",
     "SketchError",
+    "calibrate",
+    "calibration_loss",
     "equivalent_cost",
     "fold",
     "merge",
@@ -32,7 +34,7 @@ OTHERS = {
     "validate",
 }
 FAMILIES = ("rows", "counts", "decisions", "scoring_rules", "sketch", "ranking", "calibration")
-FRAME_FUNCTIONS = {"report", "sketch", "validate"}
+FRAME_FUNCTIONS = {"calibrate", "calibration_loss", "report", "sketch", "validate"}
 # Arguments that a warehouse does not need: SQL says label = 'late', or makes integers with CASE.
 ONLY_IN_PYTHON = {"pos_label", "classes"}
 

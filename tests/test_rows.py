@@ -230,3 +230,40 @@ def test_means_of_rows_are_the_metrics() -> None:
         np.testing.assert_allclose(*means, rtol=1e-12)
     means = log.select(ec.row_cost("p", "y", cost_fn=3).mean(), ec.expected_cost("p", "y", cost_fn=3)).row(0)
     np.testing.assert_allclose(*means, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.5, -1.0), (2.5, 0.25), (0.0, 0.75)])
+def test_affine(alpha: float, beta: float, connection) -> None:
+    def calibrated(x: float | None) -> float | None:
+        if x is None or math.isnan(x):
+            return None
+        z = alpha * x + beta if alpha else beta
+        return float(np.exp(-np.logaddexp(0, -z)))
+
+    with np.errstate(divide="ignore"):
+        log_odds = [None if s is None or not 0 <= s <= 1 else float(np.log(s) - np.log1p(-s)) for s in POSTERIORS]
+    doors = through_the_doors(
+        "affine", POSTERIORS, [0] * 13, pl.Float64, connection, f"{alpha}, {beta}", alpha=alpha, beta=beta
+    )
+    assert_rows(doors, [calibrated(x) for x in log_odds])
+    for score_type in ("log_odds", "llr"):
+        doors = through_the_doors(
+            "affine", LOG_ODDS, [0] * 10, pl.Float64, connection, f"{alpha}, {beta}, score_type := '{score_type}'",
+            alpha=alpha, beta=beta, score_type=score_type,
+        )  # fmt: skip
+        assert_rows(doors, [calibrated(x) for x in LOG_ODDS])
+
+
+def test_affine_with_parameters_in_columns(connection) -> None:
+    log = pl.DataFrame({"p": [0.2] * 5, "a": [1.0, 2.0, None, math.inf, 0.5], "b": [0.0, -1.0, 0.0, 0.0, math.nan]})
+    x = math.log(0.25)
+    wanted = [0.2, 1 / (1 + math.exp(-(2 * x - 1))), None, None, None]
+    connection.register("log", log.to_arrow())
+    in_sql = [row[0] for row in connection.execute("SELECT ec.affine(p, a, b) FROM log").fetchall()]
+    by_name = log.select(ec.affine("p", "a", "b"))["p_affine"].to_list()
+    by_expression = log.select(pl.col("p").ec.affine(pl.col("a"), pl.col("b"))).to_series().to_list()
+    assert_rows([in_sql, by_name, by_expression], wanted)
+    with pytest.raises(ValueError, match="alpha"):
+        ec.affine("p", math.nan, 0.0)
+    with pytest.raises(ValueError, match="affine is for one posterior"):
+        log.select(ec.affine(pl.concat_arr("p", "p"), 1.0, 0.0))

@@ -85,7 +85,7 @@ def test_vector_metrics_stream(log: pl.LazyFrame, score: str, costs) -> None:
 
 
 def test_row_functions_stream(log: pl.LazyFrame) -> None:
-    arguments = {"llr": (0.5,), "shift_prior": (0.5, 0.1)}
+    arguments = {"llr": (0.5,), "shift_prior": (0.5, 0.1), "affine": ("w", "pi")}
     expressions = [
         getattr(ec, name)("p", *(["y"] if labelled else []), *arguments.get(name, ()))
         for name, (_, labelled) in ROW_FUNCTIONS.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,9 @@ import polars as pl
 
 from polars_ec._decisions import decide
 from polars_ec._expr import Priors, Rows, per_group, per_row
-from polars_ec._options import Settings, parse_options, with_options
+from polars_ec._options import Settings, as_expr, parse_number, parse_options, with_options
 from polars_ec._prior import parse_prior
-from polars_ec._scores import BinaryScores, Scores, VectorScores, bind, log_sum_exp
+from polars_ec._scores import BinaryScores, Scores, VectorScores, bind, log_sum_exp, sigmoid
 from polars_ec.costs import CostMatrix
 from polars_ec.typing import (
     IntoExpr,
@@ -377,6 +378,66 @@ def _shift(scores: Scores, ratios: list[pl.Expr]) -> pl.Expr:
     if isinstance(scores, BinaryScores):
         return joint[1] / (joint[0] + joint[1])
     return bind([*joint, reduce(add, joint)], lambda x: pl.concat_arr([x_k / x[-1] for x_k in x[:-1]]))
+
+
+@with_options(ScoreTypeOption)
+def affine(
+    score: IntoExpr, alpha: float | IntoExpr, beta: float | IntoExpr, **options: Unpack[ScoreTypeOption]
+) -> pl.Expr:
+    """Calibrated posterior of each row's binary score: an affine function of its log-odds, as a posterior.
+
+    In [0, 1]. 1/(1 + e^-(alpha x + beta)) of the log-odds x; with alpha = 0 that of beta, also where x is infinite.
+    Temperature scaling is beta = 0; alpha is the inverse temperature.
+
+    Parameters
+    ----------
+    score
+        Column name or expression, one number a row.
+    alpha, beta
+        Numbers, column names or expressions, such as the columns of a `Calibration` that was joined to the rows.
+    **options
+        `score_type`, see `RowOptions`; an LLR is taken as log-odds are.
+
+    Returns
+    -------
+    Float64, one per row; null for a missing or wrong row, and where alpha or beta is null or not finite.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A vector; else as for `confusion`.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", Eq. 23.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> pl.DataFrame({"p": [0.01, 0.5, 0.99]}).select(ec.affine("p", 0.5, 0.0).round(4))["p_affine"].to_list()
+    [0.0913, 0.5, 0.9087]
+    """
+    settings = parse_options(options)
+    if settings.score_type == "llr":
+        settings = replace(settings, score_type="log_odds")
+    slope, shift = _parameter(alpha, "alpha"), _parameter(beta, "beta")
+
+    def build(scores: Scores, _: CostMatrix, __: Priors) -> pl.Expr:
+        calibrated = affine_log_odds(_binary(scores, "affine").log_odds, slope, shift)
+        return pl.when(slope.is_finite() & shift.is_finite()).then(sigmoid(calibrated))
+
+    return per_row("affine", score, settings, build)
+
+
+def affine_log_odds(log_odds: pl.Expr, alpha: pl.Expr, beta: pl.Expr) -> pl.Expr:
+    """Alpha times the log-odds plus beta; with alpha = 0, beta also for infinite ones."""
+    return pl.when(alpha == 0).then(beta + pl.when(log_odds.is_not_null()).then(0.0)).otherwise(alpha * log_odds + beta)
+
+
+def _parameter(value: float | IntoExpr, what: str) -> pl.Expr:
+    if isinstance(value, str | pl.Expr):
+        return as_expr(value, what).cast(pl.Float64)
+    return pl.lit(parse_number(value, what), dtype=pl.Float64)
 
 
 def _binary(scores: Scores, name: str) -> BinaryScores:
