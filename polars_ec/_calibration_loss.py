@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import polars as pl
 
@@ -10,16 +10,15 @@ from polars_ec._evaluate import evaluate
 from polars_ec._grid import Grid
 from polars_ec._scores import BinaryScores
 from polars_ec._steps import values_of_cells
-from polars_ec._training import FOLD, group_keys, log_odds_of_cells
+from polars_ec._training import group_keys, log_odds_of_cells
 from polars_ec._transform import REASON, transform
 from polars_ec.calibrators import Calibration, Calibrator
 from polars_ec.exceptions import SketchError
+from polars_ec.folds import FOLD
+from polars_ec.typing import Rule
 
 if TYPE_CHECKING:
     from polars_ec.sketch import Sketch
-
-Rule: TypeAlias = Literal["cross_entropy", "brier", "bayes_risk"]
-"""A proper scoring rule."""
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 

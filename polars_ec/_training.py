@@ -15,6 +15,7 @@ from polars_ec import _evaluate
 from polars_ec._ranking import GROUP
 from polars_ec._scores import BinaryScores
 from polars_ec.exceptions import SketchError
+from polars_ec.folds import FOLD
 
 if TYPE_CHECKING:
     from typing import Any
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
     Booleans = NDArray[np.bool_]
-
-FOLD = "fold"
 
 
 @dataclass(frozen=True)

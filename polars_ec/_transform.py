@@ -2,44 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from polars_ec._expr import Priors, per_row
 from polars_ec._options import parse_options
-from polars_ec._scores import BinaryScores, Scores, sigmoid
+from polars_ec._scores import BinaryScores, Scores, VectorScores, bind, log_sum_exp, sigmoid
+from polars_ec.exceptions import SketchError
+from polars_ec.folds import FOLD
 from polars_ec.metrics.rows import affine_log_odds
 
 if TYPE_CHECKING:
+    from polars_ec._options import Settings
     from polars_ec.calibrators import Calibration
     from polars_ec.costs import CostMatrix
-    from polars_ec.typing import ScoreType
 
 REASON = "__reason"
 _FIT, _X = "__fit", "__x"
 
 
-def calibrated_posterior(calibration: Calibration, score: pl.Expr) -> pl.Expr:
+def calibrated_posterior(calibration: Calibration, score: pl.Expr, out_of_fold: bool) -> pl.Expr:
     """What `Calibration.apply` gives."""
-    keys, parameters = calibration.keys, calibration.frame.filter(pl.col("fold").is_null()).drop("fold")
-    name = f"{score.meta.output_name()}_calibrated"
-    reading: ScoreType = "posterior" if calibration.score_type == "posterior" else "log_odds"
-
-    def read(scores: Scores, _: CostMatrix, __: Priors) -> pl.Expr:
-        if not isinstance(scores, BinaryScores):
-            raise TypeError(f"the calibration is of one number a row, and {score.meta.output_name()!r} is a vector")
-        return scores.log_odds if calibration.is_affine else scores.score
-
-    x = per_row("calibrated", score, parse_options({"score_type": reading}), read).alias(_X)
+    parameters = calibration.frame.filter(pl.col(FOLD).is_not_null() if out_of_fold else pl.col(FOLD).is_null())
+    if out_of_fold and parameters.height == 0:
+        raise SketchError("the calibration has no folds: make it with folds= and fold_by=")
+    by = [*calibration.keys, *([FOLD] if out_of_fold else [])]
+    n_classes, name = calibration.n_classes, score.meta.output_name()
+    x = per_row("calibrated", score, _reading(calibration), _reader(calibration, name)).alias(_X)
 
     def calibrate(rows: pl.Series) -> pl.Series:
         table = rows.struct.unnest()
-        log_odds = transform(parameters, keys, table, table[_X])
-        return log_odds.select(sigmoid(pl.col("score"))).to_series()
+        if not calibration.is_of_vectors:
+            log_odds = transform(parameters, by, table, table[_X])
+            return log_odds.select(sigmoid(pl.col("score"))).to_series()
+        found = _join(table, parameters.select(*by, "alpha", "beta"), by)
+        logs = softmax_affine(pl.col(_X), pl.col("alpha"), pl.col("beta"), n_classes)
+        return found.select(logs.arr.eval(pl.element().exp())).to_series()
 
-    packed = pl.struct([*keys, x])
-    return packed.map_batches(calibrate, return_dtype=pl.Float64, is_elementwise=True).alias(name)
+    dtype = pl.Array(pl.Float64, n_classes) if calibration.is_of_vectors else pl.Float64()
+    packed = pl.struct([*by, x])
+    return packed.map_batches(calibrate, return_dtype=dtype, is_elementwise=True).alias(f"{name}_calibrated")
+
+
+def _reading(calibration: Calibration) -> Settings:
+    if calibration.is_of_vectors:
+        return parse_options({"score_type": calibration.score_type, "classes": range(calibration.n_classes)})
+    return parse_options({"score_type": "posterior" if calibration.score_type == "posterior" else "log_odds"})
+
+
+def _reader(calibration: Calibration, name: str) -> Callable[[Scores, CostMatrix, Priors], pl.Expr]:
+    def read(scores: Scores, _: CostMatrix, __: Priors) -> pl.Expr:
+        if isinstance(scores, VectorScores) and not calibration.is_of_vectors:
+            raise TypeError(f"the calibration is of one number a row, and {name!r} is a vector")
+        if isinstance(scores, VectorScores):
+            if len(scores.elements) != calibration.n_classes:
+                raise TypeError(
+                    f"the calibration is of {calibration.n_classes} classes, and {name!r} of {len(scores.elements)}"
+                )
+            return scores.of_log_posteriors(pl.concat_arr)
+        assert isinstance(scores, BinaryScores)
+        return scores.log_odds if calibration.is_affine else scores.score
+
+    return read
+
+
+def softmax_affine(log_posteriors: pl.Expr, alpha: pl.Expr, beta: pl.Expr, n_classes: int) -> pl.Expr:
+    """Log posteriors softmax(alpha l + beta), an array; null where there are no parameters."""
+
+    def moved(k: int) -> pl.Expr:
+        log_posterior, shift = log_posteriors.arr.get(k), beta.arr.get(k)
+        return pl.when(alpha == 0).then(shift).otherwise(alpha * log_posterior + shift)
+
+    scores = bind([moved(k) for k in range(n_classes)], lambda z: bind([*z, log_sum_exp(z)], _normalised))
+    return pl.when(alpha.is_not_null() & log_posteriors.is_not_null()).then(scores)
+
+
+def _normalised(values: list[pl.Expr]) -> pl.Expr:
+    return pl.concat_arr([value - values[-1] for value in values[:-1]])
 
 
 def transform(parameters: pl.DataFrame, by: list[str], rows: pl.DataFrame, x: pl.Series) -> pl.DataFrame:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import polars as pl
 
-from polars_ec._calibration_loss import RULES, Rule, compare
 from polars_ec._labels import class_index
 from polars_ec._options import parse_options, with_options
-from polars_ec._scores import VectorScores, bind, log_sum_exp
-from polars_ec._training import FOLD
+from polars_ec._scores import VectorScores
+from polars_ec._transform import softmax_affine
 from polars_ec.calibrators import Calibration, Calibrator
 from polars_ec.exceptions import SketchError
-from polars_ec.folds import fold_of
+from polars_ec.folds import FOLD, fold_of
 from polars_ec.frames import expand, resolve_columns
 from polars_ec.metrics.counts import class_prior, n_invalid, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
 from polars_ec.sketch import sketch
-from polars_ec.typing import IntoExpr, PriorOptions, RiskOptions
+from polars_ec.typing import IntoExpr, PriorOptions, RiskOptions, Rule
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -57,7 +56,7 @@ def calibrate(
     frame
         The log, a LazyFrame or a DataFrame.
     score, label
-        Column name or expression: posteriors, their logs or log-likelihoods of K classes; or one score of two.
+        Column name or expression: posteriors of K classes or their logs; or one score of two.
     calibrator
         "affine" or "temperature"; for one score a row also "pav" and "histogram".
     by
@@ -89,7 +88,7 @@ def calibrate(
     >>> q = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.1, 0.8, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8], [0.5, 0.2, 0.3]]
     >>> log = pl.DataFrame({"q": q, "y": [0, 0, 1, 1, 2, 2]}, schema_overrides={"q": pl.Array(pl.Float64, 3)})
     >>> log.ec.calibrate("q", "y", "temperature").frame.select(pl.col("alpha").round(4), "n").rows()
-    [(0.9421, 6)]
+    [(1.5015, 6)]
     """
     lazy = frame.lazy()
     rows = resolve_columns(lazy, score, label, parse_options(options))
@@ -117,6 +116,8 @@ def _of_classes(
     from polars_ec._class_fits import fit_classes
 
     assert isinstance(rows.scores, VectorScores)
+    if rows.scores.score_type == "log_likelihoods":
+        raise ValueError("log-likelihoods are calibrated as posteriors: pass ec.posterior(score, prior=...)")
     fitted = fit_classes(frame, keys, fold, n_folds, rows, with_shift=calibrator == "affine")
     return Calibration(fitted, calibrator, rows.scores.score_type)
 
@@ -145,7 +146,7 @@ def calibration_loss(
     frame
         The log, a LazyFrame or a DataFrame.
     score, label
-        Column name or expression: posteriors, their logs or log-likelihoods of K classes; or one score of two.
+        Column name or expression: posteriors of K classes or their logs; or one score of two.
     rule
         "cross_entropy", "brier", or "bayes_risk", the expected cost of Bayes decisions for the costs.
     calibrator
@@ -181,10 +182,10 @@ def calibration_loss(
     >>> q = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.1, 0.8, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8], [0.5, 0.2, 0.3]]
     >>> log = pl.DataFrame({"q": q, "y": [0, 0, 1, 1, 2, 2]}, schema_overrides={"q": pl.Array(pl.Float64, 3)})
     >>> log.ec.calibration_loss("q", "y", training="test").select(pl.col("raw", "calibrated", "rcl").round(3)).rows()
-    [(0.666, 0.664, 0.316)]
+    [(0.628, 0.479, 23.78)]
     """
-    if rule not in RULES:
-        raise ValueError(f"rule={rule!r} is none of {', '.join(RULES)}")
+    if rule not in get_args(Rule):
+        raise ValueError(f"rule={rule!r} is none of {', '.join(get_args(Rule))}")
     if not isinstance(training, Calibration) and training not in ("cv", "test"):
         raise ValueError(f"training={training!r} is neither 'cv' nor 'test' nor a Calibration")
     if (training == "cv") != (folds is not None):
@@ -211,6 +212,9 @@ def _losses(
     rule: Rule,
     options: RiskOptions,
 ) -> pl.DataFrame:
+    # Imported here, for it needs numpy.
+    from polars_ec._calibration_loss import compare
+
     assert isinstance(rows.scores, VectorScores)
     names = [key.meta.output_name() for key in keys]
     unknown = sorted(set(calibration.keys) - set(names))
@@ -265,18 +269,3 @@ def _losses(
     )
     columns = [*names, "n", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason"]
     return compare(table).select(columns).sort(names or "n", nulls_last=True)
-
-
-def softmax_affine(log_posteriors: pl.Expr, alpha: pl.Expr, beta: pl.Expr, n_classes: int) -> pl.Expr:
-    """Log posteriors softmax(alpha l + beta), an array; null where there are no parameters."""
-
-    def moved(k: int) -> pl.Expr:
-        log_posterior, shift = log_posteriors.arr.get(k), beta.arr.get(k)
-        return pl.when(alpha == 0).then(shift).otherwise(alpha * log_posterior + shift)
-
-    scores = bind([moved(k) for k in range(n_classes)], lambda z: bind([*z, log_sum_exp(z)], _normalised))
-    return pl.when(alpha.is_not_null() & log_posteriors.is_not_null()).then(scores)
-
-
-def _normalised(values: list[pl.Expr]) -> pl.Expr:
-    return pl.concat_arr([value - values[-1] for value in values[:-1]])

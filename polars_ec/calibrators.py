@@ -63,7 +63,7 @@ class Calibration:
         """Whether the parameters are `alpha` and `beta`, and not steps."""
         return self.calibrator in ("affine", "temperature")
 
-    def apply(self, score: IntoExpr) -> pl.Expr:
+    def apply(self, score: IntoExpr, *, out_of_fold: bool = False) -> pl.Expr:
         """The calibrated posterior of each row: the transform that all rows of its group made, found by the group columns.
 
         It goes where rows go, such as `lf.with_columns(calibration.apply("score"))`, and streams: each batch of rows is
@@ -73,16 +73,21 @@ class Calibration:
         ----------
         score
             Column name or expression, of the kind that the calibration was made of.
+        out_of_fold
+            Take the transform that the other folds' rows made: the rows have a column `fold` too, the `polars_ec.fold` of
+            the same key and number.
 
         Returns
         -------
-        Float64, called `<score>_calibrated`; null for a missing or wrong score, for a group that is not in the
+        Float64, of K classes an array, called `<score>_calibrated`; null for a missing or wrong score, for a group that is not in the
         calibration, and where it has no parameters.
 
         Raises
         ------
         TypeError
-            A score that is no number.
+            A score of another kind, or of another number of classes.
+        SketchError
+            out_of_fold, and the calibration has no folds.
 
         Examples
         --------
@@ -95,7 +100,7 @@ class Calibration:
         """
         from polars_ec._transform import calibrated_posterior
 
-        return calibrated_posterior(self, as_expr(score, "score"))
+        return calibrated_posterior(self, as_expr(score, "score"), out_of_fold)
 
     def to_sql(self, score: str, *, dialect: WarehouseDialect = "duckdb") -> str:
         """The calibrated posterior as one SQL expression, a CASE over the groups, in the dialect of a warehouse.
@@ -133,9 +138,22 @@ class Calibration:
           THEN CASE WHEN CAST(x AS DOUBLE) > 1.0e0 THEN 1.0e0 ELSE 0.5e0 END
         END
         """
+        if self.is_of_vectors:
+            raise SketchError("to_sql is of one score a row, and this calibration is of vectors: use apply")
         from polars_ec._calibration_sql import calibration_sql
 
         return calibration_sql(self, score, dialect)
+
+    @property
+    def is_of_vectors(self) -> bool:
+        """Whether a row's score is a vector of K, and not one number."""
+        return isinstance(self.frame.schema.get("beta"), pl.Array)
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        beta = self.frame.schema.get("beta")
+        return beta.size if isinstance(beta, pl.Array) else 2
 
     def write_parquet(self, path: str | Path, *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the parameters, with what they mean, and any further `metadata`, in the file's metadata."""

@@ -12,6 +12,9 @@ from polars_ec._scores import bind
 if TYPE_CHECKING:
     from polars_ec.typing import IntoExpr
 
+# The group column of a sketch or calibration with folds.
+FOLD = "fold"
+
 # As in sql/calibration.sql. Integers stay below 2^63 at every step, because engines differ in what lies beyond.
 _PRIME = 4_294_967_291  # the largest below 2^32
 _BASE = 1_000_003
@@ -58,7 +61,7 @@ def fold(key: IntoExpr, folds: int = 5) -> pl.Expr:
     def build(inputs: list[tuple[pl.Expr, pl.DataType]]) -> pl.Expr:
         return (_hash(*inputs[0]) % n_folds).cast(pl.Int8)
 
-    return pl.pipe_with_dtype([as_expr(key, "key")], build).alias("fold")
+    return pl.pipe_with_dtype([as_expr(key, "key")], build).alias(FOLD)
 
 
 def fold_of(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> pl.Expr | None:
@@ -78,7 +81,7 @@ def _stratified_fold(key: IntoExpr, folds: int, strata: list[pl.Expr]) -> pl.Exp
         rank = _hash(*inputs[0]).rank("dense").cast(pl.Int64).over(strata)
         return (rank % n_folds).cast(pl.Int8)
 
-    return pl.pipe_with_dtype([as_expr(key, "fold_by")], build).alias("fold")
+    return pl.pipe_with_dtype([as_expr(key, "fold_by")], build).alias(FOLD)
 
 
 def checked_folds(folds: int) -> int:

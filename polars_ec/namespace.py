@@ -13,12 +13,11 @@ from polars_ec import sketch as sketches
 from polars_ec._options import with_options
 from polars_ec.costs import CostMatrix
 from polars_ec.metrics import binary, counts, decisions, ranking, rows, scoring_rules
-from polars_ec.typing import DecisionOptions, IntoExpr, PriorOptions, Reduction, RiskOptions
+from polars_ec.typing import DecisionOptions, IntoExpr, PriorOptions, Reduction, RiskOptions, Rule
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from polars_ec._calibration_loss import Rule
     from polars_ec.calibrators import Calibration, Calibrator
 
 P = ParamSpec("P")

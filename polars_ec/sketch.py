@@ -27,13 +27,12 @@ from polars_ec.costs import CostMatrix, as_cost_matrix
 from polars_ec.exceptions import SketchError
 from polars_ec.folds import fold_of
 from polars_ec.frames import expand, resolve_columns
-from polars_ec.typing import Costs, DecisionOptions, IntoExpr, Reduction
+from polars_ec.typing import Costs, DecisionOptions, IntoExpr, Reduction, Rule
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from typing_extensions import Unpack
 
-    from polars_ec._calibration_loss import Rule
     from polars_ec._options import Settings
     from polars_ec.calibrators import Calibration, Calibrator
 

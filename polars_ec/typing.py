@@ -26,6 +26,7 @@ __all__ = [
     "RowDecisionOptions",
     "RowOptions",
     "RowScoreOptions",
+    "Rule",
     "ScoreOptions",
     "ScoreType",
     "ScoreTypeOption",
@@ -52,6 +53,9 @@ EerMethod: TypeAlias = Literal["hull", "linear"]
 
 Reduction: TypeAlias = Literal["one_vs_rest", "top_label"]
 """Binary problems that K posteriors make: each class against all others, or whether the likeliest class is the true one."""
+
+Rule: TypeAlias = Literal["cross_entropy", "brier", "bayes_risk"]
+"""A proper scoring rule; "bayes_risk" is the cost of Bayes decisions."""
 
 Costs: TypeAlias = "CostMatrix | Sequence[Sequence[float]]"
 """K x M costs, rows = true class, columns = decision."""

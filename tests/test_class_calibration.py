@@ -171,6 +171,43 @@ def test_held_out(rule: str) -> None:
     assert row["n"] == rows.height
 
 
+def test_apply() -> None:
+    log = simulated(600, 3, 8)
+    made = log.ec.calibrate("q", "y", by="g", folds=4, fold_by="id")
+    with_folds = log.with_columns(ec.fold("id", 4))
+    whole = log.select("g", "q", "y", made.apply("q"), listed=made.apply(pl.col("q").cast(pl.List(pl.Float64))))
+    assert_frame_equal(whole.select("q_calibrated"), whole.select(q_calibrated="listed"))
+    out_of_fold = with_folds.lazy().with_columns(made.apply("q", out_of_fold=True)).collect(engine="streaming")
+    for fold, rows in ((None, whole), *((k, out_of_fold.filter(fold=k)) for k in range(4))):
+        for fit in made.frame.filter(pl.col("fold").eq_missing(fold)).to_dicts():
+            part = rows.filter(pl.col("g").eq_missing(fit["g"]))
+            expected = np.exp(log_softmax(fit["alpha"] * np.log(part["q"].to_numpy()) + np.array(fit["beta"])))
+            np.testing.assert_allclose(part["q_calibrated"].to_numpy(), expected, rtol=1e-12)
+    losses = log.ec.calibration_loss("q", "y", by="g", folds=4, fold_by="id")
+    pooled = out_of_fold.group_by("g").agg(ec.cross_entropy("q_calibrated", "y").alias("calibrated"))
+    assert_frame_equal(losses.select("g", "calibrated"), pooled, check_row_order=False, rel_tol=1e-12)
+    strange = pl.DataFrame(
+        {"g": ["z", "a"], "q": [[0.2, 0.3, 0.5], None]}, schema_overrides={"q": pl.Array(pl.Float64, 3)}
+    )
+    assert strange.select(made.apply("q"))["q_calibrated"].to_list() == [None, None]
+
+
+def test_apply_refuses_other_scores() -> None:
+    made = simulated(300, 3, 9).ec.calibrate("q", "y")
+    for log, message in (
+        (simulated(9, 4, 1), "of 3 classes, and 'q' of 4"),
+        (pl.DataFrame({"q": [0.5]}), "is a vector a row, and 'q' is Float64"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            log.select(made.apply("q"))
+    with pytest.raises(SketchError, match="has no folds"):
+        made.apply("q", out_of_fold=True)
+    with pytest.raises(SketchError, match="to_sql is of one score a row"):
+        made.to_sql("q")
+    with pytest.raises(ValueError, match=r"pass ec.posterior\(score, prior"):
+        simulated(30, 3, 1).ec.calibrate("q", "y", score_type="log_likelihoods", prior="uniform")
+
+
 def of(posteriors: list[list[float] | None], labels: list[int | None]) -> pl.DataFrame:
     return pl.DataFrame({"q": posteriors, "y": labels}, schema={"q": pl.Array(pl.Float64, 3), "y": pl.Int64})
 
