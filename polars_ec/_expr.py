@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from polars_ec import _formulas as formulas
 from polars_ec._decisions import Decisions, decide
 from polars_ec._formulas import Sums
 from polars_ec._labels import Labels, read_labels
@@ -127,6 +128,21 @@ class RowSums(Sums):
     def total(self, i: int, loss: pl.Expr) -> pl.Expr:
         """Sum of a row loss, times weight, over class i."""
         return pl.when(self._masks[i]).then(self._rows.weighted(loss)).sum()
+
+    def share(self, mask: pl.Expr) -> pl.Expr:
+        """Probability of `mask` at the priors in use."""
+        return self._expectation(self._rows.amount, mask)
+
+    def mean(self, value: pl.Expr, mask: pl.Expr) -> pl.Expr:
+        """Expectation at the priors in use of a finite row value, 0 where `mask` does not hold."""
+        weighted = value if self._rows.weight is None else value * self._rows.weight
+        return self._expectation(lambda inside: pl.when(inside).then(weighted).sum(), mask)
+
+    def _expectation(self, total: Callable[[pl.Expr], pl.Expr], mask: pl.Expr) -> pl.Expr:
+        if self._stated_prior is None:
+            # The classes' own shares cancel: one sum, not one per class.
+            return formulas.ratio(total(self._rows.present & mask), self.size)
+        return formulas.expected_loss(self, [total(own & mask) for own in self._masks])
 
     def guarded(self, value: pl.Expr) -> pl.Expr:
         """`value`, null where the group has wrong rows."""

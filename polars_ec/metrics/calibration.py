@@ -1,0 +1,177 @@
+"""Calibration errors of posteriors as they are, by bins: how far mean posteriors are from shares.
+
+They say nothing of how good posteriors are: always answering the class prior has a calibration error of 0. For how good
+they are take `cross_entropy` or `brier`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_ec import _formulas as formulas
+from polars_ec._expr import Rows, per_group
+from polars_ec._labels import class_index
+from polars_ec._options import parse_options, with_options
+from polars_ec.typing import EceNorm, IntoExpr, PriorOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+@dataclass(frozen=True)
+class _Confidences:
+    """What a calibration error compares, row by row: a posterior, and whether what it is the posterior of is true."""
+
+    posterior: pl.Expr
+    holds: pl.Expr
+
+
+def _of_class_1(rows: Rows) -> _Confidences:
+    if len(rows.labels.in_class) != 2:
+        raise ValueError(f"ece is for two classes, and there are {len(rows.labels.in_class)}: take ece_mc")
+    return _Confidences(rows.scores.of_posteriors(lambda q: q[1]), rows.labels.in_class[1])
+
+
+def _of_top_class(rows: Rows) -> _Confidences:
+    posterior = rows.scores.of_posteriors(pl.max_horizontal)
+    return _Confidences(posterior, rows.decisions.index == class_index(rows.labels))
+
+
+def _calibration_error(
+    name: str,
+    score: IntoExpr,
+    label: IntoExpr,
+    options: Mapping[str, Any],
+    bins: int,
+    norm: EceNorm,
+    confidences: Callable[[Rows], _Confidences],
+) -> pl.Expr:
+    n_bins, power = checked_bins(bins), checked_norm(norm)
+
+    def build(rows: Rows) -> pl.Expr:
+        sums, of_rows = rows.sums(), confidences(rows)
+        gaps, shares = [], []
+        for lower in range(n_bins):
+            inside = _in_bin(of_rows.posterior, lower, n_bins)
+            gaps.append(sums.mean(of_rows.posterior, inside) - sums.share(inside & of_rows.holds))
+            shares.append(sums.share(inside))
+        return sums.guarded(formulas.calibration_error(gaps, shares, power))
+
+    return per_group(name, score, label, parse_options(options), build)
+
+
+def _in_bin(posterior: pl.Expr, lower: int, n_bins: int) -> pl.Expr:
+    """Whether lower/n_bins < posterior <= (lower + 1)/n_bins; the outer bins take what rounding puts beyond 0 and 1."""
+    above, below = posterior > lower / n_bins, posterior <= (lower + 1) / n_bins
+    if n_bins == 1:
+        return posterior.is_not_null()
+    return below if lower == 0 else above if lower == n_bins - 1 else above & below
+
+
+@with_options(PriorOptions)
+def ece(
+    score: IntoExpr, label: IntoExpr, *, bins: int = 15, norm: EceNorm = 1, **options: Unpack[PriorOptions]
+) -> pl.Expr:
+    """Expected calibration error (ECE) of binary posteriors: mean posterior against share of positives, bin by bin.
+
+    Lower is better, but it is no measure of quality (always answering the prior has 0); in [0, 1], a share, not percent.
+    With norm=1 sum_b w_b |mean q_1 in b - share of class 1 in b|, w_b being the share of the rows in bin b; with norm=2
+    the root of sum_b w_b (mean q_1 in b - share of class 1 in b)^2. Bin b of B is ((b-1)/B, b/B], closed on the right;
+    a posterior of 0 is in the first bin.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one posterior a row.
+    bins
+        How many bins of equal width, at least 1. The value moves with it, so compare only values of the same number.
+    norm
+        1 (the usual ECE) or 2 (root mean square).
+    **options
+        See `PriorOptions`. With `prior` rows of class i weigh P_i / N_i.
+
+    Returns
+    -------
+    Float64, one per group; null if a class with prior above 0 has no rows, and for a group without usable rows or with
+    wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Bins that are no whole number above 0, another norm, more than two classes; else as for `cross_entropy`.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", Eq. 27.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.8, 0.3, 0.1], "y": [1, 0, 0, 0]})
+    >>> log.select(ec.ece("p", "y", bins=2).round(4)).item()
+    0.275
+    """
+    return _calibration_error("ece", score, label, options, bins, norm, _of_class_1)
+
+
+@with_options(PriorOptions)
+def ece_mc(
+    score: IntoExpr, label: IntoExpr, *, bins: int = 15, norm: EceNorm = 1, **options: Unpack[PriorOptions]
+) -> pl.Expr:
+    """Expected calibration error of the top class: its mean posterior against how often it is the true one, bin by bin.
+
+    Lower is better, but it is no measure of quality, and it sees one of the K posteriors; in [0, 1], a share, not percent.
+    As `ece`, of max_k q_k and of argmax_k q_k being the true class (lowest index on ties).
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one vector of posteriors a row, or one posterior.
+    bins
+        How many bins of equal width in (0, 1], at least 1; those below 1/K stay empty.
+    norm
+        1 (the usual ECE) or 2 (root mean square).
+    **options
+        See `PriorOptions`. With `prior` rows of class i weigh P_i / N_i.
+
+    Returns
+    -------
+    Float64, one per group; null as for `ece`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `ece`, for any number of classes.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", section 2.5.2.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"q": [[0.7, 0.2, 0.1], [0.3, 0.6, 0.1]], "y": [0, 2]}, schema_overrides={"q": pl.Array(float, 3)})
+    >>> log.select(ec.ece_mc("q", "y", bins=5).round(4)).item()
+    0.45
+    """
+    return _calibration_error("ece_mc", score, label, options, bins, norm, _of_top_class)
+
+
+def checked_bins(bins: int) -> int:
+    """A number of bins."""
+    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+        raise ValueError(f"bins={bins!r} is no whole number above 0")
+    return bins
+
+
+def checked_norm(norm: int) -> EceNorm:
+    """How gaps are averaged."""
+    if isinstance(norm, bool) or norm not in (1, 2):
+        raise ValueError(f"norm={norm!r} is neither 1 (absolute) nor 2 (root mean square)")
+    return 2 if norm == 2 else 1
