@@ -129,20 +129,16 @@ class RowSums(Sums):
         """Sum of a row loss, times weight, over class i."""
         return pl.when(self._masks[i]).then(self._rows.weighted(loss)).sum()
 
-    def share(self, mask: pl.Expr) -> pl.Expr:
-        """Probability of `mask` at the priors in use."""
-        return self._expectation(self._rows.amount, mask)
+    @property
+    def row_weights(self) -> list[tuple[pl.Expr, pl.Expr]]:
+        """What a row weighs in an expectation at the priors in use: masks of rows that weigh alike, and their weights.
 
-    def mean(self, value: pl.Expr, mask: pl.Expr) -> pl.Expr:
-        """Expectation at the priors in use of a finite row value, 0 where `mask` does not hold."""
-        weighted = value if self._rows.weight is None else value * self._rows.weight
-        return self._expectation(lambda inside: pl.when(inside).then(weighted).sum(), mask)
-
-    def _expectation(self, total: Callable[[pl.Expr], pl.Expr], mask: pl.Expr) -> pl.Expr:
+        P_i / N_i for rows of class i, null where there are none. Without a stated prior all weigh 1 / N, so that there is
+        one sum to take and not one for each class.
+        """
         if self._stated_prior is None:
-            # The classes' own shares cancel: one sum, not one per class.
-            return formulas.ratio(total(self._rows.present & mask), self.size)
-        return formulas.expected_loss(self, [total(own & mask) for own in self._masks])
+            return [(self._rows.present, formulas.ratio(pl.lit(1.0), self.size))]
+        return [(mask, formulas.row_weight(self, i)) for i, mask in enumerate(self._masks)]
 
     def guarded(self, value: pl.Expr) -> pl.Expr:
         """`value`, null where the group has wrong rows."""

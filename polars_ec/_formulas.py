@@ -174,13 +174,20 @@ def prior_brier(sums: Sums) -> pl.Expr:
     return reduce(add, [p * (1 - p) for p in sums.prior]) / sums.n_classes
 
 
+def row_weight(sums: Sums, i: int) -> pl.Expr:
+    """P_i / N_i: what a row of class i weighs in an expectation at the priors in use."""
+    return _term(sums.prior[i], ratio(pl.lit(1.0), sums.count(i)))
+
+
 def calibration_error(gaps: Sequence[pl.Expr], shares: Sequence[pl.Expr], norm: int) -> pl.Expr:
     """From a bin's share w of the rows and its gap, w times (mean posterior less share of what it is the posterior of).
 
-    sum |gap|, or for norm 2 the root of sum gap^2 / w: both are means of the unweighted gap over the rows.
+    sum |gap|, or for norm 2 the root of sum gap^2 / w: either is a mean over the rows of |gap| / w or its square.
     """
     if norm == 1:
         return reduce(add, [gap.abs() for gap in gaps])
-    # A bin without rows has gap 0, and a null says that there is no mean at all.
-    squares = [pl.when(share > 0).then(gap * gap / share).otherwise(gap) for gap, share in zip(gaps, shares, strict=True)]
+    # A bin without rows has gap 0; a null says that there is no mean at all.
+    squares = [
+        pl.when(share > 0).then(gap * gap / share).otherwise(gap) for gap, share in zip(gaps, shares, strict=True)
+    ]
     return reduce(add, squares).sqrt()

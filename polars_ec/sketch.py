@@ -436,7 +436,9 @@ def _sum_cells(frame: pl.LazyFrame, keys: list[pl.Expr], rows: Rows, grid: Grid)
     if weight is not None:
         values |= {"weight": weight, "weight2": weight * weight}
     made = made.select(*names, **cell, **values)
-    return made.group_by(*names, *cell).agg(pl.len().cast(pl.Int64).alias("n"), *(pl.col(name).sum() for name in values))
+    return made.group_by(*names, *cell).agg(
+        pl.len().cast(pl.Int64).alias("n"), *(pl.col(name).sum() for name in values)
+    )
 
 
 def _losses(rows: Rows) -> dict[str, pl.Expr]:

@@ -165,7 +165,9 @@ def test_every_macro_has_a_comment(macros) -> None:
 
 def test_the_bundle_is_its_parts() -> None:
     folder = Path(__file__).parent.parent / "sql"
-    parts = [folder / f"{name}.sql" for name in ("rows", "counts", "decisions", "scoring_rules", "sketch", "ranking")]
+    parts = [
+        folder / f"{name}.sql" for name in ("rows", "counts", "decisions", "scoring_rules", "sketch", "ranking", "ece")
+    ]
     assert sorted(folder.glob("*.sql")) == sorted([*parts, folder / "polars_ec.sql"])
     assert (folder / "polars_ec.sql").read_text("utf-8") == "".join(part.read_text("utf-8") for part in parts)
 

@@ -35,7 +35,10 @@ class _Confidences:
 def _of_class_1(rows: Rows) -> _Confidences:
     if len(rows.labels.in_class) != 2:
         raise ValueError(f"ece is for two classes, and there are {len(rows.labels.in_class)}: take ece_mc")
-    return _Confidences(rows.scores.of_posteriors(lambda q: q[1]), rows.labels.in_class[1])
+    # A posterior that is given as such goes into the sums as it is: half the time of binding it.
+    given = rows.settings.score_type in ("posterior", "posteriors")
+    posterior = rows.scores.posteriors[1] if given else rows.scores.of_posteriors(lambda q: q[1])
+    return _Confidences(posterior, rows.labels.in_class[1])
 
 
 def _of_top_class(rows: Rows) -> _Confidences:
@@ -56,14 +59,22 @@ def _calibration_error(
 
     def build(rows: Rows) -> pl.Expr:
         sums, of_rows = rows.sums(), confidences(rows)
-        gaps, shares = [], []
-        for lower in range(n_bins):
-            inside = _in_bin(of_rows.posterior, lower, n_bins)
-            gaps.append(sums.mean(of_rows.posterior, inside) - sums.share(inside & of_rows.holds))
-            shares.append(sums.share(inside))
+        insides = [_in_bin(of_rows.posterior, lower, n_bins) for lower in range(n_bins)]
+
+        def expectation(total: Callable[[pl.Expr], pl.Expr], inside: pl.Expr) -> pl.Expr:
+            return reduce(add, [weight * total(mask & inside) for mask, weight in sums.row_weights])
+
+        gaps = [expectation(lambda mask: _gap(rows, of_rows, mask), inside) for inside in insides]
+        shares = [expectation(rows.amount, inside) for inside in insides]
         return sums.guarded(formulas.calibration_error(gaps, shares, power))
 
     return per_group(name, score, label, parse_options(options), build)
+
+
+def _gap(rows: Rows, of_rows: _Confidences, mask: pl.Expr) -> pl.Expr:
+    """Sum of the posteriors less what is true of the rows where `mask` holds."""
+    posterior = of_rows.posterior if rows.weight is None else of_rows.posterior * rows.weight
+    return pl.when(mask).then(posterior).sum() - rows.amount(mask & of_rows.holds)
 
 
 def _in_bin(posterior: pl.Expr, lower: int, n_bins: int) -> pl.Expr:
