@@ -1760,7 +1760,7 @@ CREATE OR REPLACE MACRO ec._bin_sums(bins, q, value) AS [
 CREATE OR REPLACE MACRO ec._calibration_error(gaps, masses, mass, norm) AS
     CASE WHEN norm = 1 THEN ec._ratio(ec._plus(list_transform(gaps, lambda _x: abs(_x))), mass)
          ELSE sqrt(ec._ratio(ec._plus(list_transform(gaps, lambda _x, _b:
-                 CASE WHEN masses[_b] > 0 THEN _x * _x / masses[_b] ELSE 0 END)), mass)) END;
+                 CASE WHEN masses[_b] > 0 THEN _x * _x / masses[_b] ELSE _x END)), mass)) END;
 
 -- Rows in a list {y class, q, g gap, w weight}. Those of class i count P_i / N_i each.
 CREATE OR REPLACE MACRO ec._kept_rows(q, hit, y, weight) AS
