@@ -179,15 +179,16 @@ def row_weight(sums: Sums, i: int) -> pl.Expr:
     return _term(sums.prior[i], ratio(pl.lit(1.0), sums.count(i)))
 
 
-def calibration_error(gaps: Sequence[pl.Expr], shares: Sequence[pl.Expr], norm: int) -> pl.Expr:
-    """From a bin's share w of the rows and its gap, w times (mean posterior less share of what it is the posterior of).
+def calibration_term(gap: pl.Expr, share: pl.Expr, norm: int) -> pl.Expr:
+    """What a bin adds to the calibration error, which for norm 2 is the root of the sum.
 
-    sum |gap|, or for norm 2 the root of sum gap^2 / w: either is a mean over the rows of |gap| / w or its square.
+    `share` w is that of the rows, `gap` is w times (mean posterior less share of what it is the posterior of): |gap|, or
+    gap^2 / w. Either is a mean over the rows, of |gap| / w or its square.
     """
-    if norm == 1:
-        return reduce(add, [gap.abs() for gap in gaps])
     # A bin without rows has gap 0; a null says that there is no mean at all.
-    squares = [
-        pl.when(share > 0).then(gap * gap / share).otherwise(gap) for gap, share in zip(gaps, shares, strict=True)
-    ]
-    return reduce(add, squares).sqrt()
+    return gap.abs() if norm == 1 else pl.when(share > 0).then(gap * gap / share).otherwise(gap)
+
+
+def calibration_error(total: pl.Expr, norm: int) -> pl.Expr:
+    """From the sum of the bins' terms."""
+    return total if norm == 1 else total.sqrt()

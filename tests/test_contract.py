@@ -31,7 +31,8 @@ OTHERS = {
 }
 FRAME_FUNCTIONS = {"report", "sketch", "validate"}
 # Arguments that a warehouse does not need: SQL says label = 'late', or makes integers with CASE.
-ONLY_IN_PYTHON = {"pos_label", "classes"}
+# Bins of equal mass need the rows in order.
+ONLY_IN_PYTHON = {"pos_label", "classes", "equal_mass"}
 
 
 @pytest.fixture(scope="module")

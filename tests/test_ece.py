@@ -46,6 +46,11 @@ def equal_width(posterior: np.ndarray, bins: int) -> np.ndarray:
     return np.array([next(b for b in range(1, bins + 1) if b == bins or q <= b / bins) for q in posterior])
 
 
+def equal_mass(posterior: np.ndarray, mass: np.ndarray, bins: int) -> np.ndarray:
+    reached = np.array([mass[posterior <= q].sum() for q in posterior])
+    return np.array([next(b for b in range(1, bins + 1) if b == bins or r * bins <= b * mass.sum()) for r in reached])
+
+
 def reweighted(label: np.ndarray, weight: np.ndarray, prior: list[float] | None) -> np.ndarray | None:
     """Weights of the rows at a stated prior; None if a class that counts has no rows."""
     if prior is None:
@@ -86,6 +91,43 @@ def test_binary(rows, bins: int, norm: int, prior: float | None, weighted: bool)
     top = np.maximum(q, 1 - q)
     wanted = None if mass is None else calibration_error(top, (q > 0.5) == y, mass, equal_width(top, bins), norm)
     check("ece_mc", frame, wanted, **options)
+
+
+@settings(PROFILE)
+@given(
+    st.lists(st.tuples(POSTERIORS, st.booleans(), st.sampled_from([1.0, 0.0, 0.25, 3.0])), max_size=20),
+    BINS,
+    st.sampled_from([1, 2]),
+    st.booleans(),
+)
+def test_equal_mass(rows, bins: int, norm: int, weighted: bool) -> None:
+    frame = pl.DataFrame(rows, schema={"q": pl.Float64, "y": pl.Boolean, "w": pl.Float64}, orient="row")
+    q, y, w = frame["q"].to_numpy(), frame["y"].to_numpy().astype(int), frame["w"].to_numpy()
+    mass = w if weighted else np.ones(len(q))
+    options = {"bins": bins, "norm": norm, "weight": "w" if weighted else None, "equal_mass": True}
+    check("ece", frame, calibration_error(q, y, mass, equal_mass(q, mass, bins), norm), **options)
+    top = np.maximum(q, 1 - q)
+    wanted = calibration_error(top, (q > 0.5) == y, mass, equal_mass(top, mass, bins), norm)
+    check("ece_mc", frame, wanted, **options)
+
+
+def test_equal_mass_at_a_stated_prior() -> None:
+    # Positives weigh 3/4 and negatives 1/4 in all, as rows of weight 3 and 1 of the same number do.
+    frame = pl.DataFrame({"g": [0] * 6 + [1], "q": [0.1, 0.4, 0.6, 0.3, 0.7, 0.9, 0.5], "y": [0, 0, 0, 1, 1, 1, 1]})
+    frame = frame.with_columns(w=pl.col("y") * 2 + 1)
+    stated = frame.group_by("g").agg(ec.ece("q", "y", bins=4, prior=0.75, equal_mass=True)).sort("g")
+    weighed = frame.group_by("g").agg(ec.ece("q", "y", bins=4, weight="w", equal_mass=True)).sort("g")
+    assert stated.item(0, 1) == pytest.approx(weighed.item(0, 1))
+    assert stated.item(1, 1) is None
+
+
+def test_equal_mass_keeps_equal_posteriors_together() -> None:
+    frame = pl.DataFrame({"q": [0.1, 0.1, 0.1, 0.9], "y": [1, 0, 0, 1]})
+    # 0.1 reaches three quarters of the rows: bin 2 of 2 holds all.
+    assert frame.select(ec.ece("q", "y", bins=2, equal_mass=True)).item() == pytest.approx(abs(1.2 - 2) / 4)
+    wrong = pl.DataFrame({"q": [0.1, 2.0, None], "y": [1, 0, 0]})
+    assert wrong.select(ec.ece("q", "y", equal_mass=True)).item() is None
+    assert wrong.filter(pl.col("q").is_null()).select(ec.ece("q", "y", equal_mass=True)).item() is None
 
 
 @settings(PROFILE)

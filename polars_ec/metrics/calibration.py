@@ -15,13 +15,31 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_ec import _formulas as formulas
-from polars_ec._expr import Rows, per_group
+from polars_ec._expr import Rows, RowSums, per_group
 from polars_ec._labels import class_index
 from polars_ec._options import parse_options, with_options
 from polars_ec.typing import EceNorm, IntoExpr, PriorOptions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+
+@dataclass(frozen=True)
+class EceBins:
+    """How rows are binned, and how the gaps of bins are averaged."""
+
+    number: int
+    norm: EceNorm
+    equal_mass: bool
+
+    @classmethod
+    def of(cls, bins: int, norm: int, equal_mass: bool = False) -> EceBins:
+        """Checked; errors name the value."""
+        if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+            raise ValueError(f"bins={bins!r} is no whole number above 0")
+        if isinstance(norm, bool) or norm not in (1, 2):
+            raise ValueError(f"norm={norm!r} is neither 1 (absolute) nor 2 (root mean square)")
+        return cls(bins, 2 if norm == 2 else 1, equal_mass)
 
 
 @dataclass(frozen=True)
@@ -51,24 +69,61 @@ def _calibration_error(
     score: IntoExpr,
     label: IntoExpr,
     options: Mapping[str, Any],
-    bins: int,
-    norm: EceNorm,
+    bins: EceBins,
     confidences: Callable[[Rows], _Confidences],
 ) -> pl.Expr:
-    n_bins, power = checked_bins(bins), checked_norm(norm)
+    error_of = _of_equal_mass if bins.equal_mass else _of_equal_width
 
     def build(rows: Rows) -> pl.Expr:
-        sums, of_rows = rows.sums(), confidences(rows)
-        insides = [_in_bin(of_rows.posterior, lower, n_bins) for lower in range(n_bins)]
-
-        def expectation(total: Callable[[pl.Expr], pl.Expr], inside: pl.Expr) -> pl.Expr:
-            return reduce(add, [weight * total(mask & inside) for mask, weight in sums.row_weights])
-
-        gaps = [expectation(lambda mask: _gap(rows, of_rows, mask), inside) for inside in insides]
-        shares = [expectation(rows.amount, inside) for inside in insides]
-        return sums.guarded(formulas.calibration_error(gaps, shares, power))
+        sums = rows.sums()
+        return sums.guarded(error_of(rows, sums, confidences(rows), bins))
 
     return per_group(name, score, label, parse_options(options), build)
+
+
+def _of_equal_width(rows: Rows, sums: RowSums, of_rows: _Confidences, bins: EceBins) -> pl.Expr:
+    def expectation(total: Callable[[pl.Expr], pl.Expr], inside: pl.Expr) -> pl.Expr:
+        return reduce(add, [weight * total(mask & inside) for mask, weight in sums.row_weights])
+
+    terms = []
+    for lower in range(bins.number):
+        inside = _in_bin(of_rows.posterior, lower, bins.number)
+        gap = expectation(lambda mask: _gap(rows, of_rows, mask), inside)
+        terms.append(formulas.calibration_term(gap, expectation(rows.amount, inside), bins.norm))
+    return formulas.calibration_error(reduce(add, terms), bins.norm)
+
+
+def _of_equal_mass(rows: Rows, sums: RowSums, of_rows: _Confidences, bins: EceBins) -> pl.Expr:
+    row_weight = pl.lit(1.0) if rows.weight is None else rows.weight
+    defined: pl.Expr = pl.lit(value=True)
+    if rows.prior is not None:
+        # The weights by class matter only where classes are weighed anew: without, whole numbers stay whole.
+        by_class = [pl.when(mask).then(weight) for mask, weight in sums.row_weights]
+        row_weight = row_weight * pl.coalesce(by_class)
+        defined = reduce(add, [weight * rows.amount(mask) for mask, weight in sums.row_weights]).is_not_null()
+    packed = pl.struct(posterior=of_rows.posterior, holds=of_rows.holds, mass=pl.when(rows.usable).then(row_weight))
+
+    def error(group: pl.Series) -> pl.Series:
+        return pl.Series([of_equal_mass(group.struct.unnest(), bins)], dtype=pl.Float64)
+
+    return pl.when(defined).then(packed.map_batches(error, return_dtype=pl.Float64, returns_scalar=True))
+
+
+def of_equal_mass(rows: pl.DataFrame, bins: EceBins) -> float | None:
+    """The error of rows with columns `posterior`, `holds` and `mass`, null where they do not count; None without any."""
+    mass = pl.col("mass")
+    blocks = (
+        rows.filter(mass > 0)
+        .group_by("posterior")
+        .agg(mass.sum(), gap=(mass * (pl.col("posterior") - pl.col("holds").cast(pl.Float64))).sum())
+        .sort("posterior")
+    )
+    number = (mass.cum_sum() * bins.number / mass.sum()).ceil().clip(1, bins.number)
+    of_bins = blocks.group_by(number.alias("bin")).agg(mass.sum(), pl.col("gap").sum())
+    total = of_bins["mass"].sum()
+    term = formulas.calibration_term(pl.col("gap") / total, mass / total, bins.norm)
+    value = of_bins.select(formulas.calibration_error(term.sum(), bins.norm)).item()
+    return None if of_bins.is_empty() else float(value)
 
 
 def _gap(rows: Rows, of_rows: _Confidences, mask: pl.Expr) -> pl.Expr:
@@ -87,7 +142,13 @@ def _in_bin(posterior: pl.Expr, lower: int, n_bins: int) -> pl.Expr:
 
 @with_options(PriorOptions)
 def ece(
-    score: IntoExpr, label: IntoExpr, *, bins: int = 15, norm: EceNorm = 1, **options: Unpack[PriorOptions]
+    score: IntoExpr,
+    label: IntoExpr,
+    *,
+    bins: int = 15,
+    norm: EceNorm = 1,
+    equal_mass: bool = False,
+    **options: Unpack[PriorOptions],
 ) -> pl.Expr:
     """Expected calibration error (ECE) of binary posteriors: mean posterior against share of positives, bin by bin.
 
@@ -104,6 +165,11 @@ def ece(
         How many bins of equal width, at least 1. The value moves with it, so compare only values of the same number.
     norm
         1 (the usual ECE) or 2 (root mean square).
+    equal_mass
+        Bins of equal weight instead of equal width: bin b of B holds the posteriors q with (b-1)/B < F(q) <= b/B, F(q) being
+        the share of the rows with a posterior of at most q. So rows of equal posteriors stay together, in the bin that the
+        last of them reaches, and bins that they fill stay empty. Exact, but it sorts the rows of a group: it does not stream,
+        and SQL lacks it.
     **options
         See `PriorOptions`. With `prior` rows of class i weigh P_i / N_i.
 
@@ -128,12 +194,18 @@ def ece(
     >>> log.select(ec.ece("p", "y", bins=2).round(4)).item()
     0.275
     """
-    return _calibration_error("ece", score, label, options, bins, norm, _of_class_1)
+    return _calibration_error("ece", score, label, options, EceBins.of(bins, norm, equal_mass), _of_class_1)
 
 
 @with_options(PriorOptions)
 def ece_mc(
-    score: IntoExpr, label: IntoExpr, *, bins: int = 15, norm: EceNorm = 1, **options: Unpack[PriorOptions]
+    score: IntoExpr,
+    label: IntoExpr,
+    *,
+    bins: int = 15,
+    norm: EceNorm = 1,
+    equal_mass: bool = False,
+    **options: Unpack[PriorOptions],
 ) -> pl.Expr:
     """Expected calibration error of the top class: its mean posterior against how often it is the true one, bin by bin.
 
@@ -148,6 +220,8 @@ def ece_mc(
         How many bins of equal width in (0, 1], at least 1; those below 1/K stay empty.
     norm
         1 (the usual ECE) or 2 (root mean square).
+    equal_mass
+        Bins of equal weight instead of equal width, as for `ece`: it does not stream, and SQL lacks it.
     **options
         See `PriorOptions`. With `prior` rows of class i weigh P_i / N_i.
 
@@ -171,18 +245,4 @@ def ece_mc(
     >>> log.select(ec.ece_mc("q", "y", bins=5).round(4)).item()
     0.45
     """
-    return _calibration_error("ece_mc", score, label, options, bins, norm, _of_top_class)
-
-
-def checked_bins(bins: int) -> int:
-    """A number of bins."""
-    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
-        raise ValueError(f"bins={bins!r} is no whole number above 0")
-    return bins
-
-
-def checked_norm(norm: int) -> EceNorm:
-    """How gaps are averaged."""
-    if isinstance(norm, bool) or norm not in (1, 2):
-        raise ValueError(f"norm={norm!r} is neither 1 (absolute) nor 2 (root mean square)")
-    return 2 if norm == 2 else 1
+    return _calibration_error("ece_mc", score, label, options, EceBins.of(bins, norm, equal_mass), _of_top_class)
