@@ -235,3 +235,76 @@ def test_errors() -> None:
         three.select(ec.ece("q", "y")).collect_schema()
     with pytest.raises(ValueError, match="holds no posteriors"):
         three.select(ec.ece_mc("y", "y", score_type="decision")).collect_schema()
+
+
+# From a sketch ---------------------------------------------------------------------------------------------------------
+
+
+def expression(frame: pl.DataFrame, **options: Any) -> dict[str, float | None]:
+    return dict(frame.group_by("g").agg(ec.ece("q", "y", **options)).iter_rows())
+
+
+ROWS = st.lists(
+    st.tuples(st.sampled_from("ab"), POSTERIORS, st.booleans(), st.sampled_from([1.0, 0.0, 0.25, 3.0])),
+    min_size=1,
+    max_size=20,
+)
+
+
+@settings(PROFILE)
+@given(
+    ROWS,
+    BINS,
+    st.sampled_from([1, 2]),
+    st.sampled_from([None, 0.2, 1.0]),
+    st.booleans(),
+    st.sampled_from([1, 7, 64]),
+    st.sampled_from(["posterior", "log_odds"]),
+)
+def test_from_a_sketch(rows, bins: int, norm: int, prior, weighted: bool, resolution: int, score_type: str) -> None:
+    schema = {"g": pl.String, "q": pl.Float64, "y": pl.Boolean, "w": pl.Float64}
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    edges = [k / bins for k in range(1, bins)]
+    if score_type == "log_odds":
+        # At an edge itself the two scales may round to different sides.
+        near = [(pl.col("q") - edge).abs() > 1e-9 for edge in edges]
+        frame = frame.filter(pl.lit(value=True), *near).with_columns(q=pl.col("q").log() - (-pl.col("q")).log1p())
+        edges = [math.log(k / (bins - k)) for k in range(1, bins)]
+    weight = "w" if weighted else None
+    wanted = expression(frame, bins=bins, norm=norm, prior=prior, weight=weight, score_type=score_type)
+    read = {"by": "g", "weight": weight, "score_type": score_type}
+    options = {"bins": bins, "norm": norm, "prior": prior}
+    exact = [
+        frame.ec.sketch("q", "y", resolution=resolution, thresholds=edges, **read),
+        frame.ec.sketch("q", "y", exact=True, **read),
+    ]
+    for sketch in exact:
+        for g, value, error in sketch.evaluate("ece", **options).select("g", "ece", "ece_error").iter_rows():
+            assert value == (None if wanted[g] is None else pytest.approx(wanted[g], rel=1e-9, abs=1e-12))
+            assert error == (None if wanted[g] is None else 0)
+    if norm == 1:
+        binned = frame.ec.sketch("q", "y", resolution=resolution, **read).evaluate("ece", **options)
+        for g, value, error in binned.select("g", "ece", "ece_error").iter_rows():
+            assert (value is None) == (wanted[g] is None)
+            assert value is None or abs(value - wanted[g]) <= error + 1e-12
+
+
+def test_the_bound_is_small() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=20000)
+    log = pl.DataFrame({"q": 1 / (1 + np.exp(-2 * x)), "y": rng.random(20000) < 1 / (1 + np.exp(-x))})
+    row = log.ec.sketch("q", "y").evaluate("ece").row(0, named=True)
+    assert abs(row["ece"] - log.select(ec.ece("q", "y")).item()) <= row["ece_error"] < 0.04
+    finer = log.ec.sketch("q", "y", resolution=1024).evaluate("ece").row(0, named=True)
+    assert finer["ece_error"] < 0.003
+
+
+def test_what_a_sketch_cannot_say() -> None:
+    log = pl.DataFrame({"q": [0.2, 0.7], "y": [0, 1]})
+    with pytest.raises(ec.SketchError, match=r"thresholds=\[k / 15 for k in range\(1, 15\)\]"):
+        log.ec.sketch("q", "y").evaluate("ece", norm=2)
+    with pytest.raises(ec.SketchError, match="ece is of posteriors"):
+        log.ec.sketch("q", "y", score_type="llr").evaluate("ece")
+    with pytest.raises(ValueError, match="bins=0"):
+        log.ec.sketch("q", "y").evaluate("ece", bins=0)
+    assert log.ec.sketch("q", "y").evaluate("ece", bins=1)["ece_error"].item() == 0
