@@ -27,6 +27,7 @@ from polars_ec.metrics.binary import (
     recall_gain,
     specificity,
 )
+from polars_ec.metrics.calibration import ece, ece_mc
 from polars_ec.metrics.counts import class_prior, confusion, n_invalid, n_missing, n_rows
 from polars_ec.metrics.decisions import (
     accuracy,
@@ -89,6 +90,8 @@ __all__ = [
     "confusion",
     "cross_entropy",
     "dcf",
+    "ece",
+    "ece_mc",
     "eer",
     "epsr",
     "equivalent_cost",

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_ec import _ece, _ranking
 from polars_ec import _formulas as formulas
-from polars_ec import _ranking
 from polars_ec._formulas import Sums
 from polars_ec._options import parse_number, parse_options
 from polars_ec._prior import checked_shares
 from polars_ec._ranking import GROUP, RankingArguments
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
+from polars_ec.metrics.calibration import EceBins
 from polars_ec.metrics.ranking import checked_method, checked_sensitivity
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class _Arguments:
     threshold: float | None
     beta: float = 1.0
     p_t: float | None = None
+    ece: EceBins = field(default_factory=lambda: EceBins.of(15, 1))
     ranking: RankingArguments = field(default_factory=lambda: RankingArguments(CostMatrix.binary()))
 
 
@@ -115,7 +117,7 @@ _BATTERY = ("nec", "nce", "nbs", "precision", "f1", "recall", "auc_roc")
 _BATTERY_OF_RANKS = ("auc_roc", "average_precision", "eer", "min_cllr")
 DECISION_METRICS = tuple(_DECISIONS)
 SCORING_RULES = tuple(_LOSSES)
-METRICS = (*_DECISIONS, "confusion", *_LOSSES, "cllr", *_ranking.RANKING_METRICS)
+METRICS = (*_DECISIONS, "confusion", *_LOSSES, "ece", "cllr", *_ranking.RANKING_METRICS)
 
 
 def bayes_threshold(costs: CostMatrix, score_type: str, prior: Any) -> float:
@@ -162,6 +164,9 @@ def evaluate(
             named = {c: name if c == "value" else f"{name}_{c}" for c in values.columns if c != GROUP}
             table = table.join(values.rename(named), on=GROUP, how="left", maintain_order="left")
             columns |= {column: pl.col(column) for column in named.values()}
+        elif name == "ece":
+            table = _join_ece(table, numbered, arguments, grid)
+            columns |= {c: pl.col(c) for c in ("ece", "ece_error")}
         else:
             columns |= _formula_columns(name, arguments, grid, weighted)
     guarded = {name: pl.when(pl.col("n_invalid") == 0).then(column) for name, column in columns.items()}
@@ -186,7 +191,7 @@ def _check_metrics(names: Sequence[str], grid: Grid) -> None:
             )
         if name not in METRICS:
             raise SketchError(f"{name!r} is no metric of a sketch, which has {', '.join(METRICS)}")
-        if name in _LOSSES and grid.score_type in ("llr", "raw"):
+        if (name in _LOSSES or name == "ece") and grid.score_type in ("llr", "raw"):
             hint = "cllr needs no prior" if grid.score_type == "llr" else "min_cllr judges their order"
             raise SketchError(f"{name} is of posteriors, and the sketch is of {grid.score_type} scores: {hint}")
         if name in ("cllr", "dcf") and grid.score_type != "llr":
@@ -196,7 +201,7 @@ def _check_metrics(names: Sequence[str], grid: Grid) -> None:
 
 
 def _parse(names: Sequence[str], grid: Grid, keywords: Mapping[str, Any]) -> _Arguments:
-    known = {*_SHARED, "beta", "p_t", "sensitivity", "method"}
+    known = {*_SHARED, "beta", "p_t", "sensitivity", "method", "bins", "norm"}
     unknown = sorted(set(keywords) - known)
     if unknown:
         raise ValueError(f"{unknown[0]}= is no keyword of evaluate(), which has {', '.join(sorted(known))}")
@@ -220,7 +225,8 @@ def _parse(names: Sequence[str], grid: Grid, keywords: Mapping[str, Any]) -> _Ar
         raise ValueError(f"beta={beta} is not above 0")
     method = checked_method(keywords.get("method", "hull"))
     p_t = None if keywords.get("p_t") is None else parse_number(keywords["p_t"], "p_t")
-    return _Arguments(settings, costs, threshold, beta, p_t, RankingArguments(costs, sensitivity, method))
+    ece = EceBins.of(keywords.get("bins", 15), keywords.get("norm", 1))
+    return _Arguments(settings, costs, threshold, beta, p_t, ece, RankingArguments(costs, sensitivity, method))
 
 
 def _on_scale(grid: Grid, keywords: Mapping[str, Any]) -> float:
@@ -376,6 +382,25 @@ def ordered_cells(numbered: pl.DataFrame, grid: Grid, weighted: bool) -> pl.Data
     else:
         threshold = grid.lower_edge()
     return cells.with_columns(point=grid.is_point(), threshold=threshold, whole=pl.lit(value=not weighted))
+
+
+def _join_ece(table: pl.DataFrame, numbered: pl.DataFrame, arguments: _Arguments, grid: Grid) -> pl.DataFrame:
+    bins = arguments.ece
+    edges = [
+        bayes_threshold(CostMatrix.binary(bins.number - k, k), grid.score_type, None) for k in range(1, bins.number)
+    ]
+    if bins.norm == 2 and not all(is_exact(grid, edge) for edge in edges):
+        raise SketchError(
+            f"ece with norm=2 has no bound where an edge of a bin may be inside a cell: sketch with thresholds=[k / "
+            f"{bins.number} for k in range(1, {bins.number})], as log-odds for log-odds, or exact=True"
+        )
+    nothing = pl.lit(None, dtype=pl.Float64)
+    sums = _GroupSums(_prior_columns(arguments), nothing, nothing)
+    stated = arguments.settings.prior.stated
+    even = formulas.ratio(pl.lit(1.0), sums.size)
+    weights = table.select(GROUP, **{f"r{i}": formulas.row_weight(sums, i) if stated else even for i in range(2)})
+    values = _ece.of_cells(numbered, weights, [_positive(grid, edge) for edge in edges], bins)
+    return table.join(values, on=GROUP, how="left", maintain_order="left")
 
 
 def prepared_cells(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from polars_ec import _formulas as formulas
 from polars_ec._decisions import Decisions, decide
 from polars_ec._formulas import Sums
 from polars_ec._labels import Labels, read_labels
@@ -127,6 +128,17 @@ class RowSums(Sums):
     def total(self, i: int, loss: pl.Expr) -> pl.Expr:
         """Sum of a row loss, times weight, over class i."""
         return pl.when(self._masks[i]).then(self._rows.weighted(loss)).sum()
+
+    @property
+    def row_weights(self) -> list[tuple[pl.Expr, pl.Expr]]:
+        """What a row weighs in an expectation at the priors in use: masks of rows that weigh alike, and their weights.
+
+        P_i / N_i for rows of class i, null where there are none. Without a stated prior all weigh 1 / N, so that there is
+        one sum to take and not one for each class.
+        """
+        if self._stated_prior is None:
+            return [(self._rows.present, formulas.ratio(pl.lit(1.0), self.size))]
+        return [(mask, formulas.row_weight(self, i)) for i, mask in enumerate(self._masks)]
 
     def guarded(self, value: pl.Expr) -> pl.Expr:
         """`value`, null where the group has wrong rows."""

@@ -172,3 +172,23 @@ def entropy(sums: Sums) -> pl.Expr:
 def prior_brier(sums: Sums) -> pl.Expr:
     """sum_i P_i (1 - P_i) / K: the Brier score of always answering the prior."""
     return reduce(add, [p * (1 - p) for p in sums.prior]) / sums.n_classes
+
+
+def row_weight(sums: Sums, i: int) -> pl.Expr:
+    """P_i / N_i: what a row of class i weighs in an expectation at the priors in use."""
+    return _term(sums.prior[i], ratio(pl.lit(1.0), sums.count(i)))
+
+
+def calibration_term(gap: pl.Expr, share: pl.Expr, norm: int) -> pl.Expr:
+    """What a bin adds to the calibration error, which for norm 2 is the root of the sum.
+
+    `share` w is that of the rows, `gap` is w times (mean posterior less share of what it is the posterior of): |gap|, or
+    gap^2 / w. Either is a mean over the rows, of |gap| / w or its square.
+    """
+    # A bin without rows has gap 0; a null says that there is no mean at all.
+    return gap.abs() if norm == 1 else pl.when(share > 0).then(gap * gap / share).otherwise(gap)
+
+
+def calibration_error(total: pl.Expr, norm: int) -> pl.Expr:
+    """From the sum of the bins' terms."""
+    return total if norm == 1 else total.sqrt()

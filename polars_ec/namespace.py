@@ -13,6 +13,7 @@ from polars_ec import sketch as sketches
 from polars_ec._options import with_options
 from polars_ec.costs import CostMatrix
 from polars_ec.metrics import binary, counts, decisions, ranking, rows, scoring_rules
+from polars_ec.metrics import calibration as errors
 from polars_ec.typing import DecisionOptions, IntoExpr, PriorOptions, Reduction, RiskOptions, Rule
 
 if TYPE_CHECKING:
@@ -77,6 +78,9 @@ class ExpressionNamespace:
     bayes_risk = _of_expression(scoring_rules.bayes_risk)
     cllr = _of_expression(scoring_rules.cllr)
     epsr = _of_expression(scoring_rules.epsr)
+
+    ece = _of_expression(errors.ece)
+    ece_mc = _of_expression(errors.ece_mc)
 
     auc_roc = _of_expression(ranking.auc_roc)
     average_precision = _of_expression(ranking.average_precision)

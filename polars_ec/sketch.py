@@ -108,7 +108,8 @@ class Sketch:
 
         Sums are exact. A metric of decisions is exact at a declared threshold; at any other it comes as two columns, `NAME_low` and
         `NAME_high`. A ranking metric comes with `NAME_error`: |returned - exact| <= error, beside rounding; and, where a
-        threshold attains it, `NAME_threshold`.
+        threshold attains it, `NAME_threshold`. So does `ece`, whose error is 0 where the edges k / bins of its bins are declared
+        thresholds (on the scale of the score), and in an exact sketch; with norm=2 there is no value elsewhere.
 
         Parameters
         ----------
@@ -117,7 +118,7 @@ class Sketch:
         **keywords
             `costs`, `cost_fn`, `cost_fp`, `threshold`, `prior` (number, sequence, "uniform", or an expression over a table
             with a row per group: the keys, `n` and `class_prior`); `beta` of fbeta, `p_t` of net_benefit, `sensitivity` of
-            specificity_at_sensitivity, `method` of eer ("hull" or "linear").
+            specificity_at_sensitivity, `method` of eer ("hull" or "linear"), `bins` and `norm` of ece.
 
         Returns
         -------

@@ -16,6 +16,7 @@ __all__ = [
     "DcfOptions",
     "DecisionOptions",
     "DetectionOptions",
+    "EceNorm",
     "EerMethod",
     "IntoExpr",
     "Prior",
@@ -47,6 +48,9 @@ ScoreType: TypeAlias = Literal[
 ]
 """What the scores are. One number a row (posterior or log-odds of the positive class, log-likelihood ratio, index of
 the decision taken) or a vector of K a row (posteriors, their natural logs, log-likelihoods of the classes)."""
+
+EceNorm: TypeAlias = Literal[1, 2]
+"""Mean absolute gap, or root mean square gap."""
 
 EerMethod: TypeAlias = Literal["hull", "linear"]
 """On the convex hull of the ROC curve, or linear between the two points of the curve around FPR = FNR."""

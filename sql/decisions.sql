@@ -1,4 +1,4 @@
--- polars_ec for DuckDB, file 3 of 7: metrics of decisions. Load after counts.
+-- polars_ec for DuckDB, file 3 of 8: metrics of decisions. Load after counts.
 -- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
 -- at that prior. The overloads differ in how a row is decided: a score, a list of scores, a BOOLEAN that is the decision.
 

@@ -1,5 +1,5 @@
--- polars_ec for DuckDB, file 1 of 7: what is known of one row.
--- Load order: rows, counts, decisions, scoring_rules, sketch, ranking, calibration. Each file may be loaded again; nothing here writes data.
+-- polars_ec for DuckDB, file 1 of 8: what is known of one row.
+-- Load order: rows, counts, decisions, scoring_rules, sketch, ranking, calibration, ece. Each file may be loaded again; nothing here writes data.
 -- Names that start with an underscore are private.
 CREATE SCHEMA IF NOT EXISTS ec;
 
@@ -433,7 +433,7 @@ CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 
          ELSE list_transform([list_transform(score, lambda _x, _i: _x * ec._shift_weights(from_, "to", len(score))[_i])],
                              lambda _e: list_transform(_e, lambda _x: _x / list_sum(_e)))[1] END;
 COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';
--- polars_ec for DuckDB, file 2 of 7: sums of a group of rows, and the counts that are answers in themselves.
+-- polars_ec for DuckDB, file 2 of 8: sums of a group of rows, and the counts that are answers in themselves.
 -- Load after rows. Everything here is plain sums of CASE: the engine shares equal ones, so ten metrics cost hardly more
 -- than one. An aggregate is bound to a name with list_transform([aggregate], lambda s: ...)[1], because a subquery in a
 -- macro would run once per row.
@@ -749,7 +749,7 @@ CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._confusion(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, fp, fn, tp); lists: K x M list of rows; BIGINT, with weights DOUBLE';
--- polars_ec for DuckDB, file 3 of 7: metrics of decisions. Load after counts.
+-- polars_ec for DuckDB, file 3 of 8: metrics of decisions. Load after counts.
 -- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
 -- at that prior. The overloads differ in how a row is decided: a score, a list of scores, a BOOLEAN that is the decision.
 
@@ -1114,7 +1114,7 @@ CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, 
     ec._net_benefit(ec._rates(ec._boolean_decision(score, score_type), label, NULL, 1, 1, prior, NULL, score_type, weight),
                     CAST(p_t AS DOUBLE));
 COMMENT ON MACRO ec.net_benefit IS 'Net benefit at threshold probability p_t (higher is better): P1 R11 - p_t/(1 - p_t) P0 R01';
--- polars_ec for DuckDB, file 4 of 7: expectations of scoring rules. Load after decisions.
+-- polars_ec for DuckDB, file 4 of 8: expectations of scoring rules. Load after decisions.
 -- Every one is sum_i P_i * mean over class i of a loss of the row: the files rows (losses) and counts (sums) do the rest.
 
 -- Means of a loss, class by class -------------------------------------------------------------------------------------
@@ -1292,7 +1292,7 @@ CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, prior :
     ec._epsr(ec._pair(score, score_type), label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior,
              ec._pair_type(score_type), weight);
 COMMENT ON MACRO ec.epsr IS 'Bayes risks under costs [[0, 1/(1-t)], [1/t, 0]], t ~ Beta(a, b) (lower is better): a = b = 1 is CE, a = b = 2 is 3 BS';
--- polars_ec for DuckDB, file 5 of 7: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
+-- polars_ec for DuckDB, file 5 of 8: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
 -- A table macro: the log is a table, view or WITH clause given by its name as text, score, label and weight are
 -- expressions over its columns, groups the names of its group columns. Names within start with _ec_, because a
 -- parameter's name would hide a column of the log.
@@ -1415,7 +1415,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
     FROM (SELECT * RENAME (_ec_class AS class) FROM _ec_cells)
     WHERE ec._all_found((FROM ec._found(log, groups)), groups);
 COMMENT ON MACRO TABLE ec.sketch IS 'The log as counts and sums per group, class and bin of the score: bin = floor(resolution ln(q1/q0))';
--- polars_ec for DuckDB, file 6 of 7: metrics of the order of the scores. Load after sketch.
+-- polars_ec for DuckDB, file 6 of 8: metrics of the order of the scores. Load after sketch.
 -- An aggregate cannot sort millions of rows cheaply, so these count rows per bin of the score (`resolution` bins a nat, the
 -- bins of ec.sketch) and fold the counts. Where several scores share a bin their order is not known: each metric has a
 -- companion ..._error with |value - exact| <= error. They take no weights: the sketch does. Exact values, by a sort that
@@ -1709,7 +1709,7 @@ CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior 
         FROM _ec_groups LEFT JOIN _ec_metrics USING (_ec_id)
         WHERE ec._all_found((FROM ec._found(log, groups)), groups));
 COMMENT ON MACRO TABLE ec.ranking_exact IS 'Ranking metrics per group over all distinct scores, exact: auc_roc = P(score of class 1 > score of class 0) + P(equal)/2 ...';
--- polars_ec for DuckDB, file 7 of 7: folds of cross-validation, and calibrated posteriors. Load after ranking.
+-- polars_ec for DuckDB, file 7 of 8: folds of cross-validation, and calibrated posteriors. Load after ranking.
 
 -- Folds ---------------------------------------------------------------------------------------------------------------
 
@@ -1755,3 +1755,150 @@ CREATE OR REPLACE MACRO ec.affine(score DOUBLE, alpha, beta, score_type := 'post
     ec._affine(ec._row_log_odds(ec._pair(score, score_type), ec._calibrated_type(ec._pair_type(score_type)), NULL),
                CAST(alpha AS DOUBLE), CAST(beta AS DOUBLE));
 COMMENT ON MACRO ec.affine IS 'Calibrated posterior: q = 1/(1 + exp(-(alpha log_odds + beta)))';
+-- polars_ec for DuckDB, file 8 of 8: calibration errors by bins of the posterior. Load after scoring_rules.
+-- Bin b of B holds b/B < q <= (b + 1)/B, b = 0..B-1; q = 0 is in the first. There is a sum per bin, at most 32 of them,
+-- because their number is fixed while a macro is written: what is repeated in all of them is kept short. Of lists at a stated
+-- prior there would be one per class as well, so there the rows of a group are kept in a list.
+
+-- Rows ----------------------------------------------------------------------------------------------------------------
+
+-- Posterior of class 1, and of the more probable class, whose index is 0 on a tie.
+CREATE OR REPLACE MACRO ec._moved(score, score_type, prior "NULL") AS score,
+(score, score_type, prior) AS score + CASE WHEN score_type = 'llr' THEN ln(ec._p1(prior) / (1 - ec._p1(prior))) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._q(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN score ELSE 1 / (1 + exp(-ec._moved(score, score_type, prior))) END;
+CREATE OR REPLACE MACRO ec._larger_q(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN greatest(score, 1 - score)
+         ELSE 1 / (1 + exp(-abs(ec._moved(score, score_type, prior)))) END;
+CREATE OR REPLACE MACRO ec._is_larger(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN score > 0.5 ELSE ec._moved(score, score_type, prior) > 0 END;
+
+-- The same of a list; there are no likelihoods where no prior is stated.
+CREATE OR REPLACE MACRO ec._whole(score, value) AS CASE WHEN list_count(score) = len(score) THEN value END;
+CREATE OR REPLACE MACRO ec._given_posteriors(score, score_type, prior "NULL") AS
+    CASE WHEN score_type = 'log_posteriors' THEN list_transform(score, lambda _x: exp(_x)) ELSE score END,
+(score, score_type, prior) AS ec._posteriors(score, score_type, prior);
+CREATE OR REPLACE MACRO ec._top(q) AS list_position(q, list_max(q)) - 1;
+
+-- What is true, as a number.
+CREATE OR REPLACE MACRO ec._hit(condition) AS CAST(condition AS INTEGER);
+
+-- The outer bins take what rounding puts beyond 0 and 1.
+CREATE OR REPLACE MACRO ec._bin_edge(b, bins) AS CASE WHEN b = 0 THEN -1 WHEN b = bins THEN 2 ELSE b / bins END;
+CREATE OR REPLACE MACRO ec._in_bin(b, bins, q) AS q > ec._bin_edge(b, bins) AND q <= ec._bin_edge(b + 1, bins);
+
+-- Groups --------------------------------------------------------------------------------------------------------------
+
+-- A row that misses a part has NULL for q or value. Sums beyond the last bin are folded into one.
+CREATE OR REPLACE MACRO ec._bin_sum(b, bins, q, value) AS
+    sum(CASE WHEN b < bins THEN ec._hit(ec._in_bin(b, bins, q)) * value END);
+CREATE OR REPLACE MACRO ec._bin_sums(bins, q, value) AS [
+    ec._bin_sum(0, bins, q, value), ec._bin_sum(1, bins, q, value), ec._bin_sum(2, bins, q, value), ec._bin_sum(3, bins, q, value),
+    ec._bin_sum(4, bins, q, value), ec._bin_sum(5, bins, q, value), ec._bin_sum(6, bins, q, value), ec._bin_sum(7, bins, q, value),
+    ec._bin_sum(8, bins, q, value), ec._bin_sum(9, bins, q, value), ec._bin_sum(10, bins, q, value), ec._bin_sum(11, bins, q, value),
+    ec._bin_sum(12, bins, q, value), ec._bin_sum(13, bins, q, value), ec._bin_sum(14, bins, q, value), ec._bin_sum(15, bins, q, value),
+    ec._bin_sum(16, bins, q, value), ec._bin_sum(17, bins, q, value), ec._bin_sum(18, bins, q, value), ec._bin_sum(19, bins, q, value),
+    ec._bin_sum(20, bins, q, value), ec._bin_sum(21, bins, q, value), ec._bin_sum(22, bins, q, value), ec._bin_sum(23, bins, q, value),
+    ec._bin_sum(24, bins, q, value), ec._bin_sum(25, bins, q, value), ec._bin_sum(26, bins, q, value), ec._bin_sum(27, bins, q, value),
+    ec._bin_sum(28, bins, q, value), ec._bin_sum(29, bins, q, value), ec._bin_sum(30, bins, q, value), ec._bin_sum(31, bins, q, value)];
+
+-- From gaps (sums of q less hits) and masses (sums of weights) of the bins, and the mass of all rows.
+CREATE OR REPLACE MACRO ec._calibration_error(gaps, masses, mass, norm) AS
+    CASE WHEN norm = 1 THEN ec._ratio(ec._plus(list_transform(gaps, lambda _x: abs(_x))), mass)
+         ELSE sqrt(ec._ratio(ec._plus(list_transform(gaps, lambda _x, _b:
+                 CASE WHEN masses[_b] > 0 THEN _x * _x / masses[_b] ELSE _x END)), mass)) END;
+
+-- Rows in a list {y class, q, g gap, w weight}. Those of class i count P_i / N_i each.
+CREATE OR REPLACE MACRO ec._kept_rows(q, hit, y, weight) AS
+    list({'y': y, 'q': q, 'g': (q - hit) * ec._weight(weight), 'w': CAST(ec._weight(weight) AS DOUBLE)})
+        FILTER (WHERE q IS NOT NULL AND hit IS NOT NULL);
+CREATE OR REPLACE MACRO ec._masses(rows, k) AS
+    list_transform(range(k), lambda _i: list_sum(list_transform(rows, lambda _x: ec._hit(_x.y = _i) * _x.w)));
+CREATE OR REPLACE MACRO ec._sum_of_bin(rows, r) AS {
+    'g': coalesce(list_sum(list_transform(rows, lambda _x: r[_x.y + 1] * _x.g)), 0),
+    'm': coalesce(list_sum(list_transform(rows, lambda _x: r[_x.y + 1] * _x.w)), 0)};
+CREATE OR REPLACE MACRO ec._error_of_rows(rows, k, low, high, bins, norm) AS
+    list_transform(list_transform(list_transform(list_transform(
+            [{'rows': rows, 'n': ec._masses(rows, k), 'low': low, 'high': high}],
+        lambda _g: {'rows': _g.rows, 'n': _g.n, 'p': ec._class_priors(_g.n, _g.low, _g.high)}),
+        lambda _g: {'rows': _g.rows, 'defined': ec._expect(_g.p, _g.n, _g.n) IS NOT NULL,
+                    'r': list_transform(_g.p, lambda _x, _i: ec._term(_x, 1 / nullif(_g.n[_i], 0)))}),
+        lambda _g: {'defined': _g.defined, 's': list_transform(range(CAST(bins AS BIGINT)), lambda _b:
+            ec._sum_of_bin(list_filter(_g.rows, lambda _x: ec._in_bin(_b, bins, _x.q)), _g.r))}),
+        lambda _g: CASE WHEN _g.defined THEN ec._calibration_error(
+            list_transform(_g.s, lambda _x: _x.g), list_transform(_g.s, lambda _x: _x.m), 1, norm) END)[1];
+
+-- True, or an error.
+CREATE OR REPLACE MACRO ec._ece_ok(bins, norm, prior, score_type) AS
+    CASE WHEN NOT coalesce(TRY_CAST(bins AS INTEGER) = bins AND bins BETWEEN 1 AND 32, false)
+         THEN error('ec: bins must be a whole number in 1..32, not ' || coalesce(CAST(bins AS VARCHAR), 'NULL')
+                    || ' (more: GROUP BY ceil(posterior * bins))') IS NULL
+         WHEN NOT coalesce(norm IN (1, 2), false)
+         THEN error('ec: norm must be 1 or 2, not ' || coalesce(CAST(norm AS VARCHAR), 'NULL')) IS NULL
+         WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posteriors') IS NULL
+         WHEN score_type IN ('llr', 'log_likelihoods') THEN ec._needs_prior(prior, score_type) = 0
+         ELSE true END;
+
+-- Without a prior one sum a bin, with one all rows.
+CREATE OR REPLACE MACRO ec._shown(norm, bins) AS CASE WHEN norm = 2 THEN bins ELSE 0 END;
+CREATE OR REPLACE MACRO ec._error_of_bins(wrong, q, hit, y, k, bins, norm, prior "NULL", weight) AS
+    list_transform([{
+            'wrong': wrong, 'prior': prior, 'g': ec._bin_sums(bins, q, (q - hit) * ec._weight(weight)),
+            'm': ec._bin_sums(ec._shown(norm, bins), q, CASE WHEN hit IS NOT NULL THEN ec._weight(weight) END),
+            'mass': sum(CASE WHEN q IS NOT NULL AND hit IS NOT NULL THEN ec._weight(weight) END)}],
+        lambda _s: CASE WHEN NOT _s.wrong THEN ec._calibration_error(list_transform(_s.g, lambda _x: coalesce(_x, 0)), _s.m, _s.mass, norm) END)[1],
+(wrong, q, hit, y, k, bins, norm, prior, weight) AS
+    list_transform([{
+            'wrong': wrong, 'k': k, 'low': min(ec._priors(prior)), 'high': max(ec._priors(prior)),
+            'rows': ec._kept_rows(q, hit, y, weight)}],
+        lambda _s: CASE WHEN NOT _s.wrong THEN ec._error_of_rows(_s.rows, _s.k, _s.low, _s.high, bins, norm) END)[1];
+
+-- Two classes with a prior: one sum a bin and class, and the classes' terms as in any expectation.
+CREATE OR REPLACE MACRO ec._expected_sums(sums1, sums0, s) AS
+    list_transform(sums1, lambda _x, _b: ec._term(s.p1, ec._ratio(coalesce(_x, 0), s.n1))
+                                         + ec._term(s.p0, ec._ratio(coalesce(sums0[_b], 0), s.n0)));
+CREATE OR REPLACE MACRO ec._error_of_two(wrong, q, hit, y, n1, n0, bins, norm, prior, weight) AS
+    list_transform(list_transform([{
+            'wrong': wrong, 'n1': n1, 'n0': n0, 'prior': ec._stated_prior(prior),
+            'g1': ec._bin_sums(bins, q, ec._hit(y = 1) * (q - hit) * ec._weight(weight)),
+            'g0': ec._bin_sums(bins, q, ec._hit(y = 0) * (q - hit) * ec._weight(weight)),
+            'm1': ec._bin_sums(ec._shown(norm, bins), q, ec._hit(y = 1) * ec._weight(weight)),
+            'm0': ec._bin_sums(ec._shown(norm, bins), q, ec._hit(y = 0) * ec._weight(weight))}],
+        lambda _s: {
+            'wrong': _s.wrong, 'g1': _s.g1, 'g0': _s.g0, 'm1': _s.m1, 'm0': _s.m0, 'n1': _s.n1, 'n0': _s.n0,
+            'p1': ec._prior_of_1(_s.n1, _s.n0, _s.prior), 'p0': ec._prior_of_0(_s.n1, _s.n0, _s.prior)}),
+        lambda _s: CASE WHEN NOT _s.wrong THEN
+            ec._calibration_error(ec._expected_sums(_s.g1, _s.g0, _s), ec._expected_sums(_s.m1, _s.m0, _s), 1, norm) END)[1];
+
+CREATE OR REPLACE MACRO ec._binary_error(score, label, q, hit, bins, norm, prior "NULL", score_type, weight) AS
+    ec._error_of_bins(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label), 2, bins, norm, prior, weight),
+(score, label, q, hit, bins, norm, prior, score_type, weight) AS
+    ec._error_of_two(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label),
+                     ec._class_size(1, score, label, weight), ec._class_size(0, score, label, weight), bins, norm, prior, weight);
+CREATE OR REPLACE MACRO ec._vector_wrong(score, label, score_type, weight) AS
+    ec._any_wrong(ec._count_vector(score, label, CAST(NULL AS DOUBLE[][]), score_type, weight));
+
+-- Public --------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._ece(score, label, bins, norm, prior, score_type, weight) AS
+    ec._binary_error(score, label, ec._q(score, score_type, prior), ec._hit(ec._y(label) = 1), bins, norm, prior, score_type, weight);
+CREATE OR REPLACE MACRO ec.ece(score DOUBLE, label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._ece_ok(bins, norm, prior, score_type) THEN ec._ece(score, label, bins, norm, prior, score_type, weight) END,
+(score DOUBLE[], label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._ece_ok(bins, norm, prior, score_type) THEN
+        ec._error_of_bins(ec._vector_wrong(score, label, score_type, weight) OR coalesce(max(len(score)), 2) <> 2,
+                          ec._whole(score, ec._given_posteriors(score, score_type, prior)[2]), ec._hit(ec._y(label) = 1), ec._y(label), 2,
+                          bins, norm, prior, weight) END;
+COMMENT ON MACRO ec.ece IS 'Expected calibration error, a share (lower is better, no measure of quality): sum_b w_b |mean q_1 - share of class 1| over bins';
+
+CREATE OR REPLACE MACRO ec.ece_mc(score DOUBLE, label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._ece_ok(bins, norm, prior, score_type) THEN
+        ec._binary_error(score, label, ec._larger_q(score, score_type, prior),
+                         ec._hit((ec._y(label) = 1) = ec._is_larger(score, score_type, prior)), bins, norm, prior, score_type, weight) END,
+(score DOUBLE[], label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._ece_ok(bins, norm, prior, score_type) THEN
+        ec._error_of_bins(ec._vector_wrong(score, label, score_type, weight),
+                          ec._whole(score, list_max(ec._given_posteriors(score, score_type, prior))),
+                          ec._hit(ec._top(ec._given_posteriors(score, score_type, prior)) = ec._y(label)), ec._y(label), max(len(score)),
+                          bins, norm, prior, weight) END;
+COMMENT ON MACRO ec.ece_mc IS 'Expected calibration error of the top class, a share (lower is better, no measure of quality): as ec.ece, of max_k q_k';

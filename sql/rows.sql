@@ -1,5 +1,5 @@
--- polars_ec for DuckDB, file 1 of 7: what is known of one row.
--- Load order: rows, counts, decisions, scoring_rules, sketch, ranking, calibration. Each file may be loaded again; nothing here writes data.
+-- polars_ec for DuckDB, file 1 of 8: what is known of one row.
+-- Load order: rows, counts, decisions, scoring_rules, sketch, ranking, calibration, ece. Each file may be loaded again; nothing here writes data.
 -- Names that start with an underscore are private.
 CREATE SCHEMA IF NOT EXISTS ec;
 

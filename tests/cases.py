@@ -69,6 +69,8 @@ CASES = [
     Case("bayes_risk", RISK, score_types=_POSTERIORS),
     Case("cllr", ROW, binary=True, score_types=("llr",), infinite=True),
     Case("epsr", PRIOR, {"a": 1.5, "b": 3.0}, binary=True, score_types=_POSTERIORS, infinite=True),
+    Case("ece", PRIOR, {"bins": 2, "norm": 2}, binary=True, score_types=_POSTERIORS),
+    Case("ece_mc", PRIOR, {"bins": 4, "norm": 1}, score_types=_POSTERIORS),
 ]
 
 # Metrics of the order of the rows: exact in memory, by other ways in SQL, and within a bound from a sketch

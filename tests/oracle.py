@@ -352,6 +352,37 @@ class Group:
 
         return self.weigh(self.mean_over_class(loss))
 
+    def _calibration_error(self, compared: Any, bins: int, norm: int) -> float | None:
+        """`compared` gives a row's posterior and whether what it is the posterior of is true."""
+        if self.prior is None or any(p > 0 and n == 0 for p, n in zip(self.prior, self.count, strict=True)):
+            return None
+        inside: dict[int, list[tuple[float, float]]] = {}
+        for s, y, w in self.rows:
+            if w > 0 and self.prior[y] > 0:
+                posterior, holds = compared(s, y)
+                number = next((b for b in range(1, bins) if posterior <= b / bins), bins)
+                mass = w * self.prior[y] / self.count[y]
+                inside.setdefault(number, []).append((mass, mass * (posterior - holds)))
+        masses = [math.fsum(mass for mass, _ in rows) for rows in inside.values()]
+        gaps = [abs(math.fsum(gap for _, gap in rows)) for rows in inside.values()]
+        if norm == 1:
+            return math.fsum(gaps)
+        return math.sqrt(math.fsum(gap**2 / mass for gap, mass in zip(gaps, masses, strict=True)))
+
+    def ece(self, bins: int, norm: int) -> float | None:
+        def compared(s: Any, y: int) -> tuple[float, bool]:
+            return float(posterior_of(s, self.score_type, self.stated, 2)[1]), y == 1
+
+        return self._calibration_error(compared, bins, norm)
+
+    def ece_mc(self, bins: int, norm: int) -> float | None:
+        def compared(s: Any, y: int) -> tuple[float, bool]:
+            q = posterior_of(s, self.score_type, self.stated, self.k)
+            zero_one = 1.0 - np.eye(self.k)
+            return float(q.max()), decision_of(s, self.score_type, self.stated, zero_one, None) == y
+
+        return self._calibration_error(compared, bins, norm)
+
 
 def over(x: float, y: float) -> float | None:
     return None if y == 0 else x / y

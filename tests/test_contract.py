@@ -33,10 +33,11 @@ OTHERS = {
     "sketch_query",
     "validate",
 }
-FAMILIES = ("rows", "counts", "decisions", "scoring_rules", "sketch", "ranking", "calibration")
+FAMILIES = ("rows", "counts", "decisions", "scoring_rules", "sketch", "ranking", "calibration", "ece")
 FRAME_FUNCTIONS = {"calibrate", "calibration_loss", "report", "sketch", "validate"}
 # Arguments that a warehouse does not need: SQL says label = 'late', or makes integers with CASE.
-ONLY_IN_PYTHON = {"pos_label", "classes"}
+# Bins of equal mass need the rows in order.
+ONLY_IN_PYTHON = {"pos_label", "classes", "equal_mass"}
 
 
 @pytest.fixture(scope="module")

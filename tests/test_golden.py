@@ -317,6 +317,20 @@ class TestBinary:
         assert metric("f1", frame, "posterior", **options) == close(expected["F1_at_0_5"])
 
 
+@needs_reference
+@pytest.mark.parametrize("name", [*BINARY, *MULTICLASS])
+def test_calibration_error(metric, name):
+    """Block `ece` of the reference, which is in percent."""
+    expected, frame = expected_of(name)["ece"], log_of(name)
+    options = {"bins": expected["bins"]}
+    for score in {SCALE[name], "posteriors"}:
+        assert 100 * metric("ece_mc", frame, score, score_type=score, **options) == close(expected["ECEmc"])
+    if "ECE" in expected:
+        for score in ("posterior", "log_odds", "posteriors"):
+            assert 100 * metric("ece", frame, score, score_type=score, **options) == close(expected["ECE"])
+            assert 100 * metric("ece_mc", frame, score, score_type=score, **options) == close(expected["ECEmc"])
+
+
 # Data made here ------------------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,8 @@ import polars_ec as ec
 from tests.cases import CASES, ROW_FUNCTIONS
 
 SCALAR = [case for case in CASES if "posterior" in case.score_types]
+CALIBRATION = [case for case in SCALAR if case.name in ("ece", "ece_mc")]
+OTHERS = [case for case in SCALAR if case not in CALIBRATION]
 LLR = [case for case in CASES if "llr" in case.score_types]
 VECTOR = [case for case in CASES if not case.binary]
 
@@ -65,7 +67,9 @@ def test_the_check_sees_a_fallback(log: pl.LazyFrame) -> None:
     ids=lambda options: next(iter(options), "plain"),
 )
 def test_all_metrics_stream(log: pl.LazyFrame, options: dict) -> None:
-    assert_streams(log.group_by("g").agg(metrics(SCALAR, "p", **options)))
+    # More than one plan: the engine cannot write a plan whose nodes have very long texts.
+    for cases in (OTHERS, *([case] for case in CALIBRATION)):
+        assert_streams(log.group_by("g").agg(metrics(cases, "p", **options)))
 
 
 @pytest.mark.parametrize("prior", [0.3, pl.col("pi")], ids=["number", "column"])
