@@ -6,7 +6,7 @@ gradient and its Hessian of every fit that is not done, so that memory does not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _CONVERGED = 1e-20
 _CLOSE_ENOUGH = 1e-12
 _MAX_PASSES = 60
+_BLOCK = 4096
 # A step must gain this share of what its slope promises, up to what rounding hides.
 _ARMIJO = 1e-4
 _ROUNDING = 1e-14
@@ -38,6 +39,12 @@ class Batch:
     log_posteriors: Floats
     label: Integers
     weight: Floats
+
+    def blocks(self) -> Iterator[Batch]:
+        """The same rows, a few at a time and then sorted by fit: a dozen arrays of a block stay in the cache."""
+        for start in range(0, len(self.fit), _BLOCK):
+            order = start + np.argsort(self.fit[start : start + _BLOCK], kind="stable")
+            yield Batch(self.fit[order], self.log_posteriors[order], self.label[order], self.weight[order])
 
 
 @dataclass(frozen=True)
@@ -95,43 +102,45 @@ def _sums(rows: Rows, active: Booleans, place: Floats, with_shift: bool) -> tupl
     n_fits, size = place.shape
     loss, gradient, hessian = np.zeros(n_fits), np.zeros((n_fits, size)), np.zeros((n_fits, size, size))
     for batch in rows(active):
-        order = np.argsort(batch.fit, kind="stable")
-        fit = batch.fit[order]
-        starts = np.flatnonzero(np.diff(fit, prepend=-1))
-        logs, label, weight = batch.log_posteriors[order], batch.label[order], batch.weight[order]
-        n = np.arange(len(fit))
-        possible = logs > -np.inf
-        finite = np.where(possible, logs, 0.0)
-        z = np.where(possible, place[fit, :1] * finite + place[fit, 1:], -np.inf)
-        top = z.max(axis=1, keepdims=True)
-        q = np.exp(z - top)
-        total = q.sum(axis=1, keepdims=True)
-        losses = (top + np.log(total))[:, 0] - z[n, label]
-        q /= total
-        # The scores' derivatives by the parameters are l and the unit vectors: one column each, of which q makes means.
-        mean = (q * finite).sum(axis=1)
-        error = q.copy()
-        error[n, label] -= 1.0
-        by_slope = mean - finite[n, label]
-        slope_slope = (q * (finite - mean[:, None]) ** 2).sum(axis=1)
-        found = starts, weight
-        fits = fit[starts]
-        loss[fits] += _add_up(losses, *found)
-        gradient[fits, 0] += _add_up(by_slope, *found)
-        hessian[fits, 0, 0] += _add_up(slope_slope, *found)
-        if not with_shift:
-            continue
-        gradient[fits, 1:] += _add_up(error, *found)
-        hessian[fits, 0, 1:] += _add_up(q * (finite - mean[:, None]), *found)
-        for k in range(size - 1):
-            hessian[fits, 1 + k, 1:] -= _add_up(q[:, k : k + 1] * q, *found)
-        hessian[fits[:, None], range(1, size), range(1, size)] += _add_up(q, *found)
+        for block in batch.blocks():
+            _add(block, place, loss, gradient, hessian)
     hessian[:, 1:, 0] = hessian[:, 0, 1:]
+    if not with_shift:
+        gradient[:, 1:], hessian[:, 1:], hessian[:, :, 1:] = 0.0, 0.0, 0.0
     return loss, gradient, hessian
 
 
-def _add_up(values: Floats, starts: Integers, weight: Floats) -> Floats:
-    """Weighted sums over runs of rows."""
-    weighted: Floats = values * (weight if values.ndim == 1 else weight[:, None])
-    sums: Floats = np.add.reduceat(weighted, starts, axis=0)
-    return sums
+def _add(block: Batch, place: Floats, loss: Floats, gradient: Floats, hessian: Floats) -> None:
+    """The sums of rows that are sorted by fit."""
+    fit, label, weight = block.fit, block.label, block.weight
+    n, betas = np.arange(len(fit)), range(1, place.shape[1])
+    possible = block.log_posteriors > -np.inf
+    logs = np.where(possible, block.log_posteriors, 0.0)
+    z = np.where(possible, place[fit, :1] * logs + place[fit, 1:], -np.inf)
+    top = z.max(axis=1, keepdims=True)
+    q = np.exp(z - top)
+    total = q.sum(axis=1, keepdims=True)
+    losses = (top + np.log(total))[:, 0] - z[n, label]
+    q /= total
+    # The scores' derivatives by the parameters are the log posterior and a unit vector; of these q makes means.
+    leaning = q * logs
+    means = np.column_stack([leaning.sum(axis=1), q])
+    error = means.copy()
+    error[:, 0] -= logs[n, label]
+    error[n, 1 + label] -= 1.0
+    weighted = means * weight[:, None]
+    starts = np.flatnonzero(np.diff(fit, prepend=-1))
+    fits = fit[starts]
+
+    def add_up(values: Floats) -> Floats:
+        sums: Floats = np.add.reduceat(values, starts, axis=0)
+        return sums
+
+    loss[fits] += add_up(losses * weight)
+    gradient[fits] += add_up(error * weight[:, None])
+    leaning *= weight[:, None]
+    hessian[fits, 0, 0] += add_up((leaning * logs).sum(axis=1))
+    hessian[fits, 0, 1:] += add_up(leaning)
+    hessian[fits[:, None], betas, betas] += add_up(weighted[:, 1:])
+    for one, start, end in zip(fits.tolist(), starts.tolist(), [*starts[1:].tolist(), len(fit)], strict=True):
+        hessian[one] -= weighted[start:end].T @ means[start:end]
