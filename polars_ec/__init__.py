@@ -35,6 +35,7 @@ from polars_ec.metrics.decisions import (
     expected_cost,
     nec,
 )
+from polars_ec.metrics.divergence import expected_score_divergence, semi_empirical_epsr
 from polars_ec.metrics.ranking import (
     auc_roc,
     auprg,
@@ -89,6 +90,7 @@ __all__ = [
     "equivalent_cost",
     "error_rate",
     "expected_cost",
+    "expected_score_divergence",
     "f1",
     "fbeta",
     "fnr",
@@ -120,6 +122,7 @@ __all__ = [
     "row_brier",
     "row_cost",
     "row_log_loss",
+    "semi_empirical_epsr",
     "shift_prior",
     "sketch",
     "sketch_query",

@@ -12,7 +12,7 @@ from polars_ec import frames
 from polars_ec import sketch as sketches
 from polars_ec._options import with_options
 from polars_ec.costs import CostMatrix
-from polars_ec.metrics import binary, calibration, counts, decisions, ranking, rows, scoring_rules
+from polars_ec.metrics import binary, calibration, counts, decisions, divergence, ranking, rows, scoring_rules
 from polars_ec.typing import DecisionOptions, IntoExpr
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ class ExpressionNamespace:
 
     ece = _of_expression(calibration.ece)
     ece_mc = _of_expression(calibration.ece_mc)
+    expected_score_divergence = _of_expression(divergence.expected_score_divergence)
+    semi_empirical_epsr = _of_expression(divergence.semi_empirical_epsr)
 
     auc_roc = _of_expression(ranking.auc_roc)
     average_precision = _of_expression(ranking.average_precision)
