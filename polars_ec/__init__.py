@@ -27,7 +27,6 @@ from polars_ec.metrics.binary import (
     recall_gain,
     specificity,
 )
-from polars_ec.metrics.calibration import ece, ece_mc
 from polars_ec.metrics.counts import class_prior, confusion, n_invalid, n_missing, n_rows
 from polars_ec.metrics.decisions import (
     accuracy,
@@ -38,6 +37,8 @@ from polars_ec.metrics.decisions import (
     expected_cost,
     nec,
 )
+from polars_ec.metrics.divergence import expected_score_divergence, semi_empirical_epsr
+from polars_ec.metrics.ece import ece, ece_mc
 from polars_ec.metrics.ranking import (
     auc_roc,
     auprg,
@@ -97,6 +98,7 @@ __all__ = [
     "equivalent_cost",
     "error_rate",
     "expected_cost",
+    "expected_score_divergence",
     "f1",
     "fbeta",
     "fnr",
@@ -129,6 +131,7 @@ __all__ = [
     "row_brier",
     "row_cost",
     "row_log_loss",
+    "semi_empirical_epsr",
     "shift_prior",
     "sketch",
     "sketch_query",

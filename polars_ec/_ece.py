@@ -13,7 +13,7 @@ from polars_ec import _formulas as formulas
 from polars_ec._ranking import GROUP
 
 if TYPE_CHECKING:
-    from polars_ec.metrics.calibration import EceBins
+    from polars_ec.metrics.ece import EceBins
 
 Placement = tuple[pl.Expr, pl.Expr]
 """Whether all scores of a cell are above an edge; whether, if not, some may be."""

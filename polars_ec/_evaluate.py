@@ -17,7 +17,7 @@ from polars_ec._prior import checked_shares
 from polars_ec._ranking import GROUP, RankingArguments
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
-from polars_ec.metrics.calibration import EceBins
+from polars_ec.metrics.ece import EceBins
 from polars_ec.metrics.ranking import checked_method, checked_sensitivity
 
 if TYPE_CHECKING:

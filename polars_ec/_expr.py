@@ -149,7 +149,7 @@ def resolve(inputs: Sequence[Typed], settings: Settings) -> Rows:
     """`Rows` of (score, label[, weight][, prior]) with their dtypes; clear errors for dtypes that do not go together."""
     (score, score_dtype), (label, label_dtype), *rest = inputs
     score_name, label_name = score.meta.output_name(), label.meta.output_name()
-    weight = _read_weight(*rest.pop(0)) if settings.weight is not None else None
+    weight = read_weight(*rest.pop(0)) if settings.weight is not None else None
     n_classes = n_score_classes(score_dtype, settings)
     labels = read_labels(label_name, label, label_dtype, n_classes, settings)
     prior, prior_dtype = settings.prior, rest[0][1] if rest else None
@@ -212,7 +212,8 @@ def _checked_costs(settings: Settings, n_classes: int, column: str) -> CostMatri
     return costs
 
 
-def _read_weight(weight: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+def read_weight(weight: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Weights as Float64."""
     if not (dtype.is_numeric() or dtype == pl.Null):
         raise TypeError(f"weights must be numbers, and {weight.meta.output_name()!r} is {dtype}")
     return weight.cast(pl.Float64)

@@ -55,7 +55,7 @@ class Sums(ABC):
 
     def joint(self, i: int, decided: Collection[int]) -> pl.Expr:
         """P_i R_ij: probability of class i and a decision in `decided`."""
-        return _term(self.prior[i], self.rate(i, decided))
+        return term(self.prior[i], self.rate(i, decided))
 
 
 def ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
@@ -68,13 +68,13 @@ def _signed_ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
     return pl.when((numerator != 0) | (denominator != 0)).then(numerator / denominator)
 
 
-def _term(prior: pl.Expr, mean: pl.Expr) -> pl.Expr:
+def term(prior: pl.Expr, mean: pl.Expr) -> pl.Expr:
     """P_i x_i, where a class of prior 0 adds 0 whatever x_i is."""
     return pl.when(prior == 0).then(0.0).otherwise(prior * mean)
 
 
 def expected_cost(sums: Sums, costs: CostMatrix) -> pl.Expr:
-    return reduce(add, [_term(p, _mean_cost(sums, i, costs)) for i, p in enumerate(sums.prior)])
+    return reduce(add, [term(p, _mean_cost(sums, i, costs)) for i, p in enumerate(sums.prior)])
 
 
 def _mean_cost(sums: Sums, i: int, costs: CostMatrix) -> pl.Expr:
@@ -100,11 +100,11 @@ def nec(sums: Sums, costs: CostMatrix) -> pl.Expr:
 
 
 def error_rate(sums: Sums) -> pl.Expr:
-    return reduce(add, [_term(p, _class_error(sums, i)) for i, p in enumerate(sums.prior)])
+    return reduce(add, [term(p, _class_error(sums, i)) for i, p in enumerate(sums.prior)])
 
 
 def accuracy(sums: Sums) -> pl.Expr:
-    return reduce(add, [_term(p, sums.rate(i, [i])) for i, p in enumerate(sums.prior)])
+    return reduce(add, [term(p, sums.rate(i, [i])) for i, p in enumerate(sums.prior)])
 
 
 def balanced_error_rate(sums: Sums) -> pl.Expr:
@@ -155,18 +155,18 @@ def precision_gain(sums: Sums) -> pl.Expr:
 def recall_gain(sums: Sums) -> pl.Expr:
     p0, p1 = sums.prior
     missed = _signed_ratio(sums.rate(1, [0]), sums.rate(1, [1]))
-    return pl.when(p0 != 0).then(1 - _term(p1 / p0, missed))
+    return pl.when(p0 != 0).then(1 - term(p1 / p0, missed))
 
 
 def expected_loss(sums: Sums, totals: Sequence[pl.Expr]) -> pl.Expr:
     """Expectation of a proper scoring rule at the priors in use, from its sum over each class."""
     means = [ratio(total, sums.count(i)) for i, total in enumerate(totals)]
-    return reduce(add, [_term(p, mean) for p, mean in zip(sums.prior, means, strict=True)])
+    return reduce(add, [term(p, mean) for p, mean in zip(sums.prior, means, strict=True)])
 
 
 def entropy(sums: Sums) -> pl.Expr:
     """-sum_i P_i ln P_i: the cross-entropy of always answering the prior."""
-    return -reduce(add, [_term(p, p.log()) for p in sums.prior])
+    return -reduce(add, [term(p, p.log()) for p in sums.prior])
 
 
 def prior_brier(sums: Sums) -> pl.Expr:
@@ -176,7 +176,7 @@ def prior_brier(sums: Sums) -> pl.Expr:
 
 def row_weight(sums: Sums, i: int) -> pl.Expr:
     """P_i / N_i: what a row of class i weighs in an expectation at the priors in use."""
-    return _term(sums.prior[i], ratio(pl.lit(1.0), sums.count(i)))
+    return term(sums.prior[i], ratio(pl.lit(1.0), sums.count(i)))
 
 
 def calibration_term(gap: pl.Expr, share: pl.Expr, norm: int) -> pl.Expr:

@@ -12,8 +12,8 @@ from polars_ec import calibration, frames
 from polars_ec import sketch as sketches
 from polars_ec._options import with_options
 from polars_ec.costs import CostMatrix
-from polars_ec.metrics import binary, counts, decisions, ranking, rows, scoring_rules
-from polars_ec.metrics import calibration as errors
+from polars_ec.metrics import binary, counts, decisions, divergence, ranking, rows, scoring_rules
+from polars_ec.metrics import ece as calibration_errors
 from polars_ec.typing import DecisionOptions, IntoExpr, PriorOptions, Reduction, RiskOptions, Rule
 
 if TYPE_CHECKING:
@@ -79,8 +79,10 @@ class ExpressionNamespace:
     cllr = _of_expression(scoring_rules.cllr)
     epsr = _of_expression(scoring_rules.epsr)
 
-    ece = _of_expression(errors.ece)
-    ece_mc = _of_expression(errors.ece_mc)
+    ece = _of_expression(calibration_errors.ece)
+    ece_mc = _of_expression(calibration_errors.ece_mc)
+    expected_score_divergence = _of_expression(divergence.expected_score_divergence)
+    semi_empirical_epsr = _of_expression(divergence.semi_empirical_epsr)
 
     auc_roc = _of_expression(ranking.auc_roc)
     average_precision = _of_expression(ranking.average_precision)

@@ -16,6 +16,7 @@ __all__ = [
     "DcfOptions",
     "DecisionOptions",
     "DetectionOptions",
+    "DivergenceOptions",
     "EceNorm",
     "EerMethod",
     "IntoExpr",
@@ -31,6 +32,7 @@ __all__ = [
     "ScoreOptions",
     "ScoreType",
     "ScoreTypeOption",
+    "ScoringRule",
     "ThresholdOptions",
 ]
 
@@ -48,6 +50,9 @@ ScoreType: TypeAlias = Literal[
 ]
 """What the scores are. One number a row (posterior or log-odds of the positive class, log-likelihood ratio, index of
 the decision taken) or a vector of K a row (posteriors, their natural logs, log-likelihoods of the classes)."""
+
+ScoringRule: TypeAlias = Literal["cross_entropy", "brier"]
+"""The logarithmic loss, or the squared error over K."""
 
 EceNorm: TypeAlias = Literal[1, 2]
 """Mean absolute gap, or root mean square gap."""
@@ -168,6 +173,18 @@ class ScoreOptions(ScoreTypeOption, total=False):
     """What the scores are, and the prior that turns likelihoods into posteriors: as in `PriorOptions`, row by row."""
 
     prior: Prior
+
+
+class DivergenceOptions(ScoreTypeOption, total=False):
+    """How to read posteriors and reference posteriors.
+
+    score_type
+        What both are: "posterior" (default; for vector columns "posteriors"), "log_odds" or "log_posteriors".
+    weight
+        As in `RowOptions`.
+    """
+
+    weight: IntoExpr | None
 
 
 class RowDecisionOptions(ScoreOptions, total=False):

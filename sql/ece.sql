@@ -1,4 +1,5 @@
--- polars_ec for DuckDB, file 8 of 8: calibration errors by bins of the posterior. Load after scoring_rules.
+-- polars_ec for DuckDB, file 8 of 8: calibration errors by bins of the posterior, and divergence from reference posteriors.
+-- Load after scoring_rules.
 -- Bin b of B holds b/B < q <= (b + 1)/B, b = 0..B-1; q = 0 is in the first. There is a sum per bin, at most 32 of them,
 -- because their number is fixed while a macro is written: what is repeated in all of them is kept short. Of lists at a stated
 -- prior there would be one per class as well, so there the rows of a group are kept in a list.
@@ -145,3 +146,66 @@ CREATE OR REPLACE MACRO ec.ece_mc(score DOUBLE, label, bins := 15, norm := 1, pr
                           ec._hit(ec._top(ec._given_posteriors(score, score_type, prior)) = ec._y(label)), ec._y(label), max(len(score)),
                           bins, norm, prior, weight) END;
 COMMENT ON MACRO ec.ece_mc IS 'Expected calibration error of the top class, a share (lower is better, no measure of quality): as ec.ece, of max_k q_k';
+
+-- Divergence from reference posteriors --------------------------------------------------------------------------------
+
+-- A score of either shape as lists over the classes: posteriors q, and losses l = -ln q.
+CREATE OR REPLACE MACRO ec._by_class(score, score_type) AS {
+    'q': [CASE WHEN score_type = 'posterior' THEN 1 - score ELSE ec._sigmoid(-score) END, ec._posterior(score, score_type, NULL)],
+    'l': [ec._log_loss0(score, score_type, NULL), ec._log_loss1(score, score_type, NULL)]};
+CREATE OR REPLACE MACRO ec._vector_by_class(score, score_type) AS {
+    'q': ec._given_posteriors(score, score_type, NULL),
+    'l': list_transform(score, lambda _x: CASE WHEN score_type = 'log_posteriors' THEN -_x ELSE -ln(_x) END)};
+
+-- sum_h s_h (loss_h(q) - loss_h(s)), and sum_h s_h loss_h(q). A class that the reference rules out adds 0 whatever its loss
+-- is; rounding may take a difference of equals below 0.
+CREATE OR REPLACE MACRO ec._squares(a, b) AS list_sum(list_transform(a, lambda _x, _i: pow(_x - b[_i], 2)));
+CREATE OR REPLACE MACRO ec._divergence(q, s, rule) AS
+    list_transform([{'a': q, 'b': s}], lambda _r: CASE WHEN rule = 'brier' THEN ec._squares(_r.a.q, _r.b.q) / len(_r.a.q)
+        ELSE greatest(ec._plus(list_transform(_r.b.q, lambda _x, _i: ec._term(_x, _r.a.l[_i] - _r.b.l[_i]))), 0) END)[1];
+CREATE OR REPLACE MACRO ec._expected_loss(q, s, rule) AS
+    list_transform([{'a': q, 'b': s}], lambda _r: CASE
+        WHEN rule = 'brier' THEN (ec._squares(_r.a.q, _r.b.q) + list_sum(list_transform(_r.b.q, lambda _x: _x * (1 - _x)))) / len(_r.a.q)
+        ELSE ec._plus(list_transform(_r.b.q, lambda _x, _i: ec._term(_x, _r.a.l[_i]))) END)[1];
+
+CREATE OR REPLACE MACRO ec._rule_ok(rule, score_type) AS
+    CASE WHEN NOT coalesce(rule IN ('cross_entropy', 'brier'), false)
+         THEN error('ec: rule must be ''cross_entropy'' or ''brier'', not ' || coalesce(CAST(rule AS VARCHAR), 'NULL')) IS NULL
+         WHEN score_type IN ('llr', 'log_likelihoods', 'decision')
+         THEN error('ec: score_type ''' || score_type || ''' holds no posteriors: this compares posteriors') IS NULL
+         ELSE true END;
+
+-- Mean of a loss of the row, NULL when a row is wrong. The loss is worked out for rows that are right only.
+CREATE OR REPLACE MACRO ec._mean_of_right(missing, right_, loss, weight) AS
+    list_transform([{
+            'wrong': ec._count(NOT missing AND NOT coalesce(right_, false)),
+            's': sum(CASE WHEN NOT missing AND right_ THEN ec._weighted(loss, weight) END),
+            'n': sum(CASE WHEN NOT missing AND right_ THEN CAST(ec._weight(weight) AS DOUBLE) END)}],
+        lambda _g: CASE WHEN _g.wrong = 0 THEN ec._ratio(_g.s, _g.n) END)[1];
+CREATE OR REPLACE MACRO ec._both_right(score, reference, score_type, weight) AS
+    ec._number_ok(score, 2, score_type) AND ec._number_ok(reference, 2, score_type) AND ec._weight_ok(weight);
+CREATE OR REPLACE MACRO ec._both_vectors_right(score, reference, score_type, weight) AS
+    ec._vector_ok(score, NULL, score_type) AND ec._vector_ok(reference, NULL, score_type)
+    AND len(score) = len(reference) AND ec._weight_ok(weight);
+CREATE OR REPLACE MACRO ec._either_missing(score, reference, weight) AS
+    ec._missing_vector(score, reference, weight) OR list_count(reference) <> len(reference);
+
+CREATE OR REPLACE MACRO ec.expected_score_divergence(score DOUBLE, reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._rule_ok(rule, score_type) THEN
+        ec._mean_of_right(ec._missing(score, reference, weight), ec._both_right(score, reference, score_type, weight),
+                          ec._divergence(ec._by_class(score, score_type), ec._by_class(reference, score_type), rule), weight) END,
+(score DOUBLE[], reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._rule_ok(rule, score_type) THEN
+        ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
+                          ec._divergence(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), rule), weight) END;
+COMMENT ON MACRO ec.expected_score_divergence IS 'Mean divergence from reference posteriors s (lower is better): sum_i s_i ln(s_i / q_i), or 1/K sum_i (s_i - q_i)^2';
+
+CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._rule_ok(rule, score_type) THEN
+        ec._mean_of_right(ec._missing(score, reference, weight), ec._both_right(score, reference, score_type, weight),
+                          ec._expected_loss(ec._by_class(score, score_type), ec._by_class(reference, score_type), rule), weight) END,
+(score DOUBLE[], reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._rule_ok(rule, score_type) THEN
+        ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
+                          ec._expected_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), rule), weight) END;
+COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';

@@ -87,6 +87,12 @@ RANKING = {
     "min_cllr": ROW,
 }
 
+# Metrics of posteriors against reference posteriors, which no label enters; their keywords.
+DIVERGENCES = {
+    "expected_score_divergence": ("rule", "score_type", "weight"),
+    "semi_empirical_epsr": ("rule", "score_type", "weight"),
+}
+
 # Row functions: the options they take, and whether they read a label.
 ROW_FUNCTIONS = {
     "bayes_decision": (("costs", "cost_fn", "cost_fp", "prior", "threshold", "score_type"), False),

@@ -12,9 +12,9 @@ import pytest
 
 import polars_ec as ec
 from polars_ec.namespace import DataFrameNamespace, ExpressionNamespace, LazyFrameNamespace
-from tests.cases import CASES, RANKING, ROW_FUNCTIONS
+from tests.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS
 
-STREAMING = {case.name for case in CASES} | set(ROW_FUNCTIONS)
+STREAMING = {case.name for case in CASES} | set(ROW_FUNCTIONS) | set(DIVERGENCES)
 METRICS = STREAMING | set(RANKING)
 OTHERS = {
     "Calibration",
@@ -91,6 +91,12 @@ def test_shared_keywords_are_those_of_the_case(case) -> None:
     parameters = inspect.signature(getattr(ec, case.name)).parameters
     shared = [p for p in parameters if p not in {"score", "label", *case.arguments, *ONLY_IN_PYTHON}]
     assert tuple(shared) == case.options
+
+
+@pytest.mark.parametrize("name", DIVERGENCES)
+def test_keywords_of_divergences(name: str) -> None:
+    parameters = inspect.signature(getattr(ec, name)).parameters
+    assert tuple(parameters) == ("score", "reference", *DIVERGENCES[name])
 
 
 @pytest.mark.parametrize("name", RANKING)

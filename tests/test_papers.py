@@ -437,6 +437,58 @@ def test_figure_1(metric, system):
         assert metric("epsr", frame, score, a=2.0, b=2.0, **options) == pytest.approx(3 * brier, rel=1e-10)
 
 
+# Percentages that the semi-empirical cross-entropy is above the empirical one. The table prints them with the other sign
+# than its caption says.
+TABLE_1 = {  # what the log posteriors are multiplied with, the priors that they are made with, N: (histogram, true)
+    "cal": (1.0, (0.8, 0.2), {200: (6, None), 2000: (8, 5), 20000: (9, None)}),
+    "mcs": (5.0, (0.8, 0.2), {200: (153, None), 2000: (143, 10), 20000: (132, 5)}),
+    "mcp": (1.0, (0.1, 0.9), {200: (19, None), 2000: (21, 2), 20000: (17, 0)}),
+    "mcps": (5.0, (0.1, 0.9), {200: (62, None), 2000: (84, 2), 20000: (82, 0)}),
+}
+
+
+def affine_fit(log_odds: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """Log-odds alpha x + beta of least mean log loss, by Newton's method."""
+    x = np.stack([log_odds / log_odds.std(), np.ones(len(log_odds))], axis=1)
+    parameters = np.zeros(2)
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-x @ parameters))
+        parameters -= np.linalg.solve(x.T @ (x * (p * (1 - p))[:, None]), x.T @ (p - label))
+    return x @ parameters
+
+
+@pytest.mark.parametrize("system", TABLE_1)
+@pytest.mark.parametrize("n", [200, 2000, 20000])
+def test_table_1_semi_empirical_cross_entropy(metric, system, n):
+    scale, priors, printed_values = TABLE_1[system]
+    counts, means = (int(0.8 * n), int((1 - 0.8) * n)), ((math.sqrt(0.5), 0.0), (0.0, math.sqrt(0.5)))
+    likelihoods = log_likelihoods(gaussian_classes(counts, means, 0.15), means, 0.15)
+    frame = vectors(counts, log_softmax(scale * log_softmax(likelihoods + np.log(priors))))
+    label = frame["label"].to_numpy()
+    log_odds = frame["score"].to_numpy() @ [-1.0, 1.0]
+    fitted = affine_fit(log_odds, label)
+    bins = np.clip(np.ceil(15 * np.exp(frame["score"].to_numpy()[:, 1])), 1, 15)
+    share = np.array([label[bins == b].mean() for b in bins])
+    with np.errstate(divide="ignore"):
+        references = {
+            "affine": log_softmax(np.stack([np.zeros(len(fitted)), fitted], axis=1)),
+            "histogram": np.log(np.stack([1 - share, share], axis=1)),
+            "true": log_softmax(likelihoods + np.log([0.8, 0.2])),
+        }
+    frame = frame.with_columns(pl.Series(k, v, dtype=pl.Array(pl.Float64, 2)) for k, v in references.items())
+    empirical = metric("cross_entropy", frame, score_type="log_posteriors")
+
+    def above(reference: str) -> float:
+        value = metric("semi_empirical_epsr", frame, label=reference, score_type="log_posteriors")
+        return 100 * (value - empirical) / empirical
+
+    histogram, true = printed_values[n]
+    # Trained on the very data by cross-entropy, the affine transform leaves its gradient at 0.
+    assert above("affine") == pytest.approx(0, abs=1e-6)
+    assert above("histogram") == printed(histogram, 0)
+    assert true is None or above("true") == printed(true, 0)
+
+
 def test_figure_1_scoring_rule_is_the_integral_of_bayes_risks():
     """The left plot's area is the cross-entropy: sum the Bayes risks over operating points a and compare.
 

@@ -162,7 +162,7 @@ def ece(
     score, label
         Column name or expression, one posterior a row.
     bins
-        How many bins of equal width, at least 1. The value moves with it, so compare only values of the same number.
+        How many bins of equal width, at least 1; in SQL at most 32. The value moves with it: compare only equal ones.
     norm
         1 (the usual ECE) or 2 (root mean square).
     equal_mass
@@ -217,7 +217,7 @@ def ece_mc(
     score, label
         Column name or expression, one vector of posteriors a row, or one posterior.
     bins
-        How many bins of equal width in (0, 1], at least 1; those below 1/K stay empty.
+        How many bins of equal width in (0, 1], at least 1; those below 1/K stay empty. In SQL at most 32.
     norm
         1 (the usual ECE) or 2 (root mean square).
     equal_mass

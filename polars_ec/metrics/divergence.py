@@ -1,0 +1,196 @@
+"""How far posteriors are from reference posteriors, and what a scoring rule expects of them if the reference is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import add, or_
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_ec import _formulas as formulas
+from polars_ec._expr import Typed, read_weight
+from polars_ec._options import as_expr, parse_options, with_options
+from polars_ec._scores import Scores, n_score_classes, read_scores
+from polars_ec.typing import DivergenceOptions, IntoExpr, ScoringRule
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+_RowLoss = Callable[[Scores, Scores, int], pl.Expr]
+
+
+def _log_losses(scores: Scores, n_classes: int) -> list[pl.Expr]:
+    """-ln of the posterior of each class: the loss of a row that is of that class."""
+    return [scores.log_loss([pl.lit(k == i) for k in range(n_classes)]) for i in range(n_classes)]
+
+
+def _expected_log_loss(scores: Scores, reference: Scores, n_classes: int) -> pl.Expr:
+    return _expect(reference, _log_losses(scores, n_classes))
+
+
+def _log_divergence(scores: Scores, reference: Scores, n_classes: int) -> pl.Expr:
+    pairs = zip(_log_losses(scores, n_classes), _log_losses(reference, n_classes), strict=True)
+    # Rounding may take a difference of equals below 0.
+    return _expect(reference, [loss - least for loss, least in pairs]).clip(0)
+
+
+def _brier_divergence(scores: Scores, reference: Scores, n_classes: int) -> pl.Expr:
+    errors = [q - s for q, s in zip(scores.posteriors, reference.posteriors, strict=True)]
+    return reduce(add, [error * error for error in errors]) / n_classes
+
+
+def _expected_brier(scores: Scores, reference: Scores, n_classes: int) -> pl.Expr:
+    spread = reduce(add, [s * (1 - s) for s in reference.posteriors]) / n_classes
+    return _brier_divergence(scores, reference, n_classes) + spread
+
+
+def _expect(reference: Scores, losses: list[pl.Expr]) -> pl.Expr:
+    """Sum of s_h loss_h, in which a class that the reference rules out adds 0 whatever its loss is."""
+    terms = [formulas.term(s, loss) for s, loss in zip(reference.posteriors, losses, strict=True)]
+    return reduce(add, terms)
+
+
+_DIVERGENCES: dict[ScoringRule, _RowLoss] = {"cross_entropy": _log_divergence, "brier": _brier_divergence}
+_EXPECTED: dict[ScoringRule, _RowLoss] = {"cross_entropy": _expected_log_loss, "brier": _expected_brier}
+
+
+def _mean(
+    name: str,
+    score: IntoExpr,
+    reference: IntoExpr,
+    options: Mapping[str, Any],
+    losses: Mapping[ScoringRule, _RowLoss],
+    rule: ScoringRule,
+) -> pl.Expr:
+    if rule not in losses:
+        raise ValueError(f"rule={rule!r} is none of {', '.join(losses)}")
+    settings = parse_options(options)
+    if settings.score_type in ("llr", "log_likelihoods", "decision"):
+        raise ValueError(f"score_type={settings.score_type!r} holds no posteriors: {name} compares posteriors")
+    columns = [as_expr(score, "score"), as_expr(reference, "reference")]
+    columns += [] if settings.weight is None else [settings.weight]
+
+    def resolved(inputs: list[Typed]) -> pl.Expr:
+        names = [column.meta.output_name() for column, _ in inputs]
+        sizes = [n_score_classes(dtype, settings) for _, dtype in inputs[:2]]
+        if sizes[0] != sizes[1]:
+            raise ValueError(f"{names[0]!r} is of {sizes[0]} classes, and the reference {names[1]!r} of {sizes[1]}")
+        own, other = (
+            read_scores(column_name, column, dtype, sizes[0], settings, None)
+            for column_name, (column, dtype) in zip(names, inputs[:2], strict=False)
+        )
+        present = ~own.missing & ~other.missing
+        defects = [*own.defects.values(), *other.defects.values()]
+        loss, amount = losses[rule](own, other, sizes[0]), pl.lit(1.0)
+        if settings.weight is not None:
+            amount = read_weight(*inputs[2])
+            present &= amount.is_not_null()
+            defects.append(~((amount >= 0) & amount.is_finite()))
+            loss = pl.when(amount == 0).then(0.0).otherwise(loss * amount)
+        mean = formulas.ratio(pl.when(present).then(loss).sum(), pl.when(present).then(amount).sum())
+        wrong = present & reduce(or_, defects)
+        return pl.when(wrong.sum() == 0).then(mean).alias(f"{names[0]}_{name}")
+
+    return pl.pipe_with_dtype(columns, resolved)
+
+
+@with_options(DivergenceOptions)
+def expected_score_divergence(
+    score: IntoExpr,
+    reference: IntoExpr,
+    *,
+    rule: ScoringRule = "cross_entropy",
+    **options: Unpack[DivergenceOptions],
+) -> pl.Expr:
+    """Expected divergence of posteriors from reference posteriors, as a proper scoring rule measures it.
+
+    Lower is better; 0 where they are equal; in [0, inf] nats for the cross-entropy, in [0, 2/K] for the Brier score. Mean
+    over the rows of d(s, q) = E_{h~s}[C(h, q) - C(h, s)], q being the score and s the reference: sum_i s_i ln(s_i / q_i),
+    or (1/K) sum_i (s_i - q_i)^2. It is `semi_empirical_epsr` of the score less that of the reference itself. With the
+    posteriors that a calibrator makes as the reference it is the calibration term of that decomposition; how much the
+    score would really gain is the calibration loss, which takes the labels' word and not the calibrator's.
+
+    Parameters
+    ----------
+    score, reference
+        Column name or expression, one posterior or vector of posteriors a row; both of the same kind.
+    rule
+        "cross_entropy" (Kullback-Leibler divergence) or "brier" (squared distance).
+    **options
+        See `DivergenceOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null for a group without usable rows or with wrong ones. Cross-entropies closer than 1e-15 or
+    so cannot be told apart.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Another rule; scores that are no posteriors; a score and a reference of different numbers of classes.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", Eqs. 24 to 26.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"q": [0.9, 0.2], "s": [0.8, 0.2]})
+    >>> log.select(ec.expected_score_divergence("q", "s").round(4)).item()
+    0.0222
+    >>> log.select(ec.expected_score_divergence("q", "s", rule="brier").round(4)).item()
+    0.005
+    """
+    return _mean("expected_score_divergence", score, reference, options, _DIVERGENCES, rule)
+
+
+@with_options(DivergenceOptions)
+def semi_empirical_epsr(
+    score: IntoExpr,
+    reference: IntoExpr,
+    *,
+    rule: ScoringRule = "cross_entropy",
+    **options: Unpack[DivergenceOptions],
+) -> pl.Expr:
+    """Expected proper scoring rule of posteriors if the classes were drawn by reference posteriors.
+
+    Lower is better; in [0, inf] nats for the cross-entropy, in [0, 2/K] for the Brier score. Mean over the rows of
+    E_{h~s}[C(h, q)], q being the score and s the reference: -sum_i s_i ln q_i, or
+    (1/K) sum_i ((s_i - q_i)^2 + s_i (1 - s_i)). No labels are read. Where it is far from `cross_entropy` or `brier`, the
+    reference is no good model of the classes, and the divergence from it no measure of calibration.
+
+    Parameters
+    ----------
+    score, reference
+        Column name or expression, one posterior or vector of posteriors a row; both of the same kind.
+    rule
+        "cross_entropy" or "brier" (in the 1/K convention of `brier`).
+    **options
+        See `DivergenceOptions`.
+
+    Returns
+    -------
+    Float64, one per group; null as for `expected_score_divergence`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `expected_score_divergence`.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", Eqs. 25 and 35, and Table 1.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"q": [0.9, 0.2], "s": [0.8, 0.2]})
+    >>> log.select(ec.semi_empirical_epsr("q", "s").round(4)).item()
+    0.5226
+    >>> log.select(ec.semi_empirical_epsr("s", "s").round(4)).item()
+    0.5004
+    """
+    return _mean("semi_empirical_epsr", score, reference, options, _EXPECTED, rule)
