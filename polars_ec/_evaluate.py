@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _PRIOR = "__ec_prior"
 _SHARED = ("costs", "cost_fn", "cost_fp", "threshold", "prior")
-_CELLS = ("tn", "fp", "fn", "tp")
+CELLS = ("tn", "fp", "fn", "tp")
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,7 @@ _LOSSES: dict[str, _Formula] = {
 _BATTERY = ("nec", "nce", "nbs", "precision", "f1", "recall", "auc_roc")
 _BATTERY_OF_RANKS = ("auc_roc", "average_precision", "eer", "min_cllr")
 DECISION_METRICS = tuple(_DECISIONS)
+SCORING_RULES = tuple(_LOSSES)
 METRICS = (*_DECISIONS, "confusion", *_LOSSES, "cllr", *_ranking.RANKING_METRICS)
 
 
@@ -172,9 +173,9 @@ def evaluate(
 
 def _battery(grid: Grid, keywords: Mapping[str, Any]) -> Sequence[str]:
     if grid.score_type == "raw" or (grid.score_type == "llr" and keywords.get("prior") is None):
-        decided = ("precision", "f1", "recall", *_CELLS) if keywords.get("threshold") is not None else ()
+        decided = ("precision", "f1", "recall", *CELLS) if keywords.get("threshold") is not None else ()
         return (*decided, *_BATTERY_OF_RANKS)
-    return (*_CELLS, *(name for name in _BATTERY if grid.score_type != "llr" or name not in _LOSSES))
+    return (*CELLS, *(name for name in _BATTERY if grid.score_type != "llr" or name not in _LOSSES))
 
 
 def _check_metrics(names: Sequence[str], grid: Grid) -> None:
@@ -312,7 +313,7 @@ def _formula_columns(name: str, arguments: _Arguments, grid: Grid, weighted: boo
     if name == "confusion":
         return {
             column: expression
-            for cell in _CELLS
+            for cell in CELLS
             for column, expression in _formula_columns(cell, arguments, grid, weighted).items()
         }
     if name in _LOSSES or name == "cllr":
@@ -324,7 +325,7 @@ def _formula_columns(name: str, arguments: _Arguments, grid: Grid, weighted: boo
         return {name: _LOSSES[name](_GroupSums(prior, nothing, nothing), arguments)}
     assert arguments.threshold is not None
     formula = _DECISIONS[name]
-    dtype = pl.Int64 if name in _CELLS and not weighted else pl.Float64
+    dtype = pl.Int64 if name in CELLS and not weighted else pl.Float64
 
     def at(tp: str, fp: str) -> pl.Expr:
         sums = _GroupSums(prior, pl.col(f"__ec_{tp}_1"), pl.col(f"__ec_{fp}_0"))

@@ -19,6 +19,7 @@ from polars_ec.typing import Reduction
 
 TARGET = "target"
 
+_BATCH = 1_000_000
 # Names while rows are read: no group column is called so.
 _SCORE, _INDEX, _WEIGHT, _POSITION, _CELL = "__score", "__class", "__weight", "__position", "__cell"
 
@@ -49,13 +50,8 @@ def cells(frame: pl.LazyFrame, keys: list[pl.Expr], rows: Rows, grid: Grid, redu
     values = {} if grid.score_type == "raw" else _losses(binary)
     if weight is not None:
         values |= {"weight": weight, "weight2": weight * weight}
-    summed = (
-        made.select(*names, **cell, **values)
-        .group_by(*names, *cell)
-        .agg(pl.len().cast(pl.Int64).alias("n"), *(pl.col(name).sum() for name in values))
-        .collect(engine="streaming")
-        .sort(*names, *cell, nulls_last=True)
-    )
+    summed = _in_batches(made.select(*names, **cell, **values), [*names, *cell], list(values))
+    summed = summed.sort(*names, *cell, nulls_last=True)
     if grid.resolution is not None:
         summed = summed.with_columns(**grid.unpacked(pl.col(_CELL)))
     if weight is None:
@@ -65,6 +61,26 @@ def cells(frame: pl.LazyFrame, keys: list[pl.Expr], rows: Rows, grid: Grid, redu
         classes = pl.Series(rows.labels.classes)
         summed = summed.with_columns(pl.col(TARGET).replace_strict(range(len(classes)), classes))
     return summed.select(*names, *grid.columns)
+
+
+def _in_batches(rows: pl.LazyFrame, by: list[str], values: list[str]) -> pl.DataFrame:
+    """Rows counted and values summed by cell, with memory for the cells and a batch of rows.
+
+    One group-by of all rows would keep what it could not yet add up until the end: memory that grows with the rows.
+    """
+    sums = [pl.col(name).sum() for name in values]
+    counts = pl.len().cast(pl.Int64).alias("n")
+
+    def add_up(parts: pl.LazyFrame, count: pl.Expr) -> pl.DataFrame:
+        return parts.group_by(by).agg(count, *sums).collect(engine="streaming")
+
+    parts = [add_up(rows.clear(), counts)]
+    for batch in rows.collect_batches(chunk_size=_BATCH, maintain_order=False, engine="streaming"):
+        parts.append(add_up(batch.lazy(), counts))
+        # Rarely enough that it costs little, often enough that what waits is not much more than what is there.
+        if sum(part.height for part in parts[1:]) > max(_BATCH // 2, parts[0].height):
+            parts = [add_up(pl.concat(parts).lazy(), pl.col("n").sum())]
+    return add_up(pl.concat(parts).lazy(), pl.col("n").sum())
 
 
 def _one_score(rows: Rows, reduction: Reduction) -> dict[str, pl.Expr]:

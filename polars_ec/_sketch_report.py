@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_ec._evaluate import bayes_threshold
+from polars_ec._evaluate import CELLS, SCORING_RULES, bayes_threshold
 from polars_ec._sketch_folder import SketchFolder
 from polars_ec._sources import DataError, UsageError
 from polars_ec.costs import CostMatrix, as_cost_matrix
@@ -19,8 +19,8 @@ from polars_ec.sketch import Sketch
 # What the report on rows has at the reference prior too, and in which order.
 _AT_PRIOR = ("nec", "nce", "nbs", "precision", "f1")
 _OWN = (*_AT_PRIOR, "recall")
-_CELLS = ("tn", "fp", "fn", "tp")
 _RANKING = ("auc_roc",)
+_PERIODS = {"1h": "hour", "1d": "day", "1w": "week", "1mo": "month", "1q": "quarter", "1y": "year"}
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,10 @@ def _battery(sketch: Sketch, options: dict[str, Any]) -> pl.DataFrame:
         costs = options.get("costs")
         stated = CostMatrix.binary(options["cost_fn"], options["cost_fp"]) if costs is None else as_cost_matrix(costs)
         options["threshold"] = bayes_threshold(stated, grid.score_type, prior)
-    decides = grid.score_type in ("posterior", "log_odds") or options.get("threshold") is not None
-    own = [name for name in _OWN if _is_of(name, grid.score_type)] if decides else []
-    names = [*(_CELLS if decides else ()), *own]
+    of_posteriors = grid.score_type in ("posterior", "log_odds")
+    decides = of_posteriors or options.get("threshold") is not None
+    own = [name for name in _OWN if of_posteriors or name not in SCORING_RULES] if decides else []
+    names = [*(CELLS if decides else ()), *own]
     at_prior = [name for name in own if name in _AT_PRIOR] if prior is not None else []
     table = sketch.evaluate(*names, *_RANKING, **options)
     if not at_prior:
@@ -95,11 +96,6 @@ def _battery(sketch: Sketch, options: dict[str, Any]) -> pl.DataFrame:
     )
 
 
-def _is_of(metric: str, score_type: str) -> bool:
-    # Cross-entropy and Brier score are of posteriors; the cost of raw scores' decisions is not normalised by default.
-    return score_type in ("posterior", "log_odds") or metric not in ("nce", "nbs")
-
-
 def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_up: RollUp) -> Sketch:
     time = made_with["--time"]
     by = list(roll_up.by)
@@ -109,8 +105,10 @@ def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_
         )
     if roll_up.every is not None and time is None:
         raise UsageError(f"--every {roll_up.every}: {folder} was sketched without --time, so it has no periods")
+    # `--by month --every 1mo` calls the periods so.
+    period_name = next((n for n in by if n == _PERIODS.get(roll_up.every or "") and n not in sketch.keys), time)
     for name in by:
-        if name not in sketch.keys:
+        if name not in sketch.keys and name != period_name:
             near = difflib.get_close_matches(name, sketch.keys, cutoff=0.5)
             hint = f"did you mean {near[0]!r}? " if near else ""
             periods = "" if time is None else f"; periods of {time} come of --every alone"
@@ -119,10 +117,10 @@ def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_
     if roll_up.every is None:
         return sketch.group_by(*by)
     _check_nested(sketch.frame[time], made_with["--every"], roll_up.every)
-    if time not in by:
+    if time not in by and period_name not in by:
         by.append(time)
     period = pl.col(time).dt.truncate(roll_up.every)
-    return sketch.group_by(*(period if name == time else pl.col(name) for name in by))
+    return sketch.group_by(*(period.alias(name) if name in (time, period_name) else pl.col(name) for name in by))
 
 
 def _check_nested(starts: pl.Series, fine: str, coarse: str) -> None:

@@ -49,6 +49,14 @@ def cost_curve(sketch: Sketch, *metrics: str, **keywords: Any) -> pl.DataFrame:
         Names, as for `Sketch.evaluate`, of metrics that are functions of a confusion matrix.
     **keywords
         As for `Sketch.evaluate`, without `threshold`.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
+    >>> sketch.cost_curve("nec", cost_fn=2).rows()
+    [(inf, 2.0), (0.7, 1.0), (0.4, 1.5), (0.1, 0.5), (-inf, 1.0)]
     """
     for name in metrics:
         if name not in _evaluate.DECISION_METRICS:
@@ -60,19 +68,46 @@ def cost_curve(sketch: Sketch, *metrics: str, **keywords: Any) -> pl.DataFrame:
 
 
 def roc(sketch: Sketch) -> pl.DataFrame:
-    """The ROC curve: `threshold`, `fpr`, `tpr`, from (0, 0) to (1, 1)."""
+    """The ROC curve: `threshold`, `fpr`, `tpr`, from (0, 0) to (1, 1).
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
+    >>> sketch.roc().rows()
+    [(inf, 0.0, 0.0), (0.7, 0.0, 0.5), (0.4, 0.5, 0.5), (0.1, 0.5, 1.0), (-inf, 1.0, 1.0)]
+    """
     return cost_curve(sketch, "fpr", "recall").rename({"recall": "tpr"})
 
 
 def roc_hull(sketch: Sketch) -> pl.DataFrame:
-    """Corners of the convex hull of the ROC curve: `fpr`, `tpr`, from (0, 0) to (1, 1); what the best calibration attains."""
+    """Corners of the convex hull of the ROC curve: `fpr`, `tpr`, from (0, 0) to (1, 1); what the best calibration attains.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
+    >>> sketch.roc_hull().rows()
+    [(0.0, 0.0), (0.0, 0.5), (0.5, 1.0), (1.0, 1.0)]
+    """
     cells, groups = _evaluate.prepared_cells(sketch.frame, sketch.keys, sketch.grid, sketch.weighted)
     corners = _ranking.hulls(cells, outer=False)
     return groups.join(corners, on=GROUP, maintain_order="left_right").drop(GROUP)
 
 
 def det(sketch: Sketch) -> pl.DataFrame:
-    """The DET curve: `threshold`, `fpr`, `fnr`, and both on the scale of the normal distribution, `fpr_probit`, `fnr_probit`."""
+    """The DET curve: `threshold`, `fpr`, `fnr`, and both on the scale of the normal distribution, `fpr_probit`, `fnr_probit`.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
+    >>> sketch.det().row(2)
+    (0.4, 0.5, 0.5, 0.0, 0.0)
+    """
     points = cost_curve(sketch, "fpr", "fnr")
     return points.with_columns(_probit(points[name]).alias(f"{name}_probit") for name in ("fpr", "fnr"))
 
@@ -87,12 +122,36 @@ def _probit(rates: pl.Series) -> pl.Series:
 
 
 def pr(sketch: Sketch, *, prior: Any = None) -> pl.DataFrame:
-    """The precision-recall curve: `threshold`, `recall`, `precision`; with `prior`, calibrated."""
+    """The precision-recall curve: `threshold`, `recall`, `precision`; with `prior`, calibrated.
+
+    Precision is null where nothing is decided positive.
+
+    References
+    ----------
+    Siblini et al., "Master your metrics with calibration", Eq. 5, for calibrated precision.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
+    >>> sketch.pr(prior=0.2).select(pl.all().round(3)).rows()
+    [(inf, 0.0, None), (0.7, 0.5, 1.0), (0.4, 0.5, 0.2), (0.1, 1.0, 0.333), (-inf, 1.0, 0.2)]
+    """
     return cost_curve(sketch, "recall", "precision", prior=prior)
 
 
 def prg(sketch: Sketch, *, prior: Any = None) -> pl.DataFrame:
-    """The precision-recall-gain curve: `threshold`, `recall_gain`, `precision_gain`; with `prior`, calibrated."""
+    """The precision-recall-gain curve: `threshold`, `recall_gain`, `precision_gain`; with `prior`, calibrated.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
+    >>> sketch.prg().rows()[1:4]
+    [(0.7, 0.0, 1.0), (0.4, 0.0, 0.0), (0.1, 1.0, 0.5)]
+    """
     return cost_curve(sketch, "recall_gain", "precision_gain", prior=prior)
 
 
@@ -110,6 +169,14 @@ def bayes_error(sketch: Sketch, prior_log_odds: Sequence[float]) -> pl.DataFrame
     -------
     The group columns, `prior_log_odds`, `dcf` (or `dcf_low` and `dcf_high`, where a threshold was not declared), `min_dcf`
     and `min_dcf_error`.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"llr": [2.0, -1.0, 1.5, -2.0], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("llr", "y", score_type="llr", thresholds=[0.0])
+    >>> sketch.bayes_error([0.0]).select("prior_log_odds", "dcf", "min_dcf").rows()
+    [(0.0, 1.0, 0.5)]
     """
     declared = set(sketch.grid.thresholds)
     exact = sketch.grid.resolution is None or {-x for x in prior_log_odds} <= declared
@@ -130,6 +197,15 @@ def bayes_risk(sketch: Sketch) -> pl.DataFrame:
     """Risk of posteriors at every operating point t, under costs [[0, 1/(1-t)], [1/t, 0]]: `t`, `bayes_risk`.
 
     Its integral over t is the cross-entropy; weighted by the density Beta(2, 2) it is 3 times the Brier score.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
+    >>> curve = sketch.bayes_risk()
+    >>> curve.select(pl.all().round(3)).rows()[1:4]
+    [(0.7, 0.357), (0.4, 1.042), (0.1, 0.278)]
     """
     if sketch.grid.score_type not in ("posterior", "log_odds"):
         raise SketchError(f"bayes_risk is of posteriors, and the sketch is of {sketch.grid.score_type} scores")
@@ -171,6 +247,13 @@ def reliability(sketch: Sketch, *, resolution: int = 2) -> pl.DataFrame:
     Returns
     -------
     The group columns, `bin`, `n`, `weight`, `posterior` (mean) and `positive_share`.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.ec.sketch("p", "y").reliability(resolution=1).select("bin", "posterior", "positive_share").rows()
+    [(-3, 0.1, 0.0), (-1, 0.4, 1.0), (0, 0.7, 0.0), (2, 0.9, 1.0)]
     """
     grid = sketch.grid
     if grid.resolution is None or grid.score_type not in ("posterior", "log_odds"):
@@ -217,6 +300,14 @@ def best_threshold(sketch: Sketch, metric: str, **keywords: Any) -> pl.DataFrame
     -------
     The group columns, `threshold` (decide positive above it; the highest on ties) and the metric there, null where it is
     not defined anywhere.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
+    >>> sketch.best_threshold("f1").rows()
+    [(0.1, 0.8)]
     """
     curve = cost_curve(sketch, metric, **keywords)
     value = pl.col(metric)

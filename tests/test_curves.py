@@ -11,6 +11,7 @@ import pytest
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
 from tests import ranking_oracle as oracle
+from tests.test_papers import gaussian_classes, log_likelihoods
 
 RANDOM = np.random.default_rng(3)
 N = 400
@@ -169,3 +170,20 @@ def test_groups_with_wrong_rows_have_no_curve() -> None:
     assert sketch.roc_hull()["g"].unique().to_list() == ["a"]
     with pytest.raises(SketchError, match="no metric of decisions"):
         sketch.cost_curve("brier")
+
+
+@pytest.mark.parametrize(
+    ("variance", "threshold", "cost_fn", "f1"), [(0.20, -0.6, 1.8, 0.761), (0.06, 0.0, 1.0, 0.961)]
+)
+def test_costs_of_the_best_f1_of_the_paper(variance: float, threshold: float, cost_fn: float, f1: float) -> None:
+    """Ferrer, "The expected cost", section 4: what optimising F1 says about costs, on thresholds 0.1 apart."""
+    counts, means = (80_000, 19_999), ((0.0,), (1.0,))
+    likelihoods = log_likelihoods(gaussian_classes(counts, means, variance), means, variance)
+    log_odds = likelihoods[:, 1] - likelihoods[:, 0] + math.log(0.2 / 0.8)
+    # A score is above the same of these thresholds as its next one is.
+    log = pl.DataFrame({"s": np.ceil(log_odds * 10) / 10, "y": np.repeat([False, True], counts)})
+    sketch = log.ec.sketch("s", "y", score_type="log_odds", exact=True)
+    found = ec.equivalent_cost(sketch, "f1").row(0, named=True)
+    assert found["threshold"] == pytest.approx(threshold, abs=1e-9)
+    assert found["cost_fn"] == pytest.approx(cost_fn, abs=0.05)
+    assert found["f1"] == pytest.approx(f1, abs=5e-4)

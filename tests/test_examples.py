@@ -31,6 +31,10 @@ LINES = {
         "east: precision +0.12 over the year, -0.01 at the common prior: only the prior moved",
         "west: precision +0.07 over the year, -0.11 at the common prior: drift",
     ],
+    "sketch_resolution": [
+        "         8     993      0.002     0.003290 (0.000087)     0.003875 (0.003503)     0.010074 (0.009058)",
+        "        64 223,945      0.560     0.000566 (0.000141)     0.001740 (0.001183)     0.002227 (0.001325)",
+    ],
     "warehouse": ["DuckDB and Polars agree to 12 digits: True"],
 }
 

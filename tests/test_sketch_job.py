@@ -560,6 +560,14 @@ def test_options_of_the_report_on_rows_may_be_repeated(logs, tmp_path):
     )
 
 
+def test_periods_may_be_called_what_they_are(logs, tmp_path):
+    sketch(logs, tmp_path / "out")
+    args = ("--every", "1mo", "--cost-fn", "5")
+    plain = report(tmp_path / "out", "--by", "carrier", *args)
+    named = report(tmp_path / "out", "--by", "carrier", "--by", "month", *args)
+    assert_frame_equal(named, plain.rename({"ts": "month"}))
+
+
 def test_weights_labels_and_thresholds(logs, tmp_path):
     log = LOG.with_columns(y=pl.when("y").then(pl.lit("late")).when(~pl.col("y")).then(pl.lit("on time")))
     write_files(logs, log)
@@ -595,8 +603,8 @@ def test_llrs_and_raw_scores(logs, tmp_path):
     [
         (
             "1d",
-            ("--by", "month", "--every", "1mo"),
-            "no group column 'month' (--by): It has carrier, ts; periods of ts",
+            ("--by", "week", "--every", "1mo"),
+            "no group column 'week' (--by): It has carrier, ts; periods of ts",
         ),
         ("1d", ("--by", "carier"), "did you mean 'carrier'?"),
         ("1d", ("--every", "1h"), "lies in two of 1h"),

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from polars_ec import _sketch_pass
 from tests.test_streaming import assert_streams
 
 RANDOM = np.random.default_rng(11)
@@ -77,16 +78,32 @@ def test_the_top_label_is_right_or_wrong() -> None:
 @pytest.mark.parametrize("exact", [True, False])
 def test_the_pass_streams(tmp_path: Path, monkeypatch, score: str, labels: dict, exact: bool) -> None:
     VECTORS.with_columns(q=pl.col("p").arr.get(0)).write_parquet(tmp_path / "log.parquet")
-    collected = []
-    collect = pl.LazyFrame.collect
+    passes = []
+    collect_batches = pl.LazyFrame.collect_batches
 
     def record(frame: pl.LazyFrame, **keywords):
-        collected.append((frame, keywords.get("engine")))
-        return collect(frame, **keywords)
+        passes.append((frame, keywords["engine"]))
+        return collect_batches(frame, **keywords)
 
-    monkeypatch.setattr(pl.LazyFrame, "collect", record)
+    monkeypatch.setattr(pl.LazyFrame, "collect_batches", record)
     pl.scan_parquet(tmp_path / "log.parquet").ec.sketch(score, "y", by="g", exact=exact, weight="w", **labels)
     monkeypatch.undo()
-    passes = [frame for frame, engine in collected if engine == "streaming"]
-    assert len(passes) == 1
-    assert_streams(passes[0])
+    ((frame, engine),) = passes
+    assert engine == "streaming"
+    assert_streams(frame)
+
+
+@pytest.mark.parametrize("batch", [1, 7, 100])
+def test_batches_add_up(monkeypatch, batch: int) -> None:
+    whole = VECTORS.ec.sketch("p", "y", by="g", weight="w", classes=CLASSES)
+    monkeypatch.setattr(_sketch_pass, "_BATCH", batch)
+    assert_frame_equal(
+        VECTORS.ec.sketch("p", "y", by="g", weight="w", classes=CLASSES).frame, whole.frame, rel_tol=1e-12
+    )
+
+
+def test_an_error_in_the_middle_is_an_error(monkeypatch) -> None:
+    monkeypatch.setattr(_sketch_pass, "_BATCH", 1000)
+    texts = pl.Series([*["0.5"] * 250_000, "half", *["0.5"] * 50_000])
+    with pytest.raises(pl.exceptions.InvalidOperationError, match="half"):
+        pl.LazyFrame({"p": texts, "y": True}).ec.sketch(pl.col("p").cast(pl.Float64), "y")

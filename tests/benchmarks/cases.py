@@ -60,17 +60,23 @@ class Case:
 # Polars ---------------------------------------------------------------------------------------------------------------
 
 
-def floor(paths: list[str], score: str = "score") -> Query:
-    """The least that any metric per segment costs: read the columns, hash the segment, add up."""
+def floor(paths: list[str], score: str = "score", by_month: bool = False) -> Query:
+    """The least that any metric per segment (and month) costs: read the columns, hash the keys, add up."""
     import polars as pl
 
+    keys = ["segment", *([pl.col("ts").dt.truncate("1mo").alias("month")] if by_month else [])]
     column = pl.col(score) if score == "score" else pl.col(score).arr.get(0)
     sums = [
         pl.len().cast(pl.Int64).alias("n"),
         column.sum().alias("sum_score"),
         pl.col("label").sum().alias("sum_label"),
     ]
-    return lambda: pl.scan_parquet(paths).group_by("segment").agg(sums).sort("segment").collect(engine="streaming")
+
+    def query() -> pl.DataFrame:
+        table = pl.scan_parquet(paths).group_by(keys).agg(sums).sort("segment").collect(engine="streaming")
+        return table.group_by("segment", maintain_order=True).agg(pl.exclude("month").sum()) if by_month else table
+
+    return query
 
 
 def report(paths: list[str], n_rows: int | None = None) -> Query:
@@ -126,20 +132,21 @@ def _per_segment(log: pl.LazyFrame, metrics: list[pl.Expr]) -> pl.DataFrame:
     return log.group_by("segment").agg(metrics).sort("segment").collect(engine="streaming")
 
 
-def sketch(paths: list[str], by: tuple[str, ...] = (), rows: int | None = None) -> Query:
+def sketch(paths: list[str], by_month: bool = False, resolution: int = 64) -> Query:
     """The sketch per segment (and more), rolled up to segments, with AUC to within its bound."""
     import polars as pl
 
     import polars_ec  # noqa: F401  (registers the namespace)
 
-    keys = ["segment", *([pl.col("ts").dt.truncate("1mo").alias("month")] if by else [])]
+    keys = ["segment", *([pl.col("ts").dt.truncate("1mo").alias("month")] if by_month else [])]
 
     def query() -> pl.DataFrame:
-        log = pl.scan_parquet(paths, n_rows=rows)
-        made = log.ec.sketch("score", "label", by=keys, cost_fn=COST_FN)
-        rolled = made.group_by("segment") if by else made
+        made = pl.scan_parquet(paths).ec.sketch("score", "label", by=keys, cost_fn=COST_FN, resolution=resolution)
+        rolled = made.group_by("segment") if by_month else made
         table = rolled.evaluate("cross_entropy", "brier", "recall", "auc_roc", cost_fn=COST_FN)
-        return table.rename({"auc_roc": "sketched_auc_roc"}).drop("class_prior")
+        # What a bound is of, no other case has.
+        bounded = {name: f"{name}_at_{resolution}" for name in ("auc_roc", "auc_roc_error")}
+        return table.rename(bounded).drop("class_prior")
 
     return query
 
@@ -260,6 +267,7 @@ CASES = [
     # The log over and over: whether memory levels off, beyond the length of the log itself.
     Case("b*4", "polars_ec: the report on the log read four times", report, parts=4 * N_PARTS),
     Case("a/4", "Polars: the bare group_by on a quarter of the rows", floor, parts=N_PARTS // 4),
+    Case("a-m", "Polars: bare group_by(segment, month)", partial(floor, by_month=True)),
     Case("c", "polars_ec: ten metrics as expressions in one agg", ten_metrics),
     Case("d0", "DuckDB: bare count, sum, sum", partial(duckdb_query, sql=queries.FLOOR)),
     Case("d1", "DuckDB: the report's columns by macros", partial(duckdb_query, sql=queries.MACROS, macros=True)),
@@ -271,8 +279,9 @@ CASES = [
     Case("g", "scikit-learn per segment, on a sample", with_scikit_learn, sample=True),
     Case("g-b", "polars_ec: the report on that sample", partial(report, n_rows=SAMPLE_ROWS), sample=True),
     Case("s", "polars_ec: the sketch by segment, and AUC within a bound", sketch),
-    Case("s-m", "polars_ec: the sketch by segment and month, rolled up", partial(sketch, by=("month",))),
-    Case("s*4", "polars_ec: the sketch by segment, the log four times", sketch, parts=4 * N_PARTS),
+    Case("s-m", "polars_ec: the sketch by segment and month, rolled up", partial(sketch, by_month=True)),
+    Case("s8", "polars_ec: the sketch by segment, resolution 8", partial(sketch, resolution=8)),
+    Case("s*10", "polars_ec: the sketch by segment, the log ten times", sketch, parts=10 * N_PARTS),
     Case("s-e", "polarbearings: exact AUC", exact_auc_by_polarbearings),
     Case("s-f", "polars-ds: exact AUC", exact_auc_by_polars_ds),
     Case("s-d", "DuckDB: exact AUC by windows", partial(duckdb_query, sql=queries.EXACT_AUC)),
