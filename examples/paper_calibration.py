@@ -14,6 +14,7 @@ import polars_ec as ec
 PRIORS = np.array([0.9, *[0.1 / 9] * 9])
 COUNTS = [90_000, *[1_111] * 9]
 VARIANCE = 0.15
+EDGES = [k / 15 for k in range(1, 15)]
 ABSTAIN = ec.CostMatrix.zero_one(10, abstain=0.1)
 
 TABLE_4 = {
@@ -67,14 +68,11 @@ def with_calibrated(log: pl.DataFrame, name: str) -> pl.DataFrame:
 
 def measured(log: pl.DataFrame, name: str) -> dict[str, float]:
     """Metrics of one set of log posteriors."""
-    score = pl.col(name).ec
-    return log.select(
-        NEC=score.nec("label", score_type="log_posteriors"),
-        NEC_abs=score.nec("label", costs=ABSTAIN, score_type="log_posteriors"),
-        NCE=score.nce("label", score_type="log_posteriors"),
-        NBS=score.nbs("label", score_type="log_posteriors"),
-        ECE=100 * score.ece_mc("label", score_type="log_posteriors"),
-    ).row(0, named=True)
+    of = log.ec.report(name, "label", score_type="log_posteriors").row(0, named=True)
+    abstaining = log.ec.report(name, "label", costs=ABSTAIN, score_type="log_posteriors")["nec"].item()
+    top = log.ec.sketch(name, "label", reduction="top_label", score_type="log_posteriors", thresholds=EDGES)
+    ece = 100 * top.evaluate("ece", bins=15)["ece"].item()
+    return {"NEC": of["nec"], "NEC_abs": abstaining, "NCE": of["nce"], "NBS": of["nbs"], "ECE": ece}
 
 
 def show(block: str, found: list[float], printed: list[float], half_digit: float) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 REVERSED = "reversed"
 
 
+@np.errstate(all="ignore")
 def fit_affine(training: Training, with_shift: bool) -> pl.DataFrame:
     """A row per `fit`: `alpha`, `beta`, `n`, `n_iterations`, `gradient_norm`, `reason`."""
     reasons = [*training.why_untrained(), *_why_unsolved(training, with_shift)]
@@ -32,8 +33,7 @@ def fit_affine(training: Training, with_shift: bool) -> pl.DataFrame:
     columns = {name: np.full(training.n_fits, np.nan) for name in ("alpha", "beta", "gradient_norm")}
     n_iterations = np.full(training.n_fits, -1)
     at_zero = reason == REVERSED
-    with np.errstate(divide="ignore", invalid="ignore"):
-        prior_log_odds = np.log(training.share / (1 - training.share))
+    prior_log_odds = np.log(training.share / (1 - training.share))
     columns["alpha"][at_zero] = columns["gradient_norm"][at_zero] = n_iterations[at_zero] = 0
     columns["beta"][at_zero] = prior_log_odds[at_zero] if with_shift else 0
     _solve(training, with_shift, solved, columns, n_iterations)
@@ -76,11 +76,9 @@ def _reversed(training: Training, with_shift: bool) -> Booleans:
     """Whether the least loss is at some alpha <= 0: whether it does not fall from alpha = 0 upwards."""
     finite = np.isfinite(training.log_odds)
     x, weight = np.where(finite, training.log_odds, 0.0), training.weight * finite
-    at_zero = training.share[training.fit] if with_shift else np.full(len(x), 0.5)
-    if with_shift:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            at_zero = (training.total(weight * training.positive) / training.total(weight))[training.fit]
-    return training.total(weight * (at_zero - training.positive) * x) >= 0
+    half = np.full(training.n_fits, 0.5)
+    at_zero = training.total(weight * training.positive) / training.total(weight) if with_shift else half
+    return training.total(weight * (at_zero[training.fit] - training.positive) * x) >= 0
 
 
 def _solve(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Texts = NDArray[np.str_]
 
 _BATCH = 100_000
+_KEPT = 20_000_000  # numbers
 _GROUP, _FOLD, _CLASS, _WEIGHT, _LOG = "__group", "__fold", "__class", "__weight", "__log"
 
 
@@ -159,8 +160,11 @@ def _read(frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, n_fold
         table[at] = cells[name].to_numpy()
         return table
 
-    used = _number(made.drop(_LOG), groups, names).filter(pl.col(_CLASS) >= 0, pl.col(_WEIGHT) > 0)
-    return _Log(used.drop(names), groups, spread("n"), spread("weight"), spread("impossible"), wrong)
+    used = _number(made.drop(_LOG), groups, names).filter(pl.col(_CLASS) >= 0, pl.col(_WEIGHT) > 0).drop(names)
+    if counted["n"].sum() * (n_classes + 3) <= _KEPT:
+        # Small enough to be read once.
+        used = used.collect(engine="streaming").lazy()
+    return _Log(used, groups, spread("n"), spread("weight"), spread("impossible"), wrong)
 
 
 def _number(frame: pl.LazyFrame, groups: pl.DataFrame, names: list[str]) -> pl.LazyFrame:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # Half the squared Newton decrement is what a step can still gain, in nats a row.
 _CONVERGED = 1e-20
 _CLOSE_ENOUGH = 1e-12
+# Derivatives of the mean loss by the parameters of scores in standard units.
+_FLAT = 1e-7
 _MAX_EVALUATIONS = 200
 # Points worked on at once: a dozen arrays of so many stay in the cache, which is four times as fast.
 _BLOCK = 2**15
@@ -104,41 +106,44 @@ def _evaluate_block(points: Points, slope: Floats, shift: Floats) -> Floats:
     return np.stack(points.sums(loss, error * points.x, error, leaning * points.x, leaning, curvature))
 
 
+@np.errstate(all="ignore")
 def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats]) -> Lines:
-    """Least mean logistic loss of each fit, each of which has a minimum; without `with_shift`, beta is 0.
+    """Least mean logistic loss of each fit, each of which has a minimum at alpha >= 0; without `with_shift`, beta is 0.
 
     `start` holds an alpha and beta to start from, NaN where none is known.
     Every evaluation serves all fits that have not converged: some take their next Newton step, while others halve theirs.
     """
-    with np.errstate(all="ignore"):
-        total = np.add.reduceat(points.weight, points.starts)
-        shares = Points(points.fit, points.x, points.positive, points.weight / total[points.fit])
-        # In standard units Newton's 2 x 2 systems are well conditioned, wherever the scores lie.
-        (mean,) = shares.sums(shares.x) if with_shift else [np.zeros(len(total))]
-        centred = shares.x - mean[shares.fit]
-        scale = np.sqrt(shares.sums(centred**2)[0])
-        standard = Points(shares.fit, centred / scale[shares.fit], shares.positive, shares.weight)
-        (share,) = standard.sums(standard.positive)
-        known = np.isfinite(start[0])
-        slope = np.where(known, start[0] * scale, 0.0)
-        # Where alpha is 0, the best beta gives the prior.
-        own = np.log(share / (1 - share)) if with_shift else np.zeros(len(total))
-        shift = np.where(known, start[1] + start[0] * mean, own)
-        slope, shift, n_iterations, value, gain = _minimise(standard, slope, shift, with_shift)
-        alpha = slope / scale
-        beta = shift - alpha * mean
-        _, by_slope, by_shift, *_ = value
-        gradient = np.abs(scale * by_slope + mean * by_shift)
-        if with_shift:
-            gradient = np.maximum(gradient, np.abs(by_shift))
-    finite = np.isfinite(alpha) & np.isfinite(beta) & np.isfinite(gradient)
-    return Lines(alpha, beta, n_iterations, gradient, finite & (gain <= _CLOSE_ENOUGH))
+    total = np.add.reduceat(points.weight, points.starts)
+    shares = Points(points.fit, points.x, points.positive, points.weight / total[points.fit])
+    # In standard units Newton's 2 x 2 systems are well conditioned, wherever the scores lie.
+    (mean,) = shares.sums(shares.x) if with_shift else [np.zeros(len(total))]
+    centred = shares.x - mean[shares.fit]
+    scale = np.sqrt(shares.sums(centred**2)[0])
+    standard = Points(shares.fit, centred / scale[shares.fit], shares.positive, shares.weight)
+    (share,) = standard.sums(standard.positive)
+    known = np.isfinite(start[0])
+    slope = np.where(known, start[0] * scale, 0.0)
+    # Where alpha is 0, the best beta gives the prior.
+    own = np.log(share / (1 - share)) if with_shift else np.zeros(len(total))
+    shift = np.where(known, start[1] + start[0] * mean, own)
+    slope, shift, n_iterations, gain = _minimise(standard, slope, shift, with_shift)
+    # Rounding may take an alpha of about 0 below it.
+    alpha = np.maximum(slope / scale, 0.0)
+    beta = shift - alpha * mean
+    # At what is returned, because alpha x + beta has few digits left where scores differ by little of their size.
+    _, by_alpha, by_beta, *_ = _evaluate(shares, alpha, beta)
+    by_beta = by_beta if with_shift else np.zeros(len(total))
+    steepest = np.maximum(np.abs(by_alpha - mean * by_beta) / scale, np.abs(by_beta))
+    converged = (
+        (gain <= _CLOSE_ENOUGH) & (steepest <= _FLAT) & np.isfinite(scale) & np.isfinite(alpha) & np.isfinite(beta)
+    )
+    return Lines(alpha, beta, n_iterations, np.maximum(np.abs(by_alpha), np.abs(by_beta)), converged)
 
 
 def _minimise(
     points: Points, slope: Floats, shift: Floats, with_shift: bool
-) -> tuple[Floats, Floats, Integers, Floats, Floats]:
-    """Where each fit's loss is least, the number of steps, and value and promised gain there."""
+) -> tuple[Floats, Floats, Integers, Floats]:
+    """Where each fit's loss is least, the number of steps, and the gain that one more promises."""
     n_fits = len(slope)
     n_iterations = np.zeros(n_fits, dtype=np.int64)
     value = _evaluate(points, slope, shift)
@@ -163,4 +168,4 @@ def _minimise(
         going = ~(gain[active] <= _CONVERGED)
         if not going.all():
             kept, active = kept.of(going), active[going]
-    return slope, shift, n_iterations, value, gain
+    return slope, shift, n_iterations, gain

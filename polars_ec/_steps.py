@@ -104,14 +104,11 @@ def find_steps(of_step: Integers, above: Floats, of_query: Integers, value: Floa
 
     Steps are sorted by number and threshold; the first of a number has -inf, and takes -inf too.
     """
-    number, level = np.concatenate([of_query, of_step]), np.concatenate([value, above])
-    is_step = np.concatenate([np.zeros(len(value), np.int64), np.ones(len(above), np.int64)])
-    order = np.lexsort((is_step, level, number))
-    last = np.maximum.accumulate(np.where(is_step[order] == 1, order - len(value), -1))
-    found = np.empty(len(order), dtype=np.int64)
-    found[order] = last
-    first = np.searchsorted(of_step, of_query)
-    step = np.maximum(found[: len(value)], first)
+    levels = np.unique(above)
+    place = of_step * (len(levels) + 1) + np.searchsorted(levels, above)
+    wanted = of_query * (len(levels) + 1) + np.searchsorted(levels, value)
+    first = np.searchsorted(of_step, np.arange(-1, of_query.max(initial=-1) + 1))
+    step = np.maximum(np.searchsorted(place, wanted) - 1, first[of_query + 1])
     known = (step < len(of_step)) & ~np.isnan(value)
     known[known] = of_step[step[known]] == of_query[known]
     return np.where(known, step, -1)

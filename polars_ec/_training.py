@@ -123,6 +123,8 @@ def log_odds_of_cells(grid: Grid) -> pl.Expr:
     return BinaryScores(pl.col("score"), "posterior" if grid.score_type == "posterior" else "log_odds", None).log_odds
 
 
+# Sums of log-odds near the largest float overflow: that is a fit of infinite log-odds, or one that does not converge.
+@np.errstate(all="ignore")
 def training_of(sketch: Sketch, prior: Any) -> Training:
     """The training sets of a sketch."""
     keys, grid = group_keys(sketch), sketch.grid
@@ -190,9 +192,8 @@ def _at_prior(
     """Weights that give the classes the stated shares; and the share of class 1."""
     total = np.bincount(fit, weight, n_fits)
     of_positives = np.bincount(fit, weight * positive, n_fits)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        own = of_positives / total
-        if shares is None:
-            return weight, own
-        stated = np.tile(shares, n_fits // max(len(shares), 1))
-        return weight * np.where(positive, (stated / own)[fit], ((1 - stated) / (1 - own))[fit]), stated
+    own = of_positives / total
+    if shares is None:
+        return weight, own
+    stated = np.tile(shares, n_fits // max(len(shares), 1))
+    return weight * np.where(positive, (stated / own)[fit], ((1 - stated) / (1 - own))[fit]), stated

@@ -201,6 +201,43 @@ def test_weights_of_any_size_are_summed_without_loss() -> None:
     assert_frame_equal(found, without.calibrate().frame.select(columns), rel_tol=1e-9)
 
 
+@pytest.mark.parametrize("gap", [1e-13, 1e-3, 1.0, 1e6])
+def test_converged_means_flat_at_the_parameters_returned(gap) -> None:
+    """Scores that hardly differ leave alpha x + beta too few digits."""
+    x = np.array([2.0, 2.0 + gap] * 6)
+    y = np.array([0, 1] * 4 + [1, 0] * 2)
+    fitted = pl.DataFrame({"x": x, "y": y}).ec.sketch("x", "y", score_type="log_odds", exact=True).calibrate().frame
+    row = fitted.to_dicts()[0]
+    if gap < 1e-6:
+        assert (row["alpha"], row["reason"]) == (None, "not converged")
+    else:
+        error = sigmoid(row["alpha"] * x + row["beta"]) - y
+        assert row["gradient_norm"] == pytest.approx(max(abs(error.mean()), abs((error * x).mean())), abs=1e-12 * gap)
+        assert row["gradient_norm"] < 1e-9 * (1 + gap)
+
+
+def test_extreme_scores_make_no_warnings() -> None:
+    random = np.random.default_rng(0)
+    scores = np.array([-1e308, -1e300, -800.0, -64.1, -1.0, 0.0, 1e-300, 1.0, 64.0, 1e15, 1e308, math.inf])
+    log = pl.DataFrame(
+        {
+            "g": np.repeat(np.arange(300), 6),
+            "x": random.choice(scores, 1800),
+            "y": random.random(1800) < 0.5,
+            "w": random.choice([1.0, 1e-12, 1e12], 1800),
+            "fold": pl.Series(random.integers(0, 2, 1800), dtype=pl.Int8),
+        }
+    )
+    for exact in (True, False):
+        sketch = log.ec.sketch("x", "y", score_type="log_odds", by=["g", "fold"], weight="w", exact=exact)
+        for calibrator in ("affine", "temperature", "pav", "histogram"):
+            frame = sketch.calibrate(calibrator).frame
+            assert not frame.select(pl.col(pl.Float64).is_nan().any()).row(0).count(True)
+            for rule in RULES:
+                loss = sketch.calibration_loss(rule, calibrator=calibrator)
+                assert not loss.select(pl.col(pl.Float64).is_nan().any()).row(0).count(True)
+
+
 def test_llrs_are_calibrated_at_the_prior() -> None:
     log = simulated()
     sketch = log.ec.sketch("x", "y", score_type="llr", exact=True)

@@ -106,3 +106,12 @@ def test_report_streams(log: pl.LazyFrame, by, score, prior) -> None:
 
 def test_vector_report_streams(log: pl.LazyFrame) -> None:
     assert_streams(log.ec.report("v", "y", by="g"))
+
+
+def test_calibration_streams(log: pl.LazyFrame) -> None:
+    by_group = log.ec.sketch("p", "y", by="g")
+    for calibrator in ("affine", "pav"):
+        assert_streams(log.select(by_group.calibrate(calibrator).apply("p")))
+        assert_streams(log.select(by_group.group_by().calibrate(calibrator).apply("p")))
+    assert_streams(log.group_by("g", ec.fold("y")).agg(ec.nce("p", "y")))
+    assert_streams(log.group_by("g", ec.fold(pl.col("y").cast(pl.String))).agg(ec.nce("p", "y")))
