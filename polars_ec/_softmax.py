@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _CONVERGED = 1e-20
 _CLOSE_ENOUGH = 1e-12
 _MAX_PASSES = 60
-_BLOCK = 4096
+_BLOCK = 16384
 # A step must gain this share of what its slope promises, up to what rounding hides.
 _ARMIJO = 1e-4
 _ROUNDING = 1e-14
