@@ -2,8 +2,8 @@
 
 Ten classes on a line, posteriors with the priors of the data (Datap) or others (Mismp): as they should be (cal), too unsure
 and with a shift of the first class (mc1), or too unsure (mc2); then after temperature scaling (temcal) and affine
-calibration (affcal), by cross-validation. One learns that the error rate (NEC) does not see mc2, that temperature cannot
-mend shifts, and that ECE is small for the posteriors of Mismp-cal, which would cost four times as much as they need.
+calibration (affcal), by cross-validation. One learns that the error rate (NEC) does not see mc2, that
+temperature cannot mend shifts, and that ECE is small for Mismp-cal, which costs four times what it needs to.
 """
 
 import numpy as np
@@ -41,18 +41,15 @@ def normalised(joint: np.ndarray) -> np.ndarray:
 
 def simulated_log() -> pl.DataFrame:
     """The paper's draw, whose generator is frozen, as log posteriors."""
-    generator = np.random.RandomState(0)
-    label = np.repeat(np.arange(10), COUNTS)
+    generator, label = np.random.RandomState(0), np.repeat(np.arange(10), COUNTS)
     features = np.concatenate([k + VARIANCE**0.5 * generator.standard_normal(n) for k, n in enumerate(COUNTS)])
-    likelihoods = -((features[:, None] - np.arange(10)) ** 2) / (2 * VARIANCE)
-    likelihoods -= np.log(2 * np.pi * VARIANCE) / 2
+    likelihoods = -((features[:, None] - np.arange(10)) ** 2) / (2 * VARIANCE) - np.log(2 * np.pi * VARIANCE) / 2
     shifted = 0.5 * likelihoods + np.array([0.5, *[0] * 9])
     systems = {}
     for block, priors in (("Datap", PRIORS), ("Mismp", PRIORS[::-1])):
-        calibrated = normalised(likelihoods + np.log(priors))
-        systems[f"{block} cal"] = calibrated
+        systems[f"{block} cal"] = normalised(likelihoods + np.log(priors))
         systems[f"{block} mc1"] = normalised(shifted + np.log(priors))
-        systems[f"{block} mc2"] = normalised(0.2 * calibrated)
+        systems[f"{block} mc2"] = normalised(0.2 * systems[f"{block} cal"])
     columns = {name: pl.Series(logs, dtype=pl.Array(pl.Float64, 10)) for name, logs in systems.items()}
     return pl.DataFrame({"label": label, **columns}).with_row_index("id")
 
@@ -84,18 +81,16 @@ def show(block: str, found: list[float], printed: list[float], half_digit: float
 
 def main() -> None:
     log = simulated_log().with_columns(ec.fold("id", 5))
-    for name in [column for column in log.columns if column not in ("id", "label", "fold")]:
+    for name in log.columns[2:-1]:
         log = with_calibrated(log, name)
     of = {block: [measured(log, f"{block} {system}") for system in ("cal", "mc1", "mc2")] for block in TABLE_4}
     print("Table 4: NEC, NEC with abstaining, NCE, NBS; of cal, mc1, mc2 each")
-    agree = []
-    for block, printed in TABLE_4.items():
-        found = [row[m] for m in ("NEC", "NEC_abs", "NCE", "NBS") for row in of[block]]
-        agree.append(show(block, found, printed, 0.005))
+    names = ("NEC", "NEC_abs", "NCE", "NBS")
+    agree = [show(b, [row[m] for m in names for row in of[b]], printed, 0.005) for b, printed in TABLE_4.items()]
     print("Table 5: RCL in percent by cross-entropy and by Brier score, ECE of the top label; of cal, mc1, mc2 each")
     for block, printed in TABLE_5.items():
         best = of[f"{block.split('-')[0]}-affcal"]
-        gains = [100 * (1 - b[m] / row[m]) for m in ("NCE", "NBS") for row, b in zip(of[block], best, strict=True)]
+        gains = [100 * (1 - b[m] / a[m]) for m in ("NCE", "NBS") for a, b in zip(of[block], best, strict=True)]
         agree.append(show(block, [*gains, *(row["ECE"] for row in of[block])], printed, 0.5))
     print(f"all as printed: {all(agree)}")
 

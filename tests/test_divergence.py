@@ -54,7 +54,7 @@ def check(frame: pl.DataFrame, rows: list[tuple[np.ndarray, np.ndarray, float]],
                 assert value == close, (name, rule, door)
 
 
-@settings(PROFILE)
+@settings(PROFILE, max_examples=8)
 @given(st.lists(st.tuples(POSTERIORS, POSTERIORS, st.sampled_from([1.0, 0.0, 2.5])), max_size=10), st.booleans())
 def test_binary(rows, weighted: bool) -> None:
     frame = pl.DataFrame(rows, schema={"q": pl.Float64, "s": pl.Float64, "w": pl.Float64}, orient="row")
@@ -65,7 +65,7 @@ def test_binary(rows, weighted: bool) -> None:
     check(vectors, pairs, weight=weight)
 
 
-@settings(PROFILE)
+@settings(PROFILE, max_examples=8)
 @given(
     st.integers(2, 12), st.integers(0, 8), st.integers(0, 2**32 - 1), st.sampled_from(["posteriors", "log_posteriors"])
 )
