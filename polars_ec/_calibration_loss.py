@@ -46,7 +46,7 @@ def calibration_loss(
             "sketch(..., thresholds=[costs]), or sketch with exact=True"
         )
     options = {"prior": keywords["prior"], **histogram}
-    cells = _calibrated_cells(
+    cells = calibrated_cells(
         sketch, _calibration(sketch, calibrator, training, options), isinstance(training, str) and training == "cv"
     )
     exact = Grid("log_odds", None)
@@ -75,7 +75,7 @@ def _calibration(sketch: Sketch, calibrator: Calibrator, training: Any, options:
     return sketch.group_by(*group_keys(sketch)).calibrate(calibrator, **options)
 
 
-def _calibrated_cells(sketch: Sketch, calibration: Calibration, out_of_fold: bool) -> pl.DataFrame:
+def calibrated_cells(sketch: Sketch, calibration: Calibration, out_of_fold: bool) -> pl.DataFrame:
     """The cells as those of an exact sketch of calibrated log-odds, in their order, and why they have none."""
     used = pl.col("class") >= 0
     parameters = calibration.frame.filter(pl.col(FOLD).is_not_null() if out_of_fold else pl.col(FOLD).is_null())
