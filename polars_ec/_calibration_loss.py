@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from polars_ec.sketch import Sketch
 
 RULES: tuple[Rule, ...] = get_args(Rule)
+NAMES = frozenset({"n", "n_invalid", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason", "lost", "score"})
+"""Columns of the result, and on the way to it, that no group column can have the name of."""
 
 
 def calibration_loss(
@@ -39,6 +41,9 @@ def calibration_loss(
         raise SketchError(
             f"{grid.score_type} scores have no {rule} before calibration: sketch posteriors, such as ec.posterior(score, ...)"
         )
+    clash = sorted(NAMES.intersection(keys))
+    if clash:
+        raise SketchError(f"the sketch has a group column {clash[0]!r}, which calibration_loss() needs: rename it")
     raw = evaluate(sketch.frame, keys, grid, sketch.weighted, [rule], keywords)
     if rule not in raw.columns:
         raise SketchError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -12,7 +12,7 @@ from polars_ec._labels import class_index
 from polars_ec._options import parse_options, with_options
 from polars_ec._scores import VectorScores
 from polars_ec._transform import softmax_affine
-from polars_ec.calibrators import Calibration, Calibrator
+from polars_ec.calibrators import PARAMETERS, Calibration, Calibrator
 from polars_ec.exceptions import SketchError
 from polars_ec.folds import FOLD, fold_of
 from polars_ec.frames import expand, resolve_columns
@@ -112,6 +112,7 @@ def _of_classes(
         raise ValueError(
             f"calibrator={calibrator!r} is of one score a row, and these are vectors: pass 'affine' or 'temperature'"
         )
+    _check_names(keys, {FOLD, *PARAMETERS})
     # Imported here, for it needs numpy.
     from polars_ec._class_fits import fit_classes
 
@@ -120,6 +121,12 @@ def _of_classes(
         raise ValueError("log-likelihoods are calibrated as posteriors: pass ec.posterior(score, prior=...)")
     fitted = fit_classes(frame, keys, fold, n_folds, rows, with_shift=calibrator == "affine")
     return Calibration(fitted, calibrator, rows.scores.score_type)
+
+
+def _check_names(keys: list[pl.Expr], own: Collection[str]) -> None:
+    clash = sorted({key.meta.output_name() for key in keys}.intersection(own))
+    if clash:
+        raise ValueError(f"by= has a column {clash[0]!r}, which calibration has too: rename it with .alias()")
 
 
 @with_options(RiskOptions)
@@ -196,7 +203,11 @@ def calibration_loss(
         made = sketch(lazy, score, label, by=by, folds=folds, fold_by=fold_by, stratified=stratified, **options)
         risk: Any = {name: options[name] for name in ("prior", "costs", "cost_fn", "cost_fp") if name in options}
         return made.calibration_loss(rule, calibrator=calibrator, training=training, **risk)
+    # Imported here, for it needs numpy.
+    from polars_ec._calibration_loss import NAMES
+
     keys = expand(lazy, by, "by")
+    _check_names(keys, {FOLD, *PARAMETERS, *NAMES})
     fold = _fold(rows, keys, folds, fold_by, stratified)
     if not isinstance(training, Calibration):
         training = _of_classes(lazy, rows, calibrator, keys, fold, folds or 0)
@@ -263,7 +274,10 @@ def _losses(
             metric(_CALIBRATED, _LABEL, **judge).alias("calibrated"),
             lost.any().alias("lost"),
             # The reason of lost rows, if there are any, comes before another.
-            pl.coalesce(pl.when(lost).then(reason).max(), pl.when(usable).then(reason).max()).alias("reason"),
+            pl.when(~usable.any())
+            .then(pl.lit("no rows"))
+            .otherwise(pl.coalesce(pl.when(lost).then(reason).max(), pl.when(usable).then(reason).max()))
+            .alias("reason"),
         )
         .collect(engine="streaming")
     )

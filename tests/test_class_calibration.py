@@ -291,3 +291,55 @@ def test_errors() -> None:
         log.ec.calibration_loss("q", "y", training=log.ec.calibrate("q", "y", by="g"))
     with pytest.raises(ValueError, match="folds= and fold_by= go together"):
         log.ec.calibrate("q", "y", folds=3)
+
+
+@pytest.mark.parametrize("name", ["alpha", "beta", "above", "log_odds", "n", "n_iterations", "reason", "fold"])
+def test_group_columns_with_names_of_parameters(name: str) -> None:
+    log = simulated(90, 3, 12).with_columns(p=pl.col("q").arr.get(1), b=pl.col("y") == 1)
+    by = {"by": pl.col("g").alias(name)}
+    with pytest.raises(ValueError, match=f"column '{name}'.* rename it"):
+        log.ec.calibrate("q", "y", **by)
+    held_out = log.ec.calibrate("q", "y")
+    for training in ("test", held_out):
+        with pytest.raises(ValueError, match=f"column '{name}'.* rename it"):
+            log.ec.calibration_loss("q", "y", training=training, **by)
+    if name not in ("n_iterations", "fold"):
+        with pytest.raises(ValueError, match=f"column '{name}'.* rename it"):
+            log.ec.calibrate("p", "b", "pav", **by)
+
+
+@pytest.mark.parametrize("name", ["raw", "calibrated", "cal_loss", "rcl", "class_prior", "n_invalid", "lost", "score"])
+def test_group_columns_with_names_of_losses(name: str) -> None:
+    log = simulated(90, 3, 12).with_columns(p=pl.col("q").arr.get(1), b=pl.col("y") == 1)
+    by = {"by": pl.col("g").alias(name)}
+    for score, label in (("q", "y"), ("p", "b")):
+        with pytest.raises(ValueError, match=f"column '{name}'.* rename it"):
+            log.ec.calibration_loss(score, label, training="test", **by)
+    assert log.ec.calibrate("q", "y", **by).frame[name].to_list() == ["a", "b", None]
+
+
+@pytest.mark.parametrize("name", ["weight", "impossible", "share", "literal", "class", "q", "y", "id"])
+def test_other_names_of_group_columns_are_free(name: str) -> None:
+    log = simulated(200, 3, 12)
+    options = {"folds": 2, "fold_by": "id"}
+    expected = log.ec.calibrate("q", "y", by="g", **options).frame.rename({"g": name})
+    assert_frame_equal(log.ec.calibrate("q", "y", by=pl.col("g").alias(name), **options).frame, expected)
+    losses = log.ec.calibration_loss("q", "y", by="g", **options).rename({"g": name})
+    assert_frame_equal(log.ec.calibration_loss("q", "y", by=pl.col("g").alias(name), **options), losses)
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame.clear, lambda log: log.with_columns(w=0.0)])
+def test_without_rows(make) -> None:
+    log = make(simulated(60, 3, 13).with_columns(p=pl.col("q").arr.get(1), b=pl.col("y") == 1))
+    for frame in (log, log.lazy()):
+        for score, label in (("q", "y"), ("p", "b")):
+            for options in ({}, {"folds": 3, "fold_by": "id"}):
+                made = frame.ec.calibrate(score, label, weight="w", **options)
+                assert made.frame["reason"].unique().to_list() == ["no rows"]
+                by = frame.ec.calibrate(score, label, by="g", weight="w", **options)
+                assert by.frame.height == log["g"].n_unique() * (1 + options.get("folds", 0) * (log.height > 0 or 0))
+                assert frame.select(by.apply(score)).lazy().collect().to_series().null_count() == log.height
+                options = {**options, "training": "cv" if options else "test", "weight": "w"}
+                losses = frame.ec.calibration_loss(score, label, **options)
+                assert losses.select("n", "raw", "cal_loss", "reason").rows() == [(log.height, None, None, "no rows")]
+                assert frame.ec.calibration_loss(score, label, by="g", **options).height == log["g"].n_unique()
