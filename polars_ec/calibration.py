@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -93,8 +93,10 @@ def calibrate(
     lazy = frame.lazy()
     rows = resolve_columns(lazy, score, label, parse_options(options))
     if not isinstance(rows.scores, VectorScores):
-        made = sketch(lazy, score, label, by=by, folds=folds, fold_by=fold_by, stratified=stratified, **options)
-        return made.calibrate(calibrator, prior=options.get("prior"))
+        # No decision is taken, so that no threshold need be declared, which LLRs would want the prior for.
+        read: Any = {name: value for name, value in options.items() if name != "prior"}
+        made = sketch(lazy, score, label, by=by, folds=folds, fold_by=fold_by, stratified=stratified, **read)
+        return made.calibrate(calibrator, prior=_prior_of_groups(lazy, rows, by, options.get("prior")))
     keys = expand(lazy, by, "by")
     return _of_classes(lazy, rows, calibrator, keys, _fold(rows, keys, folds, fold_by, stratified), folds or 0)
 
@@ -103,6 +105,26 @@ def _fold(
     rows: Rows, keys: list[pl.Expr], folds: int | None, fold_by: IntoExpr | None, stratified: bool
 ) -> pl.Expr | None:
     return fold_of(folds, fold_by, [*keys, class_index(rows.labels)] if stratified else [])
+
+
+def _prior_of_groups(frame: pl.LazyFrame, rows: Rows, by: IntoExpr | Sequence[IntoExpr], prior: Any) -> Any:
+    """The prior as a sketch takes it, which knows no columns of the log but its keys, and no names of classes."""
+    if rows.prior is None or not isinstance(prior, pl.Expr | Mapping):
+        return prior
+    share = rows.prior[1].alias(_PRIOR)
+    if isinstance(prior, Mapping):
+        return pl.select(share).item()
+    keys = [key for key in expand(frame, by, "by") if key.meta.output_name() != FOLD]
+    if not keys:
+        return pl.lit(frame.select(share).collect(engine="streaming").item(), dtype=pl.Float64)
+    names = [key.meta.output_name() for key in keys]
+    stated = frame.group_by(keys).agg(share).collect(engine="streaming")
+
+    def look_up(groups: pl.Series) -> pl.Series:
+        found = groups.struct.unnest().join(stated, on=names, how="left", nulls_equal=True, maintain_order="left")
+        return found[_PRIOR]
+
+    return pl.struct(names).map_batches(look_up, return_dtype=pl.Float64)
 
 
 def _of_classes(
@@ -201,7 +223,8 @@ def calibration_loss(
     rows = resolve_columns(lazy, score, label, replace(parse_options(options), stated_costs=None))
     if not isinstance(rows.scores, VectorScores):
         made = sketch(lazy, score, label, by=by, folds=folds, fold_by=fold_by, stratified=stratified, **options)
-        risk: Any = {name: options[name] for name in ("prior", "costs", "cost_fn", "cost_fp") if name in options}
+        risk: Any = {name: options[name] for name in ("costs", "cost_fn", "cost_fp") if name in options}
+        risk["prior"] = _prior_of_groups(lazy, rows, by, options.get("prior"))
         return made.calibration_loss(rule, calibrator=calibrator, training=training, **risk)
     # Imported here, for it needs numpy.
     from polars_ec._calibration_loss import NAMES
@@ -231,6 +254,10 @@ def _losses(
     unknown = sorted(set(calibration.keys) - set(names))
     if unknown:
         raise SketchError(f"training= is a calibration by {unknown[0]!r}, which is no group column in by=")
+    n_classes = len(rows.labels.in_class)
+    if not calibration.is_of_vectors or calibration.n_classes != n_classes:
+        made_of = f"vectors of {calibration.n_classes}" if calibration.is_of_vectors else "one score a row"
+        raise SketchError(f"training= is a calibration of {made_of}, and the scores are vectors of {n_classes}")
     made = frame.select(
         *keys,
         *([] if fold is None else [fold]),
@@ -248,9 +275,7 @@ def _losses(
         made.join(parameters.lazy(), on=on, how="left", nulls_equal=True)
         if on
         else made.join(parameters.lazy(), how="cross")
-    ).with_columns(
-        softmax_affine(pl.col(_RAW), pl.col("alpha"), pl.col("beta"), len(rows.labels.in_class)).alias(_CALIBRATED)
-    )
+    ).with_columns(softmax_affine(pl.col(_RAW), pl.col("alpha"), pl.col("beta"), n_classes).alias(_CALIBRATED))
     read: Any = {
         "score_type": "log_posteriors",
         "weight": None if rows.weight is None else _WEIGHT,

@@ -343,3 +343,54 @@ def test_without_rows(make) -> None:
                 losses = frame.ec.calibration_loss(score, label, **options)
                 assert losses.select("n", "raw", "cal_loss", "reason").rows() == [(log.height, None, None, "no rows")]
                 assert frame.ec.calibration_loss(score, label, by="g", **options).height == log["g"].n_unique()
+
+
+PRIORS = {0.3: pl.col("g").is_nan(), 0.6: pl.col("g") == 2.0}
+
+
+@pytest.mark.parametrize("score_type", ["posterior", "log_odds", "llr"])
+def test_priors_of_one_score_a_row_are_of_its_log(score_type: str) -> None:
+    p = pl.col("q").arr.get(1)
+    log = simulated(400, 2, 14).with_columns(
+        s=p if score_type == "posterior" else p.log() - (1 - p).log(),
+        label=pl.col("y").replace_strict([0, 1], ["no", "yes"]),
+        g=pl.when(pl.col("g") == "a").then(math.nan).when(pl.col("g") == "b").then(2.0),
+        pi=pl.when(pl.col("g") == "a").then(0.3).when(pl.col("g") == "b").then(0.6).otherwise(pl.col("y") / 2),
+    )
+    read = {"score_type": score_type, "folds": 2, "fold_by": "id", "classes": ["no", "yes"]}
+    expected = {
+        prior: log.ec.calibrate("s", "label", by="g", prior=prior, **read).frame.filter(g)
+        for prior, g in PRIORS.items()
+    }
+    for by in ("g", pl.col("g").alias("h"), ["g", ec.fold("id", 2)]):
+        more = {k: v for k, v in read.items() if not (isinstance(by, list) and k in ("folds", "fold_by"))}
+        found = (
+            log.lazy()
+            .ec.calibrate("s", "label", by=by, prior=pl.col("pi"), **more)
+            .frame.rename({"h": "g"}, strict=False)
+        )
+        for prior, group in PRIORS.items():
+            assert_frame_equal(found.filter(group), expected[prior])
+        # It is not constant in the last group.
+        assert found.filter(pl.col("g").is_null())["reason"].unique().to_list() == ["no prior"]
+    by_name = log.ec.calibrate("s", "label", by="g", prior={"yes": 0.3, "no": 0.7}, **read).frame
+    assert_frame_equal(by_name.filter(PRIORS[0.3]), expected[0.3])
+    assert log.ec.calibrate("s", "label", prior=pl.col("pi"), **read).frame["reason"][0] == "no prior"
+    if score_type != "llr":
+        losses = log.ec.calibration_loss("s", "label", by="g", prior=pl.col("pi"), **read)
+        for prior, group in PRIORS.items():
+            stated = log.ec.calibration_loss("s", "label", by="g", prior=prior, **read)
+            assert_frame_equal(losses.filter(group), stated.filter(group))
+
+
+def test_held_out_calibrations_of_other_scores() -> None:
+    log = simulated(200, 3, 15).with_columns(p=pl.col("q").arr.get(1), b=pl.col("y") == 1)
+    four = simulated(200, 4, 15).ec.calibrate("q", "y")
+    with pytest.raises(SketchError, match="of vectors of 4, and the scores are vectors of 3"):
+        log.ec.calibration_loss("q", "y", training=four)
+    for calibrator in ("affine", "pav"):
+        one = log.ec.calibrate("p", "b", calibrator)
+        with pytest.raises(SketchError, match="of one score a row, and the scores are vectors of 3"):
+            log.ec.calibration_loss("q", "y", training=one)
+    with pytest.raises(SketchError, match="training= is of posteriors, and the sketch is of posterior"):
+        log.ec.calibration_loss("p", "b", training=four)
