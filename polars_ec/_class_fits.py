@@ -46,7 +46,7 @@ class _Log:
     @property
     def n_classes(self) -> int:
         """How many classes there are."""
-        return self.n.shape[2]
+        return int(self.n.shape[2])
 
     def by_fit(self, values: NDArray[Any]) -> Floats:
         """Sums by group, fold and class as sums by fit and class: of all folds, then of all others than each."""

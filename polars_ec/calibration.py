@@ -16,7 +16,7 @@ from polars_ec.calibrators import PARAMETERS, Calibration, Calibrator
 from polars_ec.exceptions import SketchError
 from polars_ec.folds import FOLD, fold_of
 from polars_ec.frames import expand, resolve_columns
-from polars_ec.metrics.counts import class_prior, n_invalid, n_rows
+from polars_ec.metrics.counts import class_prior, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
 from polars_ec.sketch import sketch
 from polars_ec.typing import IntoExpr, PriorOptions, RiskOptions, Rule
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Names while rows are read: no group column is called so.
 _LABEL, _WEIGHT, _PRIOR, _RAW, _CALIBRATED = "__label", "__weight", "__prior", "__raw", "__calibrated"
-_REASON, _FOUND, _GROUP = "__reason", "__found", "__group"
+_REASON, _FOUND, _GROUP, _WRONG = "__reason", "__found", "__group", "__wrong"
 
 
 @with_options(PriorOptions)
@@ -264,6 +264,8 @@ def _losses(
         rows.labels.label.alias(_LABEL),
         (pl.lit(1.0) if rows.weight is None else rows.weight).alias(_WEIGHT),
         rows.scores.of_log_posteriors(pl.concat_arr).alias(_RAW),
+        # Of a wrong score there may be no log posteriors, which would be taken for a missing one.
+        pl.when(rows.usable).then(pl.lit(value=False)).otherwise(rows.present).alias(_WRONG),
         *([] if rows.prior is None else [pl.concat_arr(rows.row_prior or []).alias(_PRIOR)]),
     )
     parameters = calibration.frame.filter(pl.col(FOLD).is_null() if fold is None else pl.col(FOLD).is_not_null())
@@ -286,6 +288,7 @@ def _losses(
     if rule == "bayes_risk":
         judge["costs"] = options.get("costs")
     metric = {"cross_entropy": cross_entropy, "brier": brier, "bayes_risk": bayes_risk}[rule]
+    wrong = pl.col(_WRONG)
     usable = pl.col(_RAW).is_not_null() & pl.col(_LABEL).is_not_null() & (pl.col(_WEIGHT) > 0)
     lost = usable & pl.col(_CALIBRATED).is_null()
     reason = pl.when(pl.col(_FOUND).is_null()).then(pl.lit("not calibrated")).otherwise(_REASON)
@@ -293,10 +296,10 @@ def _losses(
         joined.group_by(names or pl.lit(0).alias(_GROUP))
         .agg(
             n_rows(_RAW, _LABEL, **read).alias("n"),
-            n_invalid(_RAW, _LABEL, **read).alias("n_invalid"),
-            class_prior(_RAW, _LABEL, **read).alias("class_prior"),
-            metric(_RAW, _LABEL, **judge).alias("raw"),
-            metric(_CALIBRATED, _LABEL, **judge).alias("calibrated"),
+            wrong.sum().alias("n_invalid"),
+            pl.when(~wrong.any()).then(class_prior(_RAW, _LABEL, **read)).alias("class_prior"),
+            pl.when(~wrong.any()).then(metric(_RAW, _LABEL, **judge)).alias("raw"),
+            pl.when(~wrong.any()).then(metric(_CALIBRATED, _LABEL, **judge)).alias("calibrated"),
             lost.any().alias("lost"),
             # The reason of lost rows, if there are any, comes before another.
             pl.when(~usable.any())

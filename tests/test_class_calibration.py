@@ -394,3 +394,20 @@ def test_held_out_calibrations_of_other_scores() -> None:
             log.ec.calibration_loss("q", "y", training=one)
     with pytest.raises(SketchError, match="training= is of posteriors, and the sketch is of posterior"):
         log.ec.calibration_loss("p", "b", training=four)
+
+
+@pytest.mark.parametrize("wrong", [[0.5, 0.5], [], [0.9, 0.9, 0.9], [math.nan, 0.5, 0.5], [0.0, 0.0, 0.0]])
+def test_losses_of_wrong_rows_are_null(wrong: list[float]) -> None:
+    log = simulated(200, 3, 16).with_columns(q=pl.col("q").cast(pl.List(pl.Float64)))
+    read = {"classes": [0, 1, 2]}
+    held_out = log.ec.calibrate("q", "y", **read)
+    spoilt = log.with_columns(q=pl.when(pl.col("id") == 5).then(wrong).otherwise("q"))
+    for training in ("test", held_out):
+        found = spoilt.ec.calibration_loss("q", "y", training=training, **read)
+        assert found.rows() == [(199, None, None, None, None, None, "wrong rows")]
+        of_missing = spoilt.with_columns(q=pl.when(pl.col("id") != 5).then("q"))
+        found = of_missing.ec.calibration_loss("q", "y", training=training, **read)
+        assert found["n"].item() == 199
+        assert found["raw"].item() == pytest.approx(
+            log.filter(pl.col("id") != 5).select(ec.cross_entropy("q", "y", **read)).item()
+        )
