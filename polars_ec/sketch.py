@@ -240,7 +240,8 @@ class Sketch:
         ------
         ValueError
             Another rule or training; a sketch without the folds that "cv" needs; raw scores, and LLRs except for
-            "bayes_risk" with a prior; costs whose threshold on the scores as they are is not declared.
+            "bayes_risk" with a prior; costs whose threshold on the scores as they are is not declared; a group column with the
+            name of a column of the result.
 
         References
         ----------
