@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 
 _BATCH = 100_000
 _KEPT = 20_000_000  # numbers
+_LARGE, _ONE_IN, _SAMPLE = 50_000, 16, 200_000  # rows
 # Names while rows are read: no group column is called so.
-_GROUP, _FOLD, _CLASS, _WEIGHT, _LOG = "__group", "__fold", "__class", "__weight", "__log"
+_GROUP, _FOLD, _CLASS, _WEIGHT, _LOG, _ROW = "__group", "__fold", "__class", "__weight", "__log", "__row"
 _N, _IMPOSSIBLE = "__n", "__impossible"
 
 
@@ -54,6 +56,12 @@ class _Log:
         others = [np.delete(values, fold, axis=1).sum(axis=1) for fold in range(n_folds)] if n_folds > 1 else []
         sums: Floats = np.concatenate([values.sum(axis=1), *others]).astype(np.float64)
         return sums
+
+    def sample(self) -> tuple[_Log, int]:
+        """A log of one row in so many, kept in memory."""
+        every = max(_ONE_IN, int(self.n.sum()) // _SAMPLE)
+        chosen = self.rows.with_row_index(_ROW).filter(pl.col(_ROW) % every == 0).drop(_ROW)
+        return replace(self, rows=chosen.collect(engine="streaming").lazy()), every
 
     def batches(self, active: Booleans, scale: Floats) -> Iterator[Batch]:
         """A pass over the rows of active fits, with weights times the `scale` of their fit and class."""
@@ -92,7 +100,12 @@ def fit_classes(
         "infinite log-odds": (log.by_fit(log.impossible) > 0).any(axis=1),
     }
     reason = np.select(list(reasons.values()), list(reasons), "")
-    fits = fit_softmax(lambda active: log.batches(active, scale), reason == "", log.n_classes, with_shift=with_shift)
+    fits = None
+    # A sample finds the neighbourhood, so that all rows are passed over two or three times less often.
+    for part, every in [*([log.sample()] if log.n.sum() >= _LARGE else []), (log, 1)]:
+        passes = partial(_Log.batches, part, scale=scale * every)
+        fits = fit_softmax(passes, reason == "", log.n_classes, with_shift=with_shift, start=fits)
+    assert fits is not None
     fits, reason = _settled(fits, reason, shares, with_shift)
     folds = [None, *range(n_folds)] if n_folds else [None]
     made = pl.concat([log.groups.drop(_GROUP).with_columns(pl.lit(f, dtype=pl.Int8).alias("fold")) for f in folds])

@@ -63,11 +63,17 @@ Rows = Callable[["Booleans"], Iterable[Batch]]
 """A pass over the rows of the fits that are marked."""
 
 
-def fit_softmax(rows: Rows, chosen: Booleans, n_classes: int, *, with_shift: bool) -> Fits:
-    """Least mean cross-entropy of each chosen fit, whose weights sum to 1; without `with_shift`, beta is 0."""
+def fit_softmax(rows: Rows, chosen: Booleans, n_classes: int, *, with_shift: bool, start: Fits | None = None) -> Fits:
+    """Least mean cross-entropy of each chosen fit, whose weights sum to 1; without `with_shift`, beta is 0.
+
+    Fits that converged in `start` go on from there, the others from the posteriors as they are.
+    """
     n_fits = len(chosen)
     place = np.zeros((n_fits, 1 + n_classes))
     place[:, 0] = 1.0
+    if start is not None:
+        near = start.converged
+        place[near] = np.column_stack([start.alpha, start.beta])[near]
     step = np.zeros_like(place)
     loss = np.full(n_fits, np.nan)
     gradient = np.full_like(place, np.nan)

@@ -42,6 +42,7 @@ def calibrate(
     folds: int | None = None,
     fold_by: IntoExpr | None = None,
     stratified: bool = False,
+    resolution: int = 64,
     **options: Unpack[PriorOptions],
 ) -> Calibration:
     """The transform of scores into calibrated posteriors, fitted for every group of a log at once.
@@ -49,7 +50,7 @@ def calibrate(
     For K classes affine is softmax(alpha ln q + beta), alpha >= 0 and beta of mean 0 such that the cross-entropy is least,
     and temperature has beta = 0. Each step of Newton's method is a pass over the log, of all groups and folds together, whose
     memory does not grow with the rows; there are about six. For two classes, one score a row, this is
-    `Sketch.calibrate` of the sketch with the default resolution.
+    `Sketch.calibrate` of its sketch.
 
     Parameters
     ----------
@@ -63,6 +64,8 @@ def calibrate(
         Names and expressions of the groups.
     folds, fold_by, stratified
         As for `sketch`: beside the calibrator of all rows, one for each fold, of the rows of the others.
+    resolution
+        Of the sketch of one score a row.
     **options
         See `PriorOptions`. With `prior`, rows of class i weigh P_i over their share.
 
@@ -95,7 +98,8 @@ def calibrate(
     if not isinstance(rows.scores, VectorScores):
         # No decision is taken, so that no threshold need be declared, which LLRs would want the prior for.
         read: Any = {name: value for name, value in options.items() if name != "prior"}
-        made = sketch(lazy, score, label, by=by, folds=folds, fold_by=fold_by, stratified=stratified, **read)
+        split: Any = {"folds": folds, "fold_by": fold_by, "stratified": stratified}
+        made = sketch(lazy, score, label, by=by, resolution=resolution, **split, **read)
         return made.calibrate(calibrator, prior=_prior_of_groups(lazy, rows, by, options.get("prior")))
     keys = expand(lazy, by, "by")
     return _of_classes(lazy, rows, calibrator, keys, _fold(rows, keys, folds, fold_by, stratified), folds or 0)
@@ -164,6 +168,7 @@ def calibration_loss(
     folds: int | None = None,
     fold_by: IntoExpr | None = None,
     stratified: bool = False,
+    resolution: int = 64,
     **options: Unpack[RiskOptions],
 ) -> pl.DataFrame:
     """What calibration would take off a loss, per group: the loss of the scores as they are, minus that after calibration.
@@ -188,6 +193,8 @@ def calibration_loss(
         Names and expressions of the groups.
     folds, fold_by, stratified
         As for `sketch`.
+    resolution
+        Of the sketch of one score a row: affine losses are off by at most (alpha / resolution)^2 / 32.
     **options
         See `RiskOptions`.
 
@@ -222,7 +229,8 @@ def calibration_loss(
     lazy = frame.lazy()
     rows = resolve_columns(lazy, score, label, replace(parse_options(options), stated_costs=None))
     if not isinstance(rows.scores, VectorScores):
-        made = sketch(lazy, score, label, by=by, folds=folds, fold_by=fold_by, stratified=stratified, **options)
+        split: Any = {"folds": folds, "fold_by": fold_by, "stratified": stratified}
+        made = sketch(lazy, score, label, by=by, resolution=resolution, **split, **options)
         risk: Any = {name: options[name] for name in ("costs", "cost_fn", "cost_fp") if name in options}
         risk["prior"] = _prior_of_groups(lazy, rows, by, options.get("prior"))
         return made.calibration_loss(rule, calibrator=calibrator, training=training, **risk)

@@ -174,6 +174,7 @@ class _FrameNamespace(Generic[FrameT]):
         folds: int | None = None,
         fold_by: IntoExpr | None = None,
         stratified: bool = False,
+        resolution: int = 64,
         **options: Unpack[PriorOptions],
     ) -> Calibration:
         """The transform of scores into calibrated posteriors, fitted for every group: see `polars_ec.calibrate`."""
@@ -186,6 +187,7 @@ class _FrameNamespace(Generic[FrameT]):
             folds=folds,
             fold_by=fold_by,
             stratified=stratified,
+            resolution=resolution,
             **options,
         )
 
@@ -202,6 +204,7 @@ class _FrameNamespace(Generic[FrameT]):
         folds: int | None = None,
         fold_by: IntoExpr | None = None,
         stratified: bool = False,
+        resolution: int = 64,
         **options: Unpack[RiskOptions],
     ) -> pl.DataFrame:
         """What calibration would take off a loss, per group: see `polars_ec.calibration_loss`."""
@@ -216,6 +219,7 @@ class _FrameNamespace(Generic[FrameT]):
             folds=folds,
             fold_by=fold_by,
             stratified=stratified,
+            resolution=resolution,
             **options,
         )
 

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import polars_ec
 from polars_ec import demo
 from polars_ec._sources import UsageError
 
@@ -22,6 +23,7 @@ def test_demo(tmp_path):
     check_prior_moves(found)
     check_numbers_from_numpy(found)
     check_model_is_better_than_the_prior(found)
+    check_calibration_from_numpy(found)
     check_story_tells_the_numbers_of_the_run(found, printed)
 
 
@@ -39,6 +41,28 @@ def check_reports_have_every_month_and_carrier(found):
     assert found.by_carrier.height > 10
     assert found.by_both["n"].sum() == found.by_month["n"].sum() == found.by_carrier["n"].sum()
     assert pl.read_csv(found.log.parent / "report.csv").height == found.by_both.height
+
+
+def check_calibration_from_numpy(found):
+    """Of the largest carrier: Platt scaling by Newton's method, fold by fold."""
+    row = found.calibration.sort("n").row(-1, named=True)
+    log = pl.read_parquet(found.log).drop_nulls("late").filter(pl.col("carrier") == row["carrier"])
+    fold = log.select(polars_ec.fold(pl.col("time").dt.date().cast(pl.Int32)))["fold"].to_numpy()
+    late, score = log["late"].to_numpy().astype(float), log["score"].to_numpy()
+    x = np.stack([np.log(score / (1 - score)), np.ones_like(score)], axis=1)
+    losses = np.zeros_like(score)
+    for k in range(5):
+        kept, line = fold != k, np.array([1.0, 0.0])
+        for _ in range(30):
+            q = 1 / (1 + np.exp(-x[kept] @ line))
+            line += np.linalg.solve((x[kept].T * (q * (1 - q))) @ x[kept], x[kept].T @ (late[kept] - q))
+        losses[~kept] = np.logaddexp(0, -(2 * late[~kept] - 1) * (x[~kept] @ line))
+    prior = late.mean()
+    entropy = -prior * math.log(prior) - (1 - prior) * math.log(1 - prior)
+    raw = -np.log(np.where(late == 1, score, 1 - score)).mean()
+    assert row["nce"] == pytest.approx(raw / entropy, rel=1e-9)
+    assert row["nce_calibrated"] == pytest.approx(losses.mean() / entropy, rel=1e-4)
+    assert row["rcl"] == pytest.approx(100 * (1 - losses.mean() / raw), abs=0.01)
 
 
 def check_engines_agree(found):

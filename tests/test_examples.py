@@ -23,6 +23,10 @@ LINES = {
         "  cal, abstain 0.1              0.025 (0.025)      0.249 (0.249)      14.116 (14.1)",
         "  abstain 0.05, Bayes            0.017 (0.02)       0.348 (0.35)        24.795 (25)",
     ],
+    "paper_calibration": [
+        "Mismp-temcal    1.111   0.696   1.111   0.509   0.389   0.509   0.500   0.400   0.500   0.856   0.580   0.856",
+        "all as printed: True",
+    ],
     "rain": [
         "NEC, forecast (1: no better than constant)       1.42857   lecture: -",
         "risk                                             0.55962   lecture: 0.55962",

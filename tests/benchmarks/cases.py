@@ -151,6 +151,27 @@ def sketch(paths: list[str], by_month: bool = False, resolution: int = 64) -> Qu
     return query
 
 
+def calibration_loss(paths: list[str], n_rows: int | None = None, resolution: int = 64) -> Query:
+    """RCL of every segment by affine calibration and 5 folds, from the log to the table."""
+    import polars as pl
+
+    import polars_ec  # noqa: F401  (registers the namespace)
+
+    def query() -> pl.DataFrame:
+        made = pl.scan_parquet(paths, n_rows=n_rows).ec.calibration_loss(
+            "score", "label", by="segment", folds=5, fold_by=_row_key(), resolution=resolution
+        )
+        return made.select("segment", pl.col("rcl").alias(f"rcl_at_{resolution}"))
+
+    return query
+
+
+def _row_key() -> pl.Expr:
+    import polars as pl
+
+    return pl.col("ts").cast(pl.Int64)
+
+
 # DuckDB ---------------------------------------------------------------------------------------------------------------
 
 
@@ -257,6 +278,35 @@ def exact_auc_by_scikit_learn(paths: list[str]) -> Query:
     return query
 
 
+def calibration_loss_by_psrcal(paths: list[str]) -> Query:
+    import numpy as np
+    import polars as pl
+    import torch
+    from psrcal.calibration import AffineCalLogLoss, calibrate
+
+    import polars_ec
+
+    def rcl(rows: pl.DataFrame) -> float:
+        posterior = rows["score"].to_numpy()
+        logs, label = np.log(np.stack([1 - posterior, posterior], axis=1)), rows["label"].to_numpy().astype(int)
+        fold, calibrated = rows["fold"].to_numpy(), np.empty_like(logs)
+        for k in range(5):
+            kept = torch.from_numpy(logs[fold != k]), torch.from_numpy(label[fold != k])
+            moved, _ = calibrate(*kept, torch.from_numpy(logs[fold == k]), AffineCalLogLoss)
+            calibrated[fold == k] = moved.detach().numpy()
+        of_class = np.arange(len(label)), label
+        return 100 * (1 - calibrated[of_class].mean() / logs[of_class].mean())
+
+    def query() -> pl.DataFrame:
+        log = pl.scan_parquet(paths, n_rows=SAMPLE_ROWS)
+        sample = log.select("segment", "label", "score", polars_ec.fold(_row_key())).collect()
+        groups = sorted(sample.partition_by("segment", as_dict=True).items())
+        # It stops at a gradient that ours does not stop at: its values are its own.
+        return pl.DataFrame({"segment": [s for (s,), _ in groups], "rcl_of_psrcal": [rcl(rows) for _, rows in groups]})
+
+    return query
+
+
 # The table ------------------------------------------------------------------------------------------------------------
 
 CASES = [
@@ -286,6 +336,10 @@ CASES = [
     Case("s-f", "polars-ds: exact AUC", exact_auc_by_polars_ds),
     Case("s-d", "DuckDB: exact AUC by windows", partial(duckdb_query, sql=queries.EXACT_AUC)),
     Case("s-g", "scikit-learn per segment: exact AUC, on a sample", exact_auc_by_scikit_learn, sample=True),
+    Case("r", "polars_ec: RCL per segment, affine, 5 folds", calibration_loss),
+    Case("r16", "polars_ec: the same at resolution 16", partial(calibration_loss, resolution=16)),
+    Case("r-b", "polars_ec: the same on a sample", partial(calibration_loss, n_rows=SAMPLE_ROWS), sample=True),
+    Case("r-p", "psrcal per segment: the same, on that sample", calibration_loss_by_psrcal, sample=True),
     Case("k-a", "K = 10, Polars: bare group_by", partial(floor, score="posteriors"), "classes", "k-a"),
     Case("k-b", "K = 10, polars_ec: the report", classes_report, "classes", "k-a"),
     Case("k-c", "K = 10, polars_ec: NEC, NCE, NBS as expressions", three_classes_metrics, "classes", "k-a"),
