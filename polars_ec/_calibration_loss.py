@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from polars_ec.sketch import Sketch
 
 RULES: tuple[Rule, ...] = get_args(Rule)
+NAMES = frozenset({"n", "n_invalid", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason", "lost", "score"})
+"""Columns of the result, and on the way to it, that no group column can have the name of."""
 
 
 def calibration_loss(
@@ -39,6 +41,9 @@ def calibration_loss(
         raise SketchError(
             f"{grid.score_type} scores have no {rule} before calibration: sketch posteriors, such as ec.posterior(score, ...)"
         )
+    clash = sorted(NAMES.intersection(keys))
+    if clash:
+        raise SketchError(f"the sketch has a group column {clash[0]!r}, which calibration_loss() needs: rename it")
     raw = evaluate(sketch.frame, keys, grid, sketch.weighted, [rule], keywords)
     if rule not in raw.columns:
         raise SketchError(
@@ -46,7 +51,7 @@ def calibration_loss(
             "sketch(..., thresholds=[costs]), or sketch with exact=True"
         )
     options = {"prior": keywords["prior"], **histogram}
-    cells = _calibrated_cells(
+    cells = calibrated_cells(
         sketch, _calibration(sketch, calibrator, training, options), isinstance(training, str) and training == "cv"
     )
     exact = Grid("log_odds", None)
@@ -75,7 +80,7 @@ def _calibration(sketch: Sketch, calibrator: Calibrator, training: Any, options:
     return sketch.group_by(*group_keys(sketch)).calibrate(calibrator, **options)
 
 
-def _calibrated_cells(sketch: Sketch, calibration: Calibration, out_of_fold: bool) -> pl.DataFrame:
+def calibrated_cells(sketch: Sketch, calibration: Calibration, out_of_fold: bool) -> pl.DataFrame:
     """The cells as those of an exact sketch of calibrated log-odds, in their order, and why they have none."""
     used = pl.col("class") >= 0
     parameters = calibration.frame.filter(pl.col(FOLD).is_not_null() if out_of_fold else pl.col(FOLD).is_null())

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 _BATCH = 100_000
 _KEPT = 20_000_000  # numbers
 _LARGE, _ONE_IN, _SAMPLE = 50_000, 16, 200_000  # rows
+# Names while rows are read: no group column is called so.
 _GROUP, _FOLD, _CLASS, _WEIGHT, _LOG, _ROW = "__group", "__fold", "__class", "__weight", "__log", "__row"
+_N, _IMPOSSIBLE = "__n", "__impossible"
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,11 @@ class _Log:
     @property
     def n_classes(self) -> int:
         """How many classes there are."""
-        return len(self.n[0, 0])
+        return int(self.n.shape[2])
 
     def by_fit(self, values: NDArray[Any]) -> Floats:
         """Sums by group, fold and class as sums by fit and class: of all folds, then of all others than each."""
-        n_folds = len(values[0])
+        n_folds = values.shape[1]
         others = [np.delete(values, fold, axis=1).sum(axis=1) for fold in range(n_folds)] if n_folds > 1 else []
         sums: Floats = np.concatenate([values.sum(axis=1), *others]).astype(np.float64)
         return sums
@@ -154,9 +156,9 @@ def _read(frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, n_fold
     counted = (
         made.group_by(*names, _FOLD, _CLASS)
         .agg(
-            n=pl.len().cast(pl.Int64),
-            weight=pl.col(_WEIGHT).sum(),
-            impossible=((own == -float("inf")) & (pl.col(_WEIGHT) > 0)).any(),
+            pl.len().cast(pl.Int64).alias(_N),
+            pl.col(_WEIGHT).sum(),
+            ((own == -float("inf")) & (pl.col(_WEIGHT) > 0)).any().alias(_IMPOSSIBLE),
         )
         .collect(engine="streaming")
     )
@@ -174,10 +176,10 @@ def _read(frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, n_fold
         return table
 
     used = _number(made.drop(_LOG), groups, names).filter(pl.col(_CLASS) >= 0, pl.col(_WEIGHT) > 0).drop(names)
-    if counted["n"].sum() * (n_classes + 3) <= _KEPT:
+    if counted[_N].sum() * (n_classes + 3) <= _KEPT:
         # Small enough to be read once.
         used = used.collect(engine="streaming").lazy()
-    return _Log(used, groups, spread("n"), spread("weight"), spread("impossible"), wrong)
+    return _Log(used, groups, spread(_N), spread(_WEIGHT), spread(_IMPOSSIBLE), wrong)
 
 
 def _number(frame: pl.LazyFrame, groups: pl.DataFrame, names: list[str]) -> pl.LazyFrame:

@@ -257,6 +257,9 @@ def _tabulate(
     frame: pl.DataFrame, keys: list[str], grid: Grid, arguments: _Arguments
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The cells with the number of their group; and a row per group: its keys, sums and stated prior."""
+    clash = sorted({"n_missing", "n_invalid", "class_prior"}.intersection(keys))
+    if clash:
+        raise SketchError(f"the sketch has a group column {clash[0]!r}, which results from it have too: rename it")
     groups = _groups(frame, keys)
     numbered = _number(frame, groups, keys)
     return numbered, _with_prior(_sum_per_group(numbered, groups, arguments, grid), keys, arguments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -12,11 +12,11 @@ from polars_ec._labels import class_index
 from polars_ec._options import parse_options, with_options
 from polars_ec._scores import VectorScores
 from polars_ec._transform import softmax_affine
-from polars_ec.calibrators import Calibration, Calibrator
+from polars_ec.calibrators import PARAMETERS, Calibration, Calibrator
 from polars_ec.exceptions import SketchError
 from polars_ec.folds import FOLD, fold_of
 from polars_ec.frames import expand, resolve_columns
-from polars_ec.metrics.counts import class_prior, n_invalid, n_rows
+from polars_ec.metrics.counts import class_prior, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
 from polars_ec.sketch import sketch
 from polars_ec.typing import IntoExpr, PriorOptions, RiskOptions, Rule
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Names while rows are read: no group column is called so.
 _LABEL, _WEIGHT, _PRIOR, _RAW, _CALIBRATED = "__label", "__weight", "__prior", "__raw", "__calibrated"
-_REASON, _FOUND, _GROUP = "__reason", "__found", "__group"
+_REASON, _FOUND, _GROUP, _WRONG = "__reason", "__found", "__group", "__wrong"
 
 
 @with_options(PriorOptions)
@@ -96,9 +96,11 @@ def calibrate(
     lazy = frame.lazy()
     rows = resolve_columns(lazy, score, label, parse_options(options))
     if not isinstance(rows.scores, VectorScores):
+        # No decision is taken, so that no threshold need be declared, which LLRs would want the prior for.
+        read: Any = {name: value for name, value in options.items() if name != "prior"}
         split: Any = {"folds": folds, "fold_by": fold_by, "stratified": stratified}
-        made = sketch(lazy, score, label, by=by, resolution=resolution, **split, **options)
-        return made.calibrate(calibrator, prior=options.get("prior"))
+        made = sketch(lazy, score, label, by=by, resolution=resolution, **split, **read)
+        return made.calibrate(calibrator, prior=_prior_of_groups(lazy, rows, by, options.get("prior")))
     keys = expand(lazy, by, "by")
     return _of_classes(lazy, rows, calibrator, keys, _fold(rows, keys, folds, fold_by, stratified), folds or 0)
 
@@ -109,6 +111,26 @@ def _fold(
     return fold_of(folds, fold_by, [*keys, class_index(rows.labels)] if stratified else [])
 
 
+def _prior_of_groups(frame: pl.LazyFrame, rows: Rows, by: IntoExpr | Sequence[IntoExpr], prior: Any) -> Any:
+    """The prior as a sketch takes it, which knows no columns of the log but its keys, and no names of classes."""
+    if rows.prior is None or not isinstance(prior, pl.Expr | Mapping):
+        return prior
+    share = rows.prior[1].alias(_PRIOR)
+    if isinstance(prior, Mapping):
+        return pl.select(share).item()
+    keys = [key for key in expand(frame, by, "by") if key.meta.output_name() != FOLD]
+    if not keys:
+        return pl.lit(frame.select(share).collect(engine="streaming").item(), dtype=pl.Float64)
+    names = [key.meta.output_name() for key in keys]
+    stated = frame.group_by(keys).agg(share).collect(engine="streaming")
+
+    def look_up(groups: pl.Series) -> pl.Series:
+        found = groups.struct.unnest().join(stated, on=names, how="left", nulls_equal=True, maintain_order="left")
+        return found[_PRIOR]
+
+    return pl.struct(names).map_batches(look_up, return_dtype=pl.Float64)
+
+
 def _of_classes(
     frame: pl.LazyFrame, rows: Rows, calibrator: Calibrator, keys: list[pl.Expr], fold: pl.Expr | None, n_folds: int
 ) -> Calibration:
@@ -116,6 +138,7 @@ def _of_classes(
         raise ValueError(
             f"calibrator={calibrator!r} is of one score a row, and these are vectors: pass 'affine' or 'temperature'"
         )
+    _check_names(keys, {FOLD, *PARAMETERS})
     # Imported here, for it needs numpy.
     from polars_ec._class_fits import fit_classes
 
@@ -124,6 +147,12 @@ def _of_classes(
         raise ValueError("log-likelihoods are calibrated as posteriors: pass ec.posterior(score, prior=...)")
     fitted = fit_classes(frame, keys, fold, n_folds, rows, with_shift=calibrator == "affine")
     return Calibration(fitted, calibrator, rows.scores.score_type)
+
+
+def _check_names(keys: list[pl.Expr], own: Collection[str]) -> None:
+    clash = sorted({key.meta.output_name() for key in keys}.intersection(own))
+    if clash:
+        raise ValueError(f"by= has a column {clash[0]!r}, which calibration has too: rename it with .alias()")
 
 
 @with_options(RiskOptions)
@@ -202,9 +231,14 @@ def calibration_loss(
     if not isinstance(rows.scores, VectorScores):
         split: Any = {"folds": folds, "fold_by": fold_by, "stratified": stratified}
         made = sketch(lazy, score, label, by=by, resolution=resolution, **split, **options)
-        risk: Any = {name: options[name] for name in ("prior", "costs", "cost_fn", "cost_fp") if name in options}
+        risk: Any = {name: options[name] for name in ("costs", "cost_fn", "cost_fp") if name in options}
+        risk["prior"] = _prior_of_groups(lazy, rows, by, options.get("prior"))
         return made.calibration_loss(rule, calibrator=calibrator, training=training, **risk)
+    # Imported here, for it needs numpy.
+    from polars_ec._calibration_loss import NAMES
+
     keys = expand(lazy, by, "by")
+    _check_names(keys, {FOLD, *PARAMETERS, *NAMES})
     fold = _fold(rows, keys, folds, fold_by, stratified)
     if not isinstance(training, Calibration):
         training = _of_classes(lazy, rows, calibrator, keys, fold, folds or 0)
@@ -228,12 +262,18 @@ def _losses(
     unknown = sorted(set(calibration.keys) - set(names))
     if unknown:
         raise SketchError(f"training= is a calibration by {unknown[0]!r}, which is no group column in by=")
+    n_classes = len(rows.labels.in_class)
+    if not calibration.is_of_vectors or calibration.n_classes != n_classes:
+        made_of = f"vectors of {calibration.n_classes}" if calibration.is_of_vectors else "one score a row"
+        raise SketchError(f"training= is a calibration of {made_of}, and the scores are vectors of {n_classes}")
     made = frame.select(
         *keys,
         *([] if fold is None else [fold]),
         rows.labels.label.alias(_LABEL),
         (pl.lit(1.0) if rows.weight is None else rows.weight).alias(_WEIGHT),
         rows.scores.of_log_posteriors(pl.concat_arr).alias(_RAW),
+        # Of a wrong score there may be no log posteriors, which would be taken for a missing one.
+        pl.when(rows.usable).then(pl.lit(value=False)).otherwise(rows.present).alias(_WRONG),
         *([] if rows.prior is None else [pl.concat_arr(rows.row_prior or []).alias(_PRIOR)]),
     )
     parameters = calibration.frame.filter(pl.col(FOLD).is_null() if fold is None else pl.col(FOLD).is_not_null())
@@ -245,9 +285,7 @@ def _losses(
         made.join(parameters.lazy(), on=on, how="left", nulls_equal=True)
         if on
         else made.join(parameters.lazy(), how="cross")
-    ).with_columns(
-        softmax_affine(pl.col(_RAW), pl.col("alpha"), pl.col("beta"), len(rows.labels.in_class)).alias(_CALIBRATED)
-    )
+    ).with_columns(softmax_affine(pl.col(_RAW), pl.col("alpha"), pl.col("beta"), n_classes).alias(_CALIBRATED))
     read: Any = {
         "score_type": "log_posteriors",
         "weight": None if rows.weight is None else _WEIGHT,
@@ -258,6 +296,7 @@ def _losses(
     if rule == "bayes_risk":
         judge["costs"] = options.get("costs")
     metric = {"cross_entropy": cross_entropy, "brier": brier, "bayes_risk": bayes_risk}[rule]
+    wrong = pl.col(_WRONG)
     usable = pl.col(_RAW).is_not_null() & pl.col(_LABEL).is_not_null() & (pl.col(_WEIGHT) > 0)
     lost = usable & pl.col(_CALIBRATED).is_null()
     reason = pl.when(pl.col(_FOUND).is_null()).then(pl.lit("not calibrated")).otherwise(_REASON)
@@ -265,13 +304,16 @@ def _losses(
         joined.group_by(names or pl.lit(0).alias(_GROUP))
         .agg(
             n_rows(_RAW, _LABEL, **read).alias("n"),
-            n_invalid(_RAW, _LABEL, **read).alias("n_invalid"),
-            class_prior(_RAW, _LABEL, **read).alias("class_prior"),
-            metric(_RAW, _LABEL, **judge).alias("raw"),
-            metric(_CALIBRATED, _LABEL, **judge).alias("calibrated"),
+            wrong.sum().alias("n_invalid"),
+            pl.when(~wrong.any()).then(class_prior(_RAW, _LABEL, **read)).alias("class_prior"),
+            pl.when(~wrong.any()).then(metric(_RAW, _LABEL, **judge)).alias("raw"),
+            pl.when(~wrong.any()).then(metric(_CALIBRATED, _LABEL, **judge)).alias("calibrated"),
             lost.any().alias("lost"),
             # The reason of lost rows, if there are any, comes before another.
-            pl.coalesce(pl.when(lost).then(reason).max(), pl.when(usable).then(reason).max()).alias("reason"),
+            pl.when(~usable.any())
+            .then(pl.lit("no rows"))
+            .otherwise(pl.coalesce(pl.when(lost).then(reason).max(), pl.when(usable).then(reason).max()))
+            .alias("reason"),
         )
         .collect(engine="streaming")
     )

@@ -26,6 +26,8 @@ function of the score. `histogram`: the share of positives in the bin of the pos
 CALIBRATORS: tuple[Calibrator, ...] = get_args(Calibrator)
 _AFFINE = ("alpha", "beta", "n", "n_iterations", "gradient_norm", "reason")
 _STEPS = ("above", "log_odds", "n", "reason")
+PARAMETERS = frozenset({*_AFFINE, *_STEPS})
+"""Columns of a `Calibration` that no group column can have the name of; nor `fold`, which is for folds."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Calibration:
     @property
     def keys(self) -> list[str]:
         """Names of the group columns."""
-        return [name for name in self.frame.columns if name not in ("fold", *_AFFINE, *_STEPS)]
+        return [name for name in self.frame.columns if name not in ("fold", *PARAMETERS)]
 
     @property
     def is_affine(self) -> bool:
@@ -245,7 +247,7 @@ def calibrate(
             "raw scores are no log-odds: calibrate them with 'pav', or with 'histogram' and equal_mass=True"
         )
     affine = calibrator in ("affine", "temperature")
-    clash = sorted(set(keys) & {*_AFFINE, *_STEPS})
+    clash = sorted(PARAMETERS.intersection(keys))
     if clash:
         raise SketchError(f"the sketch has a group column {clash[0]!r}, which a calibration has too: rename it")
     training = training_of(sketch, prior)

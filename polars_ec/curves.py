@@ -13,12 +13,18 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_ec import _evaluate, _ranking
+from polars_ec._formulas import ratio
+from polars_ec._grid import Grid, checked_resolution
 from polars_ec._ranking import GROUP
 from polars_ec.exceptions import SketchError
+from polars_ec.folds import FOLD
 
 if TYPE_CHECKING:
-    from polars_ec._grid import Grid
+    from polars_ec.calibrators import Calibrator
     from polars_ec.sketch import Sketch
+
+# Names while cells are read: no group column is called so.
+_WRONG, _CALIBRATED = "__wrong", "__calibrated"
 
 # The better value of these is the smaller one.
 _LOWER_IS_BETTER = frozenset(
@@ -234,54 +240,88 @@ def _joint_errors(sketch: Sketch) -> pl.DataFrame:
     )
 
 
-def reliability(sketch: Sketch, *, resolution: int = 2) -> pl.DataFrame:
-    """The reliability diagram: what was foretold and what came, per bin of log-odds.
+def reliability(sketch: Sketch, *, resolution: int = 2, calibrator: Calibrator | None = None) -> pl.DataFrame:
+    """The reliability diagram: what was foretold and what came, per bin of log-odds, and the curve that would set it right.
+
+    Calibrated scores have `posterior` = `positive_share` in every bin, up to chance; the curve shows what a calibrator would
+    make of them.
 
     Parameters
     ----------
     sketch
-        Of posteriors or log-odds, with bins.
+        Of posteriors or log-odds. Of K classes it has a curve for each `target`, or one of the top label.
     resolution
-        Bins to the nat; a divisor of the sketch's own.
+        Bins to the nat; a divisor of the sketch's own, unless that is exact.
+    calibrator
+        One of those of `polars_ec.calibrators.calibrate`, fitted to these very rows of the group: it has seen the labels.
 
     Returns
     -------
-    The group columns, `bin`, `n`, `weight`, `posterior` (mean) and `positive_share`.
+    The group columns without `fold`, whose folds are taken together; `bin`, `n`, `weight`, `posterior` (mean) and
+    `positive_share`; with a calibrator `calibrated`, the mean calibrated posterior, of cells as in
+    `Sketch.calibration_loss`. Means are null where a bin has no weight or its group has wrong rows; `calibrated` also where
+    the calibrator has no parameters.
+
+    Raises
+    ------
+    ValueError
+        LLRs and raw scores; another resolution or calibrator; a group column with the name of another column of the result or
+        of a parameter.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", section 2.4.2, for the calibrators.
 
     Examples
     --------
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
-    >>> log.ec.sketch("p", "y").reliability(resolution=1).select("bin", "posterior", "positive_share").rows()
-    [(-3, 0.1, 0.0), (-1, 0.4, 1.0), (0, 0.7, 0.0), (2, 0.9, 1.0)]
+    >>> sketch = log.ec.sketch("p", "y")
+    >>> sketch.reliability(resolution=1, calibrator="pav").drop("n", "weight").rows()
+    [(-3, 0.1, 0.0, 0.0), (-1, 0.4, 1.0, 0.5), (0, 0.7, 0.0, 0.5), (2, 0.9, 1.0, 1.0)]
     """
-    grid = sketch.grid
-    if grid.resolution is None or grid.score_type not in ("posterior", "log_odds"):
-        raise SketchError("reliability is of posteriors in bins: sketch posteriors or log-odds, not exact=True")
-    if resolution < 1 or grid.resolution % resolution:
-        raise SketchError(f"resolution={resolution} does not divide the sketch's own, {grid.resolution}")
-    lowest, highest = grid.infinite_bins
-    width = grid.resolution // resolution
-    coarse = pl.when(pl.col("bin").is_between(lowest + 2, highest - 2)).then(pl.col("bin").floordiv(width))
-    ends = {
-        lowest: -64 * resolution - 2,
-        lowest + 1: -64 * resolution - 1,
-        highest - 1: 64 * resolution,
-        highest: 64 * resolution + 1,
+    if sketch.grid.score_type not in ("posterior", "log_odds"):
+        raise SketchError(f"reliability is of posteriors, and the sketch is of {sketch.grid.score_type} scores")
+    bins = _coarse_bins(sketch.grid, checked_resolution(resolution)).alias("bin")
+    keys = [name for name in sketch.keys if name != FOLD]
+    clash = sorted(set(keys) & {"bin", "positive_share", "calibrated"})
+    if clash:
+        raise SketchError(f"the sketch has a group column {clash[0]!r}, which its reliability has too: rename it")
+    whole = sketch.group_by(*keys)
+    weight, wrong = pl.col("weight"), (pl.col("class") == -1).any()
+    cells = whole.frame.with_columns((wrong.over(keys) if keys else wrong).alias(_WRONG))
+    totals = {
+        "posterior": pl.col("posterior").sum(),
+        "positive_share": pl.when(pl.col("class") == 1).then(weight).sum(),
     }
-    bins = coarse.otherwise(pl.col("bin").replace(ends)).alias("bin")
-    weight, positive = pl.col("weight"), pl.when(pl.col("class") == 1).then("weight")
-    used = sketch.frame.filter(pl.col("class") >= 0)
+    if calibrator is not None:
+        # Imported here, for it needs numpy.
+        from polars_ec._calibration_loss import calibrated_cells
+
+        calibrated = calibrated_cells(whole, whole.calibrate(calibrator), out_of_fold=False)["posterior"]
+        cells = cells.with_columns(calibrated.alias(_CALIBRATED))
+        known = pl.col(_CALIBRATED).is_not_null().all()
+        totals["calibrated"] = pl.when(known).then(pl.col(_CALIBRATED).sum())
+    means = {name: pl.when(~pl.col(_WRONG).any()).then(ratio(total, weight.sum())) for name, total in totals.items()}
     return (
-        used.group_by(*sketch.keys, bins)
-        .agg(
-            pl.col("n").sum(),
-            weight.sum(),
-            posterior=pl.col("posterior").sum() / weight.sum(),
-            positive_share=positive.sum() / weight.sum(),
-        )
-        .sort(*sketch.keys, "bin", nulls_last=True)
+        cells.filter(pl.col("class") >= 0)
+        .group_by(*keys, bins)
+        .agg(pl.col("n").sum(), weight.sum(), **means)
+        .sort(*keys, "bin", nulls_last=True)
     )
+
+
+def _coarse_bins(grid: Grid, resolution: int) -> pl.Expr:
+    """The bin that a cell is in where there are fewer bins to the nat."""
+    coarse = Grid(grid.score_type, resolution)
+    if grid.resolution is None:
+        return coarse.bin(pl.col("score"), coarse.position(pl.col("score")))
+    if grid.resolution % resolution:
+        raise SketchError(f"resolution={resolution} does not divide the sketch's own, {grid.resolution}")
+    (lowest, highest), (below, above) = grid.infinite_bins, coarse.infinite_bins
+    ends = {lowest: below, lowest + 1: below + 1, highest - 1: above - 1, highest: above}
+    inner = pl.when(pl.col("bin").is_between(lowest + 2, highest - 2))
+    return inner.then(pl.col("bin").floordiv(grid.resolution // resolution)).otherwise(pl.col("bin").replace(ends))
 
 
 def best_threshold(sketch: Sketch, metric: str, **keywords: Any) -> pl.DataFrame:

@@ -178,9 +178,9 @@ class Sketch:
         """Risk over operating points, whose integral is the cross-entropy: see `polars_ec.curves.bayes_risk`."""
         return curves.bayes_risk(self)
 
-    def reliability(self, *, resolution: int = 2) -> pl.DataFrame:
-        """Mean posterior and share of positives per bin: see `polars_ec.curves.reliability`."""
-        return curves.reliability(self, resolution=resolution)
+    def reliability(self, *, resolution: int = 2, calibrator: Calibrator | None = None) -> pl.DataFrame:
+        """Mean posterior, share of positives and calibration curve per bin: see `polars_ec.curves.reliability`."""
+        return curves.reliability(self, resolution=resolution, calibrator=calibrator)
 
     def best_threshold(self, metric: str, **keywords: Any) -> pl.DataFrame:
         """The threshold of the best value of a metric, per group: see `polars_ec.curves.best_threshold`."""
@@ -240,7 +240,8 @@ class Sketch:
         ------
         ValueError
             Another rule or training; a sketch without the folds that "cv" needs; raw scores, and LLRs except for
-            "bayes_risk" with a prior; costs whose threshold on the scores as they are is not declared.
+            "bayes_risk" with a prior; costs whose threshold on the scores as they are is not declared; a group column with the
+            name of a column of the result.
 
         References
         ----------

@@ -291,3 +291,123 @@ def test_errors() -> None:
         log.ec.calibration_loss("q", "y", training=log.ec.calibrate("q", "y", by="g"))
     with pytest.raises(ValueError, match="folds= and fold_by= go together"):
         log.ec.calibrate("q", "y", folds=3)
+
+
+@pytest.mark.parametrize("name", ["alpha", "beta", "above", "log_odds", "n", "n_iterations", "reason", "fold"])
+def test_group_columns_with_names_of_parameters(name: str) -> None:
+    log = simulated(90, 3, 12).with_columns(p=pl.col("q").arr.get(1), b=pl.col("y") == 1)
+    by = {"by": pl.col("g").alias(name)}
+    with pytest.raises(ValueError, match=f"column '{name}'.* rename it"):
+        log.ec.calibrate("q", "y", **by)
+    held_out = log.ec.calibrate("q", "y")
+    for training in ("test", held_out):
+        with pytest.raises(ValueError, match=f"column '{name}'.* rename it"):
+            log.ec.calibration_loss("q", "y", training=training, **by)
+    if name not in ("n_iterations", "fold"):
+        with pytest.raises(ValueError, match=f"column '{name}'.* rename it"):
+            log.ec.calibrate("p", "b", "pav", **by)
+
+
+@pytest.mark.parametrize("name", ["raw", "calibrated", "cal_loss", "rcl", "class_prior", "n_invalid", "lost", "score"])
+def test_group_columns_with_names_of_losses(name: str) -> None:
+    log = simulated(90, 3, 12).with_columns(p=pl.col("q").arr.get(1), b=pl.col("y") == 1)
+    by = {"by": pl.col("g").alias(name)}
+    for score, label in (("q", "y"), ("p", "b")):
+        with pytest.raises(ValueError, match=f"column '{name}'.* rename it"):
+            log.ec.calibration_loss(score, label, training="test", **by)
+    assert log.ec.calibrate("q", "y", **by).frame[name].to_list() == ["a", "b", None]
+
+
+@pytest.mark.parametrize("name", ["weight", "impossible", "share", "literal", "class", "q", "y", "id"])
+def test_other_names_of_group_columns_are_free(name: str) -> None:
+    log = simulated(200, 3, 12)
+    options = {"folds": 2, "fold_by": "id"}
+    expected = log.ec.calibrate("q", "y", by="g", **options).frame.rename({"g": name})
+    assert_frame_equal(log.ec.calibrate("q", "y", by=pl.col("g").alias(name), **options).frame, expected)
+    losses = log.ec.calibration_loss("q", "y", by="g", **options).rename({"g": name})
+    assert_frame_equal(log.ec.calibration_loss("q", "y", by=pl.col("g").alias(name), **options), losses)
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame.clear, lambda log: log.with_columns(w=0.0)])
+def test_without_rows(make) -> None:
+    log = make(simulated(60, 3, 13).with_columns(p=pl.col("q").arr.get(1), b=pl.col("y") == 1))
+    for frame in (log, log.lazy()):
+        for score, label in (("q", "y"), ("p", "b")):
+            for options in ({}, {"folds": 3, "fold_by": "id"}):
+                made = frame.ec.calibrate(score, label, weight="w", **options)
+                assert made.frame["reason"].unique().to_list() == ["no rows"]
+                by = frame.ec.calibrate(score, label, by="g", weight="w", **options)
+                assert by.frame.height == log["g"].n_unique() * (1 + options.get("folds", 0) * (log.height > 0 or 0))
+                assert frame.select(by.apply(score)).lazy().collect().to_series().null_count() == log.height
+                options = {**options, "training": "cv" if options else "test", "weight": "w"}
+                losses = frame.ec.calibration_loss(score, label, **options)
+                assert losses.select("n", "raw", "cal_loss", "reason").rows() == [(log.height, None, None, "no rows")]
+                assert frame.ec.calibration_loss(score, label, by="g", **options).height == log["g"].n_unique()
+
+
+PRIORS = {0.3: pl.col("g").is_nan(), 0.6: pl.col("g") == 2.0}
+
+
+@pytest.mark.parametrize("score_type", ["posterior", "log_odds", "llr"])
+def test_priors_of_one_score_a_row_are_of_its_log(score_type: str) -> None:
+    p = pl.col("q").arr.get(1)
+    log = simulated(400, 2, 14).with_columns(
+        s=p if score_type == "posterior" else p.log() - (1 - p).log(),
+        label=pl.col("y").replace_strict([0, 1], ["no", "yes"]),
+        g=pl.when(pl.col("g") == "a").then(math.nan).when(pl.col("g") == "b").then(2.0),
+        pi=pl.when(pl.col("g") == "a").then(0.3).when(pl.col("g") == "b").then(0.6).otherwise(pl.col("y") / 2),
+    )
+    read = {"score_type": score_type, "folds": 2, "fold_by": "id", "classes": ["no", "yes"]}
+    expected = {
+        prior: log.ec.calibrate("s", "label", by="g", prior=prior, **read).frame.filter(g)
+        for prior, g in PRIORS.items()
+    }
+    for by in ("g", pl.col("g").alias("h"), ["g", ec.fold("id", 2)]):
+        more = {k: v for k, v in read.items() if not (isinstance(by, list) and k in ("folds", "fold_by"))}
+        found = (
+            log.lazy()
+            .ec.calibrate("s", "label", by=by, prior=pl.col("pi"), **more)
+            .frame.rename({"h": "g"}, strict=False)
+        )
+        for prior, group in PRIORS.items():
+            assert_frame_equal(found.filter(group), expected[prior])
+        # It is not constant in the last group.
+        assert found.filter(pl.col("g").is_null())["reason"].unique().to_list() == ["no prior"]
+    by_name = log.ec.calibrate("s", "label", by="g", prior={"yes": 0.3, "no": 0.7}, **read).frame
+    assert_frame_equal(by_name.filter(PRIORS[0.3]), expected[0.3])
+    assert log.ec.calibrate("s", "label", prior=pl.col("pi"), **read).frame["reason"][0] == "no prior"
+    if score_type != "llr":
+        losses = log.ec.calibration_loss("s", "label", by="g", prior=pl.col("pi"), **read)
+        for prior, group in PRIORS.items():
+            stated = log.ec.calibration_loss("s", "label", by="g", prior=prior, **read)
+            assert_frame_equal(losses.filter(group), stated.filter(group))
+
+
+def test_held_out_calibrations_of_other_scores() -> None:
+    log = simulated(200, 3, 15).with_columns(p=pl.col("q").arr.get(1), b=pl.col("y") == 1)
+    four = simulated(200, 4, 15).ec.calibrate("q", "y")
+    with pytest.raises(SketchError, match="of vectors of 4, and the scores are vectors of 3"):
+        log.ec.calibration_loss("q", "y", training=four)
+    for calibrator in ("affine", "pav"):
+        one = log.ec.calibrate("p", "b", calibrator)
+        with pytest.raises(SketchError, match="of one score a row, and the scores are vectors of 3"):
+            log.ec.calibration_loss("q", "y", training=one)
+    with pytest.raises(SketchError, match="training= is of posteriors, and the sketch is of posterior"):
+        log.ec.calibration_loss("p", "b", training=four)
+
+
+@pytest.mark.parametrize("wrong", [[0.5, 0.5], [], [0.9, 0.9, 0.9], [math.nan, 0.5, 0.5], [0.0, 0.0, 0.0]])
+def test_losses_of_wrong_rows_are_null(wrong: list[float]) -> None:
+    log = simulated(200, 3, 16).with_columns(q=pl.col("q").cast(pl.List(pl.Float64)))
+    read = {"classes": [0, 1, 2]}
+    held_out = log.ec.calibrate("q", "y", **read)
+    spoilt = log.with_columns(q=pl.when(pl.col("id") == 5).then(wrong).otherwise("q"))
+    for training in ("test", held_out):
+        found = spoilt.ec.calibration_loss("q", "y", training=training, **read)
+        assert found.rows() == [(199, None, None, None, None, None, "wrong rows")]
+        of_missing = spoilt.with_columns(q=pl.when(pl.col("id") != 5).then("q"))
+        found = of_missing.ec.calibration_loss("q", "y", training=training, **read)
+        assert found["n"].item() == 199
+        assert found["raw"].item() == pytest.approx(
+            log.filter(pl.col("id") != 5).select(ec.cross_entropy("q", "y", **read)).item()
+        )

@@ -7,10 +7,13 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
+from sklearn.isotonic import IsotonicRegression
 
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
 from tests import ranking_oracle as oracle
+from tests.test_calibration import plain_newton
 from tests.test_papers import gaussian_classes, log_likelihoods
 
 RANDOM = np.random.default_rng(3)
@@ -112,10 +115,164 @@ def test_reliability() -> None:
             assert row["posterior"] == pytest.approx(inside["p"].mean())
             assert row["positive_share"] == pytest.approx(inside["y"].mean())
     assert found["n"].sum() == N
-    ends = pl.DataFrame({"p": [0.0, 1e-100, 0.5, 1.0], "y": [False, False, True, True]}).ec.sketch("p", "y")
-    assert ends.reliability(resolution=1)["bin"].to_list() == [-66, -65, 0, 65]
-    with pytest.raises(SketchError, match="resolution=7"):
-        ends.reliability(resolution=7)
+    for exact in (True, False):
+        ends = pl.DataFrame({"p": [0.0, 1e-100, 0.5, 1.0], "y": [False, False, True, True]})
+        sketch = ends.ec.sketch("p", "y", exact=exact)
+        assert sketch.reliability(resolution=1)["bin"].to_list() == [-66, -65, 0, 65]
+        assert sketch.reliability(resolution=1)["bin"].dtype == pl.Int32
+
+
+def pooled_adjacent_violators(x, y, w) -> np.ndarray:
+    """The posterior of each row: blocks of equal scores, joined while the one before is not lower."""
+    blocks: list[list[float]] = []
+    for score in np.unique(x):
+        blocks.append([w[x == score] @ y[x == score], w[x == score].sum(), 1])
+        while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] >= blocks[-1][0] * blocks[-2][1]:
+            last = blocks.pop()
+            blocks[-1] = [a + b for a, b in zip(blocks[-1], last, strict=True)]
+    levels = np.repeat([positive / total for positive, total, _ in blocks], [int(size) for *_, size in blocks])
+    return levels[np.searchsorted(np.unique(x), x)]
+
+
+def calibrated(x, y, w, calibrator: str) -> np.ndarray:
+    """The calibrated posterior of each row, fitted to these rows, in plain NumPy."""
+    if calibrator == "pav":
+        levels = pooled_adjacent_violators(x, y, w)
+        np.testing.assert_allclose(IsotonicRegression().fit(x, y, sample_weight=w).predict(x), levels, atol=1e-12)
+        return levels
+    if calibrator == "histogram":
+        bins = np.searchsorted(np.arange(1, 15) / 15, 1 / (1 + np.exp(-x)))
+        return (np.bincount(bins, w * y, 15) / np.maximum(np.bincount(bins, w, 15), 1e-300))[bins]
+    alpha, beta = plain_newton(x, y, w, calibrator == "affine")
+    return 1 / (1 + np.exp(-alpha * x - beta))
+
+
+def middling(n: int, seed: int) -> pl.DataFrame:
+    """Scores in the middle of a cell each, so that bins tell no less than the scores."""
+    random = np.random.default_rng(seed)
+    x = (np.floor(random.normal(size=n) * 128) + 0.5) / 64
+    return pl.DataFrame(
+        {
+            "g": random.choice(["a", "b", ""], n),
+            "s": x,
+            "p": 1 / (1 + np.exp(-x)),
+            "y": random.random(n) < 1 / (1 + np.exp(-0.5 * x - 0.4)),
+            "w": random.choice([0.0, 0.5, 3.0], n),
+            "id": np.arange(n),
+        }
+    ).with_columns(g=pl.col("g").replace({"": None}))
+
+
+@pytest.mark.parametrize("calibrator", ["affine", "temperature", "pav", "histogram"])
+@pytest.mark.parametrize(("score", "score_type"), [("p", "posterior"), ("s", "log_odds")])
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_calibration_curve(calibrator: str, score: str, score_type: str, exact: bool, weight: str | None) -> None:
+    log = middling(600, 5)
+    edges = np.arange(1, 15) / 15
+    sketch = log.ec.sketch(
+        score,
+        "y",
+        by="g",
+        weight=weight,
+        score_type=score_type,
+        exact=exact,
+        thresholds=edges if score == "p" else np.log(edges / (1 - edges)),
+        folds=3,
+        fold_by="id",
+    )
+    found = sketch.reliability(resolution=4, calibrator=calibrator)
+    columns = ["g", "bin", "n", "weight", "posterior", "positive_share", "calibrated"]
+    assert found.columns == columns
+    assert found.equals(found.sort("g", "bin", nulls_last=True))
+    assert_frame_equal(sketch.reliability(resolution=4), found.drop("calibrated"))
+    expected = []
+    for group in ("a", "b", None):
+        rows = log.filter(pl.col("g").eq_missing(pl.lit(group)))
+        x, y = rows["s"].to_numpy(), rows["y"].to_numpy().astype(float)
+        w = np.ones(len(x)) if weight is None else rows["w"].to_numpy()
+        moved = np.full(len(x), np.nan)
+        moved[w > 0] = calibrated(x[w > 0], y[w > 0], w[w > 0], calibrator)
+        for number in np.unique(np.floor(4 * x)):
+            inside = np.floor(4 * x) == number
+            total, used = w[inside].sum(), inside & (w > 0)
+            means = [(w @ (values * inside)) / total if total else None for values in (1 / (1 + np.exp(-x)), y)]
+            after = w[used] @ moved[used] / total if total else None
+            expected.append((group, int(number), int(inside.sum()), total, *means, after))
+    oracle_of = pl.DataFrame(expected, schema=dict(zip(columns, found.dtypes, strict=True)), orient="row")
+    assert_frame_equal(found, oracle_of, rel_tol=1e-9, abs_tol=1e-9)
+
+
+@pytest.mark.parametrize("calibrator", ["affine", "pav"])
+def test_calibration_curve_is_near_for_scores_anywhere_in_a_cell(calibrator: str) -> None:
+    exact, binned = (LOG.ec.sketch("p", "y", by="g", exact=e).reliability(calibrator=calibrator) for e in (True, False))
+    assert_frame_equal(exact.drop("calibrated"), binned.drop("calibrated"))
+    gap = (exact["calibrated"] - binned["calibrated"]).abs().max()
+    assert gap <= {"affine": 1e-4, "pav": 0.05}[calibrator]
+
+
+def test_calibration_curve_of_classes() -> None:
+    random = np.random.default_rng(11)
+    y = random.integers(0, 3, 300)
+    q = random.dirichlet(np.ones(3), 300) + 0.3 * np.eye(3)[y]
+    q /= q.sum(axis=1, keepdims=True)
+    log = pl.DataFrame({"q": q, "y": np.array(["x", "y", "z"])[y]}, schema_overrides={"q": pl.Array(pl.Float64, 3)})
+    classes = ["x", "y", "z"]
+    of_each = log.ec.sketch("q", "y", classes=classes, exact=True).reliability(resolution=1, calibrator="pav")
+    assert of_each["target"].unique(maintain_order=True).to_list() == classes
+    top = log.ec.sketch("q", "y", classes=classes, exact=True, reduction="top_label")
+    found = [*(of_each.filter(target=c) for c in classes), top.reliability(resolution=1, calibrator="pav")]
+    binary = [*((q[:, k], y == k) for k in range(3)), (q.max(axis=1), q.argmax(axis=1) == y)]
+    for curve, (p, positive) in zip(found, binary, strict=True):
+        moved = calibrated(p, positive.astype(float), np.ones(300), "pav")
+        bins = np.floor(np.log(p / (1 - p)))
+        assert curve["bin"].to_list() == np.unique(bins).tolist()
+        for row in curve.to_dicts():
+            inside = bins == row["bin"]
+            assert row["n"] == inside.sum()
+            assert row["positive_share"] == pytest.approx(positive[inside].mean())
+            assert row["posterior"] == pytest.approx(p[inside].mean())
+            assert row["calibrated"] == pytest.approx(moved[inside].mean())
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("calibrator", ["affine", "temperature", "pav", "histogram"])
+def test_calibration_curve_where_there_is_none(exact: bool, calibrator: str) -> None:
+    log = pl.DataFrame(
+        {
+            "g": ["one class"] * 2 + ["wrong rows"] * 3 + ["no weight"] * 2 + ["missing"] + ["fine"] * 4,
+            "p": [0.2, 0.7, 0.2, 0.7, 1.5, 0.2, 0.7, None, 0.9, 0.1, 0.7, 0.4],
+            "y": [1, 1, 0, 1, 1, 0, 1, 1, 1, 0, 0, 1],
+            "w": [1.0] * 5 + [0.0] * 2 + [1.0] * 5,
+        }
+    )
+    sketch = log.ec.sketch("p", "y", by="g", weight="w", exact=exact)
+    found = sketch.reliability(calibrator=calibrator)
+    means = ["posterior", "positive_share", "calibrated"]
+    nulls = {group: rows.select(means).null_count().row(0) for (group,), rows in found.group_by("g")}
+    assert nulls == {"one class": (0, 0, 2), "wrong rows": (2, 2, 2), "no weight": (2, 2, 2), "fine": (0, 0, 0)}
+    assert found.filter(g="wrong rows")["n"].to_list() == [1, 1]
+    nothing = sketch.filter(pl.lit(value=False)).reliability(calibrator=calibrator)
+    assert nothing.schema == found.schema
+    assert nothing.height == 0
+    empty = log.clear().ec.sketch("p", "y", exact=exact).reliability(calibrator=calibrator)
+    assert empty.height == 0
+
+
+def test_reliability_refuses() -> None:
+    sketch = LOG.ec.sketch("p", "y")
+    for resolution in (7, 0, 1.5, True):
+        with pytest.raises(ValueError, match=f"resolution={resolution}"):
+            sketch.reliability(resolution=resolution)
+    with pytest.raises(ValueError, match="calibrator='platt' is none of"):
+        sketch.reliability(calibrator="platt")
+    for score_type in ("llr", "raw"):
+        with pytest.raises(SketchError, match=f"the sketch is of {score_type} scores"):
+            LOG.ec.sketch("s", "y", score_type=score_type).reliability()
+    for name in ("bin", "calibrated", "positive_share"):
+        with pytest.raises(SketchError, match=f"group column '{name}'"):
+            LOG.ec.sketch("p", "y", by=pl.col("g").alias(name), exact=True).reliability()
+    assert 0 < sketch.reliability(resolution=64).height <= N
 
 
 @pytest.mark.parametrize("metric", ["f1", "nec", "mcc", "net_benefit"])

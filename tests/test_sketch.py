@@ -311,3 +311,11 @@ def test_golden(name: str, exact: bool) -> None:
         check(golden["DCF"][prior]["minDCF"], "min_dcf", prior=float(prior))
         check(golden["AUPRG"][f"corrected_calibrated_AUPRG_{prior}"], "auprg", prior=float(prior))
         check(golden["calibrated"][prior]["average_precision"], "average_precision", prior=float(prior))
+
+
+@pytest.mark.parametrize("name", ["n_missing", "n_invalid", "class_prior"])
+def test_group_columns_with_names_of_counts(name: str) -> None:
+    sketch = pl.DataFrame({"g": [1, 2], "p": [0.1, 0.9], "y": [0, 1]}).ec.sketch("p", "y", by=pl.col("g").alias(name))
+    for ask in (sketch.evaluate, sketch.roc, sketch.calibrate):
+        with pytest.raises(SketchError, match=f"group column '{name}'.* rename it"):
+            ask()
