@@ -19,7 +19,7 @@ from tests.oracle import Group
 BY_NAME = {case.name: case for case in CASES}
 COUNTS = ("n_rows", "n_missing", "n_invalid")
 PROFILE = settings(
-    max_examples=25,
+    max_examples=20,
     phases=[Phase.explicit, Phase.generate],
     deadline=None,
     derandomize=True,
