@@ -10,7 +10,7 @@ from polars_ec.calibrators import Calibration
 from polars_ec.costs import CostMatrix
 from polars_ec.curves import equivalent_cost
 from polars_ec.exceptions import InvalidDataError, SketchError
-from polars_ec.folds import fold
+from polars_ec.folds import fold, stratified_fold
 from polars_ec.frames import report, validate
 from polars_ec.metrics.binary import (
     f1,
@@ -137,5 +137,6 @@ __all__ = [
     "sketch_query",
     "specificity",
     "specificity_at_sensitivity",
+    "stratified_fold",
     "validate",
 ]

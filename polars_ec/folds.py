@@ -10,6 +10,8 @@ from polars_ec._options import as_expr
 from polars_ec._scores import bind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from polars_ec.typing import IntoExpr
 
 # The group column of a sketch or calibration with folds.
@@ -64,24 +66,53 @@ def fold(key: IntoExpr, folds: int = 5) -> pl.Expr:
     return pl.pipe_with_dtype([as_expr(key, "key")], build).alias(FOLD)
 
 
+def stratified_fold(key: IntoExpr, within: IntoExpr | Sequence[IntoExpr], folds: int = 5) -> pl.Expr:
+    """The fold of each row, 0 .. folds - 1, such that the folds of each stratum differ by at most one key in size.
+
+    Keys take turns in the order of their hashes, so that Polars and DuckDB agree. A key may have one fold in each stratum.
+
+    Parameters
+    ----------
+    key
+        As for `fold`.
+    within
+        Column names or expressions of the strata, such as the group and the class; in SQL one value, such as a struct.
+    folds
+        How many, from 2 to 127.
+
+    Returns
+    -------
+    Int8, called `fold`. The keys of a stratum are ranked in memory: this does not stream.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `fold`.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"id": [1, 2, 3, 4], "y": [True, True, False, False]})
+    >>> log.select(ec.stratified_fold("id", "y", folds=2))["fold"].to_list()
+    [1, 0, 0, 1]
+    """
+    n_folds = checked_folds(folds)
+    strata = [as_expr(stratum, "within") for stratum in ([within] if isinstance(within, str | pl.Expr) else within)]
+
+    def build(inputs: list[tuple[pl.Expr, pl.DataType]]) -> pl.Expr:
+        turn = _hash(*inputs[0]).rank("dense").cast(pl.Int64).over(strata)
+        return (turn % n_folds).cast(pl.Int8)
+
+    return pl.pipe_with_dtype([as_expr(key, "key")], build).alias(FOLD)
+
+
 def fold_of(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> pl.Expr | None:
     """The column `fold` that the keywords ask for, if they do; with strata, even within each."""
     if folds is None and key is None:
         return None
     if folds is None or key is None:
         raise ValueError("folds= and fold_by= go together: how many folds, and the key of the rows that they are by")
-    return _stratified_fold(key, folds, strata) if strata else fold(key, folds)
-
-
-def _stratified_fold(key: IntoExpr, folds: int, strata: list[pl.Expr]) -> pl.Expr:
-    """The fold of each row, such that the folds of each stratum differ by at most one key in size."""
-    n_folds = checked_folds(folds)
-
-    def build(inputs: list[tuple[pl.Expr, pl.DataType]]) -> pl.Expr:
-        rank = _hash(*inputs[0]).rank("dense").cast(pl.Int64).over(strata)
-        return (rank % n_folds).cast(pl.Int8)
-
-    return pl.pipe_with_dtype([as_expr(key, "fold_by")], build).alias(FOLD)
+    return stratified_fold(key, strata, folds) if strata else fold(key, folds)
 
 
 def checked_folds(folds: int) -> int:

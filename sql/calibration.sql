@@ -13,21 +13,31 @@ CREATE OR REPLACE MACRO ec._number_of_text(t) AS
     list_reduce(list_transform(string_split(t, ''), lambda _c: CAST(unicode(_c) AS BIGINT)),
                 lambda _n, _c: (_n * 1000003 + _c) % 4294967291, CAST(1 AS BIGINT));
 
+CREATE OR REPLACE MACRO ec._is_text(key) AS typeof(key) = 'VARCHAR' OR starts_with(typeof(key), 'ENUM(');
 CREATE OR REPLACE MACRO ec._number_of_key(key) AS
-    CASE WHEN typeof(key) = 'VARCHAR' OR starts_with(typeof(key), 'ENUM(')
+    CASE WHEN ec._is_text(key)
          THEN CASE WHEN CAST(key AS VARCHAR) = '' THEN 1 ELSE ec._number_of_text(CAST(key AS VARCHAR)) END
-         WHEN typeof(key) IN ('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT', 'USMALLINT', 'UINTEGER',
-                              'UBIGINT', 'UHUGEINT', '"NULL"')
-         THEN CAST(key AS BIGINT)
-         ELSE CAST(error('ec: folds are by integers or strings, not ' || typeof(key)) AS BIGINT) END;
+         ELSE TRY_CAST(key AS BIGINT) END;
+CREATE OR REPLACE MACRO ec._hash_of_key(key) AS coalesce(ec._hash_of_number(ec._number_of_key(key)), 0);
+-- True, or an error; apart, because no error may stand in the ORDER BY of a window.
+CREATE OR REPLACE MACRO ec._key_ok(key) AS
+    CASE WHEN ec._is_text(key)
+              OR typeof(key) IN ('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT', 'USMALLINT', 'UINTEGER',
+                                 'UBIGINT', 'UHUGEINT', '"NULL"')
+         THEN CAST(key AS VARCHAR) IS NULL OR ec._is_text(key) OR CAST(CAST(key AS VARCHAR) AS BIGINT) IS NOT NULL
+         ELSE error('ec: folds are by integers or strings, not ' || typeof(key)) IS NULL END;
 
 CREATE OR REPLACE MACRO ec._folds(folds) AS
     CASE WHEN TRY_CAST(folds AS INTEGER) = folds AND folds BETWEEN 2 AND 127 THEN CAST(folds AS INTEGER)
          ELSE CAST(error('ec: folds is a whole number in 2..127, not ' || coalesce(CAST(folds AS VARCHAR), 'NULL')) AS INTEGER) END;
 
 CREATE OR REPLACE MACRO ec.fold(key, folds := 5) AS
-    CAST(coalesce(ec._hash_of_number(ec._number_of_key(key)) % ec._folds(folds), 0) AS TINYINT);
+    CASE WHEN ec._key_ok(key) THEN CAST(ec._hash_of_key(key) % ec._folds(folds) AS TINYINT) END;
 COMMENT ON MACRO ec.fold IS 'Fold of cross-validation, 0 .. folds - 1, by a hash of an integer or string key: all rows of a key are in one';
+CREATE OR REPLACE MACRO ec.stratified_fold(key, within, folds := 5) AS
+    CASE WHEN ec._key_ok(key)
+         THEN CAST(dense_rank() OVER (PARTITION BY within ORDER BY ec._hash_of_key(key)) % ec._folds(folds) AS TINYINT) END;
+COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, 0 .. folds - 1: the folds of each stratum differ by at most one key in size';
 
 -- Calibrated posteriors -----------------------------------------------------------------------------------------------
 

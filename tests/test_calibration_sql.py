@@ -36,6 +36,35 @@ def plain_fold(key: int | str | None, folds: int) -> int:
     return (x ^ (x >> 16)) % folds
 
 
+def test_folds_within_strata_are_even_and_the_same(connection) -> None:
+    log = pl.DataFrame(
+        {
+            "key": [*range(200), *range(100), None],
+            "g": [*["a", "b", None] * 100, "a"],
+            "y": [*[True, False] * 150, None],
+        }
+    )
+    for within, in_sql, strata in (("g", "g", ["g"]), (["g", pl.col("y")], "{'g': g, 'y': y}", ["g", "y"])):
+        found = log.with_columns(ec.stratified_fold("key", within, 4))
+        query = f"SELECT key, g, y, ec.stratified_fold(key, {in_sql}, folds := 4) AS fold FROM log"
+        theirs = pl.DataFrame(connection.sql(query).to_arrow_table())
+        assert_frame_equal(theirs, found, check_row_order=False)
+        sizes = (
+            found.group_by(*strata, "fold")
+            .agg(pl.col("key").n_unique().alias("n"))
+            .group_by(strata)
+            .agg(pl.col("n").max() - pl.col("n").min())
+        )
+        assert (sizes["n"] <= 1).all()
+        ranks = {}
+        for stratum in {row[1:] if len(strata) == 2 else row[1:2] for row in log.rows()}:
+            keys = {row[0] for row in log.rows() if (row[1:] if len(strata) == 2 else row[1:2]) == stratum}
+            hashes = sorted({plain_fold(key, 2**32) for key in keys})
+            ranks |= {(key, stratum): (hashes.index(plain_fold(key, 2**32)) + 1) % 4 for key in keys}
+        for key, g, y, fold in found.rows():
+            assert fold == ranks[key, (g, y) if len(strata) == 2 else (g,)]
+
+
 INTEGERS = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1), st.integers(-3, 3), st.just(4294967291))
 TEXTS = st.one_of(
     st.none(), st.text(max_size=40), st.sampled_from(["", "user_1", "e\u0301", "👨‍👩‍👧", "\x00", "a" * 999])

@@ -31,6 +31,7 @@ OTHERS = {
     "report",
     "sketch",
     "sketch_query",
+    "stratified_fold",
     "validate",
 }
 FAMILIES = ("rows", "counts", "decisions", "scoring_rules", "sketch", "ranking", "calibration", "ece")
@@ -119,7 +120,7 @@ def test_macros_of_ranking_metrics(name: str, macros) -> None:
 def test_macros_are_the_metrics(macros) -> None:
     ranking = set(RANKING) - {"min_expected_cost"}
     bounded = ranking | {f"{name}_error" for name in ranking}
-    assert set(macros) == STREAMING | bounded | {"version", "sketch", "ranking_exact", "fold"}
+    assert set(macros) == STREAMING | bounded | {"version", "sketch", "ranking_exact", "fold", "stratified_fold"}
 
 
 @pytest.mark.parametrize("name", sorted(STREAMING))
@@ -130,7 +131,8 @@ def test_macro_parameters_are_the_functions(name: str, macros) -> None:
 
 
 def test_macro_of_folds(macros) -> None:
-    assert [overload for overload, _ in macros["fold"]] == [list(inspect.signature(ec.fold).parameters)]
+    for name in ("fold", "stratified_fold"):
+        assert [overload for overload, _ in macros[name]] == [list(inspect.signature(getattr(ec, name)).parameters)]
 
 
 @pytest.mark.parametrize("name", sorted(STREAMING))
