@@ -83,8 +83,7 @@ def _calibration(sketch: Sketch, calibrator: Calibrator, training: Any, options:
 def calibrated_cells(sketch: Sketch, calibration: Calibration, out_of_fold: bool) -> pl.DataFrame:
     """The cells as those of an exact sketch of calibrated log-odds, in their order, and why they have none."""
     used = pl.col("class") >= 0
-    parameters = calibration.frame.filter(pl.col(FOLD).is_not_null() if out_of_fold else pl.col(FOLD).is_null())
-    by = [*calibration.keys, *([FOLD] if out_of_fold else [])]
+    parameters, by = calibration.fits(out_of_fold=out_of_fold)
     # A row without weight enters no loss, and its cell may have no mean.
     counted = pl.when(used, pl.col("weight") > 0)
     if calibration.is_affine:

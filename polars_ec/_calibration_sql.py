@@ -26,9 +26,8 @@ def calibration_sql(calibration: Calibration, score: str, dialect: WarehouseDial
     writer = Writer(dialect)
     s = f"CAST({writer.expression('score', score)} AS DOUBLE)"
     keys = calibration.keys
-    table = calibration.frame.filter(
-        pl.col("fold").is_null(), pl.col("alpha" if calibration.is_affine else "log_odds").is_not_null()
-    )
+    parameters, _ = calibration.fits(out_of_fold=False)
+    table = parameters.drop_nulls("alpha" if calibration.is_affine else "log_odds")
     groups = table.partition_by(keys, maintain_order=True) if keys else [table]
     values = [_value(writer, s, calibration, group) for group in groups if group.height]
     if not values:

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from polars_ec._affine import REVERSED
 from polars_ec._labels import class_index
 from polars_ec._scores import VectorScores
 from polars_ec._softmax import Batch, Fits, fit_softmax
+from polars_ec._training import all_and_others, first_reason, reason_column
+from polars_ec.folds import FOLD
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,9 +55,8 @@ class _Log:
 
     def by_fit(self, values: NDArray[Any]) -> Floats:
         """Sums by group, fold and class as sums by fit and class: of all folds, then of all others than each."""
-        n_folds = values.shape[1]
-        others = [np.delete(values, fold, axis=1).sum(axis=1) for fold in range(n_folds)] if n_folds > 1 else []
-        sums: Floats = np.concatenate([values.sum(axis=1), *others]).astype(np.float64)
+        n_folds = values.shape[1] if values.shape[1] > 1 else 0
+        sums: Floats = all_and_others(values.swapaxes(0, 1), n_folds).reshape(-1, self.n_classes)
         return sums
 
     def sample(self) -> tuple[_Log, int]:
@@ -92,14 +94,15 @@ def fit_classes(
         shares = own if prior is None else np.tile(prior, (len(own) // max(len(prior), 1), 1))
         scale = np.where(weight > 0, shares / weight, 0.0)
     lacking = (weight == 0) | (shares == 0) if with_shift else (weight == 0) & (shares > 0)
-    reasons = {
-        "wrong rows": np.tile(log.wrong, len(own) // max(log.groups.height, 1)),
-        "no rows": ~(weight.sum(axis=1) > 0),
-        "no prior": np.isnan(shares).any(axis=1),
-        "a class without rows": lacking.any(axis=1),
-        "infinite log-odds": (log.by_fit(log.impossible) > 0).any(axis=1),
-    }
-    reason = np.select(list(reasons.values()), list(reasons), "")
+    reason = first_reason(
+        [
+            (np.tile(log.wrong, len(own) // max(log.groups.height, 1)), "wrong rows"),
+            (~(weight.sum(axis=1) > 0), "no rows"),
+            (np.isnan(shares).any(axis=1), "no prior"),
+            (lacking.any(axis=1), "a class without rows"),
+            (log.by_fit(log.impossible).sum(axis=1) > 0, "infinite log-odds"),
+        ]
+    )
     fits = None
     # A sample finds the neighbourhood, so that all rows are passed over two or three times less often.
     for part, every in [*([log.sample()] if log.n.sum() >= _LARGE else []), (log, 1)]:
@@ -108,15 +111,15 @@ def fit_classes(
     assert fits is not None
     fits, reason = _settled(fits, reason, shares, with_shift)
     folds = [None, *range(n_folds)] if n_folds else [None]
-    made = pl.concat([log.groups.drop(_GROUP).with_columns(pl.lit(f, dtype=pl.Int8).alias("fold")) for f in folds])
-    known = pl.when(pl.Series(np.isin(reason, ["", "reversed"])))
+    made = pl.concat([log.groups.drop(_GROUP).with_columns(pl.lit(f, dtype=pl.Int8).alias(FOLD)) for f in folds])
+    known = pl.when(pl.Series(np.isin(reason, ["", REVERSED])))
     return made.with_columns(
         alpha=known.then(pl.Series(fits.alpha)),
         beta=known.then(pl.Series(fits.beta, dtype=pl.Array(pl.Float64, log.n_classes))),
         n=pl.Series(n.astype(np.int64)),
         n_iterations=known.then(pl.Series(fits.n_iterations)),
         gradient_norm=known.then(pl.Series(fits.gradient_norm)),
-        reason=pl.Series(reason).replace({"": None}),
+        reason=reason_column(reason),
     )
 
 
@@ -135,7 +138,7 @@ def _settled(fits: Fits, reason: Texts, shares: Floats, with_shift: bool) -> tup
             beta=np.where(backwards[:, None], at_prior, fits.beta),
             gradient_norm=np.where(backwards, 0.0, fits.gradient_norm),
         ),
-        np.where(backwards, "reversed", reason),
+        np.where(backwards, REVERSED, reason),
     )
 
 
@@ -148,7 +151,7 @@ def _read(frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, n_fold
     made = frame.select(
         *keys,
         (pl.lit(0, dtype=pl.Int8) if fold is None else fold).alias(_FOLD),
-        pl.when(rows.usable).then(class_index(rows.labels)).when(rows.present).then(-1).alias(_CLASS),
+        rows.class_or_wrong(class_index(rows.labels)).alias(_CLASS),
         pl.when(rows.usable).then(weight).alias(_WEIGHT),
         logs.alias(_LOG),
     ).with_columns(pl.col(_LOG).list.get(k).alias(f"{_LOG}_{k}") for k in range(n_classes))

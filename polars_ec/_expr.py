@@ -73,6 +73,10 @@ class Rows:
         """Present but wrong; never null."""
         return self.present & ~self._valid
 
+    def class_or_wrong(self, index: pl.Expr) -> pl.Expr:
+        """Int16 `index` of a usable row, -1 of a wrong one, null of a missing one."""
+        return pl.when(self.usable).then(index).when(self.present).then(-1).cast(pl.Int16)
+
     @property
     def decisions(self) -> Decisions:
         return decide(self.scores, self.costs, self.settings.threshold)

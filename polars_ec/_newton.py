@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     Booleans = NDArray[np.bool_]
 
 # Half the squared Newton decrement is what a step can still gain, in nats a row.
-_CONVERGED = 1e-20
-_CLOSE_ENOUGH = 1e-12
+CONVERGED = 1e-20
+CLOSE_ENOUGH = 1e-12
 # Derivatives of the mean loss by the parameters of scores in standard units.
 _FLAT = 1e-7
 _MAX_EVALUATIONS = 200
 # Points worked on at once: a dozen arrays of so many stay in the cache, which is four times as fast.
 _BLOCK = 2**15
 # A step must gain this share of what its slope promises, up to what rounding hides.
-_ARMIJO = 1e-4
-_ROUNDING = 1e-14
+ARMIJO = 1e-4
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats])
     by_beta = by_beta if with_shift else np.zeros(len(total))
     steepest = np.maximum(np.abs(by_alpha - mean * by_beta) / scale, np.abs(by_beta))
     converged = (
-        (gain <= _CLOSE_ENOUGH) & (steepest <= _FLAT) & np.isfinite(scale) & np.isfinite(alpha) & np.isfinite(beta)
+        (gain <= CLOSE_ENOUGH) & (steepest <= _FLAT) & np.isfinite(scale) & np.isfinite(alpha) & np.isfinite(beta)
     )
     return Lines(alpha, beta, n_iterations, np.maximum(np.abs(by_alpha), np.abs(by_beta)), converged)
 
@@ -149,8 +149,8 @@ def _minimise(
     value = _evaluate(points, slope, shift)
     d_slope, d_shift, gain = _step(value, with_shift)
     length = np.ones(n_fits)
-    active = np.flatnonzero(~(gain <= _CONVERGED))
-    kept = points.of(~(gain <= _CONVERGED))
+    active = np.flatnonzero(~(gain <= CONVERGED))
+    kept = points.of(~(gain <= CONVERGED))
     for _ in range(_MAX_EVALUATIONS):
         if len(active) == 0:
             break
@@ -158,14 +158,14 @@ def _minimise(
         new_slope, new_shift = slope[active] + tried * d_slope[active], shift[active] + tried * d_shift[active]
         new = _evaluate(kept, new_slope, new_shift)
         old = value[0, active]
-        better = new[0] <= old - _ARMIJO * tried * gain[active] + _ROUNDING * (1 + np.abs(old))
+        better = new[0] <= old - ARMIJO * tried * gain[active] + ROUNDING * (1 + np.abs(old))
         length[active] = np.where(better, 1.0, tried / 2)
         moved = active[better]
         slope[moved], shift[moved] = new_slope[better], new_shift[better]
         n_iterations[moved] += 1
         value[:, moved] = new[:, better]
         d_slope[moved], d_shift[moved], gain[moved] = _step(value[:, moved], with_shift)
-        going = ~(gain[active] <= _CONVERGED)
+        going = ~(gain[active] <= CONVERGED)
         if not going.all():
             kept, active = kept.of(going), active[going]
     return slope, shift, n_iterations, gain

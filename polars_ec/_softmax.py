@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polars_ec._newton import ARMIJO, CLOSE_ENOUGH, CONVERGED, ROUNDING
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -19,14 +21,8 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Booleans = NDArray[np.bool_]
 
-# Half the squared Newton decrement is what a step can still gain, in nats a row.
-_CONVERGED = 1e-20
-_CLOSE_ENOUGH = 1e-12
 _MAX_PASSES = 60
 _BLOCK = 16384
-# A step must gain this share of what its slope promises, up to what rounding hides.
-_ARMIJO = 1e-4
-_ROUNDING = 1e-14
 # A loss this small, in nats a row, is of rows that a threshold parts: it falls for ever.
 _SEPARABLE = 1e-7
 
@@ -86,7 +82,7 @@ def fit_softmax(rows: Rows, chosen: Booleans, n_classes: int, *, with_shift: boo
             break
         tried = place + length[:, None] * step
         new_loss, new_gradient, hessian = _sums(rows, active, tried, with_shift)
-        enough = new_loss <= loss - _ARMIJO * length * gain + _ROUNDING * (1 + np.abs(loss))
+        enough = new_loss <= loss - ARMIJO * length * gain + ROUNDING * (1 + np.abs(loss))
         better = active & (enough if turn else np.isfinite(new_loss))
         length = np.where(better, 1.0, length / 2)
         place[better], loss[better], gradient[better] = tried[better], new_loss[better], new_gradient[better]
@@ -95,11 +91,11 @@ def fit_softmax(rows: Rows, chosen: Booleans, n_classes: int, *, with_shift: boo
         newton = -np.linalg.pinv(hessian[better], hermitian=True) @ gradient[better][:, :, None]
         step[better] = newton[:, :, 0]
         gain[better] = -(step[better] * gradient[better]).sum(axis=1)
-        active = active & ~(gain <= _CONVERGED) & ~(loss <= _SEPARABLE) & (length > _ROUNDING)
+        active = active & ~(gain <= CONVERGED) & ~(loss <= _SEPARABLE) & (length > ROUNDING)
     alpha, beta = place[:, 0], place[:, 1:]
     gradient_norm = np.abs(gradient).max(axis=1)
     separable = chosen & (loss <= _SEPARABLE)
-    converged = chosen & (gain <= _CLOSE_ENOUGH) & ~separable & np.isfinite(place).all(axis=1)
+    converged = chosen & (gain <= CLOSE_ENOUGH) & ~separable & np.isfinite(place).all(axis=1)
     return Fits(alpha, beta - beta.mean(axis=1, keepdims=True), n_iterations, gradient_norm, converged, separable)
 
 

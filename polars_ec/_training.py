@@ -148,7 +148,7 @@ def training_of(sketch: Sketch, prior: Any) -> Training:
 
     ones = pl.Series(np.ones(len(node), dtype=np.int64))
     columns = [ones, used["weight"], *([] if exact or grid.score_type == "raw" else [used["log_odds"]])]
-    n_cells, weight, *sums = (_all_and_others(by_fold(column), len(folds)) for column in columns)
+    n_cells, weight, *sums = (all_and_others(by_fold(column), len(folds)) for column in columns)
     number, at = np.nonzero(n_cells)
     group = firsts[GROUP].to_numpy().astype(np.int64)[at]
     x = sums[0][number, at] / weight[number, at] if sums else firsts["__log_odds"].to_numpy()[at]
@@ -160,7 +160,7 @@ def training_of(sketch: Sketch, prior: Any) -> Training:
     rows = numbered.filter(pl.col("class") >= 0).group_by(GROUP, *([FOLD] if len(folds) else [])).agg(pl.col("n").sum())
     counts = np.zeros((max(len(folds), 1), groups.height), dtype=np.int64)
     counts[_places(rows, folds), rows[GROUP].to_numpy().astype(np.int64)] = rows["n"].to_numpy()
-    n = _all_and_others(counts, len(folds)).ravel()
+    n = all_and_others(counts, len(folds)).ravel()
     wrong = np.tile((groups["n_invalid"] > 0).to_numpy(), len(n_cells))
     return Training(groups.select(GROUP, *keys), folds, cells, fit, cell, positive, x, weights, n, share, wrong)
 
@@ -172,7 +172,7 @@ def _places(frame: pl.DataFrame, folds: pl.Series) -> Integers:
     return folds.search_sorted(frame[FOLD]).to_numpy().astype(np.int64)
 
 
-def _all_and_others(by_fold: NDArray[Any], n_folds: int) -> NDArray[Any]:
+def all_and_others(by_fold: NDArray[Any], n_folds: int) -> NDArray[Any]:
     """Sums over all folds; then, for each fold, over all others.
 
     These are added from both ends: a difference would lose digits, and infinities.

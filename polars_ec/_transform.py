@@ -11,7 +11,6 @@ from polars_ec._expr import Priors, per_row
 from polars_ec._options import parse_options
 from polars_ec._scores import BinaryScores, Scores, VectorScores, bind, log_sum_exp, sigmoid
 from polars_ec.exceptions import SketchError
-from polars_ec.folds import FOLD
 from polars_ec.metrics.rows import affine_log_odds
 
 if TYPE_CHECKING:
@@ -25,10 +24,9 @@ _FIT, _X = "__fit", "__x"
 
 def calibrated_posterior(calibration: Calibration, score: pl.Expr, out_of_fold: bool) -> pl.Expr:
     """What `Calibration.apply` gives."""
-    parameters = calibration.frame.filter(pl.col(FOLD).is_not_null() if out_of_fold else pl.col(FOLD).is_null())
+    parameters, by = calibration.fits(out_of_fold=out_of_fold)
     if out_of_fold and parameters.height == 0:
         raise SketchError("the calibration has no folds: make it with folds= and fold_by=")
-    by = [*calibration.keys, *([FOLD] if out_of_fold else [])]
     n_classes, name = calibration.n_classes, score.meta.output_name()
     x = per_row("calibrated", score, _reading(calibration), _reader(calibration, name)).alias(_X)
 

@@ -276,8 +276,7 @@ def _losses(
         pl.when(rows.usable).then(pl.lit(value=False)).otherwise(rows.present).alias(_WRONG),
         *([] if rows.prior is None else [pl.concat_arr(rows.row_prior or []).alias(_PRIOR)]),
     )
-    parameters = calibration.frame.filter(pl.col(FOLD).is_null() if fold is None else pl.col(FOLD).is_not_null())
-    on = [*calibration.keys, *([] if fold is None else [FOLD])]
+    parameters, on = calibration.fits(out_of_fold=fold is not None)
     parameters = parameters.select(
         *on, "alpha", "beta", pl.col("reason").alias(_REASON), pl.lit(value=True).alias(_FOUND)
     )

@@ -12,6 +12,7 @@ import polars as pl
 from polars_ec._described import SCHEMA_VERSION, read_described, write_described
 from polars_ec._options import as_expr
 from polars_ec.exceptions import SketchError
+from polars_ec.folds import FOLD
 
 if TYPE_CHECKING:
     from polars_ec._grid import SketchScoreType
@@ -156,6 +157,13 @@ class Calibration:
         """K."""
         beta = self.frame.schema.get("beta")
         return beta.size if isinstance(beta, pl.Array) else 2
+
+    def fits(self, *, out_of_fold: bool) -> tuple[pl.DataFrame, list[str]]:
+        """The rows of the fits of all rows, or of those that leave a fold out; and the columns that a row finds its fit by."""
+        fold = pl.col(FOLD)
+        if out_of_fold:
+            return self.frame.filter(fold.is_not_null()), [*self.keys, FOLD]
+        return self.frame.filter(fold.is_null()), self.keys
 
     def write_parquet(self, path: str | Path, *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the parameters, with what they mean, and any further `metadata`, in the file's metadata."""
