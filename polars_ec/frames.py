@@ -31,7 +31,7 @@ FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 _CLASS = "__ec_class"
 _PRIOR = "__ec_prior"
 _WEIGHT = "__ec_weight"
-_ROW_COUNTS = ("missing", "invalid", "present")
+_ROW_COUNTS = ("rows", "invalid", "present")
 _SHOWN_ROWS = 5
 
 
@@ -117,7 +117,7 @@ def _report(
     models = [resolve_columns(frame, model, label, settings) for model in scores]
     names = [model.meta.output_name() for model in scores]
     key_names = [key.meta.output_name() for key in keys]
-    sums = _sum_per_group(_sum_per_class(frame, keys, models), key_names, models)
+    sums = _with_class_priors(_sum_per_group(_sum_per_class(frame, keys, models), key_names, models), models)
     several = len(models) > 1
     rows = [_table(model, m, settings, min_rows) for m, model in enumerate(models)]
     _check_names(key_names, [*rows[0], *(["score"] if several else [])])
@@ -186,7 +186,7 @@ def _class_sums(rows: Rows, m: int) -> dict[str, pl.Expr]:
         return count_rows(mask) if rows.weight is None else pl.when(mask).then(pl.col(_WEIGHT)).sum()
 
     sums = {
-        "missing": count_rows(~present),
+        "rows": pl.len().cast(pl.Int64),
         "invalid": count_rows(pl.col(f"__ec_{m}_invalid")),
         "present": count_rows(present),
     }
@@ -194,18 +194,24 @@ def _class_sums(rows: Rows, m: int) -> dict[str, pl.Expr]:
     column, n_decisions = pl.col(f"__ec_{m}_decision"), rows.costs.n_decisions
     by_index = rows.decisions.positive is None
     decided = Decisions(n_decisions, number=column) if by_index else Decisions(n_decisions, positive=column)
-    sums |= {f"decided_{j}": amount(present & decided.among([j])) for j in range(n_decisions)}
+    sums |= {f"decided_{j}": amount(present & decided.among([j])) for j in _summed_decisions(rows)}
     if not isinstance(rows.scores, DecidedScores):
         sums |= {name: pl.col(f"__ec_{m}_{name}").sum() for name in ("log_loss", "brier")}
     return sums
 
 
+def _summed_decisions(rows: Rows) -> range:
+    """All but one where rows are counted, for that is the rest; with weights all, for a difference would lose digits."""
+    return range(0 if rows.weight is not None else 1, rows.costs.n_decisions)
+
+
 class _ClassSums(Sums):
     """Sums of a group, from the table that has a column for each."""
 
-    def __init__(self, rows: Rows, m: int, stated_prior: list[pl.Expr] | None) -> None:
-        super().__init__(rows.costs.n_decisions, stated_prior, rows.costs.n_classes)
+    def __init__(self, rows: Rows, m: int, prior: list[pl.Expr] | None) -> None:
+        super().__init__(rows.costs.n_decisions, prior, rows.costs.n_classes)
         self._m = m
+        self._summed = _summed_decisions(rows)
 
     def count(self, i: int) -> pl.Expr:
         return self.column(f"count_{i}")
@@ -215,22 +221,35 @@ class _ClassSums(Sums):
         return reduce(add, [self.count(i) for i in range(self.n_classes)])
 
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
+        if not set(decided) <= set(self._summed):
+            others = [j for j in range(self.n_decisions) if j not in decided]
+            return self.count(i) - self.cell(i, others) if others else self.count(i)
         return reduce(add, [self.column(f"decided_{j}_{i}") for j in sorted(decided)])
 
     def column(self, name: str) -> pl.Expr:
         return pl.col(f"__ec_{self._m}_{name}")
 
 
+def _with_class_priors(sums: pl.LazyFrame, models: list[Rows]) -> pl.LazyFrame:
+    """Each group's own priors, as columns: formulas that name them are planned faster than formulas that repeat them."""
+    priors = {
+        f"__ec_{m}_prior_{i}": share
+        for m, rows in enumerate(models)
+        for i, share in enumerate(_ClassSums(rows, m, None).empirical_prior)
+    }
+    return sums.with_columns(**priors)
+
+
 def _table(rows: Rows, m: int, settings: Settings, min_rows: int | None) -> dict[str, pl.Expr]:
     """The columns of the report, from the sums per group and class."""
-    own = _ClassSums(rows, m, None)
+    own = _ClassSums(rows, m, [pl.col(f"__ec_{m}_prior_{i}") for i in range(rows.costs.n_classes)])
     n_classes, n_decisions = own.n_classes, own.n_decisions
     check_normalisable(settings, n_classes)
     invalid = own.column("invalid")
     used = own.column("present") - invalid
     cells = [[own.cell(i, [j]) for j in range(n_decisions)] for i in range(n_classes)]
     binary = (n_classes, n_decisions) == (2, 2)
-    guarded: dict[str, pl.Expr] = {"class_prior": pack_prior(own.empirical_prior)}
+    guarded: dict[str, pl.Expr] = {"class_prior": pack_prior(own.prior)}
     if binary:
         guarded |= dict(zip(("tn", "fp", "fn", "tp"), [cell for row in cells for cell in row], strict=True))
     else:
@@ -243,7 +262,7 @@ def _table(rows: Rows, m: int, settings: Settings, min_rows: int | None) -> dict
         reference = _ClassSums(rows, m, _stated_prior(rows, settings))
         at_prior = _prior_dependent(reference, rows, posteriors, binary)
         guarded |= {f"{name}_at_prior": column for name, column in at_prior.items()}
-    table = {"n": used, "n_missing": own.column("missing"), "n_invalid": invalid}
+    table = {"n": used, "n_missing": own.column("rows") - own.column("present"), "n_invalid": invalid}
     table |= {name: pl.when(invalid == 0).then(column) for name, column in guarded.items()}
     if min_rows is not None:
         table["small"] = used < min_rows
