@@ -26,29 +26,44 @@ CREATE OR REPLACE MACRO ec._sum_loss(i, score, label, loss) AS
     sum(CASE WHEN ec._of_class(i, score, label) THEN loss ELSE 0 END);
 -- The Brier loss of a posterior is finite and cheap: a product with 0 or 1 takes half the time of CASE. (Of an LLR it may be
 -- NaN, where the prior is 0 or 1.)
-CREATE OR REPLACE MACRO ec._sum_brier(i, score, label, loss, score_type) AS
+CREATE OR REPLACE MACRO ec._sum_brier(i, score, label, loss, score_type "NULL") AS
+    sum(CAST(ec._of_class(i, score, label) AS DOUBLE) * loss),
+(i, score, label, loss, score_type) AS
     sum(CASE WHEN score_type = 'posterior' OR ec._of_class(i, score, label)
              THEN CAST(ec._of_class(i, score, label) AS DOUBLE) * loss ELSE 0 END);
 
--- Rows of class i, or their weights.
-CREATE OR REPLACE MACRO ec._class_size(i, score, label, weight "NULL") AS ec._count(ec._of_class(i, score, label)),
-(i, score, label, weight) AS ec._sum_weights(ec._of_class(i, score, label), weight);
+-- Rows of a class, or their weights. Class 0 is counted as the rest of the rows that miss nothing, for the engine shares these
+-- counts with other metrics; a label that is no class is wrong, and leaves no metric. With weights a difference would lose digits.
+CREATE OR REPLACE MACRO ec._size1(score, label, weight "NULL") AS ec._count(ec._of_class(1, score, label)),
+(score, label, weight) AS ec._sum_weights(ec._of_class(1, score, label), weight);
+CREATE OR REPLACE MACRO ec._size0(score, label, weight "NULL") AS
+    count(*) - ec._count(ec._missing(score, label, weight)) - ec._size1(score, label, weight),
+(score, label, weight) AS ec._sum_weights(ec._of_class(0, score, label), weight);
 
--- ec._usable, with a shorter text where no costs are given.
-CREATE OR REPLACE MACRO ec._label_ok(label BOOLEAN) AS label IS NOT NULL, (label) AS ec._class(label) BETWEEN 0 AND 1;
-CREATE OR REPLACE MACRO ec._usable_in_group(score, label, costs "NULL", score_type, weight) AS
-    costs IS NULL AND ec._number_ok(score, 2, score_type) AND ec._label_ok(label) AND ec._weight_ok(weight),
-(score, label, costs, score_type, weight) AS ec._usable(score, label, costs, score_type, weight);
+-- Nothing missing but something wrong, with a shorter text where no costs, no weight are given. There ec._number_ok is NULL
+-- for a missing score, which is not counted.
+CREATE OR REPLACE MACRO ec._label_wrong(score, label BOOLEAN) AS false,
+(score, label) AS score IS NOT NULL AND label IS NOT NULL AND NOT coalesce(ec._class(label) BETWEEN 0 AND 1, false);
+CREATE OR REPLACE MACRO ec._wrong(score, label, costs "NULL", score_type, weight "NULL") AS
+    costs IS NULL AND weight IS NULL
+    AND (label IS NOT NULL AND NOT ec._number_ok(score, 2, score_type) OR ec._label_wrong(score, label)),
+(score, label, costs "NULL", score_type, weight) AS
+    costs IS NULL AND (NOT ec._missing(score, label, weight) AND NOT (ec._number_ok(score, 2, score_type) AND ec._weight_ok(weight))
+                       OR weight IS NOT NULL AND ec._label_wrong(score, label)),
+(score, label, costs, score_type, weight) AS
+    NOT ec._missing(score, label, weight) AND NOT coalesce(ec._usable(score, label, costs, score_type, weight), false);
 
 CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weight) AS
-    ec._count(NOT ec._missing(score, label, weight)
-              AND NOT coalesce(ec._usable_in_group(score, label, costs, score_type, weight), false));
+    ec._count(ec._wrong(score, label, costs, score_type, weight));
 
 -- Binary cells --------------------------------------------------------------------------------------------------------
 
 -- The prior that is stated: a literal NULL where none is, NaN where it is no prior or not one number in the group.
-CREATE OR REPLACE MACRO ec._stated_prior(prior "NULL") AS prior,
-(prior) AS CASE WHEN min(ec._p1(prior)) = max(ec._prior1(prior)) THEN min(ec._p1(prior)) ELSE CAST('nan' AS DOUBLE) END;
+CREATE OR REPLACE MACRO ec._constant(low, high) AS CASE WHEN low = high THEN low ELSE CAST('nan' AS DOUBLE) END;
+-- `number` is the prior again, for the overloads: a parameter that has a type casts its argument.
+CREATE OR REPLACE MACRO ec._given_prior(number DOUBLE, prior) AS ec._constant(min(number), max(ec._number_prior(prior))),
+(number, prior) AS ec._constant(min(ec._p1(prior)), max(ec._prior1(prior)));
+CREATE OR REPLACE MACRO ec._stated_prior(prior "NULL") AS prior, (prior) AS ec._given_prior(prior, prior);
 
 -- P1 and P0 from the class sums n1 and n0 and the stated prior. P0 is not 1 - P1 of the group, which would lose the digits
 -- of a rare negative class.
@@ -58,12 +73,17 @@ CREATE OR REPLACE MACRO ec._prior_of_1(n1, n0, prior "NULL") AS ec._share(n1, n0
 CREATE OR REPLACE MACRO ec._prior_of_0(n1, n0, prior "NULL") AS ec._share(n0, n1),
 (n1, n0, prior) AS CASE WHEN n1 + n0 > 0 AND NOT isnan(prior) THEN 1 - prior END;
 
--- ec._llr_shift and ec._positive, with a shorter text where no prior, no costs are given. Decisions under costs that are not
--- 2 x 2 are counted elsewhere, see ec._means: none is positive here.
+-- ec._llr_shift and ec._positive, with a shorter text where no prior, no costs are given, and shorter yet for posteriors.
+-- Decisions under costs that are not 2 x 2 are counted elsewhere, see ec._means: none is positive here.
 CREATE OR REPLACE MACRO ec._shift(prior "NULL", score_type) AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior(score_type) ELSE 0 END,
 (prior, score_type) AS ec._llr_shift(prior, score_type);
-CREATE OR REPLACE MACRO ec._positives(score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type) AS
+CREATE OR REPLACE MACRO ec._posterior_threshold(threshold "NULL", cost_fn, cost_fp) AS
+    CAST(cost_fp AS DOUBLE) / (CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE)),
+(threshold, cost_fn, cost_fp) AS CAST(threshold AS DOUBLE);
+CREATE OR REPLACE MACRO ec._positives(score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type "NULL") AS
+    score > ec._posterior_threshold(threshold, cost_fn, cost_fp),
+(score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type) AS
     score > ec._threshold(ec._bayes_threshold(CAST(cost_fp AS DOUBLE), CAST(cost_fn AS DOUBLE), score_type) - ec._shift(prior, score_type),
                           threshold, score_type),
 (score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
@@ -80,10 +100,10 @@ CREATE OR REPLACE MACRO ec._cells_of_sums(sums) AS
 -- Cells and priors of a group, in a list of one: NULL when a row is wrong. A comparison with a missing score is NULL and not
 -- counted. Counts take two sums of decisions, for the other two cells are the rest of their class, and the engine shares the
 -- sums of the classes with the scoring rules. With weights each cell is summed by itself: a difference would lose digits.
-CREATE OR REPLACE MACRO ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight "NULL") AS
+CREATE OR REPLACE MACRO ec._sum_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight "NULL") AS
     list_transform([{
             'invalid': ec._count_invalid(score, label, costs, score_type, weight), 'prior': ec._stated_prior(prior),
-            'n1': ec._class_size(1, score, label, weight), 'n0': ec._class_size(0, score, label, weight),
+            'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
             'fp': ec._count(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type)),
             'tp': ec._count(ec._y(label) = 1 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type))}],
         lambda _s: CASE WHEN _s.invalid = 0 THEN
@@ -95,6 +115,17 @@ CREATE OR REPLACE MACRO ec._cells(score, label, costs, cost_fn, cost_fp, prior, 
         'fp': ec._sum_weights(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
         'fn': ec._sum_weights(ec._y(label) = 1 AND NOT ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
         'tp': ec._sum_weights(ec._y(label) = 1 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight)}]);
+
+CREATE OR REPLACE MACRO ec._posterior_cells(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, weight) AS
+    ec._sum_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, NULL, weight),
+(score, label, costs, cost_fn, cost_fp, prior, threshold, weight) AS
+    ec._sum_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, 'posterior', weight);
+CREATE OR REPLACE MACRO ec._cells_by(type "NULL", score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._sum_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, CAST(score_type AS VARCHAR), weight),
+(type, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._posterior_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, weight);
+CREATE OR REPLACE MACRO ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._cells_by(ec._posterior_type(score_type), score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 
 -- K classes -----------------------------------------------------------------------------------------------------------
 
@@ -221,10 +252,10 @@ CREATE OR REPLACE MACRO ec._two_rows(m) AS
          THEN error('ec: one score, one prior are for 2 classes; for more give a list: posteriors, or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
 
--- Costs that are stated as cost_fn and cost_fp: true, or an error.
+-- Costs that are stated as cost_fn and cost_fp: true, or an error. (NaN compares as greatest; least() passes over NULL.)
 CREATE OR REPLACE MACRO ec._binary_costs_ok(cost_fn, cost_fp) AS
-    CASE WHEN isfinite(CAST(cost_fn AS DOUBLE)) AND isfinite(CAST(cost_fp AS DOUBLE)) THEN true
-         ELSE error('ec: costs must be finite numbers: ' || CAST(ec._binary_costs(cost_fn, cost_fp) AS VARCHAR)) IS NULL END;
+    CASE WHEN least(cost_fn, cost_fp) >= 0 AND CAST(cost_fn AS DOUBLE) + CAST(cost_fp AS DOUBLE) < CAST('inf' AS DOUBLE) THEN true
+         ELSE error(concat('ec: costs must be finite numbers that are not negative: cost_fn ', cost_fn, ', cost_fp ', cost_fp)) IS NULL END;
 CREATE OR REPLACE MACRO ec._two_by_two_ok(costs "NULL", cost_fn, cost_fp) AS ec._binary_costs_ok(cost_fn, cost_fp),
 (costs, cost_fn, cost_fp) AS ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp);
 
@@ -278,7 +309,7 @@ COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 
 
 CREATE OR REPLACE MACRO ec._share1(score, label, costs, score_type, weight) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
-                     'n1': ec._class_size(1, score, label, weight), 'n0': ec._class_size(0, score, label, weight)}],
+                     'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight)}],
         lambda _s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND _s.invalid = 0 THEN ec._share(_s.n1, _s.n0) END)[1];
 CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(score, label, costs, score_type, weight),

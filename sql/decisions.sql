@@ -2,6 +2,27 @@
 -- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
 -- at that prior. The overloads differ in how a row is decided: a score, a list of scores, a BOOLEAN that is the decision.
 
+-- Four rates of a group ------------------------------------------------------------------------------------------------
+
+-- R_ij of cells c (see ec._cells_of); an empty class has none.
+CREATE OR REPLACE MACRO ec._r11(c) AS ec._ratio(c.tp, c.n1);
+CREATE OR REPLACE MACRO ec._r10(c) AS ec._ratio(c.fn, c.n1);
+CREATE OR REPLACE MACRO ec._r01(c) AS ec._ratio(c.fp, c.n0);
+CREATE OR REPLACE MACRO ec._r00(c) AS ec._ratio(c.tn, c.n0);
+
+-- The cells of scores and of lists of two, where the costs are 2 x 2.
+CREATE OR REPLACE MACRO ec._binary_cells(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp)
+         THEN ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) END,
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform([{
+            'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
+            'm': ec._costs(costs, cost_fn, cost_fp)}],
+        lambda _g: CASE WHEN ec._two_rows(_g.m) AND ec._two_by_two(_g.m) AND ec._matrix_ok(_g.m) THEN _g.c END);
+CREATE OR REPLACE MACRO ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._cells_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight) END;
+
 -- Costs of any K x M matrix: sums per class ---------------------------------------------------------------------------
 
 -- What a row adds to its class's sum: its cost, whether it is decided wrongly, whether it is decided rightly.
@@ -29,15 +50,8 @@ CREATE OR REPLACE MACRO ec._sum_wide(i, score, label, costs, prior, threshold, s
              THEN CASE WHEN ec._of_class(i, score, label) THEN ec._weight(weight) * ec._value(what,
                       CAST(costs AS DOUBLE[][]), i, ec._decide_wide(score, costs, prior, threshold, score_type)) END END), 0);
 
--- Class sums of single scores. With cost_fn and cost_fp a right decision costs nothing.
-CREATE OR REPLACE MACRO ec._sum_binary(what, hits, errors, cost) AS
-    CASE what WHEN 'cost' THEN errors * CAST(cost AS DOUBLE) WHEN 'error' THEN errors ELSE hits END;
-CREATE OR REPLACE MACRO ec._means(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
-    list_transform(ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-        lambda _c: CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp) AND _c.n1 IS NOT NULL THEN
-            ec._means_of(_c, ec._sum_binary(what, _c.tn, _c.fp, cost_fp), ec._sum_binary(what, _c.tp, _c.fn, cost_fn),
-                         ec._binary_costs(cost_fn, cost_fp)) END),
-(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
+-- Class sums of single scores.
+CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
     list_transform([{
             'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
             's1': ec._sum_wide(1, score, label, costs, prior, threshold, score_type, weight, what),
@@ -76,272 +90,288 @@ CREATE OR REPLACE MACRO ec._normalized(means) AS
              ELSE ec._ratio(ec._expect(_m.p, _m.n, _m.s), ec._naive(_m.p, coalesce(_m.c, ec._zero_one(len(_m.n))))) END)[1];
 
 
+-- From the rates where costs are cost_fn and cost_fp (a right decision costs nothing, a constant one all of the other class), else
+-- from sums per class.
+CREATE OR REPLACE MACRO ec._rate_cost(c, cost_fn, cost_fp) AS
+    ec._term(c.p1, CAST(cost_fn AS DOUBLE) * ec._r10(c)) + ec._term(c.p0, CAST(cost_fp AS DOUBLE) * ec._r01(c));
+CREATE OR REPLACE MACRO ec._expected_cost(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+                   lambda _c: ec._rate_cost(_c, cost_fn, cost_fp))[1],
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
+CREATE OR REPLACE MACRO ec._nec(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+                   lambda _c: ec._ratio(ec._rate_cost(_c, cost_fn, cost_fp), least(CAST(cost_fn AS DOUBLE) * _c.p1, CAST(cost_fp AS DOUBLE) * _c.p0)))[1],
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
+CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+                   lambda _c: ec._rate_cost(_c, 1, 1))[1],
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
+CREATE OR REPLACE MACRO ec._accuracy(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+                   lambda _c: ec._term(_c.p1, ec._r11(_c)) + ec._term(_c.p0, ec._r00(_c)))[1],
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
+CREATE OR REPLACE MACRO ec._balanced_error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+                   lambda _c: (ec._r10(_c) + ec._r01(_c)) / 2)[1],
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
+CREATE OR REPLACE MACRO ec._balanced_accuracy(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+                   lambda _c: (ec._r11(_c) + ec._r00(_c)) / 2)[1],
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
+
 CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost')),
+    ec._expected_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
+    ec._expected_cost(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.expected_cost IS 'Expected cost (lower is better): EC = sum_i P_i sum_j c_ij R_ij';
 
 CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost')),
+    ec._nec(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._normalized(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
+    ec._nec(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.nec IS 'Expected cost over that of the best constant decision (lower is better): EC / min_j sum_i P_i c_ij';
 
 CREATE OR REPLACE MACRO ec.error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error')),
+    ec._error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
+    ec._error_rate(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.error_rate IS 'Share of wrong decisions (lower is better): sum_i P_i (1 - R_ii); abstaining is wrong';
 
 CREATE OR REPLACE MACRO ec.accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit')),
+    ec._accuracy(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
+    ec._accuracy(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.accuracy IS 'Share of right decisions (higher is better): sum_i P_i R_ii';
 
 CREATE OR REPLACE MACRO ec.balanced_error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error')),
+    ec._balanced_error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._balanced(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
+    ec._balanced_error_rate(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.balanced_error_rate IS 'Error rate at equal priors (lower is better): 1/K sum_i (1 - R_ii)';
 
 CREATE OR REPLACE MACRO ec.balanced_accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit')),
+    ec._balanced_accuracy(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._balanced(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
+    ec._balanced_accuracy(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.balanced_accuracy IS 'Accuracy at equal priors (higher is better): 1/K sum_i R_ii';
 
 -- A detection cost is about LLRs at a stated prior: without either there is no number to give.
-CREATE OR REPLACE MACRO ec._dcf_type(score_type, prior) AS
+CREATE OR REPLACE MACRO ec._dcf_ok(score_type, prior) AS
     CASE WHEN score_type NOT IN ('llr', 'decision')
-         THEN error('ec: dcf needs score_type := ''llr'' (or ''decision''), not ''' || score_type || ''': ec.llr(score, prior) makes LLRs')
-         WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class')
-         ELSE score_type END;
+         THEN error('ec: dcf needs score_type := ''llr'' (or ''decision''), not ''' || score_type || ''': ec.llr(score, prior) makes LLRs') IS NULL
+         WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class') IS NULL
+         ELSE true END;
 CREATE OR REPLACE MACRO ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    ec._normalized(ec._means(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
+    CASE WHEN ec._dcf_ok(score_type, prior)
+         THEN ec._nec(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight) END;
 CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, ec._dcf_type(score_type, prior), weight),
+    ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score BOOLEAN, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._dcf(ec._boolean_decision(score, score_type), label, cost_fn, cost_fp, prior, threshold,
-            ec._dcf_type(score_type, prior), weight);
+    ec._dcf(ec._boolean_decision(score, score_type), label, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.dcf IS 'Detection cost function (lower is better): NEC of LLR decisions at prior, threshold ln(cost_fp/cost_fn) - ln(prior/(1 - prior))';
 
--- Binary metrics: four rates ------------------------------------------------------------------------------------------
+-- Binary metrics -------------------------------------------------------------------------------------------------------
 
--- Rates R_ij and priors of a group; an empty class has no rates.
-CREATE OR REPLACE MACRO ec._rates_of(cells) AS
-    list_transform(cells, lambda _c: {
-        'p1': _c.p1, 'p0': _c.p0,
-        'r11': ec._ratio(_c.tp, _c.n1), 'r10': ec._ratio(_c.fn, _c.n1),
-        'r01': ec._ratio(_c.fp, _c.n0), 'r00': ec._ratio(_c.tn, _c.n0)});
-CREATE OR REPLACE MACRO ec._rates(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp)
-         THEN ec._rates_of(ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)) END,
-(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    ec._rates_of(list_transform([{
-            'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
-            'm': ec._costs(costs, cost_fn, cost_fp)}],
-        lambda _g: CASE WHEN ec._two_rows(_g.m) AND ec._two_by_two(_g.m) AND ec._matrix_ok(_g.m) THEN _g.c END));
-CREATE OR REPLACE MACRO ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._rates_of(ec._cells_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp),
-                                            prior, threshold, score_type, weight)) END;
-
-CREATE OR REPLACE MACRO ec._precision(rates) AS
-    list_transform(rates, lambda _r: ec._ratio(ec._term(_r.p1, _r.r11), ec._term(_r.p1, _r.r11) + ec._term(_r.p0, _r.r01)))[1];
-CREATE OR REPLACE MACRO ec._recall(rates) AS list_transform(rates, lambda _r: _r.r11)[1];
-CREATE OR REPLACE MACRO ec._specificity(rates) AS list_transform(rates, lambda _r: _r.r00)[1];
-CREATE OR REPLACE MACRO ec._fpr(rates) AS list_transform(rates, lambda _r: _r.r01)[1];
-CREATE OR REPLACE MACRO ec._fnr(rates) AS list_transform(rates, lambda _r: _r.r10)[1];
+CREATE OR REPLACE MACRO ec._precision(cells) AS
+    list_transform(cells, lambda _c: ec._ratio(ec._term(_c.p1, ec._r11(_c)), ec._term(_c.p1, ec._r11(_c)) + ec._term(_c.p0, ec._r01(_c))))[1];
+CREATE OR REPLACE MACRO ec._recall(cells) AS list_transform(cells, lambda _c: ec._r11(_c))[1];
+CREATE OR REPLACE MACRO ec._specificity(cells) AS list_transform(cells, lambda _c: ec._r00(_c))[1];
+CREATE OR REPLACE MACRO ec._fpr(cells) AS list_transform(cells, lambda _c: ec._r01(_c))[1];
+CREATE OR REPLACE MACRO ec._fnr(cells) AS list_transform(cells, lambda _c: ec._r10(_c))[1];
 CREATE OR REPLACE MACRO ec._squared_beta(beta) AS
     CASE WHEN beta > 0 THEN CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE)
          ELSE ec._fail('beta must be above 0, not ' || CAST(beta AS VARCHAR)) END;
-CREATE OR REPLACE MACRO ec._fbeta(rates, b2) AS
-    list_transform(rates, lambda _r: ec._ratio((1 + b2) * ec._term(_r.p1, _r.r11),
-        (1 + b2) * ec._term(_r.p1, _r.r11) + b2 * ec._term(_r.p1, _r.r10) + ec._term(_r.p0, _r.r01)))[1];
-CREATE OR REPLACE MACRO ec._mcc(rates) AS
-    list_transform(rates, lambda _r: CASE WHEN _r.p1 > 0 AND _r.p0 > 0 THEN ec._ratio(sqrt(_r.p1 * _r.p0) * (_r.r11 - _r.r01),
-        sqrt((_r.p1 * _r.r11 + _r.p0 * _r.r01) * (_r.p1 * _r.r10 + _r.p0 * _r.r00))) END)[1];
+CREATE OR REPLACE MACRO ec._fbeta(cells, b2) AS
+    list_transform(cells, lambda _c: ec._ratio((1 + b2) * ec._term(_c.p1, ec._r11(_c)),
+        (1 + b2) * ec._term(_c.p1, ec._r11(_c)) + b2 * ec._term(_c.p1, ec._r10(_c)) + ec._term(_c.p0, ec._r01(_c))))[1];
+CREATE OR REPLACE MACRO ec._mcc(cells) AS
+    list_transform(cells, lambda _c: CASE WHEN _c.p1 > 0 AND _c.p0 > 0 THEN ec._ratio(sqrt(_c.p1 * _c.p0) * (ec._r11(_c) - ec._r01(_c)),
+        sqrt((_c.p1 * ec._r11(_c) + _c.p0 * ec._r01(_c)) * (_c.p1 * ec._r10(_c) + _c.p0 * ec._r00(_c)))) END)[1];
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
     CASE WHEN y > 0 THEN x / y WHEN y = 0 AND x > 0 THEN CAST('inf' AS DOUBLE) END;
-CREATE OR REPLACE MACRO ec._lr_plus(rates) AS list_transform(rates, lambda _r: ec._ratio_or_inf(_r.r11, _r.r01))[1];
-CREATE OR REPLACE MACRO ec._lr_minus(rates) AS list_transform(rates, lambda _r: ec._ratio_or_inf(_r.r10, _r.r00))[1];
-CREATE OR REPLACE MACRO ec._precision_gain(rates) AS
-    list_transform(rates, lambda _r: CASE WHEN _r.p1 > 0 AND _r.p0 > 0 THEN 1 - ec._ratio_or_inf(_r.r01, _r.r11) END)[1];
-CREATE OR REPLACE MACRO ec._recall_gain(rates) AS
-    list_transform(rates, lambda _r: CASE WHEN _r.p0 = 0 THEN NULL
-                                         WHEN _r.p1 = 0 THEN 1e0
-                                         ELSE 1 - _r.p1 / _r.p0 * ec._ratio_or_inf(_r.r10, _r.r11) END)[1];
-CREATE OR REPLACE MACRO ec._net_benefit(rates, p_t) AS
-    list_transform(rates, lambda _r: CASE WHEN p_t > 0 AND p_t < 1
-        THEN ec._term(_r.p1, _r.r11) - p_t / (1 - p_t) * ec._term(_r.p0, _r.r01)
+CREATE OR REPLACE MACRO ec._lr_plus(cells) AS list_transform(cells, lambda _c: ec._ratio_or_inf(ec._r11(_c), ec._r01(_c)))[1];
+CREATE OR REPLACE MACRO ec._lr_minus(cells) AS list_transform(cells, lambda _c: ec._ratio_or_inf(ec._r10(_c), ec._r00(_c)))[1];
+CREATE OR REPLACE MACRO ec._precision_gain(cells) AS
+    list_transform(cells, lambda _c: CASE WHEN _c.p1 > 0 AND _c.p0 > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
+CREATE OR REPLACE MACRO ec._recall_gain(cells) AS
+    list_transform(cells, lambda _c: CASE WHEN _c.p0 = 0 THEN NULL
+                                         WHEN _c.p1 = 0 THEN 1e0
+                                         ELSE 1 - _c.p1 / _c.p0 * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
+CREATE OR REPLACE MACRO ec._net_benefit(cells, p_t) AS
+    list_transform(cells, lambda _c: CASE WHEN p_t > 0 AND p_t < 1
+        THEN ec._term(_c.p1, ec._r11(_c)) - p_t / (1 - p_t) * ec._term(_c.p0, ec._r01(_c))
         ELSE ec._fail('p_t must lie between 0 and 1, not ' || CAST(p_t AS VARCHAR)) END)[1];
 
 
 CREATE OR REPLACE MACRO ec.precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._precision(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._precision(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._precision(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._precision(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._precision(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._precision(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.precision IS 'Precision (higher is better): P1 R11 / (P1 R11 + P0 R01); with prior the calibrated precision';
 
 CREATE OR REPLACE MACRO ec.recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._recall(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._recall(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._recall(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._recall(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._recall(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._recall(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.recall IS 'Recall, sensitivity (higher is better): R11';
 
 CREATE OR REPLACE MACRO ec.specificity(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._specificity(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._specificity(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._specificity(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._specificity(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._specificity(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._specificity(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.specificity IS 'Specificity (higher is better): R00';
 
 CREATE OR REPLACE MACRO ec.fpr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fpr(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._fpr(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fpr(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._fpr(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fpr(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._fpr(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.fpr IS 'False positive rate (lower is better): R01';
 
 CREATE OR REPLACE MACRO ec.fnr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fnr(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._fnr(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fnr(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._fnr(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fnr(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._fnr(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.fnr IS 'False negative rate, miss rate (lower is better): R10';
 
 CREATE OR REPLACE MACRO ec.fbeta(score DOUBLE, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta)),
+    ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta)),
 (score DOUBLE[], label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta)),
+    ec._fbeta(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta)),
 (score BOOLEAN, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta));
+    ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta));
 COMMENT ON MACRO ec.fbeta IS 'F_beta (higher is better): (1+b^2) P1 R11 / ((1+b^2) P1 R11 + b^2 P1 R10 + P0 R01)';
 
 CREATE OR REPLACE MACRO ec.f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1),
+    ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1),
+    ec._fbeta(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1);
+    ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1);
 COMMENT ON MACRO ec.f1 IS 'F1 (higher is better): 2 P1 R11 / (2 P1 R11 + P1 R10 + P0 R01)';
 
 CREATE OR REPLACE MACRO ec.mcc(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._mcc(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._mcc(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._mcc(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._mcc(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._mcc(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._mcc(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.mcc IS 'Matthews correlation (higher is better): sqrt(P1 P0) (R11 - R01) / sqrt((P1 R11 + P0 R01)(P1 R10 + P0 R00))';
 
 CREATE OR REPLACE MACRO ec.lr_plus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._lr_plus(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._lr_plus(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._lr_plus(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._lr_plus(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._lr_plus(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._lr_plus(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.lr_plus IS 'Positive likelihood ratio (higher is better): R11/R01';
 
 CREATE OR REPLACE MACRO ec.lr_minus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._lr_minus(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._lr_minus(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._lr_minus(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._lr_minus(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._lr_minus(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._lr_minus(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.lr_minus IS 'Negative likelihood ratio (lower is better): R10/R00';
 
 CREATE OR REPLACE MACRO ec.precision_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._precision_gain(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._precision_gain(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._precision_gain(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._precision_gain(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._precision_gain(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._precision_gain(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.precision_gain IS 'Precision gain (higher is better): 1 - R01/R11';
 
 CREATE OR REPLACE MACRO ec.recall_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._recall_gain(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._recall_gain(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._recall_gain(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._recall_gain(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._recall_gain(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._recall_gain(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.recall_gain IS 'Recall gain (higher is better): 1 - (P1/P0) R10/R11';
 
 -- The threshold that p_t stands for, on the score's own scale.
@@ -351,15 +381,15 @@ CREATE OR REPLACE MACRO ec._net_threshold(p_t, prior, threshold, score_type) AS
          ELSE p_t END;
 CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._net_benefit(ec._rates(score, label, NULL, 1, 1, prior, ec._net_threshold(CAST(p_t AS DOUBLE), prior, threshold, score_type),
+    ec._net_benefit(ec._binary_cells(score, label, NULL, 1, 1, prior, ec._net_threshold(CAST(p_t AS DOUBLE), prior, threshold, score_type),
                               score_type, weight), CAST(p_t AS DOUBLE)),
 (score DOUBLE[], label, p_t, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._net_benefit(ec._rates(ec._pair(score, score_type), label, NULL, 1, 1, prior,
+    ec._net_benefit(ec._binary_cells(ec._pair(score, score_type), label, NULL, 1, 1, prior,
                               ec._net_threshold(CAST(p_t AS DOUBLE), prior, threshold, ec._pair_type(score_type)),
                               ec._pair_type(score_type), weight), CAST(p_t AS DOUBLE)),
 (score BOOLEAN, label, p_t, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._net_benefit(ec._rates(ec._boolean_decision(score, score_type), label, NULL, 1, 1, prior, NULL, score_type, weight),
+    ec._net_benefit(ec._binary_cells(ec._boolean_decision(score, score_type), label, NULL, 1, 1, prior, NULL, score_type, weight),
                     CAST(p_t AS DOUBLE));
 COMMENT ON MACRO ec.net_benefit IS 'Net benefit at threshold probability p_t (higher is better): P1 R11 - p_t/(1 - p_t) P0 R01';

@@ -118,7 +118,7 @@ CREATE OR REPLACE MACRO ec._binary_error(score, label, q, hit, bins, norm, prior
     ec._error_of_bins(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label), 2, bins, norm, prior, weight),
 (score, label, q, hit, bins, norm, prior, score_type, weight) AS
     ec._error_of_two(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label),
-                     ec._class_size(1, score, label, weight), ec._class_size(0, score, label, weight), bins, norm, prior, weight);
+                     ec._size1(score, label, weight), ec._size0(score, label, weight), bins, norm, prior, weight);
 CREATE OR REPLACE MACRO ec._vector_wrong(score, label, score_type, weight) AS
     ec._any_wrong(ec._count_vector(score, label, CAST(NULL AS DOUBLE[][]), score_type, weight));
 

@@ -19,13 +19,22 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.1.0''';
 -- Was an optional argument left out? This is known when the query is planned, and the CASE that asks it costs nothing per row.
 CREATE OR REPLACE MACRO ec._unset(x) AS typeof(x) = '"NULL"';
 
+-- Is score_type 'posterior'? The answer is a type, INTEGER or "NULL", so that an overload can ask. Macros that do hand on the
+-- literal NULL for 'posterior', and the overloads for it below have the short text that posteriors need. A score_type that is
+-- NULL to begin with is cast, and so is none of the known ones.
+CREATE OR REPLACE MACRO ec._posterior_type(score_type) AS
+    struct_extract({'posterior': 1}, CASE WHEN score_type = 'posterior' THEN score_type END);
+
 CREATE OR REPLACE MACRO ec._fail(message) AS CAST(error('ec: ' || message) AS DOUBLE);
 
 -- Numbers -------------------------------------------------------------------------------------------------------------
 
--- -ln(1 - q) to full accuracy (DuckDB has no log1p): the rounding of 1 - q is divided out again.
-CREATE OR REPLACE MACRO ec._minus_log1m(q) AS
-    CASE WHEN 1 - q = 1 THEN q ELSE ln(1 - q) * (q / ((1 - q) - 1)) END;
+-- NaN compares as greatest, so it is no share.
+CREATE OR REPLACE MACRO ec._share_ok(x) AS x BETWEEN 0e0 AND 1e0;
+
+-- -ln(1 - q) to full accuracy (DuckDB has no log1p): what 1 - q lost by rounding, at most half a unit in the last place of 1, is
+-- added again. Where 1 - q < 1/2 nothing is lost.
+CREATE OR REPLACE MACRO ec._minus_log1m(q) AS (q - (1 - (1 - q))) - ln(1 - q);
 -- ln(1 + exp(z)) and 1/(1 + exp(-z)), exact in both tails; ln(1 + u) is 2 atanh(u/(2 + u)).
 CREATE OR REPLACE MACRO ec._softplus(z) AS
     greatest(z, 0e0) + 2 * atanh(exp(-abs(z)) / (2 + exp(-abs(z))));
@@ -79,13 +88,15 @@ CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
 
 -- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is no prior. A wrong
 -- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error.
+CREATE OR REPLACE MACRO ec._number_prior(prior) AS
+    CASE WHEN ec._share_ok(TRY_CAST(prior AS DOUBLE)) THEN TRY_CAST(prior AS DOUBLE)
+         WHEN typeof(prior) IN ('DOUBLE', 'FLOAT') OR prior IS NULL THEN CAST('nan' AS DOUBLE)
+         ELSE ec._fail('prior must be a number in 0..1, a list or ''uniform'', not ' || CAST(prior AS VARCHAR)) END;
 CREATE OR REPLACE MACRO ec._prior1(prior) AS
     CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE)
-         WHEN TRY_CAST(prior AS DOUBLE) BETWEEN 0e0 AND 1e0 THEN TRY_CAST(prior AS DOUBLE)
-         WHEN typeof(prior) IN ('DOUBLE', 'FLOAT') OR prior IS NULL THEN CAST('nan' AS DOUBLE)
          WHEN CAST(prior AS VARCHAR) = 'uniform' THEN 0.5e0
          WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), 2)[2]
-         ELSE ec._fail('prior must be a number in 0..1, a list or ''uniform'', not ' || CAST(prior AS VARCHAR)) END;
+         ELSE ec._number_prior(prior) END;
 
 -- The same unchecked, where another aggregate of the metric has checked it: short, because it is repeated in many sums.
 CREATE OR REPLACE MACRO ec._p1(prior) AS
@@ -148,11 +159,12 @@ CREATE OR REPLACE MACRO ec._missing_vector(score, label, weight) AS
 
 CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
     error(format('ec: unknown score_type ''{}'': posterior, log_odds, llr, decision; lists: posteriors, log_posteriors, log_likelihoods',
-                 score_type)) IS NULL;
+                 coalesce(score_type, 'NULL'))) IS NULL;
 
 -- NaN compares as greatest, so it fails BETWEEN and < inf.
-CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type) AS
-    CASE WHEN score_type = 'posterior' THEN score BETWEEN 0e0 AND 1e0
+CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec._share_ok(score),
+(score, decisions, score_type) AS
+    CASE WHEN score_type = 'posterior' THEN ec._share_ok(score)
          WHEN score_type IN ('log_odds', 'llr') THEN score <= CAST('inf' AS DOUBLE)
          WHEN score_type = 'decision' THEN score BETWEEN 0 AND decisions - 1 AND score = floor(score)
          WHEN score_type IN ('posteriors', 'log_posteriors', 'log_likelihoods')
@@ -163,7 +175,7 @@ CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
     CASE WHEN ec._wide(costs) AND score_type <> 'decision' AND len(CAST(costs AS DOUBLE[][])) <> 2
          THEN error('ec: a single score is binary, but costs have ' || len(CAST(costs AS DOUBLE[][]))
                     || ' rows: give a list of posteriors') IS NULL
-         ELSE ec._number_ok(score, coalesce(len(CAST(costs AS DOUBLE[][])[1]), 2), score_type) END;
+         ELSE ec._number_ok(score, coalesce(len(CAST(costs AS DOUBLE[][])[1]), 2), CAST(score_type AS VARCHAR)) END;
 
 CREATE OR REPLACE MACRO ec._length_ok(score, matrix) AS len(score) = coalesce(len(matrix), greatest(len(score), 2));
 
@@ -311,15 +323,19 @@ CREATE OR REPLACE MACRO ec._pair_type(score_type) AS
 
 -- Losses of a usable row ----------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._log_loss1(score, score_type, prior) AS
+CREATE OR REPLACE MACRO ec._log_loss1(score, score_type "NULL", prior) AS -ln(score),
+(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN -ln(score) ELSE ec._softplus(-ec._given_log_odds(score, score_type, prior)) END;
-CREATE OR REPLACE MACRO ec._log_loss0(score, score_type, prior) AS
+CREATE OR REPLACE MACRO ec._log_loss0(score, score_type "NULL", prior) AS ec._minus_log1m(score),
+(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN ec._minus_log1m(score)
          ELSE ec._softplus(ec._given_log_odds(score, score_type, prior)) END;
-CREATE OR REPLACE MACRO ec._brier1(score, score_type, prior) AS
+CREATE OR REPLACE MACRO ec._brier1(score, score_type "NULL", prior) AS (1 - score) * (1 - score),
+(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN (1 - score) * (1 - score)
          ELSE pow(ec._sigmoid(-ec._given_log_odds(score, score_type, prior)), 2) END;
-CREATE OR REPLACE MACRO ec._brier0(score, score_type, prior) AS
+CREATE OR REPLACE MACRO ec._brier0(score, score_type "NULL", prior) AS score * score,
+(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN score * score
          ELSE pow(ec._sigmoid(ec._given_log_odds(score, score_type, prior)), 2) END;
 
@@ -461,29 +477,44 @@ CREATE OR REPLACE MACRO ec._sum_loss(i, score, label, loss) AS
     sum(CASE WHEN ec._of_class(i, score, label) THEN loss ELSE 0 END);
 -- The Brier loss of a posterior is finite and cheap: a product with 0 or 1 takes half the time of CASE. (Of an LLR it may be
 -- NaN, where the prior is 0 or 1.)
-CREATE OR REPLACE MACRO ec._sum_brier(i, score, label, loss, score_type) AS
+CREATE OR REPLACE MACRO ec._sum_brier(i, score, label, loss, score_type "NULL") AS
+    sum(CAST(ec._of_class(i, score, label) AS DOUBLE) * loss),
+(i, score, label, loss, score_type) AS
     sum(CASE WHEN score_type = 'posterior' OR ec._of_class(i, score, label)
              THEN CAST(ec._of_class(i, score, label) AS DOUBLE) * loss ELSE 0 END);
 
--- Rows of class i, or their weights.
-CREATE OR REPLACE MACRO ec._class_size(i, score, label, weight "NULL") AS ec._count(ec._of_class(i, score, label)),
-(i, score, label, weight) AS ec._sum_weights(ec._of_class(i, score, label), weight);
+-- Rows of a class, or their weights. Class 0 is counted as the rest of the rows that miss nothing, for the engine shares these
+-- counts with other metrics; a label that is no class is wrong, and leaves no metric. With weights a difference would lose digits.
+CREATE OR REPLACE MACRO ec._size1(score, label, weight "NULL") AS ec._count(ec._of_class(1, score, label)),
+(score, label, weight) AS ec._sum_weights(ec._of_class(1, score, label), weight);
+CREATE OR REPLACE MACRO ec._size0(score, label, weight "NULL") AS
+    count(*) - ec._count(ec._missing(score, label, weight)) - ec._size1(score, label, weight),
+(score, label, weight) AS ec._sum_weights(ec._of_class(0, score, label), weight);
 
--- ec._usable, with a shorter text where no costs are given.
-CREATE OR REPLACE MACRO ec._label_ok(label BOOLEAN) AS label IS NOT NULL, (label) AS ec._class(label) BETWEEN 0 AND 1;
-CREATE OR REPLACE MACRO ec._usable_in_group(score, label, costs "NULL", score_type, weight) AS
-    costs IS NULL AND ec._number_ok(score, 2, score_type) AND ec._label_ok(label) AND ec._weight_ok(weight),
-(score, label, costs, score_type, weight) AS ec._usable(score, label, costs, score_type, weight);
+-- Nothing missing but something wrong, with a shorter text where no costs, no weight are given. There ec._number_ok is NULL
+-- for a missing score, which is not counted.
+CREATE OR REPLACE MACRO ec._label_wrong(score, label BOOLEAN) AS false,
+(score, label) AS score IS NOT NULL AND label IS NOT NULL AND NOT coalesce(ec._class(label) BETWEEN 0 AND 1, false);
+CREATE OR REPLACE MACRO ec._wrong(score, label, costs "NULL", score_type, weight "NULL") AS
+    costs IS NULL AND weight IS NULL
+    AND (label IS NOT NULL AND NOT ec._number_ok(score, 2, score_type) OR ec._label_wrong(score, label)),
+(score, label, costs "NULL", score_type, weight) AS
+    costs IS NULL AND (NOT ec._missing(score, label, weight) AND NOT (ec._number_ok(score, 2, score_type) AND ec._weight_ok(weight))
+                       OR weight IS NOT NULL AND ec._label_wrong(score, label)),
+(score, label, costs, score_type, weight) AS
+    NOT ec._missing(score, label, weight) AND NOT coalesce(ec._usable(score, label, costs, score_type, weight), false);
 
 CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weight) AS
-    ec._count(NOT ec._missing(score, label, weight)
-              AND NOT coalesce(ec._usable_in_group(score, label, costs, score_type, weight), false));
+    ec._count(ec._wrong(score, label, costs, score_type, weight));
 
 -- Binary cells --------------------------------------------------------------------------------------------------------
 
 -- The prior that is stated: a literal NULL where none is, NaN where it is no prior or not one number in the group.
-CREATE OR REPLACE MACRO ec._stated_prior(prior "NULL") AS prior,
-(prior) AS CASE WHEN min(ec._p1(prior)) = max(ec._prior1(prior)) THEN min(ec._p1(prior)) ELSE CAST('nan' AS DOUBLE) END;
+CREATE OR REPLACE MACRO ec._constant(low, high) AS CASE WHEN low = high THEN low ELSE CAST('nan' AS DOUBLE) END;
+-- `number` is the prior again, for the overloads: a parameter that has a type casts its argument.
+CREATE OR REPLACE MACRO ec._given_prior(number DOUBLE, prior) AS ec._constant(min(number), max(ec._number_prior(prior))),
+(number, prior) AS ec._constant(min(ec._p1(prior)), max(ec._prior1(prior)));
+CREATE OR REPLACE MACRO ec._stated_prior(prior "NULL") AS prior, (prior) AS ec._given_prior(prior, prior);
 
 -- P1 and P0 from the class sums n1 and n0 and the stated prior. P0 is not 1 - P1 of the group, which would lose the digits
 -- of a rare negative class.
@@ -493,12 +524,17 @@ CREATE OR REPLACE MACRO ec._prior_of_1(n1, n0, prior "NULL") AS ec._share(n1, n0
 CREATE OR REPLACE MACRO ec._prior_of_0(n1, n0, prior "NULL") AS ec._share(n0, n1),
 (n1, n0, prior) AS CASE WHEN n1 + n0 > 0 AND NOT isnan(prior) THEN 1 - prior END;
 
--- ec._llr_shift and ec._positive, with a shorter text where no prior, no costs are given. Decisions under costs that are not
--- 2 x 2 are counted elsewhere, see ec._means: none is positive here.
+-- ec._llr_shift and ec._positive, with a shorter text where no prior, no costs are given, and shorter yet for posteriors.
+-- Decisions under costs that are not 2 x 2 are counted elsewhere, see ec._means: none is positive here.
 CREATE OR REPLACE MACRO ec._shift(prior "NULL", score_type) AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior(score_type) ELSE 0 END,
 (prior, score_type) AS ec._llr_shift(prior, score_type);
-CREATE OR REPLACE MACRO ec._positives(score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type) AS
+CREATE OR REPLACE MACRO ec._posterior_threshold(threshold "NULL", cost_fn, cost_fp) AS
+    CAST(cost_fp AS DOUBLE) / (CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE)),
+(threshold, cost_fn, cost_fp) AS CAST(threshold AS DOUBLE);
+CREATE OR REPLACE MACRO ec._positives(score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type "NULL") AS
+    score > ec._posterior_threshold(threshold, cost_fn, cost_fp),
+(score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type) AS
     score > ec._threshold(ec._bayes_threshold(CAST(cost_fp AS DOUBLE), CAST(cost_fn AS DOUBLE), score_type) - ec._shift(prior, score_type),
                           threshold, score_type),
 (score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
@@ -515,10 +551,10 @@ CREATE OR REPLACE MACRO ec._cells_of_sums(sums) AS
 -- Cells and priors of a group, in a list of one: NULL when a row is wrong. A comparison with a missing score is NULL and not
 -- counted. Counts take two sums of decisions, for the other two cells are the rest of their class, and the engine shares the
 -- sums of the classes with the scoring rules. With weights each cell is summed by itself: a difference would lose digits.
-CREATE OR REPLACE MACRO ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight "NULL") AS
+CREATE OR REPLACE MACRO ec._sum_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight "NULL") AS
     list_transform([{
             'invalid': ec._count_invalid(score, label, costs, score_type, weight), 'prior': ec._stated_prior(prior),
-            'n1': ec._class_size(1, score, label, weight), 'n0': ec._class_size(0, score, label, weight),
+            'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
             'fp': ec._count(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type)),
             'tp': ec._count(ec._y(label) = 1 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type))}],
         lambda _s: CASE WHEN _s.invalid = 0 THEN
@@ -530,6 +566,17 @@ CREATE OR REPLACE MACRO ec._cells(score, label, costs, cost_fn, cost_fp, prior, 
         'fp': ec._sum_weights(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
         'fn': ec._sum_weights(ec._y(label) = 1 AND NOT ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
         'tp': ec._sum_weights(ec._y(label) = 1 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight)}]);
+
+CREATE OR REPLACE MACRO ec._posterior_cells(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, weight) AS
+    ec._sum_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, NULL, weight),
+(score, label, costs, cost_fn, cost_fp, prior, threshold, weight) AS
+    ec._sum_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, 'posterior', weight);
+CREATE OR REPLACE MACRO ec._cells_by(type "NULL", score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._sum_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, CAST(score_type AS VARCHAR), weight),
+(type, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._posterior_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, weight);
+CREATE OR REPLACE MACRO ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._cells_by(ec._posterior_type(score_type), score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 
 -- K classes -----------------------------------------------------------------------------------------------------------
 
@@ -656,10 +703,10 @@ CREATE OR REPLACE MACRO ec._two_rows(m) AS
          THEN error('ec: one score, one prior are for 2 classes; for more give a list: posteriors, or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
 
--- Costs that are stated as cost_fn and cost_fp: true, or an error.
+-- Costs that are stated as cost_fn and cost_fp: true, or an error. (NaN compares as greatest; least() passes over NULL.)
 CREATE OR REPLACE MACRO ec._binary_costs_ok(cost_fn, cost_fp) AS
-    CASE WHEN isfinite(CAST(cost_fn AS DOUBLE)) AND isfinite(CAST(cost_fp AS DOUBLE)) THEN true
-         ELSE error('ec: costs must be finite numbers: ' || CAST(ec._binary_costs(cost_fn, cost_fp) AS VARCHAR)) IS NULL END;
+    CASE WHEN least(cost_fn, cost_fp) >= 0 AND CAST(cost_fn AS DOUBLE) + CAST(cost_fp AS DOUBLE) < CAST('inf' AS DOUBLE) THEN true
+         ELSE error(concat('ec: costs must be finite numbers that are not negative: cost_fn ', cost_fn, ', cost_fp ', cost_fp)) IS NULL END;
 CREATE OR REPLACE MACRO ec._two_by_two_ok(costs "NULL", cost_fn, cost_fp) AS ec._binary_costs_ok(cost_fn, cost_fp),
 (costs, cost_fn, cost_fp) AS ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp);
 
@@ -713,7 +760,7 @@ COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 
 
 CREATE OR REPLACE MACRO ec._share1(score, label, costs, score_type, weight) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
-                     'n1': ec._class_size(1, score, label, weight), 'n0': ec._class_size(0, score, label, weight)}],
+                     'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight)}],
         lambda _s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND _s.invalid = 0 THEN ec._share(_s.n1, _s.n0) END)[1];
 CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(score, label, costs, score_type, weight),
@@ -753,6 +800,27 @@ COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, f
 -- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
 -- at that prior. The overloads differ in how a row is decided: a score, a list of scores, a BOOLEAN that is the decision.
 
+-- Four rates of a group ------------------------------------------------------------------------------------------------
+
+-- R_ij of cells c (see ec._cells_of); an empty class has none.
+CREATE OR REPLACE MACRO ec._r11(c) AS ec._ratio(c.tp, c.n1);
+CREATE OR REPLACE MACRO ec._r10(c) AS ec._ratio(c.fn, c.n1);
+CREATE OR REPLACE MACRO ec._r01(c) AS ec._ratio(c.fp, c.n0);
+CREATE OR REPLACE MACRO ec._r00(c) AS ec._ratio(c.tn, c.n0);
+
+-- The cells of scores and of lists of two, where the costs are 2 x 2.
+CREATE OR REPLACE MACRO ec._binary_cells(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp)
+         THEN ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) END,
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform([{
+            'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
+            'm': ec._costs(costs, cost_fn, cost_fp)}],
+        lambda _g: CASE WHEN ec._two_rows(_g.m) AND ec._two_by_two(_g.m) AND ec._matrix_ok(_g.m) THEN _g.c END);
+CREATE OR REPLACE MACRO ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._cells_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight) END;
+
 -- Costs of any K x M matrix: sums per class ---------------------------------------------------------------------------
 
 -- What a row adds to its class's sum: its cost, whether it is decided wrongly, whether it is decided rightly.
@@ -780,15 +848,8 @@ CREATE OR REPLACE MACRO ec._sum_wide(i, score, label, costs, prior, threshold, s
              THEN CASE WHEN ec._of_class(i, score, label) THEN ec._weight(weight) * ec._value(what,
                       CAST(costs AS DOUBLE[][]), i, ec._decide_wide(score, costs, prior, threshold, score_type)) END END), 0);
 
--- Class sums of single scores. With cost_fn and cost_fp a right decision costs nothing.
-CREATE OR REPLACE MACRO ec._sum_binary(what, hits, errors, cost) AS
-    CASE what WHEN 'cost' THEN errors * CAST(cost AS DOUBLE) WHEN 'error' THEN errors ELSE hits END;
-CREATE OR REPLACE MACRO ec._means(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
-    list_transform(ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-        lambda _c: CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp) AND _c.n1 IS NOT NULL THEN
-            ec._means_of(_c, ec._sum_binary(what, _c.tn, _c.fp, cost_fp), ec._sum_binary(what, _c.tp, _c.fn, cost_fn),
-                         ec._binary_costs(cost_fn, cost_fp)) END),
-(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
+-- Class sums of single scores.
+CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
     list_transform([{
             'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
             's1': ec._sum_wide(1, score, label, costs, prior, threshold, score_type, weight, what),
@@ -827,272 +888,288 @@ CREATE OR REPLACE MACRO ec._normalized(means) AS
              ELSE ec._ratio(ec._expect(_m.p, _m.n, _m.s), ec._naive(_m.p, coalesce(_m.c, ec._zero_one(len(_m.n))))) END)[1];
 
 
+-- From the rates where costs are cost_fn and cost_fp (a right decision costs nothing, a constant one all of the other class), else
+-- from sums per class.
+CREATE OR REPLACE MACRO ec._rate_cost(c, cost_fn, cost_fp) AS
+    ec._term(c.p1, CAST(cost_fn AS DOUBLE) * ec._r10(c)) + ec._term(c.p0, CAST(cost_fp AS DOUBLE) * ec._r01(c));
+CREATE OR REPLACE MACRO ec._expected_cost(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+                   lambda _c: ec._rate_cost(_c, cost_fn, cost_fp))[1],
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
+CREATE OR REPLACE MACRO ec._nec(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+                   lambda _c: ec._ratio(ec._rate_cost(_c, cost_fn, cost_fp), least(CAST(cost_fn AS DOUBLE) * _c.p1, CAST(cost_fp AS DOUBLE) * _c.p0)))[1],
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
+CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+                   lambda _c: ec._rate_cost(_c, 1, 1))[1],
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
+CREATE OR REPLACE MACRO ec._accuracy(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+                   lambda _c: ec._term(_c.p1, ec._r11(_c)) + ec._term(_c.p0, ec._r00(_c)))[1],
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
+CREATE OR REPLACE MACRO ec._balanced_error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+                   lambda _c: (ec._r10(_c) + ec._r01(_c)) / 2)[1],
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
+CREATE OR REPLACE MACRO ec._balanced_accuracy(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+                   lambda _c: (ec._r11(_c) + ec._r00(_c)) / 2)[1],
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
+
 CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost')),
+    ec._expected_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
+    ec._expected_cost(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.expected_cost IS 'Expected cost (lower is better): EC = sum_i P_i sum_j c_ij R_ij';
 
 CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost')),
+    ec._nec(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._normalized(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
+    ec._nec(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.nec IS 'Expected cost over that of the best constant decision (lower is better): EC / min_j sum_i P_i c_ij';
 
 CREATE OR REPLACE MACRO ec.error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error')),
+    ec._error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
+    ec._error_rate(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.error_rate IS 'Share of wrong decisions (lower is better): sum_i P_i (1 - R_ii); abstaining is wrong';
 
 CREATE OR REPLACE MACRO ec.accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit')),
+    ec._accuracy(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
+    ec._accuracy(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.accuracy IS 'Share of right decisions (higher is better): sum_i P_i R_ii';
 
 CREATE OR REPLACE MACRO ec.balanced_error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error')),
+    ec._balanced_error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._balanced(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
+    ec._balanced_error_rate(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.balanced_error_rate IS 'Error rate at equal priors (lower is better): 1/K sum_i (1 - R_ii)';
 
 CREATE OR REPLACE MACRO ec.balanced_accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit')),
+    ec._balanced_accuracy(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._balanced(ec._means(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
+    ec._balanced_accuracy(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.balanced_accuracy IS 'Accuracy at equal priors (higher is better): 1/K sum_i R_ii';
 
 -- A detection cost is about LLRs at a stated prior: without either there is no number to give.
-CREATE OR REPLACE MACRO ec._dcf_type(score_type, prior) AS
+CREATE OR REPLACE MACRO ec._dcf_ok(score_type, prior) AS
     CASE WHEN score_type NOT IN ('llr', 'decision')
-         THEN error('ec: dcf needs score_type := ''llr'' (or ''decision''), not ''' || score_type || ''': ec.llr(score, prior) makes LLRs')
-         WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class')
-         ELSE score_type END;
+         THEN error('ec: dcf needs score_type := ''llr'' (or ''decision''), not ''' || score_type || ''': ec.llr(score, prior) makes LLRs') IS NULL
+         WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class') IS NULL
+         ELSE true END;
 CREATE OR REPLACE MACRO ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    ec._normalized(ec._means(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
+    CASE WHEN ec._dcf_ok(score_type, prior)
+         THEN ec._nec(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight) END;
 CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, ec._dcf_type(score_type, prior), weight),
+    ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score BOOLEAN, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._dcf(ec._boolean_decision(score, score_type), label, cost_fn, cost_fp, prior, threshold,
-            ec._dcf_type(score_type, prior), weight);
+    ec._dcf(ec._boolean_decision(score, score_type), label, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.dcf IS 'Detection cost function (lower is better): NEC of LLR decisions at prior, threshold ln(cost_fp/cost_fn) - ln(prior/(1 - prior))';
 
--- Binary metrics: four rates ------------------------------------------------------------------------------------------
+-- Binary metrics -------------------------------------------------------------------------------------------------------
 
--- Rates R_ij and priors of a group; an empty class has no rates.
-CREATE OR REPLACE MACRO ec._rates_of(cells) AS
-    list_transform(cells, lambda _c: {
-        'p1': _c.p1, 'p0': _c.p0,
-        'r11': ec._ratio(_c.tp, _c.n1), 'r10': ec._ratio(_c.fn, _c.n1),
-        'r01': ec._ratio(_c.fp, _c.n0), 'r00': ec._ratio(_c.tn, _c.n0)});
-CREATE OR REPLACE MACRO ec._rates(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp)
-         THEN ec._rates_of(ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)) END,
-(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    ec._rates_of(list_transform([{
-            'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
-            'm': ec._costs(costs, cost_fn, cost_fp)}],
-        lambda _g: CASE WHEN ec._two_rows(_g.m) AND ec._two_by_two(_g.m) AND ec._matrix_ok(_g.m) THEN _g.c END));
-CREATE OR REPLACE MACRO ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._rates_of(ec._cells_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp),
-                                            prior, threshold, score_type, weight)) END;
-
-CREATE OR REPLACE MACRO ec._precision(rates) AS
-    list_transform(rates, lambda _r: ec._ratio(ec._term(_r.p1, _r.r11), ec._term(_r.p1, _r.r11) + ec._term(_r.p0, _r.r01)))[1];
-CREATE OR REPLACE MACRO ec._recall(rates) AS list_transform(rates, lambda _r: _r.r11)[1];
-CREATE OR REPLACE MACRO ec._specificity(rates) AS list_transform(rates, lambda _r: _r.r00)[1];
-CREATE OR REPLACE MACRO ec._fpr(rates) AS list_transform(rates, lambda _r: _r.r01)[1];
-CREATE OR REPLACE MACRO ec._fnr(rates) AS list_transform(rates, lambda _r: _r.r10)[1];
+CREATE OR REPLACE MACRO ec._precision(cells) AS
+    list_transform(cells, lambda _c: ec._ratio(ec._term(_c.p1, ec._r11(_c)), ec._term(_c.p1, ec._r11(_c)) + ec._term(_c.p0, ec._r01(_c))))[1];
+CREATE OR REPLACE MACRO ec._recall(cells) AS list_transform(cells, lambda _c: ec._r11(_c))[1];
+CREATE OR REPLACE MACRO ec._specificity(cells) AS list_transform(cells, lambda _c: ec._r00(_c))[1];
+CREATE OR REPLACE MACRO ec._fpr(cells) AS list_transform(cells, lambda _c: ec._r01(_c))[1];
+CREATE OR REPLACE MACRO ec._fnr(cells) AS list_transform(cells, lambda _c: ec._r10(_c))[1];
 CREATE OR REPLACE MACRO ec._squared_beta(beta) AS
     CASE WHEN beta > 0 THEN CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE)
          ELSE ec._fail('beta must be above 0, not ' || CAST(beta AS VARCHAR)) END;
-CREATE OR REPLACE MACRO ec._fbeta(rates, b2) AS
-    list_transform(rates, lambda _r: ec._ratio((1 + b2) * ec._term(_r.p1, _r.r11),
-        (1 + b2) * ec._term(_r.p1, _r.r11) + b2 * ec._term(_r.p1, _r.r10) + ec._term(_r.p0, _r.r01)))[1];
-CREATE OR REPLACE MACRO ec._mcc(rates) AS
-    list_transform(rates, lambda _r: CASE WHEN _r.p1 > 0 AND _r.p0 > 0 THEN ec._ratio(sqrt(_r.p1 * _r.p0) * (_r.r11 - _r.r01),
-        sqrt((_r.p1 * _r.r11 + _r.p0 * _r.r01) * (_r.p1 * _r.r10 + _r.p0 * _r.r00))) END)[1];
+CREATE OR REPLACE MACRO ec._fbeta(cells, b2) AS
+    list_transform(cells, lambda _c: ec._ratio((1 + b2) * ec._term(_c.p1, ec._r11(_c)),
+        (1 + b2) * ec._term(_c.p1, ec._r11(_c)) + b2 * ec._term(_c.p1, ec._r10(_c)) + ec._term(_c.p0, ec._r01(_c))))[1];
+CREATE OR REPLACE MACRO ec._mcc(cells) AS
+    list_transform(cells, lambda _c: CASE WHEN _c.p1 > 0 AND _c.p0 > 0 THEN ec._ratio(sqrt(_c.p1 * _c.p0) * (ec._r11(_c) - ec._r01(_c)),
+        sqrt((_c.p1 * ec._r11(_c) + _c.p0 * ec._r01(_c)) * (_c.p1 * ec._r10(_c) + _c.p0 * ec._r00(_c)))) END)[1];
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
     CASE WHEN y > 0 THEN x / y WHEN y = 0 AND x > 0 THEN CAST('inf' AS DOUBLE) END;
-CREATE OR REPLACE MACRO ec._lr_plus(rates) AS list_transform(rates, lambda _r: ec._ratio_or_inf(_r.r11, _r.r01))[1];
-CREATE OR REPLACE MACRO ec._lr_minus(rates) AS list_transform(rates, lambda _r: ec._ratio_or_inf(_r.r10, _r.r00))[1];
-CREATE OR REPLACE MACRO ec._precision_gain(rates) AS
-    list_transform(rates, lambda _r: CASE WHEN _r.p1 > 0 AND _r.p0 > 0 THEN 1 - ec._ratio_or_inf(_r.r01, _r.r11) END)[1];
-CREATE OR REPLACE MACRO ec._recall_gain(rates) AS
-    list_transform(rates, lambda _r: CASE WHEN _r.p0 = 0 THEN NULL
-                                         WHEN _r.p1 = 0 THEN 1e0
-                                         ELSE 1 - _r.p1 / _r.p0 * ec._ratio_or_inf(_r.r10, _r.r11) END)[1];
-CREATE OR REPLACE MACRO ec._net_benefit(rates, p_t) AS
-    list_transform(rates, lambda _r: CASE WHEN p_t > 0 AND p_t < 1
-        THEN ec._term(_r.p1, _r.r11) - p_t / (1 - p_t) * ec._term(_r.p0, _r.r01)
+CREATE OR REPLACE MACRO ec._lr_plus(cells) AS list_transform(cells, lambda _c: ec._ratio_or_inf(ec._r11(_c), ec._r01(_c)))[1];
+CREATE OR REPLACE MACRO ec._lr_minus(cells) AS list_transform(cells, lambda _c: ec._ratio_or_inf(ec._r10(_c), ec._r00(_c)))[1];
+CREATE OR REPLACE MACRO ec._precision_gain(cells) AS
+    list_transform(cells, lambda _c: CASE WHEN _c.p1 > 0 AND _c.p0 > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
+CREATE OR REPLACE MACRO ec._recall_gain(cells) AS
+    list_transform(cells, lambda _c: CASE WHEN _c.p0 = 0 THEN NULL
+                                         WHEN _c.p1 = 0 THEN 1e0
+                                         ELSE 1 - _c.p1 / _c.p0 * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
+CREATE OR REPLACE MACRO ec._net_benefit(cells, p_t) AS
+    list_transform(cells, lambda _c: CASE WHEN p_t > 0 AND p_t < 1
+        THEN ec._term(_c.p1, ec._r11(_c)) - p_t / (1 - p_t) * ec._term(_c.p0, ec._r01(_c))
         ELSE ec._fail('p_t must lie between 0 and 1, not ' || CAST(p_t AS VARCHAR)) END)[1];
 
 
 CREATE OR REPLACE MACRO ec.precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._precision(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._precision(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._precision(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._precision(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._precision(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._precision(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.precision IS 'Precision (higher is better): P1 R11 / (P1 R11 + P0 R01); with prior the calibrated precision';
 
 CREATE OR REPLACE MACRO ec.recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._recall(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._recall(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._recall(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._recall(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._recall(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._recall(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.recall IS 'Recall, sensitivity (higher is better): R11';
 
 CREATE OR REPLACE MACRO ec.specificity(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._specificity(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._specificity(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._specificity(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._specificity(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._specificity(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._specificity(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.specificity IS 'Specificity (higher is better): R00';
 
 CREATE OR REPLACE MACRO ec.fpr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fpr(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._fpr(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fpr(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._fpr(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fpr(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._fpr(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.fpr IS 'False positive rate (lower is better): R01';
 
 CREATE OR REPLACE MACRO ec.fnr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fnr(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._fnr(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fnr(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._fnr(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fnr(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._fnr(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.fnr IS 'False negative rate, miss rate (lower is better): R10';
 
 CREATE OR REPLACE MACRO ec.fbeta(score DOUBLE, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta)),
+    ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta)),
 (score DOUBLE[], label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta)),
+    ec._fbeta(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta)),
 (score BOOLEAN, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta));
+    ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta));
 COMMENT ON MACRO ec.fbeta IS 'F_beta (higher is better): (1+b^2) P1 R11 / ((1+b^2) P1 R11 + b^2 P1 R10 + P0 R01)';
 
 CREATE OR REPLACE MACRO ec.f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1),
+    ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1),
+    ec._fbeta(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1);
+    ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1);
 COMMENT ON MACRO ec.f1 IS 'F1 (higher is better): 2 P1 R11 / (2 P1 R11 + P1 R10 + P0 R01)';
 
 CREATE OR REPLACE MACRO ec.mcc(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._mcc(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._mcc(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._mcc(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._mcc(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._mcc(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._mcc(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.mcc IS 'Matthews correlation (higher is better): sqrt(P1 P0) (R11 - R01) / sqrt((P1 R11 + P0 R01)(P1 R10 + P0 R00))';
 
 CREATE OR REPLACE MACRO ec.lr_plus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._lr_plus(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._lr_plus(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._lr_plus(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._lr_plus(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._lr_plus(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._lr_plus(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.lr_plus IS 'Positive likelihood ratio (higher is better): R11/R01';
 
 CREATE OR REPLACE MACRO ec.lr_minus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._lr_minus(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._lr_minus(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._lr_minus(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._lr_minus(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._lr_minus(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._lr_minus(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.lr_minus IS 'Negative likelihood ratio (lower is better): R10/R00';
 
 CREATE OR REPLACE MACRO ec.precision_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._precision_gain(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._precision_gain(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._precision_gain(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._precision_gain(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._precision_gain(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._precision_gain(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.precision_gain IS 'Precision gain (higher is better): 1 - R01/R11';
 
 CREATE OR REPLACE MACRO ec.recall_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._recall_gain(ec._rates(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._recall_gain(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._recall_gain(ec._rates_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
+    ec._recall_gain(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._recall_gain(ec._rates(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
+    ec._recall_gain(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.recall_gain IS 'Recall gain (higher is better): 1 - (P1/P0) R10/R11';
 
 -- The threshold that p_t stands for, on the score's own scale.
@@ -1102,16 +1179,16 @@ CREATE OR REPLACE MACRO ec._net_threshold(p_t, prior, threshold, score_type) AS
          ELSE p_t END;
 CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._net_benefit(ec._rates(score, label, NULL, 1, 1, prior, ec._net_threshold(CAST(p_t AS DOUBLE), prior, threshold, score_type),
+    ec._net_benefit(ec._binary_cells(score, label, NULL, 1, 1, prior, ec._net_threshold(CAST(p_t AS DOUBLE), prior, threshold, score_type),
                               score_type, weight), CAST(p_t AS DOUBLE)),
 (score DOUBLE[], label, p_t, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._net_benefit(ec._rates(ec._pair(score, score_type), label, NULL, 1, 1, prior,
+    ec._net_benefit(ec._binary_cells(ec._pair(score, score_type), label, NULL, 1, 1, prior,
                               ec._net_threshold(CAST(p_t AS DOUBLE), prior, threshold, ec._pair_type(score_type)),
                               ec._pair_type(score_type), weight), CAST(p_t AS DOUBLE)),
 (score BOOLEAN, label, p_t, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._net_benefit(ec._rates(ec._boolean_decision(score, score_type), label, NULL, 1, 1, prior, NULL, score_type, weight),
+    ec._net_benefit(ec._binary_cells(ec._boolean_decision(score, score_type), label, NULL, 1, 1, prior, NULL, score_type, weight),
                     CAST(p_t AS DOUBLE));
 COMMENT ON MACRO ec.net_benefit IS 'Net benefit at threshold probability p_t (higher is better): P1 R11 - p_t/(1 - p_t) P0 R01';
 -- polars_ec for DuckDB, file 4 of 8: expectations of scoring rules. Load after decisions.
@@ -1123,7 +1200,7 @@ COMMENT ON MACRO ec.net_benefit IS 'Net benefit at threshold probability p_t (hi
 CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, sum1, sum0) AS
     list_transform([{
             'invalid': ec._count_invalid(score, label, NULL, score_type, weight), 'prior': ec._stated_prior(prior),
-            'n1': ec._class_size(1, score, label, weight), 'n0': ec._class_size(0, score, label, weight),
+            'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
             's1': sum1, 's0': sum0}],
         lambda _s: CASE WHEN _s.invalid = 0 THEN {
             'm1': ec._ratio(_s.s1, _s.n1), 'm0': ec._ratio(_s.s0, _s.n0),
@@ -1162,7 +1239,7 @@ CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight "NULL") AS
+CREATE OR REPLACE MACRO ec._sum_log_losses(score, label, prior, score_type, weight "NULL") AS
     ec._losses(score, label, prior, score_type, weight,
                ec._sum_loss(1, score, label, ec._log_loss1(score, score_type, prior)),
                ec._sum_loss(0, score, label, ec._log_loss0(score, score_type, prior))),
@@ -1170,10 +1247,15 @@ CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight "
     ec._losses(score, label, prior, score_type, weight,
                ec._sum_loss(1, score, label, ec._weighted(ec._log_loss1(score, score_type, prior), weight)),
                ec._sum_loss(0, score, label, ec._weighted(ec._log_loss0(score, score_type, prior), weight)));
+CREATE OR REPLACE MACRO ec._log_losses_by(type "NULL", score, label, prior, score_type, weight) AS
+    ec._sum_log_losses(score, label, prior, CAST(score_type AS VARCHAR), weight),
+(type, score, label, prior, score_type, weight) AS ec._sum_log_losses(score, label, prior, NULL, weight);
+CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight) AS
+    ec._log_losses_by(ec._posterior_type(score_type), score, label, prior, score_type, weight);
 CREATE OR REPLACE MACRO ec._log_losses_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
                       ec._vector_log_loss(score, ec._y(label), score_type, prior));
-CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight "NULL") AS
+CREATE OR REPLACE MACRO ec._sum_briers(score, label, prior, score_type, weight "NULL") AS
     ec._losses(score, label, prior, score_type, weight,
                ec._sum_brier(1, score, label, ec._brier1(score, score_type, prior), score_type),
                ec._sum_brier(0, score, label, ec._brier0(score, score_type, prior), score_type)),
@@ -1181,6 +1263,11 @@ CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight "NULL
     ec._losses(score, label, prior, score_type, weight,
                ec._sum_brier(1, score, label, ec._weighted(ec._brier1(score, score_type, prior), weight), score_type),
                ec._sum_brier(0, score, label, ec._weighted(ec._brier0(score, score_type, prior), weight), score_type));
+CREATE OR REPLACE MACRO ec._briers_by(type "NULL", score, label, prior, score_type, weight) AS
+    ec._sum_briers(score, label, prior, CAST(score_type AS VARCHAR), weight),
+(type, score, label, prior, score_type, weight) AS ec._sum_briers(score, label, prior, NULL, weight);
+CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight) AS
+    ec._briers_by(ec._posterior_type(score_type), score, label, prior, score_type, weight);
 CREATE OR REPLACE MACRO ec._briers_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
                       ec._vector_brier(score, ec._y(label), score_type, prior));
@@ -1210,20 +1297,23 @@ CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, prior := NULL, score_type :=
 COMMENT ON MACRO ec.nbs IS 'Brier score over that of the prior (lower is better): BS / (1/K sum_i P_i (1 - P_i))';
 
 CREATE OR REPLACE MACRO ec._not_decided(score_type) AS
-    CASE WHEN score_type = 'decision' THEN error('ec: bayes_risk makes the Bayes decisions; for decisions made, expected_cost')
-         ELSE score_type END;
+    CASE WHEN score_type = 'decision'
+         THEN error('ec: bayes_risk makes the Bayes decisions; for decisions made, expected_cost') IS NULL
+         ELSE true END;
 CREATE OR REPLACE MACRO ec.bayes_risk(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, NULL, ec._not_decided(score_type), weight, 'cost')),
+    CASE WHEN ec._not_decided(score_type)
+         THEN ec._expected_cost(score, label, costs, cost_fn, cost_fp, prior, NULL, score_type, weight) END,
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, NULL,
-                                  ec._not_decided(score_type), weight, 'cost'));
+    CASE WHEN ec._not_decided(score_type)
+         THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, NULL,
+                                            score_type, weight, 'cost')) END;
 COMMENT ON MACRO ec.bayes_risk IS 'Expected cost of Bayes decisions (lower is better): sum_i P_i mean_i(c_i,j*), j* = argmin_j sum_i c_ij q_i';
 
 CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
     CASE WHEN score_type = 'llr' THEN score_type
-         ELSE error('ec: cllr needs score_type := ''llr'', not ''' || score_type || ''': ec.llr(score, prior) makes LLRs') END;
+         ELSE error(concat('ec: cllr needs score_type := ''llr'', not ''', score_type, ''': ec.llr(score, prior) makes LLRs')) END;
 CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._losses(score, label, NULL, ec._llr_only(score_type), weight,
                               ec._sum_loss(1, score, label, ec._weighted(ec._softplus(-score), weight)),
@@ -1885,7 +1975,7 @@ CREATE OR REPLACE MACRO ec._binary_error(score, label, q, hit, bins, norm, prior
     ec._error_of_bins(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label), 2, bins, norm, prior, weight),
 (score, label, q, hit, bins, norm, prior, score_type, weight) AS
     ec._error_of_two(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label),
-                     ec._class_size(1, score, label, weight), ec._class_size(0, score, label, weight), bins, norm, prior, weight);
+                     ec._size1(score, label, weight), ec._size0(score, label, weight), bins, norm, prior, weight);
 CREATE OR REPLACE MACRO ec._vector_wrong(score, label, score_type, weight) AS
     ec._any_wrong(ec._count_vector(score, label, CAST(NULL AS DOUBLE[][]), score_type, weight));
 

@@ -19,13 +19,22 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.1.0''';
 -- Was an optional argument left out? This is known when the query is planned, and the CASE that asks it costs nothing per row.
 CREATE OR REPLACE MACRO ec._unset(x) AS typeof(x) = '"NULL"';
 
+-- Is score_type 'posterior'? The answer is a type, INTEGER or "NULL", so that an overload can ask. Macros that do hand on the
+-- literal NULL for 'posterior', and the overloads for it below have the short text that posteriors need. A score_type that is
+-- NULL to begin with is cast, and so is none of the known ones.
+CREATE OR REPLACE MACRO ec._posterior_type(score_type) AS
+    struct_extract({'posterior': 1}, CASE WHEN score_type = 'posterior' THEN score_type END);
+
 CREATE OR REPLACE MACRO ec._fail(message) AS CAST(error('ec: ' || message) AS DOUBLE);
 
 -- Numbers -------------------------------------------------------------------------------------------------------------
 
--- -ln(1 - q) to full accuracy (DuckDB has no log1p): the rounding of 1 - q is divided out again.
-CREATE OR REPLACE MACRO ec._minus_log1m(q) AS
-    CASE WHEN 1 - q = 1 THEN q ELSE ln(1 - q) * (q / ((1 - q) - 1)) END;
+-- NaN compares as greatest, so it is no share.
+CREATE OR REPLACE MACRO ec._share_ok(x) AS x BETWEEN 0e0 AND 1e0;
+
+-- -ln(1 - q) to full accuracy (DuckDB has no log1p): what 1 - q lost by rounding, at most half a unit in the last place of 1, is
+-- added again. Where 1 - q < 1/2 nothing is lost.
+CREATE OR REPLACE MACRO ec._minus_log1m(q) AS (q - (1 - (1 - q))) - ln(1 - q);
 -- ln(1 + exp(z)) and 1/(1 + exp(-z)), exact in both tails; ln(1 + u) is 2 atanh(u/(2 + u)).
 CREATE OR REPLACE MACRO ec._softplus(z) AS
     greatest(z, 0e0) + 2 * atanh(exp(-abs(z)) / (2 + exp(-abs(z))));
@@ -79,13 +88,15 @@ CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
 
 -- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is no prior. A wrong
 -- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error.
+CREATE OR REPLACE MACRO ec._number_prior(prior) AS
+    CASE WHEN ec._share_ok(TRY_CAST(prior AS DOUBLE)) THEN TRY_CAST(prior AS DOUBLE)
+         WHEN typeof(prior) IN ('DOUBLE', 'FLOAT') OR prior IS NULL THEN CAST('nan' AS DOUBLE)
+         ELSE ec._fail('prior must be a number in 0..1, a list or ''uniform'', not ' || CAST(prior AS VARCHAR)) END;
 CREATE OR REPLACE MACRO ec._prior1(prior) AS
     CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE)
-         WHEN TRY_CAST(prior AS DOUBLE) BETWEEN 0e0 AND 1e0 THEN TRY_CAST(prior AS DOUBLE)
-         WHEN typeof(prior) IN ('DOUBLE', 'FLOAT') OR prior IS NULL THEN CAST('nan' AS DOUBLE)
          WHEN CAST(prior AS VARCHAR) = 'uniform' THEN 0.5e0
          WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), 2)[2]
-         ELSE ec._fail('prior must be a number in 0..1, a list or ''uniform'', not ' || CAST(prior AS VARCHAR)) END;
+         ELSE ec._number_prior(prior) END;
 
 -- The same unchecked, where another aggregate of the metric has checked it: short, because it is repeated in many sums.
 CREATE OR REPLACE MACRO ec._p1(prior) AS
@@ -148,11 +159,12 @@ CREATE OR REPLACE MACRO ec._missing_vector(score, label, weight) AS
 
 CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
     error(format('ec: unknown score_type ''{}'': posterior, log_odds, llr, decision; lists: posteriors, log_posteriors, log_likelihoods',
-                 score_type)) IS NULL;
+                 coalesce(score_type, 'NULL'))) IS NULL;
 
 -- NaN compares as greatest, so it fails BETWEEN and < inf.
-CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type) AS
-    CASE WHEN score_type = 'posterior' THEN score BETWEEN 0e0 AND 1e0
+CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec._share_ok(score),
+(score, decisions, score_type) AS
+    CASE WHEN score_type = 'posterior' THEN ec._share_ok(score)
          WHEN score_type IN ('log_odds', 'llr') THEN score <= CAST('inf' AS DOUBLE)
          WHEN score_type = 'decision' THEN score BETWEEN 0 AND decisions - 1 AND score = floor(score)
          WHEN score_type IN ('posteriors', 'log_posteriors', 'log_likelihoods')
@@ -163,7 +175,7 @@ CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
     CASE WHEN ec._wide(costs) AND score_type <> 'decision' AND len(CAST(costs AS DOUBLE[][])) <> 2
          THEN error('ec: a single score is binary, but costs have ' || len(CAST(costs AS DOUBLE[][]))
                     || ' rows: give a list of posteriors') IS NULL
-         ELSE ec._number_ok(score, coalesce(len(CAST(costs AS DOUBLE[][])[1]), 2), score_type) END;
+         ELSE ec._number_ok(score, coalesce(len(CAST(costs AS DOUBLE[][])[1]), 2), CAST(score_type AS VARCHAR)) END;
 
 CREATE OR REPLACE MACRO ec._length_ok(score, matrix) AS len(score) = coalesce(len(matrix), greatest(len(score), 2));
 
@@ -311,15 +323,19 @@ CREATE OR REPLACE MACRO ec._pair_type(score_type) AS
 
 -- Losses of a usable row ----------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._log_loss1(score, score_type, prior) AS
+CREATE OR REPLACE MACRO ec._log_loss1(score, score_type "NULL", prior) AS -ln(score),
+(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN -ln(score) ELSE ec._softplus(-ec._given_log_odds(score, score_type, prior)) END;
-CREATE OR REPLACE MACRO ec._log_loss0(score, score_type, prior) AS
+CREATE OR REPLACE MACRO ec._log_loss0(score, score_type "NULL", prior) AS ec._minus_log1m(score),
+(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN ec._minus_log1m(score)
          ELSE ec._softplus(ec._given_log_odds(score, score_type, prior)) END;
-CREATE OR REPLACE MACRO ec._brier1(score, score_type, prior) AS
+CREATE OR REPLACE MACRO ec._brier1(score, score_type "NULL", prior) AS (1 - score) * (1 - score),
+(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN (1 - score) * (1 - score)
          ELSE pow(ec._sigmoid(-ec._given_log_odds(score, score_type, prior)), 2) END;
-CREATE OR REPLACE MACRO ec._brier0(score, score_type, prior) AS
+CREATE OR REPLACE MACRO ec._brier0(score, score_type "NULL", prior) AS score * score,
+(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN score * score
          ELSE pow(ec._sigmoid(ec._given_log_odds(score, score_type, prior)), 2) END;
 

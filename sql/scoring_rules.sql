@@ -7,7 +7,7 @@
 CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, sum1, sum0) AS
     list_transform([{
             'invalid': ec._count_invalid(score, label, NULL, score_type, weight), 'prior': ec._stated_prior(prior),
-            'n1': ec._class_size(1, score, label, weight), 'n0': ec._class_size(0, score, label, weight),
+            'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
             's1': sum1, 's0': sum0}],
         lambda _s: CASE WHEN _s.invalid = 0 THEN {
             'm1': ec._ratio(_s.s1, _s.n1), 'm0': ec._ratio(_s.s0, _s.n0),
@@ -46,7 +46,7 @@ CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight "NULL") AS
+CREATE OR REPLACE MACRO ec._sum_log_losses(score, label, prior, score_type, weight "NULL") AS
     ec._losses(score, label, prior, score_type, weight,
                ec._sum_loss(1, score, label, ec._log_loss1(score, score_type, prior)),
                ec._sum_loss(0, score, label, ec._log_loss0(score, score_type, prior))),
@@ -54,10 +54,15 @@ CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight "
     ec._losses(score, label, prior, score_type, weight,
                ec._sum_loss(1, score, label, ec._weighted(ec._log_loss1(score, score_type, prior), weight)),
                ec._sum_loss(0, score, label, ec._weighted(ec._log_loss0(score, score_type, prior), weight)));
+CREATE OR REPLACE MACRO ec._log_losses_by(type "NULL", score, label, prior, score_type, weight) AS
+    ec._sum_log_losses(score, label, prior, CAST(score_type AS VARCHAR), weight),
+(type, score, label, prior, score_type, weight) AS ec._sum_log_losses(score, label, prior, NULL, weight);
+CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight) AS
+    ec._log_losses_by(ec._posterior_type(score_type), score, label, prior, score_type, weight);
 CREATE OR REPLACE MACRO ec._log_losses_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
                       ec._vector_log_loss(score, ec._y(label), score_type, prior));
-CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight "NULL") AS
+CREATE OR REPLACE MACRO ec._sum_briers(score, label, prior, score_type, weight "NULL") AS
     ec._losses(score, label, prior, score_type, weight,
                ec._sum_brier(1, score, label, ec._brier1(score, score_type, prior), score_type),
                ec._sum_brier(0, score, label, ec._brier0(score, score_type, prior), score_type)),
@@ -65,6 +70,11 @@ CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight "NULL
     ec._losses(score, label, prior, score_type, weight,
                ec._sum_brier(1, score, label, ec._weighted(ec._brier1(score, score_type, prior), weight), score_type),
                ec._sum_brier(0, score, label, ec._weighted(ec._brier0(score, score_type, prior), weight), score_type));
+CREATE OR REPLACE MACRO ec._briers_by(type "NULL", score, label, prior, score_type, weight) AS
+    ec._sum_briers(score, label, prior, CAST(score_type AS VARCHAR), weight),
+(type, score, label, prior, score_type, weight) AS ec._sum_briers(score, label, prior, NULL, weight);
+CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight) AS
+    ec._briers_by(ec._posterior_type(score_type), score, label, prior, score_type, weight);
 CREATE OR REPLACE MACRO ec._briers_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
                       ec._vector_brier(score, ec._y(label), score_type, prior));
@@ -94,20 +104,23 @@ CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, prior := NULL, score_type :=
 COMMENT ON MACRO ec.nbs IS 'Brier score over that of the prior (lower is better): BS / (1/K sum_i P_i (1 - P_i))';
 
 CREATE OR REPLACE MACRO ec._not_decided(score_type) AS
-    CASE WHEN score_type = 'decision' THEN error('ec: bayes_risk makes the Bayes decisions; for decisions made, expected_cost')
-         ELSE score_type END;
+    CASE WHEN score_type = 'decision'
+         THEN error('ec: bayes_risk makes the Bayes decisions; for decisions made, expected_cost') IS NULL
+         ELSE true END;
 CREATE OR REPLACE MACRO ec.bayes_risk(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, NULL, ec._not_decided(score_type), weight, 'cost')),
+    CASE WHEN ec._not_decided(score_type)
+         THEN ec._expected_cost(score, label, costs, cost_fn, cost_fp, prior, NULL, score_type, weight) END,
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, NULL,
-                                  ec._not_decided(score_type), weight, 'cost'));
+    CASE WHEN ec._not_decided(score_type)
+         THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, NULL,
+                                            score_type, weight, 'cost')) END;
 COMMENT ON MACRO ec.bayes_risk IS 'Expected cost of Bayes decisions (lower is better): sum_i P_i mean_i(c_i,j*), j* = argmin_j sum_i c_ij q_i';
 
 CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
     CASE WHEN score_type = 'llr' THEN score_type
-         ELSE error('ec: cllr needs score_type := ''llr'', not ''' || score_type || ''': ec.llr(score, prior) makes LLRs') END;
+         ELSE error(concat('ec: cllr needs score_type := ''llr'', not ''', score_type, ''': ec.llr(score, prior) makes LLRs')) END;
 CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._losses(score, label, NULL, ec._llr_only(score_type), weight,
                               ec._sum_loss(1, score, label, ec._weighted(ec._softplus(-score), weight)),
