@@ -27,6 +27,7 @@ _CELLS = ("tn", "fp", "fn", "tp")
 # Columns that the report adds to the rows, and to the answer.
 _SCORE, _LABEL, _DECISION, _LOG_ODDS = "__ec_score", "__ec_label", "__ec_decision", "__ec_log_odds"
 _CONFUSION = "__ec_confusion"
+_ANSWER = "__ec_answer"
 
 
 @contextmanager
@@ -149,9 +150,11 @@ def _select(
     selected = ",\n    ".join(f"{sql} AS {quoted(name)}" for name, sql in {**keys, **columns}.items())
     grouped = f"\nGROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
     try:
-        table: pl.DataFrame = connection.sql(f"SELECT\n    {selected}\nFROM {relation}{grouped}").pl()
+        # By way of a table: a relation plans its query twice, first for the columns' types, and long macros take long to plan.
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE {_ANSWER} AS SELECT\n    {selected}\nFROM {relation}{grouped}")
     except duckdb.Error as error:
         raise DataError(f"DuckDB: {first_line(error)}") from None
+    table: pl.DataFrame = connection.table(_ANSWER).pl()
     return table
 
 

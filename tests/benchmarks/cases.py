@@ -195,7 +195,6 @@ def _row_key() -> pl.Expr:
 def duckdb_query(paths: list[str], sql: str, macros: bool = False) -> Query:
     import duckdb
     import polars as pl
-    import pyarrow  # noqa: F401  (carries the result)
 
     connection = duckdb.connect()
     if macros:
@@ -203,7 +202,13 @@ def duckdb_query(paths: list[str], sql: str, macros: bool = False) -> Query:
 
         ec.register(connection)
     query = sql.format(log=f"read_parquet({paths})", threshold=THRESHOLD)
-    return lambda: pl.DataFrame(connection.sql(query).to_arrow_table())
+
+    def run() -> pl.DataFrame:
+        # Not a relation, which would plan the query twice: first for the columns' types.
+        answer = connection.execute(query)
+        return pl.DataFrame(answer.fetchall(), schema=[column[0] for column in answer.description], orient="row")
+
+    return run
 
 
 # Other libraries ------------------------------------------------------------------------------------------------------
