@@ -151,7 +151,9 @@ def _select(
     grouped = f"\nGROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
     try:
         # By way of a table: a relation plans its query twice, first for the columns' types, and long macros take long to plan.
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE {_ANSWER} AS SELECT\n    {selected}\nFROM {relation}{grouped}")
+        connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE {_ANSWER} AS SELECT\n    {selected}\nFROM {relation}{grouped}"
+        )
     except duckdb.Error as error:
         raise DataError(f"DuckDB: {first_line(error)}") from None
     table: pl.DataFrame = connection.table(_ANSWER).pl()
