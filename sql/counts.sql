@@ -28,9 +28,7 @@ CREATE OR REPLACE MACRO ec._sum_loss(i, score, label, loss) AS
 -- NaN, where the prior is 0 or 1.)
 CREATE OR REPLACE MACRO ec._sum_brier(i, score, label, loss, score_type "NULL") AS
     sum(CAST(ec._of_class(i, score, label) AS DOUBLE) * loss),
-(i, score, label, loss, score_type) AS
-    sum(CASE WHEN score_type = 'posterior' OR ec._of_class(i, score, label)
-             THEN CAST(ec._of_class(i, score, label) AS DOUBLE) * loss ELSE 0 END);
+(i, score, label, loss, score_type) AS ec._sum_loss(i, score, label, loss);
 
 -- Rows of a class, or their weights. Class 0 is counted as the rest of the rows that miss nothing, for the engine shares these
 -- counts with other metrics; a label that is no class is wrong, and leaves no metric. With weights a difference would lose digits.
