@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -12,7 +12,7 @@ from polars_ec._scores import BinaryScores
 from polars_ec._steps import values_of_cells
 from polars_ec._training import group_keys, log_odds_of_cells
 from polars_ec._transform import REASON, transform
-from polars_ec.calibrators import Calibration, Calibrator
+from polars_ec.calibrators import Calibration, Calibrator, check_loss
 from polars_ec.exceptions import SketchError
 from polars_ec.folds import FOLD
 from polars_ec.typing import Rule
@@ -20,7 +20,6 @@ from polars_ec.typing import Rule
 if TYPE_CHECKING:
     from polars_ec.sketch import Sketch
 
-RULES: tuple[Rule, ...] = get_args(Rule)
 NAMES = frozenset({"n", "n_invalid", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason", "lost", "score"})
 """Columns of the result, and on the way to it, that no group column can have the name of."""
 
@@ -34,8 +33,7 @@ def calibration_loss(
     keywords: dict[str, Any],
 ) -> pl.DataFrame:
     """What `Sketch.calibration_loss` gives."""
-    if rule not in RULES:
-        raise ValueError(f"rule={rule!r} is none of {', '.join(RULES)}")
+    check_loss(rule, training)
     grid, keys = sketch.grid, group_keys(sketch)
     if grid.score_type == "raw" or (grid.score_type == "llr" and rule != "bayes_risk"):
         raise SketchError(
@@ -69,8 +67,6 @@ def _calibration(sketch: Sketch, calibrator: Calibrator, training: Any, options:
         if training.score_type != sketch.grid.score_type:
             raise SketchError(f"training= is of {training.score_type}, and the sketch is of {sketch.grid.score_type}")
         return training
-    if not isinstance(training, str) or training not in ("cv", "test"):
-        raise ValueError(f"training={training!r} is neither 'cv' nor 'test' nor a Calibration")
     if training == "cv":
         if FOLD not in sketch.keys:
             raise SketchError(

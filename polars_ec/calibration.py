@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -12,7 +12,7 @@ from polars_ec._labels import class_index
 from polars_ec._options import parse_options, with_options
 from polars_ec._scores import VectorScores
 from polars_ec._transform import softmax_affine
-from polars_ec.calibrators import PARAMETERS, Calibration, Calibrator
+from polars_ec.calibrators import PARAMETERS, Calibration, Calibrator, check_loss
 from polars_ec.exceptions import SketchError
 from polars_ec.folds import FOLD, fold_of
 from polars_ec.frames import expand, resolve_columns
@@ -220,10 +220,7 @@ def calibration_loss(
     >>> log.ec.calibration_loss("q", "y", training="test").select(pl.col("raw", "calibrated", "rcl").round(3)).rows()
     [(0.628, 0.479, 23.78)]
     """
-    if rule not in get_args(Rule):
-        raise ValueError(f"rule={rule!r} is none of {', '.join(get_args(Rule))}")
-    if not isinstance(training, Calibration) and training not in ("cv", "test"):
-        raise ValueError(f"training={training!r} is neither 'cv' nor 'test' nor a Calibration")
+    check_loss(rule, training)
     if (training == "cv") != (folds is not None):
         raise ValueError("training='cv' and folds= go together: folds=5, fold_by=key")
     lazy = frame.lazy()

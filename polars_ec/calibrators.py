@@ -13,6 +13,7 @@ from polars_ec._described import SCHEMA_VERSION, read_described, write_described
 from polars_ec._options import as_expr
 from polars_ec.exceptions import SketchError
 from polars_ec.folds import FOLD
+from polars_ec.typing import Rule
 
 if TYPE_CHECKING:
     from polars_ec._grid import SketchScoreType
@@ -29,6 +30,7 @@ _AFFINE = ("alpha", "beta", "n", "n_iterations", "gradient_norm", "reason")
 _STEPS = ("above", "log_odds", "n", "reason")
 PARAMETERS = frozenset({*_AFFINE, *_STEPS})
 """Columns of a `Calibration` that no group column can have the name of; nor `fold`, which is for folds."""
+RULES: tuple[Rule, ...] = get_args(Rule)
 
 
 @dataclass(frozen=True)
@@ -269,3 +271,11 @@ def calibrate(
     frame = fits[fitted["fit"]].hstack(fitted.select(_AFFINE if affine else _STEPS))
     frame = frame.sort(*keys, "fold", *([] if affine else ["above"]), nulls_last=True, maintain_order=True)
     return Calibration(frame, calibrator, grid.score_type)
+
+
+def check_loss(rule: Rule, training: Any) -> None:
+    """ValueError if there is no such loss to compare before and after calibration, or no such way to train."""
+    if rule not in RULES:
+        raise ValueError(f"rule={rule!r} is none of {', '.join(RULES)}")
+    if not isinstance(training, Calibration) and not (isinstance(training, str) and training in ("cv", "test")):
+        raise ValueError(f"training={training!r} is neither 'cv' nor 'test' nor a Calibration")
