@@ -155,7 +155,8 @@ def precision_gain(sums: Sums) -> pl.Expr:
 def recall_gain(sums: Sums) -> pl.Expr:
     p0, p1 = sums.prior
     missed = _signed_ratio(sums.rate(1, [0]), sums.rate(1, [1]))
-    return pl.when(p0 != 0).then(1 - term(p1 / p0, missed))
+    # At a stated P_1 of 0 it is 1 whatever the rows are, but not where there are none.
+    return pl.when((p0 != 0) & (sums.size != 0)).then(1 - term(p1 / p0, missed))
 
 
 def expected_loss(sums: Sums, totals: Sequence[pl.Expr]) -> pl.Expr:

@@ -320,7 +320,7 @@ class Group:
         return None if ratio is None else 1 - ratio
 
     def recall_gain(self) -> float | None:
-        if self.prior is None or self.prior[0] == 0:
+        if self.prior is None or self.prior[0] == 0 or sum(self.count) == 0:
             return None
         ratio = signed_over(self.fnr(), self.recall())
         if self.prior[1] == 0:

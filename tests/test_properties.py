@@ -146,9 +146,9 @@ def vector_logs(draw: st.DrawFn) -> tuple[list[tuple], dict[str, Any], int]:
 # Doors ---------------------------------------------------------------------------------------------------------------
 
 
-def frame_of(rows: list[tuple], dtype: pl.DataType) -> pl.DataFrame:
+def frame_of(rows: list[tuple], dtype: pl.DataType, label: type[pl.DataType]) -> pl.DataFrame:
     schema = {"g": pl.String, "s": dtype, "y": pl.Int64, "w": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=schema, orient="row").cast({"y": label})
 
 
 def keywords(case: Case, options: dict[str, Any]) -> dict[str, Any]:
@@ -238,8 +238,16 @@ def wanted_of(case: Case, rows: list[tuple], options: dict[str, Any], k: int) ->
     return method(**case.arguments) if callable(method) else method
 
 
-def check(cases: list[Case], rows: list[tuple], options: dict, k: int, dtype: pl.DataType, connection: Any) -> None:
-    frame = frame_of(rows, dtype)
+def check(
+    cases: list[Case],
+    rows: list[tuple],
+    options: dict[str, Any],
+    k: int,
+    dtype: pl.DataType,
+    connection: Any,
+    label: type[pl.DataType] = pl.Int64,
+) -> None:
+    frame = frame_of(rows, dtype, label)
     doors = {
         "streaming": in_polars(cases, frame, options, "streaming"),
         "in-memory": in_polars(cases, frame, options, "in-memory"),
@@ -265,7 +273,32 @@ def test_binary(score_type: str, data: st.DataObject, connection: duckdb.DuckDBP
         if score_type in case.score_types and not (case.name == "dcf" and options["prior"] is None)
     ]
     cases = data.draw(st.lists(st.sampled_from(usable), min_size=6, max_size=6, unique_by=lambda case: case.name))
-    check(cases, rows, options, 2, pl.Float64(), connection)
+    boolean = data.draw(st.booleans()) and all(y in (0, 1, None) for _, _, y, _ in rows)
+    check(cases, rows, options, 2, pl.Float64(), connection, pl.Boolean if boolean else pl.Int64)
+
+
+GOOD_ROWS = [("a", 0.9, 1, 2.0), ("a", 0.2, 0, 1.0), ("a", 0.4, 1, 0.5), ("a", 0.7, 0, 3.0)]
+OF_POSTERIORS = [case for case in CASES if "posterior" in case.score_types and case.name != "dcf"]
+
+
+@pytest.mark.parametrize("weight", [math.nan, math.inf, -1.0])
+@pytest.mark.parametrize("prior", [None, 0.1])
+def test_a_missing_row_may_have_any_weight(connection, prior: float | None, weight: float) -> None:
+    rows = [*GOOD_ROWS, ("a", None, 1, weight), ("a", None, 0, weight), ("a", 0.6, None, weight)]
+    options = {"prior": prior, "weight": "w", "score_type": "posterior"}
+    check(OF_POSTERIORS, rows, options, 2, pl.Float64(), connection)
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("prior", [None, 0.0, 0.1, 1.0])
+def test_a_group_without_rows_has_no_value(connection, prior: float | None, weight: str | None) -> None:
+    rows = [*GOOD_ROWS, ("b", None, 1, 1.0), ("b", None, 0, 1.0), ("b", 0.6, None, 1.0)]
+    options = {"prior": prior, "score_type": "posterior"} | ({} if weight is None else {"weight": weight})
+    check(OF_POSTERIORS, rows, options, 2, pl.Float64(), connection)
+    frame = frame_of(rows, pl.Float64(), pl.Int64)
+    for case in OF_POSTERIORS:
+        if case.name not in (*COUNTS, "confusion"):
+            assert in_polars([case], frame, options, "streaming")["b"][case.name] is None, case.name
 
 
 @PROFILE
