@@ -1,10 +1,11 @@
 # Each target makes the environment it needs; the machine needs Python (with venv and pip) and make.
 PYTHON ?= python3
 ROWS ?= 20_000_000
+EXAMPLES ?= 200
 VENV := .venv
 
 .DELETE_ON_ERROR:
-.PHONY: demo test lint bench test-lowest test-spark test-postgres sql clean
+.PHONY: demo test lint bench fuzz test-lowest test-spark test-postgres sql clean
 
 demo: .venv/demo
 	$(VENV)/bin/polars-ec demo
@@ -19,6 +20,10 @@ lint: .venv/dev
 
 bench: .venv/bench
 	$(VENV)/bin/python -m tests.benchmarks --rows $(ROWS)
+
+# The property tests on other random logs each time, and more of them.
+fuzz: .venv/test
+	EXAMPLES=$(EXAMPLES) $(VENV)/bin/python -m pytest -n 2 tests/test_properties.py
 
 # The lowest versions that pyproject.toml allows, in an environment of their own.
 test-lowest: .venv-lowest/test

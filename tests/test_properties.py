@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import duckdb
@@ -18,11 +19,13 @@ from tests.oracle import Group
 
 BY_NAME = {case.name: case for case in CASES}
 COUNTS = ("n_rows", "n_missing", "n_invalid")
+# Few, and always the same, unless the environment asks for more: see `make fuzz`.
+EXAMPLES = os.environ.get("EXAMPLES")
 PROFILE = settings(
-    max_examples=20,
+    max_examples=int(EXAMPLES or 20),
     phases=[Phase.explicit, Phase.generate],
     deadline=None,
-    derandomize=True,
+    derandomize=EXAMPLES is None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
@@ -287,6 +290,18 @@ def test_a_missing_row_may_have_any_weight(connection, prior: float | None, weig
     rows = [*GOOD_ROWS, ("a", None, 1, weight), ("a", None, 0, weight), ("a", 0.6, None, weight)]
     options = {"prior": prior, "weight": "w", "score_type": "posterior"}
     check(OF_POSTERIORS, rows, options, 2, pl.Float64(), connection)
+
+
+@pytest.mark.parametrize("score_type", ["posteriors", "log_posteriors", "log_likelihoods"])
+@pytest.mark.parametrize("costs", [None, [[0, 1, 2, 0.25], [3, 0, 1, 0.25], [1, 4, 0, 0.25]]])
+def test_a_missing_part_of_a_vector(connection, costs: list | None, score_type: str) -> None:
+    rows = [("a", [0.7, 0.2, 0.1], 0, 2.0), ("a", [0.2, 0.5, 0.3], 2, 1.0), ("a", [0.3, 0.4, 0.3], 1, 1.0)]
+    rows += [("a", [0.5, None, 0.5], 1, 1.0), ("a", [None] * 3, 0, 1.0), ("a", None, 0, 1.0)]
+    if score_type != "posteriors":
+        rows = [(g, s and [x and math.log(x) for x in s], y, w) for g, s, y, w in rows]
+    options = {"prior": [0.5, 0.25, 0.25], "weight": "w", "score_type": score_type, "costs": costs}
+    cases = [case for case in CASES if not case.binary and score_type in case.score_types]
+    check(cases, rows, options, 3, pl.Array(pl.Float64, 3), connection)
 
 
 @pytest.mark.parametrize("weight", [None, "w"])
