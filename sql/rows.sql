@@ -87,14 +87,15 @@ CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
          ELSE [ec._fail('prior must be numbers >= 0 that sum to 1, one a class, not ' || CAST(priors AS VARCHAR))] END;
 
 -- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is no prior. A wrong
--- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error.
+-- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error. First a
+-- prior that is a number, then any.
 CREATE OR REPLACE MACRO ec._number_prior(prior) AS
     CASE WHEN ec._share_ok(TRY_CAST(prior AS DOUBLE)) THEN TRY_CAST(prior AS DOUBLE)
          WHEN typeof(prior) IN ('DOUBLE', 'FLOAT') OR prior IS NULL THEN CAST('nan' AS DOUBLE)
          ELSE ec._fail('prior must be a number in 0..1, a list or ''uniform'', not ' || CAST(prior AS VARCHAR)) END;
 CREATE OR REPLACE MACRO ec._prior1(prior) AS
     CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE)
-         WHEN CAST(prior AS VARCHAR) = 'uniform' THEN 0.5e0
+         WHEN typeof(prior) = 'VARCHAR' AND CAST(prior AS VARCHAR) = 'uniform' THEN 0.5e0
          WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), 2)[2]
          ELSE ec._number_prior(prior) END;
 
