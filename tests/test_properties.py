@@ -316,7 +316,8 @@ def test_a_group_without_rows_has_no_value(connection, prior: float | None, weig
     assert {name for name, value in values.items() if value is not None} == {*COUNTS, "confusion"}
 
 
-@PROFILE
+# Plans for K classes are long.
+@settings(PROFILE, max_examples=int(EXAMPLES or 12))
 @given(data=st.data())
 def test_vectors(data: st.DataObject, connection: duckdb.DuckDBPyConnection) -> None:
     rows, options, k = data.draw(vector_logs())
