@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import shutil
-import tempfile
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,6 +85,8 @@ def _attach_scratch(connection: duckdb.DuckDBPyConnection) -> None:
     try:
         connection.execute("ATTACH ':memory:' AS ec")
     except duckdb.CatalogException:
+        import tempfile
+
         folder = tempfile.mkdtemp(prefix="polars_ec_")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         path = str(Path(folder) / "macros.duckdb").replace("'", "''")
