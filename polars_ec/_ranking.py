@@ -66,6 +66,14 @@ def prepare(cells: pl.DataFrame, prior: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _first(reached: pl.Expr) -> pl.Expr:
+    """The first row of a group that has reached something, which those below it have too; the last where rounding hides it.
+
+    A count, because which of several maxima arg_max finds depends on the engine.
+    """
+    return pl.min_horizontal((~reached).sum(), pl.len() - 1)
+
+
 def _auc_roc(_: RankingArguments) -> Bounded:
     pairs = pl.col("w0") * pl.col("w1")
     right = (pl.col("tp") - pl.col("w1") / 2) * pl.col("w0")
@@ -109,7 +117,7 @@ def _auprg(_: RankingArguments) -> Bounded:
 
 
 def _eer_linear(_: RankingArguments) -> Bounded:
-    crossing = (_tpr + _fpr >= 1).arg_max()
+    crossing = _first(_tpr + _fpr >= 1)
     rise = _tpr + _fpr - _tpr_before - _fpr_before
     share = (1 - _tpr_before - _fpr_before) / rise
     line = _fpr_before + share * (_fpr - _fpr_before)
@@ -121,7 +129,7 @@ def _eer_linear(_: RankingArguments) -> Bounded:
 
 
 def _specificity_at_sensitivity(arguments: RankingArguments) -> Bounded:
-    attained = (_tpr >= arguments.sensitivity).arg_max()
+    attained = _first(_tpr >= arguments.sensitivity)
     error = pl.when(_LOOSE).then(pl.col("w0") / _N0).otherwise(0.0)
     return Bounded((1 - _fpr).get(attained), error.get(attained), pl.col("threshold").get(attained))
 
@@ -165,7 +173,7 @@ def _eer_of_hull() -> pl.Expr:
     """Where the hull meets the line FPR = FNR; over the corners that `hulls` gives."""
     fpr, tpr = pl.col("fpr"), pl.col("tpr")
     fpr_before, tpr_before = fpr.shift(1), tpr.shift(1)
-    crossing = (fpr + tpr >= 1).arg_max()
+    crossing = _first(fpr + tpr >= 1)
     share = (1 - fpr_before - tpr_before) / (fpr + tpr - fpr_before - tpr_before)
     return (fpr_before + share * (fpr - fpr_before)).get(crossing)
 
