@@ -33,9 +33,8 @@ def fit_affine(training: Training, with_shift: bool) -> pl.DataFrame:
     columns = {name: np.full(training.n_fits, np.nan) for name in ("alpha", "beta", "gradient_norm")}
     n_iterations = np.full(training.n_fits, -1)
     at_zero = reason == REVERSED
-    prior_log_odds = np.log(training.share / (1 - training.share))
     columns["alpha"][at_zero] = columns["gradient_norm"][at_zero] = n_iterations[at_zero] = 0
-    columns["beta"][at_zero] = prior_log_odds[at_zero] if with_shift else 0
+    columns["beta"][at_zero] = training.prior_log_odds[at_zero] if with_shift else 0
     _solve(training, with_shift, solved, columns, n_iterations)
     failed = solved & np.isnan(columns["alpha"])
     table = pl.DataFrame(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import reduce
@@ -59,26 +58,21 @@ def decide(scores: Scores, costs: CostMatrix, threshold: float | None) -> Decisi
         if (costs.n_classes, costs.n_decisions) != (2, 2):
             raise ValueError(f"threshold= makes 2 decisions, and costs= has {costs.n_decisions}")
         return Decisions(2, positive=scores.score > threshold)
-    if isinstance(scores, BinaryScores) and _has_threshold(costs):
-        return Decisions(2, positive=scores.score > bayes_threshold(scores, *costs.margins()))
+    if isinstance(scores, BinaryScores):
+        bayes = _bayes_threshold(scores, costs)
+        if bayes is not None:
+            return Decisions(2, positive=scores.score > bayes)
     cheapest = scores.of_posteriors(lambda posteriors: _cheapest(posteriors, costs))
     return Decisions(costs.n_decisions, number=cheapest)
 
 
-def bayes_threshold(scores: BinaryScores, cost_fp: float, cost_fn: float) -> pl.Expr:
-    """Where deciding 1 becomes cheaper, on the scores' own scale."""
-    if scores.score_type == "posterior":
-        return pl.lit(cost_fp / (cost_fp + cost_fn))
-    log_odds = pl.lit(math.log(cost_fp / cost_fn))
-    return log_odds - scores.prior_log_odds if scores.score_type == "llr" else log_odds
-
-
-def _has_threshold(costs: CostMatrix) -> bool:
+def _bayes_threshold(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | None:
+    """Where deciding 1 becomes cheaper, on the scores' own scale; None where that is no matter of a threshold."""
     try:
-        costs.margins()
+        threshold = costs.bayes_threshold() if scores.score_type == "posterior" else costs.bayes_log_odds()
     except ValueError:
-        return False
-    return True
+        return None
+    return pl.lit(threshold) - scores.prior_log_odds if scores.score_type == "llr" else pl.lit(threshold)
 
 
 def _cheapest(posteriors: list[pl.Expr], costs: CostMatrix) -> pl.Expr:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -12,11 +14,14 @@ import polars as pl
 from polars_ec import _ece, _ranking
 from polars_ec import _formulas as formulas
 from polars_ec._formulas import Sums
-from polars_ec._options import parse_number, parse_options
-from polars_ec._prior import checked_shares
+from polars_ec._grid import posterior_edges
+from polars_ec._labels import unnamed
+from polars_ec._options import check_keywords, did_you_mean, parse_number, parse_options
+from polars_ec._prior import PriorSettings, checked_shares, parse_prior
 from polars_ec._ranking import GROUP, RankingArguments
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
+from polars_ec.metrics.decisions import check_normalisable
 from polars_ec.metrics.ece import EceBins
 from polars_ec.metrics.ranking import checked_method, checked_sensitivity
 
@@ -46,23 +51,30 @@ class _Arguments:
 
 
 class _GroupSums(Sums):
-    """Sums of a group, from columns; the decisions are those with `tp` and `fp` positives above the threshold."""
+    """Sums of a group, from columns; `positive` and `negative` are those of each class on either side of the threshold."""
 
-    def __init__(self, prior: list[pl.Expr] | None, tp: pl.Expr, fp: pl.Expr) -> None:
+    def __init__(
+        self,
+        prior: list[pl.Expr] | None,
+        positive: Sequence[pl.Expr] | None = None,
+        negative: Sequence[pl.Expr] | None = None,
+    ) -> None:
         super().__init__(2, prior, 2)
-        self._positive = (fp, tp)
+        self._by_decision = None if positive is None or negative is None else (negative, positive)
 
     def count(self, i: int) -> pl.Expr:
-        return pl.col(f"__ec_count_{i}")
+        if self._by_decision is None:
+            return pl.col(f"__ec_count_{i}")
+        # Of the very sums that its cells are, so that their shares are at most 1.
+        return self._by_decision[0][i] + self._by_decision[1][i]
 
     @property
     def size(self) -> pl.Expr:
         return self.count(0) + self.count(1)
 
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
-        if set(decided) == {0, 1}:
-            return self.count(i)
-        return self._positive[i] if 1 in decided else self.count(i) - self._positive[i]
+        assert self._by_decision is not None
+        return reduce(add, [self._by_decision[j][i] for j in sorted(decided)])
 
     def total(self, i: int, name: str) -> pl.Expr:
         return pl.col(f"__ec_{name}_{i}")
@@ -99,19 +111,13 @@ _DECISIONS: dict[str, _Formula] = {
 }
 
 
-def _expected(name: str, normaliser: Callable[[Sums], pl.Expr] | None = None) -> _Formula:
-    def formula(sums: _GroupSums, _: _Arguments) -> pl.Expr:
-        value = formulas.expected_loss(sums, [sums.total(i, name) for i in range(2)])
-        return value if normaliser is None else formulas.ratio(value, normaliser(sums))
-
-    return formula
-
-
-_LOSSES: dict[str, _Formula] = {
-    "cross_entropy": _expected("log_loss"),
-    "nce": _expected("log_loss", formulas.entropy),
-    "brier": _expected("brier"),
-    "nbs": _expected("brier", formulas.prior_brier),
+_Normaliser = Callable[[Sums], pl.Expr]
+# Of each scoring rule the loss that is summed, and what it is divided by.
+_LOSSES: dict[str, tuple[str, _Normaliser | None]] = {
+    "cross_entropy": ("log_loss", None),
+    "nce": ("log_loss", formulas.entropy),
+    "brier": ("brier", None),
+    "nbs": ("brier", formulas.prior_brier),
 }
 _BATTERY = ("nec", "nce", "nbs", "precision", "f1", "recall", "auc_roc")
 _BATTERY_OF_RANKS = ("auc_roc", "average_precision", "eer", "min_cllr")
@@ -122,22 +128,21 @@ METRICS = (*_DECISIONS, "confusion", *_LOSSES, "ece", "cllr", *_ranking.RANKING_
 
 def bayes_threshold(costs: CostMatrix, score_type: str, prior: Any) -> float:
     """Above which score deciding 1 is cheaper, on the scale of the score."""
-    cost_fp, cost_fn = costs.margins()
     if score_type == "posterior":
-        return cost_fp / (cost_fp + cost_fn)
+        return costs.bayes_threshold()
     if score_type == "log_odds":
-        return math.log(cost_fp / cost_fn)
+        return costs.bayes_log_odds()
     if score_type == "raw":
         raise ValueError("raw scores have no Bayes threshold: pass threshold=, on their own scale")
     settings = parse_options({"prior": prior})
     if not settings.prior.stated or settings.prior.expression is not None:
         raise ValueError("the Bayes threshold of LLRs moves with the prior: pass prior= a number, or threshold=")
-    shares = settings.prior.per_row([0, 1], None)
+    shares = settings.prior.per_row(unnamed(2), None)
     assert shares is not None
     p0, p1 = pl.select(a=shares[0], b=shares[1]).row(0)
     if not 0 < p1 < 1:
         raise ValueError(f"prior={prior!r} leaves one class, and so no threshold for LLRs")
-    return math.log(cost_fp / cost_fn) - (math.log(p1) - math.log(p0))
+    return costs.bayes_log_odds() - (math.log(p1) - math.log(p0))
 
 
 def evaluate(
@@ -147,12 +152,17 @@ def evaluate(
     weighted: bool,
     metrics: Sequence[str],
     keywords: Mapping[str, Any],
+    *,
+    llr_prior: Any = None,
 ) -> pl.DataFrame:
-    """What `Sketch.evaluate` gives."""
+    """What `Sketch.evaluate` gives. `llr_prior` makes posteriors of LLRs, whatever weighs the classes; default: `prior`."""
     names = list(metrics) or list(_battery(grid, keywords))
-    _check_metrics(names, grid)
+    made_at = keywords.get("prior") if llr_prior is None else llr_prior
+    _check_metrics(names, grid, made_at)
     arguments = _parse(names, grid, keywords)
     numbered, table = _tabulate(frame, keys, grid, arguments)
+    if grid.score_type == "llr" and any(name in _LOSSES for name in names):
+        table = _join_llr_losses(table, numbered, keys, grid, parse_prior(made_at))
     ranked = None
     if any(name in _ranking.RANKING_METRICS for name in names):
         ranked = _ranking.prepare(ordered_cells(numbered, grid, weighted), _ranking_prior(table, arguments))
@@ -169,31 +179,41 @@ def evaluate(
             columns |= {c: pl.col(c) for c in ("ece", "ece_error")}
         else:
             columns |= _formula_columns(name, arguments, grid, weighted)
-    guarded = {name: pl.when(pl.col("n_invalid") == 0).then(column) for name, column in columns.items()}
-    counts = ["n", "n_missing", "n_invalid"]
-    return table.select(
-        *keys, *counts, pl.when(pl.col("n_invalid") == 0).then("class_prior").alias("class_prior"), **guarded
-    )
+    # Weights may add up to more than a float holds.
+    right = (pl.col("n_invalid") == 0) & _GroupSums(None).size.is_finite()
+    guarded = {
+        name: pl.when(right).then(column) for name, column in {"class_prior": pl.col("class_prior"), **columns}.items()
+    }
+    return table.select(*keys, "n", "n_missing", "n_invalid", **guarded)
 
 
 def _battery(grid: Grid, keywords: Mapping[str, Any]) -> Sequence[str]:
     if grid.score_type == "raw" or (grid.score_type == "llr" and keywords.get("prior") is None):
         decided = ("precision", "f1", "recall", *CELLS) if keywords.get("threshold") is not None else ()
         return (*decided, *_BATTERY_OF_RANKS)
-    return (*CELLS, *(name for name in _BATTERY if grid.score_type != "llr" or name not in _LOSSES))
+    return (*CELLS, *_BATTERY)
 
 
-def _check_metrics(names: Sequence[str], grid: Grid) -> None:
+def _check_metrics(names: Sequence[str], grid: Grid, llr_prior: Any) -> None:
     for name in names:
         if name == "epsr":
             raise SketchError(
                 "a sketch holds the losses of epsr(1, 1) and epsr(2, 2) only: ask for cross_entropy or brier"
             )
         if name not in METRICS:
-            raise SketchError(f"{name!r} is no metric of a sketch, which has {', '.join(METRICS)}")
-        if (name in _LOSSES or name == "ece") and grid.score_type in ("llr", "raw"):
-            hint = "cllr needs no prior" if grid.score_type == "llr" else "min_cllr judges their order"
-            raise SketchError(f"{name} is of posteriors, and the sketch is of {grid.score_type} scores: {hint}")
+            hint = did_you_mean(str(name), METRICS)
+            raise SketchError(f"{name!r} is no metric of a sketch: {hint}It has {', '.join(METRICS)}")
+        if (name in _LOSSES or name == "ece") and grid.score_type == "raw":
+            raise SketchError(f"{name} is of posteriors, and the sketch is of raw scores: min_cllr judges their order")
+        if name == "ece" and grid.score_type == "llr":
+            raise SketchError(
+                "ece is of posteriors, and the sketch is of llr scores: sketch ec.posterior(score, prior=...)"
+            )
+        if name in _LOSSES and grid.score_type == "llr" and llr_prior is None:
+            raise SketchError(
+                f"{name} is of posteriors, and the sketch is of llr scores: pass prior=, which makes posteriors of them, or "
+                "take cllr, which needs no prior"
+            )
         if name in ("cllr", "dcf") and grid.score_type != "llr":
             raise SketchError(
                 f"{name} is of LLRs, and the sketch is of {grid.score_type} scores: sketch ec.llr(score, prior)"
@@ -202,9 +222,7 @@ def _check_metrics(names: Sequence[str], grid: Grid) -> None:
 
 def _parse(names: Sequence[str], grid: Grid, keywords: Mapping[str, Any]) -> _Arguments:
     known = {*_SHARED, "beta", "p_t", "sensitivity", "method", "bins", "norm"}
-    unknown = sorted(set(keywords) - known)
-    if unknown:
-        raise ValueError(f"{unknown[0]}= is no keyword of evaluate(), which has {', '.join(sorted(known))}")
+    check_keywords("evaluate", keywords, sorted(known))
     settings = parse_options({name: value for name, value in keywords.items() if name in _SHARED})
     costs = settings.costs(2)
     decides = [name for name in names if name in _DECISIONS or name == "confusion"]
@@ -216,7 +234,9 @@ def _parse(names: Sequence[str], grid: Grid, keywords: Mapping[str, Any]) -> _Ar
     if "net_benefit" in decides and len(decides) == 1 and threshold is None:
         threshold = _on_scale(grid, keywords)
     elif decides and threshold is None:
-        threshold = bayes_threshold(costs, grid.score_type, keywords.get("prior"))
+        threshold = grid.declared(bayes_threshold(costs, grid.score_type, keywords.get("prior")))
+    if "nec" in names or "dcf" in names:
+        check_normalisable(settings, 2)
     if any(name.startswith("min_") for name in names):
         costs.margins()
     sensitivity = checked_sensitivity(keywords.get("sensitivity", 0.95))
@@ -232,7 +252,8 @@ def _parse(names: Sequence[str], grid: Grid, keywords: Mapping[str, Any]) -> _Ar
 def _on_scale(grid: Grid, keywords: Mapping[str, Any]) -> float:
     """Net benefit at p_t is of the decisions at p_t."""
     p_t = parse_number(keywords.get("p_t"), "p_t")
-    return bayes_threshold(CostMatrix.binary(1 - p_t, p_t), grid.score_type, keywords.get("prior"))
+    costs = CostMatrix.binary(1 - p_t, p_t)
+    return grid.declared(bayes_threshold(costs, grid.score_type, keywords.get("prior")))
 
 
 def _stated_p_t(arguments: _Arguments) -> float:
@@ -282,10 +303,13 @@ def _sum_per_group(cells: pl.DataFrame, groups: pl.DataFrame, arguments: _Argume
         sums[f"__ec_count_{i}"] = total(label == i, weight)
         sums |= {f"__ec_{name}_{i}": total(label == i, pl.col(name)) for name in losses}
     if arguments.threshold is not None:
-        surely, perhaps = _positive(grid, arguments.threshold)
+        certain, possible = _positive(grid, arguments.threshold)
         for i in range(2):
-            sums[f"__ec_surely_{i}"] = total((label == i) & surely, weight)
-            sums[f"__ec_perhaps_{i}"] = total((label == i) & (surely | perhaps), weight)
+            # Each by its own sum: a difference of sums of weights may be below 0.
+            sums[f"__ec_least_positive_{i}"] = total((label == i) & certain, weight)
+            sums[f"__ec_most_positive_{i}"] = total((label == i) & (certain | possible), weight)
+            sums[f"__ec_least_negative_{i}"] = total((label == i) & ~certain & ~possible, weight)
+            sums[f"__ec_most_negative_{i}"] = total((label == i) & ~certain, weight)
     counted = cells.group_by(GROUP).agg(**sums)
     table = groups.join(counted, on=GROUP, how="left", maintain_order="left")
     filled = table.with_columns(pl.col(name).fill_null(0) for name in sums)
@@ -301,20 +325,21 @@ def _positive(grid: Grid, threshold: float) -> tuple[pl.Expr, pl.Expr]:
     if threshold in grid.thresholds:
         return pl.col("above") > grid.thresholds.index(threshold), never
     if grid.score_type == "posterior" and not 0 <= threshold < 1:
-        return pl.lit(threshold < 0), never
+        return pl.lit(value=threshold < 0), never
     # Scores of a higher bin are above it; within its bin the declared thresholds still tell.
     at = pl.select(grid.bin(pl.lit(threshold), grid.position(pl.lit(threshold)))).item()
     lower = sum(t < threshold for t in grid.thresholds)
     bin_, above = pl.col("bin"), pl.col("above")
-    surely = ((bin_ > at) | (above > lower)) & (bin_ >= at)
+    certain = ((bin_ > at) | (above > lower)) & (bin_ >= at)
     point = grid.is_point()
-    return surely, (bin_ == at) & (above == lower) & ~point
+    return certain, (bin_ == at) & (above == lower) & ~point
 
 
 def is_exact(grid: Grid, threshold: float) -> bool:
     """Whether the counts at this threshold are exact, whatever the data."""
-    outside = grid.score_type == "posterior" and not 0 <= threshold < 1
-    return grid.resolution is None or threshold in grid.thresholds or outside
+    # No score is cut by a threshold beyond all scores, or at a score that has a cell of its own.
+    never_cuts = not 0 < threshold < 1 if grid.score_type == "posterior" else math.isinf(threshold)
+    return grid.resolution is None or threshold in grid.thresholds or never_cuts
 
 
 def _formula_columns(name: str, arguments: _Arguments, grid: Grid, weighted: bool) -> dict[str, pl.Expr]:
@@ -325,26 +350,60 @@ def _formula_columns(name: str, arguments: _Arguments, grid: Grid, weighted: boo
             for cell in CELLS
             for column, expression in _formula_columns(cell, arguments, grid, weighted).items()
         }
-    if name in _LOSSES or name == "cllr":
-        nothing = pl.lit(None, dtype=pl.Float64)
-        if name == "cllr":
-            even = [pl.lit(0.5), pl.lit(0.5)]
-            value = _LOSSES["cross_entropy"](_GroupSums(even, nothing, nothing), arguments)
-            return {name: value / math.log(2)}
-        return {name: _LOSSES[name](_GroupSums(prior, nothing, nothing), arguments)}
+    if name == "cllr":
+        even = _GroupSums([pl.lit(0.5), pl.lit(0.5)])
+        return {name: _expected_loss(even, "log_loss", None) / math.log(2)}
+    if name in _LOSSES and grid.score_type == "llr":
+        loss, normaliser = _LOSSES[name]
+        low, high = (_expected_loss(_GroupSums(prior), loss, normaliser, f"_{end}") for end in ("low", "high"))
+        # Where both are infinite the value is known.
+        error = pl.when(low == high).then(0.0).otherwise((high - low) / 2)
+        return {name: (low + high) / 2, f"{name}_error": error}
+    if name in _LOSSES:
+        return {name: _expected_loss(_GroupSums(prior), *_LOSSES[name])}
     assert arguments.threshold is not None
     formula = _DECISIONS[name]
     dtype = pl.Int64 if name in CELLS and not weighted else pl.Float64
 
-    def at(tp: str, fp: str) -> pl.Expr:
-        sums = _GroupSums(prior, pl.col(f"__ec_{tp}_1"), pl.col(f"__ec_{fp}_0"))
-        return formula(sums, arguments).cast(dtype)
+    def at(of_1: str, of_0: str) -> pl.Expr:
+        opposite = {"least": "most", "most": "least"}
+        positive = [pl.col(f"__ec_{of_0}_positive_0"), pl.col(f"__ec_{of_1}_positive_1")]
+        negative = [pl.col(f"__ec_{opposite[of_0]}_negative_0"), pl.col(f"__ec_{opposite[of_1]}_negative_1")]
+        return formula(_GroupSums(prior, positive, negative), arguments).cast(dtype)
 
     if is_exact(grid, arguments.threshold):
-        return {name: at("surely", "surely")}
+        return {name: at("least", "least")}
     # Every metric of decisions is monotone in either count, so it is extreme at the corners of what they can be.
-    corners = [at(tp, fp) for tp in ("surely", "perhaps") for fp in ("surely", "perhaps")]
+    corners = [at(of_1, of_0) for of_1 in ("least", "most") for of_0 in ("least", "most")]
+    if name == "mcc":
+        # At a corner where all decisions are the same it is not defined, but near there it is as near to 0 as one likes.
+        known = pl.any_horizontal([corner.is_not_null() for corner in corners])
+        corners = [pl.when(known).then(corner.fill_null(0.0)) for corner in corners]
     return {f"{name}_low": pl.min_horizontal(corners), f"{name}_high": pl.max_horizontal(corners)}
+
+
+def _expected_loss(sums: _GroupSums, loss: str, normaliser: _Normaliser | None, end: str = "") -> pl.Expr:
+    value = formulas.expected_loss(sums, [sums.total(i, loss + end) for i in range(2)])
+    return value if normaliser is None else formulas.ratio(value, normaliser(sums))
+
+
+def _join_llr_losses(
+    table: pl.DataFrame, numbered: pl.DataFrame, keys: list[str], grid: Grid, prior: PriorSettings
+) -> pl.DataFrame:
+    """The sums of the losses that the LLRs have as posteriors at this prior, as bounds."""
+    from polars_ec import _llr_losses
+
+    shares = _stated_shares(table, keys, prior)
+    shift = shares[1].log() - shares[0].log()
+    bounds = _llr_losses.of_cells(numbered, table.select(GROUP, shift=shift), grid)
+    named = bounds.rename({name: f"__ec_{name}" for name in bounds.columns if name != GROUP})
+    joined = table.join(named, on=GROUP, how="left", maintain_order="left")
+    # A group without such rows adds nothing, but one without a prior has no losses.
+    return joined.with_columns(
+        pl.when(pl.lit(shift).is_not_null()).then(pl.col(name).fill_null(0.0))
+        for name in named.columns
+        if name != GROUP
+    )
 
 
 def _with_prior(table: pl.DataFrame, keys: list[str], arguments: _Arguments) -> pl.DataFrame:
@@ -352,6 +411,13 @@ def _with_prior(table: pl.DataFrame, keys: list[str], arguments: _Arguments) -> 
     settings = arguments.settings.prior
     if not settings.stated:
         return table
+    return table.with_columns(
+        share.alias(f"{_PRIOR}_{i}") for i, share in enumerate(_stated_shares(table, keys, settings))
+    )
+
+
+def _stated_shares(table: pl.DataFrame, keys: list[str], settings: PriorSettings) -> list[pl.Series]:
+    """The stated shares of both classes, a row per group; null where they are none."""
     dtype = None
     # A prior sees what the reader of the result sees.
     public = table.select(*keys, "n", "class_prior")
@@ -359,10 +425,11 @@ def _with_prior(table: pl.DataFrame, keys: list[str], arguments: _Arguments) -> 
         public = public.with_columns(settings.expression.alias(_PRIOR))
         dtype = public.schema[_PRIOR]
         settings = replace(settings, expression=pl.col(_PRIOR))
-    shares = settings.per_row([0, 1], dtype)
+    shares = settings.per_row(unnamed(2), dtype)
     assert shares is not None
-    stated = {f"{_PRIOR}_{i}": share for i, share in enumerate(checked_shares(shares))}
-    return table.hstack(public.with_columns(**stated).select(*stated))
+    return public.with_columns(share.alias(f"{_PRIOR}_{i}") for i, share in enumerate(checked_shares(shares)))[
+        [f"{_PRIOR}_0", f"{_PRIOR}_1"]
+    ].get_columns()
 
 
 def _prior_columns(arguments: _Arguments) -> list[pl.Expr] | None:
@@ -389,16 +456,13 @@ def ordered_cells(numbered: pl.DataFrame, grid: Grid, weighted: bool) -> pl.Data
 
 def _join_ece(table: pl.DataFrame, numbered: pl.DataFrame, arguments: _Arguments, grid: Grid) -> pl.DataFrame:
     bins = arguments.ece
-    edges = [
-        bayes_threshold(CostMatrix.binary(bins.number - k, k), grid.score_type, None) for k in range(1, bins.number)
-    ]
+    edges = [grid.declared(edge) for edge in posterior_edges(bins.number, grid.score_type)]
     if bins.norm == 2 and not all(is_exact(grid, edge) for edge in edges):
         raise SketchError(
             f"ece with norm=2 has no bound where an edge of a bin may be inside a cell: sketch with thresholds=[k / "
             f"{bins.number} for k in range(1, {bins.number})], as log-odds for log-odds, or exact=True"
         )
-    nothing = pl.lit(None, dtype=pl.Float64)
-    sums = _GroupSums(_prior_columns(arguments), nothing, nothing)
+    sums = _GroupSums(_prior_columns(arguments))
     stated = arguments.settings.prior.stated
     even = formulas.ratio(pl.lit(1.0), sums.size)
     weights = table.select(GROUP, **{f"r{i}": formulas.row_weight(sums, i) if stated else even for i in range(2)})
@@ -431,15 +495,18 @@ def at_every_edge(
     arguments = _parse((), grid, keywords)
     numbered, table = _tabulate(frame, keys, grid, arguments)
     table = table.filter(pl.col("n_invalid") == 0)
-    cells = ordered_cells(numbered, grid, weighted).select(
-        GROUP,
-        "threshold",
-        __ec_surely_1=pl.col("w1").cum_sum().over(GROUP),
-        __ec_surely_0=pl.col("w0").cum_sum().over(GROUP),
-    )
-    nothing = table.select(GROUP, threshold=pl.lit(math.inf), __ec_surely_1=pl.lit(0.0), __ec_surely_0=pl.lit(0.0))
-    points = pl.concat([nothing, cells]).sort(GROUP, "threshold", descending=[False, True], maintain_order=True)
-    sums = _GroupSums(_prior_columns(arguments), pl.col("__ec_surely_1"), pl.col("__ec_surely_0"))
+    top = table.select(GROUP, threshold=pl.lit(math.inf), w0=pl.lit(0.0), w1=pl.lit(0.0))
+    steps = ordered_cells(numbered, grid, weighted).select(top.columns)
+    points = pl.concat([top, steps]).sort(GROUP, "threshold", descending=[False, True], maintain_order=True)
+    running: dict[str, pl.Expr] = {}
+    for i in range(2):
+        weight = pl.col(f"w{i}")
+        running[f"__ec_positive_{i}"] = weight.cum_sum().over(GROUP)
+        # From the bottom up, and not by a difference, which of sums of weights may be below 0.
+        running[f"__ec_negative_{i}"] = weight.cum_sum(reverse=True).shift(-1, fill_value=0.0).over(GROUP)
+    points = points.with_columns(**running)
+    positive, negative = ([pl.col(f"__ec_{name}_{i}") for i in range(2)] for name in ("positive", "negative"))
+    sums = _GroupSums(_prior_columns(arguments), positive, negative)
     formulas_of = {name: _DECISIONS[name](sums, arguments) for name in metrics}
     return table.join(points, on=GROUP, maintain_order="left_right"), formulas_of
 
@@ -452,11 +519,12 @@ def _ranking_prior(table: pl.DataFrame, arguments: _Arguments) -> pl.DataFrame:
 def cells_and_priors(
     frame: pl.DataFrame, keys: list[str], grid: Grid, prior: Any
 ) -> tuple[pl.DataFrame, pl.DataFrame, NDArray[np.float64] | None]:
-    """The cells with the number of their group; a row per group, with its keys and counts; the stated prior of class 1.
+    """The cells with the number of their group; a row per group, with its keys and counts; the stated priors.
 
-    Of each group, NaN where the prior is none; None in all where none is stated.
+    Of class 0 and of class 1, of each group; NaN where the prior is none; None in all where none is stated.
     """
     arguments = _parse((), grid, {"prior": prior})
     numbered, table = _tabulate(frame, keys, grid, arguments)
-    stated = arguments.settings.prior.stated
-    return numbered, table, table[f"{_PRIOR}_1"].to_numpy() if stated else None
+    if not arguments.settings.prior.stated:
+        return numbered, table, None
+    return numbered, table, table.select(f"{_PRIOR}_{i}" for i in range(2)).to_numpy().T

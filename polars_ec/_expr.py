@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polars_ec import _formulas as formulas
+from polars_ec._class_names import ClassNames
 from polars_ec._decisions import Decisions, decide
 from polars_ec._formulas import Sums
-from polars_ec._labels import Labels, read_labels
+from polars_ec._labels import Labels, read_labels, unnamed
 from polars_ec._options import Settings, as_expr
 from polars_ec._prior import PriorSettings
-from polars_ec._scores import Scores, n_score_classes, read_scores
+from polars_ec._scores import Scores, class_names, n_score_classes, read_scores
 from polars_ec.costs import CostMatrix
 
 if TYPE_CHECKING:
@@ -145,8 +146,11 @@ class RowSums(Sums):
         return [(mask, formulas.row_weight(self, i)) for i, mask in enumerate(self._masks)]
 
     def guarded(self, value: pl.Expr) -> pl.Expr:
-        """`value`, null where the group has wrong rows."""
-        return pl.when(self._rows.wrong.sum() == 0).then(value)
+        """`value`, null where the group has wrong rows, or weights whose sum is more than a float holds."""
+        right = self._rows.wrong.sum() == 0
+        if self._rows.weight is not None:
+            right &= self.size.is_finite()
+        return pl.when(right).then(value)
 
 
 def resolve(inputs: Sequence[Typed], settings: Settings) -> Rows:
@@ -157,10 +161,11 @@ def resolve(inputs: Sequence[Typed], settings: Settings) -> Rows:
     n_classes = n_score_classes(score_dtype, settings)
     labels = read_labels(label_name, label, label_dtype, n_classes, settings)
     prior, prior_dtype = settings.prior, rest[0][1] if rest else None
-    costs = _checked_costs(settings, n_classes, score_name)
-    row_prior = prior.per_row(labels.classes, prior_dtype)
-    scores = read_scores(score_name, score, score_dtype, n_classes, settings, row_prior)
-    return Rows(settings, scores, labels, weight, costs, prior.per_group(labels.classes, prior_dtype), row_prior)
+    names = class_names(score_dtype, labels.names, score_name)
+    costs = _checked_costs(settings, names, score_name)
+    row_prior = prior.per_row(names, prior_dtype)
+    scores = read_scores(score_name, score, score_dtype, names, settings, row_prior)
+    return Rows(settings, scores, labels, weight, costs, prior.per_group(names, prior_dtype), row_prior)
 
 
 def per_group(
@@ -194,13 +199,11 @@ def per_row(
         (expression, dtype), *rest = inputs
         column = expression.meta.output_name()
         n_classes = n_score_classes(dtype, settings)
+        names = class_names(dtype, unnamed(n_classes), column)
         dtypes = iter(dtype for _, dtype in rest)
-        priors = [
-            prior.per_row(list(range(n_classes)), None if prior.expression is None else next(dtypes))
-            for prior in all_priors
-        ]
-        costs = _checked_costs(settings, n_classes, column)
-        scores = read_scores(column, expression, dtype, n_classes, settings, priors[0])
+        priors = [prior.per_row(names, None if prior.expression is None else next(dtypes)) for prior in all_priors]
+        costs = _checked_costs(settings, names, column)
+        scores = read_scores(column, expression, dtype, names, settings, priors[0])
         bad = reduce(or_, scores.defects.values())
         stated = [prior for prior in priors if prior is not None]
         value = pl.when(~scores.missing & ~bad).then(build(scores, costs, stated))
@@ -209,11 +212,12 @@ def per_row(
     return pl.pipe_with_dtype(columns, resolved)
 
 
-def _checked_costs(settings: Settings, n_classes: int, column: str) -> CostMatrix:
+def _checked_costs(settings: Settings, classes: ClassNames, column: str) -> CostMatrix:
+    n_classes = len(classes.values)
     costs = settings.costs(n_classes)
     if costs.n_classes != n_classes:
         raise ValueError(f"costs= has {costs.n_classes} rows, and {column!r} is of {n_classes} classes")
-    return costs
+    return costs.for_classes(classes)
 
 
 def read_weight(weight: pl.Expr, dtype: pl.DataType) -> pl.Expr:

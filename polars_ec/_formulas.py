@@ -7,7 +7,7 @@ value at that prior: precision at a stated prior is calibrated precision.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING
@@ -82,8 +82,9 @@ def _mean_cost(sums: Sums, i: int, costs: CostMatrix) -> pl.Expr:
     row = costs.values[i]
     values = sorted(set(row) - {0.0})
     decided = {value: [j for j, cost in enumerate(row) if cost == value] for value in values}
-    total = reduce(add, [sums.cell(i, decided[value]) * value for value in values], sums.count(i) * 0.0)
-    return ratio(total, sums.count(i))
+    # Rates before costs: a count times a cost may be more than a float holds.
+    rates = [sums.cell(i, decided[value]) / sums.count(i) * value for value in values]
+    return pl.when(sums.count(i) != 0).then(reduce(add, rates, pl.lit(0.0)))
 
 
 def naive_cost(sums: Sums, costs: CostMatrix) -> pl.Expr:
@@ -167,12 +168,29 @@ def expected_loss(sums: Sums, totals: Sequence[pl.Expr]) -> pl.Expr:
 
 def entropy(sums: Sums) -> pl.Expr:
     """-sum_i P_i ln P_i: the cross-entropy of always answering the prior."""
-    return -reduce(add, [term(p, p.log()) for p in sums.prior])
+    return _of_priors(sums, lambda p: -p * p.log(), lambda largest, others: -largest * (-others).log1p())
 
 
 def prior_brier(sums: Sums) -> pl.Expr:
     """sum_i P_i (1 - P_i) / K: the Brier score of always answering the prior."""
-    return reduce(add, [p * (1 - p) for p in sums.prior]) / sums.n_classes
+    total = _of_priors(sums, lambda p: p * (1 - p), lambda largest, others: largest * others)
+    return total / sums.n_classes
+
+
+def _of_priors(
+    sums: Sums, term_of: Callable[[pl.Expr], pl.Expr], of_largest: Callable[[pl.Expr, pl.Expr], pl.Expr]
+) -> pl.Expr:
+    """Sum over the priors of a function that vanishes at 0 and 1.
+
+    A prior of more than a half is one minus the others: rounding hides how far it is from 1, so the others say it.
+    """
+    p = pl.element()
+    small = (p > 0) & (p <= 0.5)
+    largest, others = p.max(), pl.when(small).then(p).otherwise(0.0).sum()
+    total = pl.when(small).then(term_of(p)).otherwise(0.0).sum()
+    return pl.concat_arr(sums.prior).arr.agg(
+        total + pl.when(largest > 0.5).then(of_largest(largest, others)).otherwise(0.0)
+    )
 
 
 def row_weight(sums: Sums, i: int) -> pl.Expr:

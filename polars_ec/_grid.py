@@ -25,6 +25,28 @@ _FINEST = 4096
 _LARGEST = 1.7976931348623157e308
 _ULP = 2.0**-52
 _TINY = 5e-324
+# Two ways to compute one threshold differ by no more units in the last place: of the posterior, or of log-odds near 1.
+_SAME_ULPS = 8
+
+
+def posterior_edges(number: int, score_type: SketchScoreType) -> tuple[float, ...]:
+    """The inner edges k / number of equally wide bins of the posterior, on the scale of the score: the one way to compute them."""
+    if score_type == "posterior":
+        return tuple(k / number for k in range(1, number))
+    return tuple(math.log(k / (number - k)) for k in range(1, number))
+
+
+def is_same_threshold(one: float, other: float, score_type: SketchScoreType) -> bool:
+    """Whether two thresholds are one, computed in two ways.
+
+    Near 0 log-odds are differences of logarithms, whose rounding is that of numbers near 1.
+    """
+    if one == other or not (math.isfinite(one) and math.isfinite(other)):
+        return one == other
+    size = max(abs(one), abs(other))
+    if score_type not in ("posterior", "raw"):
+        size = max(size, 1.0)
+    return abs(one - other) <= _SAME_ULPS * _ULP * size
 
 
 def checked_score_type(score_type: Any) -> SketchScoreType:
@@ -65,6 +87,11 @@ class Grid:
     def cell_columns(self) -> list[str]:
         """The columns of a sketch that say which cell a row is, lowest scores first when sorted."""
         return ["score"] if self.resolution is None else ["bin", "above"]
+
+    def declared(self, computed: float) -> float:
+        """The declared threshold that a computed one (an edge of bins, a Bayes threshold) is; itself where none is."""
+        near = [t for t in self.thresholds if is_same_threshold(t, computed, self.score_type)]
+        return min(near, key=lambda t: abs(t - computed), default=computed)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -145,6 +172,15 @@ class Grid:
         if self.score_type == "raw":
             return pl.col("bin").is_in([0, *self.infinite_bins])
         return pl.col("bin").is_in(self.infinite_bins)
+
+    def bin_edges(self) -> tuple[pl.Expr, pl.Expr]:
+        """Where the bin of a cell begins and ends, in log-odds; infinite for the outermost ones."""
+        resolution = self._stated_resolution
+        bins = pl.col("bin").cast(pl.Float64)
+        lowest, highest = self.infinite_bins
+        below = pl.when(bins <= lowest + 1).then(-math.inf).when(bins == highest).then(math.inf)
+        above = pl.when(bins >= highest - 1).then(math.inf).when(bins == lowest).then(-math.inf)
+        return below.otherwise(bins / resolution), above.otherwise((bins + 1) / resolution)
 
     def lower_edge(self) -> pl.Expr:
         """A threshold that the scores of a cell are above and those of lower cells are not, on the scale of the score.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+
+from polars_ec._class_names import ClassNames
 
 if TYPE_CHECKING:
     from polars_ec._options import Settings
@@ -21,7 +24,12 @@ class Labels:
     label: pl.Expr
     in_class: list[pl.Expr]
     valid: pl.Expr | None
-    classes: list[Any]
+    names: ClassNames
+
+    @property
+    def classes(self) -> Sequence[Any]:
+        """The values of the label, in class order."""
+        return self.names.values
 
 
 def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, settings: Settings) -> Labels:
@@ -32,14 +40,15 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, s
             raise ValueError(f"pos_label= is for two classes, and there are {n_classes}: pass classes=")
         _check_value(name, dtype, pos_label, "pos_label")
         positive = label == _literal(pos_label, dtype)
-        return Labels(label, [~positive, positive], _not_nan(label, dtype), [f"not {pos_label}", pos_label])
+        names = ClassNames([f"not {pos_label}", pos_label], rest=True)
+        return Labels(label, [~positive, positive], _not_nan(label, dtype), names)
     if classes is not None:
         if len(classes) != n_classes:
             raise ValueError(f"classes={list(classes)} lists {len(classes)} classes, and there are {n_classes}")
         for value in classes:
             _check_value(name, dtype, value, "classes")
         masks = [label == _literal(value, dtype) for value in classes]
-        return Labels(label, masks, pl.any_horizontal(masks), list(classes))
+        return Labels(label, masks, pl.any_horizontal(masks), ClassNames(list(classes)))
     if dtype in (pl.Boolean, pl.Null):
         if n_classes != 2 and dtype == pl.Boolean:
             raise TypeError(
@@ -47,14 +56,19 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, s
             )
         positive = label.cast(pl.Boolean)
         masks = [~positive, positive] if n_classes == 2 else [positive] * n_classes
-        return Labels(label, masks, None, list(range(n_classes)))
+        return Labels(label, masks, None, unnamed(n_classes))
     if dtype.is_integer():
         masks = [label == i for i in range(n_classes)]
-        return Labels(label, masks, label.is_between(0, n_classes - 1), list(range(n_classes)))
+        return Labels(label, masks, label.is_between(0, n_classes - 1), unnamed(n_classes))
     argument = "pos_label=" if n_classes == 2 else "classes=[...]"
     raise TypeError(
         f"label {name!r} is {dtype}, neither Boolean nor integers 0..{n_classes - 1}: pass {argument} to say which class is which"
     )
+
+
+def unnamed(n_classes: int) -> ClassNames:
+    """The classes 0..K-1."""
+    return ClassNames(range(n_classes), stated=False)
 
 
 def _check_value(name: str, dtype: pl.DataType, value: Any, argument: str) -> None:
@@ -79,6 +93,23 @@ def _literal(value: Any, dtype: pl.DataType) -> pl.Expr:
 
 def _not_nan(label: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
     return ~label.is_nan() if dtype.is_float() else None
+
+
+def near_values(wanted: object, values: Iterable[object]) -> list[object]:
+    """Those of the values that somebody who wrote `wanted` may have meant, nearest first."""
+    # Imported here, for only logs without a positive row need it.
+    import difflib
+
+    by_text = {_as_compared(value): value for value in values}
+    return [by_text[text] for text in difflib.get_close_matches(_as_compared(wanted), by_text, cutoff=0.75)]
+
+
+def _as_compared(value: object) -> str:
+    text = str(value).strip().casefold()
+    try:
+        return repr(float(text))
+    except ValueError:
+        return text
 
 
 def class_index(labels: Labels) -> pl.Expr:

@@ -120,11 +120,11 @@ def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats])
     centred = shares.x - mean[shares.fit]
     scale = np.sqrt(shares.sums(centred**2)[0])
     standard = Points(shares.fit, centred / scale[shares.fit], shares.positive, shares.weight)
-    (share,) = standard.sums(standard.positive)
+    of_positives, of_negatives = standard.sums(standard.positive, 1 - standard.positive)
     known = np.isfinite(start[0])
     slope = np.where(known, start[0] * scale, 0.0)
     # Where alpha is 0, the best beta gives the prior.
-    own = np.log(share / (1 - share)) if with_shift else np.zeros(len(total))
+    own = np.log(of_positives / of_negatives) if with_shift else np.zeros(len(total))
     shift = np.where(known, start[1] + start[0] * mean, own)
     slope, shift, n_iterations, gain = _minimise(standard, slope, shift, with_shift)
     # Rounding may take an alpha of about 0 below it.

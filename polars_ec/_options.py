@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
@@ -54,15 +54,50 @@ def with_options(options: type[Any]) -> Callable[[Callable[P, T]], Callable[P, T
         ]
         shown = own.replace(parameters=kept + shared)
 
+        name = function.__name__
+        by_position = [p.name for p in kept if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
+        by_name = [p.name for p in shown.parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
+        public = [p for p in [*by_position, *by_name] if p != "self"]
+
         @wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-            shown.bind(*args, **kwargs)
+            check_keywords(name, kwargs, public)
+            if len(args) > len(by_position):
+                taken = " and ".join(p for p in by_position if p != "self")
+                raise TypeError(
+                    f"{name}() takes {taken} by position, and {args[len(by_position)]!r} is one more: options go by name, such "
+                    f"as {by_name[0]}="
+                )
+            if "by" in kwargs and kwargs["by"] is None:
+                raise TypeError(f"{name}(): by=None names no groups: leave by= out for one group, or pass columns")
+            try:
+                shown.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{name}(): {error}") from None
             return function(*args, **kwargs)
 
         checked.__signature__ = shown  # type: ignore[attr-defined]
         return checked
 
     return decorate
+
+
+def check_keywords(function: str, given: Iterable[str], known: Sequence[str]) -> None:
+    """TypeError for the first keyword that the function does not have, with the one that may be meant."""
+    for name in given:
+        if name not in known:
+            raise TypeError(
+                f"{function}() has no keyword {name}=: {did_you_mean(name, known)}It has {', '.join(known)}"
+            )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The one of the known names that may be meant, as a question; nothing where none is near."""
+    # Imported here, for only errors need it.
+    import difflib
+
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"did you mean {near[0]}? " if near else ""
 
 
 def _source(hint: Any) -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+
+from polars_ec._class_names import ClassNames
 
 if TYPE_CHECKING:
     from polars_ec.typing import Prior
@@ -61,24 +63,22 @@ class PriorSettings:
             return len(self.shares)
         return None if self.by_class is None else len(self.by_class)
 
-    def per_row(self, classes: Sequence[Any], dtype: pl.DataType | None) -> list[pl.Expr] | None:
+    def per_row(self, classes: ClassNames, dtype: pl.DataType | None) -> list[pl.Expr] | None:
         """One expression per class, as stated for the row at hand; None for the empirical prior."""
-        n = len(classes)
+        n = len(classes.values)
         if self.expression is not None:
             assert dtype is not None
-            return _components(self.expression, dtype, n)
+            return _components(self.expression, dtype, classes)
         if self.uniform:
             return _literals([1 / n] * n)
         if self.shares is not None:
             return _literals(literal_prior(self.shares, n))
         if self.by_class is not None:
-            unknown = [c for c in self.by_class if c not in classes]
-            if unknown or len(self.by_class) != n:
-                raise ValueError(f"prior is for the classes {list(self.by_class)}, and the classes are {list(classes)}")
-            return _literals([self.by_class[c] for c in classes])
+            shares = list(self.by_class.values())
+            return _literals([shares[place] for place in classes.places(list(self.by_class), "prior=")])
         return None
 
-    def per_group(self, classes: Sequence[Any], dtype: pl.DataType | None) -> list[pl.Expr] | None:
+    def per_group(self, classes: ClassNames, dtype: pl.DataType | None) -> list[pl.Expr] | None:
         """The same for a group: null where an expression is not constant in it, or is no prior."""
         rows = self.per_row(classes, dtype)
         if rows is None or self.expression is None:
@@ -88,7 +88,9 @@ class PriorSettings:
 
 def constant(rows: pl.Expr) -> pl.Expr:
     """The value that all rows hold, else null."""
-    return pl.when((rows.min() == rows.max()) & (rows.null_count() == 0)).then(rows.max())
+    # The least and the largest pass over NaN, which is no value to be constant at.
+    known = (rows.null_count() == 0) & (rows.is_nan().sum() == 0)
+    return pl.when((rows.min() == rows.max()) & known).then(rows.max())
 
 
 def checked_shares(shares: list[pl.Expr]) -> list[pl.Expr]:
@@ -121,7 +123,8 @@ def _literals(shares: Iterable[float]) -> list[pl.Expr]:
     return [pl.lit(share, dtype=pl.Float64) for share in shares]
 
 
-def _components(expression: pl.Expr, dtype: pl.DataType, n_classes: int) -> list[pl.Expr]:
+def _components(expression: pl.Expr, dtype: pl.DataType, classes: ClassNames) -> list[pl.Expr]:
+    n_classes = len(classes.values)
     if dtype.is_numeric() or dtype == pl.Null:
         if n_classes != 2:
             raise ValueError(f"the prior's dtype is {dtype}: {n_classes} classes need an Array or Struct of shares")
@@ -132,5 +135,7 @@ def _components(expression: pl.Expr, dtype: pl.DataType, n_classes: int) -> list
     if isinstance(dtype, pl.List):
         return [expression.list.get(i, null_on_oob=True).cast(pl.Float64) for i in range(n_classes)]
     if isinstance(dtype, pl.Struct) and len(dtype.fields) == n_classes:
-        return [expression.struct.field(field.name).cast(pl.Float64) for field in dtype.fields]
+        names = [field.name for field in dtype.fields]
+        places = classes.places(names, "prior=, a struct,", or_in_order=True)
+        return [expression.struct.field(names[place]).cast(pl.Float64) for place in places]
     raise TypeError(f"the prior's dtype is {dtype}: pass a number, or an Array, List or Struct of {n_classes} shares")

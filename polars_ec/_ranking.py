@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 GROUP = "__ec_group"
 _N1, _N0 = pl.col("n1"), pl.col("n0")
 _tpr, _fpr = pl.col("tp") / _N1, pl.col("fp") / _N0
-_tpr_before, _fpr_before = (pl.col("tp") - pl.col("w1")) / _N1, (pl.col("fp") - pl.col("w0")) / _N0
+_fnr, _tnr = pl.col("fn") / _N1, pl.col("tn") / _N0
+_tpr_before, _fpr_before = pl.col("tp_before") / _N1, pl.col("fp_before") / _N0
+_fnr_before, _tnr_before = pl.col("fn_before") / _N1, pl.col("tn_before") / _N0
 _LOOSE = ~pl.col("point")
 _ONE = pl.col("n1").first()
 
@@ -49,21 +51,38 @@ def prepare(cells: pl.DataFrame, prior: pl.DataFrame) -> pl.DataFrame:
     """Cells with what formulas need: running sums from the top, the groups' totals, and priors `p1`, `p0`.
 
     `cells` has GROUP, `w1`, `w0` (rows, or their weight), `whole` (whether these are counts of rows), `point` and
-    `threshold`, and is sorted; `prior` has GROUP, `p1` and `p0`, null for the group's own. Groups that lack a class
-    are left out: nothing is defined there.
+    `threshold`, and is sorted; `prior` has GROUP, `p1` and `p0`, null for the group's own. Groups that lack a class, or whose
+    weights sum to more than a float holds, are left out: nothing is defined there.
     """
-    sums = cells.with_columns(
-        pl.col("w1").cum_sum().over(GROUP).alias("tp"),
-        pl.col("w0").cum_sum().over(GROUP).alias("fp"),
-        pl.col("w1").sum().over(GROUP).alias("n1"),
-        pl.col("w0").sum().over(GROUP).alias("n0"),
+    counted = cells.filter((pl.col("w1") > 0) | (pl.col("w0") > 0)).with_columns(
+        pl.col(name).sum().over(GROUP).alias(f"weight{name[1]}") for name in ("w1", "w0")
     )
-    own = pl.col("n1") / (pl.col("n1") + pl.col("n0"))
+    weight1, weight0 = pl.col("weight1"), pl.col("weight0")
+    weight = weight1 + weight0
+    both = counted.filter(weight1 > 0, weight0 > 0, weight.is_finite()).with_columns(
+        own1=weight1 / weight, own0=weight0 / weight, w1=_near_1("w1"), w0=_near_1("w0")
+    )
+    # Both ways: what is left is never a difference, for sums of weights are rounded, and a difference may be below 0.
+    down = {name: pl.col(w).cum_sum().over(GROUP) for name, w in (("tp", "w1"), ("fp", "w0"))}
+    up = {f"{name}_before": pl.col(w).cum_sum(reverse=True).over(GROUP) for name, w in (("fn", "w1"), ("tn", "w0"))}
+    sums = both.with_columns(**down, **up)
+    moved = {f"{name}_before": pl.col(name).shift(1, fill_value=0.0).over(GROUP) for name in down}
+    moved |= {name: pl.col(f"{name}_before").shift(-1, fill_value=0.0).over(GROUP) for name in ("fn", "tn")}
+    totals = {"n1": pl.col("tp").last().over(GROUP), "n0": pl.col("fp").last().over(GROUP)}
     return (
-        sums.filter((pl.col("n1") > 0) & (pl.col("n0") > 0), (pl.col("w1") > 0) | (pl.col("w0") > 0))
+        sums.with_columns(**moved, **totals)
         .join(prior, on=GROUP, how="left", maintain_order="left")
-        .with_columns(p1=pl.coalesce("p1", own), p0=pl.coalesce("p0", 1 - own))
+        .with_columns(p1=pl.coalesce("p1", "own1"), p0=pl.coalesce("p0", "own0"))
     )
+
+
+def _near_1(name: str) -> pl.Expr:
+    """The weights in such a unit that their sum is near 1, so that no product of two is lost; counts of rows as they are.
+
+    The unit is a power of two, so that no digit changes.
+    """
+    power = pl.col(f"weight{name[1]}").log(2).floor().clip(-1000, 1000)
+    return pl.when("whole").then(pl.col(name)).otherwise(pl.col(name) * pl.lit(2.0).pow(-power))
 
 
 def _first(reached: pl.Expr) -> pl.Expr:
@@ -76,7 +95,7 @@ def _first(reached: pl.Expr) -> pl.Expr:
 
 def _auc_roc(_: RankingArguments) -> Bounded:
     pairs = pl.col("w0") * pl.col("w1")
-    right = (pl.col("tp") - pl.col("w1") / 2) * pl.col("w0")
+    right = (pl.col("tp_before") + pl.col("w1") / 2) * pl.col("w0")
     all_pairs = (_N1 * _N0).first()
     return Bounded(right.sum() / all_pairs, pl.when(_LOOSE).then(pairs).sum() / 2 / all_pairs)
 
@@ -85,12 +104,12 @@ def _average_precision(_: RankingArguments) -> Bounded:
     # Negatives count r times, which moves the prior: P0 f / (P1 t) = r FP / TP.
     r = (pl.col("p0") / _N0) / (pl.col("p1") / _N1)
     tp, w1 = pl.col("tp"), pl.col("w1")
-    fp, fp_before = pl.col("fp") * r, (pl.col("fp") - pl.col("w0")) * r
+    fp, fp_before = pl.col("fp") * r, pl.col("fp_before") * r
     tied = w1 * tp / (tp + fp)
     high = w1 * tp / (tp + fp_before)
     # One positive after the other, below all negatives of the cell: the sum of a concave function over whole rows is at
     # least its integral from 1/2 to n + 1/2.
-    start = tp - w1 + pl.when("whole").then(0.5).otherwise(0.0) + fp
+    start = pl.col("tp_before") + pl.when("whole").then(0.5).otherwise(0.0) + fp
     low = pl.min_horizontal(w1 - fp * (w1 / start).log1p(), high)
     middle, half = (low + high) / 2, (high - low) / 2
     defined = pl.col("p1").first() > 0
@@ -102,12 +121,14 @@ def _average_precision(_: RankingArguments) -> Bounded:
 
 def _auprg(_: RankingArguments) -> Bounded:
     p1, p0 = pl.col("p1"), pl.col("p0")
-    # Recall gain is 0 where recall is the prior; the point there is found linearly.
-    start = pl.max_horizontal(_tpr_before, p1)
-    share = pl.when(_tpr_before < p1).then((p1 - _tpr_before) / (_tpr - _tpr_before)).otherwise(0.0)
-    fpr_start = _fpr_before + share * (_fpr - _fpr_before)
-    width = p1 / p0 * ((1 - start) / start - (1 - _tpr) / _tpr)
-    counted = (_tpr > p1) & (pl.col("w1") > 0)
+    # Recall gain is 0 where recall is the prior; the point there is found linearly. Recall is above the prior where misses are
+    # below its complement, and it is the smaller one of the two that has digits.
+    before = _fnr_before > p0
+    start, missed = pl.when(before).then(p1).otherwise(_tpr_before), pl.when(before).then(p0).otherwise(_fnr_before)
+    share = pl.when(before).then((_fnr_before - p0) / (pl.col("w1") / _N1)).otherwise(0.0)
+    fpr_start = _fpr_before + share * (pl.col("w0") / _N0)
+    width = p1 / p0 * (missed / start - _fnr / _tpr)
+    counted = (_fnr < p0) & (pl.col("w1") > 0)
     trapezoid = 1 - (fpr_start / start + _fpr / _tpr) / 2
     low, high = 1 - _fpr / start, 1 - _fpr_before / _tpr
     area = pl.when(counted).then(width * pl.when(_LOOSE).then((low + high) / 2).otherwise(trapezoid)).sum()
@@ -117,12 +138,11 @@ def _auprg(_: RankingArguments) -> Bounded:
 
 
 def _eer_linear(_: RankingArguments) -> Bounded:
-    crossing = _first(_tpr + _fpr >= 1)
-    rise = _tpr + _fpr - _tpr_before - _fpr_before
-    share = (1 - _tpr_before - _fpr_before) / rise
-    line = _fpr_before + share * (_fpr - _fpr_before)
-    low = pl.max_horizontal(_fpr_before, 1 - _tpr)
-    high = pl.min_horizontal(_fpr, 1 - _tpr_before)
+    crossing = _first(_fpr >= _fnr)
+    share = (_fnr_before - _fpr_before) / (pl.col("w1") / _N1 + pl.col("w0") / _N0)
+    line = _fpr_before + share * (pl.col("w0") / _N0)
+    low = pl.max_horizontal(_fpr_before, _fnr)
+    high = pl.min_horizontal(_fpr, _fnr_before)
     value = pl.when(_LOOSE).then((low + high) / 2).otherwise(line)
     error = pl.when(_LOOSE).then((high - low) / 2).otherwise(0.0)
     return Bounded(value.get(crossing), error.get(crossing))
@@ -131,7 +151,7 @@ def _eer_linear(_: RankingArguments) -> Bounded:
 def _specificity_at_sensitivity(arguments: RankingArguments) -> Bounded:
     attained = _first(_tpr >= arguments.sensitivity)
     error = pl.when(_LOOSE).then(pl.col("w0") / _N0).otherwise(0.0)
-    return Bounded((1 - _fpr).get(attained), error.get(attained), pl.col("threshold").get(attained))
+    return Bounded(_tnr.get(attained), error.get(attained), pl.col("threshold").get(attained))
 
 
 def _ks(_: RankingArguments) -> Bounded:
@@ -143,10 +163,12 @@ def _ks(_: RankingArguments) -> Bounded:
 
 
 def _min_expected_cost(arguments: RankingArguments) -> Bounded:
-    cost = _cost(arguments.costs, _tpr, _fpr)
-    nothing = _cost(arguments.costs, pl.lit(0.0), pl.lit(0.0)).first()
+    cost = _cost(arguments.costs, _tpr, _fnr, _fpr, _tnr)
+    zero, one = pl.lit(0.0), pl.lit(1.0)
+    nothing = _cost(arguments.costs, zero, one, zero, one).first()
+    best_corner = _cost(arguments.costs, _tpr, _fnr, _fpr_before, _tnr_before)
     lowest = cost.min()
-    below = pl.min_horizontal(lowest, nothing, pl.when(_LOOSE).then(_cost(arguments.costs, _tpr, _fpr_before)).min())
+    below = pl.min_horizontal(lowest, nothing, pl.when(_LOOSE).then(best_corner).min())
     attained = pl.min_horizontal(lowest, nothing)
     threshold = pl.when(nothing <= lowest).then(math.inf).otherwise(pl.col("threshold").get(cost.arg_min()))
     return Bounded(attained, attained - below, threshold)
@@ -164,9 +186,9 @@ def _min_dcf(arguments: RankingArguments) -> Bounded:
     )
 
 
-def _cost(costs: CostMatrix, tpr: pl.Expr, fpr: pl.Expr) -> pl.Expr:
+def _cost(costs: CostMatrix, tpr: pl.Expr, fnr: pl.Expr, fpr: pl.Expr, tnr: pl.Expr) -> pl.Expr:
     (c00, c01), (c10, c11) = costs.values
-    return pl.col("p1") * (c11 * tpr + c10 * (1 - tpr)) + pl.col("p0") * (c01 * fpr + c00 * (1 - fpr))
+    return pl.col("p1") * (c11 * tpr + c10 * fnr) + pl.col("p0") * (c01 * fpr + c00 * tnr)
 
 
 def _eer_of_hull() -> pl.Expr:

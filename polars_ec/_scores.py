@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add, or_
 from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
 
+from polars_ec._class_names import ClassNames
 from polars_ec.typing import ScoreType
 
 if TYPE_CHECKING:
@@ -243,8 +244,17 @@ def n_score_classes(dtype: pl.DataType, settings: Settings) -> int:
     return 2
 
 
+def class_names(dtype: pl.DataType, of_labels: ClassNames, name: str) -> ClassNames:
+    """The classes by the names that are known: those of the labels, or of a struct's fields where the labels have none."""
+    if not isinstance(dtype, pl.Struct):
+        return of_labels
+    fields = [field.name for field in dtype.fields]
+    places = of_labels.places(fields, f"the struct {name!r}", or_in_order=True)
+    return of_labels if of_labels.stated else replace(of_labels, fields=[fields[place] for place in places])
+
+
 def read_scores(
-    name: str, score: pl.Expr, dtype: pl.DataType, n_classes: int, settings: Settings, prior: list[pl.Expr] | None
+    name: str, score: pl.Expr, dtype: pl.DataType, classes: ClassNames, settings: Settings, prior: list[pl.Expr] | None
 ) -> BinaryScores | VectorScores | DecidedScores:
     """The scores of a column of this dtype; TypeError or ValueError where dtype and score_type do not go together."""
     score_type = settings.score_type
@@ -256,7 +266,7 @@ def read_scores(
                 f"score_type={score_type!r} is one number a row, and {name!r} is {dtype}: pass one of "
                 f"{', '.join(VECTOR_TYPES)}"
             )
-        return _read_vector(name, score, dtype, n_classes, score_type, prior)
+        return _read_vector(name, score, dtype, classes, score_type, prior)
     if score_type in VECTOR_TYPES:
         raise ValueError(
             f"score_type={score_type!r} is a vector a row, and {name!r} is {dtype}: pack with pl.concat_arr"
@@ -267,7 +277,7 @@ def read_scores(
         raise TypeError(f"scores must be numbers, and {name!r} is {dtype}{hint}")
     number = score if dtype == pl.Float64 else score.cast(pl.Float64)
     if score_type == "decision":
-        return DecidedScores(number, settings.costs(n_classes).n_decisions)
+        return DecidedScores(number, settings.costs(len(classes.values)).n_decisions)
     return BinaryScores(number, score_type, prior)
 
 
@@ -275,15 +285,17 @@ def _read_vector(
     name: str,
     score: pl.Expr,
     dtype: pl.DataType,
-    n_classes: int,
+    classes: ClassNames,
     score_type: ScoreType,
     prior: list[pl.Expr] | None,
 ) -> VectorScores:
-    wrong_length = None
+    wrong_length, n_classes = None, len(classes.values)
     if isinstance(dtype, pl.Struct):
         if any(not (field.dtype == pl.Null or field.dtype.is_numeric()) for field in dtype.fields):
             raise TypeError(f"scores must be numbers, and {name!r} is {dtype}")
-        elements = [score.struct.field(field.name).cast(pl.Float64) for field in dtype.fields]
+        fields = [field.name for field in dtype.fields]
+        places = classes.places(fields, f"the struct {name!r}", or_in_order=True)
+        elements = [score.struct.field(fields[place]).cast(pl.Float64) for place in places]
         holds_null = pl.any_horizontal([x.is_null() for x in elements])
     else:
         assert isinstance(dtype, pl.Array | pl.List)

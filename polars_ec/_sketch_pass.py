@@ -58,7 +58,9 @@ def cells(frame: pl.LazyFrame, keys: list[pl.Expr], rows: Rows, grid: Grid, redu
         amount = pl.when(pl.col("class") >= 0).then(pl.col("n")).otherwise(0).cast(pl.Float64)
         summed = summed.with_columns(weight=amount, weight2=amount)
     if is_one_vs_rest(rows, reduction):
-        classes = pl.Series(rows.labels.classes)
+        known = rows.labels.names
+        # "not 1" and 1 have no type in common but text.
+        classes = pl.Series([str(value) for value in known.values] if known.rest else known.values)
         summed = summed.with_columns(pl.col(TARGET).replace_strict(range(len(classes)), classes))
     return summed.select(*names, *grid.columns)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from polars_ec._grid import posterior_edges
 from polars_ec._hull import upper_hull
 from polars_ec._training import first_reason, reason_column
 
@@ -79,8 +80,7 @@ def fit_histogram(training: Training, grid: Grid, bins: int, equal_mass: bool) -
         total = np.bincount(cells.fit, weight, training.n_fits)[cells.fit]
         bin_, above = np.minimum(below / total * bins, bins - 1).astype(np.int64), cells.above
     else:
-        inner = np.arange(1, bins) / bins
-        edges = inner if grid.score_type == "posterior" else np.log(inner) - np.log1p(-inner)
+        edges = np.array([grid.declared(edge) for edge in posterior_edges(bins, grid.score_type)])
         bin_ = np.searchsorted(edges, cells.value, side="left")
         above = np.concatenate([[-np.inf], edges])[bin_]
     starts = np.flatnonzero(_new(cells.fit) | _new(bin_))

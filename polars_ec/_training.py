@@ -35,7 +35,7 @@ class Training:
     """Cells of one class with weight, sorted by fit and then by score from the lowest up; and what is known of each fit.
 
     `cell` numbers the cells in that order, both classes alike; `weight` is at the prior that is asked for. Of each fit:
-    `n` rows, `share` the prior of class 1 (NaN where there is none), `wrong` whether its group has wrong rows.
+    `n` rows, `prior_log_odds` of class 1 (NaN where there is no prior), `wrong` whether its group has wrong rows.
     """
 
     groups: pl.DataFrame
@@ -47,7 +47,7 @@ class Training:
     log_odds: Floats
     weight: Floats
     n: Integers
-    share: Floats
+    prior_log_odds: Floats
     wrong: Booleans
 
     @property
@@ -76,7 +76,7 @@ class Training:
         return [
             (self.wrong, "wrong rows"),
             (np.bincount(self.fit, minlength=self.n_fits) == 0, "no rows"),
-            (np.isnan(self.share), "no prior"),
+            (np.isnan(self.prior_log_odds), "no prior"),
             (~((of_positives > 0) & (of_negatives > 0)), "one class"),
         ]
 
@@ -154,7 +154,7 @@ def training_of(sketch: Sketch, prior: Any) -> Training:
     x = sums[0][number, at] / weight[number, at] if sums else firsts["__log_odds"].to_numpy()[at]
     fit = number * groups.height + group
     positive = firsts["class"].to_numpy()[at] == 1
-    weights, share = _at_prior(fit, positive, weight[number, at], groups.height * len(n_cells), shares)
+    weights, prior_log_odds = _at_prior(fit, positive, weight[number, at], groups.height * len(n_cells), shares)
     cells = used.filter(new_cell).select(GROUP, *grid.cell_columns)
     cell = firsts["__cell"].to_numpy().astype(np.int64)[at]
     rows = numbered.filter(pl.col("class") >= 0).group_by(GROUP, *([FOLD] if len(folds) else [])).agg(pl.col("n").sum())
@@ -162,7 +162,9 @@ def training_of(sketch: Sketch, prior: Any) -> Training:
     counts[_places(rows, folds), rows[GROUP].to_numpy().astype(np.int64)] = rows["n"].to_numpy()
     n = all_and_others(counts, len(folds)).ravel()
     wrong = np.tile((groups["n_invalid"] > 0).to_numpy(), len(n_cells))
-    return Training(groups.select(GROUP, *keys), folds, cells, fit, cell, positive, x, weights, n, share, wrong)
+    return Training(
+        groups.select(GROUP, *keys), folds, cells, fit, cell, positive, x, weights, n, prior_log_odds, wrong
+    )
 
 
 def _places(frame: pl.DataFrame, folds: pl.Series) -> Integers:
@@ -189,11 +191,13 @@ def all_and_others(by_fold: NDArray[Any], n_folds: int) -> NDArray[Any]:
 def _at_prior(
     fit: Integers, positive: Booleans, weight: Floats, n_fits: int, shares: Floats | None
 ) -> tuple[Floats, Floats]:
-    """Weights that give the classes the stated shares; and the share of class 1."""
-    total = np.bincount(fit, weight, n_fits)
-    of_positives = np.bincount(fit, weight * positive, n_fits)
-    own = of_positives / total
+    """Weights that give the classes the stated shares, and the prior log-odds of class 1.
+
+    Neither class's share is one minus the other's, whose digits rounding takes where it is nearly 1.
+    """
+    own = np.stack([np.bincount(fit, weight * ~positive, n_fits), np.bincount(fit, weight * positive, n_fits)])
     if shares is None:
-        return weight, own
-    stated = np.tile(shares, n_fits // max(len(shares), 1))
-    return weight * np.where(positive, (stated / own)[fit], ((1 - stated) / (1 - own))[fit]), stated
+        return weight, np.log(own[1] / own[0])
+    stated = np.tile(shares, n_fits // max(shares.shape[1], 1))
+    factor = stated / (own / own.sum(axis=0))
+    return weight * factor[positive.astype(np.int64), fit], np.log(stated[1] / stated[0])

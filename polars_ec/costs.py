@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from polars_ec._class_names import ClassNames
 from polars_ec._prior import literal_prior
 
 if TYPE_CHECKING:
@@ -27,12 +28,14 @@ class CostMatrix:
     values
         K x M finite numbers, any nested sequence or array.
     classes, decisions
-        Names of the rows and the columns; default 0..K-1 and 0..M-1.
+        Names of the rows and the columns; default 0..K-1 and 0..M-1. Named rows are matched with the classes of the log by
+        name, whatever their order.
 
     Raises
     ------
     ValueError
-        Fewer than 2 classes, no decision, ragged rows, an entry that is not finite, or names that do not fit.
+        Fewer than 2 classes, no decision, ragged rows, an entry that is not finite, entries of a row further apart than a
+    float can say, or names that do not fit.
 
     References
     ----------
@@ -170,7 +173,7 @@ class CostMatrix:
         """Posterior of class 1 above which deciding 1 is cheaper: (c_01 - c_00) / ((c_01 - c_00) + (c_10 - c_11)).
 
         Ferrer, "The expected cost", Eq. 20 gives the same on the scale of log-odds. ValueError unless there are 2 classes and 2 decisions
-        and each class's own decision is the cheaper one, for then no threshold makes the Bayes decisions.
+        and no class's own decision is the dearer one, for then no threshold makes the Bayes decisions.
 
         Examples
         --------
@@ -178,16 +181,51 @@ class CostMatrix:
         0.2
         """
         cost_fp, cost_fn = self.margins()
+        if cost_fp == cost_fn == 0:
+            return 1.0  # all decisions cost the same, and the first is taken
+        if math.isinf(cost_fp + cost_fn):
+            cost_fp, cost_fn = cost_fp / 2, cost_fn / 2
         return cost_fp / (cost_fp + cost_fn)
+
+    def bayes_log_odds(self) -> float:
+        """Log-odds above which deciding 1 is cheaper: ln((c_01 - c_00) / (c_10 - c_11)); ValueError as for `bayes_threshold`.
+
+        Examples
+        --------
+        >>> CostMatrix.binary(cost_fn=1, cost_fp=1).bayes_log_odds()
+        0.0
+        """
+        cost_fp, cost_fn = self.margins()
+        if cost_fp == 0 or cost_fn == 0:
+            return -math.inf if cost_fn > 0 else math.inf
+        ratio = cost_fp / cost_fn
+        return math.log(ratio) if 0 < ratio < math.inf else math.log(cost_fp) - math.log(cost_fn)
+
+    @property
+    def is_in_class_order(self) -> bool:
+        """Whether the rows are the classes in order, because they have no names of their own."""
+        return self.classes == tuple(range(self.n_classes))
+
+    def for_classes(self, classes: ClassNames) -> CostMatrix:
+        """The same costs with the rows in the order of these classes; ValueError where the names do not go together.
+
+        Without names of their own the rows are in that order already.
+        """
+        if self.is_in_class_order:
+            return self
+        places = classes.places(self.classes, "costs=")
+        ordered = [(self.values[place], self.classes[place]) for place in places]
+        values, names = zip(*ordered, strict=True)
+        return CostMatrix(values, classes=names, decisions=self.decisions)
 
     def margins(self) -> tuple[float, float]:
         """What an error costs more than a hit, in class 0 and in class 1; ValueError as for `bayes_threshold`."""
         if (self.n_classes, self.n_decisions) != (2, 2):
             raise ValueError(f"a threshold needs 2 classes and 2 decisions, not {self.n_classes} x {self.n_decisions}")
         (c00, c01), (c10, c11) = self.values
-        if c01 <= c00 or c10 <= c11:
+        if c01 < c00 or c10 < c11:
             raise ValueError(
-                f"no threshold makes the Bayes decisions of {self.values}: an error must cost more than a hit in each row"
+                f"no threshold makes the Bayes decisions of {self.values}: no error may cost less than the hit in its row"
             )
         return c01 - c00, c10 - c11
 
@@ -203,12 +241,17 @@ def _sequence(value: Any, what: str) -> list[Any]:
     return list(value)
 
 
-def _row(i: int, row: Any) -> tuple[float, ...]:
-    entries = _sequence(row, f"row {i} of costs")
+def _row(i: int, entries_of: Any) -> tuple[float, ...]:
+    entries = _sequence(entries_of, f"row {i} of costs")
     for j, cost in enumerate(entries):
         if not _is_number(cost) or not math.isfinite(cost):
             raise ValueError(f"cost of class {i}, decision {j} is {cost!r}: costs are finite numbers")
-    return tuple(float(cost) for cost in entries)
+    row = tuple(float(cost) for cost in entries)
+    if row and math.isinf(max(row) - min(row)):
+        raise ValueError(
+            f"the costs of class {i}, {row}, are further apart than a float can say: divide all costs by 2"
+        )
+    return row
 
 
 def _is_number(value: Any) -> bool:

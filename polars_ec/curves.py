@@ -15,7 +15,9 @@ import polars as pl
 from polars_ec import _evaluate, _ranking
 from polars_ec._formulas import ratio
 from polars_ec._grid import Grid, checked_resolution
+from polars_ec._options import check_keywords, did_you_mean, parse_number
 from polars_ec._ranking import GROUP
+from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
 from polars_ec.folds import FOLD
 
@@ -42,6 +44,8 @@ _LOWER_IS_BETTER = frozenset(
         "fn",
     }
 )
+# Beyond it the normalised cost of any miss, or of any false alarm, is infinite.
+_LARGEST_HALF_LOG_ODDS = 700.0
 
 
 def cost_curve(sketch: Sketch, *metrics: str, **keywords: Any) -> pl.DataFrame:
@@ -56,6 +60,11 @@ def cost_curve(sketch: Sketch, *metrics: str, **keywords: Any) -> pl.DataFrame:
     **keywords
         As for `Sketch.evaluate`, without `threshold`.
 
+    Raises
+    ------
+    ValueError
+        Another metric; a threshold.
+
     Examples
     --------
     >>> import polars as pl, polars_ec as ec
@@ -66,10 +75,14 @@ def cost_curve(sketch: Sketch, *metrics: str, **keywords: Any) -> pl.DataFrame:
     """
     for name in metrics:
         if name not in _evaluate.DECISION_METRICS:
-            raise SketchError(f"{name!r} is no metric of decisions: {', '.join(_evaluate.DECISION_METRICS)}")
-    table, formulas = _evaluate.at_every_edge(
-        sketch.frame, sketch.keys, sketch.grid, sketch.weighted, metrics, keywords
-    )
+            hint = did_you_mean(str(name), _evaluate.DECISION_METRICS)
+            raise SketchError(
+                f"{name!r} is no metric of decisions: {hint}They are {', '.join(_evaluate.DECISION_METRICS)}"
+            )
+    if keywords.get("threshold") is not None:
+        raise ValueError(f"threshold={keywords['threshold']!r}: a curve goes over all thresholds; evaluate() takes one")
+    stated = {**sketch.with_own_costs(keywords), "threshold": None}
+    table, formulas = _evaluate.at_every_edge(sketch.frame, sketch.keys, sketch.grid, sketch.weighted, metrics, stated)
     return table.select(*sketch.keys, "threshold", **formulas)
 
 
@@ -169,7 +182,7 @@ def bayes_error(sketch: Sketch, prior_log_odds: Sequence[float]) -> pl.DataFrame
     sketch
         Of LLRs.
     prior_log_odds
-        Log-odds of the effective priors. Thresholds -x for these x, declared when sketching, make the actual DCF exact.
+        Log-odds of the effective priors, finite. Thresholds -x for these x, declared when sketching, make the actual DCF exact.
 
     Returns
     -------
@@ -184,12 +197,17 @@ def bayes_error(sketch: Sketch, prior_log_odds: Sequence[float]) -> pl.DataFrame
     >>> sketch.bayes_error([0.0]).select("prior_log_odds", "dcf", "min_dcf").rows()
     [(0.0, 1.0, 0.5)]
     """
-    declared = set(sketch.grid.thresholds)
-    exact = sketch.grid.resolution is None or {-x for x in prior_log_odds} <= declared
+    points = [parse_number(x, "prior_log_odds") for x in prior_log_odds]
+    if any(math.isinf(x) for x in points):
+        raise ValueError(f"prior_log_odds={list(prior_log_odds)}: at an infinite one there is one class only")
+    thresholds = [sketch.grid.declared(-x) for x in points]
+    exact = all(_evaluate.is_exact(sketch.grid, threshold) for threshold in thresholds)
     tables = []
-    for x in prior_log_odds:
-        prior = 1 / (1 + math.exp(-x))
-        at = sketch.evaluate("dcf", "min_dcf", prior=prior, threshold=-x)
+    for x, threshold in zip(points, thresholds, strict=True):
+        # Costs at even priors, which make the same cost as these priors at even costs: no share is rounded to 0 or 1.
+        half = min(max(x / 2, -_LARGEST_HALF_LOG_ODDS), _LARGEST_HALF_LOG_ODDS)
+        costs = CostMatrix.binary(cost_fn=math.exp(half), cost_fp=math.exp(-half))
+        at = sketch.evaluate("dcf", "min_dcf", prior=0.5, costs=costs, threshold=threshold)
         if not exact and "dcf" in at.columns:
             at = at.with_columns(dcf_low="dcf", dcf_high="dcf")
         actual = ["dcf"] if exact else ["dcf_low", "dcf_high"]
@@ -396,6 +414,7 @@ def equivalent_cost(sketch: Sketch, metric: str = "f1", **keywords: Any) -> pl.D
     [(1.0, 1.0)]
     """
     if metric == "sensitivity":
+        check_keywords("equivalent_cost", keywords, ["sensitivity"])
         return _cost_of_sensitivity(sketch, **keywords)
     best = best_threshold(sketch, metric, **keywords)
     return best.with_columns(cost_fn=_cost_fn(sketch.grid))
@@ -404,6 +423,7 @@ def equivalent_cost(sketch: Sketch, metric: str = "f1", **keywords: Any) -> pl.D
 def _cost_fn(grid: Grid) -> pl.Expr:
     t = pl.col("threshold")
     if grid.score_type == "posterior":
+        t = t.clip(0, 1)  # a threshold below all posteriors is that of a miss that costs infinitely more
         return (1 - t) / t
     if grid.score_type == "log_odds":
         return (-t).exp()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -14,7 +15,7 @@ from polars_ec import _formulas as formulas
 from polars_ec._decisions import Decisions
 from polars_ec._expr import Rows, count_rows, resolve
 from polars_ec._formulas import Sums
-from polars_ec._labels import class_index
+from polars_ec._labels import class_index, near_values
 from polars_ec._options import Settings, as_expr, parse_options, with_options
 from polars_ec._prior import checked_shares, constant
 from polars_ec._scores import DecidedScores
@@ -33,6 +34,7 @@ _PRIOR = "__ec_prior"
 _WEIGHT = "__ec_weight"
 _ROW_COUNTS = ("rows", "invalid", "present")
 _SHOWN_ROWS = 5
+_COMPARED_VALUES = 10_000
 
 
 @with_options(DecisionOptions)
@@ -263,7 +265,8 @@ def _table(rows: Rows, m: int, settings: Settings, min_rows: int | None) -> dict
         at_prior = _prior_dependent(reference, rows, posteriors, binary)
         guarded |= {f"{name}_at_prior": column for name, column in at_prior.items()}
     table = {"n": used, "n_missing": own.column("rows") - own.column("present"), "n_invalid": invalid}
-    table |= {name: pl.when(invalid == 0).then(column) for name, column in guarded.items()}
+    right = (invalid == 0) if rows.weight is None else (invalid == 0) & own.size.is_finite()
+    table |= {name: pl.when(right).then(column) for name, column in guarded.items()}
     if min_rows is not None:
         table["small"] = used < min_rows
     return table
@@ -307,6 +310,8 @@ def resolve_columns(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, setti
 
 def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: str) -> list[pl.Expr]:
     """One expression per column; selectors are expanded."""
+    if not isinstance(columns, str | pl.Expr) and not hasattr(columns, "__iter__"):
+        raise TypeError(f"{what}={columns!r} is neither a column's name nor an expression nor a sequence of them")
     expressions = [as_expr(c, what) for c in ([columns] if isinstance(columns, str | pl.Expr) else columns)]
     expanded: list[pl.Expr] = []
     for expression in expressions:
@@ -336,7 +341,7 @@ def validate(
     """The frame itself, if no row of it is wrong; else an error that says what is.
 
     Missing rows (a null in label, score or weight) are not wrong: labels arrive late. Reads the log once, and once more
-    to show bad rows.
+    to show bad rows. Warns if no row has the `pos_label`.
 
     Parameters
     ----------
@@ -356,7 +361,8 @@ def validate(
     Raises
     ------
     InvalidDataError
-        Wrong rows: each kind, how many rows, and the first five with their row numbers.
+        Wrong rows: each kind, how many rows, and the first five with their row numbers. A `pos_label` that no row has, if
+        the labels hold a value that is nearly the same.
     ValueError, TypeError
         As for the metrics.
 
@@ -383,9 +389,30 @@ def validate(
                 messages.append(
                     f"{model.meta.output_name()!r}: {kind} in {n} {'row' if n == 1 else 'rows'}; the first: {first}"
                 )
+    if settings.pos_label is not None:
+        messages += _without_positives(lazy, as_expr(label, "label"), settings.pos_label)
     if messages:
         raise InvalidDataError("\n".join(messages))
     return frame
+
+
+def _without_positives(frame: pl.LazyFrame, label: pl.Expr, pos_label: object) -> list[str]:
+    """What is wrong with a `pos_label` that no row has; a warning where no other value is near it.
+
+    A log may well have no positive row, so that only a value that looks like a slip of the pen is an error.
+    """
+    counts = frame.select(labelled=label.is_not_null().sum(), positive=(label == pos_label).sum())
+    labelled, positive = counts.collect(engine="streaming").row(0)
+    if positive or not labelled:
+        return []
+    values = frame.select(label.drop_nulls().unique()).head(_COMPARED_VALUES).collect(engine="streaming").to_series()
+    near = near_values(pos_label, values)
+    shown = ", ".join(map(repr, near or values.sort().head(_SHOWN_ROWS).to_list()))
+    text = f"{label.meta.output_name()!r}: no row has the label {pos_label!r} (pos_label=): "
+    if near:
+        return [f"{text}the nearest values are {shown}"]
+    warnings.warn(f"{text}its values are {shown}", UserWarning, stacklevel=2)
+    return []
 
 
 def _first_rows(frame: pl.LazyFrame, columns: list[pl.Expr], mask: pl.Expr) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -17,13 +17,14 @@ from polars_ec._grid import (
     SketchScoreType,
     checked_resolution,
     checked_score_type,
+    is_same_threshold,
     sorted_thresholds,
 )
-from polars_ec._labels import class_index
+from polars_ec._labels import class_index, unnamed
 from polars_ec._options import parse_options, with_options
-from polars_ec._scores import VECTOR_TYPES
+from polars_ec._scores import VECTOR_TYPES, BinaryScores
 from polars_ec._sketch_pass import TARGET, cells, is_one_vs_rest
-from polars_ec.costs import CostMatrix, as_cost_matrix
+from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
 from polars_ec.folds import fold_of
 from polars_ec.frames import expand, resolve_columns
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from polars_ec._options import Settings
     from polars_ec.calibrators import Calibration, Calibrator
 
+_MOST_ROWS = 2**63 - 1
+_COSTS = ("costs", "cost_fn", "cost_fp")
 _DTYPES: dict[str, pl.DataType] = {
     "class": pl.Int8(),
     "bin": pl.Int32(),
@@ -63,16 +66,35 @@ class Sketch:
         How scores became cells: `score_type`, `resolution` (None: exact), `thresholds`.
     weighted
         Whether the rows had weights.
+    costs, threshold
+        The operating point that it was made for, which its methods take where they are told no other: 2 x 2 costs, and the
+        threshold, None for the Bayes threshold of the costs.
     """
 
     frame: pl.DataFrame
     grid: Grid
     weighted: bool = False
+    costs: CostMatrix = field(default_factory=CostMatrix.binary)
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_rows(self.frame)
 
     @property
     def keys(self) -> list[str]:
         """Names of the group columns."""
         return [name for name in self.frame.columns if name not in self.grid.columns]
+
+    def with_own_costs(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
+        """The keywords, with the costs (and the threshold) that the sketch was made for where they name none."""
+        stated = {name: value for name, value in keywords.items() if value is not None or name not in _COSTS}
+        if not stated.keys() & {*_COSTS}:
+            threshold = stated.get("threshold")
+            stated |= {"costs": self.costs, "threshold": self.threshold if threshold is None else threshold}
+        elif isinstance(stated.get("costs"), CostMatrix):
+            # A sketch knows no names of classes that rows could be matched with.
+            stated["costs"] = stated["costs"].for_classes(unnamed(2))
+        return stated
 
     def __add__(self, other: Sketch) -> Sketch:
         """The sketch of both logs together."""
@@ -109,16 +131,18 @@ class Sketch:
         Sums are exact. A metric of decisions is exact at a declared threshold; at any other it comes as two columns, `NAME_low` and
         `NAME_high`. A ranking metric comes with `NAME_error`: |returned - exact| <= error, beside rounding; and, where a
         threshold attains it, `NAME_threshold`. So does `ece`, whose error is 0 where the edges k / bins of its bins are declared
-        thresholds (on the scale of the score), and in an exact sketch; with norm=2 there is no value elsewhere.
+        thresholds (on the scale of the score), and in an exact sketch; with norm=2 there is no value elsewhere. Of LLRs scoring
+        rules need `prior`, which makes posteriors of them, and come with `NAME_error`: a cell knows the mean of its LLRs only.
 
         Parameters
         ----------
         *metrics
             Names; default: the battery of `report` and `auc_roc`.
         **keywords
-            `costs`, `cost_fn`, `cost_fp`, `threshold`, `prior` (number, sequence, "uniform", or an expression over a table
-            with a row per group: the keys, `n` and `class_prior`); `beta` of fbeta, `p_t` of net_benefit, `sensitivity` of
-            specificity_at_sensitivity, `method` of eer ("hull" or "linear"), `bins` and `norm` of ece.
+            `costs`, `cost_fn`, `cost_fp`, `threshold` (default: those that the sketch was made for), `prior` (number,
+            sequence, "uniform", or an expression over a table with a row per group: the keys, `n` and `class_prior`); `beta`
+            of fbeta, `p_t` of net_benefit, `sensitivity` of specificity_at_sensitivity, `method` of eer ("hull" or
+            "linear"), `bins` and `norm` of ece.
 
         Returns
         -------
@@ -144,7 +168,7 @@ class Sketch:
         │ 0.5 ┆ 0.75    │
         └─────┴─────────┘
         """
-        return evaluate(self.frame, self.keys, self.grid, self.weighted, metrics, keywords)
+        return evaluate(self.frame, self.keys, self.grid, self.weighted, metrics, self.with_own_costs(keywords))
 
     def roc(self) -> pl.DataFrame:
         """The ROC curve: see `polars_ec.curves.roc`."""
@@ -202,8 +226,8 @@ class Sketch:
         training: Literal["cv", "test"] | Calibration = "cv",
         prior: Any = None,
         costs: Costs | None = None,
-        cost_fn: float = 1.0,
-        cost_fp: float = 1.0,
+        cost_fn: float | None = None,
+        cost_fp: float | None = None,
         bins: int = 15,
         equal_mass: bool = False,
     ) -> pl.DataFrame:
@@ -225,7 +249,7 @@ class Sketch:
         prior
             See `Prior`; as for `evaluate`: of the loss and of what calibrators are fitted to. Default: the group's own.
         costs, cost_fn, cost_fp
-            Of "bayes_risk", two by two; default 1 for either error.
+            Of "bayes_risk", two by two; default: those that the sketch was made for.
 
         Returns
         -------
@@ -258,6 +282,8 @@ class Sketch:
         from polars_ec._calibration_loss import calibration_loss
 
         keywords = {"prior": prior, "costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp}
+        # The rule decides by the Bayes threshold of the costs, whatever threshold the sketch was made for.
+        keywords = {**self.with_own_costs(keywords), "threshold": None}
         histogram = {"bins": bins, "equal_mass": equal_mass}
         return calibration_loss(self, rule, calibrator, training, histogram, keywords)
 
@@ -272,6 +298,8 @@ class Sketch:
             "resolution": self.grid.resolution,
             "thresholds": [repr(threshold) for threshold in self.grid.thresholds],
             "weighted": self.weighted,
+            "costs": self.costs.values,
+            "threshold": None if self.threshold is None else repr(self.threshold),
             "keys": self.keys,
         }
 
@@ -283,7 +311,10 @@ class Sketch:
         expected = [*about["keys"], *grid.columns]
         if frame.columns != expected:
             raise SketchError(f"{path} is a damaged sketch: its columns are {frame.columns}, not {expected}")
-        return cls(frame, grid, about["weighted"])
+        # Files of the first version know no costs, and were always evaluated at even ones.
+        costs = CostMatrix(about["costs"]) if "costs" in about else CostMatrix.binary()
+        threshold = about.get("threshold")
+        return cls(frame, grid, about["weighted"], costs, None if threshold is None else float(threshold))
 
     @classmethod
     def from_arrow(
@@ -330,9 +361,17 @@ def _add_up(frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     own = grid.columns
     cell = ["class", *grid.cell_columns]
     keys = [name for name in frame.columns if name not in own]
+    _check_rows(frame)
     sums = [pl.col(name).sum() for name in own if name not in cell]
     summed = frame.group_by(*keys, *cell).agg(sums)
     return summed.select(*keys, *own).sort(*keys, *cell, nulls_last=True)
+
+
+def _check_rows(frame: pl.DataFrame) -> None:
+    """Sums of integers wrap silently: no result may count more rows than an integer of 64 bits holds."""
+    rows = frame["n"].cast(pl.Int128).sum()
+    if rows > _MOST_ROWS:
+        raise SketchError(f"the cells count {rows} rows, more than the {_MOST_ROWS} that a 64-bit integer holds")
 
 
 def _with_infinite_sums(frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
@@ -359,7 +398,7 @@ def merge(sketches: Sequence[Sketch]) -> Sketch:
     Parameters
     ----------
     sketches
-        At least one; made with the same group columns, score type, resolution and thresholds.
+        At least one; made with the same group columns, score type, resolution, thresholds and costs.
 
     Returns
     -------
@@ -368,7 +407,7 @@ def merge(sketches: Sequence[Sketch]) -> Sketch:
     Raises
     ------
     SketchError
-        They differ; the message names in what.
+        They differ; the message names in what. More rows than a 64-bit integer holds.
 
     Examples
     --------
@@ -383,12 +422,23 @@ def merge(sketches: Sequence[Sketch]) -> Sketch:
     for other in others:
         _check_same("score_type", first.grid.score_type, other.grid.score_type)
         _check_same("resolution", first.grid.resolution, other.grid.resolution)
-        _check_same("thresholds", first.grid.thresholds, other.grid.thresholds)
+        if not _are_same_thresholds(first.grid, other.grid):
+            _check_same("thresholds", first.grid.thresholds, other.grid.thresholds)
+        _check_same("costs", first.costs.values, other.costs.values)
+        _check_same("threshold", first.threshold, other.threshold)
         _check_same("group columns", first.keys, other.keys)
         schema, other_schema = first.frame.select(first.keys).schema, other.frame.select(first.keys).schema
         _check_same("types of the group columns", dict(schema), dict(other_schema))
     together = pl.concat([sketch.frame for sketch in sketches])
-    return Sketch(_add_up(together, first.grid), first.grid, any(sketch.weighted for sketch in sketches))
+    return replace(first, frame=_add_up(together, first.grid), weighted=any(sketch.weighted for sketch in sketches))
+
+
+def _are_same_thresholds(one: Grid, other: Grid) -> bool:
+    """Whether they are the same numbers, though another machine may have computed the last digits otherwise."""
+    pairs = zip(one.thresholds, other.thresholds, strict=False)
+    return len(one.thresholds) == len(other.thresholds) and all(
+        is_same_threshold(a, b, one.score_type) for a, b in pairs
+    )
 
 
 def _check_same(what: str, one: object, other: object) -> None:
@@ -484,7 +534,13 @@ def sketch(
     keys = expand(lazy, by, "by")
     if isinstance(thresholds, str | CostMatrix):
         raise TypeError(f"thresholds={thresholds!r} is not a sequence: pass a list")
-    declared = [*_own_threshold(kind, options), *thresholds]
+    # What a vector becomes has other classes than the log, which costs cannot name.
+    names = rows.labels.names if isinstance(rows.scores, BinaryScores) else unnamed(2)
+    costs = parse_options({name: options[name] for name in _COSTS if name in options}).costs(2).for_classes(names)  # type: ignore[literal-required]
+    declared = [
+        t.for_classes(names) if isinstance(t, CostMatrix) else t
+        for t in [*_own_threshold(kind, options, costs), *thresholds]
+    ]
     numbers = [bayes_threshold(t, kind, options.get("prior")) if isinstance(t, CostMatrix) else t for t in declared]
     grid = Grid(kind, None if exact else stated_resolution, sorted_thresholds(numbers))
     key_names = [key.meta.output_name() for key in keys]
@@ -497,7 +553,8 @@ def sketch(
     clash = sorted(set(key_names) & own)
     if clash:
         raise ValueError(f"by= has a column {clash[0]!r}, which a sketch has too: rename it with .alias()")
-    return Sketch(cells(lazy, keys, rows, grid, reduction), grid, rows.weight is not None)
+    made = cells(lazy, keys, rows, grid, reduction)
+    return Sketch(made, grid, rows.weight is not None, costs, options.get("threshold"))
 
 
 def _reading(options: DecisionOptions, score_type: Any) -> Settings:
@@ -508,15 +565,14 @@ def _reading(options: DecisionOptions, score_type: Any) -> Settings:
     return replace(checked, prior=prior, stated_costs=None, cost_fn=1.0, cost_fp=1.0, threshold=None)
 
 
-def _own_threshold(score_type: SketchScoreType, options: DecisionOptions) -> list[float | CostMatrix]:
+def _own_threshold(
+    score_type: SketchScoreType, options: DecisionOptions, costs: CostMatrix
+) -> list[float | CostMatrix]:
     """The operating point that the usual keywords describe, if they do."""
     threshold = options.get("threshold")
     if threshold is not None:
         return [threshold]
     if score_type == "raw" or (score_type == "llr" and options.get("prior") is None):
         return []
-    costs = options.get("costs")
-    if costs is not None:
-        return [as_cost_matrix(costs)]
-    cost_fn, cost_fp = options.get("cost_fn", 1.0), options.get("cost_fp", 1.0)
-    return [] if 0 in (cost_fn, cost_fp) else [CostMatrix.binary(cost_fn, cost_fp)]
+    # An error that costs nothing has its threshold where all scores end, which need not be declared.
+    return [] if 0 in costs.margins() else [costs]

@@ -105,7 +105,7 @@ def test_bayes_threshold() -> None:
     assert CostMatrix([[1, 3], [9, 3]]).bayes_threshold() == 2 / 8
     with pytest.raises(ValueError, match="2 classes and 2 decisions, not 3 x 3"):
         CostMatrix.zero_one(3).bayes_threshold()
-    with pytest.raises(ValueError, match="an error must cost more"):
+    with pytest.raises(ValueError, match="no error may cost less"):
         CostMatrix([[1, 0], [1, 0]]).bayes_threshold()
 
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from sklearn.isotonic import IsotonicRegression
 
 import polars_ec as ec
+from polars_ec._evaluate import CELLS, DECISION_METRICS
 from polars_ec.exceptions import SketchError
 from tests import ranking_oracle as oracle
 from tests.test_calibration import plain_newton
 from tests.test_papers import gaussian_classes, log_likelihoods
+from tests.test_properties import PROFILE
 
 RANDOM = np.random.default_rng(3)
 N = 400
@@ -344,3 +349,187 @@ def test_costs_of_the_best_f1_of_the_paper(variance: float, threshold: float, co
     assert found["threshold"] == pytest.approx(threshold, abs=1e-9)
     assert found["cost_fn"] == pytest.approx(cost_fn, abs=0.05)
     assert found["f1"] == pytest.approx(f1, abs=5e-4)
+
+
+# Edges of bins, computed in several ways ---------------------------------------------------------------------------------
+
+WAYS = {
+    "as the package": lambda k, bins: math.log(k / (bins - k)),
+    "two logarithms": lambda k, bins: np.log(k / bins) - np.log1p(-k / bins),
+    "of the odds": lambda k, bins: np.log((k / bins) / (1 - k / bins)),
+    "of a quotient": lambda k, bins: -math.log(bins / k - 1),
+    "some units lower": lambda k, bins: moved_by_units(math.log(k / (bins - k)), -3),
+    "some units higher": lambda k, bins: moved_by_units(math.log(k / (bins - k)), 3),
+}
+
+
+def moved_by_units(x: float, units: int) -> float:
+    """By so many units in the last place of the larger of x and 1: as rounding moves a difference of logarithms."""
+    return x + units * math.ulp(max(abs(x), 1.0))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("bins", [2, 10, 15, 40])
+def test_an_edge_is_an_edge_however_it_is_computed(way: str, bins: int) -> None:
+    """Whatever CPU computed the last digits of the declared thresholds."""
+    thresholds = [float(WAYS[way](k, bins)) for k in range(1, bins)]
+    log = LOG.filter(pl.col("s") != 0)  # on the very edge the way decides
+    sketch = log.ec.sketch("s", "y", score_type="log_odds", thresholds=thresholds)
+    found = sketch.evaluate("ece", bins=bins).row(0, named=True)
+    wanted = log.select(ec.ece("p", "y", bins=bins)).item()
+    assert found["ece_error"] == 0
+    assert found["ece"] == pytest.approx(wanted, rel=1e-12)
+    assert sketch.evaluate("ece", bins=bins, norm=2)["ece"].item() == pytest.approx(
+        log.select(ec.ece("p", "y", bins=bins, norm=2)).item(), rel=1e-12
+    )
+    steps = sketch.calibrate("histogram", bins=bins).frame
+    inside = np.searchsorted(np.arange(1, bins) / bins, log["p"].to_numpy(), side="left")
+    used = np.unique(inside)
+    shares = [log["y"].to_numpy()[inside == b].mean() for b in used]
+    edges = [-math.inf, *(math.log(b / (bins - b)) for b in used[1:])]
+    assert steps["above"].to_list() == pytest.approx(edges, abs=1e-14)
+    assert (1 / (1 + np.exp(-steps["log_odds"].to_numpy()))).tolist() == pytest.approx(shares)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_bayes_threshold_is_one_however_it_is_computed(way: str) -> None:
+    for k, bins in ((1, 5), (7, 15), (2, 3)):
+        threshold = float(WAYS[way](k, bins))
+        sketch = LOG.ec.sketch("s", "y", score_type="log_odds", threshold=threshold)
+        found = sketch.evaluate("nec", cost_fn=bins - k, cost_fp=k)
+        assert found["nec"].item() == pytest.approx(
+            LOG.select(ec.nec("p", "y", threshold=k / bins, cost_fn=bins - k, cost_fp=k)).item()
+        )
+    # A threshold that is stated is taken by its word.
+    sketch = LOG.ec.sketch("s", "y", score_type="log_odds", threshold=0.25)
+    assert "nec" in sketch.evaluate("nec", threshold=0.25).columns
+    assert "nec_low" in sketch.evaluate("nec", threshold=0.25 + 2**-50).columns
+
+
+def test_sketches_of_two_machines_are_added_up() -> None:
+    one, other = (LOG.ec.sketch("s", "y", score_type="log_odds", thresholds=[t]) for t in (0.3, moved_by_units(0.3, 2)))
+    both = one + other
+    assert both.grid == one.grid
+    assert both.frame["n"].sum() == 2 * N
+
+
+# The best threshold ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", DECISION_METRICS)
+def test_the_best_threshold_of_every_metric_is_the_better_one(metric: str) -> None:
+    """Where a threshold makes no error, no metric is better anywhere, and many are worse."""
+    log = pl.DataFrame({"p": [0.9, 0.8, 0.7, 0.3, 0.2, 0.1], "y": [1, 1, 1, 0, 0, 0]})
+    keywords = {"p_t": 0.5} if metric == "net_benefit" else {"prior": 0.5} if metric == "dcf" else {}
+    score, score_type = ("s", "llr") if metric == "dcf" else ("p", "posterior")
+    log = log.with_columns(s=(pl.col("p") / (1 - pl.col("p"))).log())
+    sketch = log.ec.sketch(score, "y", score_type=score_type, exact=True)
+    perfect = sketch.evaluate(metric, threshold=0.0 if metric == "dcf" else 0.5, **keywords)[metric].item()
+    curve = sketch.cost_curve(metric, **keywords)[metric].drop_nulls()
+    assert curve.n_unique() > 1
+    assert sketch.best_threshold(metric, **keywords)[metric].item() == pytest.approx(perfect)
+
+
+def test_curves_take_no_threshold() -> None:
+    sketch = LOG.ec.sketch("p", "y")
+    for ask in (sketch.cost_curve, sketch.best_threshold):
+        with pytest.raises(ValueError, match=r"threshold=0\.3: a curve goes over all thresholds"):
+            ask("nec", threshold=0.3)
+
+
+WEIGHTED_LOGS = st.lists(
+    st.tuples(st.integers(0, 12), st.booleans(), st.sampled_from([0.1, 0.2, 0.3, 0.7, 1.1, 1e-3])),
+    min_size=2,
+    max_size=14,
+).filter(lambda rows: 0 < sum(y for _, y, _ in rows) < len(rows))
+
+
+@settings(PROFILE)
+@given(WEIGHTED_LOGS, st.booleans())
+def test_no_weight_is_below_0(rows: list[tuple[int, bool, float]], made_exact: bool) -> None:
+    """What is left of sums of weights is a sum too: against the expressions, which sum anew at every threshold."""
+    log = pl.DataFrame(rows, schema=["k", "y", "w"], orient="row").with_columns(p=(pl.col("k") * 2 + 1) / 26)
+    sketch = log.ec.sketch("p", "y", weight="w", exact=made_exact)
+    metrics = [name for name in DECISION_METRICS if name not in ("dcf", "net_benefit", "bayes_risk", *CELLS)]
+    curve = sketch.cost_curve(*metrics, *CELLS)
+    assert curve.select(pl.min_horizontal(pl.col(CELLS).min())).item() >= 0
+    for row in curve.to_dicts():
+        at = row["threshold"]
+        for name in metrics:
+            wanted = log.select(getattr(ec, name)("p", "y", weight="w", threshold=at)).item()
+            assert (row[name] is None) == (wanted is None), (name, at)
+            assert wanted is None or row[name] == pytest.approx(wanted, rel=1e-9, abs=1e-12), (name, at)
+        if not made_exact:
+            continue
+        evaluated = sketch.evaluate(*metrics, *CELLS, threshold=at).row(0, named=True)
+        assert min(evaluated[name] for name in CELLS) >= 0
+        assert_frame_equal(
+            pl.DataFrame([evaluated])[metrics], pl.DataFrame([row])[metrics], abs_tol=1e-12, rel_tol=1e-9
+        )
+
+
+def test_the_worked_example_of_weights() -> None:
+    log = pl.DataFrame({"s": [0.05, 0.35, 0.65, 0.95], "y": [1, 0, 1, 1], "w": [0.2, 0.1, 0.3, 0.1]})
+    sketch = log.ec.sketch("s", "y", weight="w", exact=True)
+    # At -inf nothing is decided negative; below 0.35 the miss has company.
+    assert sketch.best_threshold("lr_minus").row(0) == pytest.approx((0.35, (0.2 / 0.6) / (0.1 / 0.1)))
+    assert all(-1 <= x <= 1 for x in sketch.cost_curve("mcc")["mcc"].drop_nulls())
+
+
+# Costs that somebody has chosen ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("score_type", ["posterior", "log_odds"])
+@pytest.mark.parametrize("made_exact", [True, False])
+@pytest.mark.parametrize(
+    ("p", "y", "metric", "cost_fn"),
+    [
+        # All decided positive is best: misses cost infinitely more. Nothing is: they cost nothing.
+        ([0.0, 0.6, 0.4, 0.8], [1, 1, 0, 1], "f1", math.inf),
+        ([1.0, 0.4, 0.7, 0.2], [0, 0, 0, 1], "accuracy", 0.0),
+    ],
+)
+def test_equivalent_costs_at_the_ends(p, y, metric: str, cost_fn: float, made_exact: bool, score_type: str) -> None:
+    log = pl.DataFrame({"p": p, "y": y}).with_columns(s=(pl.col("p") / (1 - pl.col("p"))).log())
+    score = "p" if score_type == "posterior" else "s"
+    found = ec.equivalent_cost(log.ec.sketch(score, "y", exact=made_exact, score_type=score_type), metric)
+    assert found["cost_fn"].item() == cost_fn
+
+
+@pytest.mark.parametrize("x", [-745.0, -300.0, -37.0, -30.0, -25.0, 0.0, 25.0, 30.0, 37.0, 300.0, 709.0, 745.0, 1400.0])
+@pytest.mark.parametrize("made_exact", [True, False])
+def test_bayes_error_far_from_even_priors(x: float, made_exact: bool) -> None:
+    """DCF = (P1 FNR + P0 FPR) / min(P1, P0) with long floats, at thresholds where FNR or FPR is 0 and where neither is."""
+    rows = {
+        "llr": [-800.0, -400.0, -27.0, -3.0, 0.5, 4.0, 26.0, 28.0, 350.0, 800.0],
+        "y": [0, 0, 0, 1, 0, 1, 0, 1, 1, 1],
+    }
+    log = pl.DataFrame(rows)
+    found = (
+        log.ec.sketch("llr", "y", score_type="llr", exact=made_exact, thresholds=[-x])
+        .bayes_error([x])
+        .row(0, named=True)
+    )
+    with mpmath.workdps(1000):
+        p1 = 1 / (1 + mpmath.exp(-mpmath.mpf(x)))
+        p0 = 1 / (1 + mpmath.exp(mpmath.mpf(x)))
+
+        def dcf(threshold: float) -> mpmath.mpf:
+            decided = [s > threshold for s in rows["llr"]]
+            fnr = mpmath.mpf(sum(y and not d for d, y in zip(decided, rows["y"], strict=True))) / 5
+            fpr = mpmath.mpf(sum(d and not y for d, y in zip(decided, rows["y"], strict=True))) / 5
+            return (p1 * fnr + p0 * fpr) / min(p0, p1)
+
+        actual, least = float(dcf(-x)), float(min(dcf(t) for t in [-math.inf, *rows["llr"]]))
+    assert found["dcf"] == pytest.approx(actual, rel=1e-12)
+    assert found["min_dcf"] - found["min_dcf_error"] <= least * (1 + 1e-12)
+    assert found["min_dcf"] >= least * (1 - 1e-12)
+    assert not made_exact or found["min_dcf"] == pytest.approx(least, rel=1e-12)
+
+
+def test_bayes_error_refuses() -> None:
+    sketch = LOG.ec.sketch("s", "y", score_type="llr")
+    with pytest.raises(ValueError, match="one class only"):
+        sketch.bayes_error([0.0, math.inf])
+    with pytest.raises(ValueError, match="prior_log_odds=nan"):
+        sketch.bayes_error([math.nan])

@@ -153,10 +153,12 @@ def test_row_functions_check_their_priors() -> None:
         ("flag", {"classes": [False, True]}),
     ],
 )
-@pytest.mark.parametrize(
-    "score", ["p", "a", pl.struct(no=1 - pl.col("p"), yes="p"), pl.col("p").cast(pl.Decimal(5, 2))]
-)
+@pytest.mark.parametrize("score", ["p", "a", "struct", pl.col("p").cast(pl.Decimal(5, 2))])
 def test_labels_and_scores_of_every_dtype(label, options: dict, score) -> None:
+    if isinstance(score, str) and score == "struct":
+        names = options.get("classes") or ["every other", options.get("pos_label", 1)]
+        score = pl.struct(pl.col("p").alias(str(names[1])), (1 - pl.col("p")).alias(str(names[0])))
+        score = score if options else pl.struct(no=1 - pl.col("p"), yes="p")
     value = LOG.select(ec.confusion(score, label, **options)).collect().item()
     assert value == {"tn": 1, "fp": 1, "fn": 1, "tp": 1}
 
@@ -176,3 +178,45 @@ def test_all_null_columns_are_missing() -> None:
     log = pl.DataFrame({"p": [None, None], "y": [None, None]})
     row = log.select(ec.nec("p", "y"), ec.n_missing("p", "y"), ec.n_rows("p", "y"), c=ec.confusion("p", "y")).row(0)
     assert row == (None, 2, 0, {"tn": 0, "fp": 0, "fn": 0, "tp": 0})
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: ec.nec("p", "y", 5),
+            r"nec\(\) takes score and label by position, and 5 is one more: options go by name",
+        ),
+        (lambda: pl.col("p").ec.nec("y", 5), r"nec\(\) takes score and label by position, and 5 is one more"),
+        (lambda: ec.fbeta("p", "y", 2), r"fbeta\(\) takes score and label by position.* such as beta="),
+        (lambda: ec.nec("p", "y", cost_fm=1), r"nec\(\) has no keyword cost_fm=: did you mean cost_fp\? It has score,"),
+        (lambda: ec.nec("p"), r"nec\(\): missing a required argument: 'label'"),
+        (
+            lambda: LOG.ec.report("p", "y", metrics=["nec"]),
+            r"report\(\) has no keyword metrics=: It has score, label, by",
+        ),
+        (lambda: LOG.ec.report("p", "y", by=None), r"report\(\): by=None names no groups: leave by= out"),
+        (lambda: LOG.ec.sketch("p", "y", by=None), r"sketch\(\): by=None"),
+        (lambda: ec.calibrate(LOG, "p", "y", by=None), r"calibrate\(\): by=None"),
+        (lambda: LOG.ec.report("p", "y", by=3), r"by=3 is neither a column's name nor an expression nor a sequence"),
+        (
+            lambda: LOG.collect().ec.sketch("p", "y").evaluate("nec", treshold=1),
+            r"evaluate\(\).* did you mean threshold\?",
+        ),
+        (
+            lambda: LOG.collect().ec.sketch("p", "y").evaluate("auc"),
+            r"'auc' is no metric of a sketch: did you mean auc_roc\?",
+        ),
+        (
+            lambda: LOG.collect().ec.sketch("p", "y").cost_curve("recal"),
+            r"'recal' is no metric of decisions: did you mean",
+        ),
+        (
+            lambda: ec.equivalent_cost(LOG.collect().ec.sketch("p", "y"), "sensitivity", sensitivty=0.9),
+            r"equivalent_cost\(\) has no keyword sensitivty=: did you mean sensitivity\?",
+        ),
+    ],
+)
+def test_calls_that_are_slips_name_the_function_and_the_way_out(call, message: str) -> None:
+    with pytest.raises((TypeError, ec.SketchError), match=message):
+        call()

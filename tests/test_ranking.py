@@ -128,8 +128,8 @@ def test_errors() -> None:
         ec.eer("s", "y", method="diagonal")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="sensitivity=0"):
         ec.specificity_at_sensitivity("s", "y", sensitivity=0)
-    with pytest.raises(ValueError, match="an error must cost more"):
-        ec.min_dcf("s", "y", cost_fn=0)
+    with pytest.raises(ValueError, match="no error may cost less"):
+        ec.min_expected_cost("s", "y", costs=[[1, 0], [1, 0]])
     with pytest.raises(TypeError, match="one number a row"):
         log.select(ec.auc_roc("s", "y", score_type="decision"))
 

@@ -14,7 +14,6 @@ import polars as pl
 from polars_ec._expr import Rows, per_group
 from polars_ec._options import parse_number, parse_options, with_options
 from polars_ec._scores import BinaryScores
-from polars_ec.costs import CostMatrix
 from polars_ec.typing import DetectionOptions, EerMethod, IntoExpr, PriorOptions, RiskOptions, RowOptions
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ def _ranked(
     label: IntoExpr,
     options: Mapping[str, Any],
     *,
-    costs: CostMatrix | None = None,
     sensitivity: float = 0.95,
     method: EerMethod = "hull",
 ) -> pl.Expr:
@@ -36,6 +34,8 @@ def _ranked(
     def build(rows: Rows) -> pl.Expr:
         if not isinstance(rows.scores, BinaryScores):
             raise TypeError(f"{name} is of one number a row: take the posterior of a class against the rest")
+        if name.startswith("min_"):
+            rows.costs.margins()
         columns = {
             "usable": rows.usable,
             "wrong": rows.wrong,
@@ -52,7 +52,7 @@ def _ranked(
         def metric(group: pl.Series) -> pl.Series:
             from polars_ec._ranking import RankingArguments, of_rows
 
-            arguments = RankingArguments(rows.costs if costs is None else costs, sensitivity, method)
+            arguments = RankingArguments(rows.costs, sensitivity, method)
             value = of_rows(group.struct.unnest(), name, arguments, stated=stated, weighted=weighted)
             return pl.Series([value], dtype=pl.Float64)
 
@@ -230,7 +230,7 @@ def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOp
     Raises
     ------
     ValueError, TypeError
-        Costs that are not 2 x 2, or where an error is not dearer than a hit; else as for `auc_roc`.
+        Costs that are not 2 x 2, or where an error is cheaper than a hit; else as for `auc_roc`.
 
     References
     ----------
@@ -244,8 +244,9 @@ def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOp
     0.25
     """
     costs = parse_options(options).costs(2)
-    costs.margins()
-    return _ranked("min_expected_cost", score, label, options, costs=costs)
+    if costs.is_in_class_order:
+        costs.margins()
+    return _ranked("min_expected_cost", score, label, options)
 
 
 @with_options(DetectionOptions)
@@ -268,7 +269,7 @@ def min_dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DetectionOptions
     Raises
     ------
     ValueError, TypeError
-        A cost of 0; else as for `auc_roc`.
+        As for `auc_roc`.
 
     References
     ----------
@@ -281,9 +282,7 @@ def min_dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DetectionOptions
     >>> log.select(ec.min_dcf("p", "y").round(4)).item()
     0.5
     """
-    costs = CostMatrix.binary(options.get("cost_fn", 1.0), options.get("cost_fp", 1.0))
-    costs.margins()
-    return _ranked("min_dcf", score, label, options, costs=costs)
+    return _ranked("min_dcf", score, label, options)
 
 
 @with_options(RowOptions)

@@ -1,0 +1,198 @@
+"""Classes are found by their names: in struct scores, struct priors, cost matrices and mappings; never by their place there."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_ec as ec
+from polars_ec.costs import CostMatrix
+
+CLASSES = ["cat", "dog", "eel"]
+RANDOM = np.random.default_rng(17)
+N = 60
+Q = RANDOM.dirichlet(np.ones(3), N)
+Y = RANDOM.integers(0, 3, N)
+LOG = pl.DataFrame(
+    {"label": np.array(CLASSES)[Y], "number": Y, **{name: Q[:, k] for k, name in enumerate(CLASSES)}}
+).with_columns(array=pl.concat_arr(CLASSES))
+ORDERS = list(itertools.permutations(CLASSES))
+COSTS = [[0.0, 1.0, 5.0], [2.0, 0.0, 0.5], [7.0, 3.0, 0.0]]
+METRICS = {
+    "accuracy": np.mean(Q.argmax(axis=1) == Y),
+    "cross_entropy": np.mean(-np.log(Q[np.arange(N), Y])),
+    "brier": np.mean(((Q - np.eye(3)[Y]) ** 2).mean(axis=1)),
+    "error_rate": np.mean(Q.argmax(axis=1) != Y),
+}
+COST = np.mean(np.array(COSTS)[Y, (Q @ np.array(COSTS)).argmin(axis=1)])
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("name", METRICS)
+def test_fields_of_a_struct_are_found_by_name(order: tuple[str, ...], name: str) -> None:
+    value = LOG.select(getattr(ec, name)(pl.struct(order), "label", classes=CLASSES)).item()
+    assert value == pytest.approx(METRICS[name], rel=1e-12)
+
+
+def test_two_classes() -> None:
+    log = pl.DataFrame({"q": [{"dog": 0.1, "cat": 0.9}, {"dog": 0.8, "cat": 0.2}], "y": ["cat", "dog"]})
+    assert log.select(ec.accuracy("q", "y", classes=["cat", "dog"])).item() == 1
+    assert log.select(ec.accuracy("q", "y", classes=["dog", "cat"])).item() == 1
+    assert log.select(ec.recall("q", "y", pos_label="cat")).item() == 1
+    assert log.select(ec.precision("q", "y", pos_label="dog")).item() == 1
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_numbers_are_names_too(order: tuple[str, ...]) -> None:
+    named = pl.struct(pl.col(name).alias(str(CLASSES.index(name))) for name in order)
+    assert LOG.select(ec.accuracy(named, "number")).item() == pytest.approx(METRICS["accuracy"])
+
+
+def test_names_that_mean_nothing_go_in_order_where_classes_have_none() -> None:
+    named = pl.struct(p0="cat", p1="dog", p2="eel")
+    assert LOG.select(ec.accuracy(named, "number")).item() == pytest.approx(METRICS["accuracy"])
+
+
+@pytest.mark.parametrize(
+    ("score", "options"),
+    [
+        (pl.struct(p0="cat", p1="dog", p2="eel"), {"classes": CLASSES}),
+        (pl.struct("cat", "dog", pl.col("eel").alias("Eel")), {"classes": CLASSES}),
+        (pl.struct(pl.col("cat").alias("Yes"), no=1 - pl.col("cat")), {"pos_label": "yes"}),
+    ],
+)
+def test_names_that_do_not_go_together_are_refused_at_the_plan(score: pl.Expr, options: dict) -> None:
+    with pytest.raises(ValueError, match=r"names the classes .* use the same names"):
+        LOG.lazy().select(ec.accuracy(score, "label", **options)).collect_schema()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_rows_of_a_cost_matrix_are_found_by_name(order: tuple[str, ...]) -> None:
+    rows = [COSTS[CLASSES.index(name)] for name in order]
+    costs = CostMatrix(rows, classes=order)
+    for score, label, options in (
+        ("array", "label", {"classes": CLASSES}),
+        (pl.struct(CLASSES[::-1]), "label", {"classes": CLASSES}),
+        (pl.struct(CLASSES), "number", {}),
+    ):
+        found = LOG.select(
+            ec.expected_cost(score, label, costs=costs, **options).alias("a"),
+            ec.row_cost(score, label, costs=costs, **options).mean().alias("b"),
+        ).row(0)
+        assert found == pytest.approx((COST, COST), rel=1e-12)
+    decided = LOG.select(ec.bayes_decision(pl.struct(order), costs=costs)).to_series().to_list()
+    assert decided == (Q @ np.array(COSTS)).argmin(axis=1).tolist()
+    report = LOG.ec.report("array", "label", classes=CLASSES, costs=costs)
+    assert report["nec"].item() == pytest.approx(COST / min(np.bincount(Y) / N @ np.array(COSTS)))
+
+
+def test_rows_of_a_binary_cost_matrix() -> None:
+    log = LOG.with_columns(
+        late=pl.col("label") == "cat",
+        text=pl.when(pl.col("label") == "cat").then(pl.lit("late")).otherwise(pl.lit("ok")),
+    )
+    plain = log.select(ec.nec("cat", "late", cost_fn=5)).item()
+    late_first = CostMatrix([[5, 0], [0, 1]], classes=["late", "ok"])
+    for options in ({"pos_label": "late"}, {"classes": ["ok", "late"]}):
+        # The first decision is the negative one, whatever the order of the rows.
+        assert log.select(ec.nec("cat", "text", costs=late_first, **options)).item() == pytest.approx(plain)
+        assert log.ec.sketch("cat", "text", costs=late_first, **options).evaluate("nec")["nec"].item() == pytest.approx(
+            plain
+        )
+        value = log.select(ec.min_expected_cost("cat", "text", costs=late_first, **options)).item()
+        assert value == pytest.approx(log.select(ec.min_expected_cost("cat", "late", cost_fn=5)).item())
+    assert log.select(
+        ec.nec("cat", "late", costs=CostMatrix([[5, 0], [0, 1]], classes=[True, False]))
+    ).item() == pytest.approx(plain)
+
+
+@pytest.mark.parametrize(
+    ("call", "label", "options"),
+    [
+        (ec.nec, "label", {"classes": CLASSES}),
+        (ec.row_cost, "label", {"classes": CLASSES}),
+        (ec.bayes_risk, "number", {}),
+        (ec.confusion, "number", {}),
+    ],
+)
+def test_costs_of_other_classes_are_refused(call, label: str, options: dict) -> None:
+    costs = CostMatrix(COSTS, classes=["cat", "dog", "fox"])
+    with pytest.raises(ValueError, match=r"costs= names the classes .*'fox'"):
+        LOG.lazy().select(call("array", label, costs=costs, **options)).collect_schema()
+
+
+def test_a_sketch_knows_no_names() -> None:
+    log = pl.DataFrame({"p": [0.2, 0.9], "y": [0, 1]})
+    with pytest.raises(ValueError, match="costs= names the classes"):
+        log.ec.sketch("p", "y").evaluate("nec", costs=CostMatrix([[0, 1], [1, 0]], classes=["no", "yes"]))
+    with pytest.raises(ValueError, match="costs= names the classes"):
+        log.ec.sketch("p", "y", costs=CostMatrix([[0, 1], [1, 0]], classes=["no", "yes"]))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_priors_are_found_by_name(order: tuple[str, ...]) -> None:
+    shares = {"cat": 0.5, "dog": 0.3, "eel": 0.2}
+    wanted = sum(p * np.mean(-np.log(Q[k == Y, k])) for k, p in enumerate(shares.values()))
+    by_name = {name: shares[name] for name in order}
+    struct = pl.struct(pl.lit(share).alias(name) for name, share in by_name.items())
+    for prior in (by_name, struct):
+        for score in ("array", pl.struct(CLASSES[::-1])):
+            value = LOG.select(ec.cross_entropy(score, "label", classes=CLASSES, prior=prior)).item()
+            assert value == pytest.approx(wanted, rel=1e-12)
+    with pytest.raises(ValueError, match=r"prior=.* names the classes"):
+        LOG.lazy().select(
+            ec.nce("array", "label", classes=CLASSES, prior={"a": 0.5, "b": 0.3, "c": 0.2})
+        ).collect_schema()
+    struct = pl.struct(a=pl.lit(0.5), b=pl.lit(0.3), c=pl.lit(0.2))
+    with pytest.raises(ValueError, match=r"prior=.* names the classes"):
+        LOG.lazy().select(ec.nce("array", "label", classes=CLASSES, prior=struct)).collect_schema()
+
+
+def test_prior_by_the_name_of_the_positive_class() -> None:
+    log = pl.DataFrame({"p": [0.2, 0.9, 0.4], "y": ["no", "yes", "yes"]})
+    wanted = log.select(ec.nce("p", "y", pos_label="yes", prior=0.3)).item()
+    assert log.select(ec.nce("p", "y", pos_label="yes", prior={"yes": 0.3, "no": 0.7})).item() == wanted
+
+
+def test_shifted_priors_are_found_by_name() -> None:
+    old, new = {"cat": 0.5, "dog": 0.3, "eel": 0.2}, {"eel": 0.6, "cat": 0.3, "dog": 0.1}
+    moved = Q * np.array([0.3 / 0.5, 0.1 / 0.3, 0.6 / 0.2])
+    moved /= moved.sum(axis=1, keepdims=True)
+    found = LOG.select(ec.shift_prior(pl.struct(CLASSES), old, new)).to_series().to_numpy()
+    np.testing.assert_allclose(found, moved, rtol=1e-12)
+
+
+@pytest.mark.parametrize("names", [["s", "t"], ["b", "a"], ["b", "c"]])
+def test_structs_of_references_are_found_by_name(names: list[str]) -> None:
+    q = pl.struct(a=pl.lit(0.9), b=pl.lit(0.1))
+    s = pl.struct(pl.lit(0.4).alias(names[0]), pl.lit(0.6).alias(names[1]))
+    query = LOG.lazy().select(ec.expected_score_divergence(q, s, rule="brier"))
+    if names == ["b", "c"]:
+        with pytest.raises(ValueError, match="names the classes"):
+            query.collect_schema()
+    else:
+        # ((0.9 - 0.6)^2 + (0.1 - 0.4)^2) / 2 by name; ((0.9 - 0.4)^2 + (0.1 - 0.6)^2) / 2 in order
+        assert query.collect().item() == pytest.approx(0.09 if names == ["b", "a"] else 0.25)
+
+
+def test_targets_of_two_named_numbers() -> None:
+    log = pl.DataFrame({"q": [[0.2, 0.8], [0.7, 0.3]], "y": [5, 3]}, schema_overrides={"q": pl.Array(pl.Float64, 2)})
+    found = log.ec.sketch("q", "y", pos_label=5).evaluate("auc_roc")
+    assert found.select("target", "auc_roc").rows() == [("not 5", 1.0), ("5", 1.0)]
+
+
+def test_validate_tells_that_no_row_has_the_positive_label() -> None:
+    log = pl.DataFrame({"p": [0.2, 0.9], "y": ["yes", "no"]})
+    for wrong in ("Yes", "YES ", "yes!"):
+        with pytest.raises(ec.InvalidDataError, match=f"no row has the label '{wrong}'.*nearest values are 'yes'"):
+            log.lazy().ec.validate("p", "y", pos_label=wrong)
+    with pytest.warns(UserWarning, match="no row has the label 'fraud'.*its values are 'no', 'yes'"):
+        log.ec.validate("p", "y", pos_label="fraud")
+    assert log.ec.validate("p", "y", pos_label="yes") is log
+    late = log.with_columns(y=pl.lit(None, dtype=pl.String))
+    assert late.ec.validate("p", "y", pos_label="Yes") is late
+    with pytest.raises(ValueError, match="no category"):
+        log.cast({"y": pl.Enum(["yes", "no"])}).lazy().select(ec.nec("p", "y", pos_label="Yes")).collect_schema()
