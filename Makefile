@@ -2,10 +2,12 @@
 PYTHON ?= python3
 ROWS ?= 20_000_000
 EXAMPLES ?= 200
+PYTHONS := 3.11 3.12 3.13
+NUMERIC := calibration class_calibration class_names curves digits divergence ece epsr papers properties ranking rows sketch
 VENV := .venv
 
 .DELETE_ON_ERROR:
-.PHONY: demo test lint bench fuzz test-lowest test-spark test-postgres sql clean
+.PHONY: demo test lint bench fuzz test-cpu test-pythons test-lowest test-spark test-postgres sql clean
 
 demo: .venv/demo
 	$(VENV)/bin/polars-ec demo
@@ -21,9 +23,23 @@ lint: .venv/dev
 bench: .venv/bench
 	$(VENV)/bin/python -m tests.benchmarks --rows $(ROWS)
 
+# The tests of numbers once more, as on a CPU that has none of the features that NumPy has its own code for.
+test-cpu: .venv/test
+	NPY_DISABLE_CPU_FEATURES="$$($(VENV)/bin/python -m tests.cpu_features)" $(VENV)/bin/python -m pytest -n 2 $(NUMERIC:%=tests/test_%.py)
+
+# Every version of Python that is supported, where the machine has it; each in an environment of its own.
+test-pythons: $(PYTHONS:%=test-python%)
+test-python%: .venv-%/test
+	.venv-$*/bin/python -m pytest -n 2
+
+.venv-3.%/test: pyproject.toml
+	python3.$* -m venv .venv-3.$*
+	.venv-3.$*/bin/python -m pip install --quiet --editable ".[test]"
+	touch $@
+
 # The property tests on other random logs each time, and more of them.
 fuzz: .venv/test
-	EXAMPLES=$(EXAMPLES) $(VENV)/bin/python -m pytest -n 2 tests/test_properties.py
+	EXAMPLES=$(EXAMPLES) $(VENV)/bin/python -m pytest -n 2 tests/test_properties.py tests/test_sketch.py tests/test_curves.py
 
 # The lowest versions that pyproject.toml allows, in an environment of their own.
 test-lowest: .venv-lowest/test

@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
-from tests.test_golden import BINARY, expected_of, log_of, needs_reference
+from tests.test_golden import BINARY, expected_of, log_of
 from tests.test_properties import PROFILE
 
 
@@ -87,7 +87,6 @@ def test_every_group_and_fold_is_the_fit_of_its_own_rows(calibrator, weight, pri
         assert (near["alpha"], near["beta"]) == (pytest.approx(alpha, rel=1e-3), pytest.approx(beta, abs=1e-3))
 
 
-@needs_reference
 @pytest.mark.parametrize("name", BINARY)
 def test_golden_parameters(name: str) -> None:
     golden = expected_of(name)["calibration"]
@@ -361,7 +360,6 @@ def test_loss_is_that_of_rows_with_plain_calibrators(rule, training, weight, pri
         assert near["calibrated"] == pytest.approx(calibrated, rel=2e-2 if rule == "bayes_risk" else 1e-4)
 
 
-@needs_reference
 @pytest.mark.parametrize("name", BINARY)
 @pytest.mark.parametrize(
     ("calibrator", "block"), [("affine", "DP_train_on_test"), ("temperature", "temperature_train_on_test")]
@@ -505,7 +503,6 @@ def test_folds_of_a_sketch() -> None:
     assert counts["folds"].unique().to_list() == [5]
 
 
-@needs_reference
 @pytest.mark.parametrize("name", BINARY)
 def test_golden_loss_by_cross_validation(name: str) -> None:
     golden = expected_of(name)["calibration"]["DP_5fold_cv"]["converged"]
@@ -670,7 +667,6 @@ def test_steps_of_few_rows_are_defined(log, calibrator, exact) -> None:
             assert (loss["cal_loss"].drop_nulls() >= -1e-12).all()
 
 
-@needs_reference
 @pytest.mark.parametrize("name", BINARY)
 def test_golden_pav(name: str) -> None:
     golden, log = expected_of(name)["binary"]["PAV"], log_of(name)

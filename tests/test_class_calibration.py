@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -15,27 +14,18 @@ from polars.testing import assert_frame_equal
 import polars_ec as ec
 from polars_ec import _class_fits
 from polars_ec.exceptions import SketchError
-from tests.test_golden import REFERENCE, needs_reference
+from tests.test_golden import BINARY, MULTICLASS, expected_of, scores_of
 from tests.test_properties import PROFILE
 
-FILES = (
-    "agnews_gpt2",
-    "cifar10_resnet-20",
-    "emotion_final_tst",
-    "pneumoniamnist_resnet50",
-    "sst2_gpt2",
-    "sst2_gpt2_4shot",
-)
+FILES = (*BINARY, *MULTICLASS)
 
 
 def reference_log(name: str) -> tuple[pl.DataFrame, dict]:
-    log = pl.read_parquet(REFERENCE / "data" / f"{name}.parquet")
+    log = pl.read_parquet(scores_of(name))
     columns = sorted((c for c in log.columns if c.startswith("lp")), key=lambda c: int(c[2:]))
-    golden = json.loads((REFERENCE / "expected" / f"{name}.json").read_text())["calibration"]
-    return log.select(q=pl.concat_arr(columns), y="label").with_row_index("id"), golden
+    return log.select(q=pl.concat_arr(columns), y="label").with_row_index("id"), expected_of(name)["calibration"]
 
 
-@needs_reference
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize(("calibrator", "block"), [("affine", "DP"), ("temperature", "temperature")])
 def test_golden_on_test(name: str, calibrator: str, block: str) -> None:
@@ -54,7 +44,6 @@ def test_golden_on_test(name: str, calibrator: str, block: str) -> None:
     assert loss["rcl"] == pytest.approx(expected["RCL"], abs=1e-7)
 
 
-@needs_reference
 @pytest.mark.parametrize("name", FILES)
 def test_golden_by_cross_validation(name: str) -> None:
     log, golden = reference_log(name)

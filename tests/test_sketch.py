@@ -18,10 +18,9 @@ import polars_ec as ec
 from polars_ec._evaluate import CELLS
 from polars_ec.exceptions import SketchError
 from tests.cases import CASES
-from tests.test_golden import REFERENCE, needs_reference
+from tests.test_golden import BINARY, expected_of, scores_of
 from tests.test_properties import EXAMPLES, PROFILE
 
-BINARY_FILES = ("sst2_gpt2", "sst2_gpt2_4shot", "pneumoniamnist_resnet50")
 DECISIONS = [case for case in CASES if "threshold" in case.options and case.name not in ("dcf", "confusion")]
 LOSSES = ("cross_entropy", "nce", "brier", "nbs")
 
@@ -415,12 +414,11 @@ def test_errors() -> None:
         log.ec.sketch("p", "y", thresholds="0.5")
 
 
-@needs_reference
-@pytest.mark.parametrize("name", BINARY_FILES)
+@pytest.mark.parametrize("name", BINARY)
 @pytest.mark.parametrize("exact", [True, False])
 def test_golden(name: str, exact: bool) -> None:
-    golden = json.loads((REFERENCE / "expected" / f"{name}.json").read_text())["binary"]
-    log = pl.read_parquet(REFERENCE / "data" / f"{name}.parquet").with_columns(s=pl.col("lp1") - pl.col("lp0"))
+    golden = expected_of(name)["binary"]
+    log = pl.read_parquet(scores_of(name)).with_columns(s=pl.col("lp1") - pl.col("lp0"))
     sketch = log.ec.sketch("s", "label", score_type="log_odds", exact=exact)
 
     def check(expected: float, metric: str, tolerance: float = 1e-9, **keywords) -> None:
