@@ -20,6 +20,12 @@ class ClassNames:
     rest: bool = False
     fields: Sequence[str] = ()
 
+    @property
+    def texts(self) -> list[str]:
+        """What fields of a struct of scores are called, in class order; nothing where nobody named the classes."""
+        known = self.fields or (self.values if self.stated and not self.rest else [])
+        return [str(name) for name in known]
+
     def places(self, names: Sequence[Any], what: str, *, or_in_order: bool = False) -> list[int]:
         """Where the name of each class is in `names`; ValueError where names and classes do not go together.
 

@@ -17,7 +17,7 @@ from polars_ec._formulas import Sums
 from polars_ec._grid import posterior_edges
 from polars_ec._labels import unnamed
 from polars_ec._options import check_keywords, did_you_mean, parse_number, parse_options
-from polars_ec._prior import PriorSettings, checked_shares, parse_prior
+from polars_ec._prior import PriorSettings, parse_prior
 from polars_ec._ranking import GROUP, RankingArguments
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
@@ -427,9 +427,8 @@ def _stated_shares(table: pl.DataFrame, keys: list[str], settings: PriorSettings
         settings = replace(settings, expression=pl.col(_PRIOR))
     shares = settings.per_row(unnamed(2), dtype)
     assert shares is not None
-    return public.with_columns(share.alias(f"{_PRIOR}_{i}") for i, share in enumerate(checked_shares(shares)))[
-        [f"{_PRIOR}_0", f"{_PRIOR}_1"]
-    ].get_columns()
+    named = {f"{_PRIOR}_{i}": share for i, share in enumerate(shares)}
+    return public.with_columns(**named).select(*named).get_columns()
 
 
 def _prior_columns(arguments: _Arguments) -> list[pl.Expr] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import or_
+from operator import and_, or_
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -43,6 +43,7 @@ class Rows:
     costs: CostMatrix
     prior: list[pl.Expr] | None
     row_prior: list[pl.Expr] | None
+    class_names: ClassNames
 
     @property
     def present(self) -> pl.Expr:
@@ -165,7 +166,7 @@ def resolve(inputs: Sequence[Typed], settings: Settings) -> Rows:
     costs = _checked_costs(settings, names, score_name)
     row_prior = prior.per_row(names, prior_dtype)
     scores = read_scores(score_name, score, score_dtype, names, settings, row_prior)
-    return Rows(settings, scores, labels, weight, costs, prior.per_group(names, prior_dtype), row_prior)
+    return Rows(settings, scores, labels, weight, costs, prior.per_group(names, prior_dtype), row_prior, names)
 
 
 def per_group(
@@ -187,10 +188,12 @@ def per_row(
     settings: Settings,
     build: Callable[[Scores, CostMatrix, Priors], pl.Expr],
     *more_priors: PriorSettings,
+    classes: ClassNames | None = None,
 ) -> pl.Expr:
     """A row expression of the score alone, called `<score>_<name>`; null for missing and wrong scores.
 
-    `build` gets one list of shares for each prior that is stated: that of the settings, then `more_priors`.
+    `build` gets one list of shares for each prior that is stated: that of the settings, then `more_priors`. `classes` are those
+    that the scores must be of, where they are known.
     """
     all_priors = [settings.prior, *more_priors]
     columns = [as_expr(score, "score"), *(p.expression for p in all_priors if p.expression is not None)]
@@ -199,14 +202,15 @@ def per_row(
         (expression, dtype), *rest = inputs
         column = expression.meta.output_name()
         n_classes = n_score_classes(dtype, settings)
-        names = class_names(dtype, unnamed(n_classes), column)
+        names = class_names(dtype, classes or unnamed(n_classes), column)
         dtypes = iter(dtype for _, dtype in rest)
         priors = [prior.per_row(names, None if prior.expression is None else next(dtypes)) for prior in all_priors]
         costs = _checked_costs(settings, names, column)
         scores = read_scores(column, expression, dtype, names, settings, priors[0])
         bad = reduce(or_, scores.defects.values())
         stated = [prior for prior in priors if prior is not None]
-        value = pl.when(~scores.missing & ~bad).then(build(scores, costs, stated))
+        known = [prior[0].is_not_null() for prior in stated]
+        value = pl.when(reduce(and_, known, ~scores.missing & ~bad)).then(build(scores, costs, stated))
         return value.alias(f"{column}_{name}")
 
     return pl.pipe_with_dtype(columns, resolved)

@@ -64,11 +64,11 @@ class PriorSettings:
         return None if self.by_class is None else len(self.by_class)
 
     def per_row(self, classes: ClassNames, dtype: pl.DataType | None) -> list[pl.Expr] | None:
-        """One expression per class, as stated for the row at hand; None for the empirical prior."""
+        """One expression per class, as stated for the row at hand, null where it is no prior; None for the empirical prior."""
         n = len(classes.values)
         if self.expression is not None:
             assert dtype is not None
-            return _components(self.expression, dtype, classes)
+            return checked_shares(_components(self.expression, dtype, classes))
         if self.uniform:
             return _literals([1 / n] * n)
         if self.shares is not None:
@@ -81,16 +81,12 @@ class PriorSettings:
     def per_group(self, classes: ClassNames, dtype: pl.DataType | None) -> list[pl.Expr] | None:
         """The same for a group: null where an expression is not constant in it, or is no prior."""
         rows = self.per_row(classes, dtype)
-        if rows is None or self.expression is None:
-            return rows
-        return checked_shares([constant(row) for row in rows])
+        return rows if rows is None or self.expression is None else [constant(row) for row in rows]
 
 
 def constant(rows: pl.Expr) -> pl.Expr:
-    """The value that all rows hold, else null."""
-    # The least and the largest pass over NaN, which is no value to be constant at.
-    known = (rows.null_count() == 0) & (rows.is_nan().sum() == 0)
-    return pl.when((rows.min() == rows.max()) & known).then(rows.max())
+    """The value that all rows hold, else null. Rows that are NaN must be null: the least and the largest pass over them."""
+    return pl.when((rows.min() == rows.max()) & (rows.null_count() == 0)).then(rows.max())
 
 
 def checked_shares(shares: list[pl.Expr]) -> list[pl.Expr]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_ec._prior import checked_shares, constant
+from polars_ec._prior import constant
 
 if TYPE_CHECKING:
     from polars_ec.costs import CostMatrix
@@ -280,8 +280,7 @@ def of_rows(
         )
     )
     group = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
-    shares = checked_shares([constant(pl.col(f"p{i}")) for i in range(2)])
-    prior = rows.select(group, p0=shares[0], p1=shares[1])
+    prior = rows.select(group, p0=constant(pl.col("p0")), p1=constant(pl.col("p1")))
     if stated and prior["p1"].has_nulls():
         return None
     value = evaluate(prepare(cells, prior.head(1)), name, arguments)["value"]

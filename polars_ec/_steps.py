@@ -67,7 +67,9 @@ def fit_pav(training: Training, grid: Grid) -> pl.DataFrame:
     corner = upper_hull(of_fit, fp, tp)
     slope = ~_new(of_fit[corner])[1:]
     lower = corner[1:][slope]
-    rise, run = np.diff(tp[corner])[slope], np.diff(fp[corner])[slope]
+    # Sums of what is between two corners, not differences of running sums, which lose the digits of small weights.
+    first = corner[:-1][slope] + 1
+    rise, run = _sums_from(first, down.positives, place, n_points), _sums_from(first, down.negatives, place, n_points)
     return _table(_Steps(of_fit[lower][::-1], threshold[lower][::-1], rise[::-1], run[::-1]), training)
 
 
@@ -88,6 +90,13 @@ def fit_histogram(training: Training, grid: Grid, bins: int, equal_mass: bool) -
         return _table(_Steps(cells.fit, above, cells.positives, cells.negatives), training)
     positives, negatives = (np.add.reduceat(values, starts) for values in (cells.positives, cells.negatives))
     return _table(_Steps(cells.fit[starts], above[starts], positives, negatives), training)
+
+
+def _sums_from(first: Integers, values: Floats, place: Integers, n_points: int) -> Floats:
+    """Sums of the values at these places, from each of the first ones up to the next."""
+    spread = np.zeros(n_points)
+    spread[place] = values
+    return np.add.reduceat(spread, first) if len(first) else np.zeros(0)
 
 
 def values_of_cells(grid: Grid, cells: pl.DataFrame) -> pl.Series:

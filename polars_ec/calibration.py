@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
@@ -13,6 +12,7 @@ from polars_ec._options import parse_options, with_options
 from polars_ec._scores import VectorScores
 from polars_ec._transform import softmax_affine
 from polars_ec.calibrators import PARAMETERS, Calibration, Calibrator, check_loss
+from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
 from polars_ec.folds import FOLD, fold_of
 from polars_ec.frames import expand, resolve_columns
@@ -146,7 +146,7 @@ def _of_classes(
     if rows.scores.score_type == "log_likelihoods":
         raise ValueError("log-likelihoods are calibrated as posteriors: pass ec.posterior(score, prior=...)")
     fitted = fit_classes(frame, keys, fold, n_folds, rows, with_shift=calibrator == "affine")
-    return Calibration(fitted, calibrator, rows.scores.score_type)
+    return Calibration(fitted, calibrator, rows.scores.score_type, tuple(rows.class_names.texts) or None)
 
 
 def _check_names(keys: list[pl.Expr], own: Collection[str]) -> None:
@@ -224,13 +224,12 @@ def calibration_loss(
     if (training == "cv") != (folds is not None):
         raise ValueError("training='cv' and folds= go together: folds=5, fold_by=key")
     lazy = frame.lazy()
-    rows = resolve_columns(lazy, score, label, replace(parse_options(options), stated_costs=None))
+    rows = resolve_columns(lazy, score, label, parse_options(options))
     if not isinstance(rows.scores, VectorScores):
         split: Any = {"folds": folds, "fold_by": fold_by, "stratified": stratified}
         made = sketch(lazy, score, label, by=by, resolution=resolution, **split, **options)
-        risk: Any = {name: options[name] for name in ("costs", "cost_fn", "cost_fp") if name in options}
-        risk["prior"] = _prior_of_groups(lazy, rows, by, options.get("prior"))
-        return made.calibration_loss(rule, calibrator=calibrator, training=training, **risk)
+        prior = _prior_of_groups(lazy, rows, by, options.get("prior"))
+        return made.calibration_loss(rule, calibrator=calibrator, training=training, prior=prior)
     # Imported here, for it needs numpy.
     from polars_ec._calibration_loss import NAMES
 
@@ -263,6 +262,12 @@ def _losses(
     if not calibration.is_of_vectors or calibration.n_classes != n_classes:
         made_of = f"vectors of {calibration.n_classes}" if calibration.is_of_vectors else "one score a row"
         raise SketchError(f"training= is a calibration of {made_of}, and the scores are vectors of {n_classes}")
+    own = tuple(rows.class_names.texts)
+    if own and calibration.class_names is not None and own != calibration.class_names:
+        raise SketchError(
+            f"training= is a calibration of the classes {list(calibration.class_names)} in this order, and the scores are of "
+            f"{list(own)}"
+        )
     made = frame.select(
         *keys,
         *([] if fold is None else [fold]),
@@ -290,7 +295,7 @@ def _losses(
     }
     judge: Any = {**read, "prior": None if rows.prior is None else pl.col(_PRIOR)}
     if rule == "bayes_risk":
-        judge["costs"] = options.get("costs")
+        judge["costs"] = CostMatrix(rows.costs.values)
     metric = {"cross_entropy": cross_entropy, "brier": brier, "bayes_risk": bayes_risk}[rule]
     wrong = pl.col(_WRONG)
     usable = pl.col(_RAW).is_not_null() & pl.col(_LABEL).is_not_null() & (pl.col(_WEIGHT) > 0)

@@ -52,11 +52,14 @@ class Calibration:
         Its name.
     score_type
         What the scores are.
+    class_names
+        Of K classes, where they have names: how fields of a struct of scores are called, in class order.
     """
 
     frame: pl.DataFrame
     calibrator: Calibrator
     score_type: SketchScoreType | ScoreType
+    class_names: tuple[str, ...] | None = None
 
     @property
     def keys(self) -> list[str]:
@@ -89,8 +92,8 @@ class Calibration:
 
         Raises
         ------
-        TypeError
-            A score of another kind, or of another number of classes.
+        TypeError, ValueError
+            A score of another kind, or of another number of classes; a struct of other names than the classes have.
         SketchError
             out_of_fold, and the calibration has no folds.
 
@@ -173,6 +176,7 @@ class Calibration:
             "schema_version": SCHEMA_VERSION,
             "calibrator": self.calibrator,
             "score_type": self.score_type,
+            "class_names": self.class_names,
             "columns": self.frame.columns,
         }
         write_described(self.frame, path, "calibration", about, metadata)
@@ -185,7 +189,8 @@ class Calibration:
             raise SketchError(
                 f"{path} is a damaged calibration: its columns are {frame.columns}, not {about['columns']}"
             )
-        return cls(frame, about["calibrator"], about["score_type"])
+        names = about.get("class_names")
+        return cls(frame, about["calibrator"], about["score_type"], None if names is None else tuple(names))
 
 
 def calibrate(

@@ -15,9 +15,9 @@ from polars_ec import _formulas as formulas
 from polars_ec._decisions import Decisions
 from polars_ec._expr import Rows, count_rows, resolve
 from polars_ec._formulas import Sums
-from polars_ec._labels import class_index, near_values
+from polars_ec._labels import Labels, class_index, near_values
 from polars_ec._options import Settings, as_expr, parse_options, with_options
-from polars_ec._prior import checked_shares, constant
+from polars_ec._prior import constant
 from polars_ec._scores import DecidedScores
 from polars_ec.exceptions import InvalidDataError
 from polars_ec.metrics.counts import pack_confusion, pack_prior
@@ -165,8 +165,7 @@ def _sum_per_group(cells: pl.LazyFrame, keys: list[str], models: list[Rows]) -> 
         for i in range(rows.costs.n_classes)
     ]
     if models[0].row_prior is not None:
-        shares = [constant(pl.col(f"{_PRIOR}_{i}")) for i in range(len(models[0].row_prior))]
-        columns += [share.alias(f"{_PRIOR}_{i}") for i, share in enumerate(checked_shares(shares))]
+        columns += [constant(pl.col(f"{_PRIOR}_{i}")).alias(f"{_PRIOR}_{i}") for i in range(len(models[0].row_prior))]
     return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
 
 
@@ -378,7 +377,8 @@ def validate(
     settings: Settings = parse_options(options)
     lazy, settings = _with_prior_column(frame.lazy(), settings)
     messages: list[str] = []
-    for model in expand(lazy, score, "score"):
+    models = expand(lazy, score, "score")
+    for model in models:
         rows = resolve_columns(lazy, model, label, settings)
         defects = {kind: rows.present & mask for kind, mask in rows.defects.items()}
         counts = lazy.select(mask.sum().alias(kind) for kind, mask in defects.items()).collect(engine="streaming")
@@ -389,19 +389,20 @@ def validate(
                 messages.append(
                     f"{model.meta.output_name()!r}: {kind} in {n} {'row' if n == 1 else 'rows'}; the first: {first}"
                 )
-    if settings.pos_label is not None:
-        messages += _without_positives(lazy, as_expr(label, "label"), settings.pos_label)
+        if settings.pos_label is not None and model is models[-1]:
+            messages += _without_positives(lazy, rows.labels, settings.pos_label)
     if messages:
         raise InvalidDataError("\n".join(messages))
     return frame
 
 
-def _without_positives(frame: pl.LazyFrame, label: pl.Expr, pos_label: object) -> list[str]:
+def _without_positives(frame: pl.LazyFrame, labels: Labels, pos_label: object) -> list[str]:
     """What is wrong with a `pos_label` that no row has; a warning where no other value is near it.
 
     A log may well have no positive row, so that only a value that looks like a slip of the pen is an error.
     """
-    counts = frame.select(labelled=label.is_not_null().sum(), positive=(label == pos_label).sum())
+    label = labels.label
+    counts = frame.select(labelled=label.is_not_null().sum(), positive=labels.in_class[1].sum())
     labelled, positive = counts.collect(engine="streaming").row(0)
     if positive or not labelled:
         return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -196,3 +197,40 @@ def test_validate_tells_that_no_row_has_the_positive_label() -> None:
     assert late.ec.validate("p", "y", pos_label="Yes") is late
     with pytest.raises(ValueError, match="no category"):
         log.cast({"y": pl.Enum(["yes", "no"])}).lazy().select(ec.nec("p", "y", pos_label="Yes")).collect_schema()
+
+
+def test_a_calibration_keeps_the_names(tmp_path: Path) -> None:
+    options = {"classes": CLASSES}
+    fitted = LOG.ec.calibrate("array", "label", **options)
+    wanted = LOG.select(fitted.apply("array")).to_series().to_numpy()
+    fitted.write_parquet(tmp_path / "calibration.parquet")
+    for calibration in (
+        fitted,
+        ec.Calibration.read_parquet(tmp_path / "calibration.parquet"),
+        LOG.ec.calibrate(pl.struct("eel", "cat", "dog").alias("q"), "label", **options),
+    ):
+        for order in ORDERS:
+            found = LOG.select(calibration.apply(pl.struct(order).alias("q"))).to_series().to_numpy()
+            np.testing.assert_allclose(found, wanted, rtol=1e-9)
+        with pytest.raises(ValueError, match="names the classes"):
+            LOG.select(calibration.apply(pl.struct(a="cat", b="dog", c="eel")))
+    losses = LOG.ec.calibration_loss("array", "label", training=fitted, **options)
+    assert losses["calibrated"].item() == pytest.approx(np.mean(-np.log(wanted[np.arange(N), Y])))
+    with pytest.raises(ec.SketchError, match=r"calibration of the classes \['cat', 'dog', 'eel'\] in this order"):
+        LOG.ec.calibration_loss("array", "label", training=fitted, classes=CLASSES[::-1])
+
+
+def test_the_risk_of_two_scores_a_row_is_of_the_stated_costs() -> None:
+    log = LOG.with_columns(q=pl.concat_arr(1 - pl.col("cat"), "cat"), y=pl.col("label") == "cat")
+    wanted = log.select(ec.bayes_risk("cat", "y", cost_fn=4)).item()
+    for options in (
+        {"cost_fn": 4},
+        {"costs": [[0, 1], [4, 0]]},
+        {"costs": CostMatrix([[4, 0], [0, 1]], classes=[1, 0])},
+    ):
+        found = log.ec.calibration_loss("q", "y", "bayes_risk", training="test", **options)
+        assert found["raw"].item() == pytest.approx(wanted)
+    of_one = log.ec.calibration_loss(
+        "cat", "y", "bayes_risk", training="test", costs=CostMatrix([[4, 0], [0, 1]], classes=[1, 0])
+    )
+    assert of_one["raw"].item() == pytest.approx(wanted)

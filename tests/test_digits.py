@@ -267,3 +267,56 @@ def test_a_prior_of_lists_that_is_none() -> None:
         schema_overrides={"q": pl.Array(pl.Float64, 2)},
     )
     assert log.select(ec.nce("q", "y", prior=pl.col("prior"))).item() is None
+
+
+# One row's prior -------------------------------------------------------------------------------------------------------
+
+BAD_PRIORS = [math.nan, None, 2.0, -0.5]
+
+
+@pytest.mark.parametrize("bad", BAD_PRIORS)
+def test_a_row_whose_prior_is_none_has_no_value(bad: float | None) -> None:
+    log = pl.DataFrame({"p": [0.3, 0.3], "x": [1.0, 1.0], "y": [1, 1], "f": [bad, 0.5]})
+    prior = pl.col("f")
+    found = log.select(
+        ec.shift_prior("p", prior, 0.1).alias("from"),
+        ec.shift_prior("p", 0.1, prior).alias("to"),
+        ec.shift_prior("x", prior, 0.1, score_type="log_odds").alias("of log-odds"),
+        ec.llr("p", prior).alias("llr"),
+        ec.posterior("x", score_type="llr", prior=prior).alias("posterior"),
+        ec.log_odds("x", score_type="llr", prior=prior).alias("log_odds"),
+        ec.bayes_decision("x", score_type="llr", prior=prior).alias("decision"),
+        ec.row_cost("x", "y", score_type="llr", prior=prior).alias("cost"),
+        ec.row_log_loss("x", "y", score_type="llr", prior=prior).alias("log_loss"),
+        ec.row_brier("x", "y", score_type="llr", prior=prior).alias("brier"),
+    ).to_dicts()
+    assert set(found[0].values()) == {None}
+    assert None not in found[1].values()
+    # 0.3 at even priors: odds 3/7, times (0.1/0.9) / 1.
+    assert found[1]["from"] == pytest.approx((3 / 7 / 9) / (1 + 3 / 7 / 9))
+
+
+@pytest.mark.parametrize("bad", [[math.nan, 0.5], None, [0.7, 0.7], [0.5, None]])
+def test_a_row_whose_priors_are_none_has_no_value(bad: list[float | None] | None) -> None:
+    kind = pl.Array(pl.Float64, 2)
+    log = pl.DataFrame({"q": [[0.3, 0.7]] * 2, "f": [bad, [0.5, 0.5]]}, schema_overrides={"q": kind, "f": kind})
+    found = log.select(
+        ec.shift_prior("q", pl.col("f"), [0.1, 0.9]).alias("from"),
+        ec.shift_prior("q", [0.1, 0.9], pl.col("f")).alias("to"),
+        ec.posterior("q", score_type="log_likelihoods", prior=pl.col("f")).alias("posterior"),
+    ).to_dicts()
+    assert set(found[0].values()) == {None}
+    assert None not in found[1].values()
+
+
+def test_no_posterior_comes_from_a_prior_of_0() -> None:
+    log = pl.DataFrame({"p": [0.3, 0.3, 0.3], "f": [0.0, 1.0, 0.5]})
+    assert log.select(ec.shift_prior("p", pl.col("f"), 0.5)).to_series().to_list() == [None, None, 0.3]
+
+
+def test_steps_of_small_weights_keep_their_digits() -> None:
+    """PAV after a weight of 1e12: the share of positives of what comes later is not the difference of large sums."""
+    log = pl.DataFrame({"p": [0.9, 0.8, 0.3, 0.2, 0.1], "y": [1, 1, 1, 0, 0], "w": [1e12, 1.0, 0.001, 0.003, 1.0]})
+    log = log.with_columns(p=pl.Series([0.9, 0.8, 0.3, 0.3, 0.1]))
+    steps = log.ec.sketch("p", "y", weight="w", exact=True).calibrate("pav").frame
+    assert steps["log_odds"].to_list() == pytest.approx([-math.inf, math.log(1 / 3), math.inf], rel=1e-12)

@@ -337,7 +337,8 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
 
     Returns
     -------
-    The kind of score that was given, one per row; null for a missing or wrong row.
+    The kind of score that was given, one per row; null for a missing or wrong row, and where a column of priors holds none, or
+    in `from_` one of 0.
 
     Raises
     ------
@@ -363,7 +364,8 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
         raise ValueError(f"from_={from_!r} has a class of prior 0, which no posterior can come from")
 
     def build(scores: Scores, _: CostMatrix, priors: Priors) -> pl.Expr:
-        return _shift(scores, [new / old for old, new in zip(*priors, strict=True)])
+        possible = pl.all_horizontal([old > 0 for old in priors[0]])
+        return pl.when(possible).then(_shift(scores, [new / old for old, new in zip(*priors, strict=True)]))
 
     return per_row("shift_prior", score, settings, build, target)
 
