@@ -19,7 +19,7 @@ import polars as pl
 
 from polars_ec._options import parse_number
 
-_MAX_PARAMETER = 20.0
+_MIN_PARAMETER, _MAX_PARAMETER = 1e-3, 20.0
 _RELATIVE_TAIL = 1e-17
 _SMALL_EXPONENT = 0.1
 _BINOMIAL_TERMS = 64  # at t <= 1/2 what is left out is below 2^-64
@@ -34,11 +34,11 @@ class BetaLoss:
 
     @classmethod
     def of(cls, a: float, b: float) -> BetaLoss:
-        """Checked: 0 < a, b <= 20, for which the error of the series is tested."""
+        """Checked: from 0.001 to 20, for which the error of the series is tested."""
         for name, value in (("a", a), ("b", b)):
-            if not 0 < parse_number(value, name) <= _MAX_PARAMETER:
+            if not _MIN_PARAMETER <= parse_number(value, name) <= _MAX_PARAMETER:
                 raise ValueError(
-                    f"{name}={value!r}: the Beta weight takes a and b above 0 and at most {_MAX_PARAMETER:g}"
+                    f"{name}={value!r}: the Beta weight takes a and b from {_MIN_PARAMETER:g} to {_MAX_PARAMETER:g}"
                 )
         return cls(float(a), float(b))
 

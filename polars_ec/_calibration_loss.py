@@ -52,7 +52,7 @@ def calibration_loss(
     cells = calibrated_cells(
         sketch, _calibration(sketch, calibrator, training, options), isinstance(training, str) and training == "cv"
     )
-    exact = Grid("log_odds", None)
+    exact = Grid("log_odds", None, classes=grid.classes)
     calibrated = evaluate(cells.select(*keys, *exact.columns), keys, exact, sketch.weighted, [rule], keywords)
     table = raw.rename({rule: "raw"}).hstack([calibrated[rule].alias("calibrated")]).hstack(_reasons(cells, keys))
     columns = [*keys, "n", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason"]

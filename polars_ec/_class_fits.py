@@ -104,10 +104,12 @@ def fit_classes(
         ]
     )
     fits = None
+    # With shifts losses are in proportion to the share of the classes beside the most frequent one.
+    unit = np.sort(shares, axis=1)[:, :-1].sum(axis=1) if with_shift else np.ones(len(shares))
     # A sample finds the neighbourhood, so that all rows are passed over two or three times less often.
     for part, every in [*([log.sample()] if log.n.sum() >= _LARGE else []), (log, 1)]:
         passes = partial(_Log.batches, part, scale=scale * every)
-        fits = fit_softmax(passes, reason == "", log.n_classes, with_shift=with_shift, start=fits)
+        fits = fit_softmax(passes, reason == "", log.n_classes, with_shift=with_shift, unit=unit, start=fits)
     assert fits is not None
     fits, reason = _settled(fits, reason, shares, with_shift)
     folds = [None, *range(n_folds)] if n_folds else [None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,45 +11,74 @@ from typing import Any
 class ClassNames:
     """The values of the label, in class order.
 
-    `stated` is whether the caller named them; if not, they are 0..K-1, and `fields` what a struct of scores calls them.
-    `rest` is whether the first class is every value but the second, as where `pos_label` names the positive class alone.
+    `stated` is whether the caller named them; if not, they are Boolean or 0..K-1, and `fields` what a struct of scores calls
+    them. `rest` is whether the first class is every value but the second, as where `pos_label` names the positive class alone.
     """
 
-    values: Sequence[Any]
+    values: tuple[Any, ...]
     stated: bool = True
     rest: bool = False
-    fields: Sequence[str] = ()
+    fields: tuple[str, ...] = ()
+
+    @classmethod
+    def unnamed(cls, n_classes: int) -> ClassNames:
+        """The classes 0..K-1."""
+        return cls(tuple(range(n_classes)), stated=False)
 
     @property
-    def texts(self) -> list[str]:
-        """What fields of a struct of scores are called, in class order; nothing where nobody named the classes."""
-        known = self.fields or (self.values if self.stated and not self.rest else [])
-        return [str(name) for name in known]
+    def known(self) -> tuple[Any, ...]:
+        """The names that somebody gave the classes, in class order; none where nobody did."""
+        return self.fields or (self.values if self.stated else ())
 
     def places(self, names: Sequence[Any], what: str, *, or_in_order: bool = False) -> list[int]:
         """Where the name of each class is in `names`; ValueError where names and classes do not go together.
 
-        `or_in_order`: names that all mean nothing go with unnamed classes one by one.
+        `or_in_order`: where nobody named the classes, names that all mean nothing are in their order.
         """
-        alike = False
+        found: list[int | None] = []
         for known in (self.values, *([self.fields] if self.fields else [])):
             found = [_place(value, names) for value in known]
-            alike |= any(place is not None for place in found)
             if self.rest and len(names) == 2 and found[1] is not None:
                 found[0] = 1 - found[1]
             places = [place for place in found if place is not None]
             if len(set(places)) == len(self.values) == len(names):
                 return places
-        if or_in_order and not self.stated and not alike and len(names) == len(self.values):
+        meaningless = all(place is None for place in found) and not self.fields and not self.stated
+        if or_in_order and meaningless and len(names) == len(self.values):
             return list(range(len(names)))
         raise ValueError(
             f"{what} names the classes {list(names)}, and the classes are {list(self.fields or self.values)}: use the same "
             "names, or none"
         )
 
+    def in_metadata(self) -> dict[str, Any]:
+        """As JSON holds it; as text, by which names are found too."""
+        return {
+            "values": [str(v) for v in self.values],
+            "stated": self.stated,
+            "rest": self.rest,
+            "fields": self.fields,
+        }
+
+    @classmethod
+    def of_metadata(cls, about: Mapping[str, Any]) -> ClassNames:
+        """What `in_metadata` gave."""
+        truth = {"False": False, "True": True}
+        values = tuple(truth.get(text, text) for text in about["values"])
+        return cls(values, about["stated"], about["rest"], tuple(about["fields"]))
+
+
+UNKNOWN = ClassNames((False, True))
+"""The classes of a binary problem of which no names are known but these, and 0 and 1."""
+
 
 def _place(value: Any, names: Sequence[Any]) -> int | None:
-    """Equal, or else equal as text: fields of a struct have no other names."""
+    """Where a name equals the value, or else says it as text: fields of a struct have no other names."""
     equal = [place for place, name in enumerate(names) if name == value]
-    alike = equal or [place for place, name in enumerate(names) if str(name) == str(value)]
+    texts = {str(value).casefold(), str(int(value))} if isinstance(value, bool) else {str(value)}
+    alike = equal or [
+        place
+        for place, name in enumerate(names)
+        if (str(name).casefold() if isinstance(value, bool) else str(name)) in texts
+    ]
     return alike[0] if alike else None

@@ -13,9 +13,9 @@ import polars as pl
 
 from polars_ec import _ece, _ranking
 from polars_ec import _formulas as formulas
+from polars_ec._class_names import ClassNames
 from polars_ec._formulas import Sums
 from polars_ec._grid import posterior_edges
-from polars_ec._labels import unnamed
 from polars_ec._options import check_keywords, did_you_mean, parse_number, parse_options
 from polars_ec._prior import PriorSettings, parse_prior
 from polars_ec._ranking import GROUP, RankingArguments
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _PRIOR = "__ec_prior"
 _SHARED = ("costs", "cost_fn", "cost_fp", "threshold", "prior")
+KEYWORDS = (*_SHARED, "beta", "p_t", "sensitivity", "method", "bins", "norm")
 CELLS = ("tn", "fp", "fn", "tp")
 
 
@@ -43,7 +44,7 @@ class _Arguments:
 
     settings: Settings
     costs: CostMatrix
-    threshold: float | None
+    thresholds: Mapping[str, float]
     beta: float = 1.0
     p_t: float | None = None
     ece: EceBins = field(default_factory=lambda: EceBins.of(15, 1))
@@ -126,7 +127,7 @@ SCORING_RULES = tuple(_LOSSES)
 METRICS = (*_DECISIONS, "confusion", *_LOSSES, "ece", "cllr", *_ranking.RANKING_METRICS)
 
 
-def bayes_threshold(costs: CostMatrix, score_type: str, prior: Any) -> float:
+def bayes_threshold(costs: CostMatrix, score_type: str, prior: Any, classes: ClassNames) -> float:
     """Above which score deciding 1 is cheaper, on the scale of the score."""
     if score_type == "posterior":
         return costs.bayes_threshold()
@@ -137,7 +138,7 @@ def bayes_threshold(costs: CostMatrix, score_type: str, prior: Any) -> float:
     settings = parse_options({"prior": prior})
     if not settings.prior.stated or settings.prior.expression is not None:
         raise ValueError("the Bayes threshold of LLRs moves with the prior: pass prior= a number, or threshold=")
-    shares = settings.prior.per_row(unnamed(2), None)
+    shares = settings.prior.per_row(classes, None)
     assert shares is not None
     p0, p1 = pl.select(a=shares[0], b=shares[1]).row(0)
     if not 0 < p1 < 1:
@@ -153,19 +154,25 @@ def evaluate(
     metrics: Sequence[str],
     keywords: Mapping[str, Any],
     *,
+    own_threshold: float | None = None,
     llr_prior: Any = None,
 ) -> pl.DataFrame:
-    """What `Sketch.evaluate` gives. `llr_prior` makes posteriors of LLRs, whatever weighs the classes; default: `prior`."""
+    """What `Sketch.evaluate` gives.
+
+    `own_threshold` is the sketch's, for decisions that neither a threshold nor costs were stated for. `llr_prior` makes
+    posteriors of LLRs, whatever weighs the classes; default: `prior`.
+    """
     names = list(metrics) or list(_battery(grid, keywords))
     made_at = keywords.get("prior") if llr_prior is None else llr_prior
     _check_metrics(names, grid, made_at)
-    arguments = _parse(names, grid, keywords)
+    arguments = _parse(names, grid, keywords, own_threshold)
     numbered, table = _tabulate(frame, keys, grid, arguments)
     if grid.score_type == "llr" and any(name in _LOSSES for name in names):
         table = _join_llr_losses(table, numbered, keys, grid, parse_prior(made_at))
     ranked = None
     if any(name in _ranking.RANKING_METRICS for name in names):
-        ranked = _ranking.prepare(ordered_cells(numbered, grid, weighted), _ranking_prior(table, arguments))
+        cells = ordered_cells(numbered, grid, weighted)
+        ranked = _ranking.prepare(cells, _ranking_prior(table, arguments))
     columns: dict[str, pl.Expr] = {}
     for name in names:
         if name in _ranking.RANKING_METRICS:
@@ -184,6 +191,7 @@ def evaluate(
     guarded = {
         name: pl.when(right).then(column) for name, column in {"class_prior": pl.col("class_prior"), **columns}.items()
     }
+    check_keys(keys, guarded)
     return table.select(*keys, "n", "n_missing", "n_invalid", **guarded)
 
 
@@ -220,21 +228,18 @@ def _check_metrics(names: Sequence[str], grid: Grid, llr_prior: Any) -> None:
             )
 
 
-def _parse(names: Sequence[str], grid: Grid, keywords: Mapping[str, Any]) -> _Arguments:
-    known = {*_SHARED, "beta", "p_t", "sensitivity", "method", "bins", "norm"}
-    check_keywords("evaluate", keywords, sorted(known))
+def _parse(
+    names: Sequence[str], grid: Grid, keywords: Mapping[str, Any], own_threshold: float | None = None
+) -> _Arguments:
+    check_keywords("evaluate", keywords, KEYWORDS)
     settings = parse_options({name: value for name, value in keywords.items() if name in _SHARED})
     costs = settings.costs(2)
-    decides = [name for name in names if name in _DECISIONS or name == "confusion"]
     if (costs.n_classes, costs.n_decisions) != (2, 2):
         raise ValueError(
             f"costs= is {costs.n_classes} x {costs.n_decisions}, and a sketch decides between two: evaluate it on the rows"
         )
-    threshold = settings.threshold
-    if "net_benefit" in decides and len(decides) == 1 and threshold is None:
-        threshold = _on_scale(grid, keywords)
-    elif decides and threshold is None:
-        threshold = grid.declared(bayes_threshold(costs, grid.score_type, keywords.get("prior")))
+    decides = [name for name in names if name in _DECISIONS or name == "confusion"]
+    thresholds = {name: _threshold_of(name, grid, costs, keywords, own_threshold) for name in decides}
     if "nec" in names or "dcf" in names:
         check_normalisable(settings, 2)
     if any(name.startswith("min_") for name in names):
@@ -246,14 +251,23 @@ def _parse(names: Sequence[str], grid: Grid, keywords: Mapping[str, Any]) -> _Ar
     method = checked_method(keywords.get("method", "hull"))
     p_t = None if keywords.get("p_t") is None else parse_number(keywords["p_t"], "p_t")
     ece = EceBins.of(keywords.get("bins", 15), keywords.get("norm", 1))
-    return _Arguments(settings, costs, threshold, beta, p_t, ece, RankingArguments(costs, sensitivity, method))
+    return _Arguments(settings, costs, thresholds, beta, p_t, ece, RankingArguments(costs, sensitivity, method))
 
 
-def _on_scale(grid: Grid, keywords: Mapping[str, Any]) -> float:
-    """Net benefit at p_t is of the decisions at p_t."""
-    p_t = parse_number(keywords.get("p_t"), "p_t")
-    costs = CostMatrix.binary(1 - p_t, p_t)
-    return grid.declared(bayes_threshold(costs, grid.score_type, keywords.get("prior")))
+def _threshold_of(
+    name: str, grid: Grid, costs: CostMatrix, keywords: Mapping[str, Any], own_threshold: float | None
+) -> float:
+    """Where a metric decides: at the stated threshold, but for what decides by itself; else at the costs' own."""
+    stated = keywords.get("threshold")
+    if name == "net_benefit":
+        # At p_t, which has costs of its own.
+        p_t = parse_number(keywords.get("p_t"), "p_t")
+        costs = CostMatrix.binary(1 - p_t, p_t)
+    elif stated is None and name != "bayes_risk":
+        stated = own_threshold
+    if stated is not None and name != "bayes_risk":
+        return parse_number(stated, "threshold") + 0.0  # 0 stands for -0 too
+    return grid.declared(bayes_threshold(costs, grid.score_type, keywords.get("prior"), grid.classes)) + 0.0
 
 
 def _stated_p_t(arguments: _Arguments) -> float:
@@ -274,16 +288,21 @@ def _number(frame: pl.DataFrame, groups: pl.DataFrame, keys: list[str]) -> pl.Da
     return frame.join(groups, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
+def check_keys(keys: Sequence[str], columns: Collection[str]) -> None:
+    """SketchError if a group column has the name of a column of the result."""
+    clash = [name for name in keys if name in columns]
+    if clash:
+        raise SketchError(f"the sketch has a group column {clash[0]!r}, which results from it have too: rename it")
+
+
 def _tabulate(
     frame: pl.DataFrame, keys: list[str], grid: Grid, arguments: _Arguments
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The cells with the number of their group; and a row per group: its keys, sums and stated prior."""
-    clash = sorted({"n_missing", "n_invalid", "class_prior"}.intersection(keys))
-    if clash:
-        raise SketchError(f"the sketch has a group column {clash[0]!r}, which results from it have too: rename it")
+    check_keys(keys, ("n", "n_missing", "n_invalid", "class_prior"))
     groups = _groups(frame, keys)
     numbered = _number(frame, groups, keys)
-    return numbered, _with_prior(_sum_per_group(numbered, groups, arguments, grid), keys, arguments)
+    return numbered, _with_prior(_sum_per_group(numbered, groups, arguments, grid), keys, arguments, grid.classes)
 
 
 def _sum_per_group(cells: pl.DataFrame, groups: pl.DataFrame, arguments: _Arguments, grid: Grid) -> pl.DataFrame:
@@ -302,14 +321,17 @@ def _sum_per_group(cells: pl.DataFrame, groups: pl.DataFrame, arguments: _Argume
     for i in range(2):
         sums[f"__ec_count_{i}"] = total(label == i, weight)
         sums |= {f"__ec_{name}_{i}": total(label == i, pl.col(name)) for name in losses}
-    if arguments.threshold is not None:
-        certain, possible = _positive(grid, arguments.threshold)
+    for threshold in set(arguments.thresholds.values()):
+        certain, possible = _positive(grid, threshold)
         for i in range(2):
             # Each by its own sum: a difference of sums of weights may be below 0.
-            sums[f"__ec_least_positive_{i}"] = total((label == i) & certain, weight)
-            sums[f"__ec_most_positive_{i}"] = total((label == i) & (certain | possible), weight)
-            sums[f"__ec_least_negative_{i}"] = total((label == i) & ~certain & ~possible, weight)
-            sums[f"__ec_most_negative_{i}"] = total((label == i) & ~certain, weight)
+            decided = {
+                "least_positive": certain,
+                "most_positive": certain | possible,
+                "least_negative": ~certain & ~possible,
+                "most_negative": ~certain,
+            }
+            sums |= {f"__ec_{name}_{i}_{threshold!r}": total((label == i) & x, weight) for name, x in decided.items()}
     counted = cells.group_by(GROUP).agg(**sums)
     table = groups.join(counted, on=GROUP, how="left", maintain_order="left")
     filled = table.with_columns(pl.col(name).fill_null(0) for name in sums)
@@ -345,10 +367,11 @@ def is_exact(grid: Grid, threshold: float) -> bool:
 def _formula_columns(name: str, arguments: _Arguments, grid: Grid, weighted: bool) -> dict[str, pl.Expr]:
     prior = _prior_columns(arguments)
     if name == "confusion":
+        of_cells = replace(arguments, thresholds=dict.fromkeys(CELLS, arguments.thresholds[name]))
         return {
             column: expression
             for cell in CELLS
-            for column, expression in _formula_columns(cell, arguments, grid, weighted).items()
+            for column, expression in _formula_columns(cell, of_cells, grid, weighted).items()
         }
     if name == "cllr":
         even = _GroupSums([pl.lit(0.5), pl.lit(0.5)])
@@ -361,17 +384,16 @@ def _formula_columns(name: str, arguments: _Arguments, grid: Grid, weighted: boo
         return {name: (low + high) / 2, f"{name}_error": error}
     if name in _LOSSES:
         return {name: _expected_loss(_GroupSums(prior), *_LOSSES[name])}
-    assert arguments.threshold is not None
-    formula = _DECISIONS[name]
+    threshold, formula = arguments.thresholds[name], _DECISIONS[name]
     dtype = pl.Int64 if name in CELLS and not weighted else pl.Float64
 
     def at(of_1: str, of_0: str) -> pl.Expr:
         opposite = {"least": "most", "most": "least"}
-        positive = [pl.col(f"__ec_{of_0}_positive_0"), pl.col(f"__ec_{of_1}_positive_1")]
-        negative = [pl.col(f"__ec_{opposite[of_0]}_negative_0"), pl.col(f"__ec_{opposite[of_1]}_negative_1")]
+        positive = [pl.col(f"__ec_{of}_positive_{i}_{threshold!r}") for i, of in enumerate((of_0, of_1))]
+        negative = [pl.col(f"__ec_{opposite[of]}_negative_{i}_{threshold!r}") for i, of in enumerate((of_0, of_1))]
         return formula(_GroupSums(prior, positive, negative), arguments).cast(dtype)
 
-    if is_exact(grid, arguments.threshold):
+    if is_exact(grid, threshold):
         return {name: at("least", "least")}
     # Every metric of decisions is monotone in either count, so it is extreme at the corners of what they can be.
     corners = [at(of_1, of_0) for of_1 in ("least", "most") for of_0 in ("least", "most")]
@@ -393,30 +415,32 @@ def _join_llr_losses(
     """The sums of the losses that the LLRs have as posteriors at this prior, as bounds."""
     from polars_ec import _llr_losses
 
-    shares = _stated_shares(table, keys, prior)
+    shares = _stated_shares(table, keys, prior, grid.classes)
     shift = shares[1].log() - shares[0].log()
     bounds = _llr_losses.of_cells(numbered, table.select(GROUP, shift=shift), grid)
     named = bounds.rename({name: f"__ec_{name}" for name in bounds.columns if name != GROUP})
     joined = table.join(named, on=GROUP, how="left", maintain_order="left")
-    # A group without such rows adds nothing, but one without a prior has no losses.
-    return joined.with_columns(
-        pl.when(pl.lit(shift).is_not_null()).then(pl.col(name).fill_null(0.0))
-        for name in named.columns
-        if name != GROUP
+    names = [name for name in named.columns if name != GROUP]
+    # A group without such rows adds nothing, but one without a prior, or of LLRs that contradict it, has no losses.
+    known = pl.lit(shift).is_not_null() & ~pl.any_horizontal(
+        [pl.col(name).is_nan().fill_null(value=False) for name in names]
     )
+    return joined.with_columns(pl.when(known).then(pl.col(name).fill_null(0.0)) for name in names)
 
 
-def _with_prior(table: pl.DataFrame, keys: list[str], arguments: _Arguments) -> pl.DataFrame:
+def _with_prior(table: pl.DataFrame, keys: list[str], arguments: _Arguments, classes: ClassNames) -> pl.DataFrame:
     """The shares of both classes as columns, where a prior is stated."""
     settings = arguments.settings.prior
     if not settings.stated:
         return table
     return table.with_columns(
-        share.alias(f"{_PRIOR}_{i}") for i, share in enumerate(_stated_shares(table, keys, settings))
+        share.alias(f"{_PRIOR}_{i}") for i, share in enumerate(_stated_shares(table, keys, settings, classes))
     )
 
 
-def _stated_shares(table: pl.DataFrame, keys: list[str], settings: PriorSettings) -> list[pl.Series]:
+def _stated_shares(
+    table: pl.DataFrame, keys: list[str], settings: PriorSettings, classes: ClassNames
+) -> list[pl.Series]:
     """The stated shares of both classes, a row per group; null where they are none."""
     dtype = None
     # A prior sees what the reader of the result sees.
@@ -425,7 +449,7 @@ def _stated_shares(table: pl.DataFrame, keys: list[str], settings: PriorSettings
         public = public.with_columns(settings.expression.alias(_PRIOR))
         dtype = public.schema[_PRIOR]
         settings = replace(settings, expression=pl.col(_PRIOR))
-    shares = settings.per_row(unnamed(2), dtype)
+    shares = settings.per_row(classes, dtype)
     assert shares is not None
     named = {f"{_PRIOR}_{i}": share for i, share in enumerate(shares)}
     return public.with_columns(**named).select(*named).get_columns()
@@ -477,9 +501,7 @@ def prepared_cells(
     numbered = _number(frame, groups, keys)
     wrong = numbered.filter(pl.col("class") == -1).select(GROUP).unique()
     numbered = numbered.join(wrong, on=GROUP, how="anti", maintain_order="left")
-    nothing = pl.lit(None, dtype=pl.Float64)
-    cells = _ranking.prepare(ordered_cells(numbered, grid, weighted), groups.select(GROUP, p0=nothing, p1=nothing))
-    return cells, groups
+    return _ranking.prepare(ordered_cells(numbered, grid, weighted), None), groups
 
 
 def at_every_edge(
@@ -510,9 +532,9 @@ def at_every_edge(
     return table.join(points, on=GROUP, maintain_order="left_right"), formulas_of
 
 
-def _ranking_prior(table: pl.DataFrame, arguments: _Arguments) -> pl.DataFrame:
-    p0, p1 = _prior_columns(arguments) or [pl.lit(None, dtype=pl.Float64)] * 2
-    return table.select(GROUP, p1=p1, p0=p0)
+def _ranking_prior(table: pl.DataFrame, arguments: _Arguments) -> pl.DataFrame | None:
+    stated = _prior_columns(arguments)
+    return None if stated is None else table.select(GROUP, p0=stated[0], p1=stated[1])
 
 
 def cells_and_priors(

@@ -19,7 +19,7 @@ from polars_ec import _formulas as formulas
 from polars_ec._class_names import ClassNames
 from polars_ec._decisions import Decisions, decide
 from polars_ec._formulas import Sums
-from polars_ec._labels import Labels, read_labels, unnamed
+from polars_ec._labels import Labels, read_labels
 from polars_ec._options import Settings, as_expr
 from polars_ec._prior import PriorSettings
 from polars_ec._scores import Scores, class_names, n_score_classes, read_scores
@@ -202,7 +202,8 @@ def per_row(
         (expression, dtype), *rest = inputs
         column = expression.meta.output_name()
         n_classes = n_score_classes(dtype, settings)
-        names = class_names(dtype, classes or unnamed(n_classes), column)
+        fitting = classes if classes is not None and len(classes.values) == n_classes else None
+        names = class_names(dtype, fitting or ClassNames.unnamed(n_classes), column)
         dtypes = iter(dtype for _, dtype in rest)
         priors = [prior.per_row(names, None if prior.expression is None else next(dtypes)) for prior in all_priors]
         costs = _checked_costs(settings, names, column)

@@ -126,16 +126,22 @@ def precision(sums: Sums) -> pl.Expr:
 
 
 def fbeta(sums: Sums, beta: float) -> pl.Expr:
-    weight = beta * beta
-    hits = sums.joint(1, [1]) * (1 + weight)
-    return ratio(hits, hits + sums.joint(1, [0]) * weight + sums.joint(0, [1]))
+    # Misses weigh beta^2 to 1; as shares, for the square of a large beta is infinite.
+    smaller = min(beta, 1 / beta) ** 2
+    shares = smaller / (1 + smaller), 1 / (1 + smaller)
+    of_misses, of_alarms = shares if beta < 1 else shares[::-1]
+    hits = sums.joint(1, [1])
+    return ratio(hits, hits + sums.joint(1, [0]) * of_misses + sums.joint(0, [1]) * of_alarms)
 
 
 def mcc(sums: Sums) -> pl.Expr:
     p0, p1 = sums.prior
     positive = sums.joint(1, [1]) + sums.joint(0, [1])
     negative = sums.joint(1, [0]) + sums.joint(0, [0])
-    covariance = (p0 * p1).sqrt() * (sums.rate(1, [1]) - sums.rate(0, [1]))
+    # The smaller ones of the rates have the digits of the difference.
+    decided = sums.rate(1, [1]) - sums.rate(0, [1])
+    left = sums.rate(0, [0]) - sums.rate(1, [0])
+    covariance = (p0 * p1).sqrt() * pl.when(sums.rate(1, [1]) > 0.5).then(left).otherwise(decided)
     return pl.when((p0 != 0) & (p1 != 0)).then(ratio(covariance, (positive * negative).sqrt()))
 
 
@@ -184,12 +190,11 @@ def _of_priors(
 
     A prior of more than a half is one minus the others: rounding hides how far it is from 1, so the others say it.
     """
-    p = pl.element()
-    small = (p > 0) & (p <= 0.5)
-    largest, others = p.max(), pl.when(small).then(p).otherwise(0.0).sum()
-    total = pl.when(small).then(term_of(p)).otherwise(0.0).sum()
+    p = pl.element().sort(descending=True)
+    largest, others = p.first(), p.slice(1)
+    of_others = pl.when(others > 0).then(term_of(others)).otherwise(0.0).sum()
     return pl.concat_arr(sums.prior).arr.agg(
-        total + pl.when(largest > 0.5).then(of_largest(largest, others)).otherwise(0.0)
+        of_others + pl.when(largest > 0.5).then(of_largest(largest, others.sum())).otherwise(term_of(largest))
     )
 
 

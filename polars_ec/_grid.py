@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 import polars as pl
 
+from polars_ec._class_names import UNKNOWN, ClassNames
 from polars_ec._options import parse_number
 from polars_ec._scores import sigmoid
 
@@ -76,12 +77,13 @@ class Grid:
     """How scores become cells.
 
     `resolution` is the number of bins to the nat, None where every distinct score is a cell. `thresholds` ascend, on
-    the scale of the score: each is the edge of a cell.
+    the scale of the score: each is the edge of a cell. `classes` are what the two classes are called in the log.
     """
 
     score_type: SketchScoreType
     resolution: int | None
     thresholds: tuple[float, ...] = ()
+    classes: ClassNames = field(default=UNKNOWN, compare=False)
 
     @property
     def cell_columns(self) -> list[str]:
@@ -89,7 +91,12 @@ class Grid:
         return ["score"] if self.resolution is None else ["bin", "above"]
 
     def declared(self, computed: float) -> float:
-        """The declared threshold that a computed one (an edge of bins, a Bayes threshold) is; itself where none is."""
+        """The declared threshold that a computed one (an edge of bins, a Bayes threshold) is; itself where none is.
+
+        Where every distinct score is a cell any threshold is as good as a declared one.
+        """
+        if self.resolution is None:
+            return computed
         near = [t for t in self.thresholds if is_same_threshold(t, computed, self.score_type)]
         return min(near, key=lambda t: abs(t - computed), default=computed)
 

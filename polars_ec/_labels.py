@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from polars_ec._options import Settings
 
 
+# What Polars compares a column of integers with.
+_INTEGERS = range(-(2**63), 2**64)
+
+
 @dataclass(frozen=True)
 class Labels:
     """True classes of the rows: `in_class[i]` is null where the label is null.
@@ -40,7 +44,7 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, s
             raise ValueError(f"pos_label= is for two classes, and there are {n_classes}: pass classes=")
         _check_value(name, dtype, pos_label, "pos_label")
         positive = label == _literal(pos_label, dtype)
-        names = ClassNames([f"not {pos_label}", pos_label], rest=True)
+        names = ClassNames((f"not {pos_label}", pos_label), rest=True)
         return Labels(label, [~positive, positive], _not_nan(label, dtype), names)
     if classes is not None:
         if len(classes) != n_classes:
@@ -48,7 +52,7 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, s
         for value in classes:
             _check_value(name, dtype, value, "classes")
         masks = [label == _literal(value, dtype) for value in classes]
-        return Labels(label, masks, pl.any_horizontal(masks), ClassNames(list(classes)))
+        return Labels(label, masks, pl.any_horizontal(masks), ClassNames(classes))
     if dtype in (pl.Boolean, pl.Null):
         if n_classes != 2 and dtype == pl.Boolean:
             raise TypeError(
@@ -56,19 +60,15 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, s
             )
         positive = label.cast(pl.Boolean)
         masks = [~positive, positive] if n_classes == 2 else [positive] * n_classes
-        return Labels(label, masks, None, unnamed(n_classes))
+        names = ClassNames((False, True), stated=False) if n_classes == 2 else ClassNames.unnamed(n_classes)
+        return Labels(label, masks, None, names)
     if dtype.is_integer():
         masks = [label == i for i in range(n_classes)]
-        return Labels(label, masks, label.is_between(0, n_classes - 1), unnamed(n_classes))
+        return Labels(label, masks, label.is_between(0, n_classes - 1), ClassNames.unnamed(n_classes))
     argument = "pos_label=" if n_classes == 2 else "classes=[...]"
     raise TypeError(
         f"label {name!r} is {dtype}, neither Boolean nor integers 0..{n_classes - 1}: pass {argument} to say which class is which"
     )
-
-
-def unnamed(n_classes: int) -> ClassNames:
-    """The classes 0..K-1."""
-    return ClassNames(range(n_classes), stated=False)
 
 
 def _check_value(name: str, dtype: pl.DataType, value: Any, argument: str) -> None:
@@ -79,10 +79,12 @@ def _check_value(name: str, dtype: pl.DataType, value: Any, argument: str) -> No
         if dtype == pl.Boolean
         else isinstance(value, int | float) and not isinstance(value, bool)
         if dtype.is_numeric()
-        else True
+        else not isinstance(value, str | bool | int | float)
     )
     if not fits:
         raise TypeError(f"{argument} holds {value!r} ({type(value).__name__}), and label {name!r} is {dtype}")
+    if dtype.is_integer() and isinstance(value, int) and not _INTEGERS.start <= value < _INTEGERS.stop:
+        raise ValueError(f"{argument} holds {value!r}, which is beyond the integers of label {name!r}: {dtype}")
     if isinstance(dtype, pl.Enum) and value not in dtype.categories:
         raise ValueError(f"{argument} holds {value!r}, which is no category of label {name!r}: {dtype}")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Booleans = NDArray[np.bool_]
 
-# Half the squared Newton decrement is what a step can still gain, in nats a row.
+# Half the squared Newton decrement is what a step can still gain, in nats a row; times the share of the rarer class.
 CONVERGED = 1e-20
 CLOSE_ENOUGH = 1e-12
 # Derivatives of the mean loss by the parameters of scores in standard units.
@@ -98,9 +98,10 @@ def _evaluate(points: Points, slope: Floats, shift: Floats) -> Floats:
 def _evaluate_block(points: Points, slope: Floats, shift: Floats) -> Floats:
     z = slope[points.fit] * points.x + shift[points.fit]
     small = np.exp(-np.abs(z))
-    up = z >= 0
-    error = np.where(up, 1.0, small) / (1 + small) - points.positive
-    loss = np.where(up, z, 0.0) + np.log1p(small) - points.positive * z
+    # A point on its side of 0 adds what is left of 1, never a difference from it: at a prior near 1 that is all there is.
+    right = (z >= 0) == (points.positive > 0)
+    error = np.where(right, small, 1.0) / (1 + small) * np.where(points.positive > 0, -1.0, 1.0)
+    loss = np.where(right, 0.0, np.abs(z)) + np.log1p(small)
     curvature = small / (1 + small) ** 2
     leaning = curvature * points.x
     return np.stack(points.sums(loss, error * points.x, error, leaning * points.x, leaning, curvature))
@@ -126,7 +127,9 @@ def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats])
     # Where alpha is 0, the best beta gives the prior.
     own = np.log(of_positives / of_negatives) if with_shift else np.zeros(len(total))
     shift = np.where(known, start[1] + start[0] * mean, own)
-    slope, shift, n_iterations, gain = _minimise(standard, slope, shift, with_shift)
+    # With a shift losses are in proportion to the weight of the rarer class: so are the steps that still matter.
+    rarer = np.minimum(of_positives, of_negatives) if with_shift else np.ones(len(total))
+    slope, shift, n_iterations, gain = _minimise(standard, slope, shift, with_shift, rarer)
     # Rounding may take an alpha of about 0 below it.
     alpha = np.maximum(slope / scale, 0.0)
     beta = shift - alpha * mean
@@ -135,22 +138,26 @@ def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats])
     by_beta = by_beta if with_shift else np.zeros(len(total))
     steepest = np.maximum(np.abs(by_alpha - mean * by_beta) / scale, np.abs(by_beta))
     converged = (
-        (gain <= CLOSE_ENOUGH) & (steepest <= _FLAT) & np.isfinite(scale) & np.isfinite(alpha) & np.isfinite(beta)
+        (gain <= CLOSE_ENOUGH * rarer)
+        & (steepest <= _FLAT * rarer)
+        & np.isfinite(scale)
+        & np.isfinite(alpha)
+        & np.isfinite(beta)
     )
     return Lines(alpha, beta, n_iterations, np.maximum(np.abs(by_alpha), np.abs(by_beta)), converged)
 
 
 def _minimise(
-    points: Points, slope: Floats, shift: Floats, with_shift: bool
+    points: Points, slope: Floats, shift: Floats, with_shift: bool, unit: Floats
 ) -> tuple[Floats, Floats, Integers, Floats]:
-    """Where each fit's loss is least, the number of steps, and the gain that one more promises."""
+    """Where each fit's loss is least, the number of steps, and the gain that one more promises; losses are of size `unit`."""
     n_fits = len(slope)
     n_iterations = np.zeros(n_fits, dtype=np.int64)
     value = _evaluate(points, slope, shift)
     d_slope, d_shift, gain = _step(value, with_shift)
     length = np.ones(n_fits)
-    active = np.flatnonzero(~(gain <= CONVERGED))
-    kept = points.of(~(gain <= CONVERGED))
+    active = np.flatnonzero(~(gain <= CONVERGED * unit))
+    kept = points.of(~(gain <= CONVERGED * unit))
     for _ in range(_MAX_EVALUATIONS):
         if len(active) == 0:
             break
@@ -158,14 +165,14 @@ def _minimise(
         new_slope, new_shift = slope[active] + tried * d_slope[active], shift[active] + tried * d_shift[active]
         new = _evaluate(kept, new_slope, new_shift)
         old = value[0, active]
-        better = new[0] <= old - ARMIJO * tried * gain[active] + ROUNDING * (1 + np.abs(old))
+        better = new[0] <= old - ARMIJO * tried * gain[active] + ROUNDING * (unit[active] + np.abs(old))
         length[active] = np.where(better, 1.0, tried / 2)
         moved = active[better]
         slope[moved], shift[moved] = new_slope[better], new_shift[better]
         n_iterations[moved] += 1
         value[:, moved] = new[:, better]
         d_slope[moved], d_shift[moved], gain[moved] = _step(value[:, moved], with_shift)
-        going = ~(gain[active] <= CONVERGED)
+        going = ~(gain[active] <= CONVERGED * unit[active])
         if not going.all():
             kept, active = kept.of(going), active[going]
     return slope, shift, n_iterations, gain

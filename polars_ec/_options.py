@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
@@ -68,7 +68,7 @@ def with_options(options: type[Any]) -> Callable[[Callable[P, T]], Callable[P, T
                     f"{name}() takes {taken} by position, and {args[len(by_position)]!r} is one more: options go by name, such "
                     f"as {by_name[0]}="
                 )
-            if "by" in kwargs and kwargs["by"] is None:
+            if kwargs.get("by", ()) is None:
                 raise TypeError(f"{name}(): by=None names no groups: leave by= out for one group, or pass columns")
             try:
                 shown.bind(*args, **kwargs)
@@ -171,6 +171,12 @@ def _parse_classes(classes: Sequence[object] | None, pos_label: object) -> tuple
         return None
     if pos_label is not None:
         raise ValueError("pass either pos_label= (binary) or classes=, not both")
-    if isinstance(classes, str) or len(classes) < 2 or len(set(classes)) != len(classes):
+    ordered = isinstance(classes, Iterable) and not isinstance(classes, str | Set | Mapping)
+    values = tuple(classes) if ordered else ()
+    if (
+        any(isinstance(value, list | dict | set) for value in values)
+        or len(set(values)) != len(values)
+        or len(values) < 2
+    ):
         raise ValueError(f"classes={classes!r} must list at least two different label values, in class order")
-    return tuple(classes)
+    return values

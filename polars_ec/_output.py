@@ -8,7 +8,7 @@ import math
 import os
 import sys
 from datetime import date
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from polars_ec._sources import UsageError
 SHOWN_ROWS = 1000
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """What a report is written as."""
 
     table = "table"

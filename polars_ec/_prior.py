@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ _SUM_TOLERANCE = 1e-6
 
 def literal_prior(prior: Any, n_classes: int | None) -> tuple[float, ...]:
     """Shares of the classes from a number (of class 1) or a sequence, checked; `n_classes` None: any number of them."""
-    if isinstance(prior, bool | str) or not (hasattr(prior, "__float__") or hasattr(prior, "__iter__")):
+    if isinstance(prior, bool | str | Set) or not (hasattr(prior, "__float__") or hasattr(prior, "__iter__")):
         raise ValueError(
             f'prior={prior!r} is no prior: pass the positive class\'s share, a share per class, "uniform" or an expression'
         )

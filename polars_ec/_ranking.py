@@ -26,6 +26,7 @@ _fnr, _tnr = pl.col("fn") / _N1, pl.col("tn") / _N0
 _tpr_before, _fpr_before = pl.col("tp_before") / _N1, pl.col("fp_before") / _N0
 _fnr_before, _tnr_before = pl.col("fn_before") / _N1, pl.col("tn_before") / _N0
 _LOOSE = ~pl.col("point")
+_ROUNDING = 1e-12
 _ONE = pl.col("n1").first()
 
 
@@ -47,12 +48,12 @@ class RankingArguments:
     method: str = "hull"
 
 
-def prepare(cells: pl.DataFrame, prior: pl.DataFrame) -> pl.DataFrame:
+def prepare(cells: pl.DataFrame, prior: pl.DataFrame | None) -> pl.DataFrame:
     """Cells with what formulas need: running sums from the top, the groups' totals, and priors `p1`, `p0`.
 
     `cells` has GROUP, `w1`, `w0` (rows, or their weight), `whole` (whether these are counts of rows), `point` and
-    `threshold`, and is sorted; `prior` has GROUP, `p1` and `p0`, null for the group's own. Groups that lack a class, or whose
-    weights sum to more than a float holds, are left out: nothing is defined there.
+    `threshold`, and is sorted; `prior` has GROUP, `p1` and `p0`, null where what is stated is no prior; None for the groups'
+    own. Groups that lack a class, or whose weights sum to more than a float holds, are left out: nothing is defined there.
     """
     counted = cells.filter((pl.col("w1") > 0) | (pl.col("w0") > 0)).with_columns(
         pl.col(name).sum().over(GROUP).alias(f"weight{name[1]}") for name in ("w1", "w0")
@@ -69,11 +70,10 @@ def prepare(cells: pl.DataFrame, prior: pl.DataFrame) -> pl.DataFrame:
     moved = {f"{name}_before": pl.col(name).shift(1, fill_value=0.0).over(GROUP) for name in down}
     moved |= {name: pl.col(f"{name}_before").shift(-1, fill_value=0.0).over(GROUP) for name in ("fn", "tn")}
     totals = {"n1": pl.col("tp").last().over(GROUP), "n0": pl.col("fp").last().over(GROUP)}
-    return (
-        sums.with_columns(**moved, **totals)
-        .join(prior, on=GROUP, how="left", maintain_order="left")
-        .with_columns(p1=pl.coalesce("p1", "own1"), p0=pl.coalesce("p0", "own0"))
-    )
+    summed = sums.with_columns(**moved, **totals)
+    if prior is None:
+        return summed.rename({"own1": "p1", "own0": "p0"})
+    return summed.drop("own1", "own0").join(prior, on=GROUP, how="left", maintain_order="left")
 
 
 def _near_1(name: str) -> pl.Expr:
@@ -122,13 +122,15 @@ def _average_precision(_: RankingArguments) -> Bounded:
 def _auprg(_: RankingArguments) -> Bounded:
     p1, p0 = pl.col("p1"), pl.col("p0")
     # Recall gain is 0 where recall is the prior; the point there is found linearly. Recall is above the prior where misses are
-    # below its complement, and it is the smaller one of the two that has digits.
-    before = _fnr_before > p0
+    # below its complement: the smaller one of the two says so with more digits.
+    rare = p1 <= 0.5
+    before = pl.when(rare).then(_tpr_before < p1).otherwise(_fnr_before > p0)
     start, missed = pl.when(before).then(p1).otherwise(_tpr_before), pl.when(before).then(p0).otherwise(_fnr_before)
-    share = pl.when(before).then((_fnr_before - p0) / (pl.col("w1") / _N1)).otherwise(0.0)
+    to_start = pl.when(rare).then(p1 - _tpr_before).otherwise(_fnr_before - p0)
+    share = pl.when(before).then(to_start / (pl.col("w1") / _N1)).otherwise(0.0)
     fpr_start = _fpr_before + share * (pl.col("w0") / _N0)
     width = p1 / p0 * (missed / start - _fnr / _tpr)
-    counted = (_fnr < p0) & (pl.col("w1") > 0)
+    counted = pl.when(rare).then(_tpr > p1).otherwise(_fnr < p0) & (pl.col("w1") > 0)
     trapezoid = 1 - (fpr_start / start + _fpr / _tpr) / 2
     low, high = 1 - _fpr / start, 1 - _fpr_before / _tpr
     area = pl.when(counted).then(width * pl.when(_LOOSE).then((low + high) / 2).otherwise(trapezoid)).sum()
@@ -149,7 +151,9 @@ def _eer_linear(_: RankingArguments) -> Bounded:
 
 
 def _specificity_at_sensitivity(arguments: RankingArguments) -> Bounded:
-    attained = _first(_tpr >= arguments.sensitivity)
+    # Sums of weights are rounded: a recall that they make of the very sensitivity may come out below it.
+    enough = pl.when("whole").then(arguments.sensitivity).otherwise(arguments.sensitivity * (1 - _ROUNDING))
+    attained = _first(_tpr >= enough)
     error = pl.when(_LOOSE).then(pl.col("w0") / _N0).otherwise(0.0)
     return Bounded(_tnr.get(attained), error.get(attained), pl.col("threshold").get(attained))
 
@@ -280,8 +284,6 @@ def of_rows(
         )
     )
     group = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
-    prior = rows.select(group, p0=constant(pl.col("p0")), p1=constant(pl.col("p1")))
-    if stated and prior["p1"].has_nulls():
-        return None
-    value = evaluate(prepare(cells, prior.head(1)), name, arguments)["value"]
+    prior = rows.select(group, p0=constant(pl.col("p0")), p1=constant(pl.col("p1"))).head(1) if stated else None
+    value = evaluate(prepare(cells, prior), name, arguments)["value"]
     return None if value.is_empty() else value.item()

@@ -250,7 +250,7 @@ def class_names(dtype: pl.DataType, of_labels: ClassNames, name: str) -> ClassNa
         return of_labels
     fields = [field.name for field in dtype.fields]
     places = of_labels.places(fields, f"the struct {name!r}", or_in_order=True)
-    return replace(of_labels, fields=[fields[place] for place in places])
+    return replace(of_labels, fields=tuple(fields[place] for place in places))
 
 
 def read_scores(

@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from polars_ec._sources import DataError, UsageError, check_columns, files_of, f
 from polars_ec.sketch import Sketch
 
 
-class Vanished(str, Enum):
+class Vanished(StrEnum):
     """What becomes of the sketch of an input that is no longer there."""
 
     stop = "stop"

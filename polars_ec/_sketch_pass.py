@@ -60,7 +60,7 @@ def cells(frame: pl.LazyFrame, keys: list[pl.Expr], rows: Rows, grid: Grid, redu
     if is_one_vs_rest(rows, reduction):
         known = rows.labels.names
         # "not 1" and 1 have no type in common but text.
-        classes = pl.Series([str(value) for value in known.values] if known.rest else known.values)
+        classes = pl.Series([str(value) for value in known.values] if known.rest else known.values, strict=False)
         summed = summed.with_columns(pl.col(TARGET).replace_strict(range(len(classes)), classes))
     return summed.select(*names, *grid.columns)
 

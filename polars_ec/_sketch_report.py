@@ -79,7 +79,7 @@ def _battery(sketch: Sketch, options: dict[str, Any]) -> pl.DataFrame:
         # The decisions are those at the prior that turns LLRs into posteriors, whatever weighs the classes after.
         costs = options.get("costs")
         stated = CostMatrix.binary(options["cost_fn"], options["cost_fp"]) if costs is None else as_cost_matrix(costs)
-        options["threshold"] = bayes_threshold(stated, grid.score_type, prior)
+        options["threshold"] = bayes_threshold(stated, grid.score_type, prior, grid.classes)
     of_posteriors = grid.score_type in ("posterior", "log_odds")
     decides = of_posteriors or options.get("threshold") is not None
     own = [name for name in _OWN if of_posteriors or name not in SCORING_RULES] if decides else []

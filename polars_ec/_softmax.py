@@ -25,6 +25,8 @@ _MAX_PASSES = 60
 _BLOCK = 16384
 # A loss this small, in nats a row, is of rows that a threshold parts: it falls for ever.
 _SEPARABLE = 1e-7
+# Derivatives are differences from 1: where losses are smaller than this, rounding leaves them too few digits to end at.
+_LEAST_UNIT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,12 @@ Rows = Callable[["Booleans"], Iterable[Batch]]
 """A pass over the rows of the fits that are marked."""
 
 
-def fit_softmax(rows: Rows, chosen: Booleans, n_classes: int, *, with_shift: bool, start: Fits | None = None) -> Fits:
+def fit_softmax(
+    rows: Rows, chosen: Booleans, n_classes: int, *, with_shift: bool, unit: Floats, start: Fits | None = None
+) -> Fits:
     """Least mean cross-entropy of each chosen fit, whose weights sum to 1; without `with_shift`, beta is 0.
 
-    Fits that converged in `start` go on from there, the others from the posteriors as they are.
+    Losses are of size `unit`. Fits that converged in `start` go on from there, the others from the posteriors as they are.
     """
     n_fits = len(chosen)
     place = np.zeros((n_fits, 1 + n_classes))
@@ -91,11 +95,13 @@ def fit_softmax(rows: Rows, chosen: Booleans, n_classes: int, *, with_shift: boo
         newton = -np.linalg.pinv(hessian[better], hermitian=True) @ gradient[better][:, :, None]
         step[better] = newton[:, :, 0]
         gain[better] = -(step[better] * gradient[better]).sum(axis=1)
-        active = active & ~(gain <= CONVERGED) & ~(loss <= _SEPARABLE) & (length > ROUNDING)
+        active = active & ~(gain <= CONVERGED * unit) & ~(loss <= _SEPARABLE * unit) & (length > ROUNDING)
     alpha, beta = place[:, 0], place[:, 1:]
     gradient_norm = np.abs(gradient).max(axis=1)
-    separable = chosen & (loss <= _SEPARABLE)
-    converged = chosen & (gain <= CLOSE_ENOUGH) & ~separable & np.isfinite(place).all(axis=1)
+    separable = chosen & (loss <= _SEPARABLE * unit)
+    converged = (
+        chosen & (gain <= CLOSE_ENOUGH * unit) & (unit >= _LEAST_UNIT) & ~separable & np.isfinite(place).all(axis=1)
+    )
     return Fits(alpha, beta - beta.mean(axis=1, keepdims=True), n_iterations, gradient_norm, converged, separable)
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_ec._class_names import ClassNames
 from polars_ec._expr import Priors, per_row
 from polars_ec._options import parse_options
 from polars_ec._scores import BinaryScores, Scores, VectorScores, bind, log_sum_exp, sigmoid
@@ -29,8 +28,9 @@ def calibrated_posterior(calibration: Calibration, score: pl.Expr, out_of_fold: 
     if out_of_fold and parameters.height == 0:
         raise SketchError("the calibration has no folds: make it with folds= and fold_by=")
     n_classes, name = calibration.n_classes, score.meta.output_name()
-    classes = None if calibration.class_names is None else ClassNames(calibration.class_names)
-    x = per_row("calibrated", score, _reading(calibration), _reader(calibration, name), classes=classes).alias(_X)
+    x = per_row(
+        "calibrated", score, _reading(calibration), _reader(calibration, name), classes=calibration.classes
+    ).alias(_X)
 
     def calibrate(rows: pl.Series) -> pl.Series:
         table = rows.struct.unnest()

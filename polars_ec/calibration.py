@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
 from polars_ec._labels import class_index
-from polars_ec._options import parse_options, with_options
+from polars_ec._options import Settings, parse_options, with_options
 from polars_ec._scores import VectorScores
 from polars_ec._transform import softmax_affine
 from polars_ec.calibrators import PARAMETERS, Calibration, Calibrator, check_loss
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
 from polars_ec.folds import FOLD, fold_of
-from polars_ec.frames import expand, resolve_columns
+from polars_ec.frames import expand, resolve_columns, with_prior_column
 from polars_ec.metrics.counts import class_prior, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
 from polars_ec.sketch import sketch
@@ -67,7 +67,8 @@ def calibrate(
     resolution
         Of the sketch of one score a row.
     **options
-        See `PriorOptions`. With `prior`, rows of class i weigh P_i over their share.
+        See `PriorOptions`. With `prior`, rows of class i weigh P_i over their share; as an expression it is evaluated on the
+        whole log, as for `report`.
 
     Returns
     -------
@@ -93,14 +94,14 @@ def calibrate(
     >>> log.ec.calibrate("q", "y", "temperature").frame.select(pl.col("alpha").round(4), "n").rows()
     [(1.5015, 6)]
     """
-    lazy = frame.lazy()
-    rows = resolve_columns(lazy, score, label, parse_options(options))
+    lazy, settings = with_prior_column(frame.lazy(), parse_options(options))
+    rows = resolve_columns(lazy, score, label, settings)
     if not isinstance(rows.scores, VectorScores):
         # No decision is taken, so that no threshold need be declared, which LLRs would want the prior for.
         read: Any = {name: value for name, value in options.items() if name != "prior"}
         split: Any = {"folds": folds, "fold_by": fold_by, "stratified": stratified}
         made = sketch(lazy, score, label, by=by, resolution=resolution, **split, **read)
-        return made.calibrate(calibrator, prior=_prior_of_groups(lazy, rows, by, options.get("prior")))
+        return made.calibrate(calibrator, prior=_prior_of_groups(lazy, rows, by, settings))
     keys = expand(lazy, by, "by")
     return _of_classes(lazy, rows, calibrator, keys, _fold(rows, keys, folds, fold_by, stratified), folds or 0)
 
@@ -111,13 +112,13 @@ def _fold(
     return fold_of(folds, fold_by, [*keys, class_index(rows.labels)] if stratified else [])
 
 
-def _prior_of_groups(frame: pl.LazyFrame, rows: Rows, by: IntoExpr | Sequence[IntoExpr], prior: Any) -> Any:
-    """The prior as a sketch takes it, which knows no columns of the log but its keys, and no names of classes."""
-    if rows.prior is None or not isinstance(prior, pl.Expr | Mapping):
-        return prior
+def _prior_of_groups(frame: pl.LazyFrame, rows: Rows, by: IntoExpr | Sequence[IntoExpr], settings: Settings) -> Any:
+    """The prior as a sketch takes it, which knows no columns of the log but its keys."""
+    if rows.prior is None:
+        return None
     share = rows.prior[1].alias(_PRIOR)
-    if isinstance(prior, Mapping):
-        return pl.select(share).item()
+    if settings.prior.expression is None:
+        return [pl.select(p).item() for p in rows.prior]
     keys = [key for key in expand(frame, by, "by") if key.meta.output_name() != FOLD]
     if not keys:
         return pl.lit(frame.select(share).collect(engine="streaming").item(), dtype=pl.Float64)
@@ -146,7 +147,7 @@ def _of_classes(
     if rows.scores.score_type == "log_likelihoods":
         raise ValueError("log-likelihoods are calibrated as posteriors: pass ec.posterior(score, prior=...)")
     fitted = fit_classes(frame, keys, fold, n_folds, rows, with_shift=calibrator == "affine")
-    return Calibration(fitted, calibrator, rows.scores.score_type, tuple(rows.class_names.texts) or None)
+    return Calibration(fitted, calibrator, rows.scores.score_type, rows.class_names)
 
 
 def _check_names(keys: list[pl.Expr], own: Collection[str]) -> None:
@@ -196,7 +197,7 @@ def calibration_loss(
     resolution
         Of the sketch of one score a row: affine losses are off by at most (alpha / resolution)^2 / 32.
     **options
-        See `RiskOptions`.
+        See `RiskOptions`. `prior` as an expression is evaluated on the whole log, as for `report`.
 
     Returns
     -------
@@ -223,12 +224,12 @@ def calibration_loss(
     check_loss(rule, training)
     if (training == "cv") != (folds is not None):
         raise ValueError("training='cv' and folds= go together: folds=5, fold_by=key")
-    lazy = frame.lazy()
-    rows = resolve_columns(lazy, score, label, parse_options(options))
+    lazy, settings = with_prior_column(frame.lazy(), parse_options(options))
+    rows = resolve_columns(lazy, score, label, settings)
     if not isinstance(rows.scores, VectorScores):
         split: Any = {"folds": folds, "fold_by": fold_by, "stratified": stratified}
         made = sketch(lazy, score, label, by=by, resolution=resolution, **split, **options)
-        prior = _prior_of_groups(lazy, rows, by, options.get("prior"))
+        prior = _prior_of_groups(lazy, rows, by, settings)
         return made.calibration_loss(rule, calibrator=calibrator, training=training, prior=prior)
     # Imported here, for it needs numpy.
     from polars_ec._calibration_loss import NAMES
@@ -262,11 +263,10 @@ def _losses(
     if not calibration.is_of_vectors or calibration.n_classes != n_classes:
         made_of = f"vectors of {calibration.n_classes}" if calibration.is_of_vectors else "one score a row"
         raise SketchError(f"training= is a calibration of {made_of}, and the scores are vectors of {n_classes}")
-    own = tuple(rows.class_names.texts)
-    if own and calibration.class_names is not None and own != calibration.class_names:
+    own, fitted = rows.class_names.known, calibration.classes
+    if own and fitted is not None and fitted.known and fitted.places(own, "the log") != list(range(n_classes)):
         raise SketchError(
-            f"training= is a calibration of the classes {list(calibration.class_names)} in this order, and the scores are of "
-            f"{list(own)}"
+            f"training= is a calibration of the classes {list(fitted.known)} in this order, and the scores are of {list(own)}"
         )
     made = frame.select(
         *keys,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import polars as pl
 
+from polars_ec._class_names import ClassNames
 from polars_ec._described import SCHEMA_VERSION, read_described, write_described
 from polars_ec._options import as_expr
 from polars_ec.exceptions import SketchError
@@ -52,14 +53,14 @@ class Calibration:
         Its name.
     score_type
         What the scores are.
-    class_names
-        Of K classes, where they have names: how fields of a struct of scores are called, in class order.
+    classes
+        Of K classes: their names, by which the fields of a struct of scores are found.
     """
 
     frame: pl.DataFrame
     calibrator: Calibrator
     score_type: SketchScoreType | ScoreType
-    class_names: tuple[str, ...] | None = None
+    classes: ClassNames | None = None
 
     @property
     def keys(self) -> list[str]:
@@ -176,7 +177,7 @@ class Calibration:
             "schema_version": SCHEMA_VERSION,
             "calibrator": self.calibrator,
             "score_type": self.score_type,
-            "class_names": self.class_names,
+            "classes": None if self.classes is None else self.classes.in_metadata(),
             "columns": self.frame.columns,
         }
         write_described(self.frame, path, "calibration", about, metadata)
@@ -189,8 +190,9 @@ class Calibration:
             raise SketchError(
                 f"{path} is a damaged calibration: its columns are {frame.columns}, not {about['columns']}"
             )
-        names = about.get("class_names")
-        return cls(frame, about["calibrator"], about["score_type"], None if names is None else tuple(names))
+        classes = about.get("classes")
+        names = None if classes is None else ClassNames.of_metadata(classes)
+        return cls(frame, about["calibrator"], about["score_type"], names)
 
 
 def calibrate(

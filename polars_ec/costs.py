@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ class CostMatrix:
         K x M finite numbers, any nested sequence or array.
     classes, decisions
         Names of the rows and the columns; default 0..K-1 and 0..M-1. Named rows are matched with the classes of the log by
-        name, whatever their order.
+        name, whatever their order; and the columns with them, where decisions are named as the classes are.
 
     Raises
     ------
@@ -50,6 +50,8 @@ class CostMatrix:
     values: tuple[tuple[float, ...], ...]
     classes: tuple[object, ...] = field(default=())
     decisions: tuple[object, ...] = field(default=())
+    # Names that are stated may well be those that there are without: only where they are stated are they matched.
+    _named: tuple[bool, bool] = field(default=(False, False), repr=False, compare=False)
 
     def __init__(
         self,
@@ -70,6 +72,7 @@ class CostMatrix:
         object.__setattr__(self, "values", matrix)
         object.__setattr__(self, "classes", _names(classes, len(matrix), "classes"))
         object.__setattr__(self, "decisions", _names(decisions, n_decisions, "decisions"))
+        object.__setattr__(self, "_named", (classes is not None, decisions is not None))
 
     @property
     def n_classes(self) -> int:
@@ -151,8 +154,7 @@ class CostMatrix:
         >>> CostMatrix([[-1, 3], [2, 1]]).normalized().values
         ((0.0, 4.0), (1.0, 0.0))
         """
-        rows = [[c - min(row) for c in row] for row in self.values]
-        return CostMatrix(rows, classes=self.classes, decisions=self.decisions)
+        return self._with_values([[c - min(row) for c in row] for row in self.values])
 
     def naive(self, prior: float | Sequence[float]) -> tuple[float, int]:
         """Cost and index of the cheapest constant decision at these priors: min over j of sum_i P_i c_ij.
@@ -202,21 +204,43 @@ class CostMatrix:
         return math.log(ratio) if 0 < ratio < math.inf else math.log(cost_fp) - math.log(cost_fn)
 
     @property
-    def is_in_class_order(self) -> bool:
-        """Whether the rows are the classes in order, because they have no names of their own."""
-        return self.classes == tuple(range(self.n_classes))
+    def names_classes(self) -> bool:
+        """Whether the rows have names of their own; else they are the classes in order."""
+        return self._named[0]
 
     def for_classes(self, classes: ClassNames) -> CostMatrix:
-        """The same costs with the rows in the order of these classes; ValueError where the names do not go together.
+        """The same costs with rows, and columns that are named as they are, in the order of these classes.
 
-        Without names of their own the rows are in that order already.
+        ValueError where the names do not go together, or where nobody said which decision is which class's.
         """
-        if self.is_in_class_order:
+        if not self.names_classes:
             return self
-        places = classes.places(self.classes, "costs=")
-        ordered = [(self.values[place], self.classes[place]) for place in places]
-        values, names = zip(*ordered, strict=True)
-        return CostMatrix(values, classes=names, decisions=self.decisions)
+        rows = classes.places(self.classes, "costs=")
+        columns = self._columns_for(rows)
+        return CostMatrix(
+            [[self.values[i][j] for j in columns] for i in rows],
+            classes=[self.classes[i] for i in rows],
+            decisions=[self.decisions[j] for j in columns] if self._named[1] else None,
+        )
+
+    def _columns_for(self, rows: Sequence[int]) -> list[int]:
+        """Columns in the order that goes with the rows: those of the classes first, if decisions have the classes' names."""
+        shared = [name for name in self.classes if name in self.decisions]
+        if self._named[1] and len(shared) == self.n_classes:
+            own = [self.decisions.index(self.classes[i]) for i in rows]
+            return own + [j for j in range(self.n_decisions) if j not in own]
+        if list(rows) != list(range(self.n_classes)) and (shared or not self._named[1]):
+            raise ValueError(
+                f"costs= has the classes {list(self.classes)} in another order than the log, and does not say which decision "
+                "is which class's: name the columns with decisions= as well, or put the rows in the order of the classes"
+            )
+        return list(range(self.n_decisions))
+
+    def _with_values(self, values: Sequence[Sequence[float]]) -> CostMatrix:
+        classes, decisions = self._named
+        return CostMatrix(
+            values, classes=self.classes if classes else None, decisions=self.decisions if decisions else None
+        )
 
     def margins(self) -> tuple[float, float]:
         """What an error costs more than a hit, in class 0 and in class 1; ValueError as for `bayes_threshold`."""
@@ -236,7 +260,7 @@ def as_cost_matrix(costs: Costs) -> CostMatrix:
 
 
 def _sequence(value: Any, what: str) -> list[Any]:
-    if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
+    if isinstance(value, str | bytes | Set) or not hasattr(value, "__iter__"):
         raise ValueError(f"{what} must be a K x M nested sequence, rows = true class: got {value!r}")
     return list(value)
 
@@ -261,6 +285,6 @@ def _is_number(value: Any) -> bool:
 def _names(names: Sequence[object] | None, n: int, what: str) -> tuple[object, ...]:
     if names is None:
         return tuple(range(n))
-    if len(names) != n or len(set(names)) != n:
-        raise ValueError(f"{what} must be {n} different names: got {list(names)}")
+    if isinstance(names, str | Set) or len(names) != n or len(set(names)) != n:
+        raise ValueError(f"{what} must be {n} different names in order: got {names!r}")
     return tuple(names)

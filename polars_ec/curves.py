@@ -6,7 +6,7 @@ Operating points are the edges of cells, where the counts are exact: every point
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +73,12 @@ def cost_curve(sketch: Sketch, *metrics: str, **keywords: Any) -> pl.DataFrame:
     >>> sketch.cost_curve("nec", cost_fn=2).rows()
     [(inf, 2.0), (0.7, 1.0), (0.4, 1.5), (0.1, 0.5), (-inf, 1.0)]
     """
+    return _curve("cost_curve", sketch, metrics, keywords)
+
+
+def _curve(function: str, sketch: Sketch, metrics: Sequence[str], keywords: Mapping[str, Any]) -> pl.DataFrame:
+    """What the public function of this name tabulates."""
+    check_keywords(function, keywords, _evaluate.KEYWORDS)
     for name in metrics:
         if name not in _evaluate.DECISION_METRICS:
             hint = did_you_mean(str(name), _evaluate.DECISION_METRICS)
@@ -81,8 +87,9 @@ def cost_curve(sketch: Sketch, *metrics: str, **keywords: Any) -> pl.DataFrame:
             )
     if keywords.get("threshold") is not None:
         raise ValueError(f"threshold={keywords['threshold']!r}: a curve goes over all thresholds; evaluate() takes one")
-    stated = {**sketch.with_own_costs(keywords), "threshold": None}
+    stated, _ = sketch.at_own_costs(keywords)
     table, formulas = _evaluate.at_every_edge(sketch.frame, sketch.keys, sketch.grid, sketch.weighted, metrics, stated)
+    _evaluate.check_keys(sketch.keys, ["threshold", *formulas])
     return table.select(*sketch.keys, "threshold", **formulas)
 
 
@@ -97,6 +104,7 @@ def roc(sketch: Sketch) -> pl.DataFrame:
     >>> sketch.roc().rows()
     [(inf, 0.0, 0.0), (0.7, 0.0, 0.5), (0.4, 0.5, 0.5), (0.1, 0.5, 1.0), (-inf, 1.0, 1.0)]
     """
+    _evaluate.check_keys(sketch.keys, ["tpr"])
     return cost_curve(sketch, "fpr", "recall").rename({"recall": "tpr"})
 
 
@@ -113,6 +121,7 @@ def roc_hull(sketch: Sketch) -> pl.DataFrame:
     """
     cells, groups = _evaluate.prepared_cells(sketch.frame, sketch.keys, sketch.grid, sketch.weighted)
     corners = _ranking.hulls(cells, outer=False)
+    _evaluate.check_keys(sketch.keys, corners.columns)
     return groups.join(corners, on=GROUP, maintain_order="left_right").drop(GROUP)
 
 
@@ -127,6 +136,7 @@ def det(sketch: Sketch) -> pl.DataFrame:
     >>> sketch.det().row(2)
     (0.4, 0.5, 0.5, 0.0, 0.0)
     """
+    _evaluate.check_keys(sketch.keys, ["fpr_probit", "fnr_probit"])
     points = cost_curve(sketch, "fpr", "fnr")
     return points.with_columns(_probit(points[name]).alias(f"{name}_probit") for name in ("fpr", "fnr"))
 
@@ -197,9 +207,12 @@ def bayes_error(sketch: Sketch, prior_log_odds: Sequence[float]) -> pl.DataFrame
     >>> sketch.bayes_error([0.0]).select("prior_log_odds", "dcf", "min_dcf").rows()
     [(0.0, 1.0, 0.5)]
     """
+    if not hasattr(prior_log_odds, "__iter__") or not len(prior_log_odds):
+        raise ValueError(f"prior_log_odds={prior_log_odds!r} is not a sequence of numbers: pass [0.0], for example")
     points = [parse_number(x, "prior_log_odds") for x in prior_log_odds]
     if any(math.isinf(x) for x in points):
         raise ValueError(f"prior_log_odds={list(prior_log_odds)}: at an infinite one there is one class only")
+    _evaluate.check_keys(sketch.keys, ["prior_log_odds", "dcf", "dcf_low", "dcf_high"])
     thresholds = [sketch.grid.declared(-x) for x in points]
     exact = all(_evaluate.is_exact(sketch.grid, threshold) for threshold in thresholds)
     tables = []
@@ -233,6 +246,7 @@ def bayes_risk(sketch: Sketch) -> pl.DataFrame:
     """
     if sketch.grid.score_type not in ("posterior", "log_odds"):
         raise SketchError(f"bayes_risk is of posteriors, and the sketch is of {sketch.grid.score_type} scores")
+    _evaluate.check_keys(sketch.keys, ["t", "bayes_risk", "missed", "alarmed"])
     points = _joint_errors(sketch)
     t = pl.col("threshold")
     if sketch.grid.score_type == "log_odds":
@@ -367,7 +381,7 @@ def best_threshold(sketch: Sketch, metric: str, **keywords: Any) -> pl.DataFrame
     >>> sketch.best_threshold("f1").rows()
     [(0.1, 0.8)]
     """
-    curve = cost_curve(sketch, metric, **keywords)
+    curve = _curve("best_threshold", sketch, [metric], keywords)
     value = pl.col(metric)
     best = value.arg_min() if metric in _LOWER_IS_BETTER else value.arg_max()
     columns = {"threshold": pl.col("threshold").get(best), metric: value.get(best)}
@@ -416,6 +430,8 @@ def equivalent_cost(sketch: Sketch, metric: str = "f1", **keywords: Any) -> pl.D
     if metric == "sensitivity":
         check_keywords("equivalent_cost", keywords, ["sensitivity"])
         return _cost_of_sensitivity(sketch, **keywords)
+    check_keywords("equivalent_cost", keywords, _evaluate.KEYWORDS)
+    _evaluate.check_keys(sketch.keys, ["cost_fn"])
     best = best_threshold(sketch, metric, **keywords)
     return best.with_columns(cost_fn=_cost_fn(sketch.grid))
 
@@ -436,6 +452,7 @@ def _cost_of_sensitivity(sketch: Sketch, sensitivity: float = 0.95) -> pl.DataFr
     from polars_ec.metrics.ranking import checked_sensitivity
 
     target = checked_sensitivity(sensitivity)
+    _evaluate.check_keys(sketch.keys, ["threshold", "cost_fn", "alpha", "sensitivity", "tpr", "fpr"])
     cells, groups = _evaluate.prepared_cells(sketch.frame, sketch.keys, sketch.grid, sketch.weighted)
     tpr, fpr = pl.col("tpr"), pl.col("fpr")
     hull = _ranking.hulls(cells, outer=False).with_columns(alpha=(tpr.diff() / fpr.diff()).over(GROUP))

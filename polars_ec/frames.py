@@ -76,7 +76,7 @@ def report(
     Raises
     ------
     ValueError, TypeError
-        As for the metrics; raised here, before the log is read.
+        As for the metrics; a `min_rows` that is not a whole number from 0. Raised here, before the log is read.
 
     References
     ----------
@@ -115,9 +115,14 @@ def _report(
     keys = expand(frame, by, "by")
     if not scores:
         raise ValueError("score= names no column")
-    frame, settings = _with_prior_column(frame, settings)
+    if min_rows is not None and (isinstance(min_rows, bool) or not hasattr(min_rows, "__index__") or min_rows < 0):
+        raise ValueError(f"min_rows={min_rows!r} is not a whole number of rows from 0")
+    frame, settings = with_prior_column(frame, settings)
     models = [resolve_columns(frame, model, label, settings) for model in scores]
     names = [model.meta.output_name() for model in scores]
+    orders = {rows.class_names.fields for rows in models if rows.class_names.fields}
+    if len(orders) > 1:
+        raise ValueError(f"score= holds structs that name the classes in different ways, {orders}: pass classes=")
     key_names = [key.meta.output_name() for key in keys]
     sums = _with_class_priors(_sum_per_group(_sum_per_class(frame, keys, models), key_names, models), models)
     several = len(models) > 1
@@ -291,7 +296,7 @@ def _stated_prior(rows: Rows, settings: Settings) -> list[pl.Expr] | None:
     return [pl.col(f"{_PRIOR}_{i}") for i in range(rows.costs.n_classes)]
 
 
-def _with_prior_column(frame: pl.LazyFrame, settings: Settings) -> tuple[pl.LazyFrame, Settings]:
+def with_prior_column(frame: pl.LazyFrame, settings: Settings) -> tuple[pl.LazyFrame, Settings]:
     """Evaluate a prior that is an expression on the whole log: inside a group by class it would mean another thing."""
     if settings.prior.expression is None:
         return frame, settings
@@ -375,7 +380,7 @@ def validate(
     polars_ec.exceptions.InvalidDataError: 'p': posterior is NaN or outside [0, 1] in 1 row; the first: row 1 (p=1.5, y=1)
     """
     settings: Settings = parse_options(options)
-    lazy, settings = _with_prior_column(frame.lazy(), settings)
+    lazy, settings = with_prior_column(frame.lazy(), settings)
     messages: list[str] = []
     models = expand(lazy, score, "score")
     for model in models:

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import polars as pl
 
 from polars_ec import curves
+from polars_ec._class_names import UNKNOWN, ClassNames
 from polars_ec._described import SCHEMA_VERSION, read_described, write_described
-from polars_ec._evaluate import bayes_threshold, evaluate
+from polars_ec._evaluate import bayes_threshold, check_keys, evaluate
 from polars_ec._grid import (
     Grid,
     SketchScoreType,
     checked_resolution,
     checked_score_type,
-    is_same_threshold,
     sorted_thresholds,
 )
-from polars_ec._labels import class_index, unnamed
+from polars_ec._labels import class_index
 from polars_ec._options import parse_options, with_options
 from polars_ec._scores import VECTOR_TYPES, BinaryScores
 from polars_ec._sketch_pass import TARGET, cells, is_one_vs_rest
@@ -85,16 +85,14 @@ class Sketch:
         """Names of the group columns."""
         return [name for name in self.frame.columns if name not in self.grid.columns]
 
-    def with_own_costs(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
-        """The keywords, with the costs (and the threshold) that the sketch was made for where they name none."""
+    def at_own_costs(self, keywords: Mapping[str, Any]) -> tuple[dict[str, Any], float | None]:
+        """The keywords, with the costs that the sketch was made for where they name none; and then its threshold, if any."""
         stated = {name: value for name, value in keywords.items() if value is not None or name not in _COSTS}
         if not stated.keys() & {*_COSTS}:
-            threshold = stated.get("threshold")
-            stated |= {"costs": self.costs, "threshold": self.threshold if threshold is None else threshold}
-        elif isinstance(stated.get("costs"), CostMatrix):
-            # A sketch knows no names of classes that rows could be matched with.
-            stated["costs"] = stated["costs"].for_classes(unnamed(2))
-        return stated
+            return {**stated, "costs": self.costs}, self.threshold
+        if isinstance(stated.get("costs"), CostMatrix):
+            stated["costs"] = stated["costs"].for_classes(self.grid.classes)
+        return stated, None
 
     def __add__(self, other: Sketch) -> Sketch:
         """The sketch of both logs together."""
@@ -112,6 +110,7 @@ class Sketch:
         """
         keys = expand(self.frame.select(self.keys).lazy(), by, "by")
         own = list(self.grid.columns)
+        check_keys([key.meta.output_name() for key in keys], own)
         return replace(self, frame=_add_up(self.frame.select(*keys, *own), self.grid))
 
     def filter(self, *predicates: pl.Expr) -> Sketch:
@@ -168,7 +167,8 @@ class Sketch:
         │ 0.5 ┆ 0.75    │
         └─────┴─────────┘
         """
-        return evaluate(self.frame, self.keys, self.grid, self.weighted, metrics, self.with_own_costs(keywords))
+        stated, threshold = self.at_own_costs(keywords)
+        return evaluate(self.frame, self.keys, self.grid, self.weighted, metrics, stated, own_threshold=threshold)
 
     def roc(self) -> pl.DataFrame:
         """The ROC curve: see `polars_ec.curves.roc`."""
@@ -282,8 +282,7 @@ class Sketch:
         from polars_ec._calibration_loss import calibration_loss
 
         keywords = {"prior": prior, "costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp}
-        # The rule decides by the Bayes threshold of the costs, whatever threshold the sketch was made for.
-        keywords = {**self.with_own_costs(keywords), "threshold": None}
+        keywords, _ = self.at_own_costs(keywords)
         histogram = {"bins": bins, "equal_mass": equal_mass}
         return calibration_loss(self, rule, calibrator, training, histogram, keywords)
 
@@ -300,6 +299,7 @@ class Sketch:
             "weighted": self.weighted,
             "costs": self.costs.values,
             "threshold": None if self.threshold is None else repr(self.threshold),
+            "classes": self.grid.classes.in_metadata(),
             "keys": self.keys,
         }
 
@@ -307,11 +307,12 @@ class Sketch:
     def read_parquet(cls, path: str | Path) -> Sketch:
         """The sketch in a file that `write_parquet` made; SketchError for any other file, saying what is wrong with it."""
         frame, about = read_described(path, "sketch")
-        grid = Grid(about["score_type"], about["resolution"], tuple(float(t) for t in about["thresholds"]))
+        # Files of the first version know no names of classes, and no costs: they were always evaluated at even ones.
+        classes = ClassNames.of_metadata(about["classes"]) if "classes" in about else UNKNOWN
+        grid = Grid(about["score_type"], about["resolution"], tuple(float(t) for t in about["thresholds"]), classes)
         expected = [*about["keys"], *grid.columns]
         if frame.columns != expected:
             raise SketchError(f"{path} is a damaged sketch: its columns are {frame.columns}, not {expected}")
-        # Files of the first version know no costs, and were always evaluated at even ones.
         costs = CostMatrix(about["costs"]) if "costs" in about else CostMatrix.binary()
         threshold = about.get("threshold")
         return cls(frame, grid, about["weighted"], costs, None if threshold is None else float(threshold))
@@ -325,6 +326,10 @@ class Sketch:
         resolution: int = 64,
         thresholds: Sequence[float] = (),
         weighted: bool = False,
+        costs: Costs | None = None,
+        cost_fn: float = 1.0,
+        cost_fp: float = 1.0,
+        threshold: float | None = None,
     ) -> Sketch:
         """The sketch that a warehouse made with `ec.sketch` or the text of `sketch_query`, as an Arrow table.
 
@@ -336,7 +341,11 @@ class Sketch:
             As the query was made with; the table cannot say.
         weighted
             Whether it was made with weights.
+        costs, cost_fn, cost_fp, threshold
+            The operating point that methods take where they are told no other. It is exact where it is among the thresholds.
         """
+        stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold}
+        point = parse_options(stated)
         grid = Grid(checked_score_type(score_type), checked_resolution(resolution), sorted_thresholds(thresholds))
         made = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
         own = list(grid.columns)
@@ -353,7 +362,8 @@ class Sketch:
             )
         keys = [name for name in made.columns if name not in own]
         typed = made.select(*keys, *(pl.col(name).cast(_DTYPES.get(name, pl.Float64())) for name in own))
-        return cls(_add_up(_with_infinite_sums(typed, grid), grid), grid, weighted)
+        cells = _add_up(_with_infinite_sums(typed, grid), grid)
+        return cls(cells, grid, weighted, point.costs(2).for_classes(grid.classes), point.threshold)
 
 
 def _add_up(frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
@@ -416,14 +426,16 @@ def merge(sketches: Sequence[Sketch]) -> Sketch:
     >>> ec.merge([day, day]).frame["n"].sum()
     4
     """
+    if isinstance(sketches, Sketch):
+        raise TypeError("merge() takes a list of sketches, and this is one")
     if not sketches:
         raise SketchError("merge() needs at least one sketch")
     first, *others = sketches
     for other in others:
         _check_same("score_type", first.grid.score_type, other.grid.score_type)
         _check_same("resolution", first.grid.resolution, other.grid.resolution)
-        if not _are_same_thresholds(first.grid, other.grid):
-            _check_same("thresholds", first.grid.thresholds, other.grid.thresholds)
+        _check_same("thresholds", first.grid.thresholds, other.grid.thresholds)
+        _check_same_classes(first.grid.classes, other.grid.classes)
         _check_same("costs", first.costs.values, other.costs.values)
         _check_same("threshold", first.threshold, other.threshold)
         _check_same("group columns", first.keys, other.keys)
@@ -433,12 +445,16 @@ def merge(sketches: Sequence[Sketch]) -> Sketch:
     return replace(first, frame=_add_up(together, first.grid), weighted=any(sketch.weighted for sketch in sketches))
 
 
-def _are_same_thresholds(one: Grid, other: Grid) -> bool:
-    """Whether they are the same numbers, though another machine may have computed the last digits otherwise."""
-    pairs = zip(one.thresholds, other.thresholds, strict=False)
-    return len(one.thresholds) == len(other.thresholds) and all(
-        is_same_threshold(a, b, one.score_type) for a, b in pairs
-    )
+def _check_same_classes(one: ClassNames, other: ClassNames) -> None:
+    """The positive class of the one is not the negative class of the other, where both have names."""
+    if UNKNOWN in (one, other) or one.values == other.values:
+        return
+    try:
+        places = one.places(other.values, "the other")
+    except ValueError:
+        places = []
+    if places != [0, 1]:
+        _check_same("classes", list(one.values), list(other.values))
 
 
 def _check_same(what: str, one: object, other: object) -> None:
@@ -532,17 +548,19 @@ def sketch(
     lazy = frame.lazy()
     rows = resolve_columns(lazy, score, label, _reading(options, score_type))
     keys = expand(lazy, by, "by")
-    if isinstance(thresholds, str | CostMatrix):
+    if isinstance(thresholds, str | CostMatrix) or not hasattr(thresholds, "__iter__"):
         raise TypeError(f"thresholds={thresholds!r} is not a sequence: pass a list")
-    # What a vector becomes has other classes than the log, which costs cannot name.
-    names = rows.labels.names if isinstance(rows.scores, BinaryScores) else unnamed(2)
+    # What a vector becomes has other classes than the log, which have no names.
+    names = rows.labels.names if isinstance(rows.scores, BinaryScores) and reduction != "top_label" else UNKNOWN
     costs = parse_options({name: options[name] for name in _COSTS if name in options}).costs(2).for_classes(names)  # type: ignore[literal-required]
     declared = [
         t.for_classes(names) if isinstance(t, CostMatrix) else t
         for t in [*_own_threshold(kind, options, costs), *thresholds]
     ]
-    numbers = [bayes_threshold(t, kind, options.get("prior")) if isinstance(t, CostMatrix) else t for t in declared]
-    grid = Grid(kind, None if exact else stated_resolution, sorted_thresholds(numbers))
+    numbers = [
+        bayes_threshold(t, kind, options.get("prior"), names) if isinstance(t, CostMatrix) else t for t in declared
+    ]
+    grid = Grid(kind, None if exact else stated_resolution, sorted_thresholds(numbers), names)
     key_names = [key.meta.output_name() for key in keys]
     fold = fold_of(folds, fold_by, [*keys, class_index(rows.labels)] if stratified else [])
     if fold is not None:

@@ -73,7 +73,12 @@ def test_names_that_do_not_go_together_are_refused_at_the_plan(score: pl.Expr, o
 @pytest.mark.parametrize("order", ORDERS)
 def test_rows_of_a_cost_matrix_are_found_by_name(order: tuple[str, ...]) -> None:
     rows = [COSTS[CLASSES.index(name)] for name in order]
-    costs = CostMatrix(rows, classes=order)
+    costs = CostMatrix(rows, classes=order, decisions=CLASSES)
+    if list(order) != CLASSES:
+        with pytest.raises(ValueError, match="does not say which decision is which class's"):
+            LOG.lazy().select(
+                ec.nec("array", "label", classes=CLASSES, costs=CostMatrix(rows, classes=order))
+            ).collect_schema()
     for score, label, options in (
         ("array", "label", {"classes": CLASSES}),
         (pl.struct(CLASSES[::-1]), "label", {"classes": CLASSES}),
@@ -84,7 +89,7 @@ def test_rows_of_a_cost_matrix_are_found_by_name(order: tuple[str, ...]) -> None
             ec.row_cost(score, label, costs=costs, **options).mean().alias("b"),
         ).row(0)
         assert found == pytest.approx((COST, COST), rel=1e-12)
-    decided = LOG.select(ec.bayes_decision(pl.struct(order), costs=costs)).to_series().to_list()
+    decided = LOG.select(ec.bayes_decision(pl.struct(CLASSES), costs=costs)).to_series().to_list()
     assert decided == (Q @ np.array(COSTS)).argmin(axis=1).tolist()
     report = LOG.ec.report("array", "label", classes=CLASSES, costs=costs)
     assert report["nec"].item() == pytest.approx(COST / min(np.bincount(Y) / N @ np.array(COSTS)))
@@ -96,9 +101,8 @@ def test_rows_of_a_binary_cost_matrix() -> None:
         text=pl.when(pl.col("label") == "cat").then(pl.lit("late")).otherwise(pl.lit("ok")),
     )
     plain = log.select(ec.nec("cat", "late", cost_fn=5)).item()
-    late_first = CostMatrix([[5, 0], [0, 1]], classes=["late", "ok"])
+    late_first = CostMatrix([[5, 0], [0, 1]], classes=["late", "ok"], decisions=["ok", "late"])
     for options in ({"pos_label": "late"}, {"classes": ["ok", "late"]}):
-        # The first decision is the negative one, whatever the order of the rows.
         assert log.select(ec.nec("cat", "text", costs=late_first, **options)).item() == pytest.approx(plain)
         assert log.ec.sketch("cat", "text", costs=late_first, **options).evaluate("nec")["nec"].item() == pytest.approx(
             plain
@@ -106,7 +110,7 @@ def test_rows_of_a_binary_cost_matrix() -> None:
         value = log.select(ec.min_expected_cost("cat", "text", costs=late_first, **options)).item()
         assert value == pytest.approx(log.select(ec.min_expected_cost("cat", "late", cost_fn=5)).item())
     assert log.select(
-        ec.nec("cat", "late", costs=CostMatrix([[5, 0], [0, 1]], classes=[True, False]))
+        ec.nec("cat", "late", costs=CostMatrix([[5, 0], [0, 1]], classes=[True, False], decisions=[False, True]))
     ).item() == pytest.approx(plain)
 
 
@@ -171,12 +175,12 @@ def test_structs_of_references_are_found_by_name(names: list[str]) -> None:
     q = pl.struct(a=pl.lit(0.9), b=pl.lit(0.1))
     s = pl.struct(pl.lit(0.4).alias(names[0]), pl.lit(0.6).alias(names[1]))
     query = LOG.lazy().select(ec.expected_score_divergence(q, s, rule="brier"))
-    if names == ["b", "c"]:
+    if names != ["b", "a"]:
         with pytest.raises(ValueError, match="names the classes"):
             query.collect_schema()
     else:
-        # ((0.9 - 0.6)^2 + (0.1 - 0.4)^2) / 2 by name; ((0.9 - 0.4)^2 + (0.1 - 0.6)^2) / 2 in order
-        assert query.collect().item() == pytest.approx(0.09 if names == ["b", "a"] else 0.25)
+        # b has 0.4 and a 0.6: ((0.9 - 0.6)^2 + (0.1 - 0.4)^2) / 2
+        assert query.collect().item() == pytest.approx(0.09)
 
 
 def test_targets_of_two_named_numbers() -> None:
@@ -226,11 +230,97 @@ def test_the_risk_of_two_scores_a_row_is_of_the_stated_costs() -> None:
     for options in (
         {"cost_fn": 4},
         {"costs": [[0, 1], [4, 0]]},
-        {"costs": CostMatrix([[4, 0], [0, 1]], classes=[1, 0])},
+        {"costs": CostMatrix([[0, 4], [1, 0]], classes=[1, 0], decisions=[1, 0])},
     ):
         found = log.ec.calibration_loss("q", "y", "bayes_risk", training="test", **options)
         assert found["raw"].item() == pytest.approx(wanted)
     of_one = log.ec.calibration_loss(
-        "cat", "y", "bayes_risk", training="test", costs=CostMatrix([[4, 0], [0, 1]], classes=[1, 0])
+        "cat", "y", "bayes_risk", training="test", costs=CostMatrix([[0, 4], [1, 0]], classes=[1, 0], decisions=[1, 0])
     )
     assert of_one["raw"].item() == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_columns_go_with_the_classes_that_they_are_named_after(order: tuple[str, ...]) -> None:
+    """A matrix turned over in both directions is the same matrix: also for metrics that ask which decision is which class."""
+    places = [CLASSES.index(name) for name in order]
+    turned = [[*(COSTS[i][j] for j in places), 0.4] for i in places]
+    plain = [[*row, 0.4] for row in COSTS]
+    named = CostMatrix(turned, classes=order, decisions=[*order, "ask"])
+    for metric in (ec.accuracy, ec.balanced_accuracy, ec.nec, ec.confusion):
+        found = LOG.select(metric("array", "label", classes=CLASSES, costs=named)).item()
+        wanted = LOG.select(metric("array", "label", classes=CLASSES, costs=plain)).item()
+        assert str(found) == str(wanted)
+    decided = LOG.select(ec.bayes_decision(pl.struct(CLASSES), costs=named)).to_series().to_list()
+    assert decided == LOG.select(ec.bayes_decision("array", costs=plain)).to_series().to_list()
+
+
+def test_stated_numbers_are_names() -> None:
+    log = pl.DataFrame({"y": [0, 1, 2], "q": [[0.5, 0.3, 0.2]] * 3}, schema_overrides={"q": pl.Array(pl.Float64, 3)})
+    values = [[0, 1, 2], [5, 0, 1], [9, 3, 0]]
+    found = [
+        log.select(
+            ec.expected_cost(
+                "q", "y", classes=[2, 1, 0], costs=CostMatrix(values, classes=names, decisions=["a", "b", "c"])
+            )
+        ).item()
+        for names in ([0, 1, 2], ["0", "1", "2"])
+    ]
+    rows = np.array(values)[::-1]  # of classes 2, 1, 0
+    decision = (np.array([0.5, 0.3, 0.2]) @ rows).argmin()
+    assert found == pytest.approx([rows[:, decision].mean()] * 2)
+
+
+@pytest.mark.parametrize("names", [("False", "True"), ("false", "true"), ("0", "1")])
+def test_boolean_labels_have_names(names: tuple[str, str]) -> None:
+    log = pl.DataFrame({"y": [True, False, True], "p": [0.9, 0.2, 0.8]})
+    turned = pl.struct(pl.col("p").alias(names[1]), (1 - pl.col("p")).alias(names[0]))
+    wanted = log.select(ec.cross_entropy("p", "y"), b=ec.cross_entropy("p", "y", prior=0.9)).row(0)
+    prior = pl.struct(pl.lit(0.9).alias(names[1]), pl.lit(0.1).alias(names[0]))
+    assert log.select(ec.cross_entropy(turned, "y")).item() == pytest.approx(wanted[0])
+    assert log.select(ec.cross_entropy("p", "y", prior=prior)).item() == pytest.approx(wanted[1])
+    assert log.select(ec.cross_entropy("p", "y", prior={True: 0.9, False: 0.1})).item() == pytest.approx(wanted[1])
+    assert log.ec.report(turned, "y")["nce"].item() == pytest.approx(log.ec.report("p", "y")["nce"].item())
+
+
+def test_a_prior_is_not_placed_by_order_where_the_scores_have_names() -> None:
+    log = pl.DataFrame({"a": [0.7, 0.2], "b": [0.3, 0.8], "y": [0, 1]})
+    for prior in (pl.struct(p_b=pl.lit(0.9), p_a=pl.lit(0.1)), {"p_b": 0.9, "p_a": 0.1}):
+        with pytest.raises(ValueError, match="names the classes"):
+            log.lazy().select(ec.cross_entropy(pl.struct("a", "b"), "y", prior=prior)).collect_schema()
+    with pytest.raises(ValueError, match="names the classes"):
+        log.lazy().select(
+            ec.expected_score_divergence(pl.struct("a", "b"), pl.struct(p_b="b", p_a="a"))
+        ).collect_schema()
+
+
+def test_models_must_name_the_classes_alike() -> None:
+    log = LOG.with_columns(
+        m1=pl.struct(a="cat", b="dog", c="eel"),
+        m2=pl.struct(c="cat", a="dog", b="eel"),
+        m3=pl.struct(a="cat", b="dog", c="eel"),
+    )
+    with pytest.raises(ValueError, match="name the classes in different ways"):
+        log.ec.report(["m1", "m2"], "number")
+    assert log.ec.report(["m1", "m3", "array"], "number")["nce"].n_unique() == 1
+
+
+def test_a_calibration_keeps_the_name_of_the_positive_class() -> None:
+    log = pl.DataFrame({"y": ["pos", "neg", "pos", "neg"], "p": [0.9, 0.6, 0.3, 0.1]}).with_columns(
+        a=pl.concat_arr(1 - pl.col("p"), "p"), s=pl.struct(pos="p", neg=1 - pl.col("p"))
+    )
+    for fitted_on in ("a", "s"):
+        calibration = log.ec.calibrate(fitted_on, "y", "temperature", pos_label="pos")
+        one, other = (log.select(calibration.apply(name)).to_series().to_list() for name in ("a", "s"))
+        assert one == other
+
+
+def test_sets_have_no_order() -> None:
+    with pytest.raises(ValueError, match="in class order"):
+        ec.nec("array", "label", classes={"cat", "dog", "eel"})
+    with pytest.raises(ValueError, match="in order"):
+        CostMatrix(COSTS, classes={"cat", "dog", "eel"})
+    with pytest.raises(ValueError, match="nested sequence"):
+        CostMatrix({(0, 1), (1, 0)})
+    with pytest.raises(ValueError, match="is no prior"):
+        ec.nec("p", "y", prior={0.9, 0.1})

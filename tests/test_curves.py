@@ -406,11 +406,11 @@ def test_a_bayes_threshold_is_one_however_it_is_computed(way: str) -> None:
     assert "nec_low" in sketch.evaluate("nec", threshold=0.25 + 2**-50).columns
 
 
-def test_sketches_of_two_machines_are_added_up() -> None:
+def test_sketches_of_thresholds_that_differ_in_a_bit_are_not_added_up() -> None:
+    """A score between the two is on one side in one sketch and on the other side in the other."""
     one, other = (LOG.ec.sketch("s", "y", score_type="log_odds", thresholds=[t]) for t in (0.3, moved_by_units(0.3, 2)))
-    both = one + other
-    assert both.grid == one.grid
-    assert both.frame["n"].sum() == 2 * N
+    with pytest.raises(SketchError, match="sketches of different thresholds"):
+        one + other
 
 
 # The best threshold ------------------------------------------------------------------------------------------------------

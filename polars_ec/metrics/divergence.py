@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_ec import _formulas as formulas
+from polars_ec._class_names import ClassNames
 from polars_ec._expr import Typed, read_weight
-from polars_ec._labels import unnamed
 from polars_ec._options import as_expr, parse_options, with_options
 from polars_ec._scores import Scores, class_names, n_score_classes, read_scores
 from polars_ec.typing import DivergenceOptions, IntoExpr, ScoringRule
@@ -78,7 +78,7 @@ def _mean(
         sizes = [n_score_classes(dtype, settings) for _, dtype in inputs[:2]]
         if sizes[0] != sizes[1]:
             raise ValueError(f"{names[0]!r} is of {sizes[0]} classes, and the reference {names[1]!r} of {sizes[1]}")
-        classes = class_names(inputs[0][1], unnamed(sizes[0]), names[0])
+        classes = class_names(inputs[0][1], ClassNames.unnamed(sizes[0]), names[0])
         own, other = (
             read_scores(column_name, column, dtype, classes, settings, None)
             for column_name, (column, dtype) in zip(names, inputs[:2], strict=False)

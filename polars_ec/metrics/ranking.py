@@ -244,7 +244,7 @@ def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOp
     0.25
     """
     costs = parse_options(options).costs(2)
-    if costs.is_in_class_order:
+    if not costs.names_classes:
         costs.margins()
     return _ranked("min_expected_cost", score, label, options)
 

@@ -314,7 +314,8 @@ def llr(score: IntoExpr, prior: Prior, **options: Unpack[ScoreTypeOption]) -> pl
 
     def build(scores: Scores, _: CostMatrix, priors: Priors) -> pl.Expr:
         negative, positive = priors[0]
-        return _binary(scores, "llr").log_odds - (positive.log() - negative.log())
+        # An infinite log-odds that the prior contradicts has no LLR.
+        return (_binary(scores, "llr").log_odds - (positive.log() - negative.log())).fill_nan(None)
 
     return per_row("llr", score, settings, build)
 
@@ -365,7 +366,10 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
 
     def build(scores: Scores, _: CostMatrix, priors: Priors) -> pl.Expr:
         possible = pl.all_horizontal([old > 0 for old in priors[0]])
-        return pl.when(possible).then(_shift(scores, [new / old for old, new in zip(*priors, strict=True)]))
+        shifted = _shift(scores, [new / old for old, new in zip(*priors, strict=True)])
+        # A posterior of 1 of a class that the new prior rules out goes nowhere.
+        nowhere = shifted.is_nan() if isinstance(scores, BinaryScores) else shifted.arr.get(0).is_nan()
+        return pl.when(possible & ~nowhere).then(shifted)
 
     return per_row("shift_prior", score, settings, build, target)
 
@@ -438,8 +442,14 @@ def affine_log_odds(log_odds: pl.Expr, alpha: pl.Expr, beta: pl.Expr) -> pl.Expr
 
 def _parameter(value: float | IntoExpr, what: str) -> pl.Expr:
     if isinstance(value, str | pl.Expr):
-        return as_expr(value, what).cast(pl.Float64)
+        return pl.pipe_with_dtype([as_expr(value, what)], lambda inputs: _number(*inputs[0], what))
     return pl.lit(parse_number(value, what), dtype=pl.Float64)
+
+
+def _number(column: pl.Expr, dtype: pl.DataType, what: str) -> pl.Expr:
+    if not (dtype.is_numeric() or dtype == pl.Null):
+        raise TypeError(f"{what} must be a number, and {column.meta.output_name()!r} is {dtype}")
+    return column.cast(pl.Float64)
 
 
 def _binary(scores: Scores, name: str) -> BinaryScores:

@@ -290,7 +290,7 @@ def epsr(
     score, label
         Column name or expression, one row per posterior.
     a, b
-        Parameters of the Beta density, above 0 and at most 20, no unit. Default 1 and 1.
+        Parameters of the Beta density, from 0.001 to 20, no unit. Default 1 and 1.
     **options
         See `PriorOptions`.
 
@@ -302,7 +302,7 @@ def epsr(
     Raises
     ------
     ValueError, TypeError
-        a or b outside (0, 20]; more than two classes; else as for `cross_entropy`.
+        a or b outside [0.001, 20]; more than two classes; else as for `cross_entropy`.
 
     References
     ----------
