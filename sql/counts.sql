@@ -1,7 +1,7 @@
 -- polars_ec for DuckDB, file 2 of 8: sums of a group of rows, and the counts that are answers in themselves.
 -- Load after rows. Everything here is plain sums of CASE: the engine shares equal ones, so ten metrics cost hardly more
 -- than one. An aggregate is bound to a name with list_transform([aggregate], lambda s: ...)[1], because a subquery in a
--- macro would run once per row.
+-- macro would run once per row. Fields are written s['field'], for in HAVING DuckDB takes s.field for a column.
 
 -- Sums ----------------------------------------------------------------------------------------------------------------
 
@@ -92,8 +92,8 @@ CREATE OR REPLACE MACRO ec._cells_of(n1, n0, tn, fp, fn, tp, prior) AS {
     'n1': n1, 'n0': n0, 'tn': tn, 'fp': fp, 'fn': fn, 'tp': tp,
     'p1': ec._prior_of_1(n1, n0, prior), 'p0': ec._prior_of_0(n1, n0, prior)};
 CREATE OR REPLACE MACRO ec._cells_of_sums(sums) AS
-    list_transform(sums, lambda _s: CASE WHEN _s.invalid = 0 THEN
-        ec._cells_of(_s.fn + _s.tp, _s.tn + _s.fp, _s.tn, _s.fp, _s.fn, _s.tp, _s.prior) END);
+    list_transform(sums, lambda _s: CASE WHEN _s['invalid'] = 0 THEN
+        ec._cells_of(_s['fn'] + _s['tp'], _s['tn'] + _s['fp'], _s['tn'], _s['fp'], _s['fn'], _s['tp'], _s['prior']) END);
 
 -- Cells and priors of a group, in a list of one: NULL when a row is wrong. A comparison with a missing score is NULL and not
 -- counted. Counts take two sums of decisions, for the other two cells are the rest of their class, and the engine shares the
@@ -104,8 +104,8 @@ CREATE OR REPLACE MACRO ec._sum_cells(score, label, costs, cost_fn, cost_fp, pri
             'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
             'fp': ec._count(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type)),
             'tp': ec._count(ec._y(label) = 1 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type))}],
-        lambda _s: CASE WHEN _s.invalid = 0 THEN
-            ec._cells_of(_s.n1, _s.n0, _s.n0 - _s.fp, _s.fp, _s.n1 - _s.tp, _s.tp, _s.prior) END),
+        lambda _s: CASE WHEN _s['invalid'] = 0 THEN
+            ec._cells_of(_s['n1'], _s['n0'], _s['n0'] - _s['fp'], _s['fp'], _s['n1'] - _s['tp'], _s['tp'], _s['prior']) END),
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._cells_of_sums([{
         'invalid': ec._count_invalid(score, label, costs, score_type, weight), 'prior': ec._stated_prior(prior),
@@ -148,12 +148,12 @@ CREATE OR REPLACE MACRO ec._vector_class_key(score, label, matrix, score_type, w
 -- A histogram of keys as a list of cells {k, y, d, n}; wrong rows have k = -1.
 CREATE OR REPLACE MACRO ec._tally(histogram) AS
     list_transform(coalesce(map_entries(histogram), []), lambda _e: {
-        'k': _e.key >> 20, 'y': (_e.key >> 10) & 1023, 'd': _e.key & 1023, 'n': CAST(_e.value AS DOUBLE)});
+        'k': _e['key'] >> 20, 'y': (_e['key'] >> 10) & 1023, 'd': _e['key'] & 1023, 'n': CAST(_e['value'] AS DOUBLE)});
 
 -- The same where each key carries a weight.
 CREATE OR REPLACE MACRO ec._weighted_tally(histogram) AS
     list_transform(coalesce(map_entries(histogram), []), lambda _e: {
-        'k': _e.key.key >> 20, 'y': (_e.key.key >> 10) & 1023, 'd': _e.key.key & 1023, 'n': _e.key.weight * _e.value});
+        'k': _e['key']['key'] >> 20, 'y': (_e['key']['key'] >> 10) & 1023, 'd': _e['key']['key'] & 1023, 'n': _e['key']['weight'] * _e['value']});
 
 -- A wrong row's weight is of no interest, and may be NaN.
 CREATE OR REPLACE MACRO ec._weighted_key(key, weight) AS
@@ -161,16 +161,16 @@ CREATE OR REPLACE MACRO ec._weighted_key(key, weight) AS
                                          WHEN _k < 0 THEN {'key': _k, 'weight': 1e0}
                                          ELSE {'key': _k, 'weight': ec._weight(weight)} END)[1];
 
-CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda _c: _c.n)), 0);
+CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda _c: _c['n'])), 0);
 
 -- Rows whose length is not the group's largest are wrong too.
-CREATE OR REPLACE MACRO ec._tally_classes(tally) AS list_max(list_transform(tally, lambda _c: _c.k));
+CREATE OR REPLACE MACRO ec._tally_classes(tally) AS list_max(list_transform(tally, lambda _c: _c['k']));
 CREATE OR REPLACE MACRO ec._tally_invalid(tally) AS
-    list_transform([tally], lambda _t: ec._total(list_filter(_t, lambda _c: _c.k < 0 OR _c.k <> ec._tally_classes(_t))))[1];
+    list_transform([tally], lambda _t: ec._total(list_filter(_t, lambda _c: _c['k'] < 0 OR _c['k'] <> ec._tally_classes(_t))))[1];
 
 -- Is any row wrong? Weights may be 0, so this looks at the cells that are there; and once over, for there may be many.
 CREATE OR REPLACE MACRO ec._any_wrong(tally) AS
-    list_transform([list_transform(tally, lambda _c: _c.k)],
+    list_transform([list_transform(tally, lambda _c: _c['k'])],
                    lambda _k: coalesce(list_min(_k) < 0 OR list_min(_k) <> list_max(_k), false))[1];
 
 CREATE OR REPLACE MACRO ec._count_vector(score, label, matrix, score_type, weight) AS
@@ -226,7 +226,7 @@ CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
                         || ' classes: ' || CAST(high AS VARCHAR))] END;
 
 CREATE OR REPLACE MACRO ec._tally_n(tally, k) AS
-    list_transform(range(k), lambda _i: ec._total(list_filter(tally, lambda _c: _c.y = _i)));
+    list_transform(range(k), lambda _i: ec._total(list_filter(tally, lambda _c: _c['y'] = _i)));
 
 -- Class sums n of a group of list rows; NULL when a row is wrong.
 CREATE OR REPLACE MACRO ec._class_n(tally, weighted, sums) AS
@@ -235,7 +235,7 @@ CREATE OR REPLACE MACRO ec._class_n(tally, weighted, sums) AS
                                            lambda _x: coalesce(_x, 0) + ec._at_most_32(ec._tally_classes(tally)))
          ELSE ec._tally_n(tally, ec._tally_classes(tally)) END;
 
-CREATE OR REPLACE MACRO ec._tally_cell(tally, i, j) AS ec._total(list_filter(tally, lambda _c: _c.y = i AND _c.d = j));
+CREATE OR REPLACE MACRO ec._tally_cell(tally, i, j) AS ec._total(list_filter(tally, lambda _c: _c['y'] = i AND _c['d'] = j));
 CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
     list_transform(range(k), lambda _i: list_transform(range(m), lambda _j:
         ec._tally_cell(tally, _i, _j)));
@@ -265,16 +265,16 @@ CREATE OR REPLACE MACRO ec._tally_vector(score, label, matrix, prior, threshold,
                           ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) END),
             'weights': histogram(CASE WHEN ec._unset(weight) THEN NULL ELSE ec._weighted_key(
                            ec._vector_key(score, label, matrix, prior, threshold, score_type, weight), weight) END)}],
-        lambda _s: list_concat(ec._tally(_s.counts), ec._weighted_tally(_s.weights)))[1];
+        lambda _s: list_concat(ec._tally(_s['counts']), ec._weighted_tally(_s['weights'])))[1];
 
 -- Cells of lists of two scores.
 CREATE OR REPLACE MACRO ec._cells_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     ec._cells_of_sums(list_transform([{
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'prior': ec._stated_prior(prior)}],
-        lambda _s: {'invalid': len(list_filter(_s.t, lambda _c: _c.k <> 2)), 'prior': _s.prior,
-                   'tn': ec._tally_cell(_s.t, 0, 0), 'fp': ec._tally_cell(_s.t, 0, 1),
-                   'fn': ec._tally_cell(_s.t, 1, 0), 'tp': ec._tally_cell(_s.t, 1, 1)}));
+        lambda _s: {'invalid': len(list_filter(_s['t'], lambda _c: _c['k'] <> 2)), 'prior': _s['prior'],
+                   'tn': ec._tally_cell(_s['t'], 0, 0), 'fp': ec._tally_cell(_s['t'], 0, 1),
+                   'fn': ec._tally_cell(_s['t'], 1, 0), 'tp': ec._tally_cell(_s['t'], 1, 1)}));
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -308,14 +308,14 @@ COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 
 CREATE OR REPLACE MACRO ec._share1(score, label, costs, score_type, weight) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
                      'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight)}],
-        lambda _s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND _s.invalid = 0 THEN ec._share(_s.n1, _s.n0) END)[1];
+        lambda _s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND _s['invalid'] = 0 THEN ec._share(_s['n1'], _s['n0']) END)[1];
 CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform([{'tally': ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight),
                      'weighted': ec._is_weighted(weight),
                      'n': ec._weight_by_class(score, label, weight)}],
-        lambda _s: ec._class_priors(ec._class_n(_s.tally, _s.weighted, _s.n), NULL, NULL))[1],
+        lambda _s: ec._class_priors(ec._class_n(_s['tally'], _s['weighted'], _s['n']), NULL, NULL))[1],
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
 COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists: [N_0/N, ..., N_(K-1)/N]';
@@ -326,16 +326,16 @@ CREATE OR REPLACE MACRO ec._count_type(weight "NULL") AS CAST(0 AS BIGINT),
 CREATE OR REPLACE MACRO ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform([{'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
                      'w': ec._count_type(weight)}],
-        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND _s.c.n1 IS NOT NULL THEN {
-            'tn': cast_to_type(_s.c.tn, _s.w), 'fp': cast_to_type(_s.c.fp, _s.w),
-            'fn': cast_to_type(_s.c.fn, _s.w), 'tp': cast_to_type(_s.c.tp, _s.w)} END)[1];
+        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND _s['c']['n1'] IS NOT NULL THEN {
+            'tn': cast_to_type(_s['c']['tn'], _s['w']), 'fp': cast_to_type(_s['c']['fp'], _s['w']),
+            'fn': cast_to_type(_s['c']['fn'], _s['w']), 'tp': cast_to_type(_s['c']['tp'], _s['w'])} END)[1];
 CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     list_transform([{
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'k': coalesce(len(matrix), max(len(score))), 'm': coalesce(len(matrix[1]), max(len(score))),
             'w': ec._count_type(weight)}],
-        lambda _s: CASE WHEN NOT ec._any_wrong(_s.t) THEN
-            list_transform(ec._matrix(_s.t, _s.k, _s.m), lambda _r: list_transform(_r, lambda _x: cast_to_type(_x, _s.w))) END)[1];
+        lambda _s: CASE WHEN NOT ec._any_wrong(_s['t']) THEN
+            list_transform(ec._matrix(_s['t'], _s['k'], _s['m']), lambda _r: list_transform(_r, lambda _x: cast_to_type(_x, _s['w']))) END)[1];
 CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS

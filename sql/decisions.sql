@@ -5,10 +5,10 @@
 -- Four rates of a group ------------------------------------------------------------------------------------------------
 
 -- R_ij of cells c (see ec._cells_of); an empty class has none.
-CREATE OR REPLACE MACRO ec._r11(c) AS ec._ratio(c.tp, c.n1);
-CREATE OR REPLACE MACRO ec._r10(c) AS ec._ratio(c.fn, c.n1);
-CREATE OR REPLACE MACRO ec._r01(c) AS ec._ratio(c.fp, c.n0);
-CREATE OR REPLACE MACRO ec._r00(c) AS ec._ratio(c.tn, c.n0);
+CREATE OR REPLACE MACRO ec._r11(c) AS ec._ratio(c['tp'], c['n1']);
+CREATE OR REPLACE MACRO ec._r10(c) AS ec._ratio(c['fn'], c['n1']);
+CREATE OR REPLACE MACRO ec._r01(c) AS ec._ratio(c['fp'], c['n0']);
+CREATE OR REPLACE MACRO ec._r00(c) AS ec._ratio(c['tn'], c['n0']);
 
 -- The cells of scores and of lists of two, where the costs are 2 x 2.
 CREATE OR REPLACE MACRO ec._binary_cells(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -18,7 +18,7 @@ CREATE OR REPLACE MACRO ec._binary_cells(score, label, costs "NULL", cost_fn, co
     list_transform([{
             'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
             'm': ec._costs(costs, cost_fn, cost_fp)}],
-        lambda _g: CASE WHEN ec._two_rows(_g.m) AND ec._two_by_two(_g.m) AND ec._matrix_ok(_g.m) THEN _g.c END);
+        lambda _g: CASE WHEN ec._two_rows(_g['m']) AND ec._two_by_two(_g['m']) AND ec._matrix_ok(_g['m']) THEN _g['c'] END);
 CREATE OR REPLACE MACRO ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
          THEN ec._cells_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight) END;
@@ -33,15 +33,15 @@ CREATE OR REPLACE MACRO ec._value(what, matrix, y, d) AS
 
 -- Class sums {n, s}, priors {p} and costs {c} of cells c, given the two sums of values.
 CREATE OR REPLACE MACRO ec._means_of(c, s0, s1, matrix) AS {
-    'n': [c.n0, c.n1], 's': [s0, s1], 'p': CASE WHEN c.p1 IS NOT NULL THEN [c.p0, c.p1] END, 'c': matrix};
+    'n': [c['n0'], c['n1']], 's': [s0, s1], 'p': CASE WHEN c['p1'] IS NOT NULL THEN [c['p0'], c['p1']] END, 'c': matrix};
 CREATE OR REPLACE MACRO ec._means_of_cells(c, matrix, what) AS
-    ec._means_of(c, c.tn * ec._value(what, matrix, 0, 0) + c.fp * ec._value(what, matrix, 0, 1),
-                 c.fn * ec._value(what, matrix, 1, 0) + c.tp * ec._value(what, matrix, 1, 1), matrix);
+    ec._means_of(c, c['tn'] * ec._value(what, matrix, 0, 0) + c['fp'] * ec._value(what, matrix, 0, 1),
+                 c['fn'] * ec._value(what, matrix, 1, 0) + c['tp'] * ec._value(what, matrix, 1, 1), matrix);
 
 -- Sums of decided cells {y, d, n}, class by class.
 CREATE OR REPLACE MACRO ec._tally_sums(tally, k, matrix, what) AS
-    list_transform(range(k), lambda _i: coalesce(list_sum(list_transform(list_filter(tally, lambda _c: _c.y = _i),
-        lambda _c: _c.n * ec._value(what, matrix, _c.y, _c.d))), 0));
+    list_transform(range(k), lambda _i: coalesce(list_sum(list_transform(list_filter(tally, lambda _c: _c['y'] = _i),
+        lambda _c: _c['n'] * ec._value(what, matrix, _c['y'], _c['d']))), 0));
 
 -- The same from sums of the rows' values, for single scores under costs of 2 x M (an abstain column, say). K > 2 classes are
 -- a list's.
@@ -58,9 +58,9 @@ CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, 
             's0': ec._sum_wide(0, score, label, costs, prior, threshold, score_type, weight, what),
             'm': ec._costs(costs, cost_fn, cost_fp), 'wide': ec._wide(costs)}],
         lambda _g: CASE
-            WHEN NOT ec._matrix_ok(_g.m) OR NOT ec._two_rows(_g.m) OR _g.c.n1 IS NULL THEN NULL
-            WHEN _g.wide THEN ec._means_of(_g.c, _g.s0, _g.s1, _g.m)
-            ELSE ec._means_of_cells(_g.c, _g.m, what) END);
+            WHEN NOT ec._matrix_ok(_g['m']) OR NOT ec._two_rows(_g['m']) OR _g['c']['n1'] IS NULL THEN NULL
+            WHEN _g['wide'] THEN ec._means_of(_g['c'], _g['s0'], _g['s1'], _g['m'])
+            ELSE ec._means_of_cells(_g['c'], _g['m'], what) END);
 
 -- For lists of scores: from one histogram of (class, decision).
 CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold, score_type, weight, what) AS
@@ -68,15 +68,15 @@ CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold,
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'low': min(ec._priors(prior)), 'high': max(ec._priors(prior)), 'c': CAST(matrix AS DOUBLE[][])}],
         lambda _g: {
-            'n': CASE WHEN len(_g.t) > 0 AND NOT ec._any_wrong(_g.t) THEN ec._tally_n(_g.t, ec._tally_classes(_g.t)) END,
-            's': ec._tally_sums(_g.t, ec._tally_classes(_g.t), _g.c, what),
-            'low': _g.low, 'high': _g.high, 'c': _g.c}),
-        lambda _g: {'n': _g.n, 's': _g.s, 'p': ec._class_priors(_g.n, _g.low, _g.high), 'c': _g.c});
+            'n': CASE WHEN len(_g['t']) > 0 AND NOT ec._any_wrong(_g['t']) THEN ec._tally_n(_g['t'], ec._tally_classes(_g['t'])) END,
+            's': ec._tally_sums(_g['t'], ec._tally_classes(_g['t']), _g['c'], what),
+            'low': _g['low'], 'high': _g['high'], 'c': _g['c']}),
+        lambda _g: {'n': _g['n'], 's': _g['s'], 'p': ec._class_priors(_g['n'], _g['low'], _g['high']), 'c': _g['c']});
 
 -- Formulas over class sums m.
-CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda _m: ec._expect(_m.p, _m.n, _m.s))[1];
+CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda _m: ec._expect(_m['p'], _m['n'], _m['s']))[1];
 CREATE OR REPLACE MACRO ec._balanced(means) AS
-    list_transform(means, lambda _m: ec._expect(list_transform(_m.n, lambda _x: 1e0 / len(_m.n)), _m.n, _m.s))[1];
+    list_transform(means, lambda _m: ec._expect(list_transform(_m['n'], lambda _x: 1e0 / len(_m['n'])), _m['n'], _m['s']))[1];
 
 CREATE OR REPLACE MACRO ec._zero_one(k) AS
     list_transform(range(k), lambda _i: list_transform(range(k), lambda _j: CAST(_i <> _j AS DOUBLE)));
@@ -85,15 +85,15 @@ CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
     list_min(list_transform(range(len(matrix[1])), lambda _j: ec._plus(list_transform(p, lambda _x, _i: _x * matrix[_i][_j + 1]))));
 CREATE OR REPLACE MACRO ec._normalized(means) AS
     list_transform(means, lambda _m:
-        CASE WHEN list_min(flatten(_m.c)) < 0
-             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(_m.c AS VARCHAR))
-             ELSE ec._ratio(ec._expect(_m.p, _m.n, _m.s), ec._naive(_m.p, coalesce(_m.c, ec._zero_one(len(_m.n))))) END)[1];
+        CASE WHEN list_min(flatten(_m['c'])) < 0
+             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(_m['c'] AS VARCHAR))
+             ELSE ec._ratio(ec._expect(_m['p'], _m['n'], _m['s']), ec._naive(_m['p'], coalesce(_m['c'], ec._zero_one(len(_m['n']))))) END)[1];
 
 
 -- From the rates where costs are cost_fn and cost_fp (a right decision costs nothing, a constant one all of the other class), else
 -- from sums per class.
 CREATE OR REPLACE MACRO ec._rate_cost(c, cost_fn, cost_fp) AS
-    ec._term(c.p1, CAST(cost_fn AS DOUBLE) * ec._r10(c)) + ec._term(c.p0, CAST(cost_fp AS DOUBLE) * ec._r01(c));
+    ec._term(c['p1'], CAST(cost_fn AS DOUBLE) * ec._r10(c)) + ec._term(c['p0'], CAST(cost_fp AS DOUBLE) * ec._r01(c));
 CREATE OR REPLACE MACRO ec._expected_cost(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
                    lambda _c: ec._rate_cost(_c, cost_fn, cost_fp))[1],
@@ -101,7 +101,7 @@ CREATE OR REPLACE MACRO ec._expected_cost(score, label, costs "NULL", cost_fn, c
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
 CREATE OR REPLACE MACRO ec._nec(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._ratio(ec._rate_cost(_c, cost_fn, cost_fp), least(CAST(cost_fn AS DOUBLE) * _c.p1, CAST(cost_fp AS DOUBLE) * _c.p0)))[1],
+                   lambda _c: ec._ratio(ec._rate_cost(_c, cost_fn, cost_fp), least(CAST(cost_fn AS DOUBLE) * _c['p1'], CAST(cost_fp AS DOUBLE) * _c['p0'])))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
 CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -111,7 +111,7 @@ CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
 CREATE OR REPLACE MACRO ec._accuracy(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._term(_c.p1, ec._r11(_c)) + ec._term(_c.p0, ec._r00(_c)))[1],
+                   lambda _c: ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r00(_c)))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
 CREATE OR REPLACE MACRO ec._balanced_error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -211,7 +211,7 @@ COMMENT ON MACRO ec.dcf IS 'Detection cost function (lower is better): NEC of LL
 -- Binary metrics -------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._precision(cells) AS
-    list_transform(cells, lambda _c: ec._ratio(ec._term(_c.p1, ec._r11(_c)), ec._term(_c.p1, ec._r11(_c)) + ec._term(_c.p0, ec._r01(_c))))[1];
+    list_transform(cells, lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1];
 CREATE OR REPLACE MACRO ec._recall(cells) AS list_transform(cells, lambda _c: ec._r11(_c))[1];
 CREATE OR REPLACE MACRO ec._specificity(cells) AS list_transform(cells, lambda _c: ec._r00(_c))[1];
 CREATE OR REPLACE MACRO ec._fpr(cells) AS list_transform(cells, lambda _c: ec._r01(_c))[1];
@@ -220,25 +220,25 @@ CREATE OR REPLACE MACRO ec._squared_beta(beta) AS
     CASE WHEN beta > 0 THEN CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE)
          ELSE ec._fail('beta must be above 0, not ' || CAST(beta AS VARCHAR)) END;
 CREATE OR REPLACE MACRO ec._fbeta(cells, b2) AS
-    list_transform(cells, lambda _c: ec._ratio((1 + b2) * ec._term(_c.p1, ec._r11(_c)),
-        (1 + b2) * ec._term(_c.p1, ec._r11(_c)) + b2 * ec._term(_c.p1, ec._r10(_c)) + ec._term(_c.p0, ec._r01(_c))))[1];
+    list_transform(cells, lambda _c: ec._ratio((1 + b2) * ec._term(_c['p1'], ec._r11(_c)),
+        (1 + b2) * ec._term(_c['p1'], ec._r11(_c)) + b2 * ec._term(_c['p1'], ec._r10(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1];
 CREATE OR REPLACE MACRO ec._mcc(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c.p1 > 0 AND _c.p0 > 0 THEN ec._ratio(sqrt(_c.p1 * _c.p0) * (ec._r11(_c) - ec._r01(_c)),
-        sqrt((_c.p1 * ec._r11(_c) + _c.p0 * ec._r01(_c)) * (_c.p1 * ec._r10(_c) + _c.p0 * ec._r00(_c)))) END)[1];
+    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * (ec._r11(_c) - ec._r01(_c)),
+        sqrt((_c['p1'] * ec._r11(_c) + _c['p0'] * ec._r01(_c)) * (_c['p1'] * ec._r10(_c) + _c['p0'] * ec._r00(_c)))) END)[1];
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
     CASE WHEN y > 0 THEN x / y WHEN y = 0 AND x > 0 THEN CAST('inf' AS DOUBLE) END;
 CREATE OR REPLACE MACRO ec._lr_plus(cells) AS list_transform(cells, lambda _c: ec._ratio_or_inf(ec._r11(_c), ec._r01(_c)))[1];
 CREATE OR REPLACE MACRO ec._lr_minus(cells) AS list_transform(cells, lambda _c: ec._ratio_or_inf(ec._r10(_c), ec._r00(_c)))[1];
 CREATE OR REPLACE MACRO ec._precision_gain(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c.p1 > 0 AND _c.p0 > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
+    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
 CREATE OR REPLACE MACRO ec._recall_gain(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c.p0 = 0 THEN NULL
-                                         WHEN _c.p1 = 0 THEN 1e0
-                                         ELSE 1 - _c.p1 / _c.p0 * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
+    list_transform(cells, lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
+                                         WHEN _c['p1'] = 0 THEN 1e0
+                                         ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
 CREATE OR REPLACE MACRO ec._net_benefit(cells, p_t) AS
     list_transform(cells, lambda _c: CASE WHEN p_t > 0 AND p_t < 1
-        THEN ec._term(_c.p1, ec._r11(_c)) - p_t / (1 - p_t) * ec._term(_c.p0, ec._r01(_c))
+        THEN ec._term(_c['p1'], ec._r11(_c)) - p_t / (1 - p_t) * ec._term(_c['p0'], ec._r01(_c))
         ELSE ec._fail('p_t must lie between 0 and 1, not ' || CAST(p_t AS VARCHAR)) END)[1];
 
 

@@ -57,20 +57,20 @@ CREATE OR REPLACE MACRO ec._kept_rows(q, hit, y, weight) AS
     list({'y': y, 'q': q, 'g': (q - hit) * ec._weight(weight), 'w': CAST(ec._weight(weight) AS DOUBLE)})
         FILTER (WHERE q IS NOT NULL AND hit IS NOT NULL);
 CREATE OR REPLACE MACRO ec._masses(rows, k) AS
-    list_transform(range(k), lambda _i: list_sum(list_transform(rows, lambda _x: ec._hit(_x.y = _i) * _x.w)));
+    list_transform(range(k), lambda _i: list_sum(list_transform(rows, lambda _x: ec._hit(_x['y'] = _i) * _x['w'])));
 CREATE OR REPLACE MACRO ec._sum_of_bin(rows, r) AS {
-    'g': coalesce(list_sum(list_transform(rows, lambda _x: r[_x.y + 1] * _x.g)), 0),
-    'm': coalesce(list_sum(list_transform(rows, lambda _x: r[_x.y + 1] * _x.w)), 0)};
+    'g': coalesce(list_sum(list_transform(rows, lambda _x: r[_x['y'] + 1] * _x['g'])), 0),
+    'm': coalesce(list_sum(list_transform(rows, lambda _x: r[_x['y'] + 1] * _x['w'])), 0)};
 CREATE OR REPLACE MACRO ec._error_of_rows(rows, k, low, high, bins, norm) AS
     list_transform(list_transform(list_transform(list_transform(
             [{'rows': rows, 'n': ec._masses(rows, k), 'low': low, 'high': high}],
-        lambda _g: {'rows': _g.rows, 'n': _g.n, 'p': ec._class_priors(_g.n, _g.low, _g.high)}),
-        lambda _g: {'rows': _g.rows, 'defined': ec._expect(_g.p, _g.n, _g.n) IS NOT NULL,
-                    'r': list_transform(_g.p, lambda _x, _i: ec._term(_x, 1 / nullif(_g.n[_i], 0)))}),
-        lambda _g: {'defined': _g.defined, 's': list_transform(range(CAST(bins AS BIGINT)), lambda _b:
-            ec._sum_of_bin(list_filter(_g.rows, lambda _x: ec._in_bin(_b, bins, _x.q)), _g.r))}),
-        lambda _g: CASE WHEN _g.defined THEN ec._calibration_error(
-            list_transform(_g.s, lambda _x: _x.g), list_transform(_g.s, lambda _x: _x.m), 1, norm) END)[1];
+        lambda _g: {'rows': _g['rows'], 'n': _g['n'], 'p': ec._class_priors(_g['n'], _g['low'], _g['high'])}),
+        lambda _g: {'rows': _g['rows'], 'defined': ec._expect(_g['p'], _g['n'], _g['n']) IS NOT NULL,
+                    'r': list_transform(_g['p'], lambda _x, _i: ec._term(_x, 1 / nullif(_g['n'][_i], 0)))}),
+        lambda _g: {'defined': _g['defined'], 's': list_transform(range(CAST(bins AS BIGINT)), lambda _b:
+            ec._sum_of_bin(list_filter(_g['rows'], lambda _x: ec._in_bin(_b, bins, _x['q'])), _g['r']))}),
+        lambda _g: CASE WHEN _g['defined'] THEN ec._calibration_error(
+            list_transform(_g['s'], lambda _x: _x['g']), list_transform(_g['s'], lambda _x: _x['m']), 1, norm) END)[1];
 
 -- True, or an error.
 CREATE OR REPLACE MACRO ec._ece_ok(bins, norm, prior, score_type) AS
@@ -90,17 +90,17 @@ CREATE OR REPLACE MACRO ec._error_of_bins(wrong, q, hit, y, k, bins, norm, prior
             'wrong': wrong, 'prior': prior, 'g': ec._bin_sums(bins, q, (q - hit) * ec._weight(weight)),
             'm': ec._bin_sums(ec._shown(norm, bins), q, CASE WHEN hit IS NOT NULL THEN ec._weight(weight) END),
             'mass': sum(CASE WHEN q IS NOT NULL AND hit IS NOT NULL THEN ec._weight(weight) END)}],
-        lambda _s: CASE WHEN NOT _s.wrong THEN ec._calibration_error(list_transform(_s.g, lambda _x: coalesce(_x, 0)), _s.m, _s.mass, norm) END)[1],
+        lambda _s: CASE WHEN NOT _s['wrong'] THEN ec._calibration_error(list_transform(_s['g'], lambda _x: coalesce(_x, 0)), _s['m'], _s['mass'], norm) END)[1],
 (wrong, q, hit, y, k, bins, norm, prior, weight) AS
     list_transform([{
             'wrong': wrong, 'k': k, 'low': min(ec._priors(prior)), 'high': max(ec._priors(prior)),
             'rows': ec._kept_rows(q, hit, y, weight)}],
-        lambda _s: CASE WHEN NOT _s.wrong THEN ec._error_of_rows(_s.rows, _s.k, _s.low, _s.high, bins, norm) END)[1];
+        lambda _s: CASE WHEN NOT _s['wrong'] THEN ec._error_of_rows(_s['rows'], _s['k'], _s['low'], _s['high'], bins, norm) END)[1];
 
 -- Two classes with a prior: one sum a bin and class, and the classes' terms as in any expectation.
 CREATE OR REPLACE MACRO ec._expected_sums(sums1, sums0, s) AS
-    list_transform(sums1, lambda _x, _b: ec._term(s.p1, ec._ratio(coalesce(_x, 0), s.n1))
-                                         + ec._term(s.p0, ec._ratio(coalesce(sums0[_b], 0), s.n0)));
+    list_transform(sums1, lambda _x, _b: ec._term(s['p1'], ec._ratio(coalesce(_x, 0), s['n1']))
+                                         + ec._term(s['p0'], ec._ratio(coalesce(sums0[_b], 0), s['n0'])));
 CREATE OR REPLACE MACRO ec._error_of_two(wrong, q, hit, y, n1, n0, bins, norm, prior, weight) AS
     list_transform(list_transform([{
             'wrong': wrong, 'n1': n1, 'n0': n0, 'prior': ec._stated_prior(prior),
@@ -109,10 +109,10 @@ CREATE OR REPLACE MACRO ec._error_of_two(wrong, q, hit, y, n1, n0, bins, norm, p
             'm1': ec._bin_sums(ec._shown(norm, bins), q, ec._hit(y = 1) * ec._weight(weight)),
             'm0': ec._bin_sums(ec._shown(norm, bins), q, ec._hit(y = 0) * ec._weight(weight))}],
         lambda _s: {
-            'wrong': _s.wrong, 'g1': _s.g1, 'g0': _s.g0, 'm1': _s.m1, 'm0': _s.m0, 'n1': _s.n1, 'n0': _s.n0,
-            'p1': ec._prior_of_1(_s.n1, _s.n0, _s.prior), 'p0': ec._prior_of_0(_s.n1, _s.n0, _s.prior)}),
-        lambda _s: CASE WHEN NOT _s.wrong THEN
-            ec._calibration_error(ec._expected_sums(_s.g1, _s.g0, _s), ec._expected_sums(_s.m1, _s.m0, _s), 1, norm) END)[1];
+            'wrong': _s['wrong'], 'g1': _s['g1'], 'g0': _s['g0'], 'm1': _s['m1'], 'm0': _s['m0'], 'n1': _s['n1'], 'n0': _s['n0'],
+            'p1': ec._prior_of_1(_s['n1'], _s['n0'], _s['prior']), 'p0': ec._prior_of_0(_s['n1'], _s['n0'], _s['prior'])}),
+        lambda _s: CASE WHEN NOT _s['wrong'] THEN
+            ec._calibration_error(ec._expected_sums(_s['g1'], _s['g0'], _s), ec._expected_sums(_s['m1'], _s['m0'], _s), 1, norm) END)[1];
 
 CREATE OR REPLACE MACRO ec._binary_error(score, label, q, hit, bins, norm, prior "NULL", score_type, weight) AS
     ec._error_of_bins(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label), 2, bins, norm, prior, weight),
@@ -161,12 +161,12 @@ CREATE OR REPLACE MACRO ec._vector_by_class(score, score_type) AS {
 -- is; rounding may take a difference of equals below 0.
 CREATE OR REPLACE MACRO ec._squares(a, b) AS list_sum(list_transform(a, lambda _x, _i: pow(_x - b[_i], 2)));
 CREATE OR REPLACE MACRO ec._divergence(q, s, rule) AS
-    list_transform([{'a': q, 'b': s}], lambda _r: CASE WHEN rule = 'brier' THEN ec._squares(_r.a.q, _r.b.q) / len(_r.a.q)
-        ELSE greatest(ec._plus(list_transform(_r.b.q, lambda _x, _i: ec._term(_x, _r.a.l[_i] - _r.b.l[_i]))), 0) END)[1];
+    list_transform([{'a': q, 'b': s}], lambda _r: CASE WHEN rule = 'brier' THEN ec._squares(_r['a']['q'], _r['b']['q']) / len(_r['a']['q'])
+        ELSE greatest(ec._plus(list_transform(_r['b']['q'], lambda _x, _i: ec._term(_x, _r['a']['l'][_i] - _r['b']['l'][_i]))), 0) END)[1];
 CREATE OR REPLACE MACRO ec._expected_loss(q, s, rule) AS
     list_transform([{'a': q, 'b': s}], lambda _r: CASE
-        WHEN rule = 'brier' THEN (ec._squares(_r.a.q, _r.b.q) + list_sum(list_transform(_r.b.q, lambda _x: _x * (1 - _x)))) / len(_r.a.q)
-        ELSE ec._plus(list_transform(_r.b.q, lambda _x, _i: ec._term(_x, _r.a.l[_i]))) END)[1];
+        WHEN rule = 'brier' THEN (ec._squares(_r['a']['q'], _r['b']['q']) + list_sum(list_transform(_r['b']['q'], lambda _x: _x * (1 - _x)))) / len(_r['a']['q'])
+        ELSE ec._plus(list_transform(_r['b']['q'], lambda _x, _i: ec._term(_x, _r['a']['l'][_i]))) END)[1];
 
 CREATE OR REPLACE MACRO ec._rule_ok(rule, score_type) AS
     CASE WHEN NOT coalesce(rule IN ('cross_entropy', 'brier'), false)
@@ -181,7 +181,7 @@ CREATE OR REPLACE MACRO ec._mean_of_right(missing, right_, loss, weight) AS
             'wrong': ec._count(NOT missing AND NOT coalesce(right_, false)),
             's': sum(CASE WHEN NOT missing AND right_ THEN ec._weighted(loss, weight) END),
             'n': sum(CASE WHEN NOT missing AND right_ THEN CAST(ec._weight(weight) AS DOUBLE) END)}],
-        lambda _g: CASE WHEN _g.wrong = 0 THEN ec._ratio(_g.s, _g.n) END)[1];
+        lambda _g: CASE WHEN _g['wrong'] = 0 THEN ec._ratio(_g['s'], _g['n']) END)[1];
 CREATE OR REPLACE MACRO ec._both_right(score, reference, score_type, weight) AS
     ec._number_ok(score, 2, score_type) AND ec._number_ok(reference, 2, score_type) AND ec._weight_ok(weight);
 CREATE OR REPLACE MACRO ec._both_vectors_right(score, reference, score_type, weight) AS

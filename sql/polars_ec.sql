@@ -230,7 +230,7 @@ CREATE OR REPLACE MACRO ec._log_sum(v) AS
     list_transform([list_max(v)], lambda _m: _m + ln(list_sum(list_transform(v, lambda _x: exp(_x - _m)))))[1];
 CREATE OR REPLACE MACRO ec._softmax(v) AS
     list_transform(list_transform([v], lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
-                   lambda _s: list_transform(_s.u, lambda _x: exp(_x - _s.s)))[1];
+                   lambda _s: list_transform(_s['u'], lambda _x: exp(_x - _s['s'])))[1];
 
 CREATE OR REPLACE MACRO ec._posteriors(score, score_type, prior) AS
     CASE WHEN score_type = 'log_posteriors' THEN list_transform(score, lambda _x: exp(_x))
@@ -448,14 +448,14 @@ CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 
          WHEN score_type = 'log_posteriors' THEN
              list_transform(list_transform([list_transform(score, lambda _x, _i: _x + ln(ec._shift_weights(from_, "to", len(score))[_i]))],
                                            lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
-                            lambda _s: list_transform(_s.u, lambda _x: _x - _s.s))[1]
+                            lambda _s: list_transform(_s['u'], lambda _x: _x - _s['s']))[1]
          ELSE list_transform([list_transform(score, lambda _x, _i: _x * ec._shift_weights(from_, "to", len(score))[_i])],
                              lambda _e: list_transform(_e, lambda _x: _x / list_sum(_e)))[1] END;
 COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';
 -- polars_ec for DuckDB, file 2 of 8: sums of a group of rows, and the counts that are answers in themselves.
 -- Load after rows. Everything here is plain sums of CASE: the engine shares equal ones, so ten metrics cost hardly more
 -- than one. An aggregate is bound to a name with list_transform([aggregate], lambda s: ...)[1], because a subquery in a
--- macro would run once per row.
+-- macro would run once per row. Fields are written s['field'], for in HAVING DuckDB takes s.field for a column.
 
 -- Sums ----------------------------------------------------------------------------------------------------------------
 
@@ -546,8 +546,8 @@ CREATE OR REPLACE MACRO ec._cells_of(n1, n0, tn, fp, fn, tp, prior) AS {
     'n1': n1, 'n0': n0, 'tn': tn, 'fp': fp, 'fn': fn, 'tp': tp,
     'p1': ec._prior_of_1(n1, n0, prior), 'p0': ec._prior_of_0(n1, n0, prior)};
 CREATE OR REPLACE MACRO ec._cells_of_sums(sums) AS
-    list_transform(sums, lambda _s: CASE WHEN _s.invalid = 0 THEN
-        ec._cells_of(_s.fn + _s.tp, _s.tn + _s.fp, _s.tn, _s.fp, _s.fn, _s.tp, _s.prior) END);
+    list_transform(sums, lambda _s: CASE WHEN _s['invalid'] = 0 THEN
+        ec._cells_of(_s['fn'] + _s['tp'], _s['tn'] + _s['fp'], _s['tn'], _s['fp'], _s['fn'], _s['tp'], _s['prior']) END);
 
 -- Cells and priors of a group, in a list of one: NULL when a row is wrong. A comparison with a missing score is NULL and not
 -- counted. Counts take two sums of decisions, for the other two cells are the rest of their class, and the engine shares the
@@ -558,8 +558,8 @@ CREATE OR REPLACE MACRO ec._sum_cells(score, label, costs, cost_fn, cost_fp, pri
             'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
             'fp': ec._count(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type)),
             'tp': ec._count(ec._y(label) = 1 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type))}],
-        lambda _s: CASE WHEN _s.invalid = 0 THEN
-            ec._cells_of(_s.n1, _s.n0, _s.n0 - _s.fp, _s.fp, _s.n1 - _s.tp, _s.tp, _s.prior) END),
+        lambda _s: CASE WHEN _s['invalid'] = 0 THEN
+            ec._cells_of(_s['n1'], _s['n0'], _s['n0'] - _s['fp'], _s['fp'], _s['n1'] - _s['tp'], _s['tp'], _s['prior']) END),
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._cells_of_sums([{
         'invalid': ec._count_invalid(score, label, costs, score_type, weight), 'prior': ec._stated_prior(prior),
@@ -602,12 +602,12 @@ CREATE OR REPLACE MACRO ec._vector_class_key(score, label, matrix, score_type, w
 -- A histogram of keys as a list of cells {k, y, d, n}; wrong rows have k = -1.
 CREATE OR REPLACE MACRO ec._tally(histogram) AS
     list_transform(coalesce(map_entries(histogram), []), lambda _e: {
-        'k': _e.key >> 20, 'y': (_e.key >> 10) & 1023, 'd': _e.key & 1023, 'n': CAST(_e.value AS DOUBLE)});
+        'k': _e['key'] >> 20, 'y': (_e['key'] >> 10) & 1023, 'd': _e['key'] & 1023, 'n': CAST(_e['value'] AS DOUBLE)});
 
 -- The same where each key carries a weight.
 CREATE OR REPLACE MACRO ec._weighted_tally(histogram) AS
     list_transform(coalesce(map_entries(histogram), []), lambda _e: {
-        'k': _e.key.key >> 20, 'y': (_e.key.key >> 10) & 1023, 'd': _e.key.key & 1023, 'n': _e.key.weight * _e.value});
+        'k': _e['key']['key'] >> 20, 'y': (_e['key']['key'] >> 10) & 1023, 'd': _e['key']['key'] & 1023, 'n': _e['key']['weight'] * _e['value']});
 
 -- A wrong row's weight is of no interest, and may be NaN.
 CREATE OR REPLACE MACRO ec._weighted_key(key, weight) AS
@@ -615,16 +615,16 @@ CREATE OR REPLACE MACRO ec._weighted_key(key, weight) AS
                                          WHEN _k < 0 THEN {'key': _k, 'weight': 1e0}
                                          ELSE {'key': _k, 'weight': ec._weight(weight)} END)[1];
 
-CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda _c: _c.n)), 0);
+CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda _c: _c['n'])), 0);
 
 -- Rows whose length is not the group's largest are wrong too.
-CREATE OR REPLACE MACRO ec._tally_classes(tally) AS list_max(list_transform(tally, lambda _c: _c.k));
+CREATE OR REPLACE MACRO ec._tally_classes(tally) AS list_max(list_transform(tally, lambda _c: _c['k']));
 CREATE OR REPLACE MACRO ec._tally_invalid(tally) AS
-    list_transform([tally], lambda _t: ec._total(list_filter(_t, lambda _c: _c.k < 0 OR _c.k <> ec._tally_classes(_t))))[1];
+    list_transform([tally], lambda _t: ec._total(list_filter(_t, lambda _c: _c['k'] < 0 OR _c['k'] <> ec._tally_classes(_t))))[1];
 
 -- Is any row wrong? Weights may be 0, so this looks at the cells that are there; and once over, for there may be many.
 CREATE OR REPLACE MACRO ec._any_wrong(tally) AS
-    list_transform([list_transform(tally, lambda _c: _c.k)],
+    list_transform([list_transform(tally, lambda _c: _c['k'])],
                    lambda _k: coalesce(list_min(_k) < 0 OR list_min(_k) <> list_max(_k), false))[1];
 
 CREATE OR REPLACE MACRO ec._count_vector(score, label, matrix, score_type, weight) AS
@@ -680,7 +680,7 @@ CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
                         || ' classes: ' || CAST(high AS VARCHAR))] END;
 
 CREATE OR REPLACE MACRO ec._tally_n(tally, k) AS
-    list_transform(range(k), lambda _i: ec._total(list_filter(tally, lambda _c: _c.y = _i)));
+    list_transform(range(k), lambda _i: ec._total(list_filter(tally, lambda _c: _c['y'] = _i)));
 
 -- Class sums n of a group of list rows; NULL when a row is wrong.
 CREATE OR REPLACE MACRO ec._class_n(tally, weighted, sums) AS
@@ -689,7 +689,7 @@ CREATE OR REPLACE MACRO ec._class_n(tally, weighted, sums) AS
                                            lambda _x: coalesce(_x, 0) + ec._at_most_32(ec._tally_classes(tally)))
          ELSE ec._tally_n(tally, ec._tally_classes(tally)) END;
 
-CREATE OR REPLACE MACRO ec._tally_cell(tally, i, j) AS ec._total(list_filter(tally, lambda _c: _c.y = i AND _c.d = j));
+CREATE OR REPLACE MACRO ec._tally_cell(tally, i, j) AS ec._total(list_filter(tally, lambda _c: _c['y'] = i AND _c['d'] = j));
 CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
     list_transform(range(k), lambda _i: list_transform(range(m), lambda _j:
         ec._tally_cell(tally, _i, _j)));
@@ -719,16 +719,16 @@ CREATE OR REPLACE MACRO ec._tally_vector(score, label, matrix, prior, threshold,
                           ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) END),
             'weights': histogram(CASE WHEN ec._unset(weight) THEN NULL ELSE ec._weighted_key(
                            ec._vector_key(score, label, matrix, prior, threshold, score_type, weight), weight) END)}],
-        lambda _s: list_concat(ec._tally(_s.counts), ec._weighted_tally(_s.weights)))[1];
+        lambda _s: list_concat(ec._tally(_s['counts']), ec._weighted_tally(_s['weights'])))[1];
 
 -- Cells of lists of two scores.
 CREATE OR REPLACE MACRO ec._cells_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     ec._cells_of_sums(list_transform([{
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'prior': ec._stated_prior(prior)}],
-        lambda _s: {'invalid': len(list_filter(_s.t, lambda _c: _c.k <> 2)), 'prior': _s.prior,
-                   'tn': ec._tally_cell(_s.t, 0, 0), 'fp': ec._tally_cell(_s.t, 0, 1),
-                   'fn': ec._tally_cell(_s.t, 1, 0), 'tp': ec._tally_cell(_s.t, 1, 1)}));
+        lambda _s: {'invalid': len(list_filter(_s['t'], lambda _c: _c['k'] <> 2)), 'prior': _s['prior'],
+                   'tn': ec._tally_cell(_s['t'], 0, 0), 'fp': ec._tally_cell(_s['t'], 0, 1),
+                   'fn': ec._tally_cell(_s['t'], 1, 0), 'tp': ec._tally_cell(_s['t'], 1, 1)}));
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -762,14 +762,14 @@ COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 
 CREATE OR REPLACE MACRO ec._share1(score, label, costs, score_type, weight) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
                      'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight)}],
-        lambda _s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND _s.invalid = 0 THEN ec._share(_s.n1, _s.n0) END)[1];
+        lambda _s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND _s['invalid'] = 0 THEN ec._share(_s['n1'], _s['n0']) END)[1];
 CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform([{'tally': ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight),
                      'weighted': ec._is_weighted(weight),
                      'n': ec._weight_by_class(score, label, weight)}],
-        lambda _s: ec._class_priors(ec._class_n(_s.tally, _s.weighted, _s.n), NULL, NULL))[1],
+        lambda _s: ec._class_priors(ec._class_n(_s['tally'], _s['weighted'], _s['n']), NULL, NULL))[1],
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
 COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists: [N_0/N, ..., N_(K-1)/N]';
@@ -780,16 +780,16 @@ CREATE OR REPLACE MACRO ec._count_type(weight "NULL") AS CAST(0 AS BIGINT),
 CREATE OR REPLACE MACRO ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform([{'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
                      'w': ec._count_type(weight)}],
-        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND _s.c.n1 IS NOT NULL THEN {
-            'tn': cast_to_type(_s.c.tn, _s.w), 'fp': cast_to_type(_s.c.fp, _s.w),
-            'fn': cast_to_type(_s.c.fn, _s.w), 'tp': cast_to_type(_s.c.tp, _s.w)} END)[1];
+        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND _s['c']['n1'] IS NOT NULL THEN {
+            'tn': cast_to_type(_s['c']['tn'], _s['w']), 'fp': cast_to_type(_s['c']['fp'], _s['w']),
+            'fn': cast_to_type(_s['c']['fn'], _s['w']), 'tp': cast_to_type(_s['c']['tp'], _s['w'])} END)[1];
 CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     list_transform([{
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'k': coalesce(len(matrix), max(len(score))), 'm': coalesce(len(matrix[1]), max(len(score))),
             'w': ec._count_type(weight)}],
-        lambda _s: CASE WHEN NOT ec._any_wrong(_s.t) THEN
-            list_transform(ec._matrix(_s.t, _s.k, _s.m), lambda _r: list_transform(_r, lambda _x: cast_to_type(_x, _s.w))) END)[1];
+        lambda _s: CASE WHEN NOT ec._any_wrong(_s['t']) THEN
+            list_transform(ec._matrix(_s['t'], _s['k'], _s['m']), lambda _r: list_transform(_r, lambda _x: cast_to_type(_x, _s['w']))) END)[1];
 CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -804,10 +804,10 @@ COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, f
 -- Four rates of a group ------------------------------------------------------------------------------------------------
 
 -- R_ij of cells c (see ec._cells_of); an empty class has none.
-CREATE OR REPLACE MACRO ec._r11(c) AS ec._ratio(c.tp, c.n1);
-CREATE OR REPLACE MACRO ec._r10(c) AS ec._ratio(c.fn, c.n1);
-CREATE OR REPLACE MACRO ec._r01(c) AS ec._ratio(c.fp, c.n0);
-CREATE OR REPLACE MACRO ec._r00(c) AS ec._ratio(c.tn, c.n0);
+CREATE OR REPLACE MACRO ec._r11(c) AS ec._ratio(c['tp'], c['n1']);
+CREATE OR REPLACE MACRO ec._r10(c) AS ec._ratio(c['fn'], c['n1']);
+CREATE OR REPLACE MACRO ec._r01(c) AS ec._ratio(c['fp'], c['n0']);
+CREATE OR REPLACE MACRO ec._r00(c) AS ec._ratio(c['tn'], c['n0']);
 
 -- The cells of scores and of lists of two, where the costs are 2 x 2.
 CREATE OR REPLACE MACRO ec._binary_cells(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -817,7 +817,7 @@ CREATE OR REPLACE MACRO ec._binary_cells(score, label, costs "NULL", cost_fn, co
     list_transform([{
             'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
             'm': ec._costs(costs, cost_fn, cost_fp)}],
-        lambda _g: CASE WHEN ec._two_rows(_g.m) AND ec._two_by_two(_g.m) AND ec._matrix_ok(_g.m) THEN _g.c END);
+        lambda _g: CASE WHEN ec._two_rows(_g['m']) AND ec._two_by_two(_g['m']) AND ec._matrix_ok(_g['m']) THEN _g['c'] END);
 CREATE OR REPLACE MACRO ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
          THEN ec._cells_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight) END;
@@ -832,15 +832,15 @@ CREATE OR REPLACE MACRO ec._value(what, matrix, y, d) AS
 
 -- Class sums {n, s}, priors {p} and costs {c} of cells c, given the two sums of values.
 CREATE OR REPLACE MACRO ec._means_of(c, s0, s1, matrix) AS {
-    'n': [c.n0, c.n1], 's': [s0, s1], 'p': CASE WHEN c.p1 IS NOT NULL THEN [c.p0, c.p1] END, 'c': matrix};
+    'n': [c['n0'], c['n1']], 's': [s0, s1], 'p': CASE WHEN c['p1'] IS NOT NULL THEN [c['p0'], c['p1']] END, 'c': matrix};
 CREATE OR REPLACE MACRO ec._means_of_cells(c, matrix, what) AS
-    ec._means_of(c, c.tn * ec._value(what, matrix, 0, 0) + c.fp * ec._value(what, matrix, 0, 1),
-                 c.fn * ec._value(what, matrix, 1, 0) + c.tp * ec._value(what, matrix, 1, 1), matrix);
+    ec._means_of(c, c['tn'] * ec._value(what, matrix, 0, 0) + c['fp'] * ec._value(what, matrix, 0, 1),
+                 c['fn'] * ec._value(what, matrix, 1, 0) + c['tp'] * ec._value(what, matrix, 1, 1), matrix);
 
 -- Sums of decided cells {y, d, n}, class by class.
 CREATE OR REPLACE MACRO ec._tally_sums(tally, k, matrix, what) AS
-    list_transform(range(k), lambda _i: coalesce(list_sum(list_transform(list_filter(tally, lambda _c: _c.y = _i),
-        lambda _c: _c.n * ec._value(what, matrix, _c.y, _c.d))), 0));
+    list_transform(range(k), lambda _i: coalesce(list_sum(list_transform(list_filter(tally, lambda _c: _c['y'] = _i),
+        lambda _c: _c['n'] * ec._value(what, matrix, _c['y'], _c['d']))), 0));
 
 -- The same from sums of the rows' values, for single scores under costs of 2 x M (an abstain column, say). K > 2 classes are
 -- a list's.
@@ -857,9 +857,9 @@ CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, 
             's0': ec._sum_wide(0, score, label, costs, prior, threshold, score_type, weight, what),
             'm': ec._costs(costs, cost_fn, cost_fp), 'wide': ec._wide(costs)}],
         lambda _g: CASE
-            WHEN NOT ec._matrix_ok(_g.m) OR NOT ec._two_rows(_g.m) OR _g.c.n1 IS NULL THEN NULL
-            WHEN _g.wide THEN ec._means_of(_g.c, _g.s0, _g.s1, _g.m)
-            ELSE ec._means_of_cells(_g.c, _g.m, what) END);
+            WHEN NOT ec._matrix_ok(_g['m']) OR NOT ec._two_rows(_g['m']) OR _g['c']['n1'] IS NULL THEN NULL
+            WHEN _g['wide'] THEN ec._means_of(_g['c'], _g['s0'], _g['s1'], _g['m'])
+            ELSE ec._means_of_cells(_g['c'], _g['m'], what) END);
 
 -- For lists of scores: from one histogram of (class, decision).
 CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold, score_type, weight, what) AS
@@ -867,15 +867,15 @@ CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold,
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'low': min(ec._priors(prior)), 'high': max(ec._priors(prior)), 'c': CAST(matrix AS DOUBLE[][])}],
         lambda _g: {
-            'n': CASE WHEN len(_g.t) > 0 AND NOT ec._any_wrong(_g.t) THEN ec._tally_n(_g.t, ec._tally_classes(_g.t)) END,
-            's': ec._tally_sums(_g.t, ec._tally_classes(_g.t), _g.c, what),
-            'low': _g.low, 'high': _g.high, 'c': _g.c}),
-        lambda _g: {'n': _g.n, 's': _g.s, 'p': ec._class_priors(_g.n, _g.low, _g.high), 'c': _g.c});
+            'n': CASE WHEN len(_g['t']) > 0 AND NOT ec._any_wrong(_g['t']) THEN ec._tally_n(_g['t'], ec._tally_classes(_g['t'])) END,
+            's': ec._tally_sums(_g['t'], ec._tally_classes(_g['t']), _g['c'], what),
+            'low': _g['low'], 'high': _g['high'], 'c': _g['c']}),
+        lambda _g: {'n': _g['n'], 's': _g['s'], 'p': ec._class_priors(_g['n'], _g['low'], _g['high']), 'c': _g['c']});
 
 -- Formulas over class sums m.
-CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda _m: ec._expect(_m.p, _m.n, _m.s))[1];
+CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda _m: ec._expect(_m['p'], _m['n'], _m['s']))[1];
 CREATE OR REPLACE MACRO ec._balanced(means) AS
-    list_transform(means, lambda _m: ec._expect(list_transform(_m.n, lambda _x: 1e0 / len(_m.n)), _m.n, _m.s))[1];
+    list_transform(means, lambda _m: ec._expect(list_transform(_m['n'], lambda _x: 1e0 / len(_m['n'])), _m['n'], _m['s']))[1];
 
 CREATE OR REPLACE MACRO ec._zero_one(k) AS
     list_transform(range(k), lambda _i: list_transform(range(k), lambda _j: CAST(_i <> _j AS DOUBLE)));
@@ -884,15 +884,15 @@ CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
     list_min(list_transform(range(len(matrix[1])), lambda _j: ec._plus(list_transform(p, lambda _x, _i: _x * matrix[_i][_j + 1]))));
 CREATE OR REPLACE MACRO ec._normalized(means) AS
     list_transform(means, lambda _m:
-        CASE WHEN list_min(flatten(_m.c)) < 0
-             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(_m.c AS VARCHAR))
-             ELSE ec._ratio(ec._expect(_m.p, _m.n, _m.s), ec._naive(_m.p, coalesce(_m.c, ec._zero_one(len(_m.n))))) END)[1];
+        CASE WHEN list_min(flatten(_m['c'])) < 0
+             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(_m['c'] AS VARCHAR))
+             ELSE ec._ratio(ec._expect(_m['p'], _m['n'], _m['s']), ec._naive(_m['p'], coalesce(_m['c'], ec._zero_one(len(_m['n']))))) END)[1];
 
 
 -- From the rates where costs are cost_fn and cost_fp (a right decision costs nothing, a constant one all of the other class), else
 -- from sums per class.
 CREATE OR REPLACE MACRO ec._rate_cost(c, cost_fn, cost_fp) AS
-    ec._term(c.p1, CAST(cost_fn AS DOUBLE) * ec._r10(c)) + ec._term(c.p0, CAST(cost_fp AS DOUBLE) * ec._r01(c));
+    ec._term(c['p1'], CAST(cost_fn AS DOUBLE) * ec._r10(c)) + ec._term(c['p0'], CAST(cost_fp AS DOUBLE) * ec._r01(c));
 CREATE OR REPLACE MACRO ec._expected_cost(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
                    lambda _c: ec._rate_cost(_c, cost_fn, cost_fp))[1],
@@ -900,7 +900,7 @@ CREATE OR REPLACE MACRO ec._expected_cost(score, label, costs "NULL", cost_fn, c
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
 CREATE OR REPLACE MACRO ec._nec(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._ratio(ec._rate_cost(_c, cost_fn, cost_fp), least(CAST(cost_fn AS DOUBLE) * _c.p1, CAST(cost_fp AS DOUBLE) * _c.p0)))[1],
+                   lambda _c: ec._ratio(ec._rate_cost(_c, cost_fn, cost_fp), least(CAST(cost_fn AS DOUBLE) * _c['p1'], CAST(cost_fp AS DOUBLE) * _c['p0'])))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
 CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -910,7 +910,7 @@ CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
 CREATE OR REPLACE MACRO ec._accuracy(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._term(_c.p1, ec._r11(_c)) + ec._term(_c.p0, ec._r00(_c)))[1],
+                   lambda _c: ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r00(_c)))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
 CREATE OR REPLACE MACRO ec._balanced_error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -1010,7 +1010,7 @@ COMMENT ON MACRO ec.dcf IS 'Detection cost function (lower is better): NEC of LL
 -- Binary metrics -------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._precision(cells) AS
-    list_transform(cells, lambda _c: ec._ratio(ec._term(_c.p1, ec._r11(_c)), ec._term(_c.p1, ec._r11(_c)) + ec._term(_c.p0, ec._r01(_c))))[1];
+    list_transform(cells, lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1];
 CREATE OR REPLACE MACRO ec._recall(cells) AS list_transform(cells, lambda _c: ec._r11(_c))[1];
 CREATE OR REPLACE MACRO ec._specificity(cells) AS list_transform(cells, lambda _c: ec._r00(_c))[1];
 CREATE OR REPLACE MACRO ec._fpr(cells) AS list_transform(cells, lambda _c: ec._r01(_c))[1];
@@ -1019,25 +1019,25 @@ CREATE OR REPLACE MACRO ec._squared_beta(beta) AS
     CASE WHEN beta > 0 THEN CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE)
          ELSE ec._fail('beta must be above 0, not ' || CAST(beta AS VARCHAR)) END;
 CREATE OR REPLACE MACRO ec._fbeta(cells, b2) AS
-    list_transform(cells, lambda _c: ec._ratio((1 + b2) * ec._term(_c.p1, ec._r11(_c)),
-        (1 + b2) * ec._term(_c.p1, ec._r11(_c)) + b2 * ec._term(_c.p1, ec._r10(_c)) + ec._term(_c.p0, ec._r01(_c))))[1];
+    list_transform(cells, lambda _c: ec._ratio((1 + b2) * ec._term(_c['p1'], ec._r11(_c)),
+        (1 + b2) * ec._term(_c['p1'], ec._r11(_c)) + b2 * ec._term(_c['p1'], ec._r10(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1];
 CREATE OR REPLACE MACRO ec._mcc(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c.p1 > 0 AND _c.p0 > 0 THEN ec._ratio(sqrt(_c.p1 * _c.p0) * (ec._r11(_c) - ec._r01(_c)),
-        sqrt((_c.p1 * ec._r11(_c) + _c.p0 * ec._r01(_c)) * (_c.p1 * ec._r10(_c) + _c.p0 * ec._r00(_c)))) END)[1];
+    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * (ec._r11(_c) - ec._r01(_c)),
+        sqrt((_c['p1'] * ec._r11(_c) + _c['p0'] * ec._r01(_c)) * (_c['p1'] * ec._r10(_c) + _c['p0'] * ec._r00(_c)))) END)[1];
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
     CASE WHEN y > 0 THEN x / y WHEN y = 0 AND x > 0 THEN CAST('inf' AS DOUBLE) END;
 CREATE OR REPLACE MACRO ec._lr_plus(cells) AS list_transform(cells, lambda _c: ec._ratio_or_inf(ec._r11(_c), ec._r01(_c)))[1];
 CREATE OR REPLACE MACRO ec._lr_minus(cells) AS list_transform(cells, lambda _c: ec._ratio_or_inf(ec._r10(_c), ec._r00(_c)))[1];
 CREATE OR REPLACE MACRO ec._precision_gain(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c.p1 > 0 AND _c.p0 > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
+    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
 CREATE OR REPLACE MACRO ec._recall_gain(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c.p0 = 0 THEN NULL
-                                         WHEN _c.p1 = 0 THEN 1e0
-                                         ELSE 1 - _c.p1 / _c.p0 * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
+    list_transform(cells, lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
+                                         WHEN _c['p1'] = 0 THEN 1e0
+                                         ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
 CREATE OR REPLACE MACRO ec._net_benefit(cells, p_t) AS
     list_transform(cells, lambda _c: CASE WHEN p_t > 0 AND p_t < 1
-        THEN ec._term(_c.p1, ec._r11(_c)) - p_t / (1 - p_t) * ec._term(_c.p0, ec._r01(_c))
+        THEN ec._term(_c['p1'], ec._r11(_c)) - p_t / (1 - p_t) * ec._term(_c['p0'], ec._r01(_c))
         ELSE ec._fail('p_t must lie between 0 and 1, not ' || CAST(p_t AS VARCHAR)) END)[1];
 
 
@@ -1203,9 +1203,9 @@ CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, sum1
             'invalid': ec._count_invalid(score, label, NULL, score_type, weight), 'prior': ec._stated_prior(prior),
             'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
             's1': sum1, 's0': sum0}],
-        lambda _s: CASE WHEN _s.invalid = 0 THEN {
-            'm1': ec._ratio(_s.s1, _s.n1), 'm0': ec._ratio(_s.s0, _s.n0),
-            'p1': ec._prior_of_1(_s.n1, _s.n0, _s.prior), 'p0': ec._prior_of_0(_s.n1, _s.n0, _s.prior)} END);
+        lambda _s: CASE WHEN _s['invalid'] = 0 THEN {
+            'm1': ec._ratio(_s['s1'], _s['n1']), 'm0': ec._ratio(_s['s0'], _s['n0']),
+            'p1': ec._prior_of_1(_s['n1'], _s['n0'], _s['prior']), 'p0': ec._prior_of_0(_s['n1'], _s['n0'], _s['prior'])} END);
 
 -- K classes: the result has the form that ec._expected takes.
 CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weight, loss) AS
@@ -1216,27 +1216,27 @@ CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weigh
             's': ec._sum_by_class(false, label, score, ec._weighted(loss, weight)),
             'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
         lambda _g: {
-            'n': list_transform(ec._class_n(_g.tally, _g.weighted, _g.n),
-                                lambda _x: _x + ec._at_most_32(ec._tally_classes(_g.tally))),
-            's': list_transform(_g.s, lambda _x: coalesce(_x, 0)), 'low': _g.low, 'high': _g.high}),
-        lambda _g: {'n': _g.n, 's': _g.s, 'p': ec._class_priors(_g.n, _g.low, _g.high)});
+            'n': list_transform(ec._class_n(_g['tally'], _g['weighted'], _g['n']),
+                                lambda _x: _x + ec._at_most_32(ec._tally_classes(_g['tally']))),
+            's': list_transform(_g['s'], lambda _x: coalesce(_x, 0)), 'low': _g['low'], 'high': _g['high']}),
+        lambda _g: {'n': _g['n'], 's': _g['s'], 'p': ec._class_priors(_g['n'], _g['low'], _g['high'])});
 
 CREATE OR REPLACE MACRO ec._mean_loss(losses) AS
-    list_transform(losses, lambda _l: ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0))[1];
+    list_transform(losses, lambda _l: ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']))[1];
 
 -- What the prior itself scores: entropy, and the Brier score of the prior as a posterior.
 CREATE OR REPLACE MACRO ec._nats(p) AS CASE WHEN p = 0 THEN 0e0 ELSE -p * ln(p) END;
 CREATE OR REPLACE MACRO ec._mean_over_entropy(losses) AS
-    list_transform(losses, lambda _l: ec._ratio(ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0),
-                                               ec._nats(_l.p1) + ec._nats(_l.p0)))[1];
+    list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']),
+                                               ec._nats(_l['p1']) + ec._nats(_l['p0'])))[1];
 CREATE OR REPLACE MACRO ec._mean_over_spread(losses) AS
-    list_transform(losses, lambda _l: ec._ratio(ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0), _l.p1 * _l.p0))[1];
+    list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']), _l['p1'] * _l['p0']))[1];
 CREATE OR REPLACE MACRO ec._expected_over_entropy(means) AS
-    list_transform(means, lambda _m: ec._ratio(ec._expect(_m.p, _m.n, _m.s),
-                                              ec._plus(list_transform(_m.p, lambda _x: ec._nats(_x)))))[1];
+    list_transform(means, lambda _m: ec._ratio(ec._expect(_m['p'], _m['n'], _m['s']),
+                                              ec._plus(list_transform(_m['p'], lambda _x: ec._nats(_x)))))[1];
 CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
-    list_transform(means, lambda _m: ec._ratio(ec._expect(_m.p, _m.n, _m.s),
-                                              ec._plus(list_transform(_m.p, lambda _x: _x * (1 - _x))) / len(_m.p)))[1];
+    list_transform(means, lambda _m: ec._ratio(ec._expect(_m['p'], _m['n'], _m['s']),
+                                              ec._plus(list_transform(_m['p'], lambda _x: _x * (1 - _x))) / len(_m['p'])))[1];
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -1319,7 +1319,7 @@ CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', 
     list_transform(ec._losses(score, label, NULL, ec._llr_only(score_type), weight,
                               ec._sum_loss(1, score, label, ec._weighted(ec._softplus(-score), weight)),
                               ec._sum_loss(0, score, label, ec._weighted(ec._softplus(score), weight))),
-                   lambda _l: (_l.m1 + _l.m0) / (2 * ln(2e0)))[1];
+                   lambda _l: (_l['m1'] + _l['m0']) / (2 * ln(2e0)))[1];
 COMMENT ON MACRO ec.cllr IS 'Cost of LLRs in bits (lower is better): (mean_1 log2(1 + exp(-llr)) + mean_0 log2(1 + exp(llr))) / 2';
 
 -- epsr ----------------------------------------------------------------------------------------------------------------
@@ -1530,12 +1530,12 @@ CREATE OR REPLACE MACRO ec._rank_cell(key, w1, w0, score_type, resolution) AS {
     'tie': ec._one_score(ec._top_bin(score_type, resolution) - key // 2, score_type, resolution)};
 CREATE OR REPLACE MACRO ec._rank_cells(entries, score_type, resolution) AS
     list_filter(list_transform(entries, lambda _e, _i:
-        CASE WHEN _e.key % 2 = 0 THEN
-                 CASE WHEN _i < len(entries) AND entries[_i + 1].key = _e.key + 1 THEN NULL
-                      ELSE ec._rank_cell(_e.key, 0, _e.value, score_type, resolution) END
-             WHEN _i > 1 AND entries[_i - 1].key = _e.key - 1
-             THEN ec._rank_cell(_e.key, _e.value, entries[_i - 1].value, score_type, resolution)
-             ELSE ec._rank_cell(_e.key, _e.value, 0, score_type, resolution) END), lambda _c: _c IS NOT NULL);
+        CASE WHEN _e['key'] % 2 = 0 THEN
+                 CASE WHEN _i < len(entries) AND entries[_i + 1]['key'] = _e['key'] + 1 THEN NULL
+                      ELSE ec._rank_cell(_e['key'], 0, _e['value'], score_type, resolution) END
+             WHEN _i > 1 AND entries[_i - 1]['key'] = _e['key'] - 1
+             THEN ec._rank_cell(_e['key'], _e['value'], entries[_i - 1]['value'], score_type, resolution)
+             ELSE ec._rank_cell(_e['key'], _e['value'], 0, score_type, resolution) END), lambda _c: _c IS NOT NULL);
 
 -- P1: the stated prior, else the group's own; NULL for a prior that is none or is not one number in the group.
 CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
@@ -1552,23 +1552,23 @@ CREATE OR REPLACE MACRO ec._ranked(score, label, prior, score_type, resolution) 
                 'e': map_entries(histogram(ec._rank_key(ec._ranked_class(score, label, ec._binned_type(score_type), NULL), score,
                                                         ec._binned_type(score_type), ec._resolution(resolution)))),
                 'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
-            lambda _h: _h.e[1].key >= 0),
-        lambda _h: {'c': ec._rank_cells(_h.e, score_type, resolution), 'low': _h.low, 'high': _h.high}),
-        lambda _h: ec._rank_group(_h.c, list_sum(list_transform(_h.c, lambda _c: _c.w1)),
-                                  list_sum(list_transform(_h.c, lambda _c: _c.w0)), _h.low, _h.high)),
-        lambda _g: _g.n1 > 0 AND _g.n0 > 0);
+            lambda _h: _h['e'][1]['key'] >= 0),
+        lambda _h: {'c': ec._rank_cells(_h['e'], score_type, resolution), 'low': _h['low'], 'high': _h['high']}),
+        lambda _h: ec._rank_group(_h['c'], list_sum(list_transform(_h['c'], lambda _c: _c['w1'])),
+                                  list_sum(list_transform(_h['c'], lambda _c: _c['w0'])), _h['low'], _h['high'])),
+        lambda _g: _g['n1'] > 0 AND _g['n0'] > 0);
 
 -- The best and the worst order within a cell, as cells of equal scores: positives first, negatives first.
 CREATE OR REPLACE MACRO ec._split(cells, first, second) AS
     flatten(list_transform(cells, lambda _c:
-        CASE WHEN _c.tie OR _c.w1 = 0 OR _c.w0 = 0 THEN [_c]
-             ELSE [{'w1': _c.w1 * first, 'w0': _c.w0 * second, 'tie': true},
-                   {'w1': _c.w1 * second, 'w0': _c.w0 * first, 'tie': true}] END));
+        CASE WHEN _c['tie'] OR _c['w1'] = 0 OR _c['w0'] = 0 THEN [_c]
+             ELSE [{'w1': _c['w1'] * first, 'w0': _c['w0'] * second, 'tie': true},
+                   {'w1': _c['w1'] * second, 'w0': _c['w0'] * first, 'tie': true}] END));
 CREATE OR REPLACE MACRO ec._best(cells) AS ec._split(cells, 1, 0);
 CREATE OR REPLACE MACRO ec._worst(cells) AS ec._split(cells, 0, 1);
 
-CREATE OR REPLACE MACRO ec._middle(bounds) AS list_transform(bounds, lambda _b: (_b.low + _b.high) / 2)[1];
-CREATE OR REPLACE MACRO ec._half(bounds) AS list_transform(bounds, lambda _b: (_b.high - _b.low) / 2)[1];
+CREATE OR REPLACE MACRO ec._middle(bounds) AS list_transform(bounds, lambda _b: (_b['low'] + _b['high']) / 2)[1];
+CREATE OR REPLACE MACRO ec._half(bounds) AS list_transform(bounds, lambda _b: (_b['high'] - _b['low']) / 2)[1];
 
 -- Metrics of cells of equal scores ------------------------------------------------------------------------------------
 -- Each folds the cells into a struct that holds t, f and the metric so far (v).
@@ -1578,24 +1578,24 @@ CREATE OR REPLACE MACRO ec._zero(v) AS {'t': CAST(0 AS DOUBLE), 'f': CAST(0 AS D
 
 -- Pairs in order, equal ones half.
 CREATE OR REPLACE MACRO ec._auc_of(cells, n1, n0) AS
-    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f, 'v': _s.v + _c.w0 * (_s.t + _c.w1 / 2)},
-                ec._zero(0)).v / (n1 * n0);
+    list_reduce(cells, lambda _s, _c: {'t': _s['t'] + _c['w1'], 'f': _s['f'], 'v': _s['v'] + _c['w0'] * (_s['t'] + _c['w1'] / 2)},
+                ec._zero(0))['v'] / (n1 * n0);
 
 -- Precision t/(t + r f) times the recall won; r moves the data's prior to the stated one.
-CREATE OR REPLACE MACRO ec._odds_factor(g) AS ec._ratio(g.n1 * g.p0, g.n0 * g.p1);
+CREATE OR REPLACE MACRO ec._odds_factor(g) AS ec._ratio(g['n1'] * g['p0'], g['n0'] * g['p1']);
 CREATE OR REPLACE MACRO ec._precision_step(t, f, w1, w0, r) AS
     CASE WHEN w1 = 0 THEN 0 ELSE w1 * (t + w1) / (t + w1 + r * (f + w0)) END;
 CREATE OR REPLACE MACRO ec._ap_of(cells, n1, r) AS
-    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
-                                       'v': _s.v + ec._precision_step(_s.t, _s.f, _c.w1, _c.w0, r)}, ec._zero(0)).v / n1;
+    list_reduce(cells, lambda _s, _c: {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0'],
+                                       'v': _s['v'] + ec._precision_step(_s['t'], _s['f'], _c['w1'], _c['w0'], r)}, ec._zero(0))['v'] / n1;
 -- The least of any order: negatives first, then positive after positive. The sum over k of the concave (t + k)/(t + k + c)
 -- is at least its integral from 1/2 to w1 + 1/2; ln(1 + u) is 2 atanh(u/(2 + u)).
 CREATE OR REPLACE MACRO ec._least_precision_step(t, w1, c) AS
     w1 - CASE WHEN c = 0 THEN 0 ELSE 2 * c * atanh(w1 / (2 * (t + 0.5 + c) + w1)) END;
 CREATE OR REPLACE MACRO ec._least_ap(cells, n1, r) AS
-    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
-        'v': _s.v + CASE WHEN _c.tie OR _c.w1 <= 1 THEN ec._precision_step(_s.t, _s.f, _c.w1, _c.w0, r)
-                         ELSE ec._least_precision_step(_s.t, _c.w1, r * (_s.f + _c.w0)) END}, ec._zero(0)).v / n1;
+    list_reduce(cells, lambda _s, _c: {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0'],
+        'v': _s['v'] + CASE WHEN _c['tie'] OR _c['w1'] <= 1 THEN ec._precision_step(_s['t'], _s['f'], _c['w1'], _c['w0'], r)
+                         ELSE ec._least_precision_step(_s['t'], _c['w1'], r * (_s['f'] + _c['w0'])) END}, ec._zero(0))['v'] / n1;
 
 -- Trapezoids from t = P1 N1, where recall gain is 0. Over 1/t recall gain is a straight line, and so is precision gain
 -- while f stays: a is t at the left end, f there found linearly.
@@ -1604,39 +1604,39 @@ CREATE OR REPLACE MACRO ec._gain_step(a, t, f, w1, w0, p1, p0, n1, n0) AS
          ELSE p1 / p0 * n1 * (w1 - (a - t)) / (a * (t + w1))
               * (1 - n1 / n0 * ((f + w0 * ((a - t) / w1)) / a + (f + w0) / (t + w1)) / 2) END;
 CREATE OR REPLACE MACRO ec._auprg_of(cells, g) AS
-    CASE WHEN g.p1 > 0 AND g.p0 > 0 THEN
-        list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
-            'v': _s.v + ec._gain_step(greatest(_s.t, g.p1 * g.n1), _s.t, _s.f, _c.w1, _c.w0, g.p1, g.p0, g.n1, g.n0)},
-            ec._zero(0)).v END;
+    CASE WHEN g['p1'] > 0 AND g['p0'] > 0 THEN
+        list_reduce(cells, lambda _s, _c: {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0'],
+            'v': _s['v'] + ec._gain_step(greatest(_s['t'], g['p1'] * g['n1']), _s['t'], _s['f'], _c['w1'], _c['w0'], g['p1'], g['p0'], g['n1'], g['n0'])},
+            ec._zero(0))['v'] END;
 
 -- Cost of misses b1 and of false alarms b0 at the cheapest threshold; none accepted costs b1.
 CREATE OR REPLACE MACRO ec._least_cost(cells, n1, n0, b1, b0) AS
-    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
-        'v': least(_s.v, b1 * ((n1 - (_s.t + _c.w1)) / n1) + b0 * ((_s.f + _c.w0) / n0))}, ec._zero(b1)).v;
+    list_reduce(cells, lambda _s, _c: {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0'],
+        'v': least(_s['v'], b1 * ((n1 - (_s['t'] + _c['w1'])) / n1) + b0 * ((_s['f'] + _c['w0']) / n0))}, ec._zero(b1))['v'];
 
 -- False positives at the first threshold that reaches the sensitivity; t stays as it is from there on.
 CREATE OR REPLACE MACRO ec._specificity_of(cells, n1, n0, sensitivity) AS
-    1 - list_reduce(cells, lambda _s, _c: CASE WHEN _s.t / n1 >= sensitivity THEN _s
-        ELSE {'t': _s.t + _c.w1, 'f': _s.f + _c.w0, 'v': _s.v} END, ec._zero(0)).f / n0;
+    1 - list_reduce(cells, lambda _s, _c: CASE WHEN _s['t'] / n1 >= sensitivity THEN _s
+        ELSE {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0'], 'v': _s['v']} END, ec._zero(0))['f'] / n0;
 
 CREATE OR REPLACE MACRO ec._ks_of(cells, n1, n0) AS
-    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
-        'v': greatest(_s.v, abs((_s.t + _c.w1) / n1 - (_s.f + _c.w0) / n0))}, ec._zero(0)).v;
+    list_reduce(cells, lambda _s, _c: {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0'],
+        'v': greatest(_s['v'], abs((_s['t'] + _c['w1']) / n1 - (_s['f'] + _c['w0']) / n0))}, ec._zero(0))['v'];
 
 -- Vertices {t, f} of the convex hull of the ROC. A new point hides those that it sees from above: along a hull they are the
 -- last ones, so one pass over it finds them.
 CREATE OR REPLACE MACRO ec._hull(cells) AS
-    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
-        'h': list_append(list_filter(_s.h, lambda _v, _i: _i = 1 OR
-                (_v.t - _s.h[_i - 1].t) * (_s.f + _c.w0 - _v.f) > (_s.t + _c.w1 - _v.t) * (_v.f - _s.h[_i - 1].f)),
-            {'t': _s.t + _c.w1, 'f': _s.f + _c.w0})},
-        {'t': CAST(0 AS DOUBLE), 'f': CAST(0 AS DOUBLE), 'h': [{'t': CAST(0 AS DOUBLE), 'f': CAST(0 AS DOUBLE)}]}).h;
+    list_reduce(cells, lambda _s, _c: {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0'],
+        'h': list_append(list_filter(_s['h'], lambda _v, _i: _i = 1 OR
+                (_v['t'] - _s['h'][_i - 1]['t']) * (_s['f'] + _c['w0'] - _v['f']) > (_s['t'] + _c['w1'] - _v['t']) * (_v['f'] - _s['h'][_i - 1]['f'])),
+            {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0']})},
+        {'t': CAST(0 AS DOUBLE), 'f': CAST(0 AS DOUBLE), 'h': [{'t': CAST(0 AS DOUBLE), 'f': CAST(0 AS DOUBLE)}]})['h'];
 
 -- Where the hull's miss rate meets its false alarm rate: d, false alarms less misses, goes from -1 to 1.
 CREATE OR REPLACE MACRO ec._eer_of(hull, n1, n0) AS
-    list_transform([list_transform(hull, lambda _v: {'x': _v.f / n0, 'd': _v.f / n0 - (n1 - _v.t) / n1})], lambda _h:
-        list_max(list_transform(_h, lambda _v, _i: CASE WHEN _i > 1 AND _v.d >= 0 AND _h[_i - 1].d < 0
-            THEN _h[_i - 1].x - (_v.x - _h[_i - 1].x) * (_h[_i - 1].d / (_v.d - _h[_i - 1].d)) END)))[1];
+    list_transform([list_transform(hull, lambda _v: {'x': _v['f'] / n0, 'd': _v['f'] / n0 - (n1 - _v['t']) / n1})], lambda _h:
+        list_max(list_transform(_h, lambda _v, _i: CASE WHEN _i > 1 AND _v['d'] >= 0 AND _h[_i - 1]['d'] < 0
+            THEN _h[_i - 1]['x'] - (_v['x'] - _h[_i - 1]['x']) * (_h[_i - 1]['d'] / (_v['d'] - _h[_i - 1]['d'])) END)))[1];
 
 -- A segment of the hull is a block of PAV: shares x and y of the classes, LLR ln(x/y).
 CREATE OR REPLACE MACRO ec._block_bits(x, y) AS
@@ -1644,57 +1644,57 @@ CREATE OR REPLACE MACRO ec._block_bits(x, y) AS
 CREATE OR REPLACE MACRO ec._cllr_of(hull, n1, n0) AS
     list_transform([hull], lambda _h:
         list_sum(list_transform(_h, lambda _v, _i: CASE WHEN _i > 1
-            THEN ec._block_bits((_v.t - _h[_i - 1].t) / n1, (_v.f - _h[_i - 1].f) / n0) END)))[1];
+            THEN ec._block_bits((_v['t'] - _h[_i - 1]['t']) / n1, (_v['f'] - _h[_i - 1]['f']) / n0) END)))[1];
 
 -- Bounds --------------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._ap_bounds(groups) AS
-    list_transform(list_transform(groups, lambda _g: {'c': _g.c, 'n1': _g.n1, 'r': ec._odds_factor(_g)}), lambda _g: {
-        'low': ec._least_ap(_g.c, _g.n1, _g.r), 'high': ec._ap_of(ec._best(_g.c), _g.n1, _g.r)});
+    list_transform(list_transform(groups, lambda _g: {'c': _g['c'], 'n1': _g['n1'], 'r': ec._odds_factor(_g)}), lambda _g: {
+        'low': ec._least_ap(_g['c'], _g['n1'], _g['r']), 'high': ec._ap_of(ec._best(_g['c']), _g['n1'], _g['r'])});
 
 CREATE OR REPLACE MACRO ec._auprg_bounds(groups) AS
     list_transform(groups, lambda _g: {
-        'low': ec._auprg_of(ec._worst(_g.c), _g), 'high': ec._auprg_of(ec._best(_g.c), _g)});
+        'low': ec._auprg_of(ec._worst(_g['c']), _g), 'high': ec._auprg_of(ec._best(_g['c']), _g)});
 
 CREATE OR REPLACE MACRO ec._eer_bounds(groups) AS
     list_transform(groups, lambda _g: {
-        'low': ec._eer_of(ec._hull(ec._best(_g.c)), _g.n1, _g.n0), 'high': ec._eer_of(ec._hull(_g.c), _g.n1, _g.n0)});
+        'low': ec._eer_of(ec._hull(ec._best(_g['c'])), _g['n1'], _g['n0']), 'high': ec._eer_of(ec._hull(_g['c']), _g['n1'], _g['n0'])});
 
 CREATE OR REPLACE MACRO ec._min_cllr_bounds(groups) AS
     list_transform(groups, lambda _g: {
-        'low': ec._cllr_of(ec._hull(ec._best(_g.c)), _g.n1, _g.n0), 'high': ec._cllr_of(ec._hull(_g.c), _g.n1, _g.n0)});
+        'low': ec._cllr_of(ec._hull(ec._best(_g['c'])), _g['n1'], _g['n0']), 'high': ec._cllr_of(ec._hull(_g['c']), _g['n1'], _g['n0'])});
 
 CREATE OR REPLACE MACRO ec._ks_bounds(groups) AS
     list_transform(groups, lambda _g: {
-        'low': ec._ks_of(_g.c, _g.n1, _g.n0),
-        'high': greatest(ec._ks_of(ec._best(_g.c), _g.n1, _g.n0), ec._ks_of(ec._worst(_g.c), _g.n1, _g.n0))});
+        'low': ec._ks_of(_g['c'], _g['n1'], _g['n0']),
+        'high': greatest(ec._ks_of(ec._best(_g['c']), _g['n1'], _g['n0']), ec._ks_of(ec._worst(_g['c']), _g['n1'], _g['n0']))});
 
 CREATE OR REPLACE MACRO ec._not_negative(cost) AS
     CASE WHEN CAST(cost AS DOUBLE) >= 0 AND CAST(cost AS DOUBLE) < CAST('inf' AS DOUBLE) THEN CAST(cost AS DOUBLE)
          ELSE ec._fail('costs must be numbers >= 0, not ' || coalesce(CAST(cost AS VARCHAR), 'NULL')) END;
 CREATE OR REPLACE MACRO ec._costed(groups, cost_fn, cost_fp) AS
-    list_transform(groups, lambda _g: {'c': _g.c, 'n1': _g.n1, 'n0': _g.n0, 'b1': _g.p1 * cost_fn, 'b0': _g.p0 * cost_fp});
+    list_transform(groups, lambda _g: {'c': _g['c'], 'n1': _g['n1'], 'n0': _g['n0'], 'b1': _g['p1'] * cost_fn, 'b0': _g['p0'] * cost_fp});
 CREATE OR REPLACE MACRO ec._min_dcf_bounds(groups, cost_fn, cost_fp) AS
     list_transform(ec._costed(groups, cost_fn, cost_fp), lambda _g: {
-        'low': ec._ratio(ec._least_cost(ec._best(_g.c), _g.n1, _g.n0, _g.b1, _g.b0), least(_g.b1, _g.b0)),
-        'high': ec._ratio(ec._least_cost(_g.c, _g.n1, _g.n0, _g.b1, _g.b0), least(_g.b1, _g.b0))});
+        'low': ec._ratio(ec._least_cost(ec._best(_g['c']), _g['n1'], _g['n0'], _g['b1'], _g['b0']), least(_g['b1'], _g['b0'])),
+        'high': ec._ratio(ec._least_cost(_g['c'], _g['n1'], _g['n0'], _g['b1'], _g['b0']), least(_g['b1'], _g['b0']))});
 
 CREATE OR REPLACE MACRO ec._sensitivity(x) AS
     CASE WHEN CAST(x AS DOUBLE) > 0 AND CAST(x AS DOUBLE) <= 1 THEN CAST(x AS DOUBLE)
          ELSE ec._fail('sensitivity must be in 0..1, above 0, not ' || coalesce(CAST(x AS VARCHAR), 'NULL')) END;
 CREATE OR REPLACE MACRO ec._specificity_bounds(groups, sensitivity) AS
-    list_transform(list_transform(groups, lambda _g: {'c': _g.c, 'n1': _g.n1, 'n0': _g.n0, 's': sensitivity}), lambda _g: {
-        'low': ec._specificity_of(_g.c, _g.n1, _g.n0, _g.s),
-        'high': ec._specificity_of(ec._best(_g.c), _g.n1, _g.n0, _g.s)});
+    list_transform(list_transform(groups, lambda _g: {'c': _g['c'], 'n1': _g['n1'], 'n0': _g['n0'], 's': sensitivity}), lambda _g: {
+        'low': ec._specificity_of(_g['c'], _g['n1'], _g['n0'], _g['s']),
+        'high': ec._specificity_of(ec._best(_g['c']), _g['n1'], _g['n0'], _g['s'])});
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec.auc_roc(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
-    list_transform(ec._ranked(score, label, NULL, score_type, resolution), lambda _g: ec._auc_of(_g.c, _g.n1, _g.n0))[1];
+    list_transform(ec._ranked(score, label, NULL, score_type, resolution), lambda _g: ec._auc_of(_g['c'], _g['n1'], _g['n0']))[1];
 COMMENT ON MACRO ec.auc_roc IS 'Area under the ROC curve (higher is better): P(score of class 1 > score of class 0) + P(equal)/2';
 CREATE OR REPLACE MACRO ec.auc_roc_error(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._ranked(score, label, NULL, score_type, resolution),
-                   lambda _g: ec._auc_of(ec._best(_g.c), _g.n1, _g.n0) - ec._auc_of(_g.c, _g.n1, _g.n0))[1];
+                   lambda _g: ec._auc_of(ec._best(_g['c']), _g['n1'], _g['n0']) - ec._auc_of(_g['c'], _g['n1'], _g['n0']))[1];
 COMMENT ON MACRO ec.auc_roc_error IS 'How far ec.auc_roc may be from the exact value: sum over bins of n1 n0 / 2, over N1 N0';
 
 CREATE OR REPLACE MACRO ec.average_precision(score DOUBLE, label, prior := NULL, score_type := 'posterior', resolution := 64) AS
@@ -1720,20 +1720,20 @@ COMMENT ON MACRO ec.eer_error IS 'How far ec.eer may be from the exact value: ha
 
 CREATE OR REPLACE MACRO ec.min_dcf(score DOUBLE, label, prior, cost_fn := 1, cost_fp := 1, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._min_dcf_bounds(ec._ranked(score, label, prior, score_type, resolution),
-                                      ec._not_negative(cost_fn), ec._not_negative(cost_fp)), lambda _b: _b.high)[1];
+                                      ec._not_negative(cost_fn), ec._not_negative(cost_fp)), lambda _b: _b['high'])[1];
 COMMENT ON MACRO ec.min_dcf IS 'Least detection cost over thresholds (lower is better): min (P1 c_fn R10 + P0 c_fp R01) / min(P1 c_fn, P0 c_fp)';
 CREATE OR REPLACE MACRO ec.min_dcf_error(score DOUBLE, label, prior, cost_fn := 1, cost_fp := 1, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._min_dcf_bounds(ec._ranked(score, label, prior, score_type, resolution),
-                                      ec._not_negative(cost_fn), ec._not_negative(cost_fp)), lambda _b: _b.high - _b.low)[1];
+                                      ec._not_negative(cost_fn), ec._not_negative(cost_fp)), lambda _b: _b['high'] - _b['low'])[1];
 COMMENT ON MACRO ec.min_dcf_error IS 'How far ec.min_dcf, attained at an edge of a bin, may be above the exact value: the gain of the best order within bins';
 
 CREATE OR REPLACE MACRO ec.specificity_at_sensitivity(score DOUBLE, label, sensitivity := 0.95, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._specificity_bounds(ec._ranked(score, label, NULL, score_type, resolution), ec._sensitivity(sensitivity)),
-                   lambda _b: _b.low)[1];
+                   lambda _b: _b['low'])[1];
 COMMENT ON MACRO ec.specificity_at_sensitivity IS 'Specificity at the highest threshold whose sensitivity is enough (higher is better): R00 where first R11 >= sensitivity';
 CREATE OR REPLACE MACRO ec.specificity_at_sensitivity_error(score DOUBLE, label, sensitivity := 0.95, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._specificity_bounds(ec._ranked(score, label, NULL, score_type, resolution), ec._sensitivity(sensitivity)),
-                   lambda _b: _b.high - _b.low)[1];
+                   lambda _b: _b['high'] - _b['low'])[1];
 COMMENT ON MACRO ec.specificity_at_sensitivity_error IS 'How far ec.specificity_at_sensitivity may be below the exact value: n0 / N0 of the bin that reaches it';
 
 CREATE OR REPLACE MACRO ec.ks(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
@@ -1915,20 +1915,20 @@ CREATE OR REPLACE MACRO ec._kept_rows(q, hit, y, weight) AS
     list({'y': y, 'q': q, 'g': (q - hit) * ec._weight(weight), 'w': CAST(ec._weight(weight) AS DOUBLE)})
         FILTER (WHERE q IS NOT NULL AND hit IS NOT NULL);
 CREATE OR REPLACE MACRO ec._masses(rows, k) AS
-    list_transform(range(k), lambda _i: list_sum(list_transform(rows, lambda _x: ec._hit(_x.y = _i) * _x.w)));
+    list_transform(range(k), lambda _i: list_sum(list_transform(rows, lambda _x: ec._hit(_x['y'] = _i) * _x['w'])));
 CREATE OR REPLACE MACRO ec._sum_of_bin(rows, r) AS {
-    'g': coalesce(list_sum(list_transform(rows, lambda _x: r[_x.y + 1] * _x.g)), 0),
-    'm': coalesce(list_sum(list_transform(rows, lambda _x: r[_x.y + 1] * _x.w)), 0)};
+    'g': coalesce(list_sum(list_transform(rows, lambda _x: r[_x['y'] + 1] * _x['g'])), 0),
+    'm': coalesce(list_sum(list_transform(rows, lambda _x: r[_x['y'] + 1] * _x['w'])), 0)};
 CREATE OR REPLACE MACRO ec._error_of_rows(rows, k, low, high, bins, norm) AS
     list_transform(list_transform(list_transform(list_transform(
             [{'rows': rows, 'n': ec._masses(rows, k), 'low': low, 'high': high}],
-        lambda _g: {'rows': _g.rows, 'n': _g.n, 'p': ec._class_priors(_g.n, _g.low, _g.high)}),
-        lambda _g: {'rows': _g.rows, 'defined': ec._expect(_g.p, _g.n, _g.n) IS NOT NULL,
-                    'r': list_transform(_g.p, lambda _x, _i: ec._term(_x, 1 / nullif(_g.n[_i], 0)))}),
-        lambda _g: {'defined': _g.defined, 's': list_transform(range(CAST(bins AS BIGINT)), lambda _b:
-            ec._sum_of_bin(list_filter(_g.rows, lambda _x: ec._in_bin(_b, bins, _x.q)), _g.r))}),
-        lambda _g: CASE WHEN _g.defined THEN ec._calibration_error(
-            list_transform(_g.s, lambda _x: _x.g), list_transform(_g.s, lambda _x: _x.m), 1, norm) END)[1];
+        lambda _g: {'rows': _g['rows'], 'n': _g['n'], 'p': ec._class_priors(_g['n'], _g['low'], _g['high'])}),
+        lambda _g: {'rows': _g['rows'], 'defined': ec._expect(_g['p'], _g['n'], _g['n']) IS NOT NULL,
+                    'r': list_transform(_g['p'], lambda _x, _i: ec._term(_x, 1 / nullif(_g['n'][_i], 0)))}),
+        lambda _g: {'defined': _g['defined'], 's': list_transform(range(CAST(bins AS BIGINT)), lambda _b:
+            ec._sum_of_bin(list_filter(_g['rows'], lambda _x: ec._in_bin(_b, bins, _x['q'])), _g['r']))}),
+        lambda _g: CASE WHEN _g['defined'] THEN ec._calibration_error(
+            list_transform(_g['s'], lambda _x: _x['g']), list_transform(_g['s'], lambda _x: _x['m']), 1, norm) END)[1];
 
 -- True, or an error.
 CREATE OR REPLACE MACRO ec._ece_ok(bins, norm, prior, score_type) AS
@@ -1948,17 +1948,17 @@ CREATE OR REPLACE MACRO ec._error_of_bins(wrong, q, hit, y, k, bins, norm, prior
             'wrong': wrong, 'prior': prior, 'g': ec._bin_sums(bins, q, (q - hit) * ec._weight(weight)),
             'm': ec._bin_sums(ec._shown(norm, bins), q, CASE WHEN hit IS NOT NULL THEN ec._weight(weight) END),
             'mass': sum(CASE WHEN q IS NOT NULL AND hit IS NOT NULL THEN ec._weight(weight) END)}],
-        lambda _s: CASE WHEN NOT _s.wrong THEN ec._calibration_error(list_transform(_s.g, lambda _x: coalesce(_x, 0)), _s.m, _s.mass, norm) END)[1],
+        lambda _s: CASE WHEN NOT _s['wrong'] THEN ec._calibration_error(list_transform(_s['g'], lambda _x: coalesce(_x, 0)), _s['m'], _s['mass'], norm) END)[1],
 (wrong, q, hit, y, k, bins, norm, prior, weight) AS
     list_transform([{
             'wrong': wrong, 'k': k, 'low': min(ec._priors(prior)), 'high': max(ec._priors(prior)),
             'rows': ec._kept_rows(q, hit, y, weight)}],
-        lambda _s: CASE WHEN NOT _s.wrong THEN ec._error_of_rows(_s.rows, _s.k, _s.low, _s.high, bins, norm) END)[1];
+        lambda _s: CASE WHEN NOT _s['wrong'] THEN ec._error_of_rows(_s['rows'], _s['k'], _s['low'], _s['high'], bins, norm) END)[1];
 
 -- Two classes with a prior: one sum a bin and class, and the classes' terms as in any expectation.
 CREATE OR REPLACE MACRO ec._expected_sums(sums1, sums0, s) AS
-    list_transform(sums1, lambda _x, _b: ec._term(s.p1, ec._ratio(coalesce(_x, 0), s.n1))
-                                         + ec._term(s.p0, ec._ratio(coalesce(sums0[_b], 0), s.n0)));
+    list_transform(sums1, lambda _x, _b: ec._term(s['p1'], ec._ratio(coalesce(_x, 0), s['n1']))
+                                         + ec._term(s['p0'], ec._ratio(coalesce(sums0[_b], 0), s['n0'])));
 CREATE OR REPLACE MACRO ec._error_of_two(wrong, q, hit, y, n1, n0, bins, norm, prior, weight) AS
     list_transform(list_transform([{
             'wrong': wrong, 'n1': n1, 'n0': n0, 'prior': ec._stated_prior(prior),
@@ -1967,10 +1967,10 @@ CREATE OR REPLACE MACRO ec._error_of_two(wrong, q, hit, y, n1, n0, bins, norm, p
             'm1': ec._bin_sums(ec._shown(norm, bins), q, ec._hit(y = 1) * ec._weight(weight)),
             'm0': ec._bin_sums(ec._shown(norm, bins), q, ec._hit(y = 0) * ec._weight(weight))}],
         lambda _s: {
-            'wrong': _s.wrong, 'g1': _s.g1, 'g0': _s.g0, 'm1': _s.m1, 'm0': _s.m0, 'n1': _s.n1, 'n0': _s.n0,
-            'p1': ec._prior_of_1(_s.n1, _s.n0, _s.prior), 'p0': ec._prior_of_0(_s.n1, _s.n0, _s.prior)}),
-        lambda _s: CASE WHEN NOT _s.wrong THEN
-            ec._calibration_error(ec._expected_sums(_s.g1, _s.g0, _s), ec._expected_sums(_s.m1, _s.m0, _s), 1, norm) END)[1];
+            'wrong': _s['wrong'], 'g1': _s['g1'], 'g0': _s['g0'], 'm1': _s['m1'], 'm0': _s['m0'], 'n1': _s['n1'], 'n0': _s['n0'],
+            'p1': ec._prior_of_1(_s['n1'], _s['n0'], _s['prior']), 'p0': ec._prior_of_0(_s['n1'], _s['n0'], _s['prior'])}),
+        lambda _s: CASE WHEN NOT _s['wrong'] THEN
+            ec._calibration_error(ec._expected_sums(_s['g1'], _s['g0'], _s), ec._expected_sums(_s['m1'], _s['m0'], _s), 1, norm) END)[1];
 
 CREATE OR REPLACE MACRO ec._binary_error(score, label, q, hit, bins, norm, prior "NULL", score_type, weight) AS
     ec._error_of_bins(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label), 2, bins, norm, prior, weight),
@@ -2019,12 +2019,12 @@ CREATE OR REPLACE MACRO ec._vector_by_class(score, score_type) AS {
 -- is; rounding may take a difference of equals below 0.
 CREATE OR REPLACE MACRO ec._squares(a, b) AS list_sum(list_transform(a, lambda _x, _i: pow(_x - b[_i], 2)));
 CREATE OR REPLACE MACRO ec._divergence(q, s, rule) AS
-    list_transform([{'a': q, 'b': s}], lambda _r: CASE WHEN rule = 'brier' THEN ec._squares(_r.a.q, _r.b.q) / len(_r.a.q)
-        ELSE greatest(ec._plus(list_transform(_r.b.q, lambda _x, _i: ec._term(_x, _r.a.l[_i] - _r.b.l[_i]))), 0) END)[1];
+    list_transform([{'a': q, 'b': s}], lambda _r: CASE WHEN rule = 'brier' THEN ec._squares(_r['a']['q'], _r['b']['q']) / len(_r['a']['q'])
+        ELSE greatest(ec._plus(list_transform(_r['b']['q'], lambda _x, _i: ec._term(_x, _r['a']['l'][_i] - _r['b']['l'][_i]))), 0) END)[1];
 CREATE OR REPLACE MACRO ec._expected_loss(q, s, rule) AS
     list_transform([{'a': q, 'b': s}], lambda _r: CASE
-        WHEN rule = 'brier' THEN (ec._squares(_r.a.q, _r.b.q) + list_sum(list_transform(_r.b.q, lambda _x: _x * (1 - _x)))) / len(_r.a.q)
-        ELSE ec._plus(list_transform(_r.b.q, lambda _x, _i: ec._term(_x, _r.a.l[_i]))) END)[1];
+        WHEN rule = 'brier' THEN (ec._squares(_r['a']['q'], _r['b']['q']) + list_sum(list_transform(_r['b']['q'], lambda _x: _x * (1 - _x)))) / len(_r['a']['q'])
+        ELSE ec._plus(list_transform(_r['b']['q'], lambda _x, _i: ec._term(_x, _r['a']['l'][_i]))) END)[1];
 
 CREATE OR REPLACE MACRO ec._rule_ok(rule, score_type) AS
     CASE WHEN NOT coalesce(rule IN ('cross_entropy', 'brier'), false)
@@ -2039,7 +2039,7 @@ CREATE OR REPLACE MACRO ec._mean_of_right(missing, right_, loss, weight) AS
             'wrong': ec._count(NOT missing AND NOT coalesce(right_, false)),
             's': sum(CASE WHEN NOT missing AND right_ THEN ec._weighted(loss, weight) END),
             'n': sum(CASE WHEN NOT missing AND right_ THEN CAST(ec._weight(weight) AS DOUBLE) END)}],
-        lambda _g: CASE WHEN _g.wrong = 0 THEN ec._ratio(_g.s, _g.n) END)[1];
+        lambda _g: CASE WHEN _g['wrong'] = 0 THEN ec._ratio(_g['s'], _g['n']) END)[1];
 CREATE OR REPLACE MACRO ec._both_right(score, reference, score_type, weight) AS
     ec._number_ok(score, 2, score_type) AND ec._number_ok(reference, 2, score_type) AND ec._weight_ok(weight);
 CREATE OR REPLACE MACRO ec._both_vectors_right(score, reference, score_type, weight) AS

@@ -230,7 +230,7 @@ CREATE OR REPLACE MACRO ec._log_sum(v) AS
     list_transform([list_max(v)], lambda _m: _m + ln(list_sum(list_transform(v, lambda _x: exp(_x - _m)))))[1];
 CREATE OR REPLACE MACRO ec._softmax(v) AS
     list_transform(list_transform([v], lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
-                   lambda _s: list_transform(_s.u, lambda _x: exp(_x - _s.s)))[1];
+                   lambda _s: list_transform(_s['u'], lambda _x: exp(_x - _s['s'])))[1];
 
 CREATE OR REPLACE MACRO ec._posteriors(score, score_type, prior) AS
     CASE WHEN score_type = 'log_posteriors' THEN list_transform(score, lambda _x: exp(_x))
@@ -448,7 +448,7 @@ CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 
          WHEN score_type = 'log_posteriors' THEN
              list_transform(list_transform([list_transform(score, lambda _x, _i: _x + ln(ec._shift_weights(from_, "to", len(score))[_i]))],
                                            lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
-                            lambda _s: list_transform(_s.u, lambda _x: _x - _s.s))[1]
+                            lambda _s: list_transform(_s['u'], lambda _x: _x - _s['s']))[1]
          ELSE list_transform([list_transform(score, lambda _x, _i: _x * ec._shift_weights(from_, "to", len(score))[_i])],
                              lambda _e: list_transform(_e, lambda _x: _x / list_sum(_e)))[1] END;
 COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';

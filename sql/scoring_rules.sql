@@ -9,9 +9,9 @@ CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, sum1
             'invalid': ec._count_invalid(score, label, NULL, score_type, weight), 'prior': ec._stated_prior(prior),
             'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
             's1': sum1, 's0': sum0}],
-        lambda _s: CASE WHEN _s.invalid = 0 THEN {
-            'm1': ec._ratio(_s.s1, _s.n1), 'm0': ec._ratio(_s.s0, _s.n0),
-            'p1': ec._prior_of_1(_s.n1, _s.n0, _s.prior), 'p0': ec._prior_of_0(_s.n1, _s.n0, _s.prior)} END);
+        lambda _s: CASE WHEN _s['invalid'] = 0 THEN {
+            'm1': ec._ratio(_s['s1'], _s['n1']), 'm0': ec._ratio(_s['s0'], _s['n0']),
+            'p1': ec._prior_of_1(_s['n1'], _s['n0'], _s['prior']), 'p0': ec._prior_of_0(_s['n1'], _s['n0'], _s['prior'])} END);
 
 -- K classes: the result has the form that ec._expected takes.
 CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weight, loss) AS
@@ -22,27 +22,27 @@ CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weigh
             's': ec._sum_by_class(false, label, score, ec._weighted(loss, weight)),
             'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
         lambda _g: {
-            'n': list_transform(ec._class_n(_g.tally, _g.weighted, _g.n),
-                                lambda _x: _x + ec._at_most_32(ec._tally_classes(_g.tally))),
-            's': list_transform(_g.s, lambda _x: coalesce(_x, 0)), 'low': _g.low, 'high': _g.high}),
-        lambda _g: {'n': _g.n, 's': _g.s, 'p': ec._class_priors(_g.n, _g.low, _g.high)});
+            'n': list_transform(ec._class_n(_g['tally'], _g['weighted'], _g['n']),
+                                lambda _x: _x + ec._at_most_32(ec._tally_classes(_g['tally']))),
+            's': list_transform(_g['s'], lambda _x: coalesce(_x, 0)), 'low': _g['low'], 'high': _g['high']}),
+        lambda _g: {'n': _g['n'], 's': _g['s'], 'p': ec._class_priors(_g['n'], _g['low'], _g['high'])});
 
 CREATE OR REPLACE MACRO ec._mean_loss(losses) AS
-    list_transform(losses, lambda _l: ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0))[1];
+    list_transform(losses, lambda _l: ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']))[1];
 
 -- What the prior itself scores: entropy, and the Brier score of the prior as a posterior.
 CREATE OR REPLACE MACRO ec._nats(p) AS CASE WHEN p = 0 THEN 0e0 ELSE -p * ln(p) END;
 CREATE OR REPLACE MACRO ec._mean_over_entropy(losses) AS
-    list_transform(losses, lambda _l: ec._ratio(ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0),
-                                               ec._nats(_l.p1) + ec._nats(_l.p0)))[1];
+    list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']),
+                                               ec._nats(_l['p1']) + ec._nats(_l['p0'])))[1];
 CREATE OR REPLACE MACRO ec._mean_over_spread(losses) AS
-    list_transform(losses, lambda _l: ec._ratio(ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0), _l.p1 * _l.p0))[1];
+    list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']), _l['p1'] * _l['p0']))[1];
 CREATE OR REPLACE MACRO ec._expected_over_entropy(means) AS
-    list_transform(means, lambda _m: ec._ratio(ec._expect(_m.p, _m.n, _m.s),
-                                              ec._plus(list_transform(_m.p, lambda _x: ec._nats(_x)))))[1];
+    list_transform(means, lambda _m: ec._ratio(ec._expect(_m['p'], _m['n'], _m['s']),
+                                              ec._plus(list_transform(_m['p'], lambda _x: ec._nats(_x)))))[1];
 CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
-    list_transform(means, lambda _m: ec._ratio(ec._expect(_m.p, _m.n, _m.s),
-                                              ec._plus(list_transform(_m.p, lambda _x: _x * (1 - _x))) / len(_m.p)))[1];
+    list_transform(means, lambda _m: ec._ratio(ec._expect(_m['p'], _m['n'], _m['s']),
+                                              ec._plus(list_transform(_m['p'], lambda _x: _x * (1 - _x))) / len(_m['p'])))[1];
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', 
     list_transform(ec._losses(score, label, NULL, ec._llr_only(score_type), weight,
                               ec._sum_loss(1, score, label, ec._weighted(ec._softplus(-score), weight)),
                               ec._sum_loss(0, score, label, ec._weighted(ec._softplus(score), weight))),
-                   lambda _l: (_l.m1 + _l.m0) / (2 * ln(2e0)))[1];
+                   lambda _l: (_l['m1'] + _l['m0']) / (2 * ln(2e0)))[1];
 COMMENT ON MACRO ec.cllr IS 'Cost of LLRs in bits (lower is better): (mean_1 log2(1 + exp(-llr)) + mean_0 log2(1 + exp(llr))) / 2';
 
 -- epsr ----------------------------------------------------------------------------------------------------------------
