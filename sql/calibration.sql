@@ -48,9 +48,11 @@ CREATE OR REPLACE MACRO ec._affine(x, alpha, beta) AS
     CASE WHEN isfinite(alpha) AND isfinite(beta) AND x IS NOT NULL
          THEN ec._sigmoid(CASE WHEN alpha = 0 THEN beta ELSE alpha * x + beta END) END;
 
+CREATE OR REPLACE MACRO ec._parameter(x) AS
+    CASE WHEN typeof(x) = 'BOOLEAN' THEN ec._fail('alpha and beta are numbers, not ' || CAST(x AS VARCHAR)) ELSE CAST(x AS DOUBLE) END;
 CREATE OR REPLACE MACRO ec.affine(score DOUBLE, alpha, beta, score_type := 'posterior') AS
-    ec._affine(ec._row_log_odds(score, ec._calibrated_type(score_type), NULL), CAST(alpha AS DOUBLE), CAST(beta AS DOUBLE)),
+    ec._affine(ec._row_log_odds(score, ec._calibrated_type(score_type), NULL), ec._parameter(alpha), ec._parameter(beta)),
 (score DOUBLE[], alpha, beta, score_type := 'posterior') AS
     ec._affine(ec._row_log_odds(ec._pair(score, score_type), ec._calibrated_type(ec._pair_type(score_type)), NULL),
-               CAST(alpha AS DOUBLE), CAST(beta AS DOUBLE));
+               ec._parameter(alpha), ec._parameter(beta));
 COMMENT ON MACRO ec.affine IS 'Calibrated posterior: q = 1/(1 + exp(-(alpha log_odds + beta)))';

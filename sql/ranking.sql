@@ -45,7 +45,7 @@ CREATE OR REPLACE MACRO ec._ranked(score, label, prior, score_type, resolution) 
                                                         ec._binned_type(score_type), ec._resolution(resolution)))),
                 'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
             lambda _h: _h['e'][1]['key'] >= 0),
-        lambda _h: {'c': ec._rank_cells(_h['e'], score_type, resolution), 'low': _h['low'], 'high': _h['high']}),
+        lambda _h: {'c': ec._rank_cells(_h['e'], CAST(score_type AS VARCHAR), resolution), 'low': _h['low'], 'high': _h['high']}),
         lambda _h: ec._rank_group(_h['c'], list_sum(list_transform(_h['c'], lambda _c: _c['w1'])),
                                   list_sum(list_transform(_h['c'], lambda _c: _c['w0'])), _h['low'], _h['high'])),
         lambda _g: _g['n1'] > 0 AND _g['n0'] > 0);
@@ -172,7 +172,7 @@ CREATE OR REPLACE MACRO ec._min_dcf_bounds(groups, cost_fn, cost_fp) AS
         'high': ec._ratio(ec._least_cost(_g['c'], _g['n1'], _g['n0'], _g['b1'], _g['b0']), least(_g['b1'], _g['b0']))});
 
 CREATE OR REPLACE MACRO ec._sensitivity(x) AS
-    CASE WHEN CAST(x AS DOUBLE) > 0 AND CAST(x AS DOUBLE) <= 1 THEN CAST(x AS DOUBLE)
+    CASE WHEN CAST(x AS DOUBLE) > 0 AND CAST(x AS DOUBLE) <= 1 AND typeof(x) <> 'BOOLEAN' THEN CAST(x AS DOUBLE)
          ELSE ec._fail('sensitivity must be in 0..1, above 0, not ' || coalesce(CAST(x AS VARCHAR), 'NULL')) END;
 CREATE OR REPLACE MACRO ec._specificity_bounds(groups, sensitivity) AS
     list_transform(list_transform(groups, lambda _g: {'c': _g['c'], 'n1': _g['n1'], 'n0': _g['n0'], 's': sensitivity}), lambda _g: {
@@ -189,17 +189,17 @@ CREATE OR REPLACE MACRO ec.auc_roc_error(score DOUBLE, label, score_type := 'pos
                    lambda _g: ec._auc_of(ec._best(_g['c']), _g['n1'], _g['n0']) - ec._auc_of(_g['c'], _g['n1'], _g['n0']))[1];
 COMMENT ON MACRO ec.auc_roc_error IS 'How far ec.auc_roc may be from the exact value: sum over bins of n1 n0 / 2, over N1 N0';
 
-CREATE OR REPLACE MACRO ec.average_precision(score DOUBLE, label, prior := NULL, score_type := 'posterior', resolution := 64) AS
+CREATE OR REPLACE MACRO ec.average_precision(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._middle(ec._ap_bounds(ec._ranked(score, label, prior, score_type, resolution)));
 COMMENT ON MACRO ec.average_precision IS 'Average precision (higher is better): sum over thresholds of (increase of recall) x precision, at prior';
-CREATE OR REPLACE MACRO ec.average_precision_error(score DOUBLE, label, prior := NULL, score_type := 'posterior', resolution := 64) AS
+CREATE OR REPLACE MACRO ec.average_precision_error(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._half(ec._ap_bounds(ec._ranked(score, label, prior, score_type, resolution)));
 COMMENT ON MACRO ec.average_precision_error IS 'How far ec.average_precision may be from the exact value: half the range over the orders within bins';
 
-CREATE OR REPLACE MACRO ec.auprg(score DOUBLE, label, prior := NULL, score_type := 'posterior', resolution := 64) AS
+CREATE OR REPLACE MACRO ec.auprg(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._middle(ec._auprg_bounds(ec._ranked(score, label, prior, score_type, resolution)));
 COMMENT ON MACRO ec.auprg IS 'Area under the precision-recall-gain curve (higher is better): integral of 1 - R01/R11 over 1 - (P1/P0) R10/R11 in 0..1';
-CREATE OR REPLACE MACRO ec.auprg_error(score DOUBLE, label, prior := NULL, score_type := 'posterior', resolution := 64) AS
+CREATE OR REPLACE MACRO ec.auprg_error(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._half(ec._auprg_bounds(ec._ranked(score, label, prior, score_type, resolution)));
 COMMENT ON MACRO ec.auprg_error IS 'How far ec.auprg may be from the exact value: half the range over the orders within bins';
 

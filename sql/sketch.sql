@@ -44,10 +44,12 @@ CREATE OR REPLACE MACRO ec._resolution(resolution) AS
 -- Rows ----------------------------------------------------------------------------------------------------------------
 
 -- What kind of score a bin is made of: an LLR is binned like log-odds.
-CREATE OR REPLACE MACRO ec._binned_type(score_type) AS
+CREATE OR REPLACE MACRO ec._binned_of(score_type) AS
     CASE WHEN score_type = 'llr' THEN 'log_odds'
          WHEN score_type IN ('posterior', 'log_odds', 'raw') THEN score_type
-         ELSE error('ec: score_type ''' || score_type || ''' is not one of posterior, log_odds, llr, raw') END;
+         ELSE error(format('ec: score_type ''{}'' is not one of posterior, log_odds, llr, raw. Other arguments need their names, such as '
+                           || 'resolution := 64', coalesce(score_type, 'NULL'))) END;
+CREATE OR REPLACE MACRO ec._binned_type(score_type) AS ec._binned_of(CAST(score_type AS VARCHAR));
 
 -- 0, 1, -1 for a wrong row, NULL for one with a part missing. Labels and weights are checked as everywhere else.
 CREATE OR REPLACE MACRO ec._ranked_class(score, label, score_type, weight) AS

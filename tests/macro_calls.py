@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS, Case
 
 # Columns: group g, label y, posterior p, LLR x, decision d, posteriors v, weight w. Class 1 of group a is the rarer one.
@@ -62,9 +64,16 @@ AGGREGATES: dict[str, list[str]] = {
 # Values of a row, by macro: the rest, but for the version and the table macros.
 ROWS: dict[str, str] = {
     **{name: f"ec.{name}({'p, y' if labelled else 'p'})" for name, (_, labelled) in ROW_FUNCTIONS.items()},
-    "llr": "ec.llr(p, 0.3)",
-    "shift_prior": "ec.shift_prior(p, 0.3, 0.5)",
-    "affine": "ec.affine(p, 2, 1)",
+    "llr": "ec.llr(p, prior := 0.3)",
+    "shift_prior": 'ec.shift_prior(p, from_ := 0.3, "to" := 0.5)',
+    "affine": "ec.affine(p, alpha := 2, beta := 1)",
     "fold": "ec.fold(g)",
     "stratified_fold": "ec.stratified_fold(g, y)",
 }
+
+
+def with_argument(call: str, name: str, value: str) -> str:
+    """The call with this value of the argument, instead of the one that it has, if it has one."""
+    name = '"to"' if name == "to" else name
+    found, n = re.subn(rf"{name} := ('[^']*'|[^,)]+)", lambda _: f"{name} := {value}", call)
+    return found if n else f"{call[:-1]}, {name} := {value})"

@@ -139,9 +139,13 @@ BAD_CALLS = [
     ("ec.nec(p, y, prior := 'pi')", "pi"),
     ("ec.nec(p, y, costs := [[0, 1], [1]])", "row"),
     ("ec.nec(p, y, costs := [[0, -1], [1, 0]])", "-1"),
-    ("ec.expected_cost(p, y, cost_fn := -1)", "cost_fn -1, cost_fp 1"),
-    ("ec.precision(p, y, cost_fp := -2)", "cost_fn 1, cost_fp -2"),
-    ("ec.nec(p, y, cost_fn := NULL)", "not negative"),
+    ("ec.expected_cost(p, y, cost_fn := -1)", "'cost_fn': -1, 'cost_fp': 1"),
+    ("ec.precision(p, y, cost_fp := -2)", "'cost_fn': 1, 'cost_fp': -2"),
+    ("ec.nec(p, y, cost_fn := NULL)", "'cost_fn': NULL, 'cost_fp': 1"),
+    ("ec.nec(p, y, costs := [[0, 1], [4, 0]], cost_fn := 4)", "not both"),
+    ("ec.nec([1 - p, p], y, costs := [[0, 1], [4, 0]], cost_fp := 4)", "not both"),
+    ("ec.nec([1 - p, p], y, costs := [[0, 1], [NULL, 0]])", "finite numbers, not .*NULL"),
+    ("ec.row_cost(p, y, cost_fn := -1)", "'cost_fn': -1"),
     ("ec.nec(p, y, cost_fn := CAST('nan' AS DOUBLE))", "nan"),
     ("ec.nec(p, y, score_type := NULL)", "unknown score_type 'NULL'"),
     ("ec.brier(p, y, score_type := NULL, weight := 1)", "unknown score_type 'NULL'"),
@@ -169,9 +173,13 @@ def test_bad_calls_are_errors(connection, call: str, message: str) -> None:
 
 # An argument whose type is not known when the macro is expanded must not pass for one that was left out.
 HARD_TO_TYPE = [
-    ("SELECT 0.3 AS q, ec.nec(p, y, prior := q) FROM log", "NULL"),
-    ("SELECT 'uniform' AS q, ec.nce(p, y, prior := q) FROM log", "NULL"),
-    ("SELECT [0.2, 0.8] AS q, ec.f1(p, y, prior := q) FROM log", "NULL"),
+    ("SELECT 0.3 AS t, ec.nec(p, y, threshold := t) FROM log", "NULL"),
+    ("SELECT 0.3 AS t, ec.nec(p, y, threshold := t, score_type := 'log_odds') FROM log", "NULL"),
+    ("SELECT 0.3 AS t, ec.confusion([1 - p, p], y, threshold := t) FROM log", "NULL"),
+    ("SELECT ec.nec(p, y, threshold := max(p)) FROM log", "NULL|nested"),
+    ("SELECT 'uniform' AS q, ec.nce(p, y, prior := q) FROM log", "uniform"),
+    ("SELECT 0.3 AS q, ec.nec(p, y, prior := q, score_type := 'llr') FROM log", "needs prior"),
+    ("SELECT 0.3 AS q, ec.ece(p, y, prior := q) FROM log", "not an aggregate"),
     ("SELECT 2 AS w, ec.nbs(p, y, weight := w) FROM log", "NULL"),
     ("SELECT 2 AS w, ec.confusion(p, y, weight := w) FROM log", "NULL"),
     ("SELECT 2 AS w, ec.nec([1 - p, p], y, weight := w) FROM log", "NULL"),
@@ -180,7 +188,6 @@ HARD_TO_TYPE = [
     ("SELECT [[0, 1], [3, 0]] AS c, ec.nec(p, y, costs := c) FROM log", "NULL"),
     ("SELECT [[0, 1], [3, 0]] AS c, ec.precision(p, y, costs := c) FROM log", "NULL"),
     ("SELECT [[0, 1], [3, 0]] AS c, ec.confusion(p, y, costs := c) FROM log", "NULL"),
-    ("SELECT ec.nec(p, y, prior := max(p)) FROM log", "NULL"),
     ("SELECT ec.nec(p, y, weight := max(p)) FROM log", "nested"),
     ("SELECT ec.nec(p, y, costs := max([[0, p], [1, 0]])) FROM log", "nested"),
 ]
@@ -189,7 +196,15 @@ HARD_TO_TYPE = [
 @pytest.mark.parametrize(("query", "message"), HARD_TO_TYPE)
 def test_arguments_hard_to_type_are_errors(connection, query: str, message: str) -> None:
     with pytest.raises(duckdb.Error, match=message):
-        connection.execute(query.replace("log", LOG)).fetchall()
+        connection.execute(query.replace("FROM log", f"FROM {LOG}")).fetchall()
+
+
+def test_an_alias_or_an_aggregate_is_a_prior(connection) -> None:
+    """2/3 of the negatives and 1/2 of the positives are decided rightly."""
+    query = f"SELECT 0.3 AS q, [0.7, 0.3] AS l, ec.accuracy(p, y, prior := q), ec.accuracy(p, y, prior := l) FROM {LOG}"
+    assert connection.execute(query).fetchone()[2:] == pytest.approx((0.7 * 2 / 3 + 0.3 / 2,) * 2, rel=1e-12)
+    query = f"SELECT ec.accuracy(p, y, prior := max(p)), ec.accuracy(p, y, prior := max(p) + 1) FROM {LOG}"
+    assert connection.execute(query).fetchone() == (pytest.approx(0.1 * 2 / 3 + 0.9 / 2, rel=1e-12), None)
 
 
 def test_window_functions_are_arguments_of_row_functions(connection) -> None:
