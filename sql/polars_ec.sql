@@ -2204,6 +2204,12 @@ CREATE OR REPLACE MACRO ec._both_right(score, reference, score_type, weight) AS
 CREATE OR REPLACE MACRO ec._both_vectors_right(score, reference, score_type, weight) AS
     ec._vector_ok(score, NULL, score_type) AND ec._vector_ok(reference, NULL, score_type)
     AND len(score) = len(reference) AND ec._weight_ok(weight);
+-- True, or an error where each row has lists of two lengths.
+CREATE OR REPLACE MACRO ec._lengths_ok(missing, score, reference, score_type) AS
+    CASE WHEN bool_and(CASE WHEN NOT missing AND ec._vector_ok(score, NULL, score_type) AND ec._vector_ok(reference, NULL, score_type)
+                            THEN len(score) <> len(reference) END)
+         THEN error(format('ec: the lists are of {} classes, and those of the reference of {}', max(len(score)), max(len(reference)))) IS NULL
+         ELSE true END;
 CREATE OR REPLACE MACRO ec._either_missing(score, reference, weight) AS
     ec._missing_vector(score, reference, weight) OR list_count(reference) <> len(reference);
 
@@ -2212,7 +2218,8 @@ CREATE OR REPLACE MACRO ec.expected_score_divergence(score DOUBLE, reference, ru
         ec._mean_of_right(ec._missing(score, reference, weight), ec._both_right(score, reference, score_type, weight),
                           ec._divergence(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END,
 (score DOUBLE[], reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type) THEN
+    CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type)
+              AND ec._lengths_ok(ec._either_missing(score, reference, weight), score, reference, score_type) THEN
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
                           ec._divergence(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END;
 COMMENT ON MACRO ec.expected_score_divergence IS 'Mean divergence from reference posteriors s (lower is better): sum_i s_i ln(s_i / q_i), or 1/K sum_i (s_i - q_i)^2';
@@ -2222,7 +2229,8 @@ CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule := 
         ec._mean_of_right(ec._missing(score, reference, weight), ec._both_right(score, reference, score_type, weight),
                           ec._expected_loss(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END,
 (score DOUBLE[], reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type) THEN
+    CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type)
+              AND ec._lengths_ok(ec._either_missing(score, reference, weight), score, reference, score_type) THEN
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
                           ec._expected_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END;
 COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';
