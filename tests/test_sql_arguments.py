@@ -331,18 +331,15 @@ def test_lists_of_other_classes(case, connection, log) -> None:
         pl.concat_arr((1 - pl.col("score")) / 2, (1 - pl.col("score")) / 2, "score").alias("three"),
         pl.col("label").cast(pl.Int8),
     )
-    for more in (
-        [{}] * case.binary
-        + [{"costs": [[0, 1], [1, 0]]}] * ("costs" in case.options)
-        + [{"cost_fn": 3.0}] * ("cost_fn" in case.options)
-    ):
+    too_few = {"costs": [[0, 1], [1, 0]], "cost_fn": 3.0}
+    for more in [{}] * case.binary + [{key: value} for key, value in too_few.items() if key in case.options]:
         assert outcome("function", case.name, frame, {"score": "three", **own, **more}) == "error"
         given = [f"{key} := {sql_literal(key, value)}" for key, value in (own | more).items()]
         if case.name in ("n_rows", "n_missing", "n_invalid"):
             continue
         for score in ("three", "one_wrong"):
             for weight in ([], ["weight := w"]):
-                with pytest.raises(duckdb.InvalidInputException, match="the lists are of 3 classes, and .* of 2"):
+                with pytest.raises(duckdb.InvalidInputException, match=r"the lists are of 3 classes, and .* of 2"):
                     of_lists(connection, case.name, given + weight, score)
         assert of_lists(connection, case.name, given, "mixed") is None
     given = [f"{key} := {value}" for key, value in own.items()]
