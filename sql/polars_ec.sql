@@ -1363,18 +1363,21 @@ CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weigh
 CREATE OR REPLACE MACRO ec._mean_loss(losses) AS
     list_transform(losses, lambda _l: ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']))[1];
 
--- What the prior itself scores: entropy, and the Brier score of the prior as a posterior.
-CREATE OR REPLACE MACRO ec._nats(p) AS CASE WHEN p = 0 THEN 0e0 ELSE -p * ln(p) END;
+-- What the prior itself scores: entropy, and the Brier score of the prior as a posterior. -ln(p) near 1 is made of the other
+-- priors, for p has lost their digits.
+CREATE OR REPLACE MACRO ec._nats(p, others) AS
+    CASE WHEN p = 0 THEN 0e0 WHEN others < 0.5 AND p + others = 1 THEN p * ec._minus_log1m(others) ELSE -p * ln(p) END;
 CREATE OR REPLACE MACRO ec._mean_over_entropy(losses) AS
     list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']),
-                                               ec._nats(_l['p1']) + ec._nats(_l['p0'])))[1];
+                                               ec._nats(_l['p1'], _l['p0']) + ec._nats(_l['p0'], _l['p1'])))[1];
 CREATE OR REPLACE MACRO ec._mean_over_spread(losses) AS
     list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']), _l['p1'] * _l['p0']))[1];
+-- 1 - P_i without loss of digits.
+CREATE OR REPLACE MACRO ec._others(p, i) AS list_sum(list_transform(p, lambda _y, _j: CASE WHEN _j = i THEN 0 ELSE _y END));
 CREATE OR REPLACE MACRO ec._expected_over_entropy(means) AS
     list_transform(means, lambda _m: ec._ratio(ec._expect(_m['p'], _m['m']),
-                                              ec._plus(list_transform(_m['p'], lambda _x: ec._nats(_x)))))[1];
--- The sum of P_i (1 - P_i), with the other priors summed for 1 - P_i, which would lose the digits of rare classes.
-CREATE OR REPLACE MACRO ec._others(p, i) AS list_sum(list_transform(p, lambda _y, _j: CASE WHEN _j = i THEN 0 ELSE _y END));
+                                              ec._plus(list_transform(_m['p'], lambda _x, _i: ec._nats(_x, ec._others(_m['p'], _i))))))[1];
+-- The sum of P_i (1 - P_i).
 CREATE OR REPLACE MACRO ec._spread(p) AS list_sum(list_transform(p, lambda _x, _i: _x * ec._others(p, _i))) / len(p);
 CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
     list_transform(means, lambda _m: ec._ratio(ec._expect(_m['p'], _m['m']), ec._spread(_m['p'])))[1];
@@ -1744,15 +1747,19 @@ CREATE OR REPLACE MACRO ec._least_ap(cells, n1, r) AS
                          ELSE ec._least_precision_step(_s['t'], _c['w1'], r * (_s['f'] + _c['w0'])) END}, ec._zero(0))['v'] / n1;
 
 -- Trapezoids from t = P1 N1, where recall gain is 0. Over 1/t recall gain is a straight line, and so is precision gain
--- while f stays: a is t at the left end, f there found linearly.
-CREATE OR REPLACE MACRO ec._gain_step(a, t, f, w1, w0, p1, p0, n1, n0) AS
-    CASE WHEN a >= t + w1 THEN 0
-         ELSE p1 / p0 * n1 * (w1 - (a - t)) / (a * (t + w1))
-              * (1 - n1 / n0 * ((f + w0 * ((a - t) / w1)) / a + (f + w0) / (t + w1)) / 2) END;
+-- while f stays: a is t at the left end, f there found linearly, and length how far it is to the right end: with a prior near 1
+-- from the misses, N1 less t, for P1 N1 is near N1 then and a difference of t would lose digits.
+CREATE OR REPLACE MACRO ec._gain_area(a, length, t, f, w1, w0, p1, p0, n1, n0) AS
+    CASE WHEN length <= 0 OR w1 = 0 THEN 0
+         ELSE p1 / p0 * n1 * length / (a * (t + w1))
+              * (1 - n1 / n0 * ((f + w0 * (1 - length / w1)) / a + (f + w0) / (t + w1)) / 2) END;
+CREATE OR REPLACE MACRO ec._gain_step(t, f, w1, w0, p1, p0, n1, n0) AS
+    ec._gain_area(greatest(t, p1 * n1), least(w1, CASE WHEN p1 < p0 THEN t + w1 - p1 * n1 ELSE p0 * n1 - (n1 - (t + w1)) END),
+                  t, f, w1, w0, p1, p0, n1, n0);
 CREATE OR REPLACE MACRO ec._auprg_of(cells, g) AS
     CASE WHEN g['p1'] > 0 AND g['p0'] > 0 THEN
         list_reduce(cells, lambda _s, _c: {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0'],
-            'v': _s['v'] + ec._gain_step(greatest(_s['t'], g['p1'] * g['n1']), _s['t'], _s['f'], _c['w1'], _c['w0'], g['p1'], g['p0'], g['n1'], g['n0'])},
+            'v': _s['v'] + ec._gain_step(_s['t'], _s['f'], _c['w1'], _c['w0'], g['p1'], g['p0'], g['n1'], g['n0'])},
             ec._zero(0))['v'] END;
 
 -- Cost of misses b1 and of false alarms b0 at the cheapest threshold; none accepted costs b1.
@@ -1929,7 +1936,7 @@ CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior 
                    sum(ec._precision_step(_ec_t - _ec_w1, _ec_f - _ec_w0, _ec_w1, _ec_w0,
                                           _ec_n1 * _ec_p0 / (_ec_n0 * _ec_p1))) / any_value(_ec_n1) END AS average_precision,
                CASE WHEN any_value(_ec_p1 * _ec_p0) > 0 THEN
-                   sum(ec._gain_step(greatest(_ec_t - _ec_w1, _ec_p1 * _ec_n1), _ec_t - _ec_w1, _ec_f - _ec_w0, _ec_w1, _ec_w0,
+                   sum(ec._gain_step(_ec_t - _ec_w1, _ec_f - _ec_w0, _ec_w1, _ec_w0,
                                      _ec_p1, _ec_p0, _ec_n1, _ec_n0)) END AS auprg,
                ec._ratio(least(any_value(_ec_p1 * ec._not_negative(cost_fn)),
                                min(_ec_p1 * ec._not_negative(cost_fn) * ((_ec_n1 - _ec_t) / _ec_n1)

@@ -90,15 +90,19 @@ CREATE OR REPLACE MACRO ec._least_ap(cells, n1, r) AS
                          ELSE ec._least_precision_step(_s['t'], _c['w1'], r * (_s['f'] + _c['w0'])) END}, ec._zero(0))['v'] / n1;
 
 -- Trapezoids from t = P1 N1, where recall gain is 0. Over 1/t recall gain is a straight line, and so is precision gain
--- while f stays: a is t at the left end, f there found linearly.
-CREATE OR REPLACE MACRO ec._gain_step(a, t, f, w1, w0, p1, p0, n1, n0) AS
-    CASE WHEN a >= t + w1 THEN 0
-         ELSE p1 / p0 * n1 * (w1 - (a - t)) / (a * (t + w1))
-              * (1 - n1 / n0 * ((f + w0 * ((a - t) / w1)) / a + (f + w0) / (t + w1)) / 2) END;
+-- while f stays: a is t at the left end, f there found linearly, and length how far it is to the right end: with a prior near 1
+-- from the misses, N1 less t, for P1 N1 is near N1 then and a difference of t would lose digits.
+CREATE OR REPLACE MACRO ec._gain_area(a, length, t, f, w1, w0, p1, p0, n1, n0) AS
+    CASE WHEN length <= 0 OR w1 = 0 THEN 0
+         ELSE p1 / p0 * n1 * length / (a * (t + w1))
+              * (1 - n1 / n0 * ((f + w0 * (1 - length / w1)) / a + (f + w0) / (t + w1)) / 2) END;
+CREATE OR REPLACE MACRO ec._gain_step(t, f, w1, w0, p1, p0, n1, n0) AS
+    ec._gain_area(greatest(t, p1 * n1), least(w1, CASE WHEN p1 < p0 THEN t + w1 - p1 * n1 ELSE p0 * n1 - (n1 - (t + w1)) END),
+                  t, f, w1, w0, p1, p0, n1, n0);
 CREATE OR REPLACE MACRO ec._auprg_of(cells, g) AS
     CASE WHEN g['p1'] > 0 AND g['p0'] > 0 THEN
         list_reduce(cells, lambda _s, _c: {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0'],
-            'v': _s['v'] + ec._gain_step(greatest(_s['t'], g['p1'] * g['n1']), _s['t'], _s['f'], _c['w1'], _c['w0'], g['p1'], g['p0'], g['n1'], g['n0'])},
+            'v': _s['v'] + ec._gain_step(_s['t'], _s['f'], _c['w1'], _c['w0'], g['p1'], g['p0'], g['n1'], g['n0'])},
             ec._zero(0))['v'] END;
 
 -- Cost of misses b1 and of false alarms b0 at the cheapest threshold; none accepted costs b1.
@@ -275,7 +279,7 @@ CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior 
                    sum(ec._precision_step(_ec_t - _ec_w1, _ec_f - _ec_w0, _ec_w1, _ec_w0,
                                           _ec_n1 * _ec_p0 / (_ec_n0 * _ec_p1))) / any_value(_ec_n1) END AS average_precision,
                CASE WHEN any_value(_ec_p1 * _ec_p0) > 0 THEN
-                   sum(ec._gain_step(greatest(_ec_t - _ec_w1, _ec_p1 * _ec_n1), _ec_t - _ec_w1, _ec_f - _ec_w0, _ec_w1, _ec_w0,
+                   sum(ec._gain_step(_ec_t - _ec_w1, _ec_f - _ec_w0, _ec_w1, _ec_w0,
                                      _ec_p1, _ec_p0, _ec_n1, _ec_n0)) END AS auprg,
                ec._ratio(least(any_value(_ec_p1 * ec._not_negative(cost_fn)),
                                min(_ec_p1 * ec._not_negative(cost_fn) * ((_ec_n1 - _ec_t) / _ec_n1)

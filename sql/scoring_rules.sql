@@ -30,18 +30,21 @@ CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weigh
 CREATE OR REPLACE MACRO ec._mean_loss(losses) AS
     list_transform(losses, lambda _l: ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']))[1];
 
--- What the prior itself scores: entropy, and the Brier score of the prior as a posterior.
-CREATE OR REPLACE MACRO ec._nats(p) AS CASE WHEN p = 0 THEN 0e0 ELSE -p * ln(p) END;
+-- What the prior itself scores: entropy, and the Brier score of the prior as a posterior. -ln(p) near 1 is made of the other
+-- priors, for p has lost their digits.
+CREATE OR REPLACE MACRO ec._nats(p, others) AS
+    CASE WHEN p = 0 THEN 0e0 WHEN others < 0.5 AND p + others = 1 THEN p * ec._minus_log1m(others) ELSE -p * ln(p) END;
 CREATE OR REPLACE MACRO ec._mean_over_entropy(losses) AS
     list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']),
-                                               ec._nats(_l['p1']) + ec._nats(_l['p0'])))[1];
+                                               ec._nats(_l['p1'], _l['p0']) + ec._nats(_l['p0'], _l['p1'])))[1];
 CREATE OR REPLACE MACRO ec._mean_over_spread(losses) AS
     list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']), _l['p1'] * _l['p0']))[1];
+-- 1 - P_i without loss of digits.
+CREATE OR REPLACE MACRO ec._others(p, i) AS list_sum(list_transform(p, lambda _y, _j: CASE WHEN _j = i THEN 0 ELSE _y END));
 CREATE OR REPLACE MACRO ec._expected_over_entropy(means) AS
     list_transform(means, lambda _m: ec._ratio(ec._expect(_m['p'], _m['m']),
-                                              ec._plus(list_transform(_m['p'], lambda _x: ec._nats(_x)))))[1];
--- The sum of P_i (1 - P_i), with the other priors summed for 1 - P_i, which would lose the digits of rare classes.
-CREATE OR REPLACE MACRO ec._others(p, i) AS list_sum(list_transform(p, lambda _y, _j: CASE WHEN _j = i THEN 0 ELSE _y END));
+                                              ec._plus(list_transform(_m['p'], lambda _x, _i: ec._nats(_x, ec._others(_m['p'], _i))))))[1];
+-- The sum of P_i (1 - P_i).
 CREATE OR REPLACE MACRO ec._spread(p) AS list_sum(list_transform(p, lambda _x, _i: _x * ec._others(p, _i))) / len(p);
 CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
     list_transform(means, lambda _m: ec._ratio(ec._expect(_m['p'], _m['m']), ec._spread(_m['p'])))[1];

@@ -39,8 +39,10 @@ def _variants(case: Case) -> list[str]:
                 given["prior"] = "0.3"
             found.append(_call(case.name, score, given))
             if score in ("posterior", "posteriors"):
-                more = given | {key: value for key, value in (("prior", "0.3"), ("weight", "w")) if key in case.options}
-                found += [_call(case.name, score, more)] if more != given else []
+                more = {key: value for key, value in (("weight", "w"), ("prior", "0.3")) if key in case.options}
+                found.append(_call(case.name, score, given | more))
+                if score == "posterior" and "prior" in more:
+                    found.append(_call(case.name, score, given | {"weight": "w"}))
     return found
 
 
