@@ -157,8 +157,8 @@ CREATE OR REPLACE MACRO ec._vector_key(score, label, matrix, prior, threshold, s
          WHEN ec._missing_vector(score, label, weight) THEN NULL
          WHEN ec._vector_usable(score, label, matrix, score_type, weight)
          THEN ec._key(ec._vector_classes(score, matrix, score_type), ec._class(label),
-                      coalesce(ec._decide_vector(CASE WHEN ec._vector_fits(score, matrix, score_type) THEN score END,
-                                                 matrix, prior, threshold, score_type), 0))
+                      CASE WHEN ec._vector_fits(score, matrix, score_type)
+                           THEN ec._decide_vector(score, matrix, prior, threshold, score_type) ELSE 0 END)
          ELSE -1 END;
 
 -- The same without a decision.
