@@ -39,7 +39,7 @@ test-postgres: .venv/test
 
 # The one-file bundle that any DuckDB client can load, from the files of the families.
 sql:
-	cat sql/rows.sql sql/counts.sql sql/decisions.sql sql/scoring_rules.sql sql/sketch.sql sql/ranking.sql sql/calibration.sql sql/ece.sql > sql/polars_ec.sql
+	cat sql/begin.sql sql/rows.sql sql/counts.sql sql/decisions.sql sql/scoring_rules.sql sql/sketch.sql sql/ranking.sql sql/calibration.sql sql/ece.sql sql/end.sql > sql/polars_ec.sql
 
 .venv/bin/python:
 	$(PYTHON) -m venv $(VENV)

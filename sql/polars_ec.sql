@@ -1,10 +1,12 @@
--- polars_ec for DuckDB, file 1 of 8: what is known of one row.
--- Load order: rows, counts, decisions, scoring_rules, sketch, ranking, calibration, ece. Each file may be loaded again; nothing here writes data.
--- Names that start with an underscore are private.
+-- polars_ec for DuckDB: expected cost, proper scoring rules, calibrated metrics as macros in schema ec. This file is made of
+-- begin, rows, counts, decisions, scoring_rules, sketch, ranking, calibration, ece, end (`make sql`), and may be loaded again.
+-- One transaction: a client that goes on after an error, on an older DuckDB say, is left with what it had before.
+BEGIN TRANSACTION;
+SELECT CASE WHEN TRY_CAST(regexp_extract(library_version, '^v?(\d+)\.', 1) AS INTEGER) < 2
+            THEN error('polars_ec needs DuckDB 2.0 or later, and this is ' || library_version || ': nothing is installed (say ROLLBACK to go on)')
+            ELSE library_version END AS duckdb FROM pragma_version();
 CREATE SCHEMA IF NOT EXISTS ec;
-
-CREATE OR REPLACE MACRO ec.version() AS '0.1.0';
-COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.1.0''';
+-- polars_ec for DuckDB, file 1 of 8: what is known of one row. Load after begin. Names that start with an underscore are private.
 
 -- Arguments -----------------------------------------------------------------------------------------------------------
 
@@ -2241,3 +2243,7 @@ CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule := 
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
                           ec._expected_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END;
 COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';
+-- Last, so that whoever finds the version finds all.
+CREATE OR REPLACE MACRO ec.version() AS '0.1.0';
+COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.1.0''';
+COMMIT;

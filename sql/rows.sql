@@ -1,10 +1,4 @@
--- polars_ec for DuckDB, file 1 of 8: what is known of one row.
--- Load order: rows, counts, decisions, scoring_rules, sketch, ranking, calibration, ece. Each file may be loaded again; nothing here writes data.
--- Names that start with an underscore are private.
-CREATE SCHEMA IF NOT EXISTS ec;
-
-CREATE OR REPLACE MACRO ec.version() AS '0.1.0';
-COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.1.0''';
+-- polars_ec for DuckDB, file 1 of 8: what is known of one row. Load after begin. Names that start with an underscore are private.
 
 -- Arguments -----------------------------------------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ OTHERS = {
     "stratified_fold",
     "validate",
 }
-FAMILIES = ("rows", "counts", "decisions", "scoring_rules", "sketch", "ranking", "calibration", "ece")
+FILES = ("begin", "rows", "counts", "decisions", "scoring_rules", "sketch", "ranking", "calibration", "ece", "end")
 FRAME_FUNCTIONS = {"calibrate", "calibration_loss", "report", "sketch", "validate"}
 # Arguments that a warehouse does not need: SQL says label = 'late', or makes integers with CASE.
 # Bins of equal mass need the rows in order.
@@ -192,7 +192,7 @@ def test_every_macro_has_a_comment(macros) -> None:
 
 def test_the_bundle_is_its_parts() -> None:
     folder = Path(__file__).parent.parent / "sql"
-    parts = [folder / f"{name}.sql" for name in FAMILIES]
+    parts = [folder / f"{name}.sql" for name in FILES]
     assert sorted(folder.glob("*.sql")) == sorted([*parts, folder / "polars_ec.sql"])
     assert (folder / "polars_ec.sql").read_text("utf-8") == "".join(part.read_text("utf-8") for part in parts)
 
