@@ -1534,8 +1534,8 @@ CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, score_t
 COMMENT ON MACRO ec.epsr IS 'Bayes risks under costs [[0, 1/(1-t)], [1/t, 0]], t ~ Beta(a, b) (lower is better): a = b = 1 is CE, a = b = 2 is 3 BS';
 -- polars_ec for DuckDB, file 5 of 8: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
 -- A table macro: the log is a table, view or WITH clause given by its name as text, score, label and weight are
--- expressions over its columns, groups the names of its group columns. Names within start with _ec_, because a
--- parameter's name would hide a column of the log.
+-- expressions over its columns, groups the names of its group columns. Names within start with "ec: ", because a parameter's
+-- name would hide a column of the log, and a column of the log one that is made here.
 
 -- Bins ----------------------------------------------------------------------------------------------------------------
 
@@ -1570,7 +1570,7 @@ CREATE OR REPLACE MACRO ec._one_score(bin, score_type, resolution) AS
 
 -- Bins are 32-bit integers; this is folded into a constant.
 CREATE OR REPLACE MACRO ec._resolution(resolution) AS
-    CASE WHEN TRY_CAST(resolution AS INTEGER) = resolution AND resolution BETWEEN 1 AND 1000000
+    CASE WHEN TRY_CAST(resolution AS INTEGER) = resolution AND resolution BETWEEN 1 AND 1000000 AND typeof(resolution) <> 'BOOLEAN'
          THEN CAST(resolution AS INTEGER)
          ELSE CAST(error('ec: resolution is bins a nat, a whole number in 1..1000000, not '
                          || coalesce(CAST(resolution AS VARCHAR), 'NULL')) AS INTEGER) END;
@@ -1610,15 +1610,18 @@ CREATE OR REPLACE MACRO ec._above(score, t) AS
 CREATE OR REPLACE MACRO ec._is_group(name, groups) AS
     list_contains(list_transform(CAST(groups AS VARCHAR[]), lambda _g: lower(_g)), lower(name));
 
--- COLUMNS(lambda) passes over a name that no column has, so the columns that it finds are counted: in the first row, which
--- a log of no rows lacks. It must find one, hence the 0.
-CREATE OR REPLACE MACRO ec._found(log, groups) AS TABLE
-    SELECT len(struct_keys(struct_pack(*COLUMNS(lambda _c: _c = '_ec_0' OR ec._is_group(_c, groups))))) - 1
-    FROM (SELECT 0 AS _ec_0, * FROM query_table(log)) LIMIT 1;
-CREATE OR REPLACE MACRO ec._all_found(found, groups) AS
-    CASE WHEN found IS NULL OR found = len(list_distinct(list_transform(CAST(groups AS VARCHAR[]), lambda _g: lower(_g))))
-         THEN true
-         ELSE error('ec: groups ' || CAST(groups AS VARCHAR) || ' name a column that the log does not have') IS NULL END;
+-- True, or an error, or NULL of a log of no rows. COLUMNS(lambda) passes over a name that no column has, so the columns that it
+-- finds are looked at, in the first row. It must find one, hence the 0.
+CREATE OR REPLACE MACRO ec._columns_ok(log, groups, own) AS TABLE
+    SELECT CASE WHEN len(list_filter(found, lambda _c: starts_with(_c, 'ec: '))) > 1
+                THEN error('ec: the log has a column whose name starts with ''ec: '': ' || CAST(found AS VARCHAR)) IS NULL
+                WHEN len(list_filter(own, lambda _c: ec._is_group(_c, groups))) > 0
+                THEN error(format('ec: groups {} name a column that the result has too: rename it', CAST(groups AS VARCHAR))) IS NULL
+                WHEN len(found) - 1 < len(list_distinct(list_transform(CAST(groups AS VARCHAR[]), lambda _g: lower(_g))))
+                THEN error(format('ec: groups {} name a column that the log does not have', CAST(groups AS VARCHAR))) IS NULL
+                ELSE true END
+    FROM (SELECT struct_keys(struct_pack(*COLUMNS(lambda _c: starts_with(_c, 'ec: ') OR ec._is_group(_c, groups)))) AS found
+          FROM (SELECT 0 AS "ec: 0", * FROM query_table(log)) LIMIT 1);
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -1630,32 +1633,33 @@ CREATE OR REPLACE MACRO ec._cell_sum(value, checked, weight) AS
 -- rows that are wrong or miss a part are NULL, so that they enter no logarithm.
 CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type := 'posterior', resolution := 64,
     thresholds := [], weight := NULL) AS TABLE
-    WITH _ec_classes AS (
-        SELECT *, ec._ranked_class(CAST(score AS DOUBLE), label, ec._binned_type(score_type), weight) AS _ec_class
+    WITH "ec: classes" AS (
+        SELECT *, ec._ranked_class(CAST(score AS DOUBLE), label, ec._binned_type(score_type), weight) AS "ec: class"
         FROM query_table(log)),
-    _ec_rows AS (
-        SELECT *, CASE WHEN _ec_class >= 0 THEN CAST(score AS DOUBLE) END AS _ec_score,
-               CASE WHEN _ec_class >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS _ec_weight
-        FROM _ec_classes),
-    _ec_cells AS (
-        SELECT COLUMNS(lambda _c: _c = '_ec_class' OR ec._is_group(_c, groups)),
-               ec._bin(_ec_score, ec._binned_type(score_type), ec._resolution(resolution)) AS bin,
-               CASE WHEN _ec_class >= 0 THEN ec._above(_ec_score, ec._thresholds(thresholds)) END AS above,
+    "ec: rows" AS (
+        SELECT *, CASE WHEN "ec: class" >= 0 THEN CAST(score AS DOUBLE) END AS "ec: score",
+               CASE WHEN "ec: class" >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS "ec: weight"
+        FROM "ec: classes"),
+    "ec: cells" AS (
+        SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)),
+               ec._bin("ec: score", ec._binned_type(score_type), ec._resolution(resolution)) AS bin,
+               CASE WHEN "ec: class" >= 0 THEN ec._above("ec: score", ec._thresholds(thresholds)) END AS above,
                count(*) AS n,
-               coalesce(sum(_ec_weight), 0) AS weight,
-               coalesce(sum(_ec_weight * _ec_weight), 0) AS weight2,
-               ec._cell_sum(ec._log_odds(_ec_score, ec._binned_type(score_type), NULL), _ec_weight, weight) AS log_odds,
-               ec._cell_sum(ec._posterior(_ec_score, ec._binned_type(score_type), NULL), _ec_weight, weight) AS posterior,
-               ec._cell_sum(CASE WHEN _ec_class = 1 THEN ec._log_loss1(_ec_score, ec._binned_type(score_type), NULL)
-                                 WHEN _ec_class = 0 THEN ec._log_loss0(_ec_score, ec._binned_type(score_type), NULL) END,
-                            _ec_weight, weight) AS log_loss,
-               ec._cell_sum(CASE WHEN _ec_class = 1 THEN ec._brier1(_ec_score, ec._binned_type(score_type), NULL)
-                                 WHEN _ec_class = 0 THEN ec._brier0(_ec_score, ec._binned_type(score_type), NULL) END,
-                            _ec_weight, weight) AS brier
-        FROM _ec_rows GROUP BY ALL)
-    SELECT COLUMNS(lambda _c: score_type <> 'raw' OR _c NOT IN ('log_odds', 'posterior', 'log_loss', 'brier'))
-    FROM (SELECT * RENAME (_ec_class AS class) FROM _ec_cells)
-    WHERE ec._all_found((FROM ec._found(log, groups)), groups);
+               coalesce(sum("ec: weight"), 0) AS weight,
+               coalesce(sum("ec: weight" * "ec: weight"), 0) AS weight2,
+               ec._cell_sum(ec._log_odds("ec: score", ec._binned_type(score_type), NULL), "ec: weight", weight) AS log_odds,
+               ec._cell_sum(ec._posterior("ec: score", ec._binned_type(score_type), NULL), "ec: weight", weight) AS posterior,
+               ec._cell_sum(CASE WHEN "ec: class" = 1 THEN ec._log_loss1("ec: score", ec._binned_type(score_type), NULL)
+                                 WHEN "ec: class" = 0 THEN ec._log_loss0("ec: score", ec._binned_type(score_type), NULL) END,
+                            "ec: weight", weight) AS log_loss,
+               ec._cell_sum(CASE WHEN "ec: class" = 1 THEN ec._brier1("ec: score", ec._binned_type(score_type), NULL)
+                                 WHEN "ec: class" = 0 THEN ec._brier0("ec: score", ec._binned_type(score_type), NULL) END,
+                            "ec: weight", weight) AS brier
+        FROM "ec: rows" GROUP BY ALL)
+    SELECT COLUMNS(lambda _c: CAST(score_type AS VARCHAR) <> 'raw' OR _c NOT IN ('log_odds', 'posterior', 'log_loss', 'brier'))
+    FROM (SELECT * RENAME ("ec: class" AS class) FROM "ec: cells")
+    WHERE coalesce((FROM ec._columns_ok(log, groups, ['class', 'bin', 'above', 'n', 'weight', 'weight2', 'log_odds', 'posterior',
+                                                      'log_loss', 'brier'])), true);
 COMMENT ON MACRO TABLE ec.sketch IS 'The log as counts and sums per group, class and bin of the score: bin = floor(resolution ln(q1/q0))';
 -- polars_ec for DuckDB, file 6 of 8: metrics of the order of the scores. Load after sketch.
 -- An aggregate cannot sort millions of rows cheaply, so these count rows per bin of the score (`resolution` bins a nat, the
@@ -1688,25 +1692,18 @@ CREATE OR REPLACE MACRO ec._rank_cells(entries, score_type, resolution) AS
              THEN ec._rank_cell(_e['key'], _e['value'], entries[_i - 1]['value'], score_type, resolution)
              ELSE ec._rank_cell(_e['key'], _e['value'], 0, score_type, resolution) END), lambda _c: _c IS NOT NULL);
 
--- P1: the stated prior, else the group's own; NULL for a prior that is none or is not one number in the group.
-CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
-    CASE WHEN n1 + n0 = 0 THEN NULL
-         WHEN high IS NULL THEN n1 / (n1 + n0)
-         WHEN low = high AND high BETWEEN 0 AND 1 THEN high END;
-
 -- One struct {c cells, n1, n0, p1, p0} for the group, in a list that is empty when a row is wrong or a class has no rows.
-CREATE OR REPLACE MACRO ec._rank_group(cells, n1, n0, low, high) AS {
-    'c': cells, 'n1': n1, 'n0': n0,
-    'p1': ec._class_prior(n1, n0, low, high), 'p0': ec._class_prior(n0, n1, 1 - low, 1 - high)};
+CREATE OR REPLACE MACRO ec._rank_group(cells, n1, n0, prior) AS {
+    'c': cells, 'n1': n1, 'n0': n0, 'p1': ec._prior_of_1(n1, n0, prior), 'p0': ec._prior_of_0(n1, n0, prior)};
 CREATE OR REPLACE MACRO ec._ranked(score, label, prior, score_type, resolution) AS
     list_filter(list_transform(list_transform(list_filter([{
                 'e': map_entries(histogram(ec._rank_key(ec._ranked_class(score, label, ec._binned_type(score_type), NULL), score,
                                                         ec._binned_type(score_type), ec._resolution(resolution)))),
-                'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
+                'prior': ec._stated_prior(prior)}],
             lambda _h: _h['e'][1]['key'] >= 0),
-        lambda _h: {'c': ec._rank_cells(_h['e'], CAST(score_type AS VARCHAR), resolution), 'low': _h['low'], 'high': _h['high']}),
+        lambda _h: {'c': ec._rank_cells(_h['e'], CAST(score_type AS VARCHAR), resolution), 'prior': _h['prior']}),
         lambda _h: ec._rank_group(_h['c'], list_sum(list_transform(_h['c'], lambda _c: _c['w1'])),
-                                  list_sum(list_transform(_h['c'], lambda _c: _c['w0'])), _h['low'], _h['high'])),
+                                  list_sum(list_transform(_h['c'], lambda _c: _c['w0'])), _h['prior'])),
         lambda _g: _g['n1'] > 0 AND _g['n0'] > 0);
 
 -- The best and the worst order within a cell, as cells of equal scores: positives first, negatives first.
@@ -1907,22 +1904,26 @@ COMMENT ON MACRO ec.min_cllr_error IS 'How far ec.min_cllr may be from the exact
 
 -- Exact ---------------------------------------------------------------------------------------------------------------
 
+-- P1 and P0 of a group: the stated prior, else the group's own.
+CREATE OR REPLACE MACRO ec._class_prior(n, rest, stated) AS
+    CASE WHEN stated IS NULL THEN ec._share(n, rest) WHEN n + rest > 0 AND ec._share_ok(stated) THEN stated END;
+
 -- Groups by score and a window over the sorted scores: both spill to disk. Groups are numbered first, because sorting by
 -- names is slow, and the log is read a second time rather than kept (NOT MATERIALIZED). The hull (eer, min_cllr) has no
 -- such form; a resolution of 1000000 leaves hardly any bin with more than one score.
 CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior := NULL, sensitivity := 0.95,
     cost_fn := 1, cost_fp := 1, score_type := 'posterior') AS TABLE
     WITH _ec_rows AS NOT MATERIALIZED (
-        SELECT struct_pack(*COLUMNS(lambda _c: _c = '_ec_0' OR ec._is_group(_c, groups))) AS _ec_key, CAST(score AS DOUBLE) AS _ec_score,
+        SELECT struct_pack(*COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups))) AS _ec_key, CAST(score AS DOUBLE) AS _ec_score,
                ec._ranked_class(CAST(score AS DOUBLE), label, ec._binned_type(score_type), NULL) AS _ec_class
-        FROM (SELECT 0 AS _ec_0, * FROM query_table(log))),
+        FROM (SELECT 0 AS "ec: 0", * FROM query_table(log))),
     _ec_counts AS (
         SELECT _ec_key, CAST(ec._count(_ec_class = 1) AS DOUBLE) AS _ec_n1, CAST(ec._count(_ec_class = 0) AS DOUBLE) AS _ec_n0,
                ec._count(_ec_class IS NULL) AS _ec_missing, ec._count(_ec_class < 0) AS _ec_invalid
         FROM _ec_rows GROUP BY _ec_key),
     _ec_groups AS MATERIALIZED (
-        SELECT *, row_number() OVER () AS _ec_id, ec._class_prior(_ec_n1, _ec_n0, ec._prior1(prior), ec._prior1(prior)) AS _ec_p1,
-               ec._class_prior(_ec_n0, _ec_n1, 1 - ec._prior1(prior), 1 - ec._prior1(prior)) AS _ec_p0
+        SELECT *, row_number() OVER () AS _ec_id, ec._class_prior(_ec_n1, _ec_n0, ec._prior1(prior)) AS _ec_p1,
+               ec._class_prior(_ec_n0, _ec_n1, ec._prior0(prior)) AS _ec_p0
         FROM _ec_counts),
     _ec_scores AS (
         SELECT _ec_id, _ec_score, CAST(ec._count(_ec_class = 1) AS DOUBLE) AS _ec_w1, CAST(ec._count(_ec_class = 0) AS DOUBLE) AS _ec_w0
@@ -1948,12 +1949,13 @@ CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior 
                    AS specificity_at_sensitivity,
                max(abs(_ec_t / _ec_n1 - _ec_f / _ec_n0)) AS ks
         FROM _ec_sums JOIN _ec_groups USING (_ec_id) GROUP BY _ec_id)
-    SELECT * EXCLUDE (_ec_0) FROM (
+    SELECT * EXCLUDE ("ec: 0") FROM (
         SELECT unnest(_ec_key), CAST(_ec_n1 + _ec_n0 AS BIGINT) AS n, CAST(_ec_missing AS BIGINT) AS n_missing,
                CAST(_ec_invalid AS BIGINT) AS n_invalid,
                auc_roc, average_precision, auprg, min_dcf, specificity_at_sensitivity, ks
         FROM _ec_groups LEFT JOIN _ec_metrics USING (_ec_id)
-        WHERE ec._all_found((FROM ec._found(log, groups)), groups));
+        WHERE coalesce((FROM ec._columns_ok(log, groups, ['n', 'n_missing', 'n_invalid', 'auc_roc', 'average_precision', 'auprg',
+                                                          'min_dcf', 'specificity_at_sensitivity', 'ks'])), true));
 COMMENT ON MACRO TABLE ec.ranking_exact IS 'Ranking metrics per group over all distinct scores, exact: auc_roc = P(score of class 1 > score of class 0) + P(equal)/2 ...';
 -- polars_ec for DuckDB, file 7 of 8: folds of cross-validation, and calibrated posteriors. Load after ranking.
 

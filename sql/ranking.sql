@@ -29,25 +29,18 @@ CREATE OR REPLACE MACRO ec._rank_cells(entries, score_type, resolution) AS
              THEN ec._rank_cell(_e['key'], _e['value'], entries[_i - 1]['value'], score_type, resolution)
              ELSE ec._rank_cell(_e['key'], _e['value'], 0, score_type, resolution) END), lambda _c: _c IS NOT NULL);
 
--- P1: the stated prior, else the group's own; NULL for a prior that is none or is not one number in the group.
-CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
-    CASE WHEN n1 + n0 = 0 THEN NULL
-         WHEN high IS NULL THEN n1 / (n1 + n0)
-         WHEN low = high AND high BETWEEN 0 AND 1 THEN high END;
-
 -- One struct {c cells, n1, n0, p1, p0} for the group, in a list that is empty when a row is wrong or a class has no rows.
-CREATE OR REPLACE MACRO ec._rank_group(cells, n1, n0, low, high) AS {
-    'c': cells, 'n1': n1, 'n0': n0,
-    'p1': ec._class_prior(n1, n0, low, high), 'p0': ec._class_prior(n0, n1, 1 - low, 1 - high)};
+CREATE OR REPLACE MACRO ec._rank_group(cells, n1, n0, prior) AS {
+    'c': cells, 'n1': n1, 'n0': n0, 'p1': ec._prior_of_1(n1, n0, prior), 'p0': ec._prior_of_0(n1, n0, prior)};
 CREATE OR REPLACE MACRO ec._ranked(score, label, prior, score_type, resolution) AS
     list_filter(list_transform(list_transform(list_filter([{
                 'e': map_entries(histogram(ec._rank_key(ec._ranked_class(score, label, ec._binned_type(score_type), NULL), score,
                                                         ec._binned_type(score_type), ec._resolution(resolution)))),
-                'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
+                'prior': ec._stated_prior(prior)}],
             lambda _h: _h['e'][1]['key'] >= 0),
-        lambda _h: {'c': ec._rank_cells(_h['e'], CAST(score_type AS VARCHAR), resolution), 'low': _h['low'], 'high': _h['high']}),
+        lambda _h: {'c': ec._rank_cells(_h['e'], CAST(score_type AS VARCHAR), resolution), 'prior': _h['prior']}),
         lambda _h: ec._rank_group(_h['c'], list_sum(list_transform(_h['c'], lambda _c: _c['w1'])),
-                                  list_sum(list_transform(_h['c'], lambda _c: _c['w0'])), _h['low'], _h['high'])),
+                                  list_sum(list_transform(_h['c'], lambda _c: _c['w0'])), _h['prior'])),
         lambda _g: _g['n1'] > 0 AND _g['n0'] > 0);
 
 -- The best and the worst order within a cell, as cells of equal scores: positives first, negatives first.
@@ -248,22 +241,26 @@ COMMENT ON MACRO ec.min_cllr_error IS 'How far ec.min_cllr may be from the exact
 
 -- Exact ---------------------------------------------------------------------------------------------------------------
 
+-- P1 and P0 of a group: the stated prior, else the group's own.
+CREATE OR REPLACE MACRO ec._class_prior(n, rest, stated) AS
+    CASE WHEN stated IS NULL THEN ec._share(n, rest) WHEN n + rest > 0 AND ec._share_ok(stated) THEN stated END;
+
 -- Groups by score and a window over the sorted scores: both spill to disk. Groups are numbered first, because sorting by
 -- names is slow, and the log is read a second time rather than kept (NOT MATERIALIZED). The hull (eer, min_cllr) has no
 -- such form; a resolution of 1000000 leaves hardly any bin with more than one score.
 CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior := NULL, sensitivity := 0.95,
     cost_fn := 1, cost_fp := 1, score_type := 'posterior') AS TABLE
     WITH _ec_rows AS NOT MATERIALIZED (
-        SELECT struct_pack(*COLUMNS(lambda _c: _c = '_ec_0' OR ec._is_group(_c, groups))) AS _ec_key, CAST(score AS DOUBLE) AS _ec_score,
+        SELECT struct_pack(*COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups))) AS _ec_key, CAST(score AS DOUBLE) AS _ec_score,
                ec._ranked_class(CAST(score AS DOUBLE), label, ec._binned_type(score_type), NULL) AS _ec_class
-        FROM (SELECT 0 AS _ec_0, * FROM query_table(log))),
+        FROM (SELECT 0 AS "ec: 0", * FROM query_table(log))),
     _ec_counts AS (
         SELECT _ec_key, CAST(ec._count(_ec_class = 1) AS DOUBLE) AS _ec_n1, CAST(ec._count(_ec_class = 0) AS DOUBLE) AS _ec_n0,
                ec._count(_ec_class IS NULL) AS _ec_missing, ec._count(_ec_class < 0) AS _ec_invalid
         FROM _ec_rows GROUP BY _ec_key),
     _ec_groups AS MATERIALIZED (
-        SELECT *, row_number() OVER () AS _ec_id, ec._class_prior(_ec_n1, _ec_n0, ec._prior1(prior), ec._prior1(prior)) AS _ec_p1,
-               ec._class_prior(_ec_n0, _ec_n1, 1 - ec._prior1(prior), 1 - ec._prior1(prior)) AS _ec_p0
+        SELECT *, row_number() OVER () AS _ec_id, ec._class_prior(_ec_n1, _ec_n0, ec._prior1(prior)) AS _ec_p1,
+               ec._class_prior(_ec_n0, _ec_n1, ec._prior0(prior)) AS _ec_p0
         FROM _ec_counts),
     _ec_scores AS (
         SELECT _ec_id, _ec_score, CAST(ec._count(_ec_class = 1) AS DOUBLE) AS _ec_w1, CAST(ec._count(_ec_class = 0) AS DOUBLE) AS _ec_w0
@@ -289,10 +286,11 @@ CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior 
                    AS specificity_at_sensitivity,
                max(abs(_ec_t / _ec_n1 - _ec_f / _ec_n0)) AS ks
         FROM _ec_sums JOIN _ec_groups USING (_ec_id) GROUP BY _ec_id)
-    SELECT * EXCLUDE (_ec_0) FROM (
+    SELECT * EXCLUDE ("ec: 0") FROM (
         SELECT unnest(_ec_key), CAST(_ec_n1 + _ec_n0 AS BIGINT) AS n, CAST(_ec_missing AS BIGINT) AS n_missing,
                CAST(_ec_invalid AS BIGINT) AS n_invalid,
                auc_roc, average_precision, auprg, min_dcf, specificity_at_sensitivity, ks
         FROM _ec_groups LEFT JOIN _ec_metrics USING (_ec_id)
-        WHERE ec._all_found((FROM ec._found(log, groups)), groups));
+        WHERE coalesce((FROM ec._columns_ok(log, groups, ['n', 'n_missing', 'n_invalid', 'auc_roc', 'average_precision', 'auprg',
+                                                          'min_dcf', 'specificity_at_sensitivity', 'ks'])), true));
 COMMENT ON MACRO TABLE ec.ranking_exact IS 'Ranking metrics per group over all distinct scores, exact: auc_roc = P(score of class 1 > score of class 0) + P(equal)/2 ...';
