@@ -193,6 +193,15 @@ def test_sql_text_without_groups(connection) -> None:
     assert connection.execute(f"SELECT {nothing.to_sql('x')}, x FROM log LIMIT 1").fetchall()[0][0] is None
 
 
+def test_sql_text_of_a_group_called_like_a_placeholder(connection) -> None:
+    log = simulated().with_columns(pl.col("g").replace_strict({2: "ec_text_0"}, default="b").alias("ec_text_0"))
+    calibration = log.ec.sketch("p", "y", by="ec_text_0").calibrate()
+    connection.register("named", log.to_arrow())
+    found = connection.execute(f"SELECT {calibration.to_sql('p')} FROM named").fetchall()
+    expected = log.select(calibration.apply("p")).to_series().to_list()
+    assert [value for (value,) in found] == pytest.approx(expected, rel=1e-12)
+
+
 def test_sql_text_of_other_dialects() -> None:
     calibration = simulated().ec.sketch("p", "y", by="g").calibrate()
     assert '"g" = 0' in calibration.to_sql("p", dialect="postgres")
