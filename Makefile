@@ -23,7 +23,7 @@ bench: .venv/bench
 
 # The property tests on other random logs each time, and more of them.
 fuzz: .venv/test
-	EXAMPLES=$(EXAMPLES) $(VENV)/bin/python -m pytest -n 2 tests/test_properties.py tests/test_calibration_sql.py
+	EXAMPLES=$(EXAMPLES) $(VENV)/bin/python -m pytest -n 2 tests/test_properties.py tests/test_sql_properties.py tests/test_calibration_sql.py
 
 # The lowest versions that pyproject.toml allows, in an environment of their own.
 test-lowest: .venv-lowest/test

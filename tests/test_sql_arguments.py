@@ -252,6 +252,19 @@ def test_where_a_prior_may_come_from(name: str, connection) -> None:
         assert others == [pytest.approx(first, rel=1e-12, abs=1e-15)] * len(others)
 
 
+@pytest.mark.parametrize("name", sorted(set(AGGREGATES) & {case.name for case in CASES}))
+def test_where_a_weight_or_threshold_may_come_from(name: str, connection) -> None:
+    log = "(SELECT *, 0.45e0 AS t, {'t': 0.45e0, 'w': w} AS s, [0.45e0] AS l FROM log) AS log"
+    forms = {"weight": ["w", "s.w", "s['w']", "w * 1", "CASE WHEN w > 0 THEN w END", "CAST(w AS DOUBLE)"]}
+    if name in DECIDED:
+        forms["threshold"] = ["0.45e0", "t", "s.t", "s['t']", "l[1]", "t + 0", "CASE WHEN t > 0 THEN t END", "'0.45'"]
+    for argument, values in forms.items():
+        calls = [first_call(name, **{argument: value}) for value in values]
+        for first, *others in by_group(connection, calls, log).values():
+            assert first is not None
+            assert others == [first] * len(others) or others == [pytest.approx(first, rel=1e-14)] * len(others)
+
+
 @pytest.mark.parametrize("name", ["ece", "ece_mc"])
 def test_where_no_prior_may_come_from(name: str, connection) -> None:
     with pytest.raises(duckdb.Error, match="leave out any_value"):
