@@ -39,7 +39,8 @@ test-python%: .venv-%/test
 
 # The property tests on other random logs each time, and more of them.
 fuzz: .venv/test
-	EXAMPLES=$(EXAMPLES) $(VENV)/bin/python -m pytest -n 2 tests/test_properties.py tests/test_sketch.py tests/test_curves.py
+	EXAMPLES=$(EXAMPLES) $(VENV)/bin/python -m pytest -n 2 tests/test_properties.py tests/test_sql_properties.py tests/test_calibration_sql.py \
+		tests/test_sketch.py tests/test_curves.py
 
 # The lowest versions that pyproject.toml allows, in an environment of their own.
 test-lowest: .venv-lowest/test
@@ -55,7 +56,7 @@ test-postgres: .venv/test
 
 # The one-file bundle that any DuckDB client can load, from the files of the families.
 sql:
-	cat sql/rows.sql sql/counts.sql sql/decisions.sql sql/scoring_rules.sql sql/sketch.sql sql/ranking.sql sql/calibration.sql sql/ece.sql > sql/polars_ec.sql
+	cat sql/begin.sql sql/rows.sql sql/counts.sql sql/decisions.sql sql/scoring_rules.sql sql/sketch.sql sql/ranking.sql sql/calibration.sql sql/ece.sql sql/end.sql > sql/polars_ec.sql
 
 .venv/bin/python:
 	$(PYTHON) -m venv $(VENV)

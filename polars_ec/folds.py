@@ -34,7 +34,7 @@ def fold(key: IntoExpr, folds: int = 5) -> pl.Expr:
     Parameters
     ----------
     key
-        Column name or expression: integers or strings (also categories). A key of the row, or, where rows hang together,
+        Column name or expression: integers of any size or strings (also categories). A key of the row, or, where rows hang together,
         of what they share, such as the user.
     folds
         How many, from 2 to 127.
@@ -124,7 +124,9 @@ def checked_folds(folds: int) -> int:
 
 def _hash(key: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """Int64 in 0 .. 2^32 - 1; 0 for a null."""
-    if dtype.is_integer() or dtype == pl.Null:
+    if dtype in (pl.UInt64, pl.Int128, pl.UInt128):
+        number = (key % _PRIME).cast(pl.Int64)
+    elif dtype.is_integer() or dtype == pl.Null:
         number = key.cast(pl.Int64)
     elif dtype in (pl.String, pl.Categorical, pl.Enum):
         number = key.cast(pl.String).map_batches(_number_of_text, return_dtype=pl.Int64, is_elementwise=True)

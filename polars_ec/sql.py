@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import atexit
 import shutil
+import threading
+import time
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +14,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
+_BEGIN = "BEGIN TRANSACTION;\n"
 _CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS ec;\n"
+_COMMIT = "COMMIT;\n"
+_PATIENCE = 30  # seconds to wait for another transaction that writes the same macros
+_one_at_a_time = threading.Lock()
 
 
 def text() -> str:
@@ -29,6 +36,9 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     called `ec`, they go into its schema main, which the same spelling finds. Where the current database is read-only, they
     go into a temporary database called `ec`, which lasts as long as the process. Registering again replaces them.
 
+    It is one transaction: all macros or, after an error, those from before. Threads may register on one database at once.
+    Within a transaction of the caller's, the macros come and go with that.
+
     Parameters
     ----------
     connection
@@ -39,6 +49,8 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     ValueError
         The name `ec` is taken by a read-only database, or by a database and a schema at once, so that `ec.nec` cannot be
         found; the message says what to do.
+    duckdb.Error
+        DuckDB is older than 2.0; another transaction that writes the macros does not end; the database cannot be written.
 
     Examples
     --------
@@ -49,6 +61,13 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     >>> connection.sql(f"SELECT ec.accuracy(p, y) AS accuracy FROM {log}").fetchall()
     [(0.3333333333333333,)]
     """
+    with connection.cursor() as other:  # an error in a transaction of the caller's would end it
+        other.execute(text().partition(_CREATE_SCHEMA)[0].partition(_BEGIN)[2])
+    with _one_at_a_time:
+        _register(connection)
+
+
+def _register(connection: duckdb.DuckDBPyConnection) -> None:
     databases = dict(connection.execute("SELECT database_name, readonly FROM duckdb_databases()").fetchall())
     current, has_schema = connection.execute(
         "SELECT current_database(), count(*) > 0 FROM duckdb_schemas() "
@@ -57,7 +76,7 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     if "ec" in databases:
         _register_in_database_ec(connection, bool(databases["ec"]), bool(has_schema))
     elif not databases[current]:
-        connection.execute(text())
+        _install(connection, text())
     elif not (has_schema and _version(connection) == _own_version()):
         _attach_scratch(connection)
         _register_in_database_ec(connection, read_only=False, has_schema=bool(has_schema))
@@ -70,12 +89,40 @@ def _register_in_database_ec(connection: duckdb.DuckDBPyConnection, read_only: b
             "(with its database's name before it), or attach the database under another name"
         )
     if not read_only:
-        connection.execute(text().replace(_CREATE_SCHEMA, ""))
+        _install(connection, text().replace(_CREATE_SCHEMA, ""))
     elif _version(connection) != _own_version():
         raise ValueError(
             "the database called ec is read-only and lacks these macros, and its name hides any schema ec: attach it "
             "under another name (ATTACH 'ec.duckdb' AS log (READ_ONLY)), or register once while it can be written"
         )
+
+
+def _install(connection: duckdb.DuckDBPyConnection, bundle: str) -> None:
+    """Run the bundle, one transaction, again if another one that writes the same macros was first."""
+    import duckdb
+
+    if _in_transaction(connection):
+        connection.execute(bundle.replace(_BEGIN, "").replace(_COMMIT, ""))
+        return
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute(bundle)
+        except BaseException as error:
+            with suppress(duckdb.TransactionException):  # there is none to roll back when COMMIT is what failed
+                connection.rollback()
+            conflict = isinstance(error, duckdb.TransactionException) and "conflict" in str(error)
+            if not conflict or time.monotonic() > deadline:
+                raise
+        else:
+            return
+        time.sleep(0.05)
+
+
+def _in_transaction(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether two statements have the same transaction; to ask by BEGIN would end one of the caller's."""
+    first, second = (connection.execute("SELECT txid_current()").fetchall() for _ in range(2))
+    return bool(first == second)
 
 
 def _attach_scratch(connection: duckdb.DuckDBPyConnection) -> None:

@@ -8,10 +8,11 @@ fraction have an exponent, for 0.1 is a decimal number to half of the engines.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -182,7 +183,8 @@ def _parse_keys(by: str | Sequence[str] | Mapping[str, str], own: Sequence[str],
 class Writer:
     """SQL of one dialect: checks what the caller wrote in it, and writes the query in it.
 
-    The caller's SQL goes into the query as it is; while the query is put into the dialect, a name stands for it.
+    The caller's SQL goes into the query as it is; while the query is put into the dialect, a name stands for it. The query's own
+    names start with `ec_`, or where the caller has such names with something that no name of the caller's starts with.
     """
 
     def __init__(self, dialect: str) -> None:
@@ -237,10 +239,18 @@ class Writer:
 
     def write(self, text: str) -> str:
         """The query, from portable SQL into the dialect."""
-        (written,) = self._sqlglot.transpile(
-            text, write=self._dialect, pretty=True, max_text_width=120, unsupported_level=self._sqlglot.ErrorLevel.RAISE
+        query = self._sqlglot.parse_one(text)
+        identifiers = list(query.find_all(self._sqlglot.exp.Identifier))
+        literals = [literal.name for literal in query.find_all(self._sqlglot.exp.Literal)]
+        callers = "\n".join([*self._texts, *(name.name for name in identifiers if name.quoted), *literals])
+        prefix = next(p for p in _prefixes() if not re.search(rf"\b{p}", callers, re.IGNORECASE))
+        for name in identifiers:
+            if not name.quoted:
+                name.set("this", re.sub("^ec_", prefix, name.name))
+        written = query.sql(
+            self._dialect, pretty=True, max_text_width=120, unsupported_level=self._sqlglot.ErrorLevel.RAISE
         )
-        return re.sub(r"\bec_text_(\d+)\b", lambda match: self._texts[int(match[1])], written)
+        return re.sub(rf"\b{prefix}text_(\d+)\b", lambda match: self._texts[int(match[1])], written)
 
     def _keep(self, text: str) -> str:
         self._texts.append(text)
@@ -266,6 +276,11 @@ class Writer:
                 f"{what}={sql!r} is no part of a query: pass a name or an expression, a query in parentheses"
             )
         return statements[0]
+
+
+def _prefixes() -> Iterator[str]:
+    yield "ec_"
+    yield from (f"ec{i}_" for i in itertools.count(1))
 
 
 def _clauses(select: exp.Select) -> set[str]:

@@ -2,7 +2,7 @@
 
 -- Folds ---------------------------------------------------------------------------------------------------------------
 
--- Integers stay below 2^63 at every step. The prime is the largest below 2^32.
+-- Integers stay below 2^63 at every step; larger keys come as their remainders. The prime is the largest below 2^32.
 CREATE OR REPLACE MACRO ec._shifted_xor(x) AS xor(x, x >> 16);
 CREATE OR REPLACE MACRO ec._mix(x) AS (ec._shifted_xor(x) * 73244475) & 4294967295;
 CREATE OR REPLACE MACRO ec._hash_of_number(x) AS
@@ -17,6 +17,8 @@ CREATE OR REPLACE MACRO ec._is_text(key) AS typeof(key) = 'VARCHAR' OR starts_wi
 CREATE OR REPLACE MACRO ec._number_of_key(key) AS
     CASE WHEN ec._is_text(key)
          THEN CASE WHEN CAST(key AS VARCHAR) = '' THEN 1 ELSE ec._number_of_text(CAST(key AS VARCHAR)) END
+         WHEN typeof(key) IN ('UBIGINT', 'UHUGEINT') THEN CAST(TRY_CAST(key AS UHUGEINT) % 4294967291 AS BIGINT)
+         WHEN typeof(key) = 'HUGEINT' THEN CAST(TRY_CAST(key AS HUGEINT) % 4294967291 AS BIGINT)
          ELSE TRY_CAST(key AS BIGINT) END;
 CREATE OR REPLACE MACRO ec._hash_of_key(key) AS coalesce(ec._hash_of_number(ec._number_of_key(key)), 0);
 -- True, or an error; apart, because no error may stand in the ORDER BY of a window.
@@ -24,7 +26,7 @@ CREATE OR REPLACE MACRO ec._key_ok(key) AS
     CASE WHEN ec._is_text(key)
               OR typeof(key) IN ('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT', 'USMALLINT', 'UINTEGER',
                                  'UBIGINT', 'UHUGEINT', '"NULL"')
-         THEN CAST(key AS VARCHAR) IS NULL OR ec._is_text(key) OR CAST(CAST(key AS VARCHAR) AS BIGINT) IS NOT NULL
+         THEN true
          ELSE error('ec: folds are by integers or strings, not ' || typeof(key)) IS NULL END;
 
 CREATE OR REPLACE MACRO ec._folds(folds) AS
@@ -48,9 +50,11 @@ CREATE OR REPLACE MACRO ec._affine(x, alpha, beta) AS
     CASE WHEN isfinite(alpha) AND isfinite(beta) AND x IS NOT NULL
          THEN ec._sigmoid(CASE WHEN alpha = 0 THEN beta ELSE alpha * x + beta END) END;
 
+CREATE OR REPLACE MACRO ec._parameter(x) AS
+    CASE WHEN typeof(x) = 'BOOLEAN' THEN ec._fail('alpha and beta are numbers, not ' || CAST(x AS VARCHAR)) ELSE CAST(x AS DOUBLE) END;
 CREATE OR REPLACE MACRO ec.affine(score DOUBLE, alpha, beta, score_type := 'posterior') AS
-    ec._affine(ec._row_log_odds(score, ec._calibrated_type(score_type), NULL), CAST(alpha AS DOUBLE), CAST(beta AS DOUBLE)),
+    ec._affine(ec._row_log_odds(score, ec._calibrated_type(score_type), NULL), ec._parameter(alpha), ec._parameter(beta)),
 (score DOUBLE[], alpha, beta, score_type := 'posterior') AS
     ec._affine(ec._row_log_odds(ec._pair(score, score_type), ec._calibrated_type(ec._pair_type(score_type)), NULL),
-               CAST(alpha AS DOUBLE), CAST(beta AS DOUBLE));
+               ec._parameter(alpha), ec._parameter(beta));
 COMMENT ON MACRO ec.affine IS 'Calibrated posterior: q = 1/(1 + exp(-(alpha log_odds + beta)))';

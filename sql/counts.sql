@@ -1,7 +1,7 @@
 -- polars_ec for DuckDB, file 2 of 8: sums of a group of rows, and the counts that are answers in themselves.
 -- Load after rows. Everything here is plain sums of CASE: the engine shares equal ones, so ten metrics cost hardly more
 -- than one. An aggregate is bound to a name with list_transform([aggregate], lambda s: ...)[1], because a subquery in a
--- macro would run once per row.
+-- macro would run once per row. Fields are written s['field'], for in HAVING DuckDB takes s.field for a column.
 
 -- Sums ----------------------------------------------------------------------------------------------------------------
 
@@ -11,6 +11,8 @@ CREATE OR REPLACE MACRO ec._count(condition) AS coalesce(count_if(condition), 0)
 -- CASE, and not a product with 0 or 1: a row that misses its score or label may have any weight, NaN say.
 CREATE OR REPLACE MACRO ec._sum_weights(condition, weight) AS
     CAST(coalesce(sum(CASE WHEN condition THEN weight ELSE 0 END), 0) AS DOUBLE);
+-- Weights whose sum comes near the largest number make no metric, for what is made of it would overflow.
+CREATE OR REPLACE MACRO ec._addable(total) AS total < 1e300;
 
 -- A row of weight 0 counts as no row, whatever its value (0 * inf would be NaN).
 CREATE OR REPLACE MACRO ec._weighted(value, weight "NULL") AS value,
@@ -56,20 +58,34 @@ CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weigh
 
 -- Binary cells --------------------------------------------------------------------------------------------------------
 
--- The prior that is stated: a literal NULL where none is, NaN where it is no prior or not one number in the group.
-CREATE OR REPLACE MACRO ec._constant(low, high) AS CASE WHEN low = high THEN low ELSE CAST('nan' AS DOUBLE) END;
--- `number` is the prior again, for the overloads: a parameter that has a type casts its argument.
-CREATE OR REPLACE MACRO ec._given_prior(number DOUBLE, prior) AS ec._constant(min(number), max(ec._number_prior(prior))),
-(number, prior) AS ec._constant(min(ec._p1(prior)), max(ec._prior1(prior)));
-CREATE OR REPLACE MACRO ec._stated_prior(prior "NULL") AS prior, (prior) AS ec._given_prior(prior, prior);
+-- The prior that is stated, a number or a list of two: a literal NULL where none is, NULL or NaN of a type where it is no prior or
+-- not one in the group. `kind` is the prior again, for the overloads, because a parameter that has a type casts its argument. An
+-- aggregate has no type yet when the macro is expanded, and comes first; it is the group's already.
+CREATE OR REPLACE MACRO ec._constant(low, high) AS CASE WHEN low = high THEN low END;
+CREATE OR REPLACE MACRO ec._given_prior(kind DOUBLE, prior) AS
+    ec._constant(min(kind), max(ec._number_prior(prior))),
+(kind, prior) AS
+    [ec._constant(min(ec._p0(prior)), max(ec._prior0(prior))), ec._constant(min(ec._p1(prior)), max(ec._prior1(prior)))];
+CREATE OR REPLACE MACRO ec._prior_of_kind(kind "NULL", prior) AS prior, (kind, prior) AS ec._given_prior(prior, prior);
+CREATE OR REPLACE MACRO ec._stated_prior(prior) AS ec._prior_of_kind(prior, prior);
 
 -- P1 and P0 from the class sums n1 and n0 and the stated prior. P0 is not 1 - P1 of the group, which would lose the digits
 -- of a rare negative class.
 CREATE OR REPLACE MACRO ec._share(n, rest) AS n / nullif(n + rest, 0);
+CREATE OR REPLACE MACRO ec._stated_1(prior DOUBLE) AS CASE WHEN ec._share_ok(prior) THEN prior END,
+(prior) AS CASE WHEN ec._sums_to_1(CAST(prior AS DOUBLE[]), 2) THEN CAST(prior AS DOUBLE[])[2] END;
+CREATE OR REPLACE MACRO ec._stated_0(prior DOUBLE) AS CASE WHEN ec._share_ok(prior) THEN 1 - prior END,
+(prior) AS CASE WHEN ec._sums_to_1(CAST(prior AS DOUBLE[]), 2) THEN CAST(prior AS DOUBLE[])[1] END;
 CREATE OR REPLACE MACRO ec._prior_of_1(n1, n0, prior "NULL") AS ec._share(n1, n0),
-(n1, n0, prior) AS CASE WHEN n1 + n0 > 0 AND NOT isnan(prior) THEN prior END;
+(n1, n0, prior) AS CASE WHEN n1 + n0 > 0 THEN ec._stated_1(prior) END;
 CREATE OR REPLACE MACRO ec._prior_of_0(n1, n0, prior "NULL") AS ec._share(n0, n1),
-(n1, n0, prior) AS CASE WHEN n1 + n0 > 0 AND NOT isnan(prior) THEN 1 - prior END;
+(n1, n0, prior) AS CASE WHEN n1 + n0 > 0 THEN ec._stated_0(prior) END;
+
+-- Rows that leave the group without a value: wrong ones, and those without the threshold that they were to have.
+CREATE OR REPLACE MACRO ec._count_unusable(score, label, costs, threshold "NULL", score_type, weight) AS
+    coalesce(threshold, ec._count_invalid(score, label, costs, score_type, weight)),
+(score, label, costs, threshold, score_type, weight) AS
+    ec._count(ec._wrong(score, label, costs, score_type, weight) OR ec._no_threshold(threshold, score_type));
 
 -- ec._llr_shift and ec._positive, with a shorter text where no prior, no costs are given, and shorter yet for posteriors.
 -- Decisions under costs that are not 2 x 2 are counted elsewhere, see ec._means: none is positive here.
@@ -77,7 +93,7 @@ CREATE OR REPLACE MACRO ec._shift(prior "NULL", score_type) AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior(score_type) ELSE 0 END,
 (prior, score_type) AS ec._llr_shift(prior, score_type);
 CREATE OR REPLACE MACRO ec._posterior_threshold(threshold "NULL", cost_fn, cost_fp) AS
-    CAST(cost_fp AS DOUBLE) / (CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE)),
+    CAST(cost_fp AS DOUBLE) / 2 / (CAST(cost_fp AS DOUBLE) / 2 + CAST(cost_fn AS DOUBLE) / 2),
 (threshold, cost_fn, cost_fp) AS CAST(threshold AS DOUBLE);
 CREATE OR REPLACE MACRO ec._positives(score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type "NULL") AS
     score > ec._posterior_threshold(threshold, cost_fn, cost_fp),
@@ -92,23 +108,25 @@ CREATE OR REPLACE MACRO ec._cells_of(n1, n0, tn, fp, fn, tp, prior) AS {
     'n1': n1, 'n0': n0, 'tn': tn, 'fp': fp, 'fn': fn, 'tp': tp,
     'p1': ec._prior_of_1(n1, n0, prior), 'p0': ec._prior_of_0(n1, n0, prior)};
 CREATE OR REPLACE MACRO ec._cells_of_sums(sums) AS
-    list_transform(sums, lambda _s: CASE WHEN _s.invalid = 0 THEN
-        ec._cells_of(_s.fn + _s.tp, _s.tn + _s.fp, _s.tn, _s.fp, _s.fn, _s.tp, _s.prior) END);
+    list_transform(list_transform(sums, lambda _s: CASE WHEN _s['invalid'] = 0 THEN {
+            'c': _s, 'n1': _s['fn'] + _s['tp'], 'n0': _s['tn'] + _s['fp'], 'prior': _s['prior']} END),
+        lambda _g: CASE WHEN ec._addable(_g['n1'] + _g['n0']) THEN ec._cells_of(
+            _g['n1'], _g['n0'], _g['c']['tn'], _g['c']['fp'], _g['c']['fn'], _g['c']['tp'], _g['prior']) END);
 
 -- Cells and priors of a group, in a list of one: NULL when a row is wrong. A comparison with a missing score is NULL and not
 -- counted. Counts take two sums of decisions, for the other two cells are the rest of their class, and the engine shares the
 -- sums of the classes with the scoring rules. With weights each cell is summed by itself: a difference would lose digits.
 CREATE OR REPLACE MACRO ec._sum_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight "NULL") AS
     list_transform([{
-            'invalid': ec._count_invalid(score, label, costs, score_type, weight), 'prior': ec._stated_prior(prior),
+            'invalid': ec._count_unusable(score, label, costs, threshold, score_type, weight), 'prior': ec._stated_prior(prior),
             'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
             'fp': ec._count(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type)),
             'tp': ec._count(ec._y(label) = 1 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type))}],
-        lambda _s: CASE WHEN _s.invalid = 0 THEN
-            ec._cells_of(_s.n1, _s.n0, _s.n0 - _s.fp, _s.fp, _s.n1 - _s.tp, _s.tp, _s.prior) END),
+        lambda _s: CASE WHEN _s['invalid'] = 0 THEN
+            ec._cells_of(_s['n1'], _s['n0'], _s['n0'] - _s['fp'], _s['fp'], _s['n1'] - _s['tp'], _s['tp'], _s['prior']) END),
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._cells_of_sums([{
-        'invalid': ec._count_invalid(score, label, costs, score_type, weight), 'prior': ec._stated_prior(prior),
+        'invalid': ec._count_unusable(score, label, costs, threshold, score_type, weight), 'prior': ec._stated_prior(prior),
         'tn': ec._sum_weights(ec._y(label) = 0 AND NOT ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
         'fp': ec._sum_weights(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
         'fn': ec._sum_weights(ec._y(label) = 1 AND NOT ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
@@ -131,11 +149,16 @@ CREATE OR REPLACE MACRO ec._cells(score, label, costs, cost_fn, cost_fp, prior, 
 -- holds every count of a group.
 CREATE OR REPLACE MACRO ec._key(k, y, d) AS CAST(k AS BIGINT) * 1048576 + y * 1024 + d;
 
+-- A list of other classes than the costs' is not decided, but counted under the classes that it has: see ec._classes_ok.
+CREATE OR REPLACE MACRO ec._undecided(threshold "NULL", score_type) AS threshold IS NOT NULL,
+(threshold, score_type) AS ec._no_threshold(threshold, score_type);
 CREATE OR REPLACE MACRO ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._missing_vector(score, label, weight) THEN NULL
+    CASE WHEN ec._undecided(threshold, score_type) THEN -1
+         WHEN ec._missing_vector(score, label, weight) THEN NULL
          WHEN ec._vector_usable(score, label, matrix, score_type, weight)
          THEN ec._key(ec._vector_classes(score, matrix, score_type), ec._class(label),
-                      ec._decide_vector(score, matrix, prior, threshold, score_type))
+                      CASE WHEN ec._vector_fits(score, matrix, score_type)
+                           THEN ec._decide_vector(score, matrix, prior, threshold, score_type) ELSE 0 END)
          ELSE -1 END;
 
 -- The same without a decision.
@@ -148,12 +171,12 @@ CREATE OR REPLACE MACRO ec._vector_class_key(score, label, matrix, score_type, w
 -- A histogram of keys as a list of cells {k, y, d, n}; wrong rows have k = -1.
 CREATE OR REPLACE MACRO ec._tally(histogram) AS
     list_transform(coalesce(map_entries(histogram), []), lambda _e: {
-        'k': _e.key >> 20, 'y': (_e.key >> 10) & 1023, 'd': _e.key & 1023, 'n': CAST(_e.value AS DOUBLE)});
+        'k': _e['key'] >> 20, 'y': (_e['key'] >> 10) & 1023, 'd': _e['key'] & 1023, 'n': CAST(_e['value'] AS DOUBLE)});
 
 -- The same where each key carries a weight.
 CREATE OR REPLACE MACRO ec._weighted_tally(histogram) AS
     list_transform(coalesce(map_entries(histogram), []), lambda _e: {
-        'k': _e.key.key >> 20, 'y': (_e.key.key >> 10) & 1023, 'd': _e.key.key & 1023, 'n': _e.key.weight * _e.value});
+        'k': _e['key']['key'] >> 20, 'y': (_e['key']['key'] >> 10) & 1023, 'd': _e['key']['key'] & 1023, 'n': _e['key']['weight'] * _e['value']});
 
 -- A wrong row's weight is of no interest, and may be NaN.
 CREATE OR REPLACE MACRO ec._weighted_key(key, weight) AS
@@ -161,20 +184,33 @@ CREATE OR REPLACE MACRO ec._weighted_key(key, weight) AS
                                          WHEN _k < 0 THEN {'key': _k, 'weight': 1e0}
                                          ELSE {'key': _k, 'weight': ec._weight(weight)} END)[1];
 
-CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda _c: _c.n)), 0);
+CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda _c: _c['n'])), 0);
 
--- Rows whose length is not the group's largest are wrong too.
-CREATE OR REPLACE MACRO ec._tally_classes(tally) AS list_max(list_transform(tally, lambda _c: _c.k));
-CREATE OR REPLACE MACRO ec._tally_invalid(tally) AS
-    list_transform([tally], lambda _t: ec._total(list_filter(_t, lambda _c: _c.k < 0 OR _c.k <> ec._tally_classes(_t))))[1];
+-- Rows whose length is not the costs', or else the group's largest, are wrong too.
+CREATE OR REPLACE MACRO ec._tally_classes(tally) AS list_max(list_transform(tally, lambda _c: _c['k']));
+CREATE OR REPLACE MACRO ec._tally_invalid(tally, k) AS
+    list_transform([tally], lambda _t:
+        ec._total(list_filter(_t, lambda _c: _c['k'] < 0 OR _c['k'] <> coalesce(k, ec._tally_classes(_t)))))[1];
 
--- Is any row wrong? Weights may be 0, so this looks at the cells that are there; and once over, for there may be many.
+-- True, or an error where all rows that are usable are of the same number of classes, and it is not k. A k of NULL is any.
+CREATE OR REPLACE MACRO ec._classes_ok(tally, k) AS
+    list_transform([list_filter(list_transform(tally, lambda _c: _c['k']), lambda _k: _k > 0)], lambda _k:
+        CASE WHEN list_min(_k) = list_max(_k) AND list_max(_k) <> k
+             THEN error(format('ec: the lists are of {} classes, and this metric or its costs (cost_fn, cost_fp) of {}: '
+                               || 'give costs of one row per class, or the posterior of one class and label = that class',
+                               list_max(_k), k)) IS NULL
+             ELSE true END)[1];
+
+-- Is any row wrong, or the sum of the weights too large? Weights may be 0, so this looks at the cells that are there; and once
+-- over, for there may be many.
 CREATE OR REPLACE MACRO ec._any_wrong(tally) AS
-    list_transform([list_transform(tally, lambda _c: _c.k)],
-                   lambda _k: coalesce(list_min(_k) < 0 OR list_min(_k) <> list_max(_k), false))[1];
+    list_transform([{'k': list_transform(tally, lambda _c: _c['k']), 'n': ec._total(tally)}], lambda _s:
+        coalesce(list_min(_s['k']) < 0 OR list_min(_s['k']) <> list_max(_s['k']) OR NOT ec._addable(_s['n']), false))[1];
 
 CREATE OR REPLACE MACRO ec._count_vector(score, label, matrix, score_type, weight) AS
     ec._tally(histogram(ec._vector_class_key(score, label, matrix, score_type, weight)));
+CREATE OR REPLACE MACRO ec._two_classes(score, label, score_type, weight) AS
+    ec._classes_ok(ec._count_vector(score, label, CAST(NULL AS DOUBLE[][]), score_type, weight), 2);
 
 -- Sums per class of a value of the row. The number of classes is not known while the macro is written, so there are 32
 -- sums; the label is asked first, so that a row pays for its own class only.
@@ -211,12 +247,16 @@ CREATE OR REPLACE MACRO ec._at_most_32(k) AS
 CREATE OR REPLACE MACRO ec._term(p, x) AS CASE WHEN p = 0 THEN 0e0 ELSE p * x END;
 CREATE OR REPLACE MACRO ec._ratio(x, y) AS x / nullif(y, 0);
 CREATE OR REPLACE MACRO ec._plus(terms) AS list_reduce(terms, lambda _a, _b: _a + _b, 0e0);
-CREATE OR REPLACE MACRO ec._expect(p, n, s) AS
-    ec._plus(list_transform(p, lambda _x, _i: ec._term(_x, ec._ratio(s[_i], n[_i]))));
+CREATE OR REPLACE MACRO ec._each_mean(n, s) AS list_transform(n, lambda _x, _i: ec._ratio(s[_i], _x));
+CREATE OR REPLACE MACRO ec._expect(p, means) AS ec._plus(list_transform(p, lambda _x, _i: ec._term(_x, means[_i])));
+
+-- Is a stated prior one list in the group?
+CREATE OR REPLACE MACRO ec._priors_hold(prior "NULL") AS prior IS NULL,
+(prior) AS coalesce(min(ec._priors(prior)) = max(ec._priors(prior)) AND NOT coalesce(isnan(max(ec._priors(prior))[1]), false), false);
 
 -- Priors of K classes: stated, uniform, or n/N. NULL for a prior that is none or not one list in the group.
 CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
-    CASE WHEN list_sum(n) = 0 THEN NULL
+    CASE WHEN list_sum(n) = 0 OR NOT ec._addable(list_sum(n)) THEN NULL
          WHEN high IS NULL THEN list_transform(n, lambda _x: _x / list_sum(n))
          WHEN low <> high THEN NULL
          WHEN len(CAST(high AS DOUBLE[])) = 0 THEN list_transform(n, lambda _x: 1e0 / len(n))
@@ -226,7 +266,7 @@ CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
                         || ' classes: ' || CAST(high AS VARCHAR))] END;
 
 CREATE OR REPLACE MACRO ec._tally_n(tally, k) AS
-    list_transform(range(k), lambda _i: ec._total(list_filter(tally, lambda _c: _c.y = _i)));
+    list_transform(range(k), lambda _i: ec._total(list_filter(tally, lambda _c: _c['y'] = _i)));
 
 -- Class sums n of a group of list rows; NULL when a row is wrong.
 CREATE OR REPLACE MACRO ec._class_n(tally, weighted, sums) AS
@@ -235,7 +275,7 @@ CREATE OR REPLACE MACRO ec._class_n(tally, weighted, sums) AS
                                            lambda _x: coalesce(_x, 0) + ec._at_most_32(ec._tally_classes(tally)))
          ELSE ec._tally_n(tally, ec._tally_classes(tally)) END;
 
-CREATE OR REPLACE MACRO ec._tally_cell(tally, i, j) AS ec._total(list_filter(tally, lambda _c: _c.y = i AND _c.d = j));
+CREATE OR REPLACE MACRO ec._tally_cell(tally, i, j) AS ec._total(list_filter(tally, lambda _c: _c['y'] = i AND _c['d'] = j));
 CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
     list_transform(range(k), lambda _i: list_transform(range(m), lambda _j:
         ec._tally_cell(tally, _i, _j)));
@@ -250,10 +290,8 @@ CREATE OR REPLACE MACRO ec._two_rows(m) AS
          THEN error('ec: one score, one prior are for 2 classes; for more give a list: posteriors, or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
 
--- Costs that are stated as cost_fn and cost_fp: true, or an error. (NaN compares as greatest; least() passes over NULL.)
-CREATE OR REPLACE MACRO ec._binary_costs_ok(cost_fn, cost_fp) AS
-    CASE WHEN least(cost_fn, cost_fp) >= 0 AND CAST(cost_fn AS DOUBLE) + CAST(cost_fp AS DOUBLE) < CAST('inf' AS DOUBLE) THEN true
-         ELSE error(concat('ec: costs must be finite numbers that are not negative: cost_fn ', cost_fn, ', cost_fp ', cost_fp)) IS NULL END;
+-- Costs of which a count needs the shape only.
+CREATE OR REPLACE MACRO ec._shape_ok(costs "NULL") AS costs IS NULL, (costs) AS ec._costs_ok(costs, 1, 1);
 CREATE OR REPLACE MACRO ec._two_by_two_ok(costs "NULL", cost_fn, cost_fp) AS ec._binary_costs_ok(cost_fn, cost_fp),
 (costs, cost_fn, cost_fp) AS ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp);
 
@@ -265,57 +303,66 @@ CREATE OR REPLACE MACRO ec._tally_vector(score, label, matrix, prior, threshold,
                           ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) END),
             'weights': histogram(CASE WHEN ec._unset(weight) THEN NULL ELSE ec._weighted_key(
                            ec._vector_key(score, label, matrix, prior, threshold, score_type, weight), weight) END)}],
-        lambda _s: list_concat(ec._tally(_s.counts), ec._weighted_tally(_s.weights)))[1];
+        lambda _s: list_concat(ec._tally(_s['counts']), ec._weighted_tally(_s['weights'])))[1];
 
 -- Cells of lists of two scores.
 CREATE OR REPLACE MACRO ec._cells_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     ec._cells_of_sums(list_transform([{
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'prior': ec._stated_prior(prior)}],
-        lambda _s: {'invalid': len(list_filter(_s.t, lambda _c: _c.k <> 2)), 'prior': _s.prior,
-                   'tn': ec._tally_cell(_s.t, 0, 0), 'fp': ec._tally_cell(_s.t, 0, 1),
-                   'fn': ec._tally_cell(_s.t, 1, 0), 'tp': ec._tally_cell(_s.t, 1, 1)}));
+        lambda _s: CASE WHEN ec._classes_ok(_s['t'], 2) THEN {'invalid': len(list_filter(_s['t'], lambda _c: _c['k'] <> 2)), 'prior': _s['prior'],
+                   'tn': ec._tally_cell(_s['t'], 0, 0), 'fp': ec._tally_cell(_s['t'], 0, 1),
+                   'fn': ec._tally_cell(_s['t'], 1, 0), 'tp': ec._tally_cell(_s['t'], 1, 1)} END));
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._n_rows(score, label, costs, score_type, weight) AS
-    CAST(count(*) - ec._count(ec._missing(score, label, weight)) - ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT);
+    CASE WHEN ec._shape_ok(costs) THEN CAST(
+        count(*) - ec._count(ec._missing(score, label, weight)) - ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT) END;
 CREATE OR REPLACE MACRO ec.n_rows(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._n_rows(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform([ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight)],
-                   lambda _t: CAST(ec._total(_t) - ec._tally_invalid(_t) AS BIGINT))[1],
+    CASE WHEN ec._shape_ok(costs) THEN
+        list_transform([{'t': ec._count_vector(score, label, ec._given_costs(costs), score_type, weight), 'c': ec._given_costs(costs)}],
+                       lambda _s: CAST(ec._total(_s['t']) - ec._tally_invalid(_s['t'], len(_s['c'])) AS BIGINT))[1] END,
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._n_rows(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
 COMMENT ON MACRO ec.n_rows IS 'Rows that count: nothing missing, nothing wrong';
 
 CREATE OR REPLACE MACRO ec.n_missing(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(ec._count(ec._missing(score, label, weight)) AS BIGINT),
+    CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count(ec._missing(score, label, weight)) AS BIGINT) END,
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(ec._count(ec._missing_vector(score, label, weight)) AS BIGINT),
+    CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count(ec._missing_vector(score, label, weight)) AS BIGINT) END,
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(ec._count(ec._missing(ec._boolean_decision(score, score_type), label, weight)) AS BIGINT);
+    CASE WHEN ec._shape_ok(costs)
+         THEN CAST(ec._count(ec._missing(ec._boolean_decision(score, score_type), label, weight)) AS BIGINT) END;
 COMMENT ON MACRO ec.n_missing IS 'Rows left out: label, score (any part of it) or weight is NULL';
 
+CREATE OR REPLACE MACRO ec._n_invalid(score, label, costs, score_type, weight) AS
+    CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT) END;
 CREATE OR REPLACE MACRO ec.n_invalid(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT),
+    ec._n_invalid(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(ec._tally_invalid(ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight)) AS BIGINT),
+    CASE WHEN ec._shape_ok(costs) THEN CAST(ec._tally_invalid(
+        ec._count_vector(score, label, ec._given_costs(costs), score_type, weight), len(ec._given_costs(costs))) AS BIGINT) END,
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(ec._count_invalid(ec._boolean_decision(score, score_type), label, costs, score_type, weight) AS BIGINT);
+    ec._n_invalid(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
 COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 0..1, a label that is no class, a weight that is negative or infinite';
 
 CREATE OR REPLACE MACRO ec._share1(score, label, costs, score_type, weight) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
                      'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight)}],
-        lambda _s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND _s.invalid = 0 THEN ec._share(_s.n1, _s.n0) END)[1];
+        lambda _s: CASE WHEN ec._shape_ok(costs) AND ec._two_rows(ec._given_costs(costs)) AND _s['invalid'] = 0
+                             AND ec._addable(_s['n1'] + _s['n0'])
+                        THEN ec._share(_s['n1'], _s['n0']) END)[1];
 CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform([{'tally': ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight),
+    list_transform([{'tally': ec._count_vector(score, label, ec._given_costs(costs), score_type, weight),
                      'weighted': ec._is_weighted(weight),
-                     'n': ec._weight_by_class(score, label, weight)}],
-        lambda _s: ec._class_priors(ec._class_n(_s.tally, _s.weighted, _s.n), NULL, NULL))[1],
+                     'n': ec._weight_by_class(score, label, weight), 'c': ec._given_costs(costs)}],
+        lambda _s: CASE WHEN ec._shape_ok(costs) AND ec._classes_ok(_s['tally'], len(_s['c']))
+                        THEN ec._class_priors(ec._class_n(_s['tally'], _s['weighted'], _s['n']), NULL, NULL) END)[1],
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
 COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists: [N_0/N, ..., N_(K-1)/N]';
@@ -326,20 +373,21 @@ CREATE OR REPLACE MACRO ec._count_type(weight "NULL") AS CAST(0 AS BIGINT),
 CREATE OR REPLACE MACRO ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform([{'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
                      'w': ec._count_type(weight)}],
-        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND _s.c.n1 IS NOT NULL THEN {
-            'tn': cast_to_type(_s.c.tn, _s.w), 'fp': cast_to_type(_s.c.fp, _s.w),
-            'fn': cast_to_type(_s.c.fn, _s.w), 'tp': cast_to_type(_s.c.tp, _s.w)} END)[1];
+        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND (_s['c']['p1'] IS NOT NULL OR _s['c']['n1'] + _s['c']['n0'] = 0) THEN {
+            'tn': cast_to_type(_s['c']['tn'], _s['w']), 'fp': cast_to_type(_s['c']['fp'], _s['w']),
+            'fn': cast_to_type(_s['c']['fn'], _s['w']), 'tp': cast_to_type(_s['c']['tp'], _s['w'])} END)[1];
 CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     list_transform([{
-            't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
-            'k': coalesce(len(matrix), max(len(score))), 'm': coalesce(len(matrix[1]), max(len(score))),
-            'w': ec._count_type(weight)}],
-        lambda _s: CASE WHEN NOT ec._any_wrong(_s.t) THEN
-            list_transform(ec._matrix(_s.t, _s.k, _s.m), lambda _r: list_transform(_r, lambda _x: cast_to_type(_x, _s.w))) END)[1];
+            't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight), 'c': CAST(matrix AS DOUBLE[][]),
+            'k': max(len(score)), 'w': ec._count_type(weight), 'prior': ec._priors_hold(prior)}],
+        lambda _s: CASE WHEN _s['prior'] AND ec._classes_ok(_s['t'], len(_s['c'])) AND NOT ec._any_wrong(_s['t']) THEN
+            list_transform(ec._matrix(_s['t'], coalesce(len(_s['c']), _s['k']), coalesce(len(_s['c'][1]), _s['k'])),
+                           lambda _r: list_transform(_r, lambda _x: cast_to_type(_x, _s['w']))) END)[1];
 CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._confusion_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight),
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._confusion_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._confusion(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, fp, fn, tp); lists: K x M list of rows; BIGINT, with weights DOUBLE';

@@ -5,10 +5,13 @@
 -- Four rates of a group ------------------------------------------------------------------------------------------------
 
 -- R_ij of cells c (see ec._cells_of); an empty class has none.
-CREATE OR REPLACE MACRO ec._r11(c) AS ec._ratio(c.tp, c.n1);
-CREATE OR REPLACE MACRO ec._r10(c) AS ec._ratio(c.fn, c.n1);
-CREATE OR REPLACE MACRO ec._r01(c) AS ec._ratio(c.fp, c.n0);
-CREATE OR REPLACE MACRO ec._r00(c) AS ec._ratio(c.tn, c.n0);
+CREATE OR REPLACE MACRO ec._r11(c) AS ec._ratio(c['tp'], c['n1']);
+CREATE OR REPLACE MACRO ec._r10(c) AS ec._ratio(c['fn'], c['n1']);
+CREATE OR REPLACE MACRO ec._r01(c) AS ec._ratio(c['fp'], c['n0']);
+CREATE OR REPLACE MACRO ec._r00(c) AS ec._ratio(c['tn'], c['n0']);
+
+-- A stated prior that is none leaves the group without a value, whether a metric needs the prior or not.
+CREATE OR REPLACE MACRO ec._with_prior(c, value) AS CASE WHEN c['p1'] IS NOT NULL THEN value END;
 
 -- The cells of scores and of lists of two, where the costs are 2 x 2.
 CREATE OR REPLACE MACRO ec._binary_cells(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -17,13 +20,14 @@ CREATE OR REPLACE MACRO ec._binary_cells(score, label, costs "NULL", cost_fn, co
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform([{
             'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
-            'm': ec._costs(costs, cost_fn, cost_fp)}],
-        lambda _g: CASE WHEN ec._two_rows(_g.m) AND ec._two_by_two(_g.m) AND ec._matrix_ok(_g.m) THEN _g.c END);
+            'm': ec._given_costs(costs)}],
+        lambda _g: CASE WHEN ec._one_way(cost_fn, cost_fp) AND ec._two_rows(_g['m']) AND ec._two_by_two(_g['m'])
+                             AND ec._matrix_ok(_g['m'], costs) THEN _g['c'] END);
 CREATE OR REPLACE MACRO ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
          THEN ec._cells_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight) END;
 
--- Costs of any K x M matrix: sums per class ---------------------------------------------------------------------------
+-- Costs of any K x M matrix: means per class ---------------------------------------------------------------------------
 
 -- What a row adds to its class's sum: its cost, whether it is decided wrongly, whether it is decided rightly.
 CREATE OR REPLACE MACRO ec._value(what, matrix, y, d) AS
@@ -31,36 +35,43 @@ CREATE OR REPLACE MACRO ec._value(what, matrix, y, d) AS
               WHEN 'error' THEN CAST(d <> y AS DOUBLE)
               ELSE CAST(d = y AS DOUBLE) END;
 
--- Class sums {n, s}, priors {p} and costs {c} of cells c, given the two sums of values.
-CREATE OR REPLACE MACRO ec._means_of(c, s0, s1, matrix) AS {
-    'n': [c.n0, c.n1], 's': [s0, s1], 'p': CASE WHEN c.p1 IS NOT NULL THEN [c.p0, c.p1] END, 'c': matrix};
+-- Means {m} of the classes' values, priors {p} and costs {c} of cells c, given the two means.
+CREATE OR REPLACE MACRO ec._means_of(c, m0, m1, matrix) AS {
+    'm': [m0, m1], 'p': CASE WHEN c['p1'] IS NOT NULL THEN [c['p0'], c['p1']] END, 'c': matrix};
 CREATE OR REPLACE MACRO ec._means_of_cells(c, matrix, what) AS
-    ec._means_of(c, c.tn * ec._value(what, matrix, 0, 0) + c.fp * ec._value(what, matrix, 0, 1),
-                 c.fn * ec._value(what, matrix, 1, 0) + c.tp * ec._value(what, matrix, 1, 1), matrix);
+    ec._means_of(c, ec._r00(c) * ec._value(what, matrix, 0, 0) + ec._r01(c) * ec._value(what, matrix, 0, 1),
+                 ec._r10(c) * ec._value(what, matrix, 1, 0) + ec._r11(c) * ec._value(what, matrix, 1, 1), matrix);
 
--- Sums of decided cells {y, d, n}, class by class.
-CREATE OR REPLACE MACRO ec._tally_sums(tally, k, matrix, what) AS
-    list_transform(range(k), lambda _i: coalesce(list_sum(list_transform(list_filter(tally, lambda _c: _c.y = _i),
-        lambda _c: _c.n * ec._value(what, matrix, _c.y, _c.d))), 0));
+-- The same of decided cells {y, d, n} and class sums n. Shares come first, for neither sums nor costs overflow by them.
+CREATE OR REPLACE MACRO ec._tally_means(tally, n, matrix, what) AS
+    list_transform(n, lambda _x, _i: list_sum(list_transform(list_filter(tally, lambda _c: _c['y'] = _i - 1),
+        lambda _c: ec._ratio(_c['n'], _x) * ec._value(what, matrix, _c['y'], _c['d']))));
 
 -- The same from sums of the rows' values, for single scores under costs of 2 x M (an abstain column, say). K > 2 classes are
--- a list's.
+-- a list's. Costs are summed in a unit, a power of 2 near the largest: then no sum overflows that the sum of the weights does not.
+CREATE OR REPLACE MACRO ec._unit(m) AS
+    coalesce(pow(2e0, floor(log2(nullif(list_max(list_transform(flatten(m), lambda _x: abs(_x))), 0)))), 1e0);
+CREATE OR REPLACE MACRO ec._in_units(m) AS
+    list_transform([{'m': m, 'unit': ec._unit(m)}], lambda _c:
+        list_transform(_c['m'], lambda _r: list_transform(_r, lambda _x: _x / _c['unit'])))[1];
 CREATE OR REPLACE MACRO ec._sum_wide(i, score, label, costs, prior, threshold, score_type, weight, what) AS
     coalesce(sum(CASE WHEN ec._wide(costs)
-             THEN CASE WHEN ec._of_class(i, score, label) THEN ec._weight(weight) * ec._value(what,
-                      CAST(costs AS DOUBLE[][]), i, ec._decide_wide(score, costs, prior, threshold, score_type)) END END), 0);
+             THEN CASE WHEN ec._of_class(i, score, label) THEN ec._weight(weight) * ec._value(what, ec._in_units(ec._given_costs(costs)), i,
+                      ec._decide_wide(score, costs, prior, threshold, score_type)) END END), 0);
 
--- Class sums of single scores.
+-- Of single scores.
 CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
     list_transform([{
             'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
             's1': ec._sum_wide(1, score, label, costs, prior, threshold, score_type, weight, what),
             's0': ec._sum_wide(0, score, label, costs, prior, threshold, score_type, weight, what),
-            'm': ec._costs(costs, cost_fn, cost_fp), 'wide': ec._wide(costs)}],
-        lambda _g: CASE
-            WHEN NOT ec._matrix_ok(_g.m) OR NOT ec._two_rows(_g.m) OR _g.c.n1 IS NULL THEN NULL
-            WHEN _g.wide THEN ec._means_of(_g.c, _g.s0, _g.s1, _g.m)
-            ELSE ec._means_of_cells(_g.c, _g.m, what) END);
+            'm': ec._given_costs(costs), 'wide': ec._wide(costs),
+            'unit': CASE WHEN what = 'cost' THEN ec._unit(ec._given_costs(costs)) ELSE 1e0 END}],
+        lambda _g: CASE WHEN ec._one_way(cost_fn, cost_fp) AND ec._matrix_ok(_g['m'], costs) AND ec._two_rows(_g['m'])
+                             AND _g['c']['n1'] IS NOT NULL
+            THEN CASE WHEN _g['wide'] THEN ec._means_of(_g['c'], ec._ratio(_g['s0'], _g['c']['n0']) * _g['unit'],
+                                                        ec._ratio(_g['s1'], _g['c']['n1']) * _g['unit'], _g['m'])
+                      ELSE ec._means_of_cells(_g['c'], _g['m'], what) END END);
 
 -- For lists of scores: from one histogram of (class, decision).
 CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold, score_type, weight, what) AS
@@ -68,15 +79,17 @@ CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold,
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'low': min(ec._priors(prior)), 'high': max(ec._priors(prior)), 'c': CAST(matrix AS DOUBLE[][])}],
         lambda _g: {
-            'n': CASE WHEN len(_g.t) > 0 AND NOT ec._any_wrong(_g.t) THEN ec._tally_n(_g.t, ec._tally_classes(_g.t)) END,
-            's': ec._tally_sums(_g.t, ec._tally_classes(_g.t), _g.c, what),
-            'low': _g.low, 'high': _g.high, 'c': _g.c}),
-        lambda _g: {'n': _g.n, 's': _g.s, 'p': ec._class_priors(_g.n, _g.low, _g.high), 'c': _g.c});
+            'n': CASE WHEN ec._classes_ok(_g['t'], len(_g['c'])) AND len(_g['t']) > 0 AND NOT ec._any_wrong(_g['t'])
+                      THEN ec._tally_n(_g['t'], ec._tally_classes(_g['t'])) END,
+            't': _g['t'], 'low': _g['low'], 'high': _g['high'], 'c': _g['c']}),
+        lambda _g: {'m': ec._tally_means(_g['t'], _g['n'], _g['c'], what),
+                    'p': ec._class_priors(_g['n'], _g['low'], _g['high']), 'c': _g['c']});
 
--- Formulas over class sums m.
-CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda _m: ec._expect(_m.p, _m.n, _m.s))[1];
+-- Formulas over means of classes m.
+CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda _m: ec._expect(_m['p'], _m['m']))[1];
 CREATE OR REPLACE MACRO ec._balanced(means) AS
-    list_transform(means, lambda _m: ec._expect(list_transform(_m.n, lambda _x: 1e0 / len(_m.n)), _m.n, _m.s))[1];
+    list_transform(means, lambda _m: CASE WHEN _m['p'] IS NOT NULL
+        THEN ec._expect(list_transform(_m['m'], lambda _x: 1e0 / len(_m['m'])), _m['m']) END)[1];
 
 CREATE OR REPLACE MACRO ec._zero_one(k) AS
     list_transform(range(k), lambda _i: list_transform(range(k), lambda _j: CAST(_i <> _j AS DOUBLE)));
@@ -85,15 +98,14 @@ CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
     list_min(list_transform(range(len(matrix[1])), lambda _j: ec._plus(list_transform(p, lambda _x, _i: _x * matrix[_i][_j + 1]))));
 CREATE OR REPLACE MACRO ec._normalized(means) AS
     list_transform(means, lambda _m:
-        CASE WHEN list_min(flatten(_m.c)) < 0
-             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(_m.c AS VARCHAR))
-             ELSE ec._ratio(ec._expect(_m.p, _m.n, _m.s), ec._naive(_m.p, coalesce(_m.c, ec._zero_one(len(_m.n))))) END)[1];
-
+        CASE WHEN list_min(flatten(_m['c'])) < 0
+             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(_m['c'] AS VARCHAR))
+             ELSE ec._ratio(ec._expect(_m['p'], _m['m']), ec._naive(_m['p'], coalesce(_m['c'], ec._zero_one(len(_m['m']))))) END)[1];
 
 -- From the rates where costs are cost_fn and cost_fp (a right decision costs nothing, a constant one all of the other class), else
 -- from sums per class.
 CREATE OR REPLACE MACRO ec._rate_cost(c, cost_fn, cost_fp) AS
-    ec._term(c.p1, CAST(cost_fn AS DOUBLE) * ec._r10(c)) + ec._term(c.p0, CAST(cost_fp AS DOUBLE) * ec._r01(c));
+    ec._term(c['p1'], CAST(cost_fn AS DOUBLE) * ec._r10(c)) + ec._term(c['p0'], CAST(cost_fp AS DOUBLE) * ec._r01(c));
 CREATE OR REPLACE MACRO ec._expected_cost(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
                    lambda _c: ec._rate_cost(_c, cost_fn, cost_fp))[1],
@@ -101,7 +113,7 @@ CREATE OR REPLACE MACRO ec._expected_cost(score, label, costs "NULL", cost_fn, c
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
 CREATE OR REPLACE MACRO ec._nec(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._ratio(ec._rate_cost(_c, cost_fn, cost_fp), least(CAST(cost_fn AS DOUBLE) * _c.p1, CAST(cost_fp AS DOUBLE) * _c.p0)))[1],
+                   lambda _c: ec._ratio(ec._rate_cost(_c, cost_fn, cost_fp), least(CAST(cost_fn AS DOUBLE) * _c['p1'], CAST(cost_fp AS DOUBLE) * _c['p0'])))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
 CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -111,17 +123,17 @@ CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
 CREATE OR REPLACE MACRO ec._accuracy(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._term(_c.p1, ec._r11(_c)) + ec._term(_c.p0, ec._r00(_c)))[1],
+                   lambda _c: ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r00(_c)))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
 CREATE OR REPLACE MACRO ec._balanced_error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: (ec._r10(_c) + ec._r01(_c)) / 2)[1],
+                   lambda _c: ec._with_prior(_c, (ec._r10(_c) + ec._r01(_c)) / 2))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
 CREATE OR REPLACE MACRO ec._balanced_accuracy(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: (ec._r11(_c) + ec._r00(_c)) / 2)[1],
+                   lambda _c: ec._with_prior(_c, (ec._r11(_c) + ec._r00(_c)) / 2))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
 
@@ -130,7 +142,8 @@ CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cos
     ec._expected_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')),
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._expected_cost(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
@@ -141,7 +154,8 @@ CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1,
     ec._nec(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')),
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._nec(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
@@ -152,7 +166,8 @@ CREATE OR REPLACE MACRO ec.error_rate(score DOUBLE, label, costs := NULL, cost_f
     ec._error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')),
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._error_rate(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
@@ -163,7 +178,8 @@ CREATE OR REPLACE MACRO ec.accuracy(score DOUBLE, label, costs := NULL, cost_fn 
     ec._accuracy(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')),
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._accuracy(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
@@ -174,7 +190,8 @@ CREATE OR REPLACE MACRO ec.balanced_error_rate(score DOUBLE, label, costs := NUL
     ec._balanced_error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')),
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._balanced_error_rate(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
@@ -185,20 +202,23 @@ CREATE OR REPLACE MACRO ec.balanced_accuracy(score DOUBLE, label, costs := NULL,
     ec._balanced_accuracy(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')),
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._balanced_accuracy(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.balanced_accuracy IS 'Accuracy at equal priors (higher is better): 1/K sum_i R_ii';
 
 -- A detection cost is about LLRs at a stated prior: without either there is no number to give.
-CREATE OR REPLACE MACRO ec._dcf_ok(score_type, prior) AS
+CREATE OR REPLACE MACRO ec._dcf_ok(score_type) AS
     CASE WHEN score_type NOT IN ('llr', 'decision')
          THEN error('ec: dcf needs score_type := ''llr'' (or ''decision''), not ''' || score_type || ''': ec.llr(score, prior) makes LLRs') IS NULL
-         WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class') IS NULL
          ELSE true END;
+CREATE OR REPLACE MACRO ec._has_prior(kind "NULL", prior) AS
+    CASE WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class') IS NULL ELSE true END,
+(kind, prior) AS true;
 CREATE OR REPLACE MACRO ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._dcf_ok(score_type, prior)
+    CASE WHEN ec._dcf_ok(score_type) AND ec._has_prior(prior, prior)
          THEN ec._nec(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight) END;
 CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
@@ -211,36 +231,35 @@ COMMENT ON MACRO ec.dcf IS 'Detection cost function (lower is better): NEC of LL
 -- Binary metrics -------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._precision(cells) AS
-    list_transform(cells, lambda _c: ec._ratio(ec._term(_c.p1, ec._r11(_c)), ec._term(_c.p1, ec._r11(_c)) + ec._term(_c.p0, ec._r01(_c))))[1];
-CREATE OR REPLACE MACRO ec._recall(cells) AS list_transform(cells, lambda _c: ec._r11(_c))[1];
-CREATE OR REPLACE MACRO ec._specificity(cells) AS list_transform(cells, lambda _c: ec._r00(_c))[1];
-CREATE OR REPLACE MACRO ec._fpr(cells) AS list_transform(cells, lambda _c: ec._r01(_c))[1];
-CREATE OR REPLACE MACRO ec._fnr(cells) AS list_transform(cells, lambda _c: ec._r10(_c))[1];
-CREATE OR REPLACE MACRO ec._squared_beta(beta) AS
-    CASE WHEN beta > 0 THEN CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE)
-         ELSE ec._fail('beta must be above 0, not ' || CAST(beta AS VARCHAR)) END;
-CREATE OR REPLACE MACRO ec._fbeta(cells, b2) AS
-    list_transform(cells, lambda _c: ec._ratio((1 + b2) * ec._term(_c.p1, ec._r11(_c)),
-        (1 + b2) * ec._term(_c.p1, ec._r11(_c)) + b2 * ec._term(_c.p1, ec._r10(_c)) + ec._term(_c.p0, ec._r01(_c))))[1];
+    list_transform(cells, lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1];
+CREATE OR REPLACE MACRO ec._recall(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r11(_c)))[1];
+CREATE OR REPLACE MACRO ec._specificity(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r00(_c)))[1];
+CREATE OR REPLACE MACRO ec._fpr(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r01(_c)))[1];
+CREATE OR REPLACE MACRO ec._fnr(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r10(_c)))[1];
+-- What a miss weighs, and a false alarm: beta^2/(1 + beta^2) and 1/(1 + beta^2), both of them shares for any beta.
+CREATE OR REPLACE MACRO ec._odds_share(x) AS 1 / (1 + 1 / (CAST(x AS DOUBLE) * CAST(x AS DOUBLE)));
+CREATE OR REPLACE MACRO ec._fbeta(cells, of_misses, of_alarms) AS
+    list_transform(cells, lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c))
+        + of_misses * ec._term(_c['p1'], ec._r10(_c)) + of_alarms * ec._term(_c['p0'], ec._r01(_c))))[1];
+CREATE OR REPLACE MACRO ec._f(cells, beta) AS
+    CASE WHEN ec._number_is(beta > 0 AND beta < CAST('inf' AS DOUBLE), beta, 'beta must be a finite number above 0')
+         THEN ec._fbeta(cells, ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))) END;
 CREATE OR REPLACE MACRO ec._mcc(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c.p1 > 0 AND _c.p0 > 0 THEN ec._ratio(sqrt(_c.p1 * _c.p0) * (ec._r11(_c) - ec._r01(_c)),
-        sqrt((_c.p1 * ec._r11(_c) + _c.p0 * ec._r01(_c)) * (_c.p1 * ec._r10(_c) + _c.p0 * ec._r00(_c)))) END)[1];
+    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * (ec._r11(_c) - ec._r01(_c)),
+        sqrt((_c['p1'] * ec._r11(_c) + _c['p0'] * ec._r01(_c)) * (_c['p1'] * ec._r10(_c) + _c['p0'] * ec._r00(_c)))) END)[1];
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
     CASE WHEN y > 0 THEN x / y WHEN y = 0 AND x > 0 THEN CAST('inf' AS DOUBLE) END;
-CREATE OR REPLACE MACRO ec._lr_plus(cells) AS list_transform(cells, lambda _c: ec._ratio_or_inf(ec._r11(_c), ec._r01(_c)))[1];
-CREATE OR REPLACE MACRO ec._lr_minus(cells) AS list_transform(cells, lambda _c: ec._ratio_or_inf(ec._r10(_c), ec._r00(_c)))[1];
+CREATE OR REPLACE MACRO ec._lr_plus(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r11(_c), ec._r01(_c))))[1];
+CREATE OR REPLACE MACRO ec._lr_minus(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1];
 CREATE OR REPLACE MACRO ec._precision_gain(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c.p1 > 0 AND _c.p0 > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
+    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
 CREATE OR REPLACE MACRO ec._recall_gain(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c.p0 = 0 THEN NULL
-                                         WHEN _c.p1 = 0 THEN 1e0
-                                         ELSE 1 - _c.p1 / _c.p0 * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
+    list_transform(cells, lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
+                                         WHEN _c['p1'] = 0 THEN 1e0
+                                         ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
 CREATE OR REPLACE MACRO ec._net_benefit(cells, p_t) AS
-    list_transform(cells, lambda _c: CASE WHEN p_t > 0 AND p_t < 1
-        THEN ec._term(_c.p1, ec._r11(_c)) - p_t / (1 - p_t) * ec._term(_c.p0, ec._r01(_c))
-        ELSE ec._fail('p_t must lie between 0 and 1, not ' || CAST(p_t AS VARCHAR)) END)[1];
-
+    list_transform(cells, lambda _c: ec._term(_c['p1'], ec._r11(_c)) - p_t / (1 - p_t) * ec._term(_c['p0'], ec._r01(_c)))[1];
 
 CREATE OR REPLACE MACRO ec.precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
@@ -299,24 +318,24 @@ COMMENT ON MACRO ec.fnr IS 'False negative rate, miss rate (lower is better): R1
 
 CREATE OR REPLACE MACRO ec.fbeta(score DOUBLE, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta)),
+    ec._f(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), beta),
 (score DOUBLE[], label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta)),
+    ec._f(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), beta),
 (score BOOLEAN, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta));
+    ec._f(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), beta);
 COMMENT ON MACRO ec.fbeta IS 'F_beta (higher is better): (1+b^2) P1 R11 / ((1+b^2) P1 R11 + b^2 P1 R10 + P0 R01)';
 
 CREATE OR REPLACE MACRO ec.f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1),
+    ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1),
+    ec._fbeta(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1);
+    ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0);
 COMMENT ON MACRO ec.f1 IS 'F1 (higher is better): 2 P1 R11 / (2 P1 R11 + P1 R10 + P0 R01)';
 
 CREATE OR REPLACE MACRO ec.mcc(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
@@ -374,22 +393,20 @@ CREATE OR REPLACE MACRO ec.recall_gain(score DOUBLE, label, costs := NULL, cost_
     ec._recall_gain(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.recall_gain IS 'Recall gain (higher is better): 1 - (P1/P0) R10/R11';
 
--- The threshold that p_t stands for, on the score's own scale.
-CREATE OR REPLACE MACRO ec._net_threshold(p_t, prior, threshold, score_type) AS
-    CASE WHEN threshold IS NOT NULL THEN CAST(threshold AS DOUBLE)
-         WHEN score_type IN ('log_odds', 'llr') THEN ec._bayes_threshold(p_t, 1 - p_t, score_type) - ec._llr_shift(prior, score_type)
-         ELSE p_t END;
+-- A false alarm costs p_t and a miss 1 - p_t: then p_t is the Bayes threshold, on any scale of the score.
+CREATE OR REPLACE MACRO ec._p_t_ok(p_t) AS ec._number_is(p_t > 0 AND p_t < 1, p_t, 'p_t must lie between 0 and 1');
+CREATE OR REPLACE MACRO ec._net_benefit_at(score, label, p_t, prior, threshold, score_type, weight) AS
+    ec._net_benefit(ec._cells(score, label, NULL, 1 - p_t, p_t, prior, threshold, score_type, weight), p_t);
 CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._net_benefit(ec._binary_cells(score, label, NULL, 1, 1, prior, ec._net_threshold(CAST(p_t AS DOUBLE), prior, threshold, score_type),
-                              score_type, weight), CAST(p_t AS DOUBLE)),
+    CASE WHEN ec._p_t_ok(p_t) THEN ec._net_benefit_at(score, label, CAST(p_t AS DOUBLE), prior, threshold, score_type, weight) END,
 (score DOUBLE[], label, p_t, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._net_benefit(ec._binary_cells(ec._pair(score, score_type), label, NULL, 1, 1, prior,
-                              ec._net_threshold(CAST(p_t AS DOUBLE), prior, threshold, ec._pair_type(score_type)),
-                              ec._pair_type(score_type), weight), CAST(p_t AS DOUBLE)),
+    CASE WHEN ec._p_t_ok(p_t) AND ec._two_classes(score, label, score_type, weight)
+         THEN ec._net_benefit_at(ec._pair(score, score_type), label, CAST(p_t AS DOUBLE), prior, threshold,
+                                 ec._pair_type(score_type), weight) END,
 (score BOOLEAN, label, p_t, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._net_benefit(ec._binary_cells(ec._boolean_decision(score, score_type), label, NULL, 1, 1, prior, NULL, score_type, weight),
-                    CAST(p_t AS DOUBLE));
+    CASE WHEN ec._p_t_ok(p_t) THEN ec._net_benefit_at(ec._boolean_decision(score, score_type), label, CAST(p_t AS DOUBLE), prior,
+                                                      threshold, score_type, weight) END;
 COMMENT ON MACRO ec.net_benefit IS 'Net benefit at threshold probability p_t (higher is better): P1 R11 - p_t/(1 - p_t) P0 R01';

@@ -8,7 +8,7 @@
 
 -- Posterior of class 1, and of the more probable class, whose index is 0 on a tie.
 CREATE OR REPLACE MACRO ec._moved(score, score_type, prior "NULL") AS score,
-(score, score_type, prior) AS score + CASE WHEN score_type = 'llr' THEN ln(ec._p1(prior) / (1 - ec._p1(prior))) ELSE 0 END;
+(score, score_type, prior) AS score + CASE WHEN score_type = 'llr' THEN ln(ec._p1(prior) / ec._p0(prior)) ELSE 0 END;
 CREATE OR REPLACE MACRO ec._q(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN score ELSE 1 / (1 + exp(-ec._moved(score, score_type, prior))) END;
 CREATE OR REPLACE MACRO ec._larger_q(score, score_type, prior) AS
@@ -46,61 +46,69 @@ CREATE OR REPLACE MACRO ec._bin_sums(bins, q, value) AS [
     ec._bin_sum(24, bins, q, value), ec._bin_sum(25, bins, q, value), ec._bin_sum(26, bins, q, value), ec._bin_sum(27, bins, q, value),
     ec._bin_sum(28, bins, q, value), ec._bin_sum(29, bins, q, value), ec._bin_sum(30, bins, q, value), ec._bin_sum(31, bins, q, value)];
 
--- From gaps (sums of q less hits) and masses (sums of weights) of the bins, and the mass of all rows.
+-- From gaps (sums of q less hits) and masses (sums of weights) of the bins, and the mass of all rows. They are divided by that
+-- before they are squared, for the squares of small or large sums would be 0 or infinite.
 CREATE OR REPLACE MACRO ec._calibration_error(gaps, masses, mass, norm) AS
     CASE WHEN norm = 1 THEN ec._ratio(ec._plus(list_transform(gaps, lambda _x: abs(_x))), mass)
-         ELSE sqrt(ec._ratio(ec._plus(list_transform(gaps, lambda _x, _b:
-                 CASE WHEN masses[_b] > 0 THEN _x * _x / masses[_b] ELSE _x END)), mass)) END;
+         ELSE sqrt(ec._plus(list_transform(gaps, lambda _x, _b: CASE WHEN masses[_b] > 0
+             THEN ec._ratio(_x, mass) * (_x / masses[_b]) ELSE ec._ratio(_x, mass) END))) END;
 
 -- Rows in a list {y class, q, g gap, w weight}. Those of class i count P_i / N_i each.
 CREATE OR REPLACE MACRO ec._kept_rows(q, hit, y, weight) AS
     list({'y': y, 'q': q, 'g': (q - hit) * ec._weight(weight), 'w': CAST(ec._weight(weight) AS DOUBLE)})
         FILTER (WHERE q IS NOT NULL AND hit IS NOT NULL);
 CREATE OR REPLACE MACRO ec._masses(rows, k) AS
-    list_transform(range(k), lambda _i: list_sum(list_transform(rows, lambda _x: ec._hit(_x.y = _i) * _x.w)));
-CREATE OR REPLACE MACRO ec._sum_of_bin(rows, r) AS {
-    'g': coalesce(list_sum(list_transform(rows, lambda _x: r[_x.y + 1] * _x.g)), 0),
-    'm': coalesce(list_sum(list_transform(rows, lambda _x: r[_x.y + 1] * _x.w)), 0)};
+    list_transform(range(k), lambda _i: list_sum(list_transform(rows, lambda _x: ec._hit(_x['y'] = _i) * _x['w'])));
+CREATE OR REPLACE MACRO ec._sum_of_bin(rows, p, n) AS {
+    'g': coalesce(list_sum(list_transform(rows, lambda _x: ec._term(p[_x['y'] + 1], ec._ratio(_x['g'], n[_x['y'] + 1])))), 0),
+    'm': coalesce(list_sum(list_transform(rows, lambda _x: ec._term(p[_x['y'] + 1], ec._ratio(_x['w'], n[_x['y'] + 1])))), 0)};
 CREATE OR REPLACE MACRO ec._error_of_rows(rows, k, low, high, bins, norm) AS
-    list_transform(list_transform(list_transform(list_transform(
+    list_transform(list_transform(list_transform(
             [{'rows': rows, 'n': ec._masses(rows, k), 'low': low, 'high': high}],
-        lambda _g: {'rows': _g.rows, 'n': _g.n, 'p': ec._class_priors(_g.n, _g.low, _g.high)}),
-        lambda _g: {'rows': _g.rows, 'defined': ec._expect(_g.p, _g.n, _g.n) IS NOT NULL,
-                    'r': list_transform(_g.p, lambda _x, _i: ec._term(_x, 1 / nullif(_g.n[_i], 0)))}),
-        lambda _g: {'defined': _g.defined, 's': list_transform(range(CAST(bins AS BIGINT)), lambda _b:
-            ec._sum_of_bin(list_filter(_g.rows, lambda _x: ec._in_bin(_b, bins, _x.q)), _g.r))}),
-        lambda _g: CASE WHEN _g.defined THEN ec._calibration_error(
-            list_transform(_g.s, lambda _x: _x.g), list_transform(_g.s, lambda _x: _x.m), 1, norm) END)[1];
+        lambda _g: {'rows': _g['rows'], 'n': _g['n'], 'p': ec._class_priors(_g['n'], _g['low'], _g['high'])}),
+        lambda _g: {'defined': ec._expect(_g['p'], ec._each_mean(_g['n'], _g['n'])) IS NOT NULL,
+                    's': list_transform(range(CAST(bins AS BIGINT)), lambda _b: ec._sum_of_bin(
+                        list_filter(_g['rows'], lambda _x: ec._in_bin(_b, bins, _x['q'])), _g['p'], _g['n']))}),
+        lambda _g: CASE WHEN _g['defined'] THEN ec._calibration_error(
+            list_transform(_g['s'], lambda _x: _x['g']), list_transform(_g['s'], lambda _x: _x['m']), 1, norm) END)[1];
 
 -- True, or an error.
-CREATE OR REPLACE MACRO ec._ece_ok(bins, norm, prior, score_type) AS
+CREATE OR REPLACE MACRO ec._ece_ok(bins, norm, score_type) AS
     CASE WHEN NOT coalesce(TRY_CAST(bins AS INTEGER) = bins AND bins BETWEEN 1 AND 32, false)
          THEN error('ec: bins must be a whole number in 1..32, not ' || coalesce(CAST(bins AS VARCHAR), 'NULL')
                     || ' (more: GROUP BY ceil(posterior * bins))') IS NULL
-         WHEN NOT coalesce(norm IN (1, 2), false)
+         WHEN NOT coalesce(norm IN (1, 2), false) OR typeof(norm) = 'BOOLEAN'
          THEN error('ec: norm must be 1 or 2, not ' || coalesce(CAST(norm AS VARCHAR), 'NULL')) IS NULL
          WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posteriors') IS NULL
-         WHEN score_type IN ('llr', 'log_likelihoods') THEN ec._needs_prior(prior, score_type) = 0
          ELSE true END;
+-- `kind` is the prior again, for the overloads: an aggregate has no type yet when the macro is expanded, and comes first.
+CREATE OR REPLACE MACRO ec._ece_prior_ok(kind "NULL", prior, score_type) AS
+    CASE WHEN NOT ec._unset(prior)
+         THEN error('ec: the prior of ece and ece_mc is a number, a list or a column that is constant in the group, not an aggregate '
+                    || 'or alias: leave out any_value()') IS NULL
+         WHEN score_type IN ('llr', 'log_likelihoods') THEN ec._no_prior(score_type) = 0
+         ELSE true END,
+(kind, prior, score_type) AS true;
 
 -- Without a prior one sum a bin, with one all rows.
 CREATE OR REPLACE MACRO ec._shown(norm, bins) AS CASE WHEN norm = 2 THEN bins ELSE 0 END;
-CREATE OR REPLACE MACRO ec._error_of_bins(wrong, q, hit, y, k, bins, norm, prior "NULL", weight) AS
+CREATE OR REPLACE MACRO ec._error_of_bins(wrong, q, hit, y, k, bins, norm, kind "NULL", prior, weight) AS
     list_transform([{
-            'wrong': wrong, 'prior': prior, 'g': ec._bin_sums(bins, q, (q - hit) * ec._weight(weight)),
+            'wrong': wrong, 'g': ec._bin_sums(bins, q, (q - hit) * ec._weight(weight)),
             'm': ec._bin_sums(ec._shown(norm, bins), q, CASE WHEN hit IS NOT NULL THEN ec._weight(weight) END),
             'mass': sum(CASE WHEN q IS NOT NULL AND hit IS NOT NULL THEN ec._weight(weight) END)}],
-        lambda _s: CASE WHEN NOT _s.wrong THEN ec._calibration_error(list_transform(_s.g, lambda _x: coalesce(_x, 0)), _s.m, _s.mass, norm) END)[1],
-(wrong, q, hit, y, k, bins, norm, prior, weight) AS
+        lambda _s: CASE WHEN NOT _s['wrong'] AND ec._addable(_s['mass'])
+            THEN ec._calibration_error(list_transform(_s['g'], lambda _x: coalesce(_x, 0)), _s['m'], _s['mass'], norm) END)[1],
+(wrong, q, hit, y, k, bins, norm, kind, prior, weight) AS
     list_transform([{
             'wrong': wrong, 'k': k, 'low': min(ec._priors(prior)), 'high': max(ec._priors(prior)),
             'rows': ec._kept_rows(q, hit, y, weight)}],
-        lambda _s: CASE WHEN NOT _s.wrong THEN ec._error_of_rows(_s.rows, _s.k, _s.low, _s.high, bins, norm) END)[1];
+        lambda _s: CASE WHEN NOT _s['wrong'] THEN ec._error_of_rows(_s['rows'], _s['k'], _s['low'], _s['high'], bins, norm) END)[1];
 
 -- Two classes with a prior: one sum a bin and class, and the classes' terms as in any expectation.
 CREATE OR REPLACE MACRO ec._expected_sums(sums1, sums0, s) AS
-    list_transform(sums1, lambda _x, _b: ec._term(s.p1, ec._ratio(coalesce(_x, 0), s.n1))
-                                         + ec._term(s.p0, ec._ratio(coalesce(sums0[_b], 0), s.n0)));
+    list_transform(sums1, lambda _x, _b: ec._term(s['p1'], ec._ratio(coalesce(_x, 0), s['n1']))
+                                         + ec._term(s['p0'], ec._ratio(coalesce(sums0[_b], 0), s['n0'])));
 CREATE OR REPLACE MACRO ec._error_of_two(wrong, q, hit, y, n1, n0, bins, norm, prior, weight) AS
     list_transform(list_transform([{
             'wrong': wrong, 'n1': n1, 'n0': n0, 'prior': ec._stated_prior(prior),
@@ -109,42 +117,45 @@ CREATE OR REPLACE MACRO ec._error_of_two(wrong, q, hit, y, n1, n0, bins, norm, p
             'm1': ec._bin_sums(ec._shown(norm, bins), q, ec._hit(y = 1) * ec._weight(weight)),
             'm0': ec._bin_sums(ec._shown(norm, bins), q, ec._hit(y = 0) * ec._weight(weight))}],
         lambda _s: {
-            'wrong': _s.wrong, 'g1': _s.g1, 'g0': _s.g0, 'm1': _s.m1, 'm0': _s.m0, 'n1': _s.n1, 'n0': _s.n0,
-            'p1': ec._prior_of_1(_s.n1, _s.n0, _s.prior), 'p0': ec._prior_of_0(_s.n1, _s.n0, _s.prior)}),
-        lambda _s: CASE WHEN NOT _s.wrong THEN
-            ec._calibration_error(ec._expected_sums(_s.g1, _s.g0, _s), ec._expected_sums(_s.m1, _s.m0, _s), 1, norm) END)[1];
+            'wrong': _s['wrong'], 'g1': _s['g1'], 'g0': _s['g0'], 'm1': _s['m1'], 'm0': _s['m0'], 'n1': _s['n1'], 'n0': _s['n0'],
+            'p1': ec._prior_of_1(_s['n1'], _s['n0'], _s['prior']), 'p0': ec._prior_of_0(_s['n1'], _s['n0'], _s['prior'])}),
+        lambda _s: CASE WHEN NOT _s['wrong'] AND ec._addable(_s['n1'] + _s['n0']) THEN
+            ec._calibration_error(ec._expected_sums(_s['g1'], _s['g0'], _s), ec._expected_sums(_s['m1'], _s['m0'], _s), 1, norm) END)[1];
 
-CREATE OR REPLACE MACRO ec._binary_error(score, label, q, hit, bins, norm, prior "NULL", score_type, weight) AS
-    ec._error_of_bins(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label), 2, bins, norm, prior, weight),
-(score, label, q, hit, bins, norm, prior, score_type, weight) AS
+CREATE OR REPLACE MACRO ec._binary_error(score, label, q, hit, bins, norm, kind "NULL", prior, score_type, weight) AS
+    ec._error_of_bins(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label), 2, bins, norm,
+                      prior, prior, weight),
+(score, label, q, hit, bins, norm, kind, prior, score_type, weight) AS
     ec._error_of_two(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label),
                      ec._size1(score, label, weight), ec._size0(score, label, weight), bins, norm, prior, weight);
-CREATE OR REPLACE MACRO ec._vector_wrong(score, label, score_type, weight) AS
-    ec._any_wrong(ec._count_vector(score, label, CAST(NULL AS DOUBLE[][]), score_type, weight));
+CREATE OR REPLACE MACRO ec._vector_wrong(score, label, k, score_type, weight) AS
+    list_transform([ec._count_vector(score, label, CAST(NULL AS DOUBLE[][]), score_type, weight)],
+                   lambda _t: NOT ec._classes_ok(_t, k) OR ec._any_wrong(_t))[1];
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._ece(score, label, bins, norm, prior, score_type, weight) AS
-    ec._binary_error(score, label, ec._q(score, score_type, prior), ec._hit(ec._y(label) = 1), bins, norm, prior, score_type, weight);
+    ec._binary_error(score, label, ec._q(score, score_type, prior), ec._hit(ec._y(label) = 1), bins, norm, prior, prior, score_type, weight);
 CREATE OR REPLACE MACRO ec.ece(score DOUBLE, label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._ece_ok(bins, norm, prior, score_type) THEN ec._ece(score, label, bins, norm, prior, score_type, weight) END,
+    CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type)
+         THEN ec._ece(score, label, bins, norm, prior, score_type, weight) END,
 (score DOUBLE[], label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._ece_ok(bins, norm, prior, score_type) THEN
-        ec._error_of_bins(ec._vector_wrong(score, label, score_type, weight) OR coalesce(max(len(score)), 2) <> 2,
+    CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type) THEN
+        ec._error_of_bins(ec._vector_wrong(score, label, 2, score_type, weight),
                           ec._whole(score, ec._given_posteriors(score, score_type, prior)[2]), ec._hit(ec._y(label) = 1), ec._y(label), 2,
-                          bins, norm, prior, weight) END;
+                          bins, norm, prior, prior, weight) END;
 COMMENT ON MACRO ec.ece IS 'Expected calibration error, a share (lower is better, no measure of quality): sum_b w_b |mean q_1 - share of class 1| over bins';
 
 CREATE OR REPLACE MACRO ec.ece_mc(score DOUBLE, label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._ece_ok(bins, norm, prior, score_type) THEN
+    CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type) THEN
         ec._binary_error(score, label, ec._larger_q(score, score_type, prior),
-                         ec._hit((ec._y(label) = 1) = ec._is_larger(score, score_type, prior)), bins, norm, prior, score_type, weight) END,
+                         ec._hit((ec._y(label) = 1) = ec._is_larger(score, score_type, prior)), bins, norm, prior, prior, score_type, weight) END,
 (score DOUBLE[], label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._ece_ok(bins, norm, prior, score_type) THEN
-        ec._error_of_bins(ec._vector_wrong(score, label, score_type, weight),
+    CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type) THEN
+        ec._error_of_bins(ec._vector_wrong(score, label, NULL, score_type, weight),
                           ec._whole(score, list_max(ec._given_posteriors(score, score_type, prior))),
                           ec._hit(ec._top(ec._given_posteriors(score, score_type, prior)) = ec._y(label)), ec._y(label), max(len(score)),
-                          bins, norm, prior, weight) END;
+                          bins, norm, prior, prior, weight) END;
 COMMENT ON MACRO ec.ece_mc IS 'Expected calibration error of the top class, a share (lower is better, no measure of quality): as ec.ece, of max_k q_k';
 
 -- Divergence from reference posteriors --------------------------------------------------------------------------------
@@ -161,12 +172,12 @@ CREATE OR REPLACE MACRO ec._vector_by_class(score, score_type) AS {
 -- is; rounding may take a difference of equals below 0.
 CREATE OR REPLACE MACRO ec._squares(a, b) AS list_sum(list_transform(a, lambda _x, _i: pow(_x - b[_i], 2)));
 CREATE OR REPLACE MACRO ec._divergence(q, s, rule) AS
-    list_transform([{'a': q, 'b': s}], lambda _r: CASE WHEN rule = 'brier' THEN ec._squares(_r.a.q, _r.b.q) / len(_r.a.q)
-        ELSE greatest(ec._plus(list_transform(_r.b.q, lambda _x, _i: ec._term(_x, _r.a.l[_i] - _r.b.l[_i]))), 0) END)[1];
+    list_transform([{'a': q, 'b': s}], lambda _r: CASE WHEN rule = 'brier' THEN ec._squares(_r['a']['q'], _r['b']['q']) / len(_r['a']['q'])
+        ELSE greatest(ec._plus(list_transform(_r['b']['q'], lambda _x, _i: ec._term(_x, _r['a']['l'][_i] - _r['b']['l'][_i]))), 0) END)[1];
 CREATE OR REPLACE MACRO ec._expected_loss(q, s, rule) AS
     list_transform([{'a': q, 'b': s}], lambda _r: CASE
-        WHEN rule = 'brier' THEN (ec._squares(_r.a.q, _r.b.q) + list_sum(list_transform(_r.b.q, lambda _x: _x * (1 - _x)))) / len(_r.a.q)
-        ELSE ec._plus(list_transform(_r.b.q, lambda _x, _i: ec._term(_x, _r.a.l[_i]))) END)[1];
+        WHEN rule = 'brier' THEN (ec._squares(_r['a']['q'], _r['b']['q']) + list_sum(list_transform(_r['b']['q'], lambda _x: _x * (1 - _x)))) / len(_r['a']['q'])
+        ELSE ec._plus(list_transform(_r['b']['q'], lambda _x, _i: ec._term(_x, _r['a']['l'][_i]))) END)[1];
 
 CREATE OR REPLACE MACRO ec._rule_ok(rule, score_type) AS
     CASE WHEN NOT coalesce(rule IN ('cross_entropy', 'brier'), false)
@@ -181,31 +192,39 @@ CREATE OR REPLACE MACRO ec._mean_of_right(missing, right_, loss, weight) AS
             'wrong': ec._count(NOT missing AND NOT coalesce(right_, false)),
             's': sum(CASE WHEN NOT missing AND right_ THEN ec._weighted(loss, weight) END),
             'n': sum(CASE WHEN NOT missing AND right_ THEN CAST(ec._weight(weight) AS DOUBLE) END)}],
-        lambda _g: CASE WHEN _g.wrong = 0 THEN ec._ratio(_g.s, _g.n) END)[1];
+        lambda _g: CASE WHEN _g['wrong'] = 0 AND ec._addable(_g['n']) THEN ec._ratio(_g['s'], _g['n']) END)[1];
 CREATE OR REPLACE MACRO ec._both_right(score, reference, score_type, weight) AS
     ec._number_ok(score, 2, score_type) AND ec._number_ok(reference, 2, score_type) AND ec._weight_ok(weight);
 CREATE OR REPLACE MACRO ec._both_vectors_right(score, reference, score_type, weight) AS
     ec._vector_ok(score, NULL, score_type) AND ec._vector_ok(reference, NULL, score_type)
     AND len(score) = len(reference) AND ec._weight_ok(weight);
+-- True, or an error where each row has lists of two lengths.
+CREATE OR REPLACE MACRO ec._lengths_ok(missing, score, reference, score_type) AS
+    CASE WHEN bool_and(CASE WHEN NOT missing AND ec._vector_ok(score, NULL, score_type) AND ec._vector_ok(reference, NULL, score_type)
+                            THEN len(score) <> len(reference) END)
+         THEN error(format('ec: the lists are of {} classes, and those of the reference of {}', max(len(score)), max(len(reference)))) IS NULL
+         ELSE true END;
 CREATE OR REPLACE MACRO ec._either_missing(score, reference, weight) AS
     ec._missing_vector(score, reference, weight) OR list_count(reference) <> len(reference);
 
 CREATE OR REPLACE MACRO ec.expected_score_divergence(score DOUBLE, reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._rule_ok(rule, score_type) THEN
+    CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type) THEN
         ec._mean_of_right(ec._missing(score, reference, weight), ec._both_right(score, reference, score_type, weight),
-                          ec._divergence(ec._by_class(score, score_type), ec._by_class(reference, score_type), rule), weight) END,
+                          ec._divergence(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END,
 (score DOUBLE[], reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._rule_ok(rule, score_type) THEN
+    CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type)
+              AND ec._lengths_ok(ec._either_missing(score, reference, weight), score, reference, score_type) THEN
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
-                          ec._divergence(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), rule), weight) END;
+                          ec._divergence(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END;
 COMMENT ON MACRO ec.expected_score_divergence IS 'Mean divergence from reference posteriors s (lower is better): sum_i s_i ln(s_i / q_i), or 1/K sum_i (s_i - q_i)^2';
 
 CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._rule_ok(rule, score_type) THEN
+    CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type) THEN
         ec._mean_of_right(ec._missing(score, reference, weight), ec._both_right(score, reference, score_type, weight),
-                          ec._expected_loss(ec._by_class(score, score_type), ec._by_class(reference, score_type), rule), weight) END,
+                          ec._expected_loss(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END,
 (score DOUBLE[], reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._rule_ok(rule, score_type) THEN
+    CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type)
+              AND ec._lengths_ok(ec._either_missing(score, reference, weight), score, reference, score_type) THEN
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
-                          ec._expected_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), rule), weight) END;
+                          ec._expected_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END;
 COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';

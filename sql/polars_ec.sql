@@ -1,10 +1,12 @@
--- polars_ec for DuckDB, file 1 of 8: what is known of one row.
--- Load order: rows, counts, decisions, scoring_rules, sketch, ranking, calibration, ece. Each file may be loaded again; nothing here writes data.
--- Names that start with an underscore are private.
+-- polars_ec for DuckDB: expected cost, proper scoring rules, calibrated metrics as macros in schema ec. This file is made of
+-- begin, rows, counts, decisions, scoring_rules, sketch, ranking, calibration, ece, end (`make sql`), and may be loaded again.
+-- One transaction: a client that goes on after an error, on an older DuckDB say, is left with what it had before.
+BEGIN TRANSACTION;
+SELECT CASE WHEN TRY_CAST(regexp_extract(library_version, '^v?(\d+)\.', 1) AS INTEGER) < 2
+            THEN error('polars_ec needs DuckDB 2.0 or later, and this is ' || library_version || ': nothing is installed (say ROLLBACK to go on)')
+            ELSE library_version END AS duckdb FROM pragma_version();
 CREATE SCHEMA IF NOT EXISTS ec;
-
-CREATE OR REPLACE MACRO ec.version() AS '0.1.0';
-COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.1.0''';
+-- polars_ec for DuckDB, file 1 of 8: what is known of one row. Load after begin. Names that start with an underscore are private.
 
 -- Arguments -----------------------------------------------------------------------------------------------------------
 
@@ -13,19 +15,28 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.1.0''';
 
 -- Metrics tell that an argument was left out by an overload for "NULL", the type of a literal NULL: the text for an argument
 -- that is given is then not even bound. But an argument whose type is not known that early, such as an alias from the same
--- SELECT, ends up there too. So each metric uses the argument once under that overload: the cast to "NULL" fails for any other
--- value. Functions of one row, whose arguments may well be window functions, ask ec._unset instead.
+-- SELECT or an aggregate, ends up there too. So each metric uses the argument once under that overload: the cast to "NULL" fails
+-- for any other value. (A prior comes along a second time, uncast.) Functions of one row, whose arguments may well be window
+-- functions, ask ec._unset instead.
+--
+-- A NULL of any other type, such as the threshold that a join did not find for a segment, was not left out: it makes a metric NULL.
 
 -- Was an optional argument left out? This is known when the query is planned, and the CASE that asks it costs nothing per row.
 CREATE OR REPLACE MACRO ec._unset(x) AS typeof(x) = '"NULL"';
 
 -- Is score_type 'posterior'? The answer is a type, INTEGER or "NULL", so that an overload can ask. Macros that do hand on the
 -- literal NULL for 'posterior', and the overloads for it below have the short text that posteriors need. A score_type that is
--- NULL to begin with is cast, and so is none of the known ones.
-CREATE OR REPLACE MACRO ec._posterior_type(score_type) AS
-    struct_extract({'posterior': 1}, CASE WHEN score_type = 'posterior' THEN score_type END);
+-- NULL to begin with is cast, and so is none of the known ones, and so is a number, most likely an argument without its name.
+CREATE OR REPLACE MACRO ec._posterior_type(score_type DOUBLE) AS NULL,
+(score_type) AS struct_extract({'posterior': 1}, CASE WHEN score_type = 'posterior' THEN score_type END);
 
 CREATE OR REPLACE MACRO ec._fail(message) AS CAST(error('ec: ' || message) AS DOUBLE);
+
+-- Is a number that the metric is about what it must be? True, NULL for a NULL that was given, or an error.
+CREATE OR REPLACE MACRO ec._number_is(condition, number, message) AS
+    CASE WHEN condition AND typeof(number) <> 'BOOLEAN' THEN true
+         WHEN number IS NULL AND NOT ec._unset(number) THEN NULL
+         ELSE error(concat('ec: ', message, ', not ', coalesce(CAST(number AS VARCHAR), 'NULL'))) IS NULL END;
 
 -- Numbers -------------------------------------------------------------------------------------------------------------
 
@@ -42,37 +53,54 @@ CREATE OR REPLACE MACRO ec._sigmoid(z) AS exp(least(z, 0e0)) / (1 + exp(-abs(z))
 
 -- Costs: rows are the true class, columns the decision ----------------------------------------------------------------
 
+-- NULL for what is no matrix, which ec._costs_ok refuses.
+CREATE OR REPLACE MACRO ec._given_costs(costs) AS TRY_CAST(costs AS DOUBLE[][]);
 CREATE OR REPLACE MACRO ec._binary_costs(cost_fn, cost_fp) AS
     [[0e0, CAST(cost_fp AS DOUBLE)], [CAST(cost_fn AS DOUBLE), 0e0]];
 CREATE OR REPLACE MACRO ec._costs(costs, cost_fn, cost_fp) AS
-    coalesce(CAST(costs AS DOUBLE[][]), ec._binary_costs(cost_fn, cost_fp));
+    CASE WHEN ec._unset(costs) THEN ec._binary_costs(cost_fn, cost_fp) ELSE ec._given_costs(costs) END;
 
 -- More than a 2 x 2 choice: an abstain column, or more than two classes.
 CREATE OR REPLACE MACRO ec._wide(costs) AS
-    costs IS NOT NULL
-    AND (len(CAST(costs AS DOUBLE[][])) <> 2 OR len(CAST(costs AS DOUBLE[][])[1]) <> 2);
+    costs IS NOT NULL AND (len(ec._given_costs(costs)) <> 2 OR len(ec._given_costs(costs)[1]) <> 2);
 
 -- true, or an error that says what is wrong with the matrix. The error stands outside the lambda: an expression with an
 -- error() in a lambda is not folded, and would be worked out for every row.
 CREATE OR REPLACE MACRO ec._fault(m) AS
-    CASE WHEN len(m) < 2 THEN 'costs need at least 2 rows (true classes)'
+    CASE WHEN m IS NULL
+         THEN 'costs must be a matrix such as [[0, 1], [5, 0]] (other arguments need their names, such as cost_fn := 5 or weight := w)'
+         WHEN len(m) < 2 THEN 'costs need at least 2 rows (true classes)'
          WHEN list_min(list_transform(m, lambda _r: coalesce(len(_r), 0))) < 1
            OR len(list_distinct(list_transform(m, lambda _r: len(_r)))) > 1
          THEN 'costs must be rows (true classes) of one length (decisions)'
          WHEN list_count(flatten(m)) < len(flatten(m)) OR len(list_filter(flatten(m), lambda _x: NOT isfinite(_x))) > 0
          THEN 'costs must be finite numbers' END;
-CREATE OR REPLACE MACRO ec._no_fault(fault, m) AS
-    CASE WHEN fault IS NULL THEN true ELSE error('ec: ' || fault || ': ' || CAST(m AS VARCHAR)) IS NULL END;
-CREATE OR REPLACE MACRO ec._matrix_ok(m) AS ec._no_fault(ec._fault(m), m);
-CREATE OR REPLACE MACRO ec._costs_ok(costs, cost_fn, cost_fp) AS
-    ec._no_fault(list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda _m: ec._fault(_m))[1], costs);
+CREATE OR REPLACE MACRO ec._no_fault(fault, costs) AS
+    CASE WHEN fault IS NULL THEN true ELSE error('ec: ' || fault || ', not ' || CAST(costs AS VARCHAR)) IS NULL END;
 
--- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no
--- decision, and makes 0-1 costs an exact argmax.
+-- Costs as they are given: true, NULL where any is a NULL that was given, or an error. (NaN compares as greatest; least() passes
+-- over NULL. Halves add up to no infinity.)
+CREATE OR REPLACE MACRO ec._binary_costs_ok(cost_fn, cost_fp) AS
+    CASE WHEN least(cost_fn, cost_fp) >= 0
+              AND CAST(cost_fn AS DOUBLE) / 2 + CAST(cost_fp AS DOUBLE) / 2 < CAST('inf' AS DOUBLE) THEN true
+         WHEN (cost_fn IS NULL OR cost_fp IS NULL) AND NOT (ec._unset(cost_fn) OR ec._unset(cost_fp)) THEN NULL
+         ELSE error('ec: costs must be finite numbers that are not negative, not '
+                    || CAST({'cost_fn': cost_fn, 'cost_fp': cost_fp} AS VARCHAR)) IS NULL END;
+CREATE OR REPLACE MACRO ec._matrix_ok(m, costs) AS CASE WHEN costs IS NOT NULL THEN ec._no_fault(ec._fault(m), costs) END;
+CREATE OR REPLACE MACRO ec._one_way(cost_fn, cost_fp) AS
+    CASE WHEN cost_fn = 1 AND cost_fp = 1 THEN true
+         ELSE error('ec: give either costs, or cost_fn and cost_fp, not both') IS NULL END;
+CREATE OR REPLACE MACRO ec._costs_ok(costs "NULL", cost_fn, cost_fp) AS costs IS NULL AND ec._binary_costs_ok(cost_fn, cost_fp),
+(costs, cost_fn, cost_fp) AS
+    ec._one_way(cost_fn, cost_fp) AND CASE WHEN costs IS NOT NULL THEN
+        ec._no_fault(list_transform([ec._given_costs(costs)], lambda _m: ec._fault(_m))[1], costs) END;
+
+-- A quarter of the matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves
+-- no decision, and makes 0-1 costs an exact argmax; nor does quartering, by which no sum overflows.
 CREATE OR REPLACE MACRO ec._choices(matrix) AS
     list_transform([matrix], lambda _m:
         list_transform(range(len(_m[1])), lambda _j: list_transform(_m, lambda _r:
-            CASE WHEN len(_r) = len(_m[1]) THEN _r[_j + 1] - list_max(_r)
+            CASE WHEN len(_r) = len(_m[1]) THEN coalesce(_r[_j + 1] / 4 - list_max(_r) / 4, 0)
                  ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(_m AS VARCHAR)) END)))[1];
 
 -- Priors --------------------------------------------------------------------------------------------------------------
@@ -88,21 +116,27 @@ CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
 
 -- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is no prior. A wrong
 -- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error. First a
--- prior that is a number, then any.
+-- prior that is a number, then any, and the negative class's: of a list its own number, for 1 - P1 would lose digits.
 CREATE OR REPLACE MACRO ec._number_prior(prior) AS
-    CASE WHEN ec._share_ok(TRY_CAST(prior AS DOUBLE)) THEN TRY_CAST(prior AS DOUBLE)
+    CASE WHEN ec._share_ok(TRY_CAST(prior AS DOUBLE)) AND typeof(prior) <> 'BOOLEAN' THEN TRY_CAST(prior AS DOUBLE)
          WHEN typeof(prior) IN ('DOUBLE', 'FLOAT') OR prior IS NULL THEN CAST('nan' AS DOUBLE)
          ELSE ec._fail('prior must be a number in 0..1, a list or ''uniform'', not ' || CAST(prior AS VARCHAR)) END;
-CREATE OR REPLACE MACRO ec._prior1(prior) AS
+CREATE OR REPLACE MACRO ec._is_list(prior) AS typeof(prior) LIKE '%]';
+CREATE OR REPLACE MACRO ec._two_priors(prior) AS ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), 2);
+CREATE OR REPLACE MACRO ec._one_prior(prior) AS
     CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE)
          WHEN typeof(prior) = 'VARCHAR' AND CAST(prior AS VARCHAR) = 'uniform' THEN 0.5e0
-         WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), 2)[2]
          ELSE ec._number_prior(prior) END;
+CREATE OR REPLACE MACRO ec._prior1(prior) AS
+    CASE WHEN ec._is_list(prior) THEN ec._two_priors(prior)[2] ELSE ec._one_prior(prior) END;
+CREATE OR REPLACE MACRO ec._prior0(prior) AS
+    CASE WHEN ec._is_list(prior) THEN ec._two_priors(prior)[1] ELSE 1 - ec._one_prior(prior) END;
 
 -- The same unchecked, where another aggregate of the metric has checked it: short, because it is repeated in many sums.
 CREATE OR REPLACE MACRO ec._p1(prior) AS
-    CASE WHEN typeof(prior) LIKE '%]' THEN TRY_CAST(prior AS DOUBLE[])[2]
-         ELSE coalesce(TRY_CAST(prior AS DOUBLE), 0.5e0) END;
+    CASE WHEN ec._is_list(prior) THEN TRY_CAST(prior AS DOUBLE[])[2] ELSE coalesce(TRY_CAST(prior AS DOUBLE), 0.5e0) END;
+CREATE OR REPLACE MACRO ec._p0(prior) AS
+    CASE WHEN ec._is_list(prior) THEN TRY_CAST(prior AS DOUBLE[])[1] ELSE 1 - coalesce(TRY_CAST(prior AS DOUBLE), 0.5e0) END;
 
 -- The same for K classes: [] stands for 'uniform' (K is not known yet), [NaN] for no prior.
 CREATE OR REPLACE MACRO ec._priors(prior) AS
@@ -113,13 +147,13 @@ CREATE OR REPLACE MACRO ec._priors(prior) AS
          ELSE list_transform([ec._prior1(prior)], lambda _p: [1 - _p, _p])[1] END;
 
 CREATE OR REPLACE MACRO ec._no_prior(score_type) AS
-    ec._fail(format('score_type ''{}'' needs prior: the rows do not say it', score_type));
+    ec._fail(format('score_type ''{}'' needs prior, a number or a column: the rows do not say it', score_type));
 CREATE OR REPLACE MACRO ec._needs_prior(prior, score_type) AS
     CASE WHEN ec._unset(prior) THEN ec._no_prior(score_type) ELSE 0 END;
 
 -- ln(P1/P0) that turns an LLR into log-odds.
 CREATE OR REPLACE MACRO ec._prior_log_odds(prior, score_type) AS
-    ec._needs_prior(prior, score_type) + ln(ec._p1(prior) / (1 - ec._p1(prior)));
+    ec._needs_prior(prior, score_type) + ln(ec._p1(prior) / ec._p0(prior));
 
 -- ln P of class i of K, likewise unchecked.
 CREATE OR REPLACE MACRO ec._log_prior(prior, i, k, score_type) AS
@@ -130,7 +164,10 @@ CREATE OR REPLACE MACRO ec._log_prior(prior, i, k, score_type) AS
 
 -- For row functions: true, false for a column's value that is no prior, an error for a literal that is none.
 CREATE OR REPLACE MACRO ec._prior_ok(prior) AS NOT isnan(coalesce(ec._prior1(prior), 0));
-CREATE OR REPLACE MACRO ec._priors_ok(prior) AS NOT isnan(coalesce(ec._priors(prior)[1], 0));
+-- Of a list of k scores: of as many numbers.
+CREATE OR REPLACE MACRO ec._priors_fit(prior, k) AS
+    CASE WHEN ec._unset(prior) THEN true
+         ELSE list_transform([ec._priors(prior)], lambda _p: len(_p) = 0 OR len(_p) = k AND NOT isnan(_p[1]))[1] END;
 
 -- Rows with a part missing, rows that are wrong -----------------------------------------------------------------------
 
@@ -159,8 +196,8 @@ CREATE OR REPLACE MACRO ec._missing_vector(score, label, weight) AS
     ec._missing(score, label, weight) OR list_count(score) <> len(score);
 
 CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
-    error(format('ec: unknown score_type ''{}'': posterior, log_odds, llr, decision; lists: posteriors, log_posteriors, log_likelihoods',
-                 coalesce(score_type, 'NULL'))) IS NULL;
+    error(format('ec: unknown score_type ''{}'': posterior, log_odds, llr, decision; lists: posteriors, log_posteriors, log_likelihoods. '
+                 || 'Other arguments need their names, such as prior := 0.2', coalesce(score_type, 'NULL'))) IS NULL;
 
 -- NaN compares as greatest, so it fails BETWEEN and < inf.
 CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec._share_ok(score),
@@ -173,23 +210,20 @@ CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec
                            score_type)) IS NULL
          ELSE ec._unknown_type(score_type) END;
 CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
-    CASE WHEN ec._wide(costs) AND score_type <> 'decision' AND len(CAST(costs AS DOUBLE[][])) <> 2
-         THEN error('ec: a single score is binary, but costs have ' || len(CAST(costs AS DOUBLE[][]))
+    CASE WHEN ec._wide(costs) AND score_type <> 'decision' AND len(ec._given_costs(costs)) <> 2
+         THEN error('ec: a single score is binary, but costs have ' || len(ec._given_costs(costs))
                     || ' rows: give a list of posteriors') IS NULL
-         ELSE ec._number_ok(score, coalesce(len(CAST(costs AS DOUBLE[][])[1]), 2), CAST(score_type AS VARCHAR)) END;
-
-CREATE OR REPLACE MACRO ec._length_ok(score, matrix) AS len(score) = coalesce(len(matrix), greatest(len(score), 2));
+         ELSE ec._number_ok(score, coalesce(len(ec._given_costs(costs)[1]), 2), CAST(score_type AS VARCHAR)) END;
 
 -- Only for rows that miss nothing. A 'decision' may come as a list of one: the way to a K x M confusion matrix.
 CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
     CASE WHEN score_type IN ('posterior', 'posteriors') THEN
-             ec._length_ok(score, matrix)
-             AND list_min(score) >= 0 AND list_max(score) <= 1 AND abs(list_sum(score) - 1) <= 1e-6
+             len(score) >= 2 AND list_min(score) >= 0 AND list_max(score) <= 1 AND abs(list_sum(score) - 1) <= 1e-6
          WHEN score_type = 'log_posteriors' THEN
-             ec._length_ok(score, matrix) AND list_max(score) <= 1e-6
+             len(score) >= 2 AND list_max(score) <= 1e-6
              AND abs(list_sum(list_transform(score, lambda _x: exp(_x))) - 1) <= 1e-6
          WHEN score_type = 'log_likelihoods' THEN
-             ec._length_ok(score, matrix)
+             len(score) >= 2
              AND list_max(score) < CAST('inf' AS DOUBLE) AND list_max(score) > CAST('-inf' AS DOUBLE)
          WHEN score_type = 'decision' THEN
              CASE WHEN matrix IS NULL THEN error('ec: score_type ''decision'' with a list needs costs') IS NULL
@@ -201,20 +235,24 @@ CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
 
 CREATE OR REPLACE MACRO ec._usable(score, label, costs, score_type, weight) AS
     ec._score_ok(score, costs, score_type)
-    AND ec._class(label) BETWEEN 0 AND coalesce(len(CAST(costs AS DOUBLE[][])) - 1, 1) AND ec._weight_ok(weight);
+    AND ec._class(label) BETWEEN 0 AND coalesce(len(ec._given_costs(costs)) - 1, 1) AND ec._weight_ok(weight);
 
 CREATE OR REPLACE MACRO ec._vector_classes(score, matrix, score_type) AS
     CASE WHEN score_type = 'decision' THEN len(matrix) ELSE len(score) END;
+
+-- Is the list of as many classes as the matrix?
+CREATE OR REPLACE MACRO ec._vector_fits(score, matrix, score_type) AS
+    score_type = 'decision' OR len(score) = coalesce(len(matrix), len(score));
 
 CREATE OR REPLACE MACRO ec._vector_usable(score, label, matrix, score_type, weight) AS
     ec._class(label) BETWEEN 0 AND ec._vector_classes(score, matrix, score_type) - 1 AND ec._weight_ok(weight)
     AND ec._vector_ok(score, matrix, score_type);
 
--- Costs of a list of scores: NULL stands for 0-1 costs, whose K is the list's length.
+-- Costs of a list of scores: NULL stands for 0-1 costs, whose K is the list's length. (What is wrong with costs is for ec._costs_ok.)
 CREATE OR REPLACE MACRO ec._vector_costs(costs, cost_fn, cost_fp) AS
-    CASE WHEN costs IS NOT NULL THEN CAST(costs AS DOUBLE[][])
-         WHEN cost_fn = 1 AND cost_fp = 1 THEN NULL
-         ELSE ec._costs(NULL, cost_fn, cost_fp) END;
+    CASE WHEN NOT ec._unset(costs) THEN ec._given_costs(costs)
+         WHEN cost_fn = 1 AND cost_fp = 1 OR cost_fn IS NULL OR cost_fp IS NULL THEN NULL
+         ELSE ec._binary_costs(cost_fn, cost_fp) END;
 
 -- A BOOLEAN column is a decision, and must be called one: it may be the label in the score's place.
 CREATE OR REPLACE MACRO ec._boolean_decision(score, score_type) AS
@@ -230,7 +268,7 @@ CREATE OR REPLACE MACRO ec._log_sum(v) AS
     list_transform([list_max(v)], lambda _m: _m + ln(list_sum(list_transform(v, lambda _x: exp(_x - _m)))))[1];
 CREATE OR REPLACE MACRO ec._softmax(v) AS
     list_transform(list_transform([v], lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
-                   lambda _s: list_transform(_s.u, lambda _x: exp(_x - _s.s)))[1];
+                   lambda _s: list_transform(_s['u'], lambda _x: exp(_x - _s['s'])))[1];
 
 CREATE OR REPLACE MACRO ec._posteriors(score, score_type, prior) AS
     CASE WHEN score_type = 'log_posteriors' THEN list_transform(score, lambda _x: exp(_x))
@@ -259,13 +297,23 @@ CREATE OR REPLACE MACRO ec._bayes_threshold(fp, fn, score_type) AS
     CASE WHEN fn > 0 AND fp < 0 THEN CAST('-inf' AS DOUBLE)
          WHEN fn <= 0 AND fp >= 0 THEN CAST('inf' AS DOUBLE)
          ELSE sign(fp + fn) * CASE WHEN score_type = 'posterior' THEN fp / (fp + fn) ELSE ln(abs(fp / fn)) END END;
+-- The threshold stays when all costs are quartered, and no sum of two overflows.
 CREATE OR REPLACE MACRO ec._costs_threshold(costs, cost_fn, cost_fp, score_type) AS
     list_transform([ec._costs(costs, cost_fn, cost_fp)],
-                   lambda _m: ec._bayes_threshold(_m[1][2] - _m[1][1], _m[2][1] - _m[2][2], score_type))[1];
+                   lambda _m: ec._bayes_threshold(_m[1][2] / 4 - _m[1][1] / 4, _m[2][1] / 4 - _m[2][2] / 4, score_type))[1];
 CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
-    threshold IS NULL AND score_type <> 'decision'
-    AND CAST(costs AS DOUBLE[][])[1][2] < CAST(costs AS DOUBLE[][])[1][1]
-    AND CAST(costs AS DOUBLE[][])[2][1] <= CAST(costs AS DOUBLE[][])[2][2];
+    ec._unset(threshold) AND score_type <> 'decision'
+    AND ec._given_costs(costs)[1][2] < ec._given_costs(costs)[1][1]
+    AND ec._given_costs(costs)[2][1] <= ec._given_costs(costs)[2][2];
+
+-- Is the row left without the threshold that it was to have? An error for one that is no number, or not wanted.
+CREATE OR REPLACE MACRO ec._no_threshold(threshold, score_type) AS
+    CASE WHEN threshold IS NULL THEN NOT ec._unset(threshold)
+         WHEN score_type = 'decision'
+         THEN error('ec: threshold is for scores, and score_type ''decision'' says that decisions are taken: leave it out') IS NULL
+         WHEN typeof(threshold) = 'BOOLEAN' OR isnan(CAST(threshold AS DOUBLE))
+         THEN error('ec: threshold must be a number, not ' || CAST(threshold AS VARCHAR)) IS NULL
+         ELSE false END;
 
 -- What the prior adds to an LLR.
 CREATE OR REPLACE MACRO ec._llr_shift(prior, score_type) AS
@@ -273,8 +321,8 @@ CREATE OR REPLACE MACRO ec._llr_shift(prior, score_type) AS
 
 CREATE OR REPLACE MACRO ec._threshold(bayes, threshold, score_type) AS
     CASE WHEN score_type = 'decision' THEN 0.5e0
-         WHEN threshold IS NOT NULL THEN CAST(threshold AS DOUBLE)
-         ELSE bayes END;
+         WHEN ec._unset(threshold) THEN bayes
+         ELSE CAST(threshold AS DOUBLE) END;
 
 -- One comparison a row: the threshold is a constant. (It is folded only as long as no lambda in it holds an error().)
 CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
@@ -295,7 +343,7 @@ CREATE OR REPLACE MACRO ec._decide_wide(score, costs, prior, threshold, score_ty
     CASE WHEN threshold IS NOT NULL
          THEN CAST(error('ec: threshold is for 2 x 2 costs; leave it out') AS INTEGER)
          WHEN score_type = 'decision' THEN TRY_CAST(score AS INTEGER)
-         ELSE ec._argmin(ec._choices(CAST(costs AS DOUBLE[][])),
+         ELSE ec._argmin(ec._choices(ec._given_costs(costs)),
                          list_transform([ec._posterior(score, score_type, prior)], lambda _q: [1 - _q, _q])[1]) END;
 CREATE OR REPLACE MACRO ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN ec._wide(costs) THEN ec._decide_wide(score, costs, prior, threshold, score_type)
@@ -358,63 +406,84 @@ CREATE OR REPLACE MACRO ec._vector_brier(score, y, score_type, prior) AS
 -- Public: one value a row, NULL for a row with a part missing or wrong ------------------------------------------------
 
 CREATE OR REPLACE MACRO ec.bayes_decision(score DOUBLE, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND ec._score_ok(score, costs, score_type)
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
+              AND ec._score_ok(score, costs, score_type)
          THEN CAST(ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END,
 (score DOUBLE[], costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
-    CASE WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR NOT ec._priors_ok(prior) OR ec._missing_vector(score, 0, NULL) THEN NULL
+    CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false)
+              OR NOT ec._priors_fit(prior, ec._vector_classes(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type))
+              OR ec._no_threshold(threshold, score_type) OR ec._missing_vector(score, 0, NULL) THEN NULL
          WHEN ec._vector_ok(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
+              AND ec._vector_fits(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
          THEN CAST(ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) AS INTEGER) END;
 COMMENT ON MACRO ec.bayes_decision IS 'Index of the cheapest decision for the row: argmin_j sum_i c_ij q_i, lowest index on ties';
 
 CREATE OR REPLACE MACRO ec._row_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND ec._usable(score, label, costs, score_type, NULL)
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
+              AND ec._usable(score, label, costs, score_type, NULL)
          THEN ec._cost(ec._costs(costs, cost_fn, cost_fp), ec._class(label),
                        ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type)) END;
 CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     ec._row_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
-    CASE WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR NOT ec._priors_ok(prior) OR ec._missing_vector(score, label, NULL) THEN NULL
+    CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false)
+              OR NOT ec._priors_fit(prior, ec._vector_classes(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type))
+              OR ec._no_threshold(threshold, score_type) OR ec._missing_vector(score, label, NULL) THEN NULL
          WHEN ec._vector_usable(score, label, ec._vector_costs(costs, cost_fn, cost_fp), score_type, NULL)
+              AND ec._vector_fits(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
          THEN ec._cost(ec._vector_costs(costs, cost_fn, cost_fp), ec._class(label),
                        ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type)) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     ec._row_cost(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type);
 COMMENT ON MACRO ec.row_cost IS 'What the decision costs the row: c_ij, i the label, j the decision';
 
-CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, prior := NULL, score_type := 'posterior') AS
+-- Casts are for arguments without their names, numbers say, which no score_type is.
+CREATE OR REPLACE MACRO ec._row_log_loss(score, label, score_type, prior) AS
     CASE WHEN ec._prior_ok(prior) AND ec._usable(score, label, NULL, score_type, NULL)
          THEN CASE WHEN ec._class(label) = 1 THEN ec._log_loss1(score, score_type, prior)
-                   ELSE ec._log_loss0(score, score_type, prior) END END,
-(score DOUBLE[], label, prior := NULL, score_type := 'posterior') AS
-    CASE WHEN NOT ec._priors_ok(prior) OR ec._missing_vector(score, label, NULL) THEN NULL
+                   ELSE ec._log_loss0(score, score_type, prior) END END;
+CREATE OR REPLACE MACRO ec._row_log_loss_vector(score, label, score_type, prior) AS
+    CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, label, NULL) THEN NULL
          WHEN ec._vector_usable(score, label, NULL, score_type, NULL)
          THEN ec._vector_log_loss(score, ec._class(label), score_type, prior) END;
+CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, score_type := 'posterior', prior := NULL) AS
+    ec._row_log_loss(score, label, CAST(score_type AS VARCHAR), prior),
+(score DOUBLE[], label, score_type := 'posterior', prior := NULL) AS
+    ec._row_log_loss_vector(score, label, CAST(score_type AS VARCHAR), prior);
 COMMENT ON MACRO ec.row_log_loss IS 'Log loss of the row in nats: -ln q_i, i the label';
 
-CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, prior := NULL, score_type := 'posterior') AS
+CREATE OR REPLACE MACRO ec._row_brier(score, label, score_type, prior) AS
     CASE WHEN ec._prior_ok(prior) AND ec._usable(score, label, NULL, score_type, NULL)
          THEN CASE WHEN ec._class(label) = 1 THEN ec._brier1(score, score_type, prior)
-                   ELSE ec._brier0(score, score_type, prior) END END,
-(score DOUBLE[], label, prior := NULL, score_type := 'posterior') AS
-    CASE WHEN NOT ec._priors_ok(prior) OR ec._missing_vector(score, label, NULL) THEN NULL
+                   ELSE ec._brier0(score, score_type, prior) END END;
+CREATE OR REPLACE MACRO ec._row_brier_vector(score, label, score_type, prior) AS
+    CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, label, NULL) THEN NULL
          WHEN ec._vector_usable(score, label, NULL, score_type, NULL)
          THEN ec._vector_brier(score, ec._class(label), score_type, prior) END;
+CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, score_type := 'posterior', prior := NULL) AS
+    ec._row_brier(score, label, CAST(score_type AS VARCHAR), prior),
+(score DOUBLE[], label, score_type := 'posterior', prior := NULL) AS
+    ec._row_brier_vector(score, label, CAST(score_type AS VARCHAR), prior);
 COMMENT ON MACRO ec.row_brier IS 'Brier loss of the row: 1/K sum_k (q_k - [k = label])^2; binary (q1 - y)^2';
 
-CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, prior := NULL, score_type := 'posterior') AS
-    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._posterior(score, score_type, prior) END,
-(score DOUBLE[], prior := NULL, score_type := 'posterior') AS
-    CASE WHEN NOT ec._priors_ok(prior) OR ec._missing_vector(score, 0, NULL) THEN NULL
+CREATE OR REPLACE MACRO ec._row_posterior(score, score_type, prior) AS
+    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._posterior(score, score_type, prior) END;
+CREATE OR REPLACE MACRO ec._row_posterior_vector(score, score_type, prior) AS
+    CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, 0, NULL) THEN NULL
          WHEN score_type = 'decision' THEN [ec._fail('score_type ''decision'' holds no posterior')]
          WHEN ec._vector_ok(score, NULL, score_type) THEN ec._posteriors(score, score_type, prior) END;
+CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', prior := NULL) AS
+    ec._row_posterior(score, CAST(score_type AS VARCHAR), prior),
+(score DOUBLE[], score_type := 'posterior', prior := NULL) AS
+    ec._row_posterior_vector(score, CAST(score_type AS VARCHAR), prior);
 COMMENT ON MACRO ec.posterior IS 'The score as a posterior: q = 1/(1 + exp(-log_odds)), log_odds = llr + ln(P1/P0); lists: q_i ~ P_i exp(log_likelihood_i)';
 
 CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
     CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._log_odds(score, score_type, prior) END;
-CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, prior := NULL, score_type := 'posterior') AS
-    ec._row_log_odds(score, score_type, prior),
-(score DOUBLE[], prior := NULL, score_type := 'posterior') AS
-    ec._row_log_odds(ec._pair(score, score_type), ec._pair_type(score_type), prior);
+CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type := 'posterior', prior := NULL) AS
+    ec._row_log_odds(score, CAST(score_type AS VARCHAR), prior),
+(score DOUBLE[], score_type := 'posterior', prior := NULL) AS
+    ec._row_log_odds(ec._pair(score, CAST(score_type AS VARCHAR)), ec._pair_type(CAST(score_type AS VARCHAR)), prior);
 COMMENT ON MACRO ec.log_odds IS 'The score as log-odds of class 1: ln(q1/q0) = llr + ln(P1/P0)';
 
 CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
@@ -430,32 +499,39 @@ CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type := 'posterior') A
     ec._row_llr(ec._pair(score, score_type), prior, ec._pair_type(score_type));
 COMMENT ON MACRO ec.llr IS 'Log-likelihood ratio: ln(q1/q0) - ln(prior/(1 - prior)), prior the one the posteriors were made with';
 
-CREATE OR REPLACE MACRO ec._scaled(q, to1, from1) AS
-    q * (to1 / from1) / (q * (to1 / from1) + (1 - q) * ((1 - to1) / (1 - from1)));
+CREATE OR REPLACE MACRO ec._scaled(q, factor1, factor0) AS q * factor1 / (q * factor1 + (1 - q) * factor0);
+-- Are both priors stated, and has every class a prior above 0 that the scores can come from?
+CREATE OR REPLACE MACRO ec._shift_ok(from_, "to", least) AS
+    CASE WHEN ec._unset(from_) OR ec._unset("to") THEN error('ec: shift_prior needs from_ and to, two stated priors') IS NULL
+         WHEN least > 0 THEN true
+         WHEN typeof(from_) IN ('DOUBLE', 'FLOAT', 'DOUBLE[]', 'FLOAT[]') OR from_ IS NULL THEN false
+         ELSE error('ec: from_ has a class of prior 0, which no posterior can come from: ' || CAST(from_ AS VARCHAR)) IS NULL END;
 -- Weights to/from of K classes; 'uniform' on either side leaves a constant factor, which the normalisation removes.
 CREATE OR REPLACE MACRO ec._shift_weights(from_, "to", k) AS
-    list_transform(range(k), lambda _i: coalesce(ec._priors("to")[_i + 1], 1e0 / k)
-                                       / coalesce(ec._priors(from_)[_i + 1], 1e0 / k));
+    list_transform(range(k), lambda _i: coalesce(ec._priors("to")[_i + 1], 1e0) / coalesce(ec._priors(from_)[_i + 1], 1e0));
 CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 'posterior') AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
          WHEN score_type = 'decision' THEN ec._no_prior_in(score_type)
-         WHEN NOT (ec._prior_ok(from_) AND ec._prior_ok("to") AND ec._score_ok(score, NULL, score_type)) THEN NULL
+         WHEN NOT (ec._shift_ok(from_, "to", least(ec._p1(from_), ec._p0(from_))) AND ec._prior_ok(from_) AND ec._prior_ok("to")
+                   AND ec._score_ok(score, NULL, score_type)) THEN NULL
          WHEN score_type = 'log_odds' THEN score + ec._prior_log_odds("to", 'shift_prior') - ec._prior_log_odds(from_, 'shift_prior')
-         ELSE ec._scaled(score, ec._prior1("to"), ec._prior1(from_)) END,
+         ELSE ec._scaled(score, ec._p1("to") / ec._p1(from_), ec._p0("to") / ec._p0(from_)) END,
 (score DOUBLE[], from_, "to", score_type := 'posterior') AS
     CASE WHEN score_type IN ('log_likelihoods', 'decision') THEN [ec._no_prior_in(score_type)]
-         WHEN ec._missing_vector(score, 0, NULL) OR NOT ec._vector_ok(score, NULL, score_type) THEN NULL
+         WHEN NOT ec._shift_ok(from_, "to", coalesce(list_min(ec._priors(from_)), 1)) OR ec._missing_vector(score, 0, NULL)
+              OR NOT ec._vector_ok(score, NULL, score_type) OR NOT ec._priors_fit(from_, len(score))
+              OR NOT ec._priors_fit("to", len(score)) THEN NULL
          WHEN score_type = 'log_posteriors' THEN
              list_transform(list_transform([list_transform(score, lambda _x, _i: _x + ln(ec._shift_weights(from_, "to", len(score))[_i]))],
                                            lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
-                            lambda _s: list_transform(_s.u, lambda _x: _x - _s.s))[1]
+                            lambda _s: list_transform(_s['u'], lambda _x: _x - _s['s']))[1]
          ELSE list_transform([list_transform(score, lambda _x, _i: _x * ec._shift_weights(from_, "to", len(score))[_i])],
                              lambda _e: list_transform(_e, lambda _x: _x / list_sum(_e)))[1] END;
 COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';
 -- polars_ec for DuckDB, file 2 of 8: sums of a group of rows, and the counts that are answers in themselves.
 -- Load after rows. Everything here is plain sums of CASE: the engine shares equal ones, so ten metrics cost hardly more
 -- than one. An aggregate is bound to a name with list_transform([aggregate], lambda s: ...)[1], because a subquery in a
--- macro would run once per row.
+-- macro would run once per row. Fields are written s['field'], for in HAVING DuckDB takes s.field for a column.
 
 -- Sums ----------------------------------------------------------------------------------------------------------------
 
@@ -465,6 +541,8 @@ CREATE OR REPLACE MACRO ec._count(condition) AS coalesce(count_if(condition), 0)
 -- CASE, and not a product with 0 or 1: a row that misses its score or label may have any weight, NaN say.
 CREATE OR REPLACE MACRO ec._sum_weights(condition, weight) AS
     CAST(coalesce(sum(CASE WHEN condition THEN weight ELSE 0 END), 0) AS DOUBLE);
+-- Weights whose sum comes near the largest number make no metric, for what is made of it would overflow.
+CREATE OR REPLACE MACRO ec._addable(total) AS total < 1e300;
 
 -- A row of weight 0 counts as no row, whatever its value (0 * inf would be NaN).
 CREATE OR REPLACE MACRO ec._weighted(value, weight "NULL") AS value,
@@ -510,20 +588,34 @@ CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weigh
 
 -- Binary cells --------------------------------------------------------------------------------------------------------
 
--- The prior that is stated: a literal NULL where none is, NaN where it is no prior or not one number in the group.
-CREATE OR REPLACE MACRO ec._constant(low, high) AS CASE WHEN low = high THEN low ELSE CAST('nan' AS DOUBLE) END;
--- `number` is the prior again, for the overloads: a parameter that has a type casts its argument.
-CREATE OR REPLACE MACRO ec._given_prior(number DOUBLE, prior) AS ec._constant(min(number), max(ec._number_prior(prior))),
-(number, prior) AS ec._constant(min(ec._p1(prior)), max(ec._prior1(prior)));
-CREATE OR REPLACE MACRO ec._stated_prior(prior "NULL") AS prior, (prior) AS ec._given_prior(prior, prior);
+-- The prior that is stated, a number or a list of two: a literal NULL where none is, NULL or NaN of a type where it is no prior or
+-- not one in the group. `kind` is the prior again, for the overloads, because a parameter that has a type casts its argument. An
+-- aggregate has no type yet when the macro is expanded, and comes first; it is the group's already.
+CREATE OR REPLACE MACRO ec._constant(low, high) AS CASE WHEN low = high THEN low END;
+CREATE OR REPLACE MACRO ec._given_prior(kind DOUBLE, prior) AS
+    ec._constant(min(kind), max(ec._number_prior(prior))),
+(kind, prior) AS
+    [ec._constant(min(ec._p0(prior)), max(ec._prior0(prior))), ec._constant(min(ec._p1(prior)), max(ec._prior1(prior)))];
+CREATE OR REPLACE MACRO ec._prior_of_kind(kind "NULL", prior) AS prior, (kind, prior) AS ec._given_prior(prior, prior);
+CREATE OR REPLACE MACRO ec._stated_prior(prior) AS ec._prior_of_kind(prior, prior);
 
 -- P1 and P0 from the class sums n1 and n0 and the stated prior. P0 is not 1 - P1 of the group, which would lose the digits
 -- of a rare negative class.
 CREATE OR REPLACE MACRO ec._share(n, rest) AS n / nullif(n + rest, 0);
+CREATE OR REPLACE MACRO ec._stated_1(prior DOUBLE) AS CASE WHEN ec._share_ok(prior) THEN prior END,
+(prior) AS CASE WHEN ec._sums_to_1(CAST(prior AS DOUBLE[]), 2) THEN CAST(prior AS DOUBLE[])[2] END;
+CREATE OR REPLACE MACRO ec._stated_0(prior DOUBLE) AS CASE WHEN ec._share_ok(prior) THEN 1 - prior END,
+(prior) AS CASE WHEN ec._sums_to_1(CAST(prior AS DOUBLE[]), 2) THEN CAST(prior AS DOUBLE[])[1] END;
 CREATE OR REPLACE MACRO ec._prior_of_1(n1, n0, prior "NULL") AS ec._share(n1, n0),
-(n1, n0, prior) AS CASE WHEN n1 + n0 > 0 AND NOT isnan(prior) THEN prior END;
+(n1, n0, prior) AS CASE WHEN n1 + n0 > 0 THEN ec._stated_1(prior) END;
 CREATE OR REPLACE MACRO ec._prior_of_0(n1, n0, prior "NULL") AS ec._share(n0, n1),
-(n1, n0, prior) AS CASE WHEN n1 + n0 > 0 AND NOT isnan(prior) THEN 1 - prior END;
+(n1, n0, prior) AS CASE WHEN n1 + n0 > 0 THEN ec._stated_0(prior) END;
+
+-- Rows that leave the group without a value: wrong ones, and those without the threshold that they were to have.
+CREATE OR REPLACE MACRO ec._count_unusable(score, label, costs, threshold "NULL", score_type, weight) AS
+    coalesce(threshold, ec._count_invalid(score, label, costs, score_type, weight)),
+(score, label, costs, threshold, score_type, weight) AS
+    ec._count(ec._wrong(score, label, costs, score_type, weight) OR ec._no_threshold(threshold, score_type));
 
 -- ec._llr_shift and ec._positive, with a shorter text where no prior, no costs are given, and shorter yet for posteriors.
 -- Decisions under costs that are not 2 x 2 are counted elsewhere, see ec._means: none is positive here.
@@ -531,7 +623,7 @@ CREATE OR REPLACE MACRO ec._shift(prior "NULL", score_type) AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior(score_type) ELSE 0 END,
 (prior, score_type) AS ec._llr_shift(prior, score_type);
 CREATE OR REPLACE MACRO ec._posterior_threshold(threshold "NULL", cost_fn, cost_fp) AS
-    CAST(cost_fp AS DOUBLE) / (CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE)),
+    CAST(cost_fp AS DOUBLE) / 2 / (CAST(cost_fp AS DOUBLE) / 2 + CAST(cost_fn AS DOUBLE) / 2),
 (threshold, cost_fn, cost_fp) AS CAST(threshold AS DOUBLE);
 CREATE OR REPLACE MACRO ec._positives(score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type "NULL") AS
     score > ec._posterior_threshold(threshold, cost_fn, cost_fp),
@@ -546,23 +638,25 @@ CREATE OR REPLACE MACRO ec._cells_of(n1, n0, tn, fp, fn, tp, prior) AS {
     'n1': n1, 'n0': n0, 'tn': tn, 'fp': fp, 'fn': fn, 'tp': tp,
     'p1': ec._prior_of_1(n1, n0, prior), 'p0': ec._prior_of_0(n1, n0, prior)};
 CREATE OR REPLACE MACRO ec._cells_of_sums(sums) AS
-    list_transform(sums, lambda _s: CASE WHEN _s.invalid = 0 THEN
-        ec._cells_of(_s.fn + _s.tp, _s.tn + _s.fp, _s.tn, _s.fp, _s.fn, _s.tp, _s.prior) END);
+    list_transform(list_transform(sums, lambda _s: CASE WHEN _s['invalid'] = 0 THEN {
+            'c': _s, 'n1': _s['fn'] + _s['tp'], 'n0': _s['tn'] + _s['fp'], 'prior': _s['prior']} END),
+        lambda _g: CASE WHEN ec._addable(_g['n1'] + _g['n0']) THEN ec._cells_of(
+            _g['n1'], _g['n0'], _g['c']['tn'], _g['c']['fp'], _g['c']['fn'], _g['c']['tp'], _g['prior']) END);
 
 -- Cells and priors of a group, in a list of one: NULL when a row is wrong. A comparison with a missing score is NULL and not
 -- counted. Counts take two sums of decisions, for the other two cells are the rest of their class, and the engine shares the
 -- sums of the classes with the scoring rules. With weights each cell is summed by itself: a difference would lose digits.
 CREATE OR REPLACE MACRO ec._sum_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight "NULL") AS
     list_transform([{
-            'invalid': ec._count_invalid(score, label, costs, score_type, weight), 'prior': ec._stated_prior(prior),
+            'invalid': ec._count_unusable(score, label, costs, threshold, score_type, weight), 'prior': ec._stated_prior(prior),
             'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
             'fp': ec._count(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type)),
             'tp': ec._count(ec._y(label) = 1 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type))}],
-        lambda _s: CASE WHEN _s.invalid = 0 THEN
-            ec._cells_of(_s.n1, _s.n0, _s.n0 - _s.fp, _s.fp, _s.n1 - _s.tp, _s.tp, _s.prior) END),
+        lambda _s: CASE WHEN _s['invalid'] = 0 THEN
+            ec._cells_of(_s['n1'], _s['n0'], _s['n0'] - _s['fp'], _s['fp'], _s['n1'] - _s['tp'], _s['tp'], _s['prior']) END),
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._cells_of_sums([{
-        'invalid': ec._count_invalid(score, label, costs, score_type, weight), 'prior': ec._stated_prior(prior),
+        'invalid': ec._count_unusable(score, label, costs, threshold, score_type, weight), 'prior': ec._stated_prior(prior),
         'tn': ec._sum_weights(ec._y(label) = 0 AND NOT ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
         'fp': ec._sum_weights(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
         'fn': ec._sum_weights(ec._y(label) = 1 AND NOT ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
@@ -585,11 +679,16 @@ CREATE OR REPLACE MACRO ec._cells(score, label, costs, cost_fn, cost_fp, prior, 
 -- holds every count of a group.
 CREATE OR REPLACE MACRO ec._key(k, y, d) AS CAST(k AS BIGINT) * 1048576 + y * 1024 + d;
 
+-- A list of other classes than the costs' is not decided, but counted under the classes that it has: see ec._classes_ok.
+CREATE OR REPLACE MACRO ec._undecided(threshold "NULL", score_type) AS threshold IS NOT NULL,
+(threshold, score_type) AS ec._no_threshold(threshold, score_type);
 CREATE OR REPLACE MACRO ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._missing_vector(score, label, weight) THEN NULL
+    CASE WHEN ec._undecided(threshold, score_type) THEN -1
+         WHEN ec._missing_vector(score, label, weight) THEN NULL
          WHEN ec._vector_usable(score, label, matrix, score_type, weight)
          THEN ec._key(ec._vector_classes(score, matrix, score_type), ec._class(label),
-                      ec._decide_vector(score, matrix, prior, threshold, score_type))
+                      CASE WHEN ec._vector_fits(score, matrix, score_type)
+                           THEN ec._decide_vector(score, matrix, prior, threshold, score_type) ELSE 0 END)
          ELSE -1 END;
 
 -- The same without a decision.
@@ -602,12 +701,12 @@ CREATE OR REPLACE MACRO ec._vector_class_key(score, label, matrix, score_type, w
 -- A histogram of keys as a list of cells {k, y, d, n}; wrong rows have k = -1.
 CREATE OR REPLACE MACRO ec._tally(histogram) AS
     list_transform(coalesce(map_entries(histogram), []), lambda _e: {
-        'k': _e.key >> 20, 'y': (_e.key >> 10) & 1023, 'd': _e.key & 1023, 'n': CAST(_e.value AS DOUBLE)});
+        'k': _e['key'] >> 20, 'y': (_e['key'] >> 10) & 1023, 'd': _e['key'] & 1023, 'n': CAST(_e['value'] AS DOUBLE)});
 
 -- The same where each key carries a weight.
 CREATE OR REPLACE MACRO ec._weighted_tally(histogram) AS
     list_transform(coalesce(map_entries(histogram), []), lambda _e: {
-        'k': _e.key.key >> 20, 'y': (_e.key.key >> 10) & 1023, 'd': _e.key.key & 1023, 'n': _e.key.weight * _e.value});
+        'k': _e['key']['key'] >> 20, 'y': (_e['key']['key'] >> 10) & 1023, 'd': _e['key']['key'] & 1023, 'n': _e['key']['weight'] * _e['value']});
 
 -- A wrong row's weight is of no interest, and may be NaN.
 CREATE OR REPLACE MACRO ec._weighted_key(key, weight) AS
@@ -615,20 +714,33 @@ CREATE OR REPLACE MACRO ec._weighted_key(key, weight) AS
                                          WHEN _k < 0 THEN {'key': _k, 'weight': 1e0}
                                          ELSE {'key': _k, 'weight': ec._weight(weight)} END)[1];
 
-CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda _c: _c.n)), 0);
+CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda _c: _c['n'])), 0);
 
--- Rows whose length is not the group's largest are wrong too.
-CREATE OR REPLACE MACRO ec._tally_classes(tally) AS list_max(list_transform(tally, lambda _c: _c.k));
-CREATE OR REPLACE MACRO ec._tally_invalid(tally) AS
-    list_transform([tally], lambda _t: ec._total(list_filter(_t, lambda _c: _c.k < 0 OR _c.k <> ec._tally_classes(_t))))[1];
+-- Rows whose length is not the costs', or else the group's largest, are wrong too.
+CREATE OR REPLACE MACRO ec._tally_classes(tally) AS list_max(list_transform(tally, lambda _c: _c['k']));
+CREATE OR REPLACE MACRO ec._tally_invalid(tally, k) AS
+    list_transform([tally], lambda _t:
+        ec._total(list_filter(_t, lambda _c: _c['k'] < 0 OR _c['k'] <> coalesce(k, ec._tally_classes(_t)))))[1];
 
--- Is any row wrong? Weights may be 0, so this looks at the cells that are there; and once over, for there may be many.
+-- True, or an error where all rows that are usable are of the same number of classes, and it is not k. A k of NULL is any.
+CREATE OR REPLACE MACRO ec._classes_ok(tally, k) AS
+    list_transform([list_filter(list_transform(tally, lambda _c: _c['k']), lambda _k: _k > 0)], lambda _k:
+        CASE WHEN list_min(_k) = list_max(_k) AND list_max(_k) <> k
+             THEN error(format('ec: the lists are of {} classes, and this metric or its costs (cost_fn, cost_fp) of {}: '
+                               || 'give costs of one row per class, or the posterior of one class and label = that class',
+                               list_max(_k), k)) IS NULL
+             ELSE true END)[1];
+
+-- Is any row wrong, or the sum of the weights too large? Weights may be 0, so this looks at the cells that are there; and once
+-- over, for there may be many.
 CREATE OR REPLACE MACRO ec._any_wrong(tally) AS
-    list_transform([list_transform(tally, lambda _c: _c.k)],
-                   lambda _k: coalesce(list_min(_k) < 0 OR list_min(_k) <> list_max(_k), false))[1];
+    list_transform([{'k': list_transform(tally, lambda _c: _c['k']), 'n': ec._total(tally)}], lambda _s:
+        coalesce(list_min(_s['k']) < 0 OR list_min(_s['k']) <> list_max(_s['k']) OR NOT ec._addable(_s['n']), false))[1];
 
 CREATE OR REPLACE MACRO ec._count_vector(score, label, matrix, score_type, weight) AS
     ec._tally(histogram(ec._vector_class_key(score, label, matrix, score_type, weight)));
+CREATE OR REPLACE MACRO ec._two_classes(score, label, score_type, weight) AS
+    ec._classes_ok(ec._count_vector(score, label, CAST(NULL AS DOUBLE[][]), score_type, weight), 2);
 
 -- Sums per class of a value of the row. The number of classes is not known while the macro is written, so there are 32
 -- sums; the label is asked first, so that a row pays for its own class only.
@@ -665,12 +777,16 @@ CREATE OR REPLACE MACRO ec._at_most_32(k) AS
 CREATE OR REPLACE MACRO ec._term(p, x) AS CASE WHEN p = 0 THEN 0e0 ELSE p * x END;
 CREATE OR REPLACE MACRO ec._ratio(x, y) AS x / nullif(y, 0);
 CREATE OR REPLACE MACRO ec._plus(terms) AS list_reduce(terms, lambda _a, _b: _a + _b, 0e0);
-CREATE OR REPLACE MACRO ec._expect(p, n, s) AS
-    ec._plus(list_transform(p, lambda _x, _i: ec._term(_x, ec._ratio(s[_i], n[_i]))));
+CREATE OR REPLACE MACRO ec._each_mean(n, s) AS list_transform(n, lambda _x, _i: ec._ratio(s[_i], _x));
+CREATE OR REPLACE MACRO ec._expect(p, means) AS ec._plus(list_transform(p, lambda _x, _i: ec._term(_x, means[_i])));
+
+-- Is a stated prior one list in the group?
+CREATE OR REPLACE MACRO ec._priors_hold(prior "NULL") AS prior IS NULL,
+(prior) AS coalesce(min(ec._priors(prior)) = max(ec._priors(prior)) AND NOT coalesce(isnan(max(ec._priors(prior))[1]), false), false);
 
 -- Priors of K classes: stated, uniform, or n/N. NULL for a prior that is none or not one list in the group.
 CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
-    CASE WHEN list_sum(n) = 0 THEN NULL
+    CASE WHEN list_sum(n) = 0 OR NOT ec._addable(list_sum(n)) THEN NULL
          WHEN high IS NULL THEN list_transform(n, lambda _x: _x / list_sum(n))
          WHEN low <> high THEN NULL
          WHEN len(CAST(high AS DOUBLE[])) = 0 THEN list_transform(n, lambda _x: 1e0 / len(n))
@@ -680,7 +796,7 @@ CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
                         || ' classes: ' || CAST(high AS VARCHAR))] END;
 
 CREATE OR REPLACE MACRO ec._tally_n(tally, k) AS
-    list_transform(range(k), lambda _i: ec._total(list_filter(tally, lambda _c: _c.y = _i)));
+    list_transform(range(k), lambda _i: ec._total(list_filter(tally, lambda _c: _c['y'] = _i)));
 
 -- Class sums n of a group of list rows; NULL when a row is wrong.
 CREATE OR REPLACE MACRO ec._class_n(tally, weighted, sums) AS
@@ -689,7 +805,7 @@ CREATE OR REPLACE MACRO ec._class_n(tally, weighted, sums) AS
                                            lambda _x: coalesce(_x, 0) + ec._at_most_32(ec._tally_classes(tally)))
          ELSE ec._tally_n(tally, ec._tally_classes(tally)) END;
 
-CREATE OR REPLACE MACRO ec._tally_cell(tally, i, j) AS ec._total(list_filter(tally, lambda _c: _c.y = i AND _c.d = j));
+CREATE OR REPLACE MACRO ec._tally_cell(tally, i, j) AS ec._total(list_filter(tally, lambda _c: _c['y'] = i AND _c['d'] = j));
 CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
     list_transform(range(k), lambda _i: list_transform(range(m), lambda _j:
         ec._tally_cell(tally, _i, _j)));
@@ -704,10 +820,8 @@ CREATE OR REPLACE MACRO ec._two_rows(m) AS
          THEN error('ec: one score, one prior are for 2 classes; for more give a list: posteriors, or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
 
--- Costs that are stated as cost_fn and cost_fp: true, or an error. (NaN compares as greatest; least() passes over NULL.)
-CREATE OR REPLACE MACRO ec._binary_costs_ok(cost_fn, cost_fp) AS
-    CASE WHEN least(cost_fn, cost_fp) >= 0 AND CAST(cost_fn AS DOUBLE) + CAST(cost_fp AS DOUBLE) < CAST('inf' AS DOUBLE) THEN true
-         ELSE error(concat('ec: costs must be finite numbers that are not negative: cost_fn ', cost_fn, ', cost_fp ', cost_fp)) IS NULL END;
+-- Costs of which a count needs the shape only.
+CREATE OR REPLACE MACRO ec._shape_ok(costs "NULL") AS costs IS NULL, (costs) AS ec._costs_ok(costs, 1, 1);
 CREATE OR REPLACE MACRO ec._two_by_two_ok(costs "NULL", cost_fn, cost_fp) AS ec._binary_costs_ok(cost_fn, cost_fp),
 (costs, cost_fn, cost_fp) AS ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp);
 
@@ -719,57 +833,66 @@ CREATE OR REPLACE MACRO ec._tally_vector(score, label, matrix, prior, threshold,
                           ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) END),
             'weights': histogram(CASE WHEN ec._unset(weight) THEN NULL ELSE ec._weighted_key(
                            ec._vector_key(score, label, matrix, prior, threshold, score_type, weight), weight) END)}],
-        lambda _s: list_concat(ec._tally(_s.counts), ec._weighted_tally(_s.weights)))[1];
+        lambda _s: list_concat(ec._tally(_s['counts']), ec._weighted_tally(_s['weights'])))[1];
 
 -- Cells of lists of two scores.
 CREATE OR REPLACE MACRO ec._cells_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     ec._cells_of_sums(list_transform([{
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'prior': ec._stated_prior(prior)}],
-        lambda _s: {'invalid': len(list_filter(_s.t, lambda _c: _c.k <> 2)), 'prior': _s.prior,
-                   'tn': ec._tally_cell(_s.t, 0, 0), 'fp': ec._tally_cell(_s.t, 0, 1),
-                   'fn': ec._tally_cell(_s.t, 1, 0), 'tp': ec._tally_cell(_s.t, 1, 1)}));
+        lambda _s: CASE WHEN ec._classes_ok(_s['t'], 2) THEN {'invalid': len(list_filter(_s['t'], lambda _c: _c['k'] <> 2)), 'prior': _s['prior'],
+                   'tn': ec._tally_cell(_s['t'], 0, 0), 'fp': ec._tally_cell(_s['t'], 0, 1),
+                   'fn': ec._tally_cell(_s['t'], 1, 0), 'tp': ec._tally_cell(_s['t'], 1, 1)} END));
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._n_rows(score, label, costs, score_type, weight) AS
-    CAST(count(*) - ec._count(ec._missing(score, label, weight)) - ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT);
+    CASE WHEN ec._shape_ok(costs) THEN CAST(
+        count(*) - ec._count(ec._missing(score, label, weight)) - ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT) END;
 CREATE OR REPLACE MACRO ec.n_rows(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._n_rows(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform([ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight)],
-                   lambda _t: CAST(ec._total(_t) - ec._tally_invalid(_t) AS BIGINT))[1],
+    CASE WHEN ec._shape_ok(costs) THEN
+        list_transform([{'t': ec._count_vector(score, label, ec._given_costs(costs), score_type, weight), 'c': ec._given_costs(costs)}],
+                       lambda _s: CAST(ec._total(_s['t']) - ec._tally_invalid(_s['t'], len(_s['c'])) AS BIGINT))[1] END,
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._n_rows(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
 COMMENT ON MACRO ec.n_rows IS 'Rows that count: nothing missing, nothing wrong';
 
 CREATE OR REPLACE MACRO ec.n_missing(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(ec._count(ec._missing(score, label, weight)) AS BIGINT),
+    CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count(ec._missing(score, label, weight)) AS BIGINT) END,
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(ec._count(ec._missing_vector(score, label, weight)) AS BIGINT),
+    CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count(ec._missing_vector(score, label, weight)) AS BIGINT) END,
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(ec._count(ec._missing(ec._boolean_decision(score, score_type), label, weight)) AS BIGINT);
+    CASE WHEN ec._shape_ok(costs)
+         THEN CAST(ec._count(ec._missing(ec._boolean_decision(score, score_type), label, weight)) AS BIGINT) END;
 COMMENT ON MACRO ec.n_missing IS 'Rows left out: label, score (any part of it) or weight is NULL';
 
+CREATE OR REPLACE MACRO ec._n_invalid(score, label, costs, score_type, weight) AS
+    CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT) END;
 CREATE OR REPLACE MACRO ec.n_invalid(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT),
+    ec._n_invalid(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(ec._tally_invalid(ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight)) AS BIGINT),
+    CASE WHEN ec._shape_ok(costs) THEN CAST(ec._tally_invalid(
+        ec._count_vector(score, label, ec._given_costs(costs), score_type, weight), len(ec._given_costs(costs))) AS BIGINT) END,
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CAST(ec._count_invalid(ec._boolean_decision(score, score_type), label, costs, score_type, weight) AS BIGINT);
+    ec._n_invalid(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
 COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 0..1, a label that is no class, a weight that is negative or infinite';
 
 CREATE OR REPLACE MACRO ec._share1(score, label, costs, score_type, weight) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
                      'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight)}],
-        lambda _s: CASE WHEN ec._two_rows(CAST(costs AS DOUBLE[][])) AND _s.invalid = 0 THEN ec._share(_s.n1, _s.n0) END)[1];
+        lambda _s: CASE WHEN ec._shape_ok(costs) AND ec._two_rows(ec._given_costs(costs)) AND _s['invalid'] = 0
+                             AND ec._addable(_s['n1'] + _s['n0'])
+                        THEN ec._share(_s['n1'], _s['n0']) END)[1];
 CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(score, label, costs, score_type, weight),
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform([{'tally': ec._count_vector(score, label, CAST(costs AS DOUBLE[][]), score_type, weight),
+    list_transform([{'tally': ec._count_vector(score, label, ec._given_costs(costs), score_type, weight),
                      'weighted': ec._is_weighted(weight),
-                     'n': ec._weight_by_class(score, label, weight)}],
-        lambda _s: ec._class_priors(ec._class_n(_s.tally, _s.weighted, _s.n), NULL, NULL))[1],
+                     'n': ec._weight_by_class(score, label, weight), 'c': ec._given_costs(costs)}],
+        lambda _s: CASE WHEN ec._shape_ok(costs) AND ec._classes_ok(_s['tally'], len(_s['c']))
+                        THEN ec._class_priors(ec._class_n(_s['tally'], _s['weighted'], _s['n']), NULL, NULL) END)[1],
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     ec._share1(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
 COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists: [N_0/N, ..., N_(K-1)/N]';
@@ -780,20 +903,21 @@ CREATE OR REPLACE MACRO ec._count_type(weight "NULL") AS CAST(0 AS BIGINT),
 CREATE OR REPLACE MACRO ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform([{'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
                      'w': ec._count_type(weight)}],
-        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND _s.c.n1 IS NOT NULL THEN {
-            'tn': cast_to_type(_s.c.tn, _s.w), 'fp': cast_to_type(_s.c.fp, _s.w),
-            'fn': cast_to_type(_s.c.fn, _s.w), 'tp': cast_to_type(_s.c.tp, _s.w)} END)[1];
+        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND (_s['c']['p1'] IS NOT NULL OR _s['c']['n1'] + _s['c']['n0'] = 0) THEN {
+            'tn': cast_to_type(_s['c']['tn'], _s['w']), 'fp': cast_to_type(_s['c']['fp'], _s['w']),
+            'fn': cast_to_type(_s['c']['fn'], _s['w']), 'tp': cast_to_type(_s['c']['tp'], _s['w'])} END)[1];
 CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     list_transform([{
-            't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
-            'k': coalesce(len(matrix), max(len(score))), 'm': coalesce(len(matrix[1]), max(len(score))),
-            'w': ec._count_type(weight)}],
-        lambda _s: CASE WHEN NOT ec._any_wrong(_s.t) THEN
-            list_transform(ec._matrix(_s.t, _s.k, _s.m), lambda _r: list_transform(_r, lambda _x: cast_to_type(_x, _s.w))) END)[1];
+            't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight), 'c': CAST(matrix AS DOUBLE[][]),
+            'k': max(len(score)), 'w': ec._count_type(weight), 'prior': ec._priors_hold(prior)}],
+        lambda _s: CASE WHEN _s['prior'] AND ec._classes_ok(_s['t'], len(_s['c'])) AND NOT ec._any_wrong(_s['t']) THEN
+            list_transform(ec._matrix(_s['t'], coalesce(len(_s['c']), _s['k']), coalesce(len(_s['c'][1]), _s['k'])),
+                           lambda _r: list_transform(_r, lambda _x: cast_to_type(_x, _s['w']))) END)[1];
 CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._confusion_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight),
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._confusion_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._confusion(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, fp, fn, tp); lists: K x M list of rows; BIGINT, with weights DOUBLE';
@@ -804,10 +928,13 @@ COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, f
 -- Four rates of a group ------------------------------------------------------------------------------------------------
 
 -- R_ij of cells c (see ec._cells_of); an empty class has none.
-CREATE OR REPLACE MACRO ec._r11(c) AS ec._ratio(c.tp, c.n1);
-CREATE OR REPLACE MACRO ec._r10(c) AS ec._ratio(c.fn, c.n1);
-CREATE OR REPLACE MACRO ec._r01(c) AS ec._ratio(c.fp, c.n0);
-CREATE OR REPLACE MACRO ec._r00(c) AS ec._ratio(c.tn, c.n0);
+CREATE OR REPLACE MACRO ec._r11(c) AS ec._ratio(c['tp'], c['n1']);
+CREATE OR REPLACE MACRO ec._r10(c) AS ec._ratio(c['fn'], c['n1']);
+CREATE OR REPLACE MACRO ec._r01(c) AS ec._ratio(c['fp'], c['n0']);
+CREATE OR REPLACE MACRO ec._r00(c) AS ec._ratio(c['tn'], c['n0']);
+
+-- A stated prior that is none leaves the group without a value, whether a metric needs the prior or not.
+CREATE OR REPLACE MACRO ec._with_prior(c, value) AS CASE WHEN c['p1'] IS NOT NULL THEN value END;
 
 -- The cells of scores and of lists of two, where the costs are 2 x 2.
 CREATE OR REPLACE MACRO ec._binary_cells(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -816,13 +943,14 @@ CREATE OR REPLACE MACRO ec._binary_cells(score, label, costs "NULL", cost_fn, co
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform([{
             'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
-            'm': ec._costs(costs, cost_fn, cost_fp)}],
-        lambda _g: CASE WHEN ec._two_rows(_g.m) AND ec._two_by_two(_g.m) AND ec._matrix_ok(_g.m) THEN _g.c END);
+            'm': ec._given_costs(costs)}],
+        lambda _g: CASE WHEN ec._one_way(cost_fn, cost_fp) AND ec._two_rows(_g['m']) AND ec._two_by_two(_g['m'])
+                             AND ec._matrix_ok(_g['m'], costs) THEN _g['c'] END);
 CREATE OR REPLACE MACRO ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
          THEN ec._cells_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight) END;
 
--- Costs of any K x M matrix: sums per class ---------------------------------------------------------------------------
+-- Costs of any K x M matrix: means per class ---------------------------------------------------------------------------
 
 -- What a row adds to its class's sum: its cost, whether it is decided wrongly, whether it is decided rightly.
 CREATE OR REPLACE MACRO ec._value(what, matrix, y, d) AS
@@ -830,36 +958,43 @@ CREATE OR REPLACE MACRO ec._value(what, matrix, y, d) AS
               WHEN 'error' THEN CAST(d <> y AS DOUBLE)
               ELSE CAST(d = y AS DOUBLE) END;
 
--- Class sums {n, s}, priors {p} and costs {c} of cells c, given the two sums of values.
-CREATE OR REPLACE MACRO ec._means_of(c, s0, s1, matrix) AS {
-    'n': [c.n0, c.n1], 's': [s0, s1], 'p': CASE WHEN c.p1 IS NOT NULL THEN [c.p0, c.p1] END, 'c': matrix};
+-- Means {m} of the classes' values, priors {p} and costs {c} of cells c, given the two means.
+CREATE OR REPLACE MACRO ec._means_of(c, m0, m1, matrix) AS {
+    'm': [m0, m1], 'p': CASE WHEN c['p1'] IS NOT NULL THEN [c['p0'], c['p1']] END, 'c': matrix};
 CREATE OR REPLACE MACRO ec._means_of_cells(c, matrix, what) AS
-    ec._means_of(c, c.tn * ec._value(what, matrix, 0, 0) + c.fp * ec._value(what, matrix, 0, 1),
-                 c.fn * ec._value(what, matrix, 1, 0) + c.tp * ec._value(what, matrix, 1, 1), matrix);
+    ec._means_of(c, ec._r00(c) * ec._value(what, matrix, 0, 0) + ec._r01(c) * ec._value(what, matrix, 0, 1),
+                 ec._r10(c) * ec._value(what, matrix, 1, 0) + ec._r11(c) * ec._value(what, matrix, 1, 1), matrix);
 
--- Sums of decided cells {y, d, n}, class by class.
-CREATE OR REPLACE MACRO ec._tally_sums(tally, k, matrix, what) AS
-    list_transform(range(k), lambda _i: coalesce(list_sum(list_transform(list_filter(tally, lambda _c: _c.y = _i),
-        lambda _c: _c.n * ec._value(what, matrix, _c.y, _c.d))), 0));
+-- The same of decided cells {y, d, n} and class sums n. Shares come first, for neither sums nor costs overflow by them.
+CREATE OR REPLACE MACRO ec._tally_means(tally, n, matrix, what) AS
+    list_transform(n, lambda _x, _i: list_sum(list_transform(list_filter(tally, lambda _c: _c['y'] = _i - 1),
+        lambda _c: ec._ratio(_c['n'], _x) * ec._value(what, matrix, _c['y'], _c['d']))));
 
 -- The same from sums of the rows' values, for single scores under costs of 2 x M (an abstain column, say). K > 2 classes are
--- a list's.
+-- a list's. Costs are summed in a unit, a power of 2 near the largest: then no sum overflows that the sum of the weights does not.
+CREATE OR REPLACE MACRO ec._unit(m) AS
+    coalesce(pow(2e0, floor(log2(nullif(list_max(list_transform(flatten(m), lambda _x: abs(_x))), 0)))), 1e0);
+CREATE OR REPLACE MACRO ec._in_units(m) AS
+    list_transform([{'m': m, 'unit': ec._unit(m)}], lambda _c:
+        list_transform(_c['m'], lambda _r: list_transform(_r, lambda _x: _x / _c['unit'])))[1];
 CREATE OR REPLACE MACRO ec._sum_wide(i, score, label, costs, prior, threshold, score_type, weight, what) AS
     coalesce(sum(CASE WHEN ec._wide(costs)
-             THEN CASE WHEN ec._of_class(i, score, label) THEN ec._weight(weight) * ec._value(what,
-                      CAST(costs AS DOUBLE[][]), i, ec._decide_wide(score, costs, prior, threshold, score_type)) END END), 0);
+             THEN CASE WHEN ec._of_class(i, score, label) THEN ec._weight(weight) * ec._value(what, ec._in_units(ec._given_costs(costs)), i,
+                      ec._decide_wide(score, costs, prior, threshold, score_type)) END END), 0);
 
--- Class sums of single scores.
+-- Of single scores.
 CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
     list_transform([{
             'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
             's1': ec._sum_wide(1, score, label, costs, prior, threshold, score_type, weight, what),
             's0': ec._sum_wide(0, score, label, costs, prior, threshold, score_type, weight, what),
-            'm': ec._costs(costs, cost_fn, cost_fp), 'wide': ec._wide(costs)}],
-        lambda _g: CASE
-            WHEN NOT ec._matrix_ok(_g.m) OR NOT ec._two_rows(_g.m) OR _g.c.n1 IS NULL THEN NULL
-            WHEN _g.wide THEN ec._means_of(_g.c, _g.s0, _g.s1, _g.m)
-            ELSE ec._means_of_cells(_g.c, _g.m, what) END);
+            'm': ec._given_costs(costs), 'wide': ec._wide(costs),
+            'unit': CASE WHEN what = 'cost' THEN ec._unit(ec._given_costs(costs)) ELSE 1e0 END}],
+        lambda _g: CASE WHEN ec._one_way(cost_fn, cost_fp) AND ec._matrix_ok(_g['m'], costs) AND ec._two_rows(_g['m'])
+                             AND _g['c']['n1'] IS NOT NULL
+            THEN CASE WHEN _g['wide'] THEN ec._means_of(_g['c'], ec._ratio(_g['s0'], _g['c']['n0']) * _g['unit'],
+                                                        ec._ratio(_g['s1'], _g['c']['n1']) * _g['unit'], _g['m'])
+                      ELSE ec._means_of_cells(_g['c'], _g['m'], what) END END);
 
 -- For lists of scores: from one histogram of (class, decision).
 CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold, score_type, weight, what) AS
@@ -867,15 +1002,17 @@ CREATE OR REPLACE MACRO ec._means_vector(score, label, matrix, prior, threshold,
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
             'low': min(ec._priors(prior)), 'high': max(ec._priors(prior)), 'c': CAST(matrix AS DOUBLE[][])}],
         lambda _g: {
-            'n': CASE WHEN len(_g.t) > 0 AND NOT ec._any_wrong(_g.t) THEN ec._tally_n(_g.t, ec._tally_classes(_g.t)) END,
-            's': ec._tally_sums(_g.t, ec._tally_classes(_g.t), _g.c, what),
-            'low': _g.low, 'high': _g.high, 'c': _g.c}),
-        lambda _g: {'n': _g.n, 's': _g.s, 'p': ec._class_priors(_g.n, _g.low, _g.high), 'c': _g.c});
+            'n': CASE WHEN ec._classes_ok(_g['t'], len(_g['c'])) AND len(_g['t']) > 0 AND NOT ec._any_wrong(_g['t'])
+                      THEN ec._tally_n(_g['t'], ec._tally_classes(_g['t'])) END,
+            't': _g['t'], 'low': _g['low'], 'high': _g['high'], 'c': _g['c']}),
+        lambda _g: {'m': ec._tally_means(_g['t'], _g['n'], _g['c'], what),
+                    'p': ec._class_priors(_g['n'], _g['low'], _g['high']), 'c': _g['c']});
 
--- Formulas over class sums m.
-CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda _m: ec._expect(_m.p, _m.n, _m.s))[1];
+-- Formulas over means of classes m.
+CREATE OR REPLACE MACRO ec._expected(means) AS list_transform(means, lambda _m: ec._expect(_m['p'], _m['m']))[1];
 CREATE OR REPLACE MACRO ec._balanced(means) AS
-    list_transform(means, lambda _m: ec._expect(list_transform(_m.n, lambda _x: 1e0 / len(_m.n)), _m.n, _m.s))[1];
+    list_transform(means, lambda _m: CASE WHEN _m['p'] IS NOT NULL
+        THEN ec._expect(list_transform(_m['m'], lambda _x: 1e0 / len(_m['m'])), _m['m']) END)[1];
 
 CREATE OR REPLACE MACRO ec._zero_one(k) AS
     list_transform(range(k), lambda _i: list_transform(range(k), lambda _j: CAST(_i <> _j AS DOUBLE)));
@@ -884,15 +1021,14 @@ CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
     list_min(list_transform(range(len(matrix[1])), lambda _j: ec._plus(list_transform(p, lambda _x, _i: _x * matrix[_i][_j + 1]))));
 CREATE OR REPLACE MACRO ec._normalized(means) AS
     list_transform(means, lambda _m:
-        CASE WHEN list_min(flatten(_m.c)) < 0
-             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(_m.c AS VARCHAR))
-             ELSE ec._ratio(ec._expect(_m.p, _m.n, _m.s), ec._naive(_m.p, coalesce(_m.c, ec._zero_one(len(_m.n))))) END)[1];
-
+        CASE WHEN list_min(flatten(_m['c'])) < 0
+             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(_m['c'] AS VARCHAR))
+             ELSE ec._ratio(ec._expect(_m['p'], _m['m']), ec._naive(_m['p'], coalesce(_m['c'], ec._zero_one(len(_m['m']))))) END)[1];
 
 -- From the rates where costs are cost_fn and cost_fp (a right decision costs nothing, a constant one all of the other class), else
 -- from sums per class.
 CREATE OR REPLACE MACRO ec._rate_cost(c, cost_fn, cost_fp) AS
-    ec._term(c.p1, CAST(cost_fn AS DOUBLE) * ec._r10(c)) + ec._term(c.p0, CAST(cost_fp AS DOUBLE) * ec._r01(c));
+    ec._term(c['p1'], CAST(cost_fn AS DOUBLE) * ec._r10(c)) + ec._term(c['p0'], CAST(cost_fp AS DOUBLE) * ec._r01(c));
 CREATE OR REPLACE MACRO ec._expected_cost(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
                    lambda _c: ec._rate_cost(_c, cost_fn, cost_fp))[1],
@@ -900,7 +1036,7 @@ CREATE OR REPLACE MACRO ec._expected_cost(score, label, costs "NULL", cost_fn, c
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
 CREATE OR REPLACE MACRO ec._nec(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._ratio(ec._rate_cost(_c, cost_fn, cost_fp), least(CAST(cost_fn AS DOUBLE) * _c.p1, CAST(cost_fp AS DOUBLE) * _c.p0)))[1],
+                   lambda _c: ec._ratio(ec._rate_cost(_c, cost_fn, cost_fp), least(CAST(cost_fn AS DOUBLE) * _c['p1'], CAST(cost_fp AS DOUBLE) * _c['p0'])))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
 CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -910,17 +1046,17 @@ CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
 CREATE OR REPLACE MACRO ec._accuracy(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._term(_c.p1, ec._r11(_c)) + ec._term(_c.p0, ec._r00(_c)))[1],
+                   lambda _c: ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r00(_c)))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
 CREATE OR REPLACE MACRO ec._balanced_error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: (ec._r10(_c) + ec._r01(_c)) / 2)[1],
+                   lambda _c: ec._with_prior(_c, (ec._r10(_c) + ec._r01(_c)) / 2))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
 CREATE OR REPLACE MACRO ec._balanced_accuracy(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: (ec._r11(_c) + ec._r00(_c)) / 2)[1],
+                   lambda _c: ec._with_prior(_c, (ec._r11(_c) + ec._r00(_c)) / 2))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
 
@@ -929,7 +1065,8 @@ CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cos
     ec._expected_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')),
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._expected_cost(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
@@ -940,7 +1077,8 @@ CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1,
     ec._nec(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')),
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._nec(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
@@ -951,7 +1089,8 @@ CREATE OR REPLACE MACRO ec.error_rate(score DOUBLE, label, costs := NULL, cost_f
     ec._error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')),
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._error_rate(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
@@ -962,7 +1101,8 @@ CREATE OR REPLACE MACRO ec.accuracy(score DOUBLE, label, costs := NULL, cost_fn 
     ec._accuracy(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')),
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._accuracy(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
@@ -973,7 +1113,8 @@ CREATE OR REPLACE MACRO ec.balanced_error_rate(score DOUBLE, label, costs := NUL
     ec._balanced_error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')),
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._balanced_error_rate(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
@@ -984,20 +1125,23 @@ CREATE OR REPLACE MACRO ec.balanced_accuracy(score DOUBLE, label, costs := NULL,
     ec._balanced_accuracy(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')),
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
     ec._balanced_accuracy(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.balanced_accuracy IS 'Accuracy at equal priors (higher is better): 1/K sum_i R_ii';
 
 -- A detection cost is about LLRs at a stated prior: without either there is no number to give.
-CREATE OR REPLACE MACRO ec._dcf_ok(score_type, prior) AS
+CREATE OR REPLACE MACRO ec._dcf_ok(score_type) AS
     CASE WHEN score_type NOT IN ('llr', 'decision')
          THEN error('ec: dcf needs score_type := ''llr'' (or ''decision''), not ''' || score_type || ''': ec.llr(score, prior) makes LLRs') IS NULL
-         WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class') IS NULL
          ELSE true END;
+CREATE OR REPLACE MACRO ec._has_prior(kind "NULL", prior) AS
+    CASE WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class') IS NULL ELSE true END,
+(kind, prior) AS true;
 CREATE OR REPLACE MACRO ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._dcf_ok(score_type, prior)
+    CASE WHEN ec._dcf_ok(score_type) AND ec._has_prior(prior, prior)
          THEN ec._nec(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight) END;
 CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
@@ -1010,36 +1154,35 @@ COMMENT ON MACRO ec.dcf IS 'Detection cost function (lower is better): NEC of LL
 -- Binary metrics -------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._precision(cells) AS
-    list_transform(cells, lambda _c: ec._ratio(ec._term(_c.p1, ec._r11(_c)), ec._term(_c.p1, ec._r11(_c)) + ec._term(_c.p0, ec._r01(_c))))[1];
-CREATE OR REPLACE MACRO ec._recall(cells) AS list_transform(cells, lambda _c: ec._r11(_c))[1];
-CREATE OR REPLACE MACRO ec._specificity(cells) AS list_transform(cells, lambda _c: ec._r00(_c))[1];
-CREATE OR REPLACE MACRO ec._fpr(cells) AS list_transform(cells, lambda _c: ec._r01(_c))[1];
-CREATE OR REPLACE MACRO ec._fnr(cells) AS list_transform(cells, lambda _c: ec._r10(_c))[1];
-CREATE OR REPLACE MACRO ec._squared_beta(beta) AS
-    CASE WHEN beta > 0 THEN CAST(beta AS DOUBLE) * CAST(beta AS DOUBLE)
-         ELSE ec._fail('beta must be above 0, not ' || CAST(beta AS VARCHAR)) END;
-CREATE OR REPLACE MACRO ec._fbeta(cells, b2) AS
-    list_transform(cells, lambda _c: ec._ratio((1 + b2) * ec._term(_c.p1, ec._r11(_c)),
-        (1 + b2) * ec._term(_c.p1, ec._r11(_c)) + b2 * ec._term(_c.p1, ec._r10(_c)) + ec._term(_c.p0, ec._r01(_c))))[1];
+    list_transform(cells, lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1];
+CREATE OR REPLACE MACRO ec._recall(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r11(_c)))[1];
+CREATE OR REPLACE MACRO ec._specificity(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r00(_c)))[1];
+CREATE OR REPLACE MACRO ec._fpr(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r01(_c)))[1];
+CREATE OR REPLACE MACRO ec._fnr(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r10(_c)))[1];
+-- What a miss weighs, and a false alarm: beta^2/(1 + beta^2) and 1/(1 + beta^2), both of them shares for any beta.
+CREATE OR REPLACE MACRO ec._odds_share(x) AS 1 / (1 + 1 / (CAST(x AS DOUBLE) * CAST(x AS DOUBLE)));
+CREATE OR REPLACE MACRO ec._fbeta(cells, of_misses, of_alarms) AS
+    list_transform(cells, lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c))
+        + of_misses * ec._term(_c['p1'], ec._r10(_c)) + of_alarms * ec._term(_c['p0'], ec._r01(_c))))[1];
+CREATE OR REPLACE MACRO ec._f(cells, beta) AS
+    CASE WHEN ec._number_is(beta > 0 AND beta < CAST('inf' AS DOUBLE), beta, 'beta must be a finite number above 0')
+         THEN ec._fbeta(cells, ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))) END;
 CREATE OR REPLACE MACRO ec._mcc(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c.p1 > 0 AND _c.p0 > 0 THEN ec._ratio(sqrt(_c.p1 * _c.p0) * (ec._r11(_c) - ec._r01(_c)),
-        sqrt((_c.p1 * ec._r11(_c) + _c.p0 * ec._r01(_c)) * (_c.p1 * ec._r10(_c) + _c.p0 * ec._r00(_c)))) END)[1];
+    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * (ec._r11(_c) - ec._r01(_c)),
+        sqrt((_c['p1'] * ec._r11(_c) + _c['p0'] * ec._r01(_c)) * (_c['p1'] * ec._r10(_c) + _c['p0'] * ec._r00(_c)))) END)[1];
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
     CASE WHEN y > 0 THEN x / y WHEN y = 0 AND x > 0 THEN CAST('inf' AS DOUBLE) END;
-CREATE OR REPLACE MACRO ec._lr_plus(cells) AS list_transform(cells, lambda _c: ec._ratio_or_inf(ec._r11(_c), ec._r01(_c)))[1];
-CREATE OR REPLACE MACRO ec._lr_minus(cells) AS list_transform(cells, lambda _c: ec._ratio_or_inf(ec._r10(_c), ec._r00(_c)))[1];
+CREATE OR REPLACE MACRO ec._lr_plus(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r11(_c), ec._r01(_c))))[1];
+CREATE OR REPLACE MACRO ec._lr_minus(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1];
 CREATE OR REPLACE MACRO ec._precision_gain(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c.p1 > 0 AND _c.p0 > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
+    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
 CREATE OR REPLACE MACRO ec._recall_gain(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c.p0 = 0 THEN NULL
-                                         WHEN _c.p1 = 0 THEN 1e0
-                                         ELSE 1 - _c.p1 / _c.p0 * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
+    list_transform(cells, lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
+                                         WHEN _c['p1'] = 0 THEN 1e0
+                                         ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
 CREATE OR REPLACE MACRO ec._net_benefit(cells, p_t) AS
-    list_transform(cells, lambda _c: CASE WHEN p_t > 0 AND p_t < 1
-        THEN ec._term(_c.p1, ec._r11(_c)) - p_t / (1 - p_t) * ec._term(_c.p0, ec._r01(_c))
-        ELSE ec._fail('p_t must lie between 0 and 1, not ' || CAST(p_t AS VARCHAR)) END)[1];
-
+    list_transform(cells, lambda _c: ec._term(_c['p1'], ec._r11(_c)) - p_t / (1 - p_t) * ec._term(_c['p0'], ec._r01(_c)))[1];
 
 CREATE OR REPLACE MACRO ec.precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
@@ -1098,24 +1241,24 @@ COMMENT ON MACRO ec.fnr IS 'False negative rate, miss rate (lower is better): R1
 
 CREATE OR REPLACE MACRO ec.fbeta(score DOUBLE, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta)),
+    ec._f(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), beta),
 (score DOUBLE[], label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta)),
+    ec._f(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), beta),
 (score BOOLEAN, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._squared_beta(beta));
+    ec._f(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), beta);
 COMMENT ON MACRO ec.fbeta IS 'F_beta (higher is better): (1+b^2) P1 R11 / ((1+b^2) P1 R11 + b^2 P1 R10 + P0 R01)';
 
 CREATE OR REPLACE MACRO ec.f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1),
+    ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1),
+    ec._fbeta(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0),
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 1);
+    ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0);
 COMMENT ON MACRO ec.f1 IS 'F1 (higher is better): 2 P1 R11 / (2 P1 R11 + P1 R10 + P0 R01)';
 
 CREATE OR REPLACE MACRO ec.mcc(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
@@ -1173,24 +1316,22 @@ CREATE OR REPLACE MACRO ec.recall_gain(score DOUBLE, label, costs := NULL, cost_
     ec._recall_gain(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
 COMMENT ON MACRO ec.recall_gain IS 'Recall gain (higher is better): 1 - (P1/P0) R10/R11';
 
--- The threshold that p_t stands for, on the score's own scale.
-CREATE OR REPLACE MACRO ec._net_threshold(p_t, prior, threshold, score_type) AS
-    CASE WHEN threshold IS NOT NULL THEN CAST(threshold AS DOUBLE)
-         WHEN score_type IN ('log_odds', 'llr') THEN ec._bayes_threshold(p_t, 1 - p_t, score_type) - ec._llr_shift(prior, score_type)
-         ELSE p_t END;
+-- A false alarm costs p_t and a miss 1 - p_t: then p_t is the Bayes threshold, on any scale of the score.
+CREATE OR REPLACE MACRO ec._p_t_ok(p_t) AS ec._number_is(p_t > 0 AND p_t < 1, p_t, 'p_t must lie between 0 and 1');
+CREATE OR REPLACE MACRO ec._net_benefit_at(score, label, p_t, prior, threshold, score_type, weight) AS
+    ec._net_benefit(ec._cells(score, label, NULL, 1 - p_t, p_t, prior, threshold, score_type, weight), p_t);
 CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._net_benefit(ec._binary_cells(score, label, NULL, 1, 1, prior, ec._net_threshold(CAST(p_t AS DOUBLE), prior, threshold, score_type),
-                              score_type, weight), CAST(p_t AS DOUBLE)),
+    CASE WHEN ec._p_t_ok(p_t) THEN ec._net_benefit_at(score, label, CAST(p_t AS DOUBLE), prior, threshold, score_type, weight) END,
 (score DOUBLE[], label, p_t, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._net_benefit(ec._binary_cells(ec._pair(score, score_type), label, NULL, 1, 1, prior,
-                              ec._net_threshold(CAST(p_t AS DOUBLE), prior, threshold, ec._pair_type(score_type)),
-                              ec._pair_type(score_type), weight), CAST(p_t AS DOUBLE)),
+    CASE WHEN ec._p_t_ok(p_t) AND ec._two_classes(score, label, score_type, weight)
+         THEN ec._net_benefit_at(ec._pair(score, score_type), label, CAST(p_t AS DOUBLE), prior, threshold,
+                                 ec._pair_type(score_type), weight) END,
 (score BOOLEAN, label, p_t, prior := NULL, threshold := NULL,
     score_type := 'posterior', weight := NULL) AS
-    ec._net_benefit(ec._binary_cells(ec._boolean_decision(score, score_type), label, NULL, 1, 1, prior, NULL, score_type, weight),
-                    CAST(p_t AS DOUBLE));
+    CASE WHEN ec._p_t_ok(p_t) THEN ec._net_benefit_at(ec._boolean_decision(score, score_type), label, CAST(p_t AS DOUBLE), prior,
+                                                      threshold, score_type, weight) END;
 COMMENT ON MACRO ec.net_benefit IS 'Net benefit at threshold probability p_t (higher is better): P1 R11 - p_t/(1 - p_t) P0 R01';
 -- polars_ec for DuckDB, file 4 of 8: expectations of scoring rules. Load after decisions.
 -- Every one is sum_i P_i * mean over class i of a loss of the row: the files rows (losses) and counts (sums) do the rest.
@@ -1203,9 +1344,9 @@ CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, sum1
             'invalid': ec._count_invalid(score, label, NULL, score_type, weight), 'prior': ec._stated_prior(prior),
             'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
             's1': sum1, 's0': sum0}],
-        lambda _s: CASE WHEN _s.invalid = 0 THEN {
-            'm1': ec._ratio(_s.s1, _s.n1), 'm0': ec._ratio(_s.s0, _s.n0),
-            'p1': ec._prior_of_1(_s.n1, _s.n0, _s.prior), 'p0': ec._prior_of_0(_s.n1, _s.n0, _s.prior)} END);
+        lambda _s: CASE WHEN _s['invalid'] = 0 AND ec._addable(_s['n1'] + _s['n0']) THEN {
+            'm1': ec._ratio(_s['s1'], _s['n1']), 'm0': ec._ratio(_s['s0'], _s['n0']),
+            'p1': ec._prior_of_1(_s['n1'], _s['n0'], _s['prior']), 'p0': ec._prior_of_0(_s['n1'], _s['n0'], _s['prior'])} END);
 
 -- K classes: the result has the form that ec._expected takes.
 CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weight, loss) AS
@@ -1216,27 +1357,32 @@ CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weigh
             's': ec._sum_by_class(false, label, score, ec._weighted(loss, weight)),
             'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
         lambda _g: {
-            'n': list_transform(ec._class_n(_g.tally, _g.weighted, _g.n),
-                                lambda _x: _x + ec._at_most_32(ec._tally_classes(_g.tally))),
-            's': list_transform(_g.s, lambda _x: coalesce(_x, 0)), 'low': _g.low, 'high': _g.high}),
-        lambda _g: {'n': _g.n, 's': _g.s, 'p': ec._class_priors(_g.n, _g.low, _g.high)});
+            'n': list_transform(ec._class_n(_g['tally'], _g['weighted'], _g['n']),
+                                lambda _x: _x + ec._at_most_32(ec._tally_classes(_g['tally']))),
+            's': list_transform(_g['s'], lambda _x: coalesce(_x, 0)), 'low': _g['low'], 'high': _g['high']}),
+        lambda _g: {'m': ec._each_mean(_g['n'], _g['s']), 'p': ec._class_priors(_g['n'], _g['low'], _g['high'])});
 
 CREATE OR REPLACE MACRO ec._mean_loss(losses) AS
-    list_transform(losses, lambda _l: ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0))[1];
+    list_transform(losses, lambda _l: ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']))[1];
 
--- What the prior itself scores: entropy, and the Brier score of the prior as a posterior.
-CREATE OR REPLACE MACRO ec._nats(p) AS CASE WHEN p = 0 THEN 0e0 ELSE -p * ln(p) END;
+-- What the prior itself scores: entropy, and the Brier score of the prior as a posterior. -ln(p) near 1 is made of the other
+-- priors, for p has lost their digits.
+CREATE OR REPLACE MACRO ec._nats(p, others) AS
+    CASE WHEN p = 0 THEN 0e0 WHEN others < 0.5 AND p + others = 1 THEN p * ec._minus_log1m(others) ELSE -p * ln(p) END;
 CREATE OR REPLACE MACRO ec._mean_over_entropy(losses) AS
-    list_transform(losses, lambda _l: ec._ratio(ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0),
-                                               ec._nats(_l.p1) + ec._nats(_l.p0)))[1];
+    list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']),
+                                               ec._nats(_l['p1'], _l['p0']) + ec._nats(_l['p0'], _l['p1'])))[1];
 CREATE OR REPLACE MACRO ec._mean_over_spread(losses) AS
-    list_transform(losses, lambda _l: ec._ratio(ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0), _l.p1 * _l.p0))[1];
+    list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']), _l['p1'] * _l['p0']))[1];
+-- 1 - P_i without loss of digits.
+CREATE OR REPLACE MACRO ec._others(p, i) AS list_sum(list_transform(p, lambda _y, _j: CASE WHEN _j = i THEN 0 ELSE _y END));
 CREATE OR REPLACE MACRO ec._expected_over_entropy(means) AS
-    list_transform(means, lambda _m: ec._ratio(ec._expect(_m.p, _m.n, _m.s),
-                                              ec._plus(list_transform(_m.p, lambda _x: ec._nats(_x)))))[1];
+    list_transform(means, lambda _m: ec._ratio(ec._expect(_m['p'], _m['m']),
+                                              ec._plus(list_transform(_m['p'], lambda _x, _i: ec._nats(_x, ec._others(_m['p'], _i))))))[1];
+-- The sum of P_i (1 - P_i).
+CREATE OR REPLACE MACRO ec._spread(p) AS list_sum(list_transform(p, lambda _x, _i: _x * ec._others(p, _i))) / len(p);
 CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
-    list_transform(means, lambda _m: ec._ratio(ec._expect(_m.p, _m.n, _m.s),
-                                              ec._plus(list_transform(_m.p, lambda _x: _x * (1 - _x))) / len(_m.p)))[1];
+    list_transform(means, lambda _m: ec._ratio(ec._expect(_m['p'], _m['m']), ec._spread(_m['p'])))[1];
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -1273,28 +1419,28 @@ CREATE OR REPLACE MACRO ec._briers_vector(score, label, prior, score_type, weigh
     ec._losses_vector(score, label, prior, score_type, weight,
                       ec._vector_brier(score, ec._y(label), score_type, prior));
 
-CREATE OR REPLACE MACRO ec.cross_entropy(score DOUBLE, label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.cross_entropy(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_loss(ec._log_losses(score, label, prior, score_type, weight)),
-(score DOUBLE[], label, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._log_losses_vector(score, label, prior, score_type, weight));
+(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+    ec._expected(ec._log_losses_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
 COMMENT ON MACRO ec.cross_entropy IS 'Cross-entropy in nats (lower is better): CE = sum_i P_i mean_i(-ln q_i)';
 
-CREATE OR REPLACE MACRO ec.nce(score DOUBLE, label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.nce(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_over_entropy(ec._log_losses(score, label, prior, score_type, weight)),
-(score DOUBLE[], label, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, score_type, weight));
+(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+    ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
 COMMENT ON MACRO ec.nce IS 'Cross-entropy over that of the prior (lower is better): CE / (-sum_i P_i ln P_i)';
 
-CREATE OR REPLACE MACRO ec.brier(score DOUBLE, label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.brier(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_loss(ec._briers(score, label, prior, score_type, weight)),
-(score DOUBLE[], label, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._briers_vector(score, label, prior, score_type, weight));
+(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+    ec._expected(ec._briers_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
 COMMENT ON MACRO ec.brier IS 'Brier score (lower is better): sum_i P_i mean_i(1/K sum_k (q_k - [k = i])^2); binary: mean (q1 - y)^2';
 
-CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_over_spread(ec._briers(score, label, prior, score_type, weight)),
-(score DOUBLE[], label, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._expected_over_spread(ec._briers_vector(score, label, prior, score_type, weight));
+(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+    ec._expected_over_spread(ec._briers_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
 COMMENT ON MACRO ec.nbs IS 'Brier score over that of the prior (lower is better): BS / (1/K sum_i P_i (1 - P_i))';
 
 CREATE OR REPLACE MACRO ec._not_decided(score_type) AS
@@ -1307,19 +1453,19 @@ CREATE OR REPLACE MACRO ec.bayes_risk(score DOUBLE, label, costs := NULL, cost_f
          THEN ec._expected_cost(score, label, costs, cost_fn, cost_fp, prior, NULL, score_type, weight) END,
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL,
     score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._not_decided(score_type)
+    CASE WHEN ec._not_decided(score_type) AND ec._costs_ok(costs, cost_fn, cost_fp)
          THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, NULL,
                                             score_type, weight, 'cost')) END;
 COMMENT ON MACRO ec.bayes_risk IS 'Expected cost of Bayes decisions (lower is better): sum_i P_i mean_i(c_i,j*), j* = argmin_j sum_i c_ij q_i';
 
 CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
-    CASE WHEN score_type = 'llr' THEN score_type
+    CASE WHEN CAST(score_type AS VARCHAR) = 'llr' THEN score_type
          ELSE error(concat('ec: cllr needs score_type := ''llr'', not ''', score_type, ''': ec.llr(score, prior) makes LLRs')) END;
 CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._losses(score, label, NULL, ec._llr_only(score_type), weight,
                               ec._sum_loss(1, score, label, ec._weighted(ec._softplus(-score), weight)),
                               ec._sum_loss(0, score, label, ec._weighted(ec._softplus(score), weight))),
-                   lambda _l: (_l.m1 + _l.m0) / (2 * ln(2e0)))[1];
+                   lambda _l: (_l['m1'] + _l['m0']) / (2 * ln(2e0)))[1];
 COMMENT ON MACRO ec.cllr IS 'Cost of LLRs in bits (lower is better): (mean_1 log2(1 + exp(-llr)) + mean_0 log2(1 + exp(llr))) / 2';
 
 -- epsr ----------------------------------------------------------------------------------------------------------------
@@ -1358,8 +1504,7 @@ CREATE OR REPLACE MACRO ec._integral_low(q, a, b) AS
 
 CREATE OR REPLACE MACRO ec._beta(a, b) AS exp(lgamma(a) + lgamma(b) - lgamma(a + b));
 CREATE OR REPLACE MACRO ec._epsr_loss(q, x, a, b) AS
-    CASE WHEN NOT (a > 0 AND b > 0 AND a <= 20 AND b <= 20)
-         THEN ec._fail('epsr needs 0 < a, b <= 20, not a = ' || CAST(a AS VARCHAR) || ', b = ' || CAST(b AS VARCHAR))
+    CASE WHEN NOT (a > 0 AND b > 0 AND a <= 20 AND b <= 20) THEN NULL
          WHEN a = 2 AND b = 2 THEN 3 * x * x
          WHEN a = 1 AND b = 1 THEN CASE WHEN q < 0.5 THEN -ln(q) ELSE ec._minus_log1m(x) END
          WHEN q >= 0.5 THEN ec._integral_high(q, x, a, b) / ec._beta(a, b)
@@ -1377,16 +1522,20 @@ CREATE OR REPLACE MACRO ec._epsr(score, label, a, b, prior, score_type, weight) 
             ec._epsr_loss(ec._q1(score, score_type, prior), ec._q0(score, score_type, prior), a, b), weight)),
         ec._sum_loss(0, score, label, ec._weighted(
             ec._epsr_loss(ec._q0(score, score_type, prior), ec._q1(score, score_type, prior), b, a), weight))));
-CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._epsr(score, label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior, score_type, weight),
-(score DOUBLE[], label, a := 1.0, b := 1.0, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._epsr(ec._pair(score, score_type), label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior,
-             ec._pair_type(score_type), weight);
+CREATE OR REPLACE MACRO ec._beta_ok(x, name) AS
+    ec._number_is(x > 0 AND x <= 20, x, format('epsr needs {} above 0 and at most 20', name));
+CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, score_type := 'posterior', prior := NULL, weight := NULL) AS
+    CASE WHEN ec._beta_ok(a, 'a') AND ec._beta_ok(b, 'b')
+         THEN ec._epsr(score, label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior, score_type, weight) END,
+(score DOUBLE[], label, a := 1.0, b := 1.0, score_type := 'posterior', prior := NULL, weight := NULL) AS
+    CASE WHEN ec._beta_ok(a, 'a') AND ec._beta_ok(b, 'b') AND ec._two_classes(score, label, score_type, weight)
+         THEN ec._epsr(ec._pair(score, score_type), label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior,
+                       ec._pair_type(score_type), weight) END;
 COMMENT ON MACRO ec.epsr IS 'Bayes risks under costs [[0, 1/(1-t)], [1/t, 0]], t ~ Beta(a, b) (lower is better): a = b = 1 is CE, a = b = 2 is 3 BS';
 -- polars_ec for DuckDB, file 5 of 8: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
 -- A table macro: the log is a table, view or WITH clause given by its name as text, score, label and weight are
--- expressions over its columns, groups the names of its group columns. Names within start with _ec_, because a
--- parameter's name would hide a column of the log.
+-- expressions over its columns, groups the names of its group columns. Names within start with "ec: ", because a parameter's
+-- name would hide a column of the log, and a column of the log one that is made here.
 
 -- Bins ----------------------------------------------------------------------------------------------------------------
 
@@ -1421,7 +1570,7 @@ CREATE OR REPLACE MACRO ec._one_score(bin, score_type, resolution) AS
 
 -- Bins are 32-bit integers; this is folded into a constant.
 CREATE OR REPLACE MACRO ec._resolution(resolution) AS
-    CASE WHEN TRY_CAST(resolution AS INTEGER) = resolution AND resolution BETWEEN 1 AND 1000000
+    CASE WHEN TRY_CAST(resolution AS INTEGER) = resolution AND resolution BETWEEN 1 AND 1000000 AND typeof(resolution) <> 'BOOLEAN'
          THEN CAST(resolution AS INTEGER)
          ELSE CAST(error('ec: resolution is bins a nat, a whole number in 1..1000000, not '
                          || coalesce(CAST(resolution AS VARCHAR), 'NULL')) AS INTEGER) END;
@@ -1429,10 +1578,12 @@ CREATE OR REPLACE MACRO ec._resolution(resolution) AS
 -- Rows ----------------------------------------------------------------------------------------------------------------
 
 -- What kind of score a bin is made of: an LLR is binned like log-odds.
-CREATE OR REPLACE MACRO ec._binned_type(score_type) AS
+CREATE OR REPLACE MACRO ec._binned_of(score_type) AS
     CASE WHEN score_type = 'llr' THEN 'log_odds'
          WHEN score_type IN ('posterior', 'log_odds', 'raw') THEN score_type
-         ELSE error('ec: score_type ''' || score_type || ''' is not one of posterior, log_odds, llr, raw') END;
+         ELSE error(format('ec: score_type ''{}'' is not one of posterior, log_odds, llr, raw. Other arguments need their names, such as '
+                           || 'resolution := 64', coalesce(score_type, 'NULL'))) END;
+CREATE OR REPLACE MACRO ec._binned_type(score_type) AS ec._binned_of(CAST(score_type AS VARCHAR));
 
 -- 0, 1, -1 for a wrong row, NULL for one with a part missing. Labels and weights are checked as everywhere else.
 CREATE OR REPLACE MACRO ec._ranked_class(score, label, score_type, weight) AS
@@ -1459,15 +1610,18 @@ CREATE OR REPLACE MACRO ec._above(score, t) AS
 CREATE OR REPLACE MACRO ec._is_group(name, groups) AS
     list_contains(list_transform(CAST(groups AS VARCHAR[]), lambda _g: lower(_g)), lower(name));
 
--- COLUMNS(lambda) passes over a name that no column has, so the columns that it finds are counted: in the first row, which
--- a log of no rows lacks. It must find one, hence the 0.
-CREATE OR REPLACE MACRO ec._found(log, groups) AS TABLE
-    SELECT len(struct_keys(struct_pack(*COLUMNS(lambda _c: _c = '_ec_0' OR ec._is_group(_c, groups))))) - 1
-    FROM (SELECT 0 AS _ec_0, * FROM query_table(log)) LIMIT 1;
-CREATE OR REPLACE MACRO ec._all_found(found, groups) AS
-    CASE WHEN found IS NULL OR found = len(list_distinct(list_transform(CAST(groups AS VARCHAR[]), lambda _g: lower(_g))))
-         THEN true
-         ELSE error('ec: groups ' || CAST(groups AS VARCHAR) || ' name a column that the log does not have') IS NULL END;
+-- True, or an error, or NULL of a log of no rows. COLUMNS(lambda) passes over a name that no column has, so the columns that it
+-- finds are looked at, in the first row. It must find one, hence the 0.
+CREATE OR REPLACE MACRO ec._columns_ok(log, groups, own) AS TABLE
+    SELECT CASE WHEN len(list_filter(found, lambda _c: starts_with(_c, 'ec: '))) > 1
+                THEN error('ec: the log has a column whose name starts with ''ec: '': ' || CAST(found AS VARCHAR)) IS NULL
+                WHEN len(list_filter(own, lambda _c: ec._is_group(_c, groups))) > 0
+                THEN error(format('ec: groups {} name a column that the result has too: rename it', CAST(groups AS VARCHAR))) IS NULL
+                WHEN len(found) - 1 < len(list_distinct(list_transform(CAST(groups AS VARCHAR[]), lambda _g: lower(_g))))
+                THEN error(format('ec: groups {} name a column that the log does not have', CAST(groups AS VARCHAR))) IS NULL
+                ELSE true END
+    FROM (SELECT struct_keys(struct_pack(*COLUMNS(lambda _c: starts_with(_c, 'ec: ') OR ec._is_group(_c, groups)))) AS found
+          FROM (SELECT 0 AS "ec: 0", * FROM query_table(log)) LIMIT 1);
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -1479,32 +1633,33 @@ CREATE OR REPLACE MACRO ec._cell_sum(value, checked, weight) AS
 -- rows that are wrong or miss a part are NULL, so that they enter no logarithm.
 CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type := 'posterior', resolution := 64,
     thresholds := [], weight := NULL) AS TABLE
-    WITH _ec_classes AS (
-        SELECT *, ec._ranked_class(CAST(score AS DOUBLE), label, ec._binned_type(score_type), weight) AS _ec_class
+    WITH "ec: classes" AS (
+        SELECT *, ec._ranked_class(CAST(score AS DOUBLE), label, ec._binned_type(score_type), weight) AS "ec: class"
         FROM query_table(log)),
-    _ec_rows AS (
-        SELECT *, CASE WHEN _ec_class >= 0 THEN CAST(score AS DOUBLE) END AS _ec_score,
-               CASE WHEN _ec_class >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS _ec_weight
-        FROM _ec_classes),
-    _ec_cells AS (
-        SELECT COLUMNS(lambda _c: _c = '_ec_class' OR ec._is_group(_c, groups)),
-               ec._bin(_ec_score, ec._binned_type(score_type), ec._resolution(resolution)) AS bin,
-               CASE WHEN _ec_class >= 0 THEN ec._above(_ec_score, ec._thresholds(thresholds)) END AS above,
+    "ec: rows" AS (
+        SELECT *, CASE WHEN "ec: class" >= 0 THEN CAST(score AS DOUBLE) END AS "ec: score",
+               CASE WHEN "ec: class" >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS "ec: weight"
+        FROM "ec: classes"),
+    "ec: cells" AS (
+        SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)),
+               ec._bin("ec: score", ec._binned_type(score_type), ec._resolution(resolution)) AS bin,
+               CASE WHEN "ec: class" >= 0 THEN ec._above("ec: score", ec._thresholds(thresholds)) END AS above,
                count(*) AS n,
-               coalesce(sum(_ec_weight), 0) AS weight,
-               coalesce(sum(_ec_weight * _ec_weight), 0) AS weight2,
-               ec._cell_sum(ec._log_odds(_ec_score, ec._binned_type(score_type), NULL), _ec_weight, weight) AS log_odds,
-               ec._cell_sum(ec._posterior(_ec_score, ec._binned_type(score_type), NULL), _ec_weight, weight) AS posterior,
-               ec._cell_sum(CASE WHEN _ec_class = 1 THEN ec._log_loss1(_ec_score, ec._binned_type(score_type), NULL)
-                                 WHEN _ec_class = 0 THEN ec._log_loss0(_ec_score, ec._binned_type(score_type), NULL) END,
-                            _ec_weight, weight) AS log_loss,
-               ec._cell_sum(CASE WHEN _ec_class = 1 THEN ec._brier1(_ec_score, ec._binned_type(score_type), NULL)
-                                 WHEN _ec_class = 0 THEN ec._brier0(_ec_score, ec._binned_type(score_type), NULL) END,
-                            _ec_weight, weight) AS brier
-        FROM _ec_rows GROUP BY ALL)
-    SELECT COLUMNS(lambda _c: score_type <> 'raw' OR _c NOT IN ('log_odds', 'posterior', 'log_loss', 'brier'))
-    FROM (SELECT * RENAME (_ec_class AS class) FROM _ec_cells)
-    WHERE ec._all_found((FROM ec._found(log, groups)), groups);
+               coalesce(sum("ec: weight"), 0) AS weight,
+               coalesce(sum("ec: weight" * "ec: weight"), 0) AS weight2,
+               ec._cell_sum(ec._log_odds("ec: score", ec._binned_type(score_type), NULL), "ec: weight", weight) AS log_odds,
+               ec._cell_sum(ec._posterior("ec: score", ec._binned_type(score_type), NULL), "ec: weight", weight) AS posterior,
+               ec._cell_sum(CASE WHEN "ec: class" = 1 THEN ec._log_loss1("ec: score", ec._binned_type(score_type), NULL)
+                                 WHEN "ec: class" = 0 THEN ec._log_loss0("ec: score", ec._binned_type(score_type), NULL) END,
+                            "ec: weight", weight) AS log_loss,
+               ec._cell_sum(CASE WHEN "ec: class" = 1 THEN ec._brier1("ec: score", ec._binned_type(score_type), NULL)
+                                 WHEN "ec: class" = 0 THEN ec._brier0("ec: score", ec._binned_type(score_type), NULL) END,
+                            "ec: weight", weight) AS brier
+        FROM "ec: rows" GROUP BY ALL)
+    SELECT COLUMNS(lambda _c: CAST(score_type AS VARCHAR) <> 'raw' OR _c NOT IN ('log_odds', 'posterior', 'log_loss', 'brier'))
+    FROM (SELECT * RENAME ("ec: class" AS class) FROM "ec: cells")
+    WHERE coalesce((FROM ec._columns_ok(log, groups, ['class', 'bin', 'above', 'n', 'weight', 'weight2', 'log_odds', 'posterior',
+                                                      'log_loss', 'brier'])), true);
 COMMENT ON MACRO TABLE ec.sketch IS 'The log as counts and sums per group, class and bin of the score: bin = floor(resolution ln(q1/q0))';
 -- polars_ec for DuckDB, file 6 of 8: metrics of the order of the scores. Load after sketch.
 -- An aggregate cannot sort millions of rows cheaply, so these count rows per bin of the score (`resolution` bins a nat, the
@@ -1530,45 +1685,38 @@ CREATE OR REPLACE MACRO ec._rank_cell(key, w1, w0, score_type, resolution) AS {
     'tie': ec._one_score(ec._top_bin(score_type, resolution) - key // 2, score_type, resolution)};
 CREATE OR REPLACE MACRO ec._rank_cells(entries, score_type, resolution) AS
     list_filter(list_transform(entries, lambda _e, _i:
-        CASE WHEN _e.key % 2 = 0 THEN
-                 CASE WHEN _i < len(entries) AND entries[_i + 1].key = _e.key + 1 THEN NULL
-                      ELSE ec._rank_cell(_e.key, 0, _e.value, score_type, resolution) END
-             WHEN _i > 1 AND entries[_i - 1].key = _e.key - 1
-             THEN ec._rank_cell(_e.key, _e.value, entries[_i - 1].value, score_type, resolution)
-             ELSE ec._rank_cell(_e.key, _e.value, 0, score_type, resolution) END), lambda _c: _c IS NOT NULL);
-
--- P1: the stated prior, else the group's own; NULL for a prior that is none or is not one number in the group.
-CREATE OR REPLACE MACRO ec._class_prior(n1, n0, low, high) AS
-    CASE WHEN n1 + n0 = 0 THEN NULL
-         WHEN high IS NULL THEN n1 / (n1 + n0)
-         WHEN low = high AND high BETWEEN 0 AND 1 THEN high END;
+        CASE WHEN _e['key'] % 2 = 0 THEN
+                 CASE WHEN _i < len(entries) AND entries[_i + 1]['key'] = _e['key'] + 1 THEN NULL
+                      ELSE ec._rank_cell(_e['key'], 0, _e['value'], score_type, resolution) END
+             WHEN _i > 1 AND entries[_i - 1]['key'] = _e['key'] - 1
+             THEN ec._rank_cell(_e['key'], _e['value'], entries[_i - 1]['value'], score_type, resolution)
+             ELSE ec._rank_cell(_e['key'], _e['value'], 0, score_type, resolution) END), lambda _c: _c IS NOT NULL);
 
 -- One struct {c cells, n1, n0, p1, p0} for the group, in a list that is empty when a row is wrong or a class has no rows.
-CREATE OR REPLACE MACRO ec._rank_group(cells, n1, n0, low, high) AS {
-    'c': cells, 'n1': n1, 'n0': n0,
-    'p1': ec._class_prior(n1, n0, low, high), 'p0': ec._class_prior(n0, n1, 1 - low, 1 - high)};
+CREATE OR REPLACE MACRO ec._rank_group(cells, n1, n0, prior) AS {
+    'c': cells, 'n1': n1, 'n0': n0, 'p1': ec._prior_of_1(n1, n0, prior), 'p0': ec._prior_of_0(n1, n0, prior)};
 CREATE OR REPLACE MACRO ec._ranked(score, label, prior, score_type, resolution) AS
     list_filter(list_transform(list_transform(list_filter([{
                 'e': map_entries(histogram(ec._rank_key(ec._ranked_class(score, label, ec._binned_type(score_type), NULL), score,
                                                         ec._binned_type(score_type), ec._resolution(resolution)))),
-                'low': min(ec._prior1(prior)), 'high': max(ec._prior1(prior))}],
-            lambda _h: _h.e[1].key >= 0),
-        lambda _h: {'c': ec._rank_cells(_h.e, score_type, resolution), 'low': _h.low, 'high': _h.high}),
-        lambda _h: ec._rank_group(_h.c, list_sum(list_transform(_h.c, lambda _c: _c.w1)),
-                                  list_sum(list_transform(_h.c, lambda _c: _c.w0)), _h.low, _h.high)),
-        lambda _g: _g.n1 > 0 AND _g.n0 > 0);
+                'prior': ec._stated_prior(prior)}],
+            lambda _h: _h['e'][1]['key'] >= 0),
+        lambda _h: {'c': ec._rank_cells(_h['e'], CAST(score_type AS VARCHAR), resolution), 'prior': _h['prior']}),
+        lambda _h: ec._rank_group(_h['c'], list_sum(list_transform(_h['c'], lambda _c: _c['w1'])),
+                                  list_sum(list_transform(_h['c'], lambda _c: _c['w0'])), _h['prior'])),
+        lambda _g: _g['n1'] > 0 AND _g['n0'] > 0);
 
 -- The best and the worst order within a cell, as cells of equal scores: positives first, negatives first.
 CREATE OR REPLACE MACRO ec._split(cells, first, second) AS
     flatten(list_transform(cells, lambda _c:
-        CASE WHEN _c.tie OR _c.w1 = 0 OR _c.w0 = 0 THEN [_c]
-             ELSE [{'w1': _c.w1 * first, 'w0': _c.w0 * second, 'tie': true},
-                   {'w1': _c.w1 * second, 'w0': _c.w0 * first, 'tie': true}] END));
+        CASE WHEN _c['tie'] OR _c['w1'] = 0 OR _c['w0'] = 0 THEN [_c]
+             ELSE [{'w1': _c['w1'] * first, 'w0': _c['w0'] * second, 'tie': true},
+                   {'w1': _c['w1'] * second, 'w0': _c['w0'] * first, 'tie': true}] END));
 CREATE OR REPLACE MACRO ec._best(cells) AS ec._split(cells, 1, 0);
 CREATE OR REPLACE MACRO ec._worst(cells) AS ec._split(cells, 0, 1);
 
-CREATE OR REPLACE MACRO ec._middle(bounds) AS list_transform(bounds, lambda _b: (_b.low + _b.high) / 2)[1];
-CREATE OR REPLACE MACRO ec._half(bounds) AS list_transform(bounds, lambda _b: (_b.high - _b.low) / 2)[1];
+CREATE OR REPLACE MACRO ec._middle(bounds) AS list_transform(bounds, lambda _b: (_b['low'] + _b['high']) / 2)[1];
+CREATE OR REPLACE MACRO ec._half(bounds) AS list_transform(bounds, lambda _b: (_b['high'] - _b['low']) / 2)[1];
 
 -- Metrics of cells of equal scores ------------------------------------------------------------------------------------
 -- Each folds the cells into a struct that holds t, f and the metric so far (v).
@@ -1578,65 +1726,69 @@ CREATE OR REPLACE MACRO ec._zero(v) AS {'t': CAST(0 AS DOUBLE), 'f': CAST(0 AS D
 
 -- Pairs in order, equal ones half.
 CREATE OR REPLACE MACRO ec._auc_of(cells, n1, n0) AS
-    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f, 'v': _s.v + _c.w0 * (_s.t + _c.w1 / 2)},
-                ec._zero(0)).v / (n1 * n0);
+    list_reduce(cells, lambda _s, _c: {'t': _s['t'] + _c['w1'], 'f': _s['f'], 'v': _s['v'] + _c['w0'] * (_s['t'] + _c['w1'] / 2)},
+                ec._zero(0))['v'] / (n1 * n0);
 
 -- Precision t/(t + r f) times the recall won; r moves the data's prior to the stated one.
-CREATE OR REPLACE MACRO ec._odds_factor(g) AS ec._ratio(g.n1 * g.p0, g.n0 * g.p1);
+CREATE OR REPLACE MACRO ec._odds_factor(g) AS ec._ratio(g['n1'] * g['p0'], g['n0'] * g['p1']);
 CREATE OR REPLACE MACRO ec._precision_step(t, f, w1, w0, r) AS
     CASE WHEN w1 = 0 THEN 0 ELSE w1 * (t + w1) / (t + w1 + r * (f + w0)) END;
 CREATE OR REPLACE MACRO ec._ap_of(cells, n1, r) AS
-    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
-                                       'v': _s.v + ec._precision_step(_s.t, _s.f, _c.w1, _c.w0, r)}, ec._zero(0)).v / n1;
+    list_reduce(cells, lambda _s, _c: {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0'],
+                                       'v': _s['v'] + ec._precision_step(_s['t'], _s['f'], _c['w1'], _c['w0'], r)}, ec._zero(0))['v'] / n1;
 -- The least of any order: negatives first, then positive after positive. The sum over k of the concave (t + k)/(t + k + c)
 -- is at least its integral from 1/2 to w1 + 1/2; ln(1 + u) is 2 atanh(u/(2 + u)).
 CREATE OR REPLACE MACRO ec._least_precision_step(t, w1, c) AS
     w1 - CASE WHEN c = 0 THEN 0 ELSE 2 * c * atanh(w1 / (2 * (t + 0.5 + c) + w1)) END;
 CREATE OR REPLACE MACRO ec._least_ap(cells, n1, r) AS
-    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
-        'v': _s.v + CASE WHEN _c.tie OR _c.w1 <= 1 THEN ec._precision_step(_s.t, _s.f, _c.w1, _c.w0, r)
-                         ELSE ec._least_precision_step(_s.t, _c.w1, r * (_s.f + _c.w0)) END}, ec._zero(0)).v / n1;
+    list_reduce(cells, lambda _s, _c: {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0'],
+        'v': _s['v'] + CASE WHEN _c['tie'] OR _c['w1'] <= 1 THEN ec._precision_step(_s['t'], _s['f'], _c['w1'], _c['w0'], r)
+                         ELSE ec._least_precision_step(_s['t'], _c['w1'], r * (_s['f'] + _c['w0'])) END}, ec._zero(0))['v'] / n1;
 
 -- Trapezoids from t = P1 N1, where recall gain is 0. Over 1/t recall gain is a straight line, and so is precision gain
--- while f stays: a is t at the left end, f there found linearly.
-CREATE OR REPLACE MACRO ec._gain_step(a, t, f, w1, w0, p1, p0, n1, n0) AS
-    CASE WHEN a >= t + w1 THEN 0
-         ELSE p1 / p0 * n1 * (w1 - (a - t)) / (a * (t + w1))
-              * (1 - n1 / n0 * ((f + w0 * ((a - t) / w1)) / a + (f + w0) / (t + w1)) / 2) END;
+-- while f stays: a is t at the left end, f there found linearly, and length how far it is to the right end: with a prior near 1
+-- from the misses, N1 less t, for P1 N1 is near N1 then and a difference of t would lose digits.
+CREATE OR REPLACE MACRO ec._gain_area(a, length, t, f, w1, w0, p1, p0, n1, n0) AS
+    CASE WHEN length <= 0 OR w1 = 0 THEN 0
+         ELSE p1 / p0 * n1 * length / (a * (t + w1))
+              * (1 - n1 / n0 * ((f + w0 * (1 - length / w1)) / a + (f + w0) / (t + w1)) / 2) END;
+CREATE OR REPLACE MACRO ec._gain_step(t, f, w1, w0, p1, p0, n1, n0) AS
+    ec._gain_area(greatest(t, p1 * n1), least(w1, CASE WHEN p1 < p0 THEN t + w1 - p1 * n1 ELSE p0 * n1 - (n1 - (t + w1)) END),
+                  t, f, w1, w0, p1, p0, n1, n0);
 CREATE OR REPLACE MACRO ec._auprg_of(cells, g) AS
-    CASE WHEN g.p1 > 0 AND g.p0 > 0 THEN
-        list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
-            'v': _s.v + ec._gain_step(greatest(_s.t, g.p1 * g.n1), _s.t, _s.f, _c.w1, _c.w0, g.p1, g.p0, g.n1, g.n0)},
-            ec._zero(0)).v END;
+    CASE WHEN g['p1'] > 0 AND g['p0'] > 0 THEN
+        list_reduce(cells, lambda _s, _c: {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0'],
+            'v': _s['v'] + ec._gain_step(_s['t'], _s['f'], _c['w1'], _c['w0'], g['p1'], g['p0'], g['n1'], g['n0'])},
+            ec._zero(0))['v'] END;
 
 -- Cost of misses b1 and of false alarms b0 at the cheapest threshold; none accepted costs b1.
 CREATE OR REPLACE MACRO ec._least_cost(cells, n1, n0, b1, b0) AS
-    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
-        'v': least(_s.v, b1 * ((n1 - (_s.t + _c.w1)) / n1) + b0 * ((_s.f + _c.w0) / n0))}, ec._zero(b1)).v;
+    list_reduce(cells, lambda _s, _c: {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0'],
+        'v': least(_s['v'], b1 * ((n1 - (_s['t'] + _c['w1'])) / n1) + b0 * ((_s['f'] + _c['w0']) / n0))}, ec._zero(b1))['v'];
 
 -- False positives at the first threshold that reaches the sensitivity; t stays as it is from there on.
 CREATE OR REPLACE MACRO ec._specificity_of(cells, n1, n0, sensitivity) AS
-    1 - list_reduce(cells, lambda _s, _c: CASE WHEN _s.t / n1 >= sensitivity THEN _s
-        ELSE {'t': _s.t + _c.w1, 'f': _s.f + _c.w0, 'v': _s.v} END, ec._zero(0)).f / n0;
+    1 - list_reduce(cells, lambda _s, _c: CASE WHEN _s['t'] / n1 >= sensitivity THEN _s
+        ELSE {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0'], 'v': _s['v']} END, ec._zero(0))['f'] / n0;
 
 CREATE OR REPLACE MACRO ec._ks_of(cells, n1, n0) AS
-    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
-        'v': greatest(_s.v, abs((_s.t + _c.w1) / n1 - (_s.f + _c.w0) / n0))}, ec._zero(0)).v;
+    list_reduce(cells, lambda _s, _c: {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0'],
+        'v': greatest(_s['v'], abs((_s['t'] + _c['w1']) / n1 - (_s['f'] + _c['w0']) / n0))}, ec._zero(0))['v'];
 
 -- Vertices {t, f} of the convex hull of the ROC. A new point hides those that it sees from above: along a hull they are the
 -- last ones, so one pass over it finds them.
 CREATE OR REPLACE MACRO ec._hull(cells) AS
-    list_reduce(cells, lambda _s, _c: {'t': _s.t + _c.w1, 'f': _s.f + _c.w0,
-        'h': list_append(list_filter(_s.h, lambda _v, _i: _i = 1 OR
-                (_v.t - _s.h[_i - 1].t) * (_s.f + _c.w0 - _v.f) > (_s.t + _c.w1 - _v.t) * (_v.f - _s.h[_i - 1].f)),
-            {'t': _s.t + _c.w1, 'f': _s.f + _c.w0})},
-        {'t': CAST(0 AS DOUBLE), 'f': CAST(0 AS DOUBLE), 'h': [{'t': CAST(0 AS DOUBLE), 'f': CAST(0 AS DOUBLE)}]}).h;
+    list_reduce(cells, lambda _s, _c: {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0'],
+        'h': list_append(list_filter(_s['h'], lambda _v, _i: _i = 1 OR
+                (_v['t'] - _s['h'][_i - 1]['t']) * (_s['f'] + _c['w0'] - _v['f']) > (_s['t'] + _c['w1'] - _v['t']) * (_v['f'] - _s['h'][_i - 1]['f'])),
+            {'t': _s['t'] + _c['w1'], 'f': _s['f'] + _c['w0']})},
+        {'t': CAST(0 AS DOUBLE), 'f': CAST(0 AS DOUBLE), 'h': [{'t': CAST(0 AS DOUBLE), 'f': CAST(0 AS DOUBLE)}]})['h'];
 
 -- Where the hull's miss rate meets its false alarm rate: d, false alarms less misses, goes from -1 to 1.
 CREATE OR REPLACE MACRO ec._eer_of(hull, n1, n0) AS
-    list_transform([list_transform(hull, lambda _v: {'x': _v.f / n0, 'd': _v.f / n0 - (n1 - _v.t) / n1})], lambda _h:
-        list_max(list_transform(_h, lambda _v, _i: CASE WHEN _i > 1 AND _v.d >= 0 AND _h[_i - 1].d < 0
-            THEN _h[_i - 1].x - (_v.x - _h[_i - 1].x) * (_h[_i - 1].d / (_v.d - _h[_i - 1].d)) END)))[1];
+    list_transform([list_transform(hull, lambda _v: {'x': _v['f'] / n0, 'd': _v['f'] / n0 - (n1 - _v['t']) / n1})], lambda _h:
+        list_max(list_transform(_h, lambda _v, _i: CASE WHEN _i > 1 AND _v['d'] >= 0 AND _h[_i - 1]['d'] < 0
+            THEN _h[_i - 1]['x'] - (_v['x'] - _h[_i - 1]['x']) * (_h[_i - 1]['d'] / (_v['d'] - _h[_i - 1]['d'])) END)))[1];
 
 -- A segment of the hull is a block of PAV: shares x and y of the classes, LLR ln(x/y).
 CREATE OR REPLACE MACRO ec._block_bits(x, y) AS
@@ -1644,70 +1796,70 @@ CREATE OR REPLACE MACRO ec._block_bits(x, y) AS
 CREATE OR REPLACE MACRO ec._cllr_of(hull, n1, n0) AS
     list_transform([hull], lambda _h:
         list_sum(list_transform(_h, lambda _v, _i: CASE WHEN _i > 1
-            THEN ec._block_bits((_v.t - _h[_i - 1].t) / n1, (_v.f - _h[_i - 1].f) / n0) END)))[1];
+            THEN ec._block_bits((_v['t'] - _h[_i - 1]['t']) / n1, (_v['f'] - _h[_i - 1]['f']) / n0) END)))[1];
 
 -- Bounds --------------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._ap_bounds(groups) AS
-    list_transform(list_transform(groups, lambda _g: {'c': _g.c, 'n1': _g.n1, 'r': ec._odds_factor(_g)}), lambda _g: {
-        'low': ec._least_ap(_g.c, _g.n1, _g.r), 'high': ec._ap_of(ec._best(_g.c), _g.n1, _g.r)});
+    list_transform(list_transform(groups, lambda _g: {'c': _g['c'], 'n1': _g['n1'], 'r': ec._odds_factor(_g)}), lambda _g: {
+        'low': ec._least_ap(_g['c'], _g['n1'], _g['r']), 'high': ec._ap_of(ec._best(_g['c']), _g['n1'], _g['r'])});
 
 CREATE OR REPLACE MACRO ec._auprg_bounds(groups) AS
     list_transform(groups, lambda _g: {
-        'low': ec._auprg_of(ec._worst(_g.c), _g), 'high': ec._auprg_of(ec._best(_g.c), _g)});
+        'low': ec._auprg_of(ec._worst(_g['c']), _g), 'high': ec._auprg_of(ec._best(_g['c']), _g)});
 
 CREATE OR REPLACE MACRO ec._eer_bounds(groups) AS
     list_transform(groups, lambda _g: {
-        'low': ec._eer_of(ec._hull(ec._best(_g.c)), _g.n1, _g.n0), 'high': ec._eer_of(ec._hull(_g.c), _g.n1, _g.n0)});
+        'low': ec._eer_of(ec._hull(ec._best(_g['c'])), _g['n1'], _g['n0']), 'high': ec._eer_of(ec._hull(_g['c']), _g['n1'], _g['n0'])});
 
 CREATE OR REPLACE MACRO ec._min_cllr_bounds(groups) AS
     list_transform(groups, lambda _g: {
-        'low': ec._cllr_of(ec._hull(ec._best(_g.c)), _g.n1, _g.n0), 'high': ec._cllr_of(ec._hull(_g.c), _g.n1, _g.n0)});
+        'low': ec._cllr_of(ec._hull(ec._best(_g['c'])), _g['n1'], _g['n0']), 'high': ec._cllr_of(ec._hull(_g['c']), _g['n1'], _g['n0'])});
 
 CREATE OR REPLACE MACRO ec._ks_bounds(groups) AS
     list_transform(groups, lambda _g: {
-        'low': ec._ks_of(_g.c, _g.n1, _g.n0),
-        'high': greatest(ec._ks_of(ec._best(_g.c), _g.n1, _g.n0), ec._ks_of(ec._worst(_g.c), _g.n1, _g.n0))});
+        'low': ec._ks_of(_g['c'], _g['n1'], _g['n0']),
+        'high': greatest(ec._ks_of(ec._best(_g['c']), _g['n1'], _g['n0']), ec._ks_of(ec._worst(_g['c']), _g['n1'], _g['n0']))});
 
 CREATE OR REPLACE MACRO ec._not_negative(cost) AS
     CASE WHEN CAST(cost AS DOUBLE) >= 0 AND CAST(cost AS DOUBLE) < CAST('inf' AS DOUBLE) THEN CAST(cost AS DOUBLE)
          ELSE ec._fail('costs must be numbers >= 0, not ' || coalesce(CAST(cost AS VARCHAR), 'NULL')) END;
 CREATE OR REPLACE MACRO ec._costed(groups, cost_fn, cost_fp) AS
-    list_transform(groups, lambda _g: {'c': _g.c, 'n1': _g.n1, 'n0': _g.n0, 'b1': _g.p1 * cost_fn, 'b0': _g.p0 * cost_fp});
+    list_transform(groups, lambda _g: {'c': _g['c'], 'n1': _g['n1'], 'n0': _g['n0'], 'b1': _g['p1'] * cost_fn, 'b0': _g['p0'] * cost_fp});
 CREATE OR REPLACE MACRO ec._min_dcf_bounds(groups, cost_fn, cost_fp) AS
     list_transform(ec._costed(groups, cost_fn, cost_fp), lambda _g: {
-        'low': ec._ratio(ec._least_cost(ec._best(_g.c), _g.n1, _g.n0, _g.b1, _g.b0), least(_g.b1, _g.b0)),
-        'high': ec._ratio(ec._least_cost(_g.c, _g.n1, _g.n0, _g.b1, _g.b0), least(_g.b1, _g.b0))});
+        'low': ec._ratio(ec._least_cost(ec._best(_g['c']), _g['n1'], _g['n0'], _g['b1'], _g['b0']), least(_g['b1'], _g['b0'])),
+        'high': ec._ratio(ec._least_cost(_g['c'], _g['n1'], _g['n0'], _g['b1'], _g['b0']), least(_g['b1'], _g['b0']))});
 
 CREATE OR REPLACE MACRO ec._sensitivity(x) AS
-    CASE WHEN CAST(x AS DOUBLE) > 0 AND CAST(x AS DOUBLE) <= 1 THEN CAST(x AS DOUBLE)
+    CASE WHEN CAST(x AS DOUBLE) > 0 AND CAST(x AS DOUBLE) <= 1 AND typeof(x) <> 'BOOLEAN' THEN CAST(x AS DOUBLE)
          ELSE ec._fail('sensitivity must be in 0..1, above 0, not ' || coalesce(CAST(x AS VARCHAR), 'NULL')) END;
 CREATE OR REPLACE MACRO ec._specificity_bounds(groups, sensitivity) AS
-    list_transform(list_transform(groups, lambda _g: {'c': _g.c, 'n1': _g.n1, 'n0': _g.n0, 's': sensitivity}), lambda _g: {
-        'low': ec._specificity_of(_g.c, _g.n1, _g.n0, _g.s),
-        'high': ec._specificity_of(ec._best(_g.c), _g.n1, _g.n0, _g.s)});
+    list_transform(list_transform(groups, lambda _g: {'c': _g['c'], 'n1': _g['n1'], 'n0': _g['n0'], 's': sensitivity}), lambda _g: {
+        'low': ec._specificity_of(_g['c'], _g['n1'], _g['n0'], _g['s']),
+        'high': ec._specificity_of(ec._best(_g['c']), _g['n1'], _g['n0'], _g['s'])});
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec.auc_roc(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
-    list_transform(ec._ranked(score, label, NULL, score_type, resolution), lambda _g: ec._auc_of(_g.c, _g.n1, _g.n0))[1];
+    list_transform(ec._ranked(score, label, NULL, score_type, resolution), lambda _g: ec._auc_of(_g['c'], _g['n1'], _g['n0']))[1];
 COMMENT ON MACRO ec.auc_roc IS 'Area under the ROC curve (higher is better): P(score of class 1 > score of class 0) + P(equal)/2';
 CREATE OR REPLACE MACRO ec.auc_roc_error(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._ranked(score, label, NULL, score_type, resolution),
-                   lambda _g: ec._auc_of(ec._best(_g.c), _g.n1, _g.n0) - ec._auc_of(_g.c, _g.n1, _g.n0))[1];
+                   lambda _g: ec._auc_of(ec._best(_g['c']), _g['n1'], _g['n0']) - ec._auc_of(_g['c'], _g['n1'], _g['n0']))[1];
 COMMENT ON MACRO ec.auc_roc_error IS 'How far ec.auc_roc may be from the exact value: sum over bins of n1 n0 / 2, over N1 N0';
 
-CREATE OR REPLACE MACRO ec.average_precision(score DOUBLE, label, prior := NULL, score_type := 'posterior', resolution := 64) AS
+CREATE OR REPLACE MACRO ec.average_precision(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._middle(ec._ap_bounds(ec._ranked(score, label, prior, score_type, resolution)));
 COMMENT ON MACRO ec.average_precision IS 'Average precision (higher is better): sum over thresholds of (increase of recall) x precision, at prior';
-CREATE OR REPLACE MACRO ec.average_precision_error(score DOUBLE, label, prior := NULL, score_type := 'posterior', resolution := 64) AS
+CREATE OR REPLACE MACRO ec.average_precision_error(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._half(ec._ap_bounds(ec._ranked(score, label, prior, score_type, resolution)));
 COMMENT ON MACRO ec.average_precision_error IS 'How far ec.average_precision may be from the exact value: half the range over the orders within bins';
 
-CREATE OR REPLACE MACRO ec.auprg(score DOUBLE, label, prior := NULL, score_type := 'posterior', resolution := 64) AS
+CREATE OR REPLACE MACRO ec.auprg(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._middle(ec._auprg_bounds(ec._ranked(score, label, prior, score_type, resolution)));
 COMMENT ON MACRO ec.auprg IS 'Area under the precision-recall-gain curve (higher is better): integral of 1 - R01/R11 over 1 - (P1/P0) R10/R11 in 0..1';
-CREATE OR REPLACE MACRO ec.auprg_error(score DOUBLE, label, prior := NULL, score_type := 'posterior', resolution := 64) AS
+CREATE OR REPLACE MACRO ec.auprg_error(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._half(ec._auprg_bounds(ec._ranked(score, label, prior, score_type, resolution)));
 COMMENT ON MACRO ec.auprg_error IS 'How far ec.auprg may be from the exact value: half the range over the orders within bins';
 
@@ -1720,20 +1872,20 @@ COMMENT ON MACRO ec.eer_error IS 'How far ec.eer may be from the exact value: ha
 
 CREATE OR REPLACE MACRO ec.min_dcf(score DOUBLE, label, prior, cost_fn := 1, cost_fp := 1, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._min_dcf_bounds(ec._ranked(score, label, prior, score_type, resolution),
-                                      ec._not_negative(cost_fn), ec._not_negative(cost_fp)), lambda _b: _b.high)[1];
+                                      ec._not_negative(cost_fn), ec._not_negative(cost_fp)), lambda _b: _b['high'])[1];
 COMMENT ON MACRO ec.min_dcf IS 'Least detection cost over thresholds (lower is better): min (P1 c_fn R10 + P0 c_fp R01) / min(P1 c_fn, P0 c_fp)';
 CREATE OR REPLACE MACRO ec.min_dcf_error(score DOUBLE, label, prior, cost_fn := 1, cost_fp := 1, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._min_dcf_bounds(ec._ranked(score, label, prior, score_type, resolution),
-                                      ec._not_negative(cost_fn), ec._not_negative(cost_fp)), lambda _b: _b.high - _b.low)[1];
+                                      ec._not_negative(cost_fn), ec._not_negative(cost_fp)), lambda _b: _b['high'] - _b['low'])[1];
 COMMENT ON MACRO ec.min_dcf_error IS 'How far ec.min_dcf, attained at an edge of a bin, may be above the exact value: the gain of the best order within bins';
 
 CREATE OR REPLACE MACRO ec.specificity_at_sensitivity(score DOUBLE, label, sensitivity := 0.95, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._specificity_bounds(ec._ranked(score, label, NULL, score_type, resolution), ec._sensitivity(sensitivity)),
-                   lambda _b: _b.low)[1];
+                   lambda _b: _b['low'])[1];
 COMMENT ON MACRO ec.specificity_at_sensitivity IS 'Specificity at the highest threshold whose sensitivity is enough (higher is better): R00 where first R11 >= sensitivity';
 CREATE OR REPLACE MACRO ec.specificity_at_sensitivity_error(score DOUBLE, label, sensitivity := 0.95, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._specificity_bounds(ec._ranked(score, label, NULL, score_type, resolution), ec._sensitivity(sensitivity)),
-                   lambda _b: _b.high - _b.low)[1];
+                   lambda _b: _b['high'] - _b['low'])[1];
 COMMENT ON MACRO ec.specificity_at_sensitivity_error IS 'How far ec.specificity_at_sensitivity may be below the exact value: n0 / N0 of the bin that reaches it';
 
 CREATE OR REPLACE MACRO ec.ks(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
@@ -1752,22 +1904,26 @@ COMMENT ON MACRO ec.min_cllr_error IS 'How far ec.min_cllr may be from the exact
 
 -- Exact ---------------------------------------------------------------------------------------------------------------
 
+-- P1 and P0 of a group: the stated prior, else the group's own.
+CREATE OR REPLACE MACRO ec._class_prior(n, rest, stated) AS
+    CASE WHEN stated IS NULL THEN ec._share(n, rest) WHEN n + rest > 0 AND ec._share_ok(stated) THEN stated END;
+
 -- Groups by score and a window over the sorted scores: both spill to disk. Groups are numbered first, because sorting by
 -- names is slow, and the log is read a second time rather than kept (NOT MATERIALIZED). The hull (eer, min_cllr) has no
 -- such form; a resolution of 1000000 leaves hardly any bin with more than one score.
 CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior := NULL, sensitivity := 0.95,
     cost_fn := 1, cost_fp := 1, score_type := 'posterior') AS TABLE
     WITH _ec_rows AS NOT MATERIALIZED (
-        SELECT struct_pack(*COLUMNS(lambda _c: _c = '_ec_0' OR ec._is_group(_c, groups))) AS _ec_key, CAST(score AS DOUBLE) AS _ec_score,
+        SELECT struct_pack(*COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups))) AS _ec_key, CAST(score AS DOUBLE) AS _ec_score,
                ec._ranked_class(CAST(score AS DOUBLE), label, ec._binned_type(score_type), NULL) AS _ec_class
-        FROM (SELECT 0 AS _ec_0, * FROM query_table(log))),
+        FROM (SELECT 0 AS "ec: 0", * FROM query_table(log))),
     _ec_counts AS (
         SELECT _ec_key, CAST(ec._count(_ec_class = 1) AS DOUBLE) AS _ec_n1, CAST(ec._count(_ec_class = 0) AS DOUBLE) AS _ec_n0,
                ec._count(_ec_class IS NULL) AS _ec_missing, ec._count(_ec_class < 0) AS _ec_invalid
         FROM _ec_rows GROUP BY _ec_key),
     _ec_groups AS MATERIALIZED (
-        SELECT *, row_number() OVER () AS _ec_id, ec._class_prior(_ec_n1, _ec_n0, ec._prior1(prior), ec._prior1(prior)) AS _ec_p1,
-               ec._class_prior(_ec_n0, _ec_n1, 1 - ec._prior1(prior), 1 - ec._prior1(prior)) AS _ec_p0
+        SELECT *, row_number() OVER () AS _ec_id, ec._class_prior(_ec_n1, _ec_n0, ec._prior1(prior)) AS _ec_p1,
+               ec._class_prior(_ec_n0, _ec_n1, ec._prior0(prior)) AS _ec_p0
         FROM _ec_counts),
     _ec_scores AS (
         SELECT _ec_id, _ec_score, CAST(ec._count(_ec_class = 1) AS DOUBLE) AS _ec_w1, CAST(ec._count(_ec_class = 0) AS DOUBLE) AS _ec_w0
@@ -1783,7 +1939,7 @@ CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior 
                    sum(ec._precision_step(_ec_t - _ec_w1, _ec_f - _ec_w0, _ec_w1, _ec_w0,
                                           _ec_n1 * _ec_p0 / (_ec_n0 * _ec_p1))) / any_value(_ec_n1) END AS average_precision,
                CASE WHEN any_value(_ec_p1 * _ec_p0) > 0 THEN
-                   sum(ec._gain_step(greatest(_ec_t - _ec_w1, _ec_p1 * _ec_n1), _ec_t - _ec_w1, _ec_f - _ec_w0, _ec_w1, _ec_w0,
+                   sum(ec._gain_step(_ec_t - _ec_w1, _ec_f - _ec_w0, _ec_w1, _ec_w0,
                                      _ec_p1, _ec_p0, _ec_n1, _ec_n0)) END AS auprg,
                ec._ratio(least(any_value(_ec_p1 * ec._not_negative(cost_fn)),
                                min(_ec_p1 * ec._not_negative(cost_fn) * ((_ec_n1 - _ec_t) / _ec_n1)
@@ -1793,18 +1949,19 @@ CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior 
                    AS specificity_at_sensitivity,
                max(abs(_ec_t / _ec_n1 - _ec_f / _ec_n0)) AS ks
         FROM _ec_sums JOIN _ec_groups USING (_ec_id) GROUP BY _ec_id)
-    SELECT * EXCLUDE (_ec_0) FROM (
+    SELECT * EXCLUDE ("ec: 0") FROM (
         SELECT unnest(_ec_key), CAST(_ec_n1 + _ec_n0 AS BIGINT) AS n, CAST(_ec_missing AS BIGINT) AS n_missing,
                CAST(_ec_invalid AS BIGINT) AS n_invalid,
                auc_roc, average_precision, auprg, min_dcf, specificity_at_sensitivity, ks
         FROM _ec_groups LEFT JOIN _ec_metrics USING (_ec_id)
-        WHERE ec._all_found((FROM ec._found(log, groups)), groups));
+        WHERE coalesce((FROM ec._columns_ok(log, groups, ['n', 'n_missing', 'n_invalid', 'auc_roc', 'average_precision', 'auprg',
+                                                          'min_dcf', 'specificity_at_sensitivity', 'ks'])), true));
 COMMENT ON MACRO TABLE ec.ranking_exact IS 'Ranking metrics per group over all distinct scores, exact: auc_roc = P(score of class 1 > score of class 0) + P(equal)/2 ...';
 -- polars_ec for DuckDB, file 7 of 8: folds of cross-validation, and calibrated posteriors. Load after ranking.
 
 -- Folds ---------------------------------------------------------------------------------------------------------------
 
--- Integers stay below 2^63 at every step. The prime is the largest below 2^32.
+-- Integers stay below 2^63 at every step; larger keys come as their remainders. The prime is the largest below 2^32.
 CREATE OR REPLACE MACRO ec._shifted_xor(x) AS xor(x, x >> 16);
 CREATE OR REPLACE MACRO ec._mix(x) AS (ec._shifted_xor(x) * 73244475) & 4294967295;
 CREATE OR REPLACE MACRO ec._hash_of_number(x) AS
@@ -1819,6 +1976,8 @@ CREATE OR REPLACE MACRO ec._is_text(key) AS typeof(key) = 'VARCHAR' OR starts_wi
 CREATE OR REPLACE MACRO ec._number_of_key(key) AS
     CASE WHEN ec._is_text(key)
          THEN CASE WHEN CAST(key AS VARCHAR) = '' THEN 1 ELSE ec._number_of_text(CAST(key AS VARCHAR)) END
+         WHEN typeof(key) IN ('UBIGINT', 'UHUGEINT') THEN CAST(TRY_CAST(key AS UHUGEINT) % 4294967291 AS BIGINT)
+         WHEN typeof(key) = 'HUGEINT' THEN CAST(TRY_CAST(key AS HUGEINT) % 4294967291 AS BIGINT)
          ELSE TRY_CAST(key AS BIGINT) END;
 CREATE OR REPLACE MACRO ec._hash_of_key(key) AS coalesce(ec._hash_of_number(ec._number_of_key(key)), 0);
 -- True, or an error; apart, because no error may stand in the ORDER BY of a window.
@@ -1826,7 +1985,7 @@ CREATE OR REPLACE MACRO ec._key_ok(key) AS
     CASE WHEN ec._is_text(key)
               OR typeof(key) IN ('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT', 'USMALLINT', 'UINTEGER',
                                  'UBIGINT', 'UHUGEINT', '"NULL"')
-         THEN CAST(key AS VARCHAR) IS NULL OR ec._is_text(key) OR CAST(CAST(key AS VARCHAR) AS BIGINT) IS NOT NULL
+         THEN true
          ELSE error('ec: folds are by integers or strings, not ' || typeof(key)) IS NULL END;
 
 CREATE OR REPLACE MACRO ec._folds(folds) AS
@@ -1850,11 +2009,13 @@ CREATE OR REPLACE MACRO ec._affine(x, alpha, beta) AS
     CASE WHEN isfinite(alpha) AND isfinite(beta) AND x IS NOT NULL
          THEN ec._sigmoid(CASE WHEN alpha = 0 THEN beta ELSE alpha * x + beta END) END;
 
+CREATE OR REPLACE MACRO ec._parameter(x) AS
+    CASE WHEN typeof(x) = 'BOOLEAN' THEN ec._fail('alpha and beta are numbers, not ' || CAST(x AS VARCHAR)) ELSE CAST(x AS DOUBLE) END;
 CREATE OR REPLACE MACRO ec.affine(score DOUBLE, alpha, beta, score_type := 'posterior') AS
-    ec._affine(ec._row_log_odds(score, ec._calibrated_type(score_type), NULL), CAST(alpha AS DOUBLE), CAST(beta AS DOUBLE)),
+    ec._affine(ec._row_log_odds(score, ec._calibrated_type(score_type), NULL), ec._parameter(alpha), ec._parameter(beta)),
 (score DOUBLE[], alpha, beta, score_type := 'posterior') AS
     ec._affine(ec._row_log_odds(ec._pair(score, score_type), ec._calibrated_type(ec._pair_type(score_type)), NULL),
-               CAST(alpha AS DOUBLE), CAST(beta AS DOUBLE));
+               ec._parameter(alpha), ec._parameter(beta));
 COMMENT ON MACRO ec.affine IS 'Calibrated posterior: q = 1/(1 + exp(-(alpha log_odds + beta)))';
 -- polars_ec for DuckDB, file 8 of 8: calibration errors by bins of the posterior, and divergence from reference posteriors.
 -- Load after scoring_rules.
@@ -1866,7 +2027,7 @@ COMMENT ON MACRO ec.affine IS 'Calibrated posterior: q = 1/(1 + exp(-(alpha log_
 
 -- Posterior of class 1, and of the more probable class, whose index is 0 on a tie.
 CREATE OR REPLACE MACRO ec._moved(score, score_type, prior "NULL") AS score,
-(score, score_type, prior) AS score + CASE WHEN score_type = 'llr' THEN ln(ec._p1(prior) / (1 - ec._p1(prior))) ELSE 0 END;
+(score, score_type, prior) AS score + CASE WHEN score_type = 'llr' THEN ln(ec._p1(prior) / ec._p0(prior)) ELSE 0 END;
 CREATE OR REPLACE MACRO ec._q(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN score ELSE 1 / (1 + exp(-ec._moved(score, score_type, prior))) END;
 CREATE OR REPLACE MACRO ec._larger_q(score, score_type, prior) AS
@@ -1904,61 +2065,69 @@ CREATE OR REPLACE MACRO ec._bin_sums(bins, q, value) AS [
     ec._bin_sum(24, bins, q, value), ec._bin_sum(25, bins, q, value), ec._bin_sum(26, bins, q, value), ec._bin_sum(27, bins, q, value),
     ec._bin_sum(28, bins, q, value), ec._bin_sum(29, bins, q, value), ec._bin_sum(30, bins, q, value), ec._bin_sum(31, bins, q, value)];
 
--- From gaps (sums of q less hits) and masses (sums of weights) of the bins, and the mass of all rows.
+-- From gaps (sums of q less hits) and masses (sums of weights) of the bins, and the mass of all rows. They are divided by that
+-- before they are squared, for the squares of small or large sums would be 0 or infinite.
 CREATE OR REPLACE MACRO ec._calibration_error(gaps, masses, mass, norm) AS
     CASE WHEN norm = 1 THEN ec._ratio(ec._plus(list_transform(gaps, lambda _x: abs(_x))), mass)
-         ELSE sqrt(ec._ratio(ec._plus(list_transform(gaps, lambda _x, _b:
-                 CASE WHEN masses[_b] > 0 THEN _x * _x / masses[_b] ELSE _x END)), mass)) END;
+         ELSE sqrt(ec._plus(list_transform(gaps, lambda _x, _b: CASE WHEN masses[_b] > 0
+             THEN ec._ratio(_x, mass) * (_x / masses[_b]) ELSE ec._ratio(_x, mass) END))) END;
 
 -- Rows in a list {y class, q, g gap, w weight}. Those of class i count P_i / N_i each.
 CREATE OR REPLACE MACRO ec._kept_rows(q, hit, y, weight) AS
     list({'y': y, 'q': q, 'g': (q - hit) * ec._weight(weight), 'w': CAST(ec._weight(weight) AS DOUBLE)})
         FILTER (WHERE q IS NOT NULL AND hit IS NOT NULL);
 CREATE OR REPLACE MACRO ec._masses(rows, k) AS
-    list_transform(range(k), lambda _i: list_sum(list_transform(rows, lambda _x: ec._hit(_x.y = _i) * _x.w)));
-CREATE OR REPLACE MACRO ec._sum_of_bin(rows, r) AS {
-    'g': coalesce(list_sum(list_transform(rows, lambda _x: r[_x.y + 1] * _x.g)), 0),
-    'm': coalesce(list_sum(list_transform(rows, lambda _x: r[_x.y + 1] * _x.w)), 0)};
+    list_transform(range(k), lambda _i: list_sum(list_transform(rows, lambda _x: ec._hit(_x['y'] = _i) * _x['w'])));
+CREATE OR REPLACE MACRO ec._sum_of_bin(rows, p, n) AS {
+    'g': coalesce(list_sum(list_transform(rows, lambda _x: ec._term(p[_x['y'] + 1], ec._ratio(_x['g'], n[_x['y'] + 1])))), 0),
+    'm': coalesce(list_sum(list_transform(rows, lambda _x: ec._term(p[_x['y'] + 1], ec._ratio(_x['w'], n[_x['y'] + 1])))), 0)};
 CREATE OR REPLACE MACRO ec._error_of_rows(rows, k, low, high, bins, norm) AS
-    list_transform(list_transform(list_transform(list_transform(
+    list_transform(list_transform(list_transform(
             [{'rows': rows, 'n': ec._masses(rows, k), 'low': low, 'high': high}],
-        lambda _g: {'rows': _g.rows, 'n': _g.n, 'p': ec._class_priors(_g.n, _g.low, _g.high)}),
-        lambda _g: {'rows': _g.rows, 'defined': ec._expect(_g.p, _g.n, _g.n) IS NOT NULL,
-                    'r': list_transform(_g.p, lambda _x, _i: ec._term(_x, 1 / nullif(_g.n[_i], 0)))}),
-        lambda _g: {'defined': _g.defined, 's': list_transform(range(CAST(bins AS BIGINT)), lambda _b:
-            ec._sum_of_bin(list_filter(_g.rows, lambda _x: ec._in_bin(_b, bins, _x.q)), _g.r))}),
-        lambda _g: CASE WHEN _g.defined THEN ec._calibration_error(
-            list_transform(_g.s, lambda _x: _x.g), list_transform(_g.s, lambda _x: _x.m), 1, norm) END)[1];
+        lambda _g: {'rows': _g['rows'], 'n': _g['n'], 'p': ec._class_priors(_g['n'], _g['low'], _g['high'])}),
+        lambda _g: {'defined': ec._expect(_g['p'], ec._each_mean(_g['n'], _g['n'])) IS NOT NULL,
+                    's': list_transform(range(CAST(bins AS BIGINT)), lambda _b: ec._sum_of_bin(
+                        list_filter(_g['rows'], lambda _x: ec._in_bin(_b, bins, _x['q'])), _g['p'], _g['n']))}),
+        lambda _g: CASE WHEN _g['defined'] THEN ec._calibration_error(
+            list_transform(_g['s'], lambda _x: _x['g']), list_transform(_g['s'], lambda _x: _x['m']), 1, norm) END)[1];
 
 -- True, or an error.
-CREATE OR REPLACE MACRO ec._ece_ok(bins, norm, prior, score_type) AS
+CREATE OR REPLACE MACRO ec._ece_ok(bins, norm, score_type) AS
     CASE WHEN NOT coalesce(TRY_CAST(bins AS INTEGER) = bins AND bins BETWEEN 1 AND 32, false)
          THEN error('ec: bins must be a whole number in 1..32, not ' || coalesce(CAST(bins AS VARCHAR), 'NULL')
                     || ' (more: GROUP BY ceil(posterior * bins))') IS NULL
-         WHEN NOT coalesce(norm IN (1, 2), false)
+         WHEN NOT coalesce(norm IN (1, 2), false) OR typeof(norm) = 'BOOLEAN'
          THEN error('ec: norm must be 1 or 2, not ' || coalesce(CAST(norm AS VARCHAR), 'NULL')) IS NULL
          WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posteriors') IS NULL
-         WHEN score_type IN ('llr', 'log_likelihoods') THEN ec._needs_prior(prior, score_type) = 0
          ELSE true END;
+-- `kind` is the prior again, for the overloads: an aggregate has no type yet when the macro is expanded, and comes first.
+CREATE OR REPLACE MACRO ec._ece_prior_ok(kind "NULL", prior, score_type) AS
+    CASE WHEN NOT ec._unset(prior)
+         THEN error('ec: the prior of ece and ece_mc is a number, a list or a column that is constant in the group, not an aggregate '
+                    || 'or alias: leave out any_value()') IS NULL
+         WHEN score_type IN ('llr', 'log_likelihoods') THEN ec._no_prior(score_type) = 0
+         ELSE true END,
+(kind, prior, score_type) AS true;
 
 -- Without a prior one sum a bin, with one all rows.
 CREATE OR REPLACE MACRO ec._shown(norm, bins) AS CASE WHEN norm = 2 THEN bins ELSE 0 END;
-CREATE OR REPLACE MACRO ec._error_of_bins(wrong, q, hit, y, k, bins, norm, prior "NULL", weight) AS
+CREATE OR REPLACE MACRO ec._error_of_bins(wrong, q, hit, y, k, bins, norm, kind "NULL", prior, weight) AS
     list_transform([{
-            'wrong': wrong, 'prior': prior, 'g': ec._bin_sums(bins, q, (q - hit) * ec._weight(weight)),
+            'wrong': wrong, 'g': ec._bin_sums(bins, q, (q - hit) * ec._weight(weight)),
             'm': ec._bin_sums(ec._shown(norm, bins), q, CASE WHEN hit IS NOT NULL THEN ec._weight(weight) END),
             'mass': sum(CASE WHEN q IS NOT NULL AND hit IS NOT NULL THEN ec._weight(weight) END)}],
-        lambda _s: CASE WHEN NOT _s.wrong THEN ec._calibration_error(list_transform(_s.g, lambda _x: coalesce(_x, 0)), _s.m, _s.mass, norm) END)[1],
-(wrong, q, hit, y, k, bins, norm, prior, weight) AS
+        lambda _s: CASE WHEN NOT _s['wrong'] AND ec._addable(_s['mass'])
+            THEN ec._calibration_error(list_transform(_s['g'], lambda _x: coalesce(_x, 0)), _s['m'], _s['mass'], norm) END)[1],
+(wrong, q, hit, y, k, bins, norm, kind, prior, weight) AS
     list_transform([{
             'wrong': wrong, 'k': k, 'low': min(ec._priors(prior)), 'high': max(ec._priors(prior)),
             'rows': ec._kept_rows(q, hit, y, weight)}],
-        lambda _s: CASE WHEN NOT _s.wrong THEN ec._error_of_rows(_s.rows, _s.k, _s.low, _s.high, bins, norm) END)[1];
+        lambda _s: CASE WHEN NOT _s['wrong'] THEN ec._error_of_rows(_s['rows'], _s['k'], _s['low'], _s['high'], bins, norm) END)[1];
 
 -- Two classes with a prior: one sum a bin and class, and the classes' terms as in any expectation.
 CREATE OR REPLACE MACRO ec._expected_sums(sums1, sums0, s) AS
-    list_transform(sums1, lambda _x, _b: ec._term(s.p1, ec._ratio(coalesce(_x, 0), s.n1))
-                                         + ec._term(s.p0, ec._ratio(coalesce(sums0[_b], 0), s.n0)));
+    list_transform(sums1, lambda _x, _b: ec._term(s['p1'], ec._ratio(coalesce(_x, 0), s['n1']))
+                                         + ec._term(s['p0'], ec._ratio(coalesce(sums0[_b], 0), s['n0'])));
 CREATE OR REPLACE MACRO ec._error_of_two(wrong, q, hit, y, n1, n0, bins, norm, prior, weight) AS
     list_transform(list_transform([{
             'wrong': wrong, 'n1': n1, 'n0': n0, 'prior': ec._stated_prior(prior),
@@ -1967,42 +2136,45 @@ CREATE OR REPLACE MACRO ec._error_of_two(wrong, q, hit, y, n1, n0, bins, norm, p
             'm1': ec._bin_sums(ec._shown(norm, bins), q, ec._hit(y = 1) * ec._weight(weight)),
             'm0': ec._bin_sums(ec._shown(norm, bins), q, ec._hit(y = 0) * ec._weight(weight))}],
         lambda _s: {
-            'wrong': _s.wrong, 'g1': _s.g1, 'g0': _s.g0, 'm1': _s.m1, 'm0': _s.m0, 'n1': _s.n1, 'n0': _s.n0,
-            'p1': ec._prior_of_1(_s.n1, _s.n0, _s.prior), 'p0': ec._prior_of_0(_s.n1, _s.n0, _s.prior)}),
-        lambda _s: CASE WHEN NOT _s.wrong THEN
-            ec._calibration_error(ec._expected_sums(_s.g1, _s.g0, _s), ec._expected_sums(_s.m1, _s.m0, _s), 1, norm) END)[1];
+            'wrong': _s['wrong'], 'g1': _s['g1'], 'g0': _s['g0'], 'm1': _s['m1'], 'm0': _s['m0'], 'n1': _s['n1'], 'n0': _s['n0'],
+            'p1': ec._prior_of_1(_s['n1'], _s['n0'], _s['prior']), 'p0': ec._prior_of_0(_s['n1'], _s['n0'], _s['prior'])}),
+        lambda _s: CASE WHEN NOT _s['wrong'] AND ec._addable(_s['n1'] + _s['n0']) THEN
+            ec._calibration_error(ec._expected_sums(_s['g1'], _s['g0'], _s), ec._expected_sums(_s['m1'], _s['m0'], _s), 1, norm) END)[1];
 
-CREATE OR REPLACE MACRO ec._binary_error(score, label, q, hit, bins, norm, prior "NULL", score_type, weight) AS
-    ec._error_of_bins(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label), 2, bins, norm, prior, weight),
-(score, label, q, hit, bins, norm, prior, score_type, weight) AS
+CREATE OR REPLACE MACRO ec._binary_error(score, label, q, hit, bins, norm, kind "NULL", prior, score_type, weight) AS
+    ec._error_of_bins(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label), 2, bins, norm,
+                      prior, prior, weight),
+(score, label, q, hit, bins, norm, kind, prior, score_type, weight) AS
     ec._error_of_two(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label),
                      ec._size1(score, label, weight), ec._size0(score, label, weight), bins, norm, prior, weight);
-CREATE OR REPLACE MACRO ec._vector_wrong(score, label, score_type, weight) AS
-    ec._any_wrong(ec._count_vector(score, label, CAST(NULL AS DOUBLE[][]), score_type, weight));
+CREATE OR REPLACE MACRO ec._vector_wrong(score, label, k, score_type, weight) AS
+    list_transform([ec._count_vector(score, label, CAST(NULL AS DOUBLE[][]), score_type, weight)],
+                   lambda _t: NOT ec._classes_ok(_t, k) OR ec._any_wrong(_t))[1];
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._ece(score, label, bins, norm, prior, score_type, weight) AS
-    ec._binary_error(score, label, ec._q(score, score_type, prior), ec._hit(ec._y(label) = 1), bins, norm, prior, score_type, weight);
+    ec._binary_error(score, label, ec._q(score, score_type, prior), ec._hit(ec._y(label) = 1), bins, norm, prior, prior, score_type, weight);
 CREATE OR REPLACE MACRO ec.ece(score DOUBLE, label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._ece_ok(bins, norm, prior, score_type) THEN ec._ece(score, label, bins, norm, prior, score_type, weight) END,
+    CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type)
+         THEN ec._ece(score, label, bins, norm, prior, score_type, weight) END,
 (score DOUBLE[], label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._ece_ok(bins, norm, prior, score_type) THEN
-        ec._error_of_bins(ec._vector_wrong(score, label, score_type, weight) OR coalesce(max(len(score)), 2) <> 2,
+    CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type) THEN
+        ec._error_of_bins(ec._vector_wrong(score, label, 2, score_type, weight),
                           ec._whole(score, ec._given_posteriors(score, score_type, prior)[2]), ec._hit(ec._y(label) = 1), ec._y(label), 2,
-                          bins, norm, prior, weight) END;
+                          bins, norm, prior, prior, weight) END;
 COMMENT ON MACRO ec.ece IS 'Expected calibration error, a share (lower is better, no measure of quality): sum_b w_b |mean q_1 - share of class 1| over bins';
 
 CREATE OR REPLACE MACRO ec.ece_mc(score DOUBLE, label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._ece_ok(bins, norm, prior, score_type) THEN
+    CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type) THEN
         ec._binary_error(score, label, ec._larger_q(score, score_type, prior),
-                         ec._hit((ec._y(label) = 1) = ec._is_larger(score, score_type, prior)), bins, norm, prior, score_type, weight) END,
+                         ec._hit((ec._y(label) = 1) = ec._is_larger(score, score_type, prior)), bins, norm, prior, prior, score_type, weight) END,
 (score DOUBLE[], label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._ece_ok(bins, norm, prior, score_type) THEN
-        ec._error_of_bins(ec._vector_wrong(score, label, score_type, weight),
+    CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type) THEN
+        ec._error_of_bins(ec._vector_wrong(score, label, NULL, score_type, weight),
                           ec._whole(score, list_max(ec._given_posteriors(score, score_type, prior))),
                           ec._hit(ec._top(ec._given_posteriors(score, score_type, prior)) = ec._y(label)), ec._y(label), max(len(score)),
-                          bins, norm, prior, weight) END;
+                          bins, norm, prior, prior, weight) END;
 COMMENT ON MACRO ec.ece_mc IS 'Expected calibration error of the top class, a share (lower is better, no measure of quality): as ec.ece, of max_k q_k';
 
 -- Divergence from reference posteriors --------------------------------------------------------------------------------
@@ -2019,12 +2191,12 @@ CREATE OR REPLACE MACRO ec._vector_by_class(score, score_type) AS {
 -- is; rounding may take a difference of equals below 0.
 CREATE OR REPLACE MACRO ec._squares(a, b) AS list_sum(list_transform(a, lambda _x, _i: pow(_x - b[_i], 2)));
 CREATE OR REPLACE MACRO ec._divergence(q, s, rule) AS
-    list_transform([{'a': q, 'b': s}], lambda _r: CASE WHEN rule = 'brier' THEN ec._squares(_r.a.q, _r.b.q) / len(_r.a.q)
-        ELSE greatest(ec._plus(list_transform(_r.b.q, lambda _x, _i: ec._term(_x, _r.a.l[_i] - _r.b.l[_i]))), 0) END)[1];
+    list_transform([{'a': q, 'b': s}], lambda _r: CASE WHEN rule = 'brier' THEN ec._squares(_r['a']['q'], _r['b']['q']) / len(_r['a']['q'])
+        ELSE greatest(ec._plus(list_transform(_r['b']['q'], lambda _x, _i: ec._term(_x, _r['a']['l'][_i] - _r['b']['l'][_i]))), 0) END)[1];
 CREATE OR REPLACE MACRO ec._expected_loss(q, s, rule) AS
     list_transform([{'a': q, 'b': s}], lambda _r: CASE
-        WHEN rule = 'brier' THEN (ec._squares(_r.a.q, _r.b.q) + list_sum(list_transform(_r.b.q, lambda _x: _x * (1 - _x)))) / len(_r.a.q)
-        ELSE ec._plus(list_transform(_r.b.q, lambda _x, _i: ec._term(_x, _r.a.l[_i]))) END)[1];
+        WHEN rule = 'brier' THEN (ec._squares(_r['a']['q'], _r['b']['q']) + list_sum(list_transform(_r['b']['q'], lambda _x: _x * (1 - _x)))) / len(_r['a']['q'])
+        ELSE ec._plus(list_transform(_r['b']['q'], lambda _x, _i: ec._term(_x, _r['a']['l'][_i]))) END)[1];
 
 CREATE OR REPLACE MACRO ec._rule_ok(rule, score_type) AS
     CASE WHEN NOT coalesce(rule IN ('cross_entropy', 'brier'), false)
@@ -2039,31 +2211,43 @@ CREATE OR REPLACE MACRO ec._mean_of_right(missing, right_, loss, weight) AS
             'wrong': ec._count(NOT missing AND NOT coalesce(right_, false)),
             's': sum(CASE WHEN NOT missing AND right_ THEN ec._weighted(loss, weight) END),
             'n': sum(CASE WHEN NOT missing AND right_ THEN CAST(ec._weight(weight) AS DOUBLE) END)}],
-        lambda _g: CASE WHEN _g.wrong = 0 THEN ec._ratio(_g.s, _g.n) END)[1];
+        lambda _g: CASE WHEN _g['wrong'] = 0 AND ec._addable(_g['n']) THEN ec._ratio(_g['s'], _g['n']) END)[1];
 CREATE OR REPLACE MACRO ec._both_right(score, reference, score_type, weight) AS
     ec._number_ok(score, 2, score_type) AND ec._number_ok(reference, 2, score_type) AND ec._weight_ok(weight);
 CREATE OR REPLACE MACRO ec._both_vectors_right(score, reference, score_type, weight) AS
     ec._vector_ok(score, NULL, score_type) AND ec._vector_ok(reference, NULL, score_type)
     AND len(score) = len(reference) AND ec._weight_ok(weight);
+-- True, or an error where each row has lists of two lengths.
+CREATE OR REPLACE MACRO ec._lengths_ok(missing, score, reference, score_type) AS
+    CASE WHEN bool_and(CASE WHEN NOT missing AND ec._vector_ok(score, NULL, score_type) AND ec._vector_ok(reference, NULL, score_type)
+                            THEN len(score) <> len(reference) END)
+         THEN error(format('ec: the lists are of {} classes, and those of the reference of {}', max(len(score)), max(len(reference)))) IS NULL
+         ELSE true END;
 CREATE OR REPLACE MACRO ec._either_missing(score, reference, weight) AS
     ec._missing_vector(score, reference, weight) OR list_count(reference) <> len(reference);
 
 CREATE OR REPLACE MACRO ec.expected_score_divergence(score DOUBLE, reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._rule_ok(rule, score_type) THEN
+    CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type) THEN
         ec._mean_of_right(ec._missing(score, reference, weight), ec._both_right(score, reference, score_type, weight),
-                          ec._divergence(ec._by_class(score, score_type), ec._by_class(reference, score_type), rule), weight) END,
+                          ec._divergence(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END,
 (score DOUBLE[], reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._rule_ok(rule, score_type) THEN
+    CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type)
+              AND ec._lengths_ok(ec._either_missing(score, reference, weight), score, reference, score_type) THEN
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
-                          ec._divergence(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), rule), weight) END;
+                          ec._divergence(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END;
 COMMENT ON MACRO ec.expected_score_divergence IS 'Mean divergence from reference posteriors s (lower is better): sum_i s_i ln(s_i / q_i), or 1/K sum_i (s_i - q_i)^2';
 
 CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._rule_ok(rule, score_type) THEN
+    CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type) THEN
         ec._mean_of_right(ec._missing(score, reference, weight), ec._both_right(score, reference, score_type, weight),
-                          ec._expected_loss(ec._by_class(score, score_type), ec._by_class(reference, score_type), rule), weight) END,
+                          ec._expected_loss(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END,
 (score DOUBLE[], reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._rule_ok(rule, score_type) THEN
+    CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type)
+              AND ec._lengths_ok(ec._either_missing(score, reference, weight), score, reference, score_type) THEN
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
-                          ec._expected_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), rule), weight) END;
+                          ec._expected_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END;
 COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';
+-- Last, so that whoever finds the version finds all.
+CREATE OR REPLACE MACRO ec.version() AS '0.1.0';
+COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.1.0''';
+COMMIT;

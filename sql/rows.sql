@@ -1,10 +1,4 @@
--- polars_ec for DuckDB, file 1 of 8: what is known of one row.
--- Load order: rows, counts, decisions, scoring_rules, sketch, ranking, calibration, ece. Each file may be loaded again; nothing here writes data.
--- Names that start with an underscore are private.
-CREATE SCHEMA IF NOT EXISTS ec;
-
-CREATE OR REPLACE MACRO ec.version() AS '0.1.0';
-COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.1.0''';
+-- polars_ec for DuckDB, file 1 of 8: what is known of one row. Load after begin. Names that start with an underscore are private.
 
 -- Arguments -----------------------------------------------------------------------------------------------------------
 
@@ -13,19 +7,28 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.1.0''';
 
 -- Metrics tell that an argument was left out by an overload for "NULL", the type of a literal NULL: the text for an argument
 -- that is given is then not even bound. But an argument whose type is not known that early, such as an alias from the same
--- SELECT, ends up there too. So each metric uses the argument once under that overload: the cast to "NULL" fails for any other
--- value. Functions of one row, whose arguments may well be window functions, ask ec._unset instead.
+-- SELECT or an aggregate, ends up there too. So each metric uses the argument once under that overload: the cast to "NULL" fails
+-- for any other value. (A prior comes along a second time, uncast.) Functions of one row, whose arguments may well be window
+-- functions, ask ec._unset instead.
+--
+-- A NULL of any other type, such as the threshold that a join did not find for a segment, was not left out: it makes a metric NULL.
 
 -- Was an optional argument left out? This is known when the query is planned, and the CASE that asks it costs nothing per row.
 CREATE OR REPLACE MACRO ec._unset(x) AS typeof(x) = '"NULL"';
 
 -- Is score_type 'posterior'? The answer is a type, INTEGER or "NULL", so that an overload can ask. Macros that do hand on the
 -- literal NULL for 'posterior', and the overloads for it below have the short text that posteriors need. A score_type that is
--- NULL to begin with is cast, and so is none of the known ones.
-CREATE OR REPLACE MACRO ec._posterior_type(score_type) AS
-    struct_extract({'posterior': 1}, CASE WHEN score_type = 'posterior' THEN score_type END);
+-- NULL to begin with is cast, and so is none of the known ones, and so is a number, most likely an argument without its name.
+CREATE OR REPLACE MACRO ec._posterior_type(score_type DOUBLE) AS NULL,
+(score_type) AS struct_extract({'posterior': 1}, CASE WHEN score_type = 'posterior' THEN score_type END);
 
 CREATE OR REPLACE MACRO ec._fail(message) AS CAST(error('ec: ' || message) AS DOUBLE);
+
+-- Is a number that the metric is about what it must be? True, NULL for a NULL that was given, or an error.
+CREATE OR REPLACE MACRO ec._number_is(condition, number, message) AS
+    CASE WHEN condition AND typeof(number) <> 'BOOLEAN' THEN true
+         WHEN number IS NULL AND NOT ec._unset(number) THEN NULL
+         ELSE error(concat('ec: ', message, ', not ', coalesce(CAST(number AS VARCHAR), 'NULL'))) IS NULL END;
 
 -- Numbers -------------------------------------------------------------------------------------------------------------
 
@@ -42,37 +45,54 @@ CREATE OR REPLACE MACRO ec._sigmoid(z) AS exp(least(z, 0e0)) / (1 + exp(-abs(z))
 
 -- Costs: rows are the true class, columns the decision ----------------------------------------------------------------
 
+-- NULL for what is no matrix, which ec._costs_ok refuses.
+CREATE OR REPLACE MACRO ec._given_costs(costs) AS TRY_CAST(costs AS DOUBLE[][]);
 CREATE OR REPLACE MACRO ec._binary_costs(cost_fn, cost_fp) AS
     [[0e0, CAST(cost_fp AS DOUBLE)], [CAST(cost_fn AS DOUBLE), 0e0]];
 CREATE OR REPLACE MACRO ec._costs(costs, cost_fn, cost_fp) AS
-    coalesce(CAST(costs AS DOUBLE[][]), ec._binary_costs(cost_fn, cost_fp));
+    CASE WHEN ec._unset(costs) THEN ec._binary_costs(cost_fn, cost_fp) ELSE ec._given_costs(costs) END;
 
 -- More than a 2 x 2 choice: an abstain column, or more than two classes.
 CREATE OR REPLACE MACRO ec._wide(costs) AS
-    costs IS NOT NULL
-    AND (len(CAST(costs AS DOUBLE[][])) <> 2 OR len(CAST(costs AS DOUBLE[][])[1]) <> 2);
+    costs IS NOT NULL AND (len(ec._given_costs(costs)) <> 2 OR len(ec._given_costs(costs)[1]) <> 2);
 
 -- true, or an error that says what is wrong with the matrix. The error stands outside the lambda: an expression with an
 -- error() in a lambda is not folded, and would be worked out for every row.
 CREATE OR REPLACE MACRO ec._fault(m) AS
-    CASE WHEN len(m) < 2 THEN 'costs need at least 2 rows (true classes)'
+    CASE WHEN m IS NULL
+         THEN 'costs must be a matrix such as [[0, 1], [5, 0]] (other arguments need their names, such as cost_fn := 5 or weight := w)'
+         WHEN len(m) < 2 THEN 'costs need at least 2 rows (true classes)'
          WHEN list_min(list_transform(m, lambda _r: coalesce(len(_r), 0))) < 1
            OR len(list_distinct(list_transform(m, lambda _r: len(_r)))) > 1
          THEN 'costs must be rows (true classes) of one length (decisions)'
          WHEN list_count(flatten(m)) < len(flatten(m)) OR len(list_filter(flatten(m), lambda _x: NOT isfinite(_x))) > 0
          THEN 'costs must be finite numbers' END;
-CREATE OR REPLACE MACRO ec._no_fault(fault, m) AS
-    CASE WHEN fault IS NULL THEN true ELSE error('ec: ' || fault || ': ' || CAST(m AS VARCHAR)) IS NULL END;
-CREATE OR REPLACE MACRO ec._matrix_ok(m) AS ec._no_fault(ec._fault(m), m);
-CREATE OR REPLACE MACRO ec._costs_ok(costs, cost_fn, cost_fp) AS
-    ec._no_fault(list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda _m: ec._fault(_m))[1], costs);
+CREATE OR REPLACE MACRO ec._no_fault(fault, costs) AS
+    CASE WHEN fault IS NULL THEN true ELSE error('ec: ' || fault || ', not ' || CAST(costs AS VARCHAR)) IS NULL END;
 
--- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no
--- decision, and makes 0-1 costs an exact argmax.
+-- Costs as they are given: true, NULL where any is a NULL that was given, or an error. (NaN compares as greatest; least() passes
+-- over NULL. Halves add up to no infinity.)
+CREATE OR REPLACE MACRO ec._binary_costs_ok(cost_fn, cost_fp) AS
+    CASE WHEN least(cost_fn, cost_fp) >= 0
+              AND CAST(cost_fn AS DOUBLE) / 2 + CAST(cost_fp AS DOUBLE) / 2 < CAST('inf' AS DOUBLE) THEN true
+         WHEN (cost_fn IS NULL OR cost_fp IS NULL) AND NOT (ec._unset(cost_fn) OR ec._unset(cost_fp)) THEN NULL
+         ELSE error('ec: costs must be finite numbers that are not negative, not '
+                    || CAST({'cost_fn': cost_fn, 'cost_fp': cost_fp} AS VARCHAR)) IS NULL END;
+CREATE OR REPLACE MACRO ec._matrix_ok(m, costs) AS CASE WHEN costs IS NOT NULL THEN ec._no_fault(ec._fault(m), costs) END;
+CREATE OR REPLACE MACRO ec._one_way(cost_fn, cost_fp) AS
+    CASE WHEN cost_fn = 1 AND cost_fp = 1 THEN true
+         ELSE error('ec: give either costs, or cost_fn and cost_fp, not both') IS NULL END;
+CREATE OR REPLACE MACRO ec._costs_ok(costs "NULL", cost_fn, cost_fp) AS costs IS NULL AND ec._binary_costs_ok(cost_fn, cost_fp),
+(costs, cost_fn, cost_fp) AS
+    ec._one_way(cost_fn, cost_fp) AND CASE WHEN costs IS NOT NULL THEN
+        ec._no_fault(list_transform([ec._given_costs(costs)], lambda _m: ec._fault(_m))[1], costs) END;
+
+-- A quarter of the matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves
+-- no decision, and makes 0-1 costs an exact argmax; nor does quartering, by which no sum overflows.
 CREATE OR REPLACE MACRO ec._choices(matrix) AS
     list_transform([matrix], lambda _m:
         list_transform(range(len(_m[1])), lambda _j: list_transform(_m, lambda _r:
-            CASE WHEN len(_r) = len(_m[1]) THEN _r[_j + 1] - list_max(_r)
+            CASE WHEN len(_r) = len(_m[1]) THEN coalesce(_r[_j + 1] / 4 - list_max(_r) / 4, 0)
                  ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(_m AS VARCHAR)) END)))[1];
 
 -- Priors --------------------------------------------------------------------------------------------------------------
@@ -88,21 +108,27 @@ CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
 
 -- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is no prior. A wrong
 -- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error. First a
--- prior that is a number, then any.
+-- prior that is a number, then any, and the negative class's: of a list its own number, for 1 - P1 would lose digits.
 CREATE OR REPLACE MACRO ec._number_prior(prior) AS
-    CASE WHEN ec._share_ok(TRY_CAST(prior AS DOUBLE)) THEN TRY_CAST(prior AS DOUBLE)
+    CASE WHEN ec._share_ok(TRY_CAST(prior AS DOUBLE)) AND typeof(prior) <> 'BOOLEAN' THEN TRY_CAST(prior AS DOUBLE)
          WHEN typeof(prior) IN ('DOUBLE', 'FLOAT') OR prior IS NULL THEN CAST('nan' AS DOUBLE)
          ELSE ec._fail('prior must be a number in 0..1, a list or ''uniform'', not ' || CAST(prior AS VARCHAR)) END;
-CREATE OR REPLACE MACRO ec._prior1(prior) AS
+CREATE OR REPLACE MACRO ec._is_list(prior) AS typeof(prior) LIKE '%]';
+CREATE OR REPLACE MACRO ec._two_priors(prior) AS ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), 2);
+CREATE OR REPLACE MACRO ec._one_prior(prior) AS
     CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE)
          WHEN typeof(prior) = 'VARCHAR' AND CAST(prior AS VARCHAR) = 'uniform' THEN 0.5e0
-         WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), 2)[2]
          ELSE ec._number_prior(prior) END;
+CREATE OR REPLACE MACRO ec._prior1(prior) AS
+    CASE WHEN ec._is_list(prior) THEN ec._two_priors(prior)[2] ELSE ec._one_prior(prior) END;
+CREATE OR REPLACE MACRO ec._prior0(prior) AS
+    CASE WHEN ec._is_list(prior) THEN ec._two_priors(prior)[1] ELSE 1 - ec._one_prior(prior) END;
 
 -- The same unchecked, where another aggregate of the metric has checked it: short, because it is repeated in many sums.
 CREATE OR REPLACE MACRO ec._p1(prior) AS
-    CASE WHEN typeof(prior) LIKE '%]' THEN TRY_CAST(prior AS DOUBLE[])[2]
-         ELSE coalesce(TRY_CAST(prior AS DOUBLE), 0.5e0) END;
+    CASE WHEN ec._is_list(prior) THEN TRY_CAST(prior AS DOUBLE[])[2] ELSE coalesce(TRY_CAST(prior AS DOUBLE), 0.5e0) END;
+CREATE OR REPLACE MACRO ec._p0(prior) AS
+    CASE WHEN ec._is_list(prior) THEN TRY_CAST(prior AS DOUBLE[])[1] ELSE 1 - coalesce(TRY_CAST(prior AS DOUBLE), 0.5e0) END;
 
 -- The same for K classes: [] stands for 'uniform' (K is not known yet), [NaN] for no prior.
 CREATE OR REPLACE MACRO ec._priors(prior) AS
@@ -113,13 +139,13 @@ CREATE OR REPLACE MACRO ec._priors(prior) AS
          ELSE list_transform([ec._prior1(prior)], lambda _p: [1 - _p, _p])[1] END;
 
 CREATE OR REPLACE MACRO ec._no_prior(score_type) AS
-    ec._fail(format('score_type ''{}'' needs prior: the rows do not say it', score_type));
+    ec._fail(format('score_type ''{}'' needs prior, a number or a column: the rows do not say it', score_type));
 CREATE OR REPLACE MACRO ec._needs_prior(prior, score_type) AS
     CASE WHEN ec._unset(prior) THEN ec._no_prior(score_type) ELSE 0 END;
 
 -- ln(P1/P0) that turns an LLR into log-odds.
 CREATE OR REPLACE MACRO ec._prior_log_odds(prior, score_type) AS
-    ec._needs_prior(prior, score_type) + ln(ec._p1(prior) / (1 - ec._p1(prior)));
+    ec._needs_prior(prior, score_type) + ln(ec._p1(prior) / ec._p0(prior));
 
 -- ln P of class i of K, likewise unchecked.
 CREATE OR REPLACE MACRO ec._log_prior(prior, i, k, score_type) AS
@@ -130,7 +156,10 @@ CREATE OR REPLACE MACRO ec._log_prior(prior, i, k, score_type) AS
 
 -- For row functions: true, false for a column's value that is no prior, an error for a literal that is none.
 CREATE OR REPLACE MACRO ec._prior_ok(prior) AS NOT isnan(coalesce(ec._prior1(prior), 0));
-CREATE OR REPLACE MACRO ec._priors_ok(prior) AS NOT isnan(coalesce(ec._priors(prior)[1], 0));
+-- Of a list of k scores: of as many numbers.
+CREATE OR REPLACE MACRO ec._priors_fit(prior, k) AS
+    CASE WHEN ec._unset(prior) THEN true
+         ELSE list_transform([ec._priors(prior)], lambda _p: len(_p) = 0 OR len(_p) = k AND NOT isnan(_p[1]))[1] END;
 
 -- Rows with a part missing, rows that are wrong -----------------------------------------------------------------------
 
@@ -159,8 +188,8 @@ CREATE OR REPLACE MACRO ec._missing_vector(score, label, weight) AS
     ec._missing(score, label, weight) OR list_count(score) <> len(score);
 
 CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
-    error(format('ec: unknown score_type ''{}'': posterior, log_odds, llr, decision; lists: posteriors, log_posteriors, log_likelihoods',
-                 coalesce(score_type, 'NULL'))) IS NULL;
+    error(format('ec: unknown score_type ''{}'': posterior, log_odds, llr, decision; lists: posteriors, log_posteriors, log_likelihoods. '
+                 || 'Other arguments need their names, such as prior := 0.2', coalesce(score_type, 'NULL'))) IS NULL;
 
 -- NaN compares as greatest, so it fails BETWEEN and < inf.
 CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec._share_ok(score),
@@ -173,23 +202,20 @@ CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec
                            score_type)) IS NULL
          ELSE ec._unknown_type(score_type) END;
 CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
-    CASE WHEN ec._wide(costs) AND score_type <> 'decision' AND len(CAST(costs AS DOUBLE[][])) <> 2
-         THEN error('ec: a single score is binary, but costs have ' || len(CAST(costs AS DOUBLE[][]))
+    CASE WHEN ec._wide(costs) AND score_type <> 'decision' AND len(ec._given_costs(costs)) <> 2
+         THEN error('ec: a single score is binary, but costs have ' || len(ec._given_costs(costs))
                     || ' rows: give a list of posteriors') IS NULL
-         ELSE ec._number_ok(score, coalesce(len(CAST(costs AS DOUBLE[][])[1]), 2), CAST(score_type AS VARCHAR)) END;
-
-CREATE OR REPLACE MACRO ec._length_ok(score, matrix) AS len(score) = coalesce(len(matrix), greatest(len(score), 2));
+         ELSE ec._number_ok(score, coalesce(len(ec._given_costs(costs)[1]), 2), CAST(score_type AS VARCHAR)) END;
 
 -- Only for rows that miss nothing. A 'decision' may come as a list of one: the way to a K x M confusion matrix.
 CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
     CASE WHEN score_type IN ('posterior', 'posteriors') THEN
-             ec._length_ok(score, matrix)
-             AND list_min(score) >= 0 AND list_max(score) <= 1 AND abs(list_sum(score) - 1) <= 1e-6
+             len(score) >= 2 AND list_min(score) >= 0 AND list_max(score) <= 1 AND abs(list_sum(score) - 1) <= 1e-6
          WHEN score_type = 'log_posteriors' THEN
-             ec._length_ok(score, matrix) AND list_max(score) <= 1e-6
+             len(score) >= 2 AND list_max(score) <= 1e-6
              AND abs(list_sum(list_transform(score, lambda _x: exp(_x))) - 1) <= 1e-6
          WHEN score_type = 'log_likelihoods' THEN
-             ec._length_ok(score, matrix)
+             len(score) >= 2
              AND list_max(score) < CAST('inf' AS DOUBLE) AND list_max(score) > CAST('-inf' AS DOUBLE)
          WHEN score_type = 'decision' THEN
              CASE WHEN matrix IS NULL THEN error('ec: score_type ''decision'' with a list needs costs') IS NULL
@@ -201,20 +227,24 @@ CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
 
 CREATE OR REPLACE MACRO ec._usable(score, label, costs, score_type, weight) AS
     ec._score_ok(score, costs, score_type)
-    AND ec._class(label) BETWEEN 0 AND coalesce(len(CAST(costs AS DOUBLE[][])) - 1, 1) AND ec._weight_ok(weight);
+    AND ec._class(label) BETWEEN 0 AND coalesce(len(ec._given_costs(costs)) - 1, 1) AND ec._weight_ok(weight);
 
 CREATE OR REPLACE MACRO ec._vector_classes(score, matrix, score_type) AS
     CASE WHEN score_type = 'decision' THEN len(matrix) ELSE len(score) END;
+
+-- Is the list of as many classes as the matrix?
+CREATE OR REPLACE MACRO ec._vector_fits(score, matrix, score_type) AS
+    score_type = 'decision' OR len(score) = coalesce(len(matrix), len(score));
 
 CREATE OR REPLACE MACRO ec._vector_usable(score, label, matrix, score_type, weight) AS
     ec._class(label) BETWEEN 0 AND ec._vector_classes(score, matrix, score_type) - 1 AND ec._weight_ok(weight)
     AND ec._vector_ok(score, matrix, score_type);
 
--- Costs of a list of scores: NULL stands for 0-1 costs, whose K is the list's length.
+-- Costs of a list of scores: NULL stands for 0-1 costs, whose K is the list's length. (What is wrong with costs is for ec._costs_ok.)
 CREATE OR REPLACE MACRO ec._vector_costs(costs, cost_fn, cost_fp) AS
-    CASE WHEN costs IS NOT NULL THEN CAST(costs AS DOUBLE[][])
-         WHEN cost_fn = 1 AND cost_fp = 1 THEN NULL
-         ELSE ec._costs(NULL, cost_fn, cost_fp) END;
+    CASE WHEN NOT ec._unset(costs) THEN ec._given_costs(costs)
+         WHEN cost_fn = 1 AND cost_fp = 1 OR cost_fn IS NULL OR cost_fp IS NULL THEN NULL
+         ELSE ec._binary_costs(cost_fn, cost_fp) END;
 
 -- A BOOLEAN column is a decision, and must be called one: it may be the label in the score's place.
 CREATE OR REPLACE MACRO ec._boolean_decision(score, score_type) AS
@@ -230,7 +260,7 @@ CREATE OR REPLACE MACRO ec._log_sum(v) AS
     list_transform([list_max(v)], lambda _m: _m + ln(list_sum(list_transform(v, lambda _x: exp(_x - _m)))))[1];
 CREATE OR REPLACE MACRO ec._softmax(v) AS
     list_transform(list_transform([v], lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
-                   lambda _s: list_transform(_s.u, lambda _x: exp(_x - _s.s)))[1];
+                   lambda _s: list_transform(_s['u'], lambda _x: exp(_x - _s['s'])))[1];
 
 CREATE OR REPLACE MACRO ec._posteriors(score, score_type, prior) AS
     CASE WHEN score_type = 'log_posteriors' THEN list_transform(score, lambda _x: exp(_x))
@@ -259,13 +289,23 @@ CREATE OR REPLACE MACRO ec._bayes_threshold(fp, fn, score_type) AS
     CASE WHEN fn > 0 AND fp < 0 THEN CAST('-inf' AS DOUBLE)
          WHEN fn <= 0 AND fp >= 0 THEN CAST('inf' AS DOUBLE)
          ELSE sign(fp + fn) * CASE WHEN score_type = 'posterior' THEN fp / (fp + fn) ELSE ln(abs(fp / fn)) END END;
+-- The threshold stays when all costs are quartered, and no sum of two overflows.
 CREATE OR REPLACE MACRO ec._costs_threshold(costs, cost_fn, cost_fp, score_type) AS
     list_transform([ec._costs(costs, cost_fn, cost_fp)],
-                   lambda _m: ec._bayes_threshold(_m[1][2] - _m[1][1], _m[2][1] - _m[2][2], score_type))[1];
+                   lambda _m: ec._bayes_threshold(_m[1][2] / 4 - _m[1][1] / 4, _m[2][1] / 4 - _m[2][2] / 4, score_type))[1];
 CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
-    threshold IS NULL AND score_type <> 'decision'
-    AND CAST(costs AS DOUBLE[][])[1][2] < CAST(costs AS DOUBLE[][])[1][1]
-    AND CAST(costs AS DOUBLE[][])[2][1] <= CAST(costs AS DOUBLE[][])[2][2];
+    ec._unset(threshold) AND score_type <> 'decision'
+    AND ec._given_costs(costs)[1][2] < ec._given_costs(costs)[1][1]
+    AND ec._given_costs(costs)[2][1] <= ec._given_costs(costs)[2][2];
+
+-- Is the row left without the threshold that it was to have? An error for one that is no number, or not wanted.
+CREATE OR REPLACE MACRO ec._no_threshold(threshold, score_type) AS
+    CASE WHEN threshold IS NULL THEN NOT ec._unset(threshold)
+         WHEN score_type = 'decision'
+         THEN error('ec: threshold is for scores, and score_type ''decision'' says that decisions are taken: leave it out') IS NULL
+         WHEN typeof(threshold) = 'BOOLEAN' OR isnan(CAST(threshold AS DOUBLE))
+         THEN error('ec: threshold must be a number, not ' || CAST(threshold AS VARCHAR)) IS NULL
+         ELSE false END;
 
 -- What the prior adds to an LLR.
 CREATE OR REPLACE MACRO ec._llr_shift(prior, score_type) AS
@@ -273,8 +313,8 @@ CREATE OR REPLACE MACRO ec._llr_shift(prior, score_type) AS
 
 CREATE OR REPLACE MACRO ec._threshold(bayes, threshold, score_type) AS
     CASE WHEN score_type = 'decision' THEN 0.5e0
-         WHEN threshold IS NOT NULL THEN CAST(threshold AS DOUBLE)
-         ELSE bayes END;
+         WHEN ec._unset(threshold) THEN bayes
+         ELSE CAST(threshold AS DOUBLE) END;
 
 -- One comparison a row: the threshold is a constant. (It is folded only as long as no lambda in it holds an error().)
 CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
@@ -295,7 +335,7 @@ CREATE OR REPLACE MACRO ec._decide_wide(score, costs, prior, threshold, score_ty
     CASE WHEN threshold IS NOT NULL
          THEN CAST(error('ec: threshold is for 2 x 2 costs; leave it out') AS INTEGER)
          WHEN score_type = 'decision' THEN TRY_CAST(score AS INTEGER)
-         ELSE ec._argmin(ec._choices(CAST(costs AS DOUBLE[][])),
+         ELSE ec._argmin(ec._choices(ec._given_costs(costs)),
                          list_transform([ec._posterior(score, score_type, prior)], lambda _q: [1 - _q, _q])[1]) END;
 CREATE OR REPLACE MACRO ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN ec._wide(costs) THEN ec._decide_wide(score, costs, prior, threshold, score_type)
@@ -358,63 +398,84 @@ CREATE OR REPLACE MACRO ec._vector_brier(score, y, score_type, prior) AS
 -- Public: one value a row, NULL for a row with a part missing or wrong ------------------------------------------------
 
 CREATE OR REPLACE MACRO ec.bayes_decision(score DOUBLE, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND ec._score_ok(score, costs, score_type)
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
+              AND ec._score_ok(score, costs, score_type)
          THEN CAST(ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END,
 (score DOUBLE[], costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
-    CASE WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR NOT ec._priors_ok(prior) OR ec._missing_vector(score, 0, NULL) THEN NULL
+    CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false)
+              OR NOT ec._priors_fit(prior, ec._vector_classes(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type))
+              OR ec._no_threshold(threshold, score_type) OR ec._missing_vector(score, 0, NULL) THEN NULL
          WHEN ec._vector_ok(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
+              AND ec._vector_fits(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
          THEN CAST(ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) AS INTEGER) END;
 COMMENT ON MACRO ec.bayes_decision IS 'Index of the cheapest decision for the row: argmin_j sum_i c_ij q_i, lowest index on ties';
 
 CREATE OR REPLACE MACRO ec._row_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND ec._usable(score, label, costs, score_type, NULL)
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
+              AND ec._usable(score, label, costs, score_type, NULL)
          THEN ec._cost(ec._costs(costs, cost_fn, cost_fp), ec._class(label),
                        ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type)) END;
 CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     ec._row_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
-    CASE WHEN NOT ec._costs_ok(costs, cost_fn, cost_fp) OR NOT ec._priors_ok(prior) OR ec._missing_vector(score, label, NULL) THEN NULL
+    CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false)
+              OR NOT ec._priors_fit(prior, ec._vector_classes(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type))
+              OR ec._no_threshold(threshold, score_type) OR ec._missing_vector(score, label, NULL) THEN NULL
          WHEN ec._vector_usable(score, label, ec._vector_costs(costs, cost_fn, cost_fp), score_type, NULL)
+              AND ec._vector_fits(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
          THEN ec._cost(ec._vector_costs(costs, cost_fn, cost_fp), ec._class(label),
                        ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type)) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     ec._row_cost(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type);
 COMMENT ON MACRO ec.row_cost IS 'What the decision costs the row: c_ij, i the label, j the decision';
 
-CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, prior := NULL, score_type := 'posterior') AS
+-- Casts are for arguments without their names, numbers say, which no score_type is.
+CREATE OR REPLACE MACRO ec._row_log_loss(score, label, score_type, prior) AS
     CASE WHEN ec._prior_ok(prior) AND ec._usable(score, label, NULL, score_type, NULL)
          THEN CASE WHEN ec._class(label) = 1 THEN ec._log_loss1(score, score_type, prior)
-                   ELSE ec._log_loss0(score, score_type, prior) END END,
-(score DOUBLE[], label, prior := NULL, score_type := 'posterior') AS
-    CASE WHEN NOT ec._priors_ok(prior) OR ec._missing_vector(score, label, NULL) THEN NULL
+                   ELSE ec._log_loss0(score, score_type, prior) END END;
+CREATE OR REPLACE MACRO ec._row_log_loss_vector(score, label, score_type, prior) AS
+    CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, label, NULL) THEN NULL
          WHEN ec._vector_usable(score, label, NULL, score_type, NULL)
          THEN ec._vector_log_loss(score, ec._class(label), score_type, prior) END;
+CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, score_type := 'posterior', prior := NULL) AS
+    ec._row_log_loss(score, label, CAST(score_type AS VARCHAR), prior),
+(score DOUBLE[], label, score_type := 'posterior', prior := NULL) AS
+    ec._row_log_loss_vector(score, label, CAST(score_type AS VARCHAR), prior);
 COMMENT ON MACRO ec.row_log_loss IS 'Log loss of the row in nats: -ln q_i, i the label';
 
-CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, prior := NULL, score_type := 'posterior') AS
+CREATE OR REPLACE MACRO ec._row_brier(score, label, score_type, prior) AS
     CASE WHEN ec._prior_ok(prior) AND ec._usable(score, label, NULL, score_type, NULL)
          THEN CASE WHEN ec._class(label) = 1 THEN ec._brier1(score, score_type, prior)
-                   ELSE ec._brier0(score, score_type, prior) END END,
-(score DOUBLE[], label, prior := NULL, score_type := 'posterior') AS
-    CASE WHEN NOT ec._priors_ok(prior) OR ec._missing_vector(score, label, NULL) THEN NULL
+                   ELSE ec._brier0(score, score_type, prior) END END;
+CREATE OR REPLACE MACRO ec._row_brier_vector(score, label, score_type, prior) AS
+    CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, label, NULL) THEN NULL
          WHEN ec._vector_usable(score, label, NULL, score_type, NULL)
          THEN ec._vector_brier(score, ec._class(label), score_type, prior) END;
+CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, score_type := 'posterior', prior := NULL) AS
+    ec._row_brier(score, label, CAST(score_type AS VARCHAR), prior),
+(score DOUBLE[], label, score_type := 'posterior', prior := NULL) AS
+    ec._row_brier_vector(score, label, CAST(score_type AS VARCHAR), prior);
 COMMENT ON MACRO ec.row_brier IS 'Brier loss of the row: 1/K sum_k (q_k - [k = label])^2; binary (q1 - y)^2';
 
-CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, prior := NULL, score_type := 'posterior') AS
-    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._posterior(score, score_type, prior) END,
-(score DOUBLE[], prior := NULL, score_type := 'posterior') AS
-    CASE WHEN NOT ec._priors_ok(prior) OR ec._missing_vector(score, 0, NULL) THEN NULL
+CREATE OR REPLACE MACRO ec._row_posterior(score, score_type, prior) AS
+    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._posterior(score, score_type, prior) END;
+CREATE OR REPLACE MACRO ec._row_posterior_vector(score, score_type, prior) AS
+    CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, 0, NULL) THEN NULL
          WHEN score_type = 'decision' THEN [ec._fail('score_type ''decision'' holds no posterior')]
          WHEN ec._vector_ok(score, NULL, score_type) THEN ec._posteriors(score, score_type, prior) END;
+CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', prior := NULL) AS
+    ec._row_posterior(score, CAST(score_type AS VARCHAR), prior),
+(score DOUBLE[], score_type := 'posterior', prior := NULL) AS
+    ec._row_posterior_vector(score, CAST(score_type AS VARCHAR), prior);
 COMMENT ON MACRO ec.posterior IS 'The score as a posterior: q = 1/(1 + exp(-log_odds)), log_odds = llr + ln(P1/P0); lists: q_i ~ P_i exp(log_likelihood_i)';
 
 CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
     CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._log_odds(score, score_type, prior) END;
-CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, prior := NULL, score_type := 'posterior') AS
-    ec._row_log_odds(score, score_type, prior),
-(score DOUBLE[], prior := NULL, score_type := 'posterior') AS
-    ec._row_log_odds(ec._pair(score, score_type), ec._pair_type(score_type), prior);
+CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type := 'posterior', prior := NULL) AS
+    ec._row_log_odds(score, CAST(score_type AS VARCHAR), prior),
+(score DOUBLE[], score_type := 'posterior', prior := NULL) AS
+    ec._row_log_odds(ec._pair(score, CAST(score_type AS VARCHAR)), ec._pair_type(CAST(score_type AS VARCHAR)), prior);
 COMMENT ON MACRO ec.log_odds IS 'The score as log-odds of class 1: ln(q1/q0) = llr + ln(P1/P0)';
 
 CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
@@ -430,25 +491,32 @@ CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type := 'posterior') A
     ec._row_llr(ec._pair(score, score_type), prior, ec._pair_type(score_type));
 COMMENT ON MACRO ec.llr IS 'Log-likelihood ratio: ln(q1/q0) - ln(prior/(1 - prior)), prior the one the posteriors were made with';
 
-CREATE OR REPLACE MACRO ec._scaled(q, to1, from1) AS
-    q * (to1 / from1) / (q * (to1 / from1) + (1 - q) * ((1 - to1) / (1 - from1)));
+CREATE OR REPLACE MACRO ec._scaled(q, factor1, factor0) AS q * factor1 / (q * factor1 + (1 - q) * factor0);
+-- Are both priors stated, and has every class a prior above 0 that the scores can come from?
+CREATE OR REPLACE MACRO ec._shift_ok(from_, "to", least) AS
+    CASE WHEN ec._unset(from_) OR ec._unset("to") THEN error('ec: shift_prior needs from_ and to, two stated priors') IS NULL
+         WHEN least > 0 THEN true
+         WHEN typeof(from_) IN ('DOUBLE', 'FLOAT', 'DOUBLE[]', 'FLOAT[]') OR from_ IS NULL THEN false
+         ELSE error('ec: from_ has a class of prior 0, which no posterior can come from: ' || CAST(from_ AS VARCHAR)) IS NULL END;
 -- Weights to/from of K classes; 'uniform' on either side leaves a constant factor, which the normalisation removes.
 CREATE OR REPLACE MACRO ec._shift_weights(from_, "to", k) AS
-    list_transform(range(k), lambda _i: coalesce(ec._priors("to")[_i + 1], 1e0 / k)
-                                       / coalesce(ec._priors(from_)[_i + 1], 1e0 / k));
+    list_transform(range(k), lambda _i: coalesce(ec._priors("to")[_i + 1], 1e0) / coalesce(ec._priors(from_)[_i + 1], 1e0));
 CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 'posterior') AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
          WHEN score_type = 'decision' THEN ec._no_prior_in(score_type)
-         WHEN NOT (ec._prior_ok(from_) AND ec._prior_ok("to") AND ec._score_ok(score, NULL, score_type)) THEN NULL
+         WHEN NOT (ec._shift_ok(from_, "to", least(ec._p1(from_), ec._p0(from_))) AND ec._prior_ok(from_) AND ec._prior_ok("to")
+                   AND ec._score_ok(score, NULL, score_type)) THEN NULL
          WHEN score_type = 'log_odds' THEN score + ec._prior_log_odds("to", 'shift_prior') - ec._prior_log_odds(from_, 'shift_prior')
-         ELSE ec._scaled(score, ec._prior1("to"), ec._prior1(from_)) END,
+         ELSE ec._scaled(score, ec._p1("to") / ec._p1(from_), ec._p0("to") / ec._p0(from_)) END,
 (score DOUBLE[], from_, "to", score_type := 'posterior') AS
     CASE WHEN score_type IN ('log_likelihoods', 'decision') THEN [ec._no_prior_in(score_type)]
-         WHEN ec._missing_vector(score, 0, NULL) OR NOT ec._vector_ok(score, NULL, score_type) THEN NULL
+         WHEN NOT ec._shift_ok(from_, "to", coalesce(list_min(ec._priors(from_)), 1)) OR ec._missing_vector(score, 0, NULL)
+              OR NOT ec._vector_ok(score, NULL, score_type) OR NOT ec._priors_fit(from_, len(score))
+              OR NOT ec._priors_fit("to", len(score)) THEN NULL
          WHEN score_type = 'log_posteriors' THEN
              list_transform(list_transform([list_transform(score, lambda _x, _i: _x + ln(ec._shift_weights(from_, "to", len(score))[_i]))],
                                            lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
-                            lambda _s: list_transform(_s.u, lambda _x: _x - _s.s))[1]
+                            lambda _s: list_transform(_s['u'], lambda _x: _x - _s['s']))[1]
          ELSE list_transform([list_transform(score, lambda _x, _i: _x * ec._shift_weights(from_, "to", len(score))[_i])],
                              lambda _e: list_transform(_e, lambda _x: _x / list_sum(_e)))[1] END;
 COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';

@@ -9,9 +9,9 @@ CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, sum1
             'invalid': ec._count_invalid(score, label, NULL, score_type, weight), 'prior': ec._stated_prior(prior),
             'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
             's1': sum1, 's0': sum0}],
-        lambda _s: CASE WHEN _s.invalid = 0 THEN {
-            'm1': ec._ratio(_s.s1, _s.n1), 'm0': ec._ratio(_s.s0, _s.n0),
-            'p1': ec._prior_of_1(_s.n1, _s.n0, _s.prior), 'p0': ec._prior_of_0(_s.n1, _s.n0, _s.prior)} END);
+        lambda _s: CASE WHEN _s['invalid'] = 0 AND ec._addable(_s['n1'] + _s['n0']) THEN {
+            'm1': ec._ratio(_s['s1'], _s['n1']), 'm0': ec._ratio(_s['s0'], _s['n0']),
+            'p1': ec._prior_of_1(_s['n1'], _s['n0'], _s['prior']), 'p0': ec._prior_of_0(_s['n1'], _s['n0'], _s['prior'])} END);
 
 -- K classes: the result has the form that ec._expected takes.
 CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weight, loss) AS
@@ -22,27 +22,32 @@ CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weigh
             's': ec._sum_by_class(false, label, score, ec._weighted(loss, weight)),
             'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
         lambda _g: {
-            'n': list_transform(ec._class_n(_g.tally, _g.weighted, _g.n),
-                                lambda _x: _x + ec._at_most_32(ec._tally_classes(_g.tally))),
-            's': list_transform(_g.s, lambda _x: coalesce(_x, 0)), 'low': _g.low, 'high': _g.high}),
-        lambda _g: {'n': _g.n, 's': _g.s, 'p': ec._class_priors(_g.n, _g.low, _g.high)});
+            'n': list_transform(ec._class_n(_g['tally'], _g['weighted'], _g['n']),
+                                lambda _x: _x + ec._at_most_32(ec._tally_classes(_g['tally']))),
+            's': list_transform(_g['s'], lambda _x: coalesce(_x, 0)), 'low': _g['low'], 'high': _g['high']}),
+        lambda _g: {'m': ec._each_mean(_g['n'], _g['s']), 'p': ec._class_priors(_g['n'], _g['low'], _g['high'])});
 
 CREATE OR REPLACE MACRO ec._mean_loss(losses) AS
-    list_transform(losses, lambda _l: ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0))[1];
+    list_transform(losses, lambda _l: ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']))[1];
 
--- What the prior itself scores: entropy, and the Brier score of the prior as a posterior.
-CREATE OR REPLACE MACRO ec._nats(p) AS CASE WHEN p = 0 THEN 0e0 ELSE -p * ln(p) END;
+-- What the prior itself scores: entropy, and the Brier score of the prior as a posterior. -ln(p) near 1 is made of the other
+-- priors, for p has lost their digits.
+CREATE OR REPLACE MACRO ec._nats(p, others) AS
+    CASE WHEN p = 0 THEN 0e0 WHEN others < 0.5 AND p + others = 1 THEN p * ec._minus_log1m(others) ELSE -p * ln(p) END;
 CREATE OR REPLACE MACRO ec._mean_over_entropy(losses) AS
-    list_transform(losses, lambda _l: ec._ratio(ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0),
-                                               ec._nats(_l.p1) + ec._nats(_l.p0)))[1];
+    list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']),
+                                               ec._nats(_l['p1'], _l['p0']) + ec._nats(_l['p0'], _l['p1'])))[1];
 CREATE OR REPLACE MACRO ec._mean_over_spread(losses) AS
-    list_transform(losses, lambda _l: ec._ratio(ec._term(_l.p1, _l.m1) + ec._term(_l.p0, _l.m0), _l.p1 * _l.p0))[1];
+    list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']), _l['p1'] * _l['p0']))[1];
+-- 1 - P_i without loss of digits.
+CREATE OR REPLACE MACRO ec._others(p, i) AS list_sum(list_transform(p, lambda _y, _j: CASE WHEN _j = i THEN 0 ELSE _y END));
 CREATE OR REPLACE MACRO ec._expected_over_entropy(means) AS
-    list_transform(means, lambda _m: ec._ratio(ec._expect(_m.p, _m.n, _m.s),
-                                              ec._plus(list_transform(_m.p, lambda _x: ec._nats(_x)))))[1];
+    list_transform(means, lambda _m: ec._ratio(ec._expect(_m['p'], _m['m']),
+                                              ec._plus(list_transform(_m['p'], lambda _x, _i: ec._nats(_x, ec._others(_m['p'], _i))))))[1];
+-- The sum of P_i (1 - P_i).
+CREATE OR REPLACE MACRO ec._spread(p) AS list_sum(list_transform(p, lambda _x, _i: _x * ec._others(p, _i))) / len(p);
 CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
-    list_transform(means, lambda _m: ec._ratio(ec._expect(_m.p, _m.n, _m.s),
-                                              ec._plus(list_transform(_m.p, lambda _x: _x * (1 - _x))) / len(_m.p)))[1];
+    list_transform(means, lambda _m: ec._ratio(ec._expect(_m['p'], _m['m']), ec._spread(_m['p'])))[1];
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -79,28 +84,28 @@ CREATE OR REPLACE MACRO ec._briers_vector(score, label, prior, score_type, weigh
     ec._losses_vector(score, label, prior, score_type, weight,
                       ec._vector_brier(score, ec._y(label), score_type, prior));
 
-CREATE OR REPLACE MACRO ec.cross_entropy(score DOUBLE, label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.cross_entropy(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_loss(ec._log_losses(score, label, prior, score_type, weight)),
-(score DOUBLE[], label, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._log_losses_vector(score, label, prior, score_type, weight));
+(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+    ec._expected(ec._log_losses_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
 COMMENT ON MACRO ec.cross_entropy IS 'Cross-entropy in nats (lower is better): CE = sum_i P_i mean_i(-ln q_i)';
 
-CREATE OR REPLACE MACRO ec.nce(score DOUBLE, label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.nce(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_over_entropy(ec._log_losses(score, label, prior, score_type, weight)),
-(score DOUBLE[], label, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, score_type, weight));
+(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+    ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
 COMMENT ON MACRO ec.nce IS 'Cross-entropy over that of the prior (lower is better): CE / (-sum_i P_i ln P_i)';
 
-CREATE OR REPLACE MACRO ec.brier(score DOUBLE, label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.brier(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_loss(ec._briers(score, label, prior, score_type, weight)),
-(score DOUBLE[], label, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._expected(ec._briers_vector(score, label, prior, score_type, weight));
+(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+    ec._expected(ec._briers_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
 COMMENT ON MACRO ec.brier IS 'Brier score (lower is better): sum_i P_i mean_i(1/K sum_k (q_k - [k = i])^2); binary: mean (q1 - y)^2';
 
-CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, prior := NULL, score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_over_spread(ec._briers(score, label, prior, score_type, weight)),
-(score DOUBLE[], label, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._expected_over_spread(ec._briers_vector(score, label, prior, score_type, weight));
+(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+    ec._expected_over_spread(ec._briers_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
 COMMENT ON MACRO ec.nbs IS 'Brier score over that of the prior (lower is better): BS / (1/K sum_i P_i (1 - P_i))';
 
 CREATE OR REPLACE MACRO ec._not_decided(score_type) AS
@@ -113,19 +118,19 @@ CREATE OR REPLACE MACRO ec.bayes_risk(score DOUBLE, label, costs := NULL, cost_f
          THEN ec._expected_cost(score, label, costs, cost_fn, cost_fp, prior, NULL, score_type, weight) END,
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL,
     score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._not_decided(score_type)
+    CASE WHEN ec._not_decided(score_type) AND ec._costs_ok(costs, cost_fn, cost_fp)
          THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, NULL,
                                             score_type, weight, 'cost')) END;
 COMMENT ON MACRO ec.bayes_risk IS 'Expected cost of Bayes decisions (lower is better): sum_i P_i mean_i(c_i,j*), j* = argmin_j sum_i c_ij q_i';
 
 CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
-    CASE WHEN score_type = 'llr' THEN score_type
+    CASE WHEN CAST(score_type AS VARCHAR) = 'llr' THEN score_type
          ELSE error(concat('ec: cllr needs score_type := ''llr'', not ''', score_type, ''': ec.llr(score, prior) makes LLRs')) END;
 CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._losses(score, label, NULL, ec._llr_only(score_type), weight,
                               ec._sum_loss(1, score, label, ec._weighted(ec._softplus(-score), weight)),
                               ec._sum_loss(0, score, label, ec._weighted(ec._softplus(score), weight))),
-                   lambda _l: (_l.m1 + _l.m0) / (2 * ln(2e0)))[1];
+                   lambda _l: (_l['m1'] + _l['m0']) / (2 * ln(2e0)))[1];
 COMMENT ON MACRO ec.cllr IS 'Cost of LLRs in bits (lower is better): (mean_1 log2(1 + exp(-llr)) + mean_0 log2(1 + exp(llr))) / 2';
 
 -- epsr ----------------------------------------------------------------------------------------------------------------
@@ -164,8 +169,7 @@ CREATE OR REPLACE MACRO ec._integral_low(q, a, b) AS
 
 CREATE OR REPLACE MACRO ec._beta(a, b) AS exp(lgamma(a) + lgamma(b) - lgamma(a + b));
 CREATE OR REPLACE MACRO ec._epsr_loss(q, x, a, b) AS
-    CASE WHEN NOT (a > 0 AND b > 0 AND a <= 20 AND b <= 20)
-         THEN ec._fail('epsr needs 0 < a, b <= 20, not a = ' || CAST(a AS VARCHAR) || ', b = ' || CAST(b AS VARCHAR))
+    CASE WHEN NOT (a > 0 AND b > 0 AND a <= 20 AND b <= 20) THEN NULL
          WHEN a = 2 AND b = 2 THEN 3 * x * x
          WHEN a = 1 AND b = 1 THEN CASE WHEN q < 0.5 THEN -ln(q) ELSE ec._minus_log1m(x) END
          WHEN q >= 0.5 THEN ec._integral_high(q, x, a, b) / ec._beta(a, b)
@@ -183,9 +187,13 @@ CREATE OR REPLACE MACRO ec._epsr(score, label, a, b, prior, score_type, weight) 
             ec._epsr_loss(ec._q1(score, score_type, prior), ec._q0(score, score_type, prior), a, b), weight)),
         ec._sum_loss(0, score, label, ec._weighted(
             ec._epsr_loss(ec._q0(score, score_type, prior), ec._q1(score, score_type, prior), b, a), weight))));
-CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._epsr(score, label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior, score_type, weight),
-(score DOUBLE[], label, a := 1.0, b := 1.0, prior := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._epsr(ec._pair(score, score_type), label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior,
-             ec._pair_type(score_type), weight);
+CREATE OR REPLACE MACRO ec._beta_ok(x, name) AS
+    ec._number_is(x > 0 AND x <= 20, x, format('epsr needs {} above 0 and at most 20', name));
+CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, score_type := 'posterior', prior := NULL, weight := NULL) AS
+    CASE WHEN ec._beta_ok(a, 'a') AND ec._beta_ok(b, 'b')
+         THEN ec._epsr(score, label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior, score_type, weight) END,
+(score DOUBLE[], label, a := 1.0, b := 1.0, score_type := 'posterior', prior := NULL, weight := NULL) AS
+    CASE WHEN ec._beta_ok(a, 'a') AND ec._beta_ok(b, 'b') AND ec._two_classes(score, label, score_type, weight)
+         THEN ec._epsr(ec._pair(score, score_type), label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior,
+                       ec._pair_type(score_type), weight) END;
 COMMENT ON MACRO ec.epsr IS 'Bayes risks under costs [[0, 1/(1-t)], [1/t, 0]], t ~ Beta(a, b) (lower is better): a = b = 1 is CE, a = b = 2 is 3 BS';

@@ -1,7 +1,7 @@
 -- polars_ec for DuckDB, file 5 of 8: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
 -- A table macro: the log is a table, view or WITH clause given by its name as text, score, label and weight are
--- expressions over its columns, groups the names of its group columns. Names within start with _ec_, because a
--- parameter's name would hide a column of the log.
+-- expressions over its columns, groups the names of its group columns. Names within start with "ec: ", because a parameter's
+-- name would hide a column of the log, and a column of the log one that is made here.
 
 -- Bins ----------------------------------------------------------------------------------------------------------------
 
@@ -36,7 +36,7 @@ CREATE OR REPLACE MACRO ec._one_score(bin, score_type, resolution) AS
 
 -- Bins are 32-bit integers; this is folded into a constant.
 CREATE OR REPLACE MACRO ec._resolution(resolution) AS
-    CASE WHEN TRY_CAST(resolution AS INTEGER) = resolution AND resolution BETWEEN 1 AND 1000000
+    CASE WHEN TRY_CAST(resolution AS INTEGER) = resolution AND resolution BETWEEN 1 AND 1000000 AND typeof(resolution) <> 'BOOLEAN'
          THEN CAST(resolution AS INTEGER)
          ELSE CAST(error('ec: resolution is bins a nat, a whole number in 1..1000000, not '
                          || coalesce(CAST(resolution AS VARCHAR), 'NULL')) AS INTEGER) END;
@@ -44,10 +44,12 @@ CREATE OR REPLACE MACRO ec._resolution(resolution) AS
 -- Rows ----------------------------------------------------------------------------------------------------------------
 
 -- What kind of score a bin is made of: an LLR is binned like log-odds.
-CREATE OR REPLACE MACRO ec._binned_type(score_type) AS
+CREATE OR REPLACE MACRO ec._binned_of(score_type) AS
     CASE WHEN score_type = 'llr' THEN 'log_odds'
          WHEN score_type IN ('posterior', 'log_odds', 'raw') THEN score_type
-         ELSE error('ec: score_type ''' || score_type || ''' is not one of posterior, log_odds, llr, raw') END;
+         ELSE error(format('ec: score_type ''{}'' is not one of posterior, log_odds, llr, raw. Other arguments need their names, such as '
+                           || 'resolution := 64', coalesce(score_type, 'NULL'))) END;
+CREATE OR REPLACE MACRO ec._binned_type(score_type) AS ec._binned_of(CAST(score_type AS VARCHAR));
 
 -- 0, 1, -1 for a wrong row, NULL for one with a part missing. Labels and weights are checked as everywhere else.
 CREATE OR REPLACE MACRO ec._ranked_class(score, label, score_type, weight) AS
@@ -74,15 +76,18 @@ CREATE OR REPLACE MACRO ec._above(score, t) AS
 CREATE OR REPLACE MACRO ec._is_group(name, groups) AS
     list_contains(list_transform(CAST(groups AS VARCHAR[]), lambda _g: lower(_g)), lower(name));
 
--- COLUMNS(lambda) passes over a name that no column has, so the columns that it finds are counted: in the first row, which
--- a log of no rows lacks. It must find one, hence the 0.
-CREATE OR REPLACE MACRO ec._found(log, groups) AS TABLE
-    SELECT len(struct_keys(struct_pack(*COLUMNS(lambda _c: _c = '_ec_0' OR ec._is_group(_c, groups))))) - 1
-    FROM (SELECT 0 AS _ec_0, * FROM query_table(log)) LIMIT 1;
-CREATE OR REPLACE MACRO ec._all_found(found, groups) AS
-    CASE WHEN found IS NULL OR found = len(list_distinct(list_transform(CAST(groups AS VARCHAR[]), lambda _g: lower(_g))))
-         THEN true
-         ELSE error('ec: groups ' || CAST(groups AS VARCHAR) || ' name a column that the log does not have') IS NULL END;
+-- True, or an error, or NULL of a log of no rows. COLUMNS(lambda) passes over a name that no column has, so the columns that it
+-- finds are looked at, in the first row. It must find one, hence the 0.
+CREATE OR REPLACE MACRO ec._columns_ok(log, groups, own) AS TABLE
+    SELECT CASE WHEN len(list_filter(found, lambda _c: starts_with(_c, 'ec: '))) > 1
+                THEN error('ec: the log has a column whose name starts with ''ec: '': ' || CAST(found AS VARCHAR)) IS NULL
+                WHEN len(list_filter(own, lambda _c: ec._is_group(_c, groups))) > 0
+                THEN error(format('ec: groups {} name a column that the result has too: rename it', CAST(groups AS VARCHAR))) IS NULL
+                WHEN len(found) - 1 < len(list_distinct(list_transform(CAST(groups AS VARCHAR[]), lambda _g: lower(_g))))
+                THEN error(format('ec: groups {} name a column that the log does not have', CAST(groups AS VARCHAR))) IS NULL
+                ELSE true END
+    FROM (SELECT struct_keys(struct_pack(*COLUMNS(lambda _c: starts_with(_c, 'ec: ') OR ec._is_group(_c, groups)))) AS found
+          FROM (SELECT 0 AS "ec: 0", * FROM query_table(log)) LIMIT 1);
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -94,30 +99,31 @@ CREATE OR REPLACE MACRO ec._cell_sum(value, checked, weight) AS
 -- rows that are wrong or miss a part are NULL, so that they enter no logarithm.
 CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type := 'posterior', resolution := 64,
     thresholds := [], weight := NULL) AS TABLE
-    WITH _ec_classes AS (
-        SELECT *, ec._ranked_class(CAST(score AS DOUBLE), label, ec._binned_type(score_type), weight) AS _ec_class
+    WITH "ec: classes" AS (
+        SELECT *, ec._ranked_class(CAST(score AS DOUBLE), label, ec._binned_type(score_type), weight) AS "ec: class"
         FROM query_table(log)),
-    _ec_rows AS (
-        SELECT *, CASE WHEN _ec_class >= 0 THEN CAST(score AS DOUBLE) END AS _ec_score,
-               CASE WHEN _ec_class >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS _ec_weight
-        FROM _ec_classes),
-    _ec_cells AS (
-        SELECT COLUMNS(lambda _c: _c = '_ec_class' OR ec._is_group(_c, groups)),
-               ec._bin(_ec_score, ec._binned_type(score_type), ec._resolution(resolution)) AS bin,
-               CASE WHEN _ec_class >= 0 THEN ec._above(_ec_score, ec._thresholds(thresholds)) END AS above,
+    "ec: rows" AS (
+        SELECT *, CASE WHEN "ec: class" >= 0 THEN CAST(score AS DOUBLE) END AS "ec: score",
+               CASE WHEN "ec: class" >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS "ec: weight"
+        FROM "ec: classes"),
+    "ec: cells" AS (
+        SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)),
+               ec._bin("ec: score", ec._binned_type(score_type), ec._resolution(resolution)) AS bin,
+               CASE WHEN "ec: class" >= 0 THEN ec._above("ec: score", ec._thresholds(thresholds)) END AS above,
                count(*) AS n,
-               coalesce(sum(_ec_weight), 0) AS weight,
-               coalesce(sum(_ec_weight * _ec_weight), 0) AS weight2,
-               ec._cell_sum(ec._log_odds(_ec_score, ec._binned_type(score_type), NULL), _ec_weight, weight) AS log_odds,
-               ec._cell_sum(ec._posterior(_ec_score, ec._binned_type(score_type), NULL), _ec_weight, weight) AS posterior,
-               ec._cell_sum(CASE WHEN _ec_class = 1 THEN ec._log_loss1(_ec_score, ec._binned_type(score_type), NULL)
-                                 WHEN _ec_class = 0 THEN ec._log_loss0(_ec_score, ec._binned_type(score_type), NULL) END,
-                            _ec_weight, weight) AS log_loss,
-               ec._cell_sum(CASE WHEN _ec_class = 1 THEN ec._brier1(_ec_score, ec._binned_type(score_type), NULL)
-                                 WHEN _ec_class = 0 THEN ec._brier0(_ec_score, ec._binned_type(score_type), NULL) END,
-                            _ec_weight, weight) AS brier
-        FROM _ec_rows GROUP BY ALL)
-    SELECT COLUMNS(lambda _c: score_type <> 'raw' OR _c NOT IN ('log_odds', 'posterior', 'log_loss', 'brier'))
-    FROM (SELECT * RENAME (_ec_class AS class) FROM _ec_cells)
-    WHERE ec._all_found((FROM ec._found(log, groups)), groups);
+               coalesce(sum("ec: weight"), 0) AS weight,
+               coalesce(sum("ec: weight" * "ec: weight"), 0) AS weight2,
+               ec._cell_sum(ec._log_odds("ec: score", ec._binned_type(score_type), NULL), "ec: weight", weight) AS log_odds,
+               ec._cell_sum(ec._posterior("ec: score", ec._binned_type(score_type), NULL), "ec: weight", weight) AS posterior,
+               ec._cell_sum(CASE WHEN "ec: class" = 1 THEN ec._log_loss1("ec: score", ec._binned_type(score_type), NULL)
+                                 WHEN "ec: class" = 0 THEN ec._log_loss0("ec: score", ec._binned_type(score_type), NULL) END,
+                            "ec: weight", weight) AS log_loss,
+               ec._cell_sum(CASE WHEN "ec: class" = 1 THEN ec._brier1("ec: score", ec._binned_type(score_type), NULL)
+                                 WHEN "ec: class" = 0 THEN ec._brier0("ec: score", ec._binned_type(score_type), NULL) END,
+                            "ec: weight", weight) AS brier
+        FROM "ec: rows" GROUP BY ALL)
+    SELECT COLUMNS(lambda _c: CAST(score_type AS VARCHAR) <> 'raw' OR _c NOT IN ('log_odds', 'posterior', 'log_loss', 'brier'))
+    FROM (SELECT * RENAME ("ec: class" AS class) FROM "ec: cells")
+    WHERE coalesce((FROM ec._columns_ok(log, groups, ['class', 'bin', 'above', 'n', 'weight', 'weight2', 'log_odds', 'posterior',
+                                                      'log_loss', 'brier'])), true);
 COMMENT ON MACRO TABLE ec.sketch IS 'The log as counts and sums per group, class and bin of the score: bin = floor(resolution ln(q1/q0))';

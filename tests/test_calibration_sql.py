@@ -110,6 +110,40 @@ def test_folds_of_other_types(connection) -> None:
             connection.execute(f"SELECT ec.fold(7, folds := {folds})").fetchall()
 
 
+LARGE = {
+    "UInt64": ("UBIGINT", 0, 2**64 - 1),
+    "Int128": ("HUGEINT", -(2**127), 2**127 - 1),
+    "UInt128": ("UHUGEINT", 0, 2**128 - 1),
+}
+
+
+@PROFILE
+@given(st.data())
+@pytest.mark.parametrize("dtype", LARGE)
+def test_folds_of_large_integers(dtype, connection, data) -> None:
+    """Hashes of 64 and 128 bits; those that fit into 64 have the folds that they have there."""
+    in_sql, lowest, highest = LARGE[dtype]
+    numbers = st.one_of(st.integers(lowest, highest), st.sampled_from([lowest, highest, 0, 1, 2**63 - 1, 2**63]))
+    keys = data.draw(st.lists(st.one_of(st.none(), numbers), min_size=1, max_size=12))
+    log = pl.DataFrame({"key": pl.Series(keys, dtype=getattr(pl, dtype))})
+    expected = [plain_fold(key, 5) for key in keys]
+    assert log.select(ec.fold("key"))["fold"].to_list() == expected
+    assert log.lazy().select(ec.fold("key")).collect(engine="streaming")["fold"].to_list() == expected
+    values = ", ".join(
+        f"({i}, CAST({'NULL' if key is None else repr(str(key))} AS {in_sql}))" for i, key in enumerate(keys)
+    )
+    query = "SELECT ec.fold(key), ec.stratified_fold(key, 1, folds := 3) FROM (VALUES {}) AS log(i, key) ORDER BY i"
+    found = connection.execute(query.format(values)).fetchall()
+    assert [fold for fold, _ in found] == expected
+    hashes = sorted({plain_fold(key, 2**32) for key in keys})
+    turns = [(hashes.index(plain_fold(key, 2**32)) + 1) % 3 for key in keys]
+    assert [turn for _, turn in found] == turns
+    assert log.select(ec.stratified_fold("key", pl.lit(1), folds=3))["fold"].to_list() == turns
+    small = [key for key in keys if key is not None and -(2**63) <= key < 2**63]
+    of_64_bits = pl.DataFrame({"key": pl.Series(small, dtype=pl.Int64)})
+    assert of_64_bits.select(ec.fold("key"))["fold"].to_list() == [plain_fold(key, 5) for key in small]
+
+
 def test_cross_validation_of_a_sketch_made_in_sql(connection) -> None:
     log = simulated().drop("fold").with_row_index("id")
     connection.register("log", log)
@@ -157,6 +191,15 @@ def test_sql_text_without_groups(connection) -> None:
     assert connection.execute(query).fetchall()[0][0] < 1e-15
     nothing = log.filter(pl.col("y")).ec.sketch("x", "y", score_type="log_odds").calibrate()
     assert connection.execute(f"SELECT {nothing.to_sql('x')}, x FROM log LIMIT 1").fetchall()[0][0] is None
+
+
+def test_sql_text_of_a_group_called_like_a_placeholder(connection) -> None:
+    log = simulated().with_columns(pl.col("g").replace_strict({2: "ec_text_0"}, default="b").alias("ec_text_0"))
+    calibration = log.ec.sketch("p", "y", by="ec_text_0").calibrate()
+    connection.register("named", log.to_arrow())
+    found = connection.execute(f"SELECT {calibration.to_sql('p')} FROM named").fetchall()
+    expected = log.select(calibration.apply("p")).to_series().to_list()
+    assert [value for (value,) in found] == pytest.approx(expected, rel=1e-12)
 
 
 def test_sql_text_of_other_dialects() -> None:

@@ -34,7 +34,7 @@ OTHERS = {
     "stratified_fold",
     "validate",
 }
-FAMILIES = ("rows", "counts", "decisions", "scoring_rules", "sketch", "ranking", "calibration", "ece")
+FILES = ("begin", "rows", "counts", "decisions", "scoring_rules", "sketch", "ranking", "calibration", "ece", "end")
 FRAME_FUNCTIONS = {"calibrate", "calibration_loss", "report", "sketch", "validate"}
 # Arguments that a warehouse does not need: SQL says label = 'late', or makes integers with CASE.
 # Bins of equal mass need the rows in order.
@@ -127,7 +127,16 @@ def test_macros_are_the_metrics(macros) -> None:
 def test_macro_parameters_are_the_functions(name: str, macros) -> None:
     parameters = [p for p in inspect.signature(getattr(ec, name)).parameters if p not in ONLY_IN_PYTHON]
     for overload, _ in macros[name]:
-        assert overload == parameters
+        assert sorted(overload) == sorted(parameters)
+
+
+def test_no_prior_or_weight_is_the_first_argument_without_a_name(macros) -> None:
+    """In SQL any argument may go without its name, and a number that comes third must not be taken for another one."""
+    required = {"llr", "min_dcf", "min_dcf_error"}
+    for name, overloads in macros.items():
+        for overload, _ in overloads:
+            after = overload[2:] if overload[1:2] in (["label"], ["reference"]) else overload[1:]
+            assert name in required or after[:1] not in (["prior"], ["weight"], ["threshold"]), name
 
 
 def test_macro_of_folds(macros) -> None:
@@ -183,7 +192,7 @@ def test_every_macro_has_a_comment(macros) -> None:
 
 def test_the_bundle_is_its_parts() -> None:
     folder = Path(__file__).parent.parent / "sql"
-    parts = [folder / f"{name}.sql" for name in FAMILIES]
+    parts = [folder / f"{name}.sql" for name in FILES]
     assert sorted(folder.glob("*.sql")) == sorted([*parts, folder / "polars_ec.sql"])
     assert (folder / "polars_ec.sql").read_text("utf-8") == "".join(part.read_text("utf-8") for part in parts)
 

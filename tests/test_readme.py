@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 import polars_ec as ec
+from tests.cases import RANKING
 from tests.test_contract import METRICS
 
 ROOT = Path(__file__).parent.parent
@@ -34,6 +35,22 @@ def test_sql_blocks(statement: str) -> None:
     row = connection.execute(statement).fetchone()
     assert row is not None
     assert None not in row
+
+
+@pytest.mark.parametrize("database", [":memory:", "ec.duckdb"])
+def test_the_query_for_the_macros(database: str, tmp_path: Path) -> None:
+    """One row for each, with what there is to know."""
+    connection = duckdb.connect(database if database == ":memory:" else tmp_path / database)
+    ec.register(connection)
+    (query,) = re.findall(r"```sql\n(SELECT DISTINCT function_name.*?)```", README, re.DOTALL)
+    rows = connection.execute(query).fetchall()
+    names = [name for name, _, _ in rows]
+    assert names == sorted(set(names))
+    assert {"nec", "brier", "auc_roc", "auc_roc_error", "fold", "sketch", "ranking_exact", "version"} <= set(names)
+    assert len(names) == len(METRICS - {"min_expected_cost"}) + len(RANKING) - 1 + 5
+    assert all(comment and ":" in comment for _, _, comment in rows)
+    (parameters,) = (parameters for name, parameters, _ in rows if name == "net_benefit")
+    assert parameters == ["score", "label", "p_t", "prior", "threshold", "score_type", "weight"]
 
 
 def test_make_targets_exist() -> None:

@@ -190,3 +190,83 @@ def test_bad_calls_are_errors(connection, arguments: str, message: str) -> None:
     connection.register("log", pl.DataFrame({"score": [0.3], "label": [1]}))
     with pytest.raises(duckdb.Error, match=message):
         connection.execute(f"FROM ec.sketch('log', {arguments})").fetchall()
+
+
+# Names ---------------------------------------------------------------------------------------------------------------
+
+NAMES = ["_ec_class", "_ec_score", "_ec_weight", "_ec_rows", "_ec_key", "_ec_0", "score", "label", "weights", "log", "groups",
+         "prior", 'a "b" c', "it's", "Über.Größe", "SELECT", "the group", "p.p"]  # fmt: skip
+TABLES = ["my table", 'a "b"', "it's", "Logs.2026", "_ec_rows", "_ec_cells", "SELECT"]
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(name: str) -> str:
+    return "'" + name.replace("'", "''") + "'"
+
+
+def rows_of(
+    connection: duckdb.DuckDBPyConnection, macro: str, table: str, columns: list[str], groups: list[str]
+) -> list[tuple]:
+    score, label, *weight = map(quoted, columns)
+    more = [f"weight := {w}" for w in weight] if macro == "sketch" else []
+    arguments = [text(table), score, label, f"groups := [{', '.join(map(text, groups))}]", *more]
+    found = connection.execute(f"FROM ec.{macro}({', '.join(arguments)})")
+    assert [column for column, *_ in found.description][: len(groups)] == groups
+    return sorted(found.fetchall(), key=repr)
+
+
+@pytest.mark.parametrize("macro", ["sketch", "ranking_exact"])
+def test_columns_of_any_name(macro: str, connection) -> None:
+    """Beside the others, as a group, and as score, label and weight."""
+    values = "(VALUES (0.9e0, true, 2.0, 'a'), (0.4, true, 1.0, 'b'), (0.7, false, 0.5, 'a'), (0.1, false, 1.0, 'b'), (0.6, NULL, 1.0, 'a'))"
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE plain AS FROM {values} AS t(p, y, w, g)")
+    wanted = {by: rows_of(connection, macro, "plain", ["p", "y", "w"], list(by)) for by in ("", "g")}
+    assert all(wanted.values())
+    for name in NAMES:
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE named AS SELECT *, g AS {quoted(name)} FROM plain")
+        assert rows_of(connection, macro, "named", ["p", "y", "w"], []) == wanted[""], name
+        assert rows_of(connection, macro, "named", ["p", "y", "w"], [name]) == wanted["g"], name
+        for position in range(3):
+            columns = ["p", "y", "w"]
+            connection.execute(
+                f"CREATE OR REPLACE TEMP TABLE named AS SELECT * RENAME ({columns[position]} AS {quoted(name)}) FROM plain"
+            )
+            columns[position] = name
+            assert rows_of(connection, macro, "named", columns, ["g"]) == wanted["g"], (name, position)
+
+
+@pytest.mark.parametrize("macro", ["sketch", "ranking_exact"])
+def test_tables_of_any_name(macro: str, connection) -> None:
+    """As after FROM, in quotes where they are needed there."""
+    for name in TABLES:
+        connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE {quoted(name)} AS FROM (VALUES (0.9e0, true), (0.4, false)) AS t(p, y)"
+        )
+        assert len(rows_of(connection, macro, quoted(name), ["p", "y"], [])) == (2 if macro == "sketch" else 1)
+    connection.execute('CREATE SCHEMA IF NOT EXISTS "a.b"; CREATE OR REPLACE TABLE "a.b"."c d" AS FROM "my table"')
+    assert rows_of(connection, macro, '"a.b"."c d"', ["p", "y"], []) == rows_of(
+        connection, macro, "my table", ["p", "y"], []
+    )
+
+
+@pytest.mark.parametrize(
+    ("macro", "name"),
+    [
+        ("sketch", "class"),
+        ("sketch", "Weight"),
+        ("sketch", "brier"),
+        ("ranking_exact", "n"),
+        ("ranking_exact", "AUC_ROC"),
+    ],
+)
+def test_a_group_has_no_name_of_the_result(macro: str, name: str, connection) -> None:
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE named AS SELECT 0.5e0 AS p, true AS y, 1 AS {quoted(name)}")
+    with pytest.raises(duckdb.Error, match="the result has too: rename it"):
+        connection.execute(f"FROM ec.{macro}('named', p, y, groups := [{text(name)}])").fetchall()
+    assert len(connection.execute(f"FROM ec.{macro}('named', p, y)").fetchall()) == 1
+    connection.execute('CREATE OR REPLACE TEMP TABLE named AS SELECT 0.5e0 AS p, true AS y, 1 AS "ec: class"')
+    with pytest.raises(duckdb.Error, match="starts with 'ec: '"):
+        connection.execute(f"FROM ec.{macro}('named', p, y)").fetchall()

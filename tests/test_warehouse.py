@@ -118,6 +118,40 @@ def test_labels_of_other_types() -> None:
     assert run(label="CASE WHEN y THEN 'it''s' WHEN NOT y THEN 'no' END", pos_label="it's") == PLAIN
 
 
+OWN_NAMES = ["ec_text_0", "ec_text_1", "ec_key_0", "ec_score", "ec_class", "ec_rows", "EC_TEXT_0", "ec1_text_0"]
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "datafusion", "clickhouse"])
+def test_names_that_the_query_uses_itself(engine: str, tmp_path: Path) -> None:
+    """As names of groups and their values, of the log's columns and of the log."""
+    frame = pl.DataFrame({"g": ["ec_text_0", "b", "b"], "p": [0.9, 0.4, 0.2], "y": [1, 0, 1]})
+
+    def rows(score: str, label: str, group: str, name: str) -> list[tuple[Any, ...]]:
+        path = tmp_path / "log.parquet"
+        frame.rename({"p": score, "y": label, "g": group}).write_parquet(path)
+        tables = {"duckdb": f"(FROM read_parquet('{path}')) AS ec_rows", "datafusion": "ec_rows"}
+        table = tables.get(engine, f"file('{path}', Parquet) AS ec_rows")
+        text = sketch_query(table, score, label, by={name: f'"{group}"'}, classes=(0, 1), resolution=1, dialect=engine)
+        if engine == "duckdb":
+            found = duckdb.sql(text).pl()
+        elif engine == "datafusion":
+            context = pytest.importorskip("datafusion").SessionContext()
+            context.register_parquet("ec_rows", str(path))
+            found = pl.from_arrow(context.sql(text).to_arrow_table())
+        else:
+            found = pl.from_arrow(pytest.importorskip("chdb").query(text, "ArrowTable"))
+        assert found.columns[0] == name
+        return found.sort(pl.all()).rows()
+
+    plain = rows("p", "y", "g", "g")
+    assert len(plain) == 3
+    for name in OWN_NAMES:
+        assert rows("p", "y", "g", name) == plain
+        assert rows("p", "y", name, name) == plain
+    assert rows("ec_score", "ec_label", "ec_key_0", "ec_key_0") == plain
+    assert rows("ec_class", "ec_score", "ec_text_0", "Ec_Text_1") == plain
+
+
 def test_score_and_label_swapped() -> None:
     assert all(row[0] in (None, -1) for row in run(score="y", label="p"))
 
