@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import IO, TYPE_CHECKING, Any, Literal, get_args
 
 import polars as pl
 
 from polars_ec import curves
-from polars_ec._described import SCHEMA_VERSION, read_described, write_described
+from polars_ec._cell_checks import dtype_of, fault_in_cells, fault_in_types, has_doubles
+from polars_ec._described import SCHEMA_VERSION, first_line, read_described, write_described
 from polars_ec._evaluate import bayes_threshold, evaluate
 from polars_ec._grid import (
     Grid,
@@ -35,14 +36,6 @@ if TYPE_CHECKING:
 
     from polars_ec._options import Settings
     from polars_ec.calibrators import Calibration, Calibrator
-
-_DTYPES: dict[str, pl.DataType] = {
-    "class": pl.Int8(),
-    "bin": pl.Int32(),
-    "above": pl.Int16(),
-    "score": pl.Float64(),
-    "n": pl.Int64(),
-}
 
 
 @dataclass(frozen=True)
@@ -261,8 +254,8 @@ class Sketch:
         histogram = {"bins": bins, "equal_mass": equal_mass}
         return calibration_loss(self, rule, calibrator, training, histogram, keywords)
 
-    def write_parquet(self, path: str | Path, *, metadata: Mapping[str, str] | None = None) -> None:
-        """Save the cells, with what they mean, and any further `metadata`, in the file's metadata."""
+    def write_parquet(self, path: str | Path | IO[bytes], *, metadata: Mapping[str, str] | None = None) -> None:
+        """Save the cells; and what they mean, a checksum of all this and any further `metadata` in the file's metadata."""
         write_described(self.frame, path, "sketch", self._description(), metadata)
 
     def _description(self) -> dict[str, Any]:
@@ -277,13 +270,32 @@ class Sketch:
 
     @classmethod
     def read_parquet(cls, path: str | Path) -> Sketch:
-        """The sketch in a file that `write_parquet` made; SketchError for any other file, saying what is wrong with it."""
+        """The sketch in a file that `write_parquet` made.
+
+        SketchError for any other file, and for one that is damaged: its values are not those that were written, or none
+        that cells can have; the message says what is wrong. Files of the time before checksums are read without.
+        """
         frame, about = read_described(path, "sketch")
-        grid = Grid(about["score_type"], about["resolution"], tuple(float(t) for t in about["thresholds"]))
-        expected = [*about["keys"], *grid.columns]
+        try:
+            grid = Grid(
+                checked_score_type(about["score_type"]),
+                None if about["resolution"] is None else checked_resolution(about["resolution"]),
+                sorted_thresholds(float(threshold) for threshold in about["thresholds"]),
+            )
+            keys, weighted = list(about["keys"]), about["weighted"]
+            if not isinstance(weighted, bool):
+                raise TypeError(f"weighted: {weighted!r}")
+        except (KeyError, TypeError, ValueError) as error:
+            raise SketchError(f"{path} is a damaged sketch: its metadata lack or garble {first_line(error)}") from None
+        expected = [*keys, *grid.columns]
         if frame.columns != expected:
             raise SketchError(f"{path} is a damaged sketch: its columns are {frame.columns}, not {expected}")
-        return cls(frame, grid, about["weighted"])
+        fault = fault_in_types(frame, grid) or fault_in_cells(frame, grid, weighted)
+        if fault is None and has_doubles(frame, keys, grid):
+            fault = "a cell that is there twice"
+        if fault is not None:
+            raise SketchError(f"{path} is a damaged sketch: it has {fault}")
+        return cls(frame, grid, weighted)
 
     @classmethod
     def from_arrow(
@@ -305,6 +317,13 @@ class Sketch:
             As the query was made with; the table cannot say.
         weighted
             Whether it was made with weights.
+
+        Raises
+        ------
+        SketchError
+            Columns that are not there or not numbers, and values that no cell can have: another class than 0, 1, -1 and
+            null, rows that are null or negative, a bin off the grid, sums that are null, NaN or out of range. A cell in
+            several rows is no fault: they are added up.
         """
         grid = Grid(checked_score_type(score_type), checked_resolution(resolution), sorted_thresholds(thresholds))
         made = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
@@ -321,8 +340,16 @@ class Sketch:
                 "those that the query was made with"
             )
         keys = [name for name in made.columns if name not in own]
-        typed = made.select(*keys, *(pl.col(name).cast(_DTYPES.get(name, pl.Float64())) for name in own))
-        return cls(_add_up(_with_infinite_sums(typed, grid), grid), grid, weighted)
+        try:
+            typed = made.select(*keys, *(pl.col(name).cast(dtype_of(name)) for name in own))
+        except pl.exceptions.PolarsError as error:
+            raise SketchError(f"the table has no numbers where a sketch has some: {first_line(error)}") from None
+        whole = _with_infinite_sums(typed, grid)
+        fault = fault_in_cells(whole, grid, weighted)
+        if fault is not None:
+            hint = ": pass weighted=True if it was made with weights" if "without weights" in fault else ""
+            raise SketchError(f"the table is not a sketch of {score_type} scores: it has {fault}{hint}")
+        return cls(_add_up(whole, grid), grid, weighted)
 
 
 def _add_up(frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
