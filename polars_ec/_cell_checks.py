@@ -47,7 +47,21 @@ def fault_in_cells(frame: pl.DataFrame, grid: Grid, weighted: bool) -> str | Non
 
 def has_doubles(frame: pl.DataFrame, keys: Sequence[str], grid: Grid) -> bool:
     """Whether a cell of a group is there twice."""
-    return bool(frame.select(*keys, "class", *grid.cell_columns).is_duplicated().any())
+    columns = [*keys, "class", *grid.cell_columns]
+    return not _is_ascending(frame, columns) and bool(frame.select(columns).is_duplicated().any())
+
+
+def _is_ascending(frame: pl.DataFrame, columns: Sequence[str]) -> bool:
+    """Whether every row comes after the one before it, as in files that were sorted: a look at neighbours tells so."""
+    after = pl.lit(value=False)
+    for column in map(pl.col, reversed(columns)):
+        before = column.shift(1)
+        larger = (column > before).fill_null(column.is_null() & before.is_not_null())
+        after = larger | (column.eq_missing(before) & after)
+    try:
+        return bool(frame.select(after.slice(1).all()).item())
+    except pl.exceptions.PolarsError:  # group columns that have no order
+        return False
 
 
 def _faults_of_cells(grid: Grid) -> dict[str, pl.Expr]:

@@ -90,7 +90,9 @@ def _read(file: IO[bytes], key: str) -> tuple[dict[str, str], pl.DataFrame | Non
     try:
         parquet = pq.ParquetFile(file)
         metadata = _texts(parquet.metadata.metadata)
-        return metadata, pl.DataFrame(parquet.read()) if key in metadata else None
+        frame = pl.DataFrame(parquet.read()) if key in metadata else None
+        pa.default_memory_pool().release_unused()  # or many files one after the other take more and more
+        return metadata, frame
     except pa.ArrowNotImplementedError:  # integers of 128 bits
         file.seek(0)
         metadata = pl.read_parquet_metadata(file)

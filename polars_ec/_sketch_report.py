@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from polars_ec._evaluate import CELLS, SCORING_RULES, bayes_threshold
-from polars_ec._sketch_folder import SketchFolder
+from polars_ec._periods import Periods, checked_zone, first_instant, is_calendar
+from polars_ec._sketch_folder import SketchFolder, SketchSum, pos_label_note
 from polars_ec._sources import DataError, UsageError
 from polars_ec.costs import CostMatrix, as_cost_matrix
 from polars_ec.sketch import Sketch
@@ -30,12 +31,13 @@ class RollUp:
     by: Sequence[str]
     time: str | None
     every: str | None
+    time_zone: str | None = None
 
 
 def sketch_report(
     folder: Path, stated: Mapping[str, Any], roll_up: RollUp, options: dict[str, Any], min_rows: int | None
-) -> pl.DataFrame:
-    """The report of a folder, a row per group.
+) -> tuple[pl.DataFrame, list[str]]:
+    """The report of a folder, a row per group, and what is to be said about it.
 
     Parameters
     ----------
@@ -55,21 +57,37 @@ def sketch_report(
     The columns of `polars_ec.report`, and `auc_roc` with its bound. NAME_low and NAME_high where the sketches do not know
     the threshold.
     """
-    sketch, made_with = SketchFolder(folder).load()
+    sketches = SketchFolder(folder).opened()
+    made_with = sketches.options
     for option, value in stated.items():
         if value != made_with[option]:
             raise UsageError(
                 f"{folder} was sketched with {option} {made_with[option]}, and this asks for {value}: leave it out"
             )
     options = dict(options)
+    ways: list[Callable[[Sketch], Sketch]] = [lambda sketch: _rolled_up(folder, sketch, made_with, roll_up)]
     if options.get("prior") == "overall":
-        options["prior"] = sketch.group_by().evaluate("auc_roc")["class_prior"].item()
+        ways.append(lambda sketch: sketch.group_by())
+    rolled_up, *whole = sketches.total(*ways)
+    rolled_up = _placed(rolled_up, sketches, roll_up)
+    if whole:
+        options["prior"] = whole[0].evaluate("auc_roc")["class_prior"].item()
         if options["prior"] is None:
             raise DataError("--prior overall: the log has wrong rows, or none with label and score: state the prior")
-    rolled_up = _rolled_up(folder, sketch, made_with, roll_up)
     table = _battery(rolled_up, options)
     table = table.sort(rolled_up.keys) if rolled_up.keys else table  # nulls first, as in the report on rows
-    return table if min_rows is None else table.with_columns(small=pl.col("n") < min_rows)
+    warnings = _warnings(folder, sketches) if table["n"].sum() else []
+    return (table if min_rows is None else table.with_columns(small=pl.col("n") < min_rows)), warnings
+
+
+def _warnings(folder: Path, sketches: SketchSum) -> list[str]:
+    positive = sketches.options["--pos-label"]
+    if positive is None or sketches.has_positives:
+        return []
+    meant = SketchFolder(folder).undone().get(pos_label_note(positive))
+    if meant is not None:
+        raise DataError(meant)
+    return [f"{folder}: no row that was sketched has the label {positive!r} (--pos-label)"]
 
 
 def _battery(sketch: Sketch, options: dict[str, Any]) -> pl.DataFrame:
@@ -111,31 +129,58 @@ def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_
         if name not in sketch.keys and name != period_name:
             near = difflib.get_close_matches(name, sketch.keys, cutoff=0.5)
             hint = f"did you mean {near[0]!r}? " if near else ""
-            periods = "" if time is None else f"; periods of {time} come of --every alone"
+            alone = "" if time is None else f"; periods of {time} come of --every alone"
             groups = ", ".join(sketch.keys) or "none"
-            raise UsageError(f"{folder} has no group column {name!r} (--by): {hint}It has {groups}{periods}")
+            raise UsageError(f"{folder} has no group column {name!r} (--by): {hint}It has {groups}{alone}")
     if roll_up.every is None:
-        return sketch.group_by(*by)
-    _check_nested(sketch.frame[time], made_with["--every"], roll_up.every)
+        if roll_up.time_zone is not None:
+            raise UsageError(f"--time-zone {roll_up.time_zone} is of periods: say which with --every")
+        return sketch if by == sketch.keys else sketch.group_by(*by)
+    periods = _periods(time, sketch.frame.schema[time], roll_up)
+    _check_nested(sketch.frame[time], made_with["--every"], periods)
     if time not in by and period_name not in by:
         by.append(time)
-    period = pl.col(time).dt.truncate(roll_up.every)
-    return sketch.group_by(*(period.alias(name) if name in (time, period_name) else pl.col(name) for name in by))
+    return sketch.group_by(*(periods.start.alias(n) if n in (time, period_name) else pl.col(n) for n in by))
 
 
-def _check_nested(starts: pl.Series, fine: str, coarse: str) -> None:
+def _periods(time: str, dtype: pl.DataType, roll_up: RollUp) -> Periods:
+    """On the calendar that is asked for, else on that of the sketches' own periods."""
+    assert roll_up.every is not None
+    own = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
+    return Periods(time, dtype, roll_up.every, checked_zone(own if roll_up.time_zone is None else roll_up.time_zone))
+
+
+def _placed(sketch: Sketch, sketches: SketchSum, roll_up: RollUp) -> Sketch:
+    """The sum of what `_rolled_up` made, with instants as its periods."""
+    time = sketches.options["--time"]
+    if roll_up.every is None or time not in sketches.dtypes:
+        return sketch
+    for name in sketch.keys:
+        if name == time or name not in sketches.options["--by"]:
+            periods = _periods(name, sketches.dtypes[time], roll_up)
+            sketch = replace(sketch, frame=periods.placed(sketch.frame))
+    return sketch
+
+
+def _check_nested(starts: pl.Series, fine: str, periods: Periods) -> None:
     """Refuse a roll-up of periods that do not lie inside the coarser ones, as a week that two months share.
 
     It asks the data's own periods, each of which must begin and end in the same coarse one: so it knows leap years and
     time zones as Polars does.
     """
-    tick = pl.duration(days=1) if starts.dtype == pl.Date else pl.duration(microseconds=1)
-    start = pl.col(starts.name)
-    first, last = start.dt.truncate(coarse), (start.dt.offset_by(fine) - tick).dt.truncate(coarse)
-    torn = starts.unique().sort().to_frame().filter(first != last)
+    time, dtype = starts.name, starts.dtype
+    start = pl.col(time)
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None and is_calendar(fine):
+        # By the clock: the day after one that began at 1 o'clock begins at midnight.
+        end = first_instant(start.dt.replace_time_zone(None).dt.truncate(fine).dt.offset_by(fine), dtype.time_zone)
+    else:
+        end = start.dt.offset_by(fine)
+    tick = pl.duration(days=1) if dtype == pl.Date else pl.duration(microseconds=1)
+    found = starts.unique().sort().to_frame()
+    first, last = (found.select(at.alias(time)).select(periods.start).to_series() for at in (start, end - tick))
+    torn = found.filter(first.ne_missing(last))
     if torn.height:
-        shown = torn.item(0, 0)
         raise UsageError(
-            f"--every {coarse}: the sketches are of periods of {fine}, and the one from {shown} lies in two of {coarse}: "
-            "sketch with a finer --every"
+            f"--every {periods.every}: the sketches are of periods of {fine}, and the one from {torn.item(0, 0)} lies in two "
+            f"of {periods.every}: sketch with a finer --every"
         )

@@ -83,7 +83,7 @@ class Sketch:
         """
         keys = expand(self.frame.select(self.keys).lazy(), by, "by")
         own = list(self.grid.columns)
-        return replace(self, frame=_add_up(self.frame.select(*keys, *own), self.grid))
+        return replace(self, frame=add_up(self.frame.select(*keys, *own), self.grid))
 
     def filter(self, *predicates: pl.Expr) -> Sketch:
         """The groups for which predicates on the group columns hold."""
@@ -349,17 +349,17 @@ class Sketch:
         if fault is not None:
             hint = ": pass weighted=True if it was made with weights" if "without weights" in fault else ""
             raise SketchError(f"the table is not a sketch of {score_type} scores: it has {fault}{hint}")
-        return cls(_add_up(whole, grid), grid, weighted)
+        return cls(add_up(whole, grid), grid, weighted)
 
 
-def _add_up(frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
+def add_up(frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     """One row per group and cell, sorted."""
     own = grid.columns
     cell = ["class", *grid.cell_columns]
     keys = [name for name in frame.columns if name not in own]
     sums = [pl.col(name).sum() for name in own if name not in cell]
-    summed = frame.group_by(*keys, *cell).agg(sums)
-    return summed.select(*keys, *own).sort(*keys, *cell, nulls_last=True)
+    summed = frame.lazy().group_by(*keys, *cell).agg(sums).select(*keys, *own)
+    return summed.sort(*keys, *cell, nulls_last=True).collect(engine="streaming")
 
 
 def _with_infinite_sums(frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
@@ -415,7 +415,7 @@ def merge(sketches: Sequence[Sketch]) -> Sketch:
         schema, other_schema = first.frame.select(first.keys).schema, other.frame.select(first.keys).schema
         _check_same("types of the group columns", dict(schema), dict(other_schema))
     together = pl.concat([sketch.frame for sketch in sketches])
-    return Sketch(_add_up(together, first.grid), first.grid, any(sketch.weighted for sketch in sketches))
+    return Sketch(add_up(together, first.grid), first.grid, any(sketch.weighted for sketch in sketches))
 
 
 def _check_same(what: str, one: object, other: object) -> None:

@@ -79,7 +79,7 @@ def same(ours, theirs):
 
 
 def loaded(out):
-    sketch, _ = SketchFolder(out).load()
+    (sketch,) = SketchFolder(out).opened().total(lambda sketch: sketch)
     return sketch.frame
 
 
@@ -472,7 +472,8 @@ def killing(call):
         left[0] -= 1
         if not left[0]:
             if {where!r} == "write":
-                Path(args[1]).write_bytes(b"PAR1 half a file")
+                args[1].write(b"PAR1 half a file")
+                args[1].flush()
             os.kill(os.getpid(), signal.SIGKILL)
         return call(*args, **kwargs)
     return counted
