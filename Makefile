@@ -2,6 +2,7 @@
 PYTHON ?= python3
 ROWS ?= 20_000_000
 EXAMPLES ?= 200
+KILLS ?= 100
 VENV := .venv
 
 .DELETE_ON_ERROR:
@@ -21,9 +22,11 @@ lint: .venv/dev
 bench: .venv/bench
 	$(VENV)/bin/python -m tests.benchmarks --rows $(ROWS)
 
-# The property tests on other random logs each time, and more of them.
+# The property tests on other random logs each time, and more of them; flipped bits; and jobs that are killed.
+FUZZED = tests/test_properties.py tests/test_sketch_files.py tests/test_cli_inputs.py tests/test_time_zones.py tests/test_sketch_job.py
 fuzz: .venv/test
-	EXAMPLES=$(EXAMPLES) $(VENV)/bin/python -m pytest -n 2 tests/test_properties.py
+	EXAMPLES=$(EXAMPLES) KILLS=$(KILLS) $(VENV)/bin/python -m pytest -n 2 $(FUZZED) \
+		-k "test_properties or flipped_bit or against_the_csv_module or cut_alike or nothing_is_lost"
 
 # The lowest versions that pyproject.toml allows, in an environment of their own.
 test-lowest: .venv-lowest/test

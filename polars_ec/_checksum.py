@@ -30,8 +30,8 @@ def _bytes_of(column: pl.Series) -> Iterator[Any]:
     """Type, nulls and values of a column as bytes that hang on nothing else."""
     dtype = column.dtype
     yield f"{_type_name(dtype)}\n".encode()
-    null = column.is_null()
-    yield np.packbits(null.to_numpy()).tobytes()
+    has_nulls = column.null_count() > 0
+    yield np.packbits(column.is_null().to_numpy()).tobytes() if has_nulls else bytes((column.len() + 7) // 8)
     if dtype == pl.Null:
         return
     if isinstance(dtype, pl.Struct):
@@ -49,10 +49,9 @@ def _bytes_of(column: pl.Series) -> Iterator[Any]:
         yield _little_endian(texts.str.len_bytes().cast(pl.Int64).to_numpy())
         for start in range(0, texts.len(), _SLICE):
             yield str(texts.slice(start, _SLICE).str.join("").item()).encode()
-    elif dtype == pl.Boolean:
-        yield column.fill_null(False).cast(pl.UInt8).to_numpy().tobytes()
     else:
-        yield _little_endian(column.to_physical().fill_null(0).to_numpy())
+        values = column.cast(pl.UInt8) if dtype == pl.Boolean else column.to_physical()
+        yield _little_endian((values.fill_null(0) if has_nulls else values).to_numpy())
 
 
 def _type_name(dtype: pl.DataType) -> str:
