@@ -29,7 +29,7 @@ from polars_ec._output import SHOWN_ROWS, Format, encode, format_for, say, write
 from polars_ec._periods import check_time, with_time
 from polars_ec._pos_label import no_positives, values_and_presence, without_positives
 from polars_ec._sketch_command import sketch
-from polars_ec._sketch_folder import SketchFolder
+from polars_ec._sketch_folder import SketchFolder, is_pos_label_note
 from polars_ec._sketch_report import RollUp, sketch_report
 from polars_ec._sources import DataError, DifferingFilesError, Log, UsageError, check_columns, open_log
 from polars_ec._sql_report import connect, label_values, schema_of, sql_class_prior, sql_report, table_in_log
@@ -187,7 +187,7 @@ def report(
 
 def _tell_undone(folder: Path) -> None:
     """A report of half a log looks like one of the whole."""
-    undone = SketchFolder(folder).undone()
+    undone = {source: why for source, why in SketchFolder(folder).undone().items() if not is_pos_label_note(source)}
     if undone:
         source, why = next(iter(undone.items()))
         first = why if source in why else f"{source} {why}"

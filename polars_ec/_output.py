@@ -88,6 +88,8 @@ def _cell(value: Any, decimals: int) -> str:
         return "-"
     if isinstance(value, list):
         return f"[{', '.join(_cell(part, decimals) for part in value)}]"
+    if isinstance(value, bytes):
+        return value.hex()
     return f"{value:.{decimals}f}" if isinstance(value, float) else escaped(str(value))
 
 
@@ -106,14 +108,17 @@ def _plain(value: Any) -> Any:
         return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, date):
         return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
     return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def _flat(table: pl.DataFrame) -> pl.DataFrame:
-    """CSV has no lists: they become JSON."""
+    """CSV has no lists, which become JSON, and no bytes, which become digits."""
     lists = [name for name, dtype in table.schema.items() if dtype.is_nested()]
     texts = {name: [None if v is None else json.dumps(_plain(v)) for v in table[name].to_list()] for name in lists}
-    return table.with_columns(pl.Series(name, values, pl.String) for name, values in texts.items())
+    flat = table.with_columns(pl.Series(name, values, pl.String) for name, values in texts.items())
+    return flat.with_columns(pl.col(pl.Binary).bin.encode("hex"))
 
 
 def write(content: bytes, out: Path | None) -> None:

@@ -49,6 +49,7 @@ _OPTIONS = (*_TEXT_OPTIONS, "--by", "--time", "--every", "--weight", "--pos-labe
 _BATCH = 500_000
 _PARTS = 16
 _PART = "__part"
+_POS_LABEL = "--pos-label "
 
 
 @dataclass(frozen=True)
@@ -461,7 +462,12 @@ class _Sum:
 
 def pos_label_note(positive: str) -> str:
     """What a job that found no positive, but a label that must be meant, calls this in its list of what is undone."""
-    return f"--pos-label {positive}"
+    return f"{_POS_LABEL}{positive}"
+
+
+def is_pos_label_note(source: str) -> bool:
+    """Whether it is such a note, and no input."""
+    return source.startswith(_POS_LABEL)
 
 
 def difference(stated: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from polars.exceptions import PanicException, PolarsError
 
 import polars_ec
 from polars_ec._described import first_line
@@ -18,6 +19,7 @@ from polars_ec._periods import DEFAULT_ZONE, Periods
 from polars_ec._pos_label import MOST_VALUES
 from polars_ec._scores import n_score_classes
 from polars_ec._sources import DataError, UsageError, status
+from polars_ec._terminal import panics_unseen
 from polars_ec.frames import report as polars_report
 
 if TYPE_CHECKING:
@@ -75,8 +77,13 @@ def table_in_log(connection: duckdb.DuckDBPyConnection, file: str, table: str) -
 
 
 def schema_of(connection: duckdb.DuckDBPyConnection, relation: str) -> pl.Schema:
-    """Names and Polars dtypes of a relation's columns."""
-    return _answered(connection, f"SELECT * FROM {relation} LIMIT 0").schema
+    """Names and Polars dtypes of a relation's columns; intervals, which Polars does not have, pass for text."""
+    columns = _answered(connection, f"SELECT column_name, column_type FROM (DESCRIBE FROM {relation})")
+    shown = [
+        f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}" if "INTERVAL" in dtype else quoted(name)
+        for name, dtype in columns.iter_rows()
+    ]
+    return _answered(connection, f"SELECT {', '.join(shown)} FROM {relation} LIMIT 0").schema
 
 
 def label_values(connection: duckdb.DuckDBPyConnection, relation: str, label: str, positive: Any) -> pl.DataFrame:
@@ -94,13 +101,14 @@ def _answered(connection: duckdb.DuckDBPyConnection, query: str) -> pl.DataFrame
     try:
         # By way of a table: a relation plans its query twice, first for the columns' types, and long macros take long to plan.
         connection.execute(f"CREATE OR REPLACE TEMP TABLE {_ANSWER} AS {query}")
-        table: pl.DataFrame = connection.table(_ANSWER).pl()
+        with panics_unseen():
+            table: pl.DataFrame = connection.table(_ANSWER).pl()
     except duckdb.PermissionException as error:
         raise DataError(
             "this view reads files outside its database, which could be any on this machine, and may not: make it a table "
             f"({first_line(error)})"
         ) from error
-    except duckdb.Error as error:
+    except (duckdb.Error, PolarsError, PanicException) as error:
         raise DataError(f"DuckDB: {first_line(error)}") from error
     return table
 

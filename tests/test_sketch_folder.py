@@ -70,6 +70,14 @@ def out(logs, tmp_path):
     return tmp_path / "out"
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A log that no test changes, and its sketches, of which each test has its own."""
+    logs = write_files(tmp_path_factory.mktemp("made") / "logs", files=FILES)
+    sketch(logs, out=logs.parent / "out")
+    return logs, logs.parent / "out"
+
+
 def sketch_of(out, logs, i=1):
     return out / SketchFolder.name_for(str(logs / f"part-{i:02}.parquet"))
 
@@ -336,10 +344,14 @@ TAMPERED = {
 }
 
 
-@pytest.mark.parametrize("checksum", [True, False])
-@pytest.mark.parametrize("change", TAMPERED.values(), ids=TAMPERED)
-def test_entries_that_were_tampered_with(logs, out, change, checksum):
+@pytest.mark.parametrize(
+    ("change", "checksum"),
+    [(change, i % 2 == 0) for i, change in enumerate(TAMPERED.values())],
+    ids=TAMPERED,
+)
+def test_entries_that_were_tampered_with(made, tmp_path, change, checksum):
     """A line in the report; and made again by the job, for their input is there."""
+    logs, out = made[0], shutil.copytree(made[1], tmp_path / "out")
     rewritten(sketch_of(out, logs), change, checksum=checksum)
     fails(out, str(sketch_of(out, logs)), "damaged")
     assert f": 1 sketched, {FILES - 1} unchanged; {LOG.height} rows" in sketch(logs, out=out).stdout

@@ -92,8 +92,17 @@ def counted(table, zone="UTC"):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("zone", [None, "UTC", "utc", "Europe/Berlin", "America/New_York", "Asia/Kolkata"])
-@pytest.mark.parametrize("every", ["1d", "1mo"])
+@pytest.mark.parametrize(
+    ("zone", "every"),
+    [
+        (None, "1d"),
+        (None, "1mo"),
+        ("utc", "1mo"),
+        ("Europe/Berlin", "1mo"),
+        ("America/New_York", "1d"),
+        ("Asia/Kolkata", "1d"),
+    ],
+)
 def test_the_same_instants_give_the_same_report(folder, tmp_path, form, zone, every):
     args = (*OPTIONS, "--every", every, *(() if zone is None else ("--time-zone", zone)))
     table = report(source(folder, "zoned", form), *args, tmp_path=tmp_path)
