@@ -4,6 +4,7 @@ ROWS ?= 20_000_000
 EXAMPLES ?= 200
 PYTHONS := 3.11 3.12 3.13
 NUMERIC := calibration class_calibration class_names curves digits divergence ece epsr papers properties ranking rows sketch
+KILLS ?= 100
 VENV := .venv
 
 .DELETE_ON_ERROR:
@@ -37,10 +38,10 @@ test-python%: .venv-%/test
 	.venv-3.$*/bin/python -m pip install --quiet --editable ".[test]"
 	touch $@
 
-# The property tests on other random logs each time, and more of them.
+# The property tests on other random logs each time, and more of them; flipped bits; and jobs that are killed.
+FUZZED := properties sql_properties calibration_sql sketch curves digits sketch_files cli_inputs time_zones sketch_job
 fuzz: .venv/test
-	EXAMPLES=$(EXAMPLES) $(VENV)/bin/python -m pytest -n 2 tests/test_properties.py tests/test_sql_properties.py tests/test_calibration_sql.py \
-		tests/test_sketch.py tests/test_curves.py
+	EXAMPLES=$(EXAMPLES) KILLS=$(KILLS) $(VENV)/bin/python -m pytest -n 2 $(FUZZED:%=tests/test_%.py)
 
 # The lowest versions that pyproject.toml allows, in an environment of their own.
 test-lowest: .venv-lowest/test

@@ -14,6 +14,7 @@ import polars_ec
 from polars_ec import sql as macros
 from polars_ec._arguments import (
     Question,
+    Quiet,
     check_duration,
     check_period,
     in_terms_of_options,
@@ -21,26 +22,22 @@ from polars_ec._arguments import (
     parse_classes,
     parse_json,
     parse_prior,
+    run,
 )
-from polars_ec._output import SHOWN_ROWS, Format, encode, format_for, write
+from polars_ec._described import first_line
+from polars_ec._output import SHOWN_ROWS, Format, encode, format_for, say, write
+from polars_ec._periods import check_time, with_time
+from polars_ec._pos_label import no_positives, values_and_presence, without_positives
 from polars_ec._sketch_command import sketch
-from polars_ec._sketch_folder import SketchFolder
+from polars_ec._sketch_folder import SketchFolder, is_pos_label_note
 from polars_ec._sketch_report import RollUp, sketch_report
-from polars_ec._sources import (
-    DataError,
-    UsageError,
-    check_columns,
-    check_time,
-    first_line,
-    open_log,
-    with_time,
-)
-from polars_ec._sql_report import connect, schema_of, sql_class_prior, sql_report, table_in_log
+from polars_ec._sources import DataError, DifferingFilesError, Log, UsageError, check_columns, open_log
+from polars_ec._sql_report import connect, label_values, schema_of, sql_class_prior, sql_report, table_in_log
+from polars_ec._terminal import tell
 
 _DUCKDB = re.compile(r"duckdb:(?P<file>.+?)::(?P<table>.+)", re.DOTALL)
 _COUNT_OPTIONS = ("costs", "score_type", "weight", "pos_label", "classes")
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -50,7 +47,7 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"polars-ec {polars_ec.__version__}")
+        say(f"polars-ec {polars_ec.__version__}")
         raise typer.Exit
 
 
@@ -82,8 +79,19 @@ def report(
     by: Annotated[list[str] | None, typer.Option(help="Column of a segment; once more for each further one.")] = None,
     time: Annotated[str | None, typer.Option(help="Column of dates or timestamps, cut to --every.")] = None,
     every: Annotated[str | None, typer.Option(help="Period: 1h, 1d, 1w, 1mo, 1q, 1y.")] = None,
-    cost_fn: Annotated[float, typer.Option(help="Cost of a missed positive.")] = 1.0,
-    cost_fp: Annotated[float, typer.Option(help="Cost of a false alarm.")] = 1.0,
+    time_zone: Annotated[
+        str | None,
+        typer.Option(
+            help="Calendar of the periods of timestamps with a zone or offset, such as Europe/Berlin. Default: UTC, or what "
+            "the sketches were made with. Timestamps without a zone are taken as they are."
+        ),
+    ] = None,
+    cost_fn: Annotated[
+        float | None, typer.Option(help="Cost of a missed positive. Default: 1, or what the sketches were made for.")
+    ] = None,
+    cost_fp: Annotated[
+        float | None, typer.Option(help="Cost of a false alarm. Default: 1, or what the sketches were made for.")
+    ] = None,
     costs: Annotated[
         str | None, typer.Option(help="Costs as JSON, a row per class, a column per decision: [[0,1,0.1],[5,0,0.1]].")
     ] = None,
@@ -109,7 +117,10 @@ def report(
         Format | None,
         typer.Option("--format", help="Default: by the name of --out, else table.", case_sensitive=False),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="File to write, instead of stdout.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write, instead of stdout: .txt, .csv, .parquet or .json; or a pipe.")
+    ] = None,
+    quiet: Quiet = False,
 ) -> None:
     """Report the usual battery of metrics on a prediction log, a row per group.
 
@@ -119,13 +130,16 @@ def report(
     """
     chosen = format_for(form, out)
     check_duration(every)
-    options: dict[str, Any] = {"cost_fn": cost_fn, "cost_fp": cost_fp}
+    if min_rows is not None and min_rows < 0:
+        raise UsageError(f"--min-rows {min_rows}: pass 0 or more")
     parsed = {
+        "cost_fn": cost_fn,
+        "cost_fp": cost_fp,
         "costs": None if costs is None else parse_json(costs, "--costs"),
         "prior": None if prior is None else parse_prior(prior),
         "threshold": threshold,
     }
-    options |= {name: value for name, value in parsed.items() if value is not None}
+    options: dict[str, Any] = {name: value for name, value in parsed.items() if value is not None}
     stated = {
         "score_type": score_type,
         "weight": weight,
@@ -141,14 +155,15 @@ def report(
                     f"{', '.join(paths)}: report on one folder of sketches at a time, and on nothing beside it"
                 )
             if time is not None:
-                check_period(time, every)
+                check_period(time, every, time_zone)
             known = {f"--{name.replace('_', '-')}": value for name, value in reading.items()}
             known |= {} if label is None else {"--label": label}
             known |= {} if not score else {"--score": ", ".join(score)}
             _tell_undone(folder)
-            table = sketch_report(folder, known, RollUp(by or [], time, every), options, min_rows)
+            roll_up = RollUp(by or [], time, every, time_zone)
+            table, warnings = sketch_report(folder, known, roll_up, options, min_rows)
         else:
-            check_period(time, every)
+            zone = check_period(time, every, time_zone)
             if not score or label is None:
                 raise UsageError(f"a report on rows needs {'--label' if score else '--score'}: the column's name")
             overall = options.get("prior") == "overall"
@@ -163,59 +178,75 @@ def report(
                 {"score_type": "posterior", **options, **reading},
                 min_rows,
                 overall,
+                zone,
             )
-            table = _answer(paths, question)
+            table, warnings = _answer(paths, question)
     except (ValueError, TypeError, PolarsError) as error:
-        raise UsageError(in_terms_of_options(first_line(error))) from None
-    if chosen is Format.table and table.height > SHOWN_ROWS:
-        typer.echo(
-            f"polars-ec: the table shows {SHOWN_ROWS} of {table.height} rows: --format csv has them all", err=True
-        )
+        raise UsageError(in_terms_of_options(first_line(error))) from error
+    for warning in warnings:
+        tell(warning)
+    if chosen is Format.table and table.height > SHOWN_ROWS and not quiet:
+        tell(f"the table shows {SHOWN_ROWS} of {table.height} rows: --format csv has them all")
     write(encode(table, chosen), out)
 
 
 def _tell_undone(folder: Path) -> None:
     """A report of half a log looks like one of the whole."""
-    undone = SketchFolder(folder).undone()
+    undone = {source: why for source, why in SketchFolder(folder).undone().items() if not is_pos_label_note(source)}
     if undone:
         source, why = next(iter(undone.items()))
         first = why if source in why else f"{source} {why}"
         more = f", and {len(undone) - 1} more" if len(undone) > 1 else ""
-        typer.echo(f"polars-ec: {folder}: the last polars-ec sketch left something undone: {first}{more}", err=True)
+        tell(f"{folder}: the last polars-ec sketch left something undone: {first}{more}")
 
 
-def _answer(paths: list[str], question: Question) -> pl.DataFrame:
+def _answer(paths: list[str], question: Question) -> tuple[pl.DataFrame, list[str]]:
+    """The report, and what is to be said about it."""
     tables = [match for match in map(_DUCKDB.fullmatch, paths) if match]
     if not tables:
         broken = next((path for path in paths if path.startswith("duckdb:")), None)
         if broken is not None:
             raise UsageError(f"{broken}: a DuckDB table is given as duckdb:FILE.duckdb::TABLE")
-        return _answer_from_files(paths, question)
+        log = open_log(paths)
+        try:
+            return _answer_from_files(log, question)
+        except DifferingFilesError:
+            return _answer_from_files(log.unified(question.columns(), question.by), question)
     if len(paths) > 1:
         raise UsageError(f"{', '.join(paths)}: report on one DuckDB table at a time, and on nothing beside it")
     return _answer_from_duckdb(tables[0]["file"], tables[0]["table"], question)
 
 
-def _answer_from_files(paths: list[str], question: Question) -> pl.DataFrame:
-    log = open_log(paths)
+def _answer_from_files(log: Log, question: Question) -> tuple[pl.DataFrame, list[str]]:
     schema = log.schema()
     check_columns(question.columns(), schema, log.name)
-    options = question.for_label(schema[question.label])
-    frame = log.frame
+    log.check_zones(question.columns())
+    log.check_partitions()
+    frame = question.no_rows(schema.names()) if log.is_empty else log.frame
+    options = question.for_label(frame.collect_schema()[question.label])
+    log.check_rows()
     keys: list[str | pl.Expr] = list(question.by)
-    if question.time is not None and question.every is not None:
+    periods = None
+    if question.time is not None:
         frame = with_time(log, frame, question.time)
-        keys.append(pl.col(question.time).dt.truncate(question.every))
+        periods = question.periods(frame.collect_schema()[question.time])
+        keys.append(periods.start)
+
     if question.overall_prior:
         counted = {name: options[name] for name in _COUNT_OPTIONS if name in options}
         shares = polars_ec.class_prior(question.scores[0], question.label, **counted)
         options["prior"] = _checked_prior(log.collect(frame.select(shares)).item())
     answer = polars_ec.report(frame, question.scores, question.label, by=keys, min_rows=question.min_rows, **options)
-    return log.collect(answer)
+    table = log.collect(answer)
+    warnings: list[str] = []
+    if "pos_label" in options and no_positives(table):
+        labels = frame.select(values_and_presence(question.label, options["pos_label"]))
+        warnings = _said_of(question, log.collect(labels), log.name)
+    return table if periods is None else periods.placed(table), warnings
 
 
-def _answer_from_duckdb(file: str, table: str, question: Question) -> pl.DataFrame:
-    with connect(file) as connection:
+def _answer_from_duckdb(file: str, table: str, question: Question) -> tuple[pl.DataFrame, list[str]]:
+    with connect(file, question.time_zone) as connection:
         relation = table_in_log(connection, file, table)
         schema = schema_of(connection, relation)
         check_columns(question.columns(), schema, f"{file}::{table}")
@@ -225,17 +256,28 @@ def _answer_from_duckdb(file: str, table: str, question: Question) -> pl.DataFra
         if question.overall_prior:
             found = sql_class_prior(connection, relation, question.scores[0], question.label, options)
             options["prior"] = _checked_prior(found)
-        return sql_report(
+        answer = sql_report(
             connection,
             relation,
             question.scores,
             question.label,
             by=question.by,
-            time=question.time,
-            every=question.every,
+            periods=None if question.time is None else question.periods(schema[question.time]),
             min_rows=question.min_rows,
             options=options,
         )
+        if "pos_label" not in options or not no_positives(answer):
+            return answer, []
+        labels = label_values(connection, relation, question.label, options["pos_label"])
+        return answer, _said_of(question, labels, f"{file}::{table}")
+
+
+def _said_of(question: Question, labels: pl.DataFrame, log: str) -> list[str]:
+    """What is to be said of a log where no positive was counted."""
+    if labels["is_there"].item():
+        return []
+    warning = without_positives(question.options["pos_label"], question.label, labels["values"].item().to_list(), log)
+    return [] if warning is None else [warning]
 
 
 def _checked_prior(shares: Any) -> Any:
@@ -262,6 +304,11 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the log and the report.")] = Path("demo-output"),
 ) -> None:
     """Run the whole thing on real data: a model of flight delays, reported per carrier and per month."""
-    from polars_ec.demo import run
+    from polars_ec.demo import run as run_demo
 
-    run(out)
+    run_demo(out, echo=lambda text: write(f"{text}\n".encode(), None))
+
+
+def main() -> None:
+    """The command line as a program."""
+    run(app)

@@ -16,7 +16,7 @@ from polars_ec import _formulas as formulas
 from polars_ec._class_names import ClassNames
 from polars_ec._formulas import Sums
 from polars_ec._grid import posterior_edges
-from polars_ec._options import check_keywords, did_you_mean, parse_number, parse_options
+from polars_ec._options import check_keywords, did_you_mean, parse_beta, parse_number, parse_options
 from polars_ec._prior import PriorSettings, parse_prior
 from polars_ec._ranking import GROUP, RankingArguments
 from polars_ec.costs import CostMatrix
@@ -245,9 +245,7 @@ def _parse(
     if any(name.startswith("min_") for name in names):
         costs.margins()
     sensitivity = checked_sensitivity(keywords.get("sensitivity", 0.95))
-    beta = parse_number(keywords.get("beta", 1.0), "beta")
-    if not beta > 0:
-        raise ValueError(f"beta={beta} is not above 0")
+    beta = parse_beta(keywords.get("beta", 1.0))
     method = checked_method(keywords.get("method", "hull"))
     p_t = None if keywords.get("p_t") is None else parse_number(keywords["p_t"], "p_t")
     ece = EceBins.of(keywords.get("bins", 15), keywords.get("norm", 1))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # What Polars compares a column of integers with.
 _INTEGERS = range(-(2**63), 2**64)
+_CLOSE = 0.8
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def _check_value(name: str, dtype: pl.DataType, value: Any, argument: str) -> No
         if dtype == pl.Boolean
         else isinstance(value, int | float) and not isinstance(value, bool)
         if dtype.is_numeric()
-        else not isinstance(value, str | bool | int | float)
+        else dtype == pl.Null or not isinstance(value, str | bool | int | float)
     )
     if not fits:
         raise TypeError(f"{argument} holds {value!r} ({type(value).__name__}), and label {name!r} is {dtype}")
@@ -98,12 +99,23 @@ def _not_nan(label: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
 
 
 def near_values(wanted: object, values: Iterable[object]) -> list[object]:
-    """Those of the values that somebody who wrote `wanted` may have meant, nearest first."""
+    """Those of the values that somebody who wrote `wanted` may have meant, nearest first.
+
+    Not where the one ends in the other, as in "delivered" and "undelivered": that is the other class.
+    """
+    ratios = [(value, _likeness(_as_compared(wanted), _as_compared(value))) for value in values]
+    return [value for value, ratio in sorted(ratios, key=lambda pair: -pair[1]) if ratio >= _CLOSE]
+
+
+def _likeness(one: str, other: str) -> float:
+    if one == other:
+        return 1.0
+    if one.endswith(other) or other.endswith(one):
+        return 0.0
     # Imported here, for only logs without a positive row need it.
     import difflib
 
-    by_text = {_as_compared(value): value for value in values}
-    return [by_text[text] for text in difflib.get_close_matches(_as_compared(wanted), by_text, cutoff=0.75)]
+    return difflib.SequenceMatcher(None, one, other).ratio()
 
 
 def _as_compared(value: object) -> str:

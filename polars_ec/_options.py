@@ -166,6 +166,14 @@ def parse_number(value: Any, what: str) -> float:
     return float(value)
 
 
+def parse_beta(value: Any) -> float:
+    """The beta of F_beta."""
+    beta = parse_number(value, "beta")
+    if not 0 < beta < math.inf:
+        raise ValueError(f"beta={value!r} must be above 0 and finite: take recall where only misses count")
+    return beta
+
+
 def _parse_classes(classes: Sequence[object] | None, pos_label: object) -> tuple[object, ...] | None:
     if classes is None:
         return None

@@ -14,9 +14,10 @@ count twice. So it asks, and `vanished` is the answer.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,32 @@ from polars.exceptions import PolarsError
 
 import polars_ec
 from polars_ec._arguments import Question, in_terms_of_options
-from polars_ec._sketch_folder import Record, SketchFolder, difference, key_types
-from polars_ec._sources import DataError, UsageError, check_columns, files_of, first_line, open_log, with_time
+from polars_ec._described import first_line
+from polars_ec._periods import with_time
+from polars_ec._pos_label import values_and_presence, without_positives
+from polars_ec._sketch_folder import (
+    Entry,
+    Lock,
+    Record,
+    SketchFolder,
+    difference,
+    joined_types,
+    key_dtypes,
+    key_types,
+    pos_label_note,
+)
+from polars_ec._sources import (
+    DataError,
+    Found,
+    NoFilesError,
+    UsageError,
+    check_columns,
+    find,
+    label_value,
+    open_log,
+    status,
+)
+from polars_ec.costs import CostMatrix
 from polars_ec.sketch import Sketch
 
 
@@ -52,26 +77,22 @@ class SketchOptions:
         The grid is the one that comes of the options, so that the same thresholds stated in another way are the same.
         """
         question = self.question
-        label = pl.String if {"pos_label", "classes"} & set(question.options) else pl.Boolean
-        columns: dict[str, Any] = dict.fromkeys(question.by, pl.String)
-        columns |= {question.scores[0]: pl.Float64, question.label: label}
-        if question.options.get("weight") is not None:
-            columns[question.options["weight"]] = pl.Float64
-        if question.time is not None:
-            columns[question.time] = pl.Datetime
-        made = self.sketch(pl.LazyFrame(schema=columns))
+        columns = dict.fromkeys(name for names in question.columns().values() for name in names)
+        made = self.sketch(question.no_rows([*columns]))
         return {
             "--score": question.scores[0],
             "--label": question.label,
             "--by": question.by,
             "--time": question.time,
             "--every": question.every,
+            "--time-zone": question.time_zone,
             "--weight": question.options.get("weight"),
             "--pos-label": question.options.get("pos_label"),
             "--classes": question.options.get("classes"),
             "--score-type": made.grid.score_type,
             "--resolution": "exact" if made.grid.resolution is None else made.grid.resolution,
             "thresholds (--threshold, --cost-fn, --cost-fp, --prior)": [repr(t) for t in made.grid.thresholds],
+            "--cost-fn and --cost-fp": None if made.costs == CostMatrix.binary() else [*map(list, made.costs.values)],
         }
 
     def sketch(self, frame: pl.LazyFrame) -> Sketch:
@@ -81,11 +102,14 @@ class SketchOptions:
         # One file may have categories where the next has text, or nanoseconds where it has microseconds.
         categories = (pl.Categorical, pl.Enum)
         keys = [pl.col(c).cast(pl.String) if isinstance(schema[c], categories) else pl.col(c) for c in question.by]
-        if question.time is not None and question.every is not None:
-            period = pl.col(question.time).dt.truncate(question.every)
-            keys.append(period.dt.cast_time_unit("us") if isinstance(schema[question.time], pl.Datetime) else period)
+        periods = None
+        if question.time is not None:
+            periods = question.periods(schema[question.time])
+            start = periods.start
+            keys.append(start.dt.cast_time_unit("us") if isinstance(periods.dtype, pl.Datetime) else start)
         options = question.for_label(schema[question.label])
-        return polars_ec.sketch(frame, question.scores[0], question.label, by=keys, **self.grid, **options)
+        made = polars_ec.sketch(frame, question.scores[0], question.label, by=keys, **self.grid, **options)
+        return made if periods is None else replace(made, frame=periods.placed(made.frame))
 
 
 @dataclass(frozen=True)
@@ -108,6 +132,8 @@ class Outcome:
     rows: int = 0
     kept: list[str] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
 
 
@@ -151,135 +177,242 @@ def run(
     try:
         recorded = options.recorded()
     except (ValueError, TypeError, PolarsError) as error:
-        raise UsageError(in_terms_of_options(first_line(error))) from None
-    if not out.exists():
+        raise UsageError(in_terms_of_options(first_line(error))) from error
+    if status(out) is None:
         for path in paths:
-            files_of(path)  # a path that is mistyped should not leave a folder behind
+            find(path)  # a path that is mistyped should not leave a folder behind
     folder = SketchFolder(out)
-    with folder.locked():
+    with folder.locked() as lock:
         folder.clean()
-        records = folder.records()
-        _check_same_options(out, records, recorded)
-        inputs = _inputs(paths, folder, records)
-        outcome = Outcome()
-        todo = _changed(inputs, records, outcome)
-        _settle_others(folder, inputs, records, vanished, outcome)
-        # What this run is not about and an earlier one left, if it is still there; damaged sketches were just looked at.
-        known = {*inputs, *(str(out / name) for name in records)}
+        return _Run(folder, lock, options, recorded, vanished).bring_up_to_date(paths, track)
+
+
+class _Run:
+    """One run of the job, under the lock."""
+
+    def __init__(
+        self, folder: SketchFolder, lock: Lock, options: SketchOptions, recorded: dict[str, Any], vanished: Vanished
+    ) -> None:
+        self.folder, self.lock, self.options, self.recorded, self.vanished = folder, lock, options, recorded, vanished
+        self.entries, self.bad = folder.entries(verified=True)
+        self.outcome = Outcome()
+        # Inputs that have vanished and whose sketches count, with the names of these.
+        self._vanished: dict[str, str] = {}
+        for entry in self.entries.values():
+            different = difference(entry.record.options, recorded)
+            if different:
+                raise UsageError(
+                    f"--out {folder.path} was made with other options than these: {different}: use the same, or another "
+                    "folder"
+                )
+
+    def bring_up_to_date(self, paths: Sequence[str], track: Track) -> Outcome:
+        """What was renamed is settled before anything is added: at no moment does it count under both names."""
+        outcome, folder = self.outcome, self.folder
+        inputs = self._inputs(paths)
+        todo = self._changed(inputs)
+        dropped = self._settle_others(inputs)
+        if outcome.failures.keys() & self._vanished.keys():
+            todo = self._without_new(todo)
+        # What this run is not about and an earlier one left, if it is still there; bad sketches were just looked at.
+        known = {*inputs, *(str(folder.path / name) for name in [*self.entries, *self.bad])}
         earlier = {s: why for s, why in folder.undone().items() if s not in known and os.path.exists(s)}
         waiting = {task.source: "has not been read yet" for task in todo}
-        folder.leave_undone({**earlier, **outcome.failures, **waiting})
+        held = dict.fromkeys(outcome.waiting, "waits until it is settled what became of the inputs that have vanished")
+        # Before anything changes: a report at any moment from here on says that the folder is not up to date.
+        folder.leave_undone({**earlier, **outcome.failures, **held, **waiting})
+        for name in dropped:
+            folder.remove(name)
+            outcome.dropped.append(self.entries.pop(name).record.input)
+        self._sketch_all(todo, track)
+        self._look_for_positives(inputs)
+        folder.leave_undone({**earlier, **outcome.failures, **held})
+        return outcome
+
+    def _inputs(self, paths: Sequence[str]) -> dict[str, Path]:
+        """The files to sketch by their full path, so that no other way to name a file makes it another input."""
+        out = os.path.realpath(self.folder.path)
+        found = Found()
+        for path in paths:
+            # What is named, and gone or empty, is no mistake in the command where it has been sketched before.
+            if self.folder.name_for(os.path.realpath(path)) in self.entries and status(path) is None:
+                continue
+            try:
+                found.add(find(path))
+            except NoFilesError as error:
+                if not self._has_been_in(error.folder):
+                    raise
+        self.outcome.failures |= found.problems
+        inputs: dict[str, Path] = {}
+        for file in found.files:
+            full = os.path.realpath(file)
+            if os.path.commonpath([out, full]) != out:
+                inputs.setdefault(full, file)
+        if not inputs and not found.problems and not self.entries:
+            raise UsageError(f"{', '.join(paths)}: no files but those in --out {self.folder.path}")
+        return inputs
+
+    def _has_been_in(self, folder: Path) -> bool:
+        """Whether an input that has a sketch lay below this folder."""
+        below = os.path.join(os.path.realpath(folder), "")
+        return any(entry.record.input.startswith(below) for entry in self.entries.values())
+
+    def _changed(self, inputs: Mapping[str, Path]) -> list[Task]:
+        """What to read: last of all what an earlier job was reading when it was killed, for that may have killed it."""
+        todo = []
+        for source, file in inputs.items():
+            name = self.folder.name_for(source)
+            bad = self.bad.get(name)
+            if bad is not None and not bad.may_be_replaced:
+                self.outcome.failures[source] = bad.why
+                continue
+            try:
+                now = os.stat(file)
+            except OSError as error:
+                self.outcome.failures[source] = f"{file}: {error.strerror}"
+                continue
+            entry = self.entries.get(name)
+            if entry is not None and (entry.record.size, entry.record.modified_ns) == (now.st_size, now.st_mtime_ns):
+                self.outcome.unchanged += 1
+                self.outcome.rows += entry.record.rows
+            else:
+                todo.append(Task(file, source, now.st_size, now.st_mtime_ns))
+        return sorted(todo, key=lambda task: task.source == self.lock.suspect)
+
+    def _without_new(self, todo: Sequence[Task]) -> list[Task]:
+        """An input that was renamed looks like one that vanished and one that is new: only one of them may count."""
+        known = [task for task in todo if self.folder.name_for(task.source) in {*self.entries, *self.bad}]
+        self.outcome.waiting = [task.source for task in todo if task not in known]
+        return known
+
+    def _settle_others(self, inputs: Mapping[str, Path]) -> list[str]:
+        """Decide on the sketches of inputs that this run is not about; the names of those to remove."""
+        ours = {self.folder.name_for(source) for source in inputs}
+        outcome, dropped = self.outcome, []
+        for name, bad in self.bad.items():
+            if name not in ours:
+                outcome.failures[str(self.folder.path / name)] = bad.why
+        for name, entry in self.entries.items():
+            record = entry.record
+            if name in ours:
+                continue
+            try:
+                gone = _gone(record.input)
+            except DataError as error:
+                outcome.failures[record.input] = f"{error}: one cannot tell whether it is there, and its sketch counts"
+                outcome.rows += record.rows
+                continue
+            if gone is None:
+                outcome.elsewhere += 1
+                outcome.rows += record.rows
+            elif self.vanished is Vanished.drop:
+                dropped.append(name)
+            else:
+                self._vanished[record.input] = name
+                outcome.rows += record.rows
+                if self.vanished is Vanished.keep:
+                    outcome.kept.append(record.input)
+                else:
+                    outcome.failures[record.input] = (
+                        f"{record.input} {gone} since it was sketched, and still counts: --vanished keep if it was "
+                        "deleted, --vanished drop if it was renamed or must not count"
+                    )
+        return dropped
+
+    def _sketch_all(self, todo: Sequence[Task], track: Track) -> None:
+        folder, outcome = self.folder, self.outcome
         replaced = {folder.name_for(task.source) for task in todo}
-        common = _common_key_types(r for name, r in records.items() if name not in replaced)
+        common: dict[str, pl.DataType] = {}
+        for name, entry in self.entries.items():
+            if name not in replaced:
+                common = joined_types(common, entry)
         with track(todo) as tasks:
             for task in tasks:
+                name = folder.name_for(task.source)
+                former = self.entries.get(name)
                 try:
-                    made = _sketch_file(task, options)
-                    record = _record(task, made, recorded)
-                    _check_key_types(common, record)
+                    self.lock.reading(task.source)
+                    made = _sketch_file(task, self.options)
+                    entry = _entry(task, made, self.recorded)
+                    joined = joined_types(common, entry)
+                    self._refuse_renamed(task, made)
                 except (UsageError, DataError) as error:
-                    former = records.get(folder.name_for(task.source))
-                    outcome.rows += 0 if former is None else former.rows
+                    outcome.rows += 0 if former is None else former.record.rows
                     note = "" if former is None else " (the sketch of its former content still counts)"
-                    outcome.failures[task.source] = f"{error}{note}"
+                    told = str(error) if str(task.file) in str(error) else f"{task.file}: {error}"
+                    outcome.failures[task.source] = f"{told}{note}"
                     continue
-                folder.save(made, record)
-                common |= {name: dtype for name, dtype in record.key_types.items() if dtype is not None}
+                folder.save(made, entry.record)
+                self.entries[name] = entry
+                common = joined
                 outcome.sketched += 1
-                outcome.rows += record.rows
-        folder.leave_undone({**earlier, **outcome.failures})
-    return outcome
+                outcome.rows += entry.record.rows
 
-
-def _check_same_options(out: Path, records: Mapping[str, Record | None], recorded: dict[str, Any]) -> None:
-    for record in records.values():
-        different = None if record is None else difference(record.options, recorded)
-        if different:
-            raise UsageError(
-                f"--out {out} was made with other options than these: {different}: use the same, or another folder"
-            )
-
-
-def _inputs(paths: Sequence[str], folder: SketchFolder, records: Mapping[str, Record | None]) -> dict[str, Path]:
-    """The files to sketch by their full path, so that no other way to name a file makes it another input."""
-    out = folder.path.resolve()
-    found: dict[str, Path] = {}
-    for path in paths:
-        # A file that is named, and gone, is no mistake in the command where it has been sketched before.
-        known = folder.name_for(str(Path(path).resolve())) in records
-        for file in [] if known and not Path(path).exists() else files_of(path):
-            full = file.resolve()
-            if out not in full.parents:
-                found.setdefault(str(full), file)
-    if not found and not records:
-        raise UsageError(f"{', '.join(paths)}: no files but those in --out {folder.path}")
-    return found
-
-
-def _changed(inputs: Mapping[str, Path], records: Mapping[str, Record | None], outcome: Outcome) -> list[Task]:
-    todo = []
-    for source, file in inputs.items():
-        try:
-            now = os.stat(file)
-        except OSError as error:
-            outcome.failures[source] = f"{file}: {error.strerror}"
-            continue
-        record = records.get(SketchFolder.name_for(source))
-        if record is not None and (record.size, record.modified_ns) == (now.st_size, now.st_mtime_ns):
-            outcome.unchanged += 1
-            outcome.rows += record.rows
-        else:
-            todo.append(Task(file, source, now.st_size, now.st_mtime_ns))
-    return todo
-
-
-def _settle_others(
-    folder: SketchFolder,
-    inputs: Mapping[str, Path],
-    records: dict[str, Record | None],
-    vanished: Vanished,
-    outcome: Outcome,
-) -> None:
-    """Decide on the sketches of inputs that this run is not about, and take those that are dropped from `records`."""
-    ours = {folder.name_for(source) for source in inputs}
-    for name, record in list(records.items()):
-        if name in ours:
-            continue
-        if record is None:
-            damaged = str(folder.path / name)
-            outcome.failures[damaged] = (
-                f"{damaged} is damaged, and of no input of this run: remove it, or name its input"
-            )
-        elif os.path.lexists(record.input):
-            outcome.elsewhere += 1
-            outcome.rows += record.rows
-        elif vanished is Vanished.drop:
-            folder.remove(name)
-            del records[name]
-            outcome.dropped.append(record.input)
-        else:
-            outcome.rows += record.rows
-            if vanished is Vanished.keep:
-                outcome.kept.append(record.input)
-            else:
-                outcome.failures[record.input] = (
-                    f"{record.input} has vanished since it was sketched, and still counts: --vanished keep if it was "
-                    "deleted, --vanished drop if it was renamed or must not count"
+    def _refuse_renamed(self, task: Task, made: Sketch) -> None:
+        """--vanished keep is for what was deleted: what was renamed has its size, its time and its cells."""
+        for source, name in self._vanished.items():
+            record = self.entries[name].record
+            if (task.size, task.modified_ns) != (record.size, record.modified_ns):
+                continue
+            columns = [*made.keys, "class", *made.grid.cell_columns, "n"]
+            former = self.folder.read(name, self.entries[name]).frame
+            if former.select(columns).equals(made.frame.select(columns)):
+                raise DataError(
+                    f"the rows of {source}, which has vanished and still counts: renamed? Then --vanished drop"
                 )
+
+    def _look_for_positives(self, inputs: Mapping[str, Path]) -> None:
+        """A folder without a positive may be one of a label that was mistyped; a day without positives is none."""
+        positive, label = self.recorded["--pos-label"], self.recorded["--label"]
+        records = [entry.record for entry in self.entries.values()]
+        if positive is None or any(record.positives != 0 for record in records) or not any(r.rows for r in records):
+            return
+        values: dict[Any, None] = {}
+        for file in inputs.values():
+            try:
+                log = open_log([str(file)])
+                asked = label_value(positive, log.schema()[label])
+                found = log.collect(log.frame.select(values_and_presence(label, asked)))
+            except (UsageError, DataError, KeyError):
+                continue  # it is among the failures
+            if found["is_there"].item():
+                return
+            values |= dict.fromkeys(found["values"].item().to_list())
+        try:
+            warning = without_positives(positive, label, [*values], str(self.folder.path))
+        except DataError as error:
+            self.outcome.failures[pos_label_note(positive)] = str(error)
+        else:
+            self.outcome.warnings += [] if warning is None else [warning]
+
+
+def _gone(source: str) -> str | None:
+    """What became of an input that is no longer the file it was; None if it is there."""
+    there = status(source)
+    if there is None:
+        return "has vanished"
+    if not stat.S_ISREG(there.st_mode):
+        return "is no longer a file"
+    real = os.path.realpath(source)
+    return None if real == source else f"is now a link to {real}"
 
 
 def _sketch_file(task: Task, options: SketchOptions) -> Sketch:
     question = options.question
     log = open_log([str(task.file)])
-    check_columns(question.columns(), log.schema(), log.name)
+    schema = log.schema()
+    check_columns(question.columns(), schema, log.name)
+    log.check_partitions()
+    log.check_rows()
     try:
-        made = options.sketch(log.frame if question.time is None else with_time(log, log.frame, question.time))
+        frame = question.no_rows(schema.names()) if log.is_empty else log.frame
+        if question.time is not None:
+            frame = with_time(log, frame, question.time)
+        made = log.read(lambda: options.sketch(frame))
     except UsageError as error:
-        raise DataError(f"{log.name}: {error}") from None
+        raise DataError(f"{log.name}: {error}") from error
     except (ValueError, TypeError) as error:
-        raise DataError(f"{log.name}: {in_terms_of_options(first_line(error))}") from None
-    except (PolarsError, OSError) as error:
-        raise log.failure(error) from None
+        raise DataError(f"{log.name}: {in_terms_of_options(first_line(error))}") from error
     try:
         now = os.stat(task.file)
     except OSError as error:
@@ -289,20 +422,8 @@ def _sketch_file(task: Task, options: SketchOptions) -> Sketch:
     return made
 
 
-def _record(task: Task, made: Sketch, recorded: dict[str, Any]) -> Record:
-    rows = int(made.frame["n"].sum())
-    return Record(task.source, task.size, task.modified_ns, rows, key_types(made), recorded)
-
-
-def _common_key_types(records: Iterable[Record | None]) -> dict[str, str]:
-    known = (item for record in records if record is not None for item in record.key_types.items())
-    return {name: dtype for name, dtype in known if dtype is not None}
-
-
-def _check_key_types(common: Mapping[str, str], record: Record) -> None:
-    """Refuse the input that could not be added to the others, before it makes their sum impossible."""
-    for name, dtype in record.key_types.items():
-        if dtype is not None and common.get(name, dtype) != dtype:
-            raise DataError(
-                f"{record.input}: the group column {name!r} is {dtype}, and {common[name]} in the other inputs"
-            )
+def _entry(task: Task, made: Sketch, recorded: dict[str, Any]) -> Entry:
+    n = pl.col("n")
+    rows, positives = made.frame.select(n.sum(), n.filter(pl.col("class") == 1).sum().alias("positives")).row(0)
+    record = Record(task.source, task.size, task.modified_ns, rows, key_types(made), recorded, positives)
+    return Entry(record, key_dtypes(made))

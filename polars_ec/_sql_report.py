@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from polars.exceptions import PanicException, PolarsError
 
 import polars_ec
+from polars_ec._described import first_line
 from polars_ec._options import Settings, parse_options
+from polars_ec._periods import DEFAULT_ZONE, Periods
+from polars_ec._pos_label import MOST_VALUES
 from polars_ec._scores import n_score_classes
-from polars_ec._sources import DataError, UsageError, first_line
+from polars_ec._sources import DataError, UsageError, status
+from polars_ec._terminal import panics_unseen
 from polars_ec.frames import report as polars_report
 
 if TYPE_CHECKING:
@@ -31,23 +36,30 @@ _ANSWER = "__ec_answer"
 
 
 @contextmanager
-def connect(file: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection that has the macros; `file` is attached, read-only, as the database `log`.
+def connect(file: str | None = None, zone: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that has the macros; `file` is attached, read-only, as the database `log`. `zone` cuts the periods.
 
-    The macros live in memory, so that nothing is written to the file and its name cannot clash with theirs.
+    The macros live in memory, so that nothing is written to the file and its name cannot clash with theirs. What the file
+    brings along, such as a view, can then read nothing but the file.
     """
     import duckdb
 
-    if file is not None and not Path(file).is_file():
-        raise UsageError(f"{file}: no such DuckDB file")
+    if file is not None:
+        there = status(file)
+        if there is None or not stat.S_ISREG(there.st_mode):
+            raise UsageError(f"{file}: {'no such DuckDB file' if there is None else 'not a regular file'}")
     with duckdb.connect() as connection:
         polars_ec.register(connection)
-        connection.execute("SET TimeZone = 'UTC'")
+        try:
+            connection.execute(f"SET TimeZone = {_text(zone or DEFAULT_ZONE)}")
+        except duckdb.Error as error:
+            raise UsageError(f"--time-zone {zone}: {first_line(error)}") from error
         if file is not None:
             try:
                 connection.execute(f"ATTACH {_text(file)} AS log (TYPE duckdb, READ_ONLY)")
-            except duckdb.Error as error:
-                raise DataError(f"{file} cannot be read as a DuckDB database: {first_line(error)}") from None
+            except (duckdb.Error, UnicodeError) as error:
+                raise DataError(f"{file} cannot be read as a DuckDB database: {first_line(error)}") from error
+            connection.execute("SET enable_external_access = false; SET lock_configuration = true")
         yield connection
 
 
@@ -65,9 +77,40 @@ def table_in_log(connection: duckdb.DuckDBPyConnection, file: str, table: str) -
 
 
 def schema_of(connection: duckdb.DuckDBPyConnection, relation: str) -> pl.Schema:
-    """Names and Polars dtypes of a relation's columns."""
-    rows: pl.DataFrame = connection.sql(f"SELECT * FROM {relation} LIMIT 0").pl()
-    return rows.schema
+    """Names and Polars dtypes of a relation's columns; intervals, which Polars does not have, pass for text."""
+    columns = _answered(connection, f"SELECT column_name, column_type FROM (DESCRIBE FROM {relation})")
+    shown = [
+        f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}" if "INTERVAL" in dtype else quoted(name)
+        for name, dtype in columns.iter_rows()
+    ]
+    return _answered(connection, f"SELECT {', '.join(shown)} FROM {relation} LIMIT 0").schema
+
+
+def label_values(connection: duckdb.DuckDBPyConnection, relation: str, label: str, positive: Any) -> pl.DataFrame:
+    """The values of the label in a list, and whether any row has this one."""
+    column = quoted(label)
+    distinct = f"SELECT DISTINCT {column} AS v FROM {relation} WHERE {column} IS NOT NULL LIMIT {MOST_VALUES}"
+    found = _answered(connection, distinct)["v"]
+    there = _answered(connection, f"SELECT 1 AS v FROM {relation} WHERE {column} = {_value(positive)} LIMIT 1")
+    return pl.DataFrame({"values": [found], "is_there": [there.height > 0]})
+
+
+def _answered(connection: duckdb.DuckDBPyConnection, query: str) -> pl.DataFrame:
+    import duckdb
+
+    try:
+        # By way of a table: a relation plans its query twice, first for the columns' types, and long macros take long to plan.
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE {_ANSWER} AS {query}")
+        with panics_unseen():
+            table: pl.DataFrame = connection.table(_ANSWER).pl()
+    except duckdb.PermissionException as error:
+        raise DataError(
+            "this view reads files outside its database, which could be any on this machine, and may not: make it a table "
+            f"({first_line(error)})"
+        ) from error
+    except (duckdb.Error, PolarsError, PanicException) as error:
+        raise DataError(f"DuckDB: {first_line(error)}") from error
+    return table
 
 
 def sql_report(
@@ -77,24 +120,21 @@ def sql_report(
     label: str,
     *,
     by: Sequence[str] = (),
-    time: str | None = None,
-    every: str | None = None,
+    periods: Periods | None = None,
     min_rows: int | None = None,
     options: Mapping[str, Any],
 ) -> pl.DataFrame:
     """What `frames.report` returns for the same rows, from one pass of DuckDB per score.
 
-    `relation` is SQL; the other names are names of its columns, unquoted. `options` are those of `frames.report`, without
-    expressions.
+    `relation` is SQL; the other names are names of its columns, unquoted. `periods` are of the zone that the connection
+    is in. `options` are those of `frames.report`, without expressions.
     """
     rows = schema_of(connection, relation).to_frame()
     keys = {name: quoted(name) for name in by}
     polars_keys: list[str | pl.Expr] = list(by)
-    if time is not None and every is not None:
-        if every not in _PERIODS:
-            raise UsageError(f"--every {every}: DuckDB groups by one of {', '.join(_PERIODS)}")
-        keys[time] = f"date_trunc('{_PERIODS[every]}', {quoted(time)})"
-        polars_keys.append(pl.col(time).dt.truncate(every))
+    if periods is not None:
+        keys[periods.time] = _period(periods)
+        polars_keys.append(periods.start)
     # The report on no rows has the columns, their dtypes and every error of the report on the rows.
     empty = polars_report(rows, list(scores), label, by=polars_keys, min_rows=min_rows, **options)
     settings = parse_options(options)
@@ -123,7 +163,24 @@ def sql_report(
             table = table.with_columns((pl.col("n") < min_rows).alias("small"))
         tables.append(table.select(empty.columns).cast(empty.schema))
     tall = pl.concat(tables)
-    return tall.sort(list(keys), maintain_order=True) if keys else tall
+    tall = tall.sort(list(keys), maintain_order=True) if keys else tall
+    return tall if periods is None else periods.placed(tall)
+
+
+def _period(periods: Periods) -> str:
+    """Where the period of each row begins, as `Periods.start` has it."""
+    if periods.every not in _PERIODS:
+        raise UsageError(f"--every {periods.every}: DuckDB groups by one of {', '.join(_PERIODS)}")
+    unit, column = _PERIODS[periods.every], quoted(periods.time)
+    if not periods.is_zoned:
+        return f"date_trunc('{unit}', {column})"
+    local = f"({column} AT TIME ZONE {_text(periods.zone or DEFAULT_ZONE)})"
+    if periods.is_local:
+        return f"date_trunc('{unit}', {local})"
+    if unit == "hour":
+        # date_trunc takes the hour that is there twice when clocks are put back for one.
+        return f"{column} - ({local} - date_trunc('hour', {local}))"
+    return f"date_trunc('{unit}', {column})"
 
 
 def sql_class_prior(
@@ -145,19 +202,9 @@ def _cell(confusion: pl.DataType, name: str) -> pl.Expr:
 def _select(
     connection: duckdb.DuckDBPyConnection, relation: str, keys: Mapping[str, str], columns: Mapping[str, str]
 ) -> pl.DataFrame:
-    import duckdb
-
     selected = ",\n    ".join(f"{sql} AS {quoted(name)}" for name, sql in {**keys, **columns}.items())
     grouped = f"\nGROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
-    try:
-        # By way of a table: a relation plans its query twice, first for the columns' types, and long macros take long to plan.
-        connection.execute(
-            f"CREATE OR REPLACE TEMP TABLE {_ANSWER} AS SELECT\n    {selected}\nFROM {relation}{grouped}"
-        )
-    except duckdb.Error as error:
-        raise DataError(f"DuckDB: {first_line(error)}") from None
-    table: pl.DataFrame = connection.table(_ANSWER).pl()
-    return table
+    return _answered(connection, f"SELECT\n    {selected}\nFROM {relation}{grouped}")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import polars as pl
 
 from polars_ec._class_names import ClassNames
-from polars_ec._described import SCHEMA_VERSION, read_described, write_described
+from polars_ec._described import SCHEMA_VERSION, first_line, read_described, write_described
 from polars_ec._options import as_expr
 from polars_ec.exceptions import SketchError
 from polars_ec.folds import FOLD
@@ -172,7 +172,7 @@ class Calibration:
         return self.frame.filter(fold.is_null()), self.keys
 
     def write_parquet(self, path: str | Path, *, metadata: Mapping[str, str] | None = None) -> None:
-        """Save the parameters, with what they mean, and any further `metadata`, in the file's metadata."""
+        """Save the parameters; and what they mean, a checksum of all this and any further `metadata` in the file's metadata."""
         about = {
             "schema_version": SCHEMA_VERSION,
             "calibrator": self.calibrator,
@@ -186,13 +186,29 @@ class Calibration:
     def read_parquet(cls, path: str | Path) -> Calibration:
         """The calibration in a file that `write_parquet` made; SketchError for any other file, saying what is wrong with it."""
         frame, about = read_described(path, "calibration")
-        if frame.columns != about["columns"]:
+        calibrator, score_type = about.get("calibrator"), about.get("score_type")
+        if calibrator not in CALIBRATORS or not isinstance(score_type, str) or frame.columns != about.get("columns"):
             raise SketchError(
-                f"{path} is a damaged calibration: its columns are {frame.columns}, not {about['columns']}"
+                f"{path} is a damaged calibration: its columns are {frame.columns}, and its metadata say {about}"
             )
-        classes = about.get("classes")
-        names = None if classes is None else ClassNames.of_metadata(classes)
-        return cls(frame, about["calibrator"], about["score_type"], names)
+        affine = calibrator in ("affine", "temperature")
+        lacking = [name for name in ("fold", *(_AFFINE if affine else _STEPS)) if name not in frame.columns]
+        if lacking:
+            raise SketchError(f"{path} is a damaged calibration: it lacks {lacking[0]}")
+        if any(_has_nan(frame[name]) for name in (("alpha", "beta") if affine else ("above", "log_odds"))):
+            raise SketchError(f"{path} is a damaged calibration: a parameter is not a number")
+        try:
+            names = None if about.get("classes") is None else ClassNames.of_metadata(about["classes"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise SketchError(
+                f"{path} is a damaged calibration: its metadata lack or garble {first_line(error)}"
+            ) from None
+        return cls(frame, calibrator, score_type, names)  # type: ignore[arg-type]
+
+
+def _has_nan(parameter: pl.Series) -> bool:
+    numbers = parameter.explode() if parameter.dtype.is_nested() else parameter
+    return not numbers.dtype.is_float() or bool(numbers.is_nan().any())
 
 
 def calibrate(

@@ -17,6 +17,7 @@ import polars as pl
 
 import polars_ec
 from polars_ec._output import as_text
+from polars_ec._periods import Periods
 from polars_ec._sources import DataError, UsageError
 from polars_ec._sql_report import connect, sql_report
 
@@ -83,8 +84,7 @@ def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -
                 ["score"],
                 "late",
                 by=by,
-                time="time" if monthly else None,
-                every="1mo" if monthly else None,
+                periods=Periods("time", frame.collect_schema()["time"], "1mo", None) if monthly else None,
                 options={"cost_fn": COST_FN, "cost_fp": COST_FP, "prior": prior},
             )
             for by, monthly in groups

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import IO, TYPE_CHECKING, Any, Literal, get_args
 
 import polars as pl
 
 from polars_ec import curves
+from polars_ec._cell_checks import dtype_of, fault_in_cells, fault_in_types, has_doubles
 from polars_ec._class_names import UNKNOWN, ClassNames
-from polars_ec._described import SCHEMA_VERSION, read_described, write_described
+from polars_ec._described import SCHEMA_VERSION, first_line, read_described, write_described
 from polars_ec._evaluate import bayes_threshold, check_keys, evaluate
 from polars_ec._grid import (
     Grid,
@@ -39,13 +40,6 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 2**63 - 1
 _COSTS = ("costs", "cost_fn", "cost_fp")
-_DTYPES: dict[str, pl.DataType] = {
-    "class": pl.Int8(),
-    "bin": pl.Int32(),
-    "above": pl.Int16(),
-    "score": pl.Float64(),
-    "n": pl.Int64(),
-}
 
 
 @dataclass(frozen=True)
@@ -111,7 +105,7 @@ class Sketch:
         keys = expand(self.frame.select(self.keys).lazy(), by, "by")
         own = list(self.grid.columns)
         check_keys([key.meta.output_name() for key in keys], own)
-        return replace(self, frame=_add_up(self.frame.select(*keys, *own), self.grid))
+        return replace(self, frame=add_up(self.frame.select(*keys, *own), self.grid))
 
     def filter(self, *predicates: pl.Expr) -> Sketch:
         """The groups for which predicates on the group columns hold."""
@@ -286,8 +280,8 @@ class Sketch:
         histogram = {"bins": bins, "equal_mass": equal_mass}
         return calibration_loss(self, rule, calibrator, training, histogram, keywords)
 
-    def write_parquet(self, path: str | Path, *, metadata: Mapping[str, str] | None = None) -> None:
-        """Save the cells, with what they mean, and any further `metadata`, in the file's metadata."""
+    def write_parquet(self, path: str | Path | IO[bytes], *, metadata: Mapping[str, str] | None = None) -> None:
+        """Save the cells; and what they mean, a checksum of all this and any further `metadata` in the file's metadata."""
         write_described(self.frame, path, "sketch", self._description(), metadata)
 
     def _description(self) -> dict[str, Any]:
@@ -305,17 +299,36 @@ class Sketch:
 
     @classmethod
     def read_parquet(cls, path: str | Path) -> Sketch:
-        """The sketch in a file that `write_parquet` made; SketchError for any other file, saying what is wrong with it."""
+        """The sketch in a file that `write_parquet` made.
+
+        SketchError for any other file, and for one that is damaged: its values are not those that were written, or none
+        that cells can have; the message says what is wrong. Files of the time before checksums are read without.
+        """
         frame, about = read_described(path, "sketch")
         # Files of the first version know no names of classes, and no costs: they were always evaluated at even ones.
-        classes = ClassNames.of_metadata(about["classes"]) if "classes" in about else UNKNOWN
-        grid = Grid(about["score_type"], about["resolution"], tuple(float(t) for t in about["thresholds"]), classes)
-        expected = [*about["keys"], *grid.columns]
+        try:
+            grid = Grid(
+                checked_score_type(about["score_type"]),
+                None if about["resolution"] is None else checked_resolution(about["resolution"]),
+                sorted_thresholds(float(threshold) for threshold in about["thresholds"]),
+                ClassNames.of_metadata(about["classes"]) if "classes" in about else UNKNOWN,
+            )
+            costs = CostMatrix(about["costs"]) if "costs" in about else CostMatrix.binary()
+            threshold = None if about.get("threshold") is None else float(about["threshold"])
+            keys, weighted = list(about["keys"]), about["weighted"]
+            if not isinstance(weighted, bool):
+                raise TypeError(f"weighted: {weighted!r}")
+        except (KeyError, TypeError, ValueError) as error:
+            raise SketchError(f"{path} is a damaged sketch: its metadata lack or garble {first_line(error)}") from None
+        expected = [*keys, *grid.columns]
         if frame.columns != expected:
             raise SketchError(f"{path} is a damaged sketch: its columns are {frame.columns}, not {expected}")
-        costs = CostMatrix(about["costs"]) if "costs" in about else CostMatrix.binary()
-        threshold = about.get("threshold")
-        return cls(frame, grid, about["weighted"], costs, None if threshold is None else float(threshold))
+        fault = fault_in_types(frame, grid) or fault_in_cells(frame, grid, weighted)
+        if fault is None and has_doubles(frame, keys, grid):
+            fault = "a cell that is there twice"
+        if fault is not None:
+            raise SketchError(f"{path} is a damaged sketch: it has {fault}")
+        return cls(frame, grid, weighted, costs, threshold)
 
     @classmethod
     def from_arrow(
@@ -343,6 +356,13 @@ class Sketch:
             Whether it was made with weights.
         costs, cost_fn, cost_fp, threshold
             The operating point that methods take where they are told no other. It is exact where it is among the thresholds.
+
+        Raises
+        ------
+        SketchError
+            Columns that are not there or not numbers, and values that no cell can have: another class than 0, 1, -1 and
+            null, rows that are null or negative, a bin off the grid, sums that are null, NaN or out of range. A cell in
+            several rows is no fault: they are added up.
         """
         stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold}
         point = parse_options(stated)
@@ -361,20 +381,27 @@ class Sketch:
                 "those that the query was made with"
             )
         keys = [name for name in made.columns if name not in own]
-        typed = made.select(*keys, *(pl.col(name).cast(_DTYPES.get(name, pl.Float64())) for name in own))
-        cells = _add_up(_with_infinite_sums(typed, grid), grid)
-        return cls(cells, grid, weighted, point.costs(2).for_classes(grid.classes), point.threshold)
+        try:
+            typed = made.select(*keys, *(pl.col(name).cast(dtype_of(name)) for name in own))
+        except pl.exceptions.PolarsError as error:
+            raise SketchError(f"the table has no numbers where a sketch has some: {first_line(error)}") from None
+        whole = _with_infinite_sums(typed, grid)
+        fault = fault_in_cells(whole, grid, weighted)
+        if fault is not None:
+            hint = ": pass weighted=True if it was made with weights" if "without weights" in fault else ""
+            raise SketchError(f"the table is not a sketch of {score_type} scores: it has {fault}{hint}")
+        return cls(add_up(whole, grid), grid, weighted, point.costs(2).for_classes(grid.classes), point.threshold)
 
 
-def _add_up(frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
+def add_up(frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     """One row per group and cell, sorted."""
     own = grid.columns
     cell = ["class", *grid.cell_columns]
     keys = [name for name in frame.columns if name not in own]
     _check_rows(frame)
     sums = [pl.col(name).sum() for name in own if name not in cell]
-    summed = frame.group_by(*keys, *cell).agg(sums)
-    return summed.select(*keys, *own).sort(*keys, *cell, nulls_last=True)
+    summed = frame.lazy().group_by(*keys, *cell).agg(sums).select(*keys, *own)
+    return summed.sort(*keys, *cell, nulls_last=True).collect(engine="streaming")
 
 
 def _check_rows(frame: pl.DataFrame) -> None:
@@ -442,7 +469,7 @@ def merge(sketches: Sequence[Sketch]) -> Sketch:
         schema, other_schema = first.frame.select(first.keys).schema, other.frame.select(first.keys).schema
         _check_same("types of the group columns", dict(schema), dict(other_schema))
     together = pl.concat([sketch.frame for sketch in sketches])
-    return replace(first, frame=_add_up(together, first.grid), weighted=any(sketch.weighted for sketch in sketches))
+    return replace(first, frame=add_up(together, first.grid), weighted=any(sketch.weighted for sketch in sketches))
 
 
 def _check_same_classes(one: ClassNames, other: ClassNames) -> None:

@@ -307,10 +307,10 @@ def test_out_is_written_whole_or_not_at_all(folder, tmp_path, monkeypatch):
     assert pl.read_csv(out)["n"].to_list() == [LOG["y"].drop_nulls().len()]
     before = out.read_bytes()
 
-    def full(self, target):
+    def full(source, target):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pathlib.Path.replace", full)
+    monkeypatch.setattr("os.replace", full)
     assert "No space left" in fails(2, folder / "log.parquet", *OPTIONS, "--by", "carrier", "--out", out)
     assert out.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["report.csv"]
@@ -365,7 +365,7 @@ def test_small_commands(tmp_path):
         ([*OPTIONS, "--score-type", "logit"], ["'logit' is none of posterior"]),
         ([*OPTIONS, "--score-type", "llr"], ["needs --prior"]),
         (["--score", "p", "--label", "outcome"], ["'outcome' is String", "--pos-label"]),
-        (["--score", "p", "--label", "c", "--pos-label", "late"], ["'late' is no value of the label"]),
+        (["--score", "p", "--label", "c", "--pos-label", "late"], ["'late' is not a value of the label"]),
         (["--score", "carrier", "--label", "y"], ["'carrier' is String"]),
         ([*OPTIONS, "--format", "parquet"], ["--out FILE"]),
         ([*OPTIONS, "--out", "/no/such/folder/r.csv"], ["no folder /no/such/folder"]),

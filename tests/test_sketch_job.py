@@ -31,6 +31,7 @@ FILES = 12
 READ = ("--score", "p", "--label", "y")
 MADE_WITH = (*READ, "--by", "carrier", "--time", "ts", "--every", "1d", "--cost-fn", "5")
 ROOT = Path(__file__).parent.parent
+KILLS = int(os.environ.get("KILLS", 6))
 
 
 def make_log(n=3000, seed=7):
@@ -79,7 +80,7 @@ def same(ours, theirs):
 
 
 def loaded(out):
-    sketch, _ = SketchFolder(out).load()
+    (sketch,) = SketchFolder(out).opened().total(lambda sketch: sketch)
     return sketch.frame
 
 
@@ -233,7 +234,7 @@ def test_other_options_for_the_same_folder(logs, tmp_path, args, words):
 
 def test_the_same_options_in_other_words(logs, tmp_path):
     sketch(logs, tmp_path / "out")
-    result = sketch(logs, tmp_path / "out", *MADE_WITH[:-1], "10", "--cost-fp", "2", "--threshold", repr(1 / 6))
+    result = sketch(logs, tmp_path / "out", *MADE_WITH, "--threshold", repr(1 / 6))
     assert ": 0 sketched" in result.stdout
 
 
@@ -375,19 +376,34 @@ def test_a_folder_that_cannot_be_written(logs, tmp_path, monkeypatch):
 
 # Killed ------------------------------------------------------------------------------------------------------------------
 
-# Imports once, and forks for every job: kills fall into the work. Polars has no threads before its first query.
+# Imports once, and forks for every job: kills fall into the work. Polars has no threads before its first query. A job can
+# be told to kill itself, so many seconds after it began to read its n-th input.
 FORKS = """
-import os, sys
+import os, signal, sys, threading
 from pathlib import Path
+from polars_ec import _sketch_job
 from polars_ec._arguments import Question
-from polars_ec._sketch_job import SketchOptions, run
+from polars_ec._sketch_job import SketchOptions, Vanished, run
+import pyarrow.parquet
 options = SketchOptions(Question(["p"], "y", ["carrier"], "ts", "1d", {"cost_fn": 5.0}))
+read = _sketch_job._sketch_file
 print("ready", flush=True)
+
+def work(out, vanished, nth, seconds):
+    left = [int(nth)]
+    def counted(*args):
+        left[0] -= 1
+        if left[0] == 0:
+            threading.Timer(float(seconds), os.kill, (os.getpid(), signal.SIGKILL)).start()
+        return read(*args)
+    _sketch_job._sketch_file = counted
+    run([sys.argv[1]], Path(out), options, vanished=Vanished(vanished))
+
 for line in sys.stdin:
     child = os.fork()
     if not child:
         try:
-            run([sys.argv[1]], Path(line.rstrip()), options)
+            work(*line.rstrip().split("\t"))
         except BaseException as error:
             print(error, file=sys.stderr)
             os._exit(1)
@@ -409,8 +425,8 @@ def forks(logs):
         process.stdin.close()
 
 
-def start(process, out):
-    process.stdin.write(f"{out}\n")
+def start(process, out, vanished="stop", nth=0, seconds=0):
+    process.stdin.write(f"{out}\t{vanished}\t{nth}\t{seconds}\n")
     return int(process.stdout.readline())
 
 
@@ -456,6 +472,105 @@ def test_killed_at_random_moments_and_resumed(tmp_path):
     assert halfway >= 5  # or the kills were all too early or too late
 
 
+class ChangingLog:
+    """A folder of files that are added, rewritten, renamed and deleted, and what each of them has ever held."""
+
+    def __init__(self, folder, random_):
+        self.folder, self.random, self.made = folder, random_, 0
+        self.rows = {}  # by path and time of modification
+        for _ in range(FILES):
+            self.add()
+
+    def files(self):
+        return sorted(self.folder.glob("*.parquet"))
+
+    def write(self, file):
+        self.made += 1
+        rows = make_log(self.random.randrange(1, 400), seed=self.made)
+        whole_one = self.folder / ".new"
+        rows.write_parquet(whole_one)
+        os.utime(whole_one, ns=(0, self.made))  # a clock that is too coarse must not hide a change
+        os.replace(whole_one, file)
+        self.rows[str(file), self.made] = rows
+
+    def add(self):
+        self.write(self.folder / f"{self.made:04}.parquet")
+
+    def change(self):
+        files = self.files()
+        what = self.random.choice(["add", "rewrite", "rewrite", "delete", "rename"]) if len(files) > 3 else "add"
+        if what == "add":
+            self.add()
+            return
+        file = self.random.choice(files)
+        if what == "rewrite":
+            self.write(file)
+        elif what == "delete":
+            file.unlink()
+        else:
+            stamp = file.stat().st_mtime_ns
+            renamed = file.with_name(f"r{self.made:04}-{file.name}"[:60] + ("" if len(file.name) < 40 else ".parquet"))
+            file.rename(renamed)
+            self.rows[str(renamed), stamp] = self.rows[str(file), stamp]
+
+    def now(self):
+        """The rows of every file that is there, by its path and time of modification."""
+        keys = [(str(file), file.stat().st_mtime_ns) for file in self.files()]
+        return {key: self.rows[key] for key in keys}
+
+
+def held(out):
+    """What the folder counts: input and time of each sketch, all of which must be whole."""
+    entries, bad = SketchFolder(out).entries(verified=True) if out.exists() else ({}, {})
+    assert not bad
+    return {(entry.record.input, entry.record.modified_ns): entry.record for entry in entries.values()}
+
+
+def test_nothing_is_lost_or_doubled_while_the_log_changes(tmp_path):
+    """Jobs killed at random moments, with any answer about vanished inputs, while inputs come, change and go.
+
+    After every kill each sketch is that of an input as it once was, no input has two, and none that is still true is gone.
+    """
+    random_ = random.Random(None if "KILLS" in os.environ else 5)
+    (tmp_path / "logs").mkdir()
+    log, out = ChangingLog(tmp_path / "logs", random_), tmp_path / "out"
+    killed = progressed = 0
+    after = {}
+    with forks(log.folder) as process:
+        while killed < KILLS:
+            before = after
+            for _ in range(random_.randrange(1, 6)):
+                log.change()
+            vanished = random_.choice(["stop", "keep", "drop", "drop"])
+            job = start(process, out, vanished, random_.randrange(1, 5), random_.choice([0, 0.01, 0.03]))
+            if random_.random() < 0.3:
+                log.change()  # while it is at work
+            if random_.random() < 0.2:
+                time.sleep(random_.uniform(0, 0.1))
+                with suppress(ProcessLookupError):
+                    os.kill(job, signal.SIGKILL)
+            ended = exit_code(process)
+            assert ended in (0, -signal.SIGKILL)
+            killed += ended != 0
+            after = held(out)
+            progressed += set(after) != set(before)
+            # Every content has a time of its own, under whatever name: so none counts under two.
+            for one in zip(*after, strict=True):
+                assert len(one) == len(set(one))
+            for key, record in after.items():
+                assert (record.rows, record.positives) == (log.rows[key].height, log.rows[key]["y"].sum())
+            assert {key for key in before if key in log.now()} <= set(after)
+    outcome = run([str(log.folder)], out, options(), vanished=Vanished.drop)
+    expected = log.now()
+    assert not outcome.failures
+    assert outcome.rows == sum(rows.height for rows in expected.values())
+    assert set(held(out)) == set(expected)
+    same(loaded(out), whole(pl.concat(expected.values())).frame)
+    assert {f.name for f in out.iterdir()} == {*stamps(out), ".polars-ec-sketch.lock"}
+    assert progressed >= KILLS / 4
+    print(f"{killed} jobs killed, {log.made} contents of files, {progressed} times the folder had changed")
+
+
 @pytest.mark.parametrize(
     ("where", "nth"), [("fsync", 3), ("fsync", 4), ("replace", 2), ("replace", 3), ("unlink", 1), ("write", 2)]
 )
@@ -472,7 +587,8 @@ def killing(call):
         left[0] -= 1
         if not left[0]:
             if {where!r} == "write":
-                Path(args[1]).write_bytes(b"PAR1 half a file")
+                args[1].write(b"PAR1 half a file")
+                args[1].flush()
             os.kill(os.getpid(), signal.SIGKILL)
         return call(*args, **kwargs)
     return counted
@@ -582,14 +698,29 @@ def test_weights_labels_and_thresholds(logs, tmp_path):
         assert bounds[f"{name}_low"].item() <= exact[name].item() <= bounds[f"{name}_high"].item()
 
 
+def test_a_report_is_at_the_costs_of_the_sketches(logs, tmp_path):
+    sketch(logs, tmp_path / "out", *MADE_WITH)
+    for stated in ((), ("--cost-fn", "5")):
+        theirs = report(logs, *READ, "--by", "carrier", "--cost-fn", "5")
+        same(report(tmp_path / "out", "--by", "carrier", *stated).select(theirs.columns), theirs)
+    result = invoke("sketch", logs, "--out", tmp_path / "out", *MADE_WITH[:-1], "10", "--cost-fp", "2")
+    assert result.exit_code == 2, "the same threshold, and other costs"
+    assert "--cost-fn and --cost-fp [[0.0, 1.0], [5.0, 0.0]] and [[0.0, 2.0], [10.0, 0.0]]" in result.stderr
+
+
 def test_llrs_and_raw_scores(logs, tmp_path):
     read = ("--score", "log_odds", "--label", "y")
     sketch(logs, tmp_path / "llr", *read, "--score-type", "llr", "--prior", "0.2", "--by", "carrier")
     args = ("--prior", "0.2", "--by", "carrier")
     theirs = report(logs, *read, "--score-type", "llr", *args)
     ours = report(tmp_path / "llr", *args)
-    common = [c for c in theirs.columns if not c.startswith(("nce", "nbs"))]
-    same(ours.select(common), theirs.select(common))
+    of_losses = [c for c in theirs.columns if c.startswith(("nce", "nbs"))]
+    assert of_losses == ["nce", "nbs", "nce_at_prior", "nbs_at_prior"]
+    same(ours.select(theirs.columns).drop(of_losses), theirs.drop(of_losses))
+    for name in of_losses:
+        error = f"{name.removesuffix('_at_prior')}_error{'_at_prior' if name.endswith('_at_prior') else ''}"
+        assert (ours[name] - theirs[name]).abs().is_between(0, ours[error]).all()
+        assert (ours[error] < 1e-3).all()
     assert report(tmp_path / "llr").columns[-2:] == ["auc_roc", "auc_roc_error"]
     sketch(logs, tmp_path / "raw", *read, "--score-type", "raw", "--threshold", "0.5")
     assert (

@@ -244,7 +244,7 @@ def go_on_after_errors(connection: duckdb.DuckDBPyConnection, text: str) -> list
     for statement in duckdb.extract_statements(text):
         try:
             connection.execute(statement)
-        except duckdb.Error as error:  # noqa: PERF203
+        except duckdb.Error as error:
             errors.append(str(error))
     return errors
 

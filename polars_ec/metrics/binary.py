@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_ec import _formulas as formulas
 from polars_ec._expr import Rows, RowSums
-from polars_ec._options import parse_number, with_options
+from polars_ec._options import parse_beta, parse_number, with_options
 from polars_ec.metrics.decisions import decision_metric
 from polars_ec.typing import DecisionOptions, IntoExpr, ThresholdOptions
 
@@ -224,7 +224,7 @@ def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unp
     score, label
         Column name or expression, one row per decision.
     beta
-        Positive number, no unit; default 1.
+        Positive and finite, no unit; default 1.
     **options
         See `DecisionOptions`.
 
@@ -248,7 +248,7 @@ def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unp
     >>> log.select(ec.fbeta("p", "y", beta=2.0).round(4)).item()
     0.5
     """
-    _check_positive("beta", beta)
+    parse_beta(beta)
     return _binary("fbeta", score, label, options, lambda sums: formulas.fbeta(sums, beta))
 
 
@@ -509,8 +509,3 @@ def recall_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOpti
     0.3333
     """
     return _binary("recall_gain", score, label, options, formulas.recall_gain)
-
-
-def _check_positive(name: str, value: float) -> None:
-    if not parse_number(value, name) > 0:
-        raise ValueError(f"{name}={value!r} must be above 0")

@@ -1,0 +1,8 @@
+"""`python -m polars_ec` is the command `polars-ec`."""
+
+from __future__ import annotations
+
+from polars_ec.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Files that other programs see only once they are whole, and that no link planted beforehand can lead elsewhere."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+TEMPORARY = ".tmp"
+
+
+@contextmanager
+def whole_file(target: Path, prefix: str = ".polars-ec-", *, durable: bool = False) -> Iterator[IO[bytes]]:
+    """A file that takes the place of `target` if the block ends well, and vanishes if not.
+
+    `durable`: its bytes are on the disk before its name is, and its name before this returns.
+    """
+    # A name of its own, however long that of the target; O_EXCL follows no link.
+    temporary = target.with_name(f"{prefix}{secrets.token_hex(8)}{TEMPORARY}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        with open(handle, "wb") as file:
+            yield file
+            file.flush()
+            if durable:
+                os.fsync(handle)
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+    if durable:
+        sync_folder(target.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Names that were given or taken in this folder are on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
