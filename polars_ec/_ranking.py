@@ -135,7 +135,8 @@ def _auprg(_: RankingArguments) -> Bounded:
     low, high = 1 - _fpr / start, 1 - _fpr_before / _tpr
     area = pl.when(counted).then(width * pl.when(_LOOSE).then((low + high) / 2).otherwise(trapezoid)).sum()
     error = pl.when(counted & _LOOSE).then(width * (high - low) / 2).sum()
-    defined = (p1.first() > 0) & (p0.first() > 0)
+    # A prior below 1e-308 has too few digits to divide by.
+    defined = (p1.first() > 0) & (p0.first() > 0) & area.is_finite() & error.is_finite()
     return Bounded(pl.when(defined).then(area), pl.when(defined).then(error))
 
 

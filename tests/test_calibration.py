@@ -515,6 +515,23 @@ def test_golden_loss_by_cross_validation(name: str) -> None:
         assert abs(rcl - golden["RCL_mean"]) < 4 * golden["RCL_std"]
 
 
+def test_a_prior_that_is_an_expression_is_of_the_whole_log() -> None:
+    """As in the report: within a group it would be the group's own."""
+    log = pl.DataFrame(
+        {
+            "g": ["a", "b"] * 6,
+            "p": [0.9, 0.8, 0.3, 0.6, 0.7, 0.2, 0.4, 0.35, 0.2, 0.1, 0.5, 0.45],
+            "y": [1] * 4 + [0] * 8,
+        }
+    ).with_columns(y=pl.when(pl.col("g") == "a").then("y").otherwise(1 - pl.col("y")))
+    share = log["y"].mean()
+    for prior in (pl.col("y").mean(), pl.col("y").cast(pl.Float64).sum() / pl.len()):
+        expected = log.ec.calibration_loss("p", "y", by="g", training="test", prior=share)
+        assert log.ec.calibration_loss("p", "y", by="g", training="test", prior=prior).equals(expected)
+        fitted = log.ec.calibrate("p", "y", by="g", prior=prior).frame
+        assert_frame_equal(fitted, log.ec.calibrate("p", "y", by="g", prior=share).frame)
+
+
 def test_folds_that_cannot_be() -> None:
     log = simulated(50)
     for folds in (1, 128, 2.5, True, None):

@@ -320,3 +320,89 @@ def test_steps_of_small_weights_keep_their_digits() -> None:
     log = log.with_columns(p=pl.Series([0.9, 0.8, 0.3, 0.3, 0.1]))
     steps = log.ec.sketch("p", "y", weight="w", exact=True).calibrate("pav").frame
     assert steps["log_odds"].to_list() == pytest.approx([-math.inf, math.log(1 / 3), math.inf], rel=1e-12)
+
+
+@pytest.mark.parametrize("prior", [1e-12, 1e-100, 1e-300])
+def test_auprg_at_tiny_priors(prior: float) -> None:
+    """By hand: precision gain is 1 - FPR / TPR, recall gain 1 - odds (1 - TPR) / TPR, straight lines between points."""
+    odds = prior / (1 - prior)
+    best_first = pl.DataFrame({"p": P, "y": Y})
+    # From (0, 1) to (1 - odds, 1), down to (1 - odds, 0), up to (1, 1/2).
+    worst_first = pl.DataFrame({"p": [0.7, 0.4, 0.9, 0.2], "y": Y})
+    # From (0, 1 - 1 / (2 prior)) to (1 - odds, 0), up to (1, 1/2).
+    for log, value in (
+        (best_first, 1 - 3 * odds / 4),
+        (worst_first, (1 - odds) * (1 - 1 / (2 * prior)) / 2 + odds / 4),
+    ):
+        assert log.select(ec.auprg("p", "y", prior=prior)).item() == pytest.approx(value, rel=1e-12)
+        sketch = log.ec.sketch("p", "y", exact=True).evaluate("auprg", prior=prior)
+        assert sketch["auprg"].item() == pytest.approx(value, rel=1e-12)
+
+
+def test_auprg_at_a_prior_that_is_too_small_to_divide_by() -> None:
+    log = pl.DataFrame({"p": P, "y": Y})
+    assert log.select(ec.auprg("p", "y", prior=5e-324)).item() is None
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.3, 1 / 49, 1e-3])
+def test_a_sensitivity_is_reached_where_the_rows_reach_it(weight: float) -> None:
+    """Sums of such weights over their total come out beside k / n, and one row more has another specificity."""
+    n = 10
+    log = pl.DataFrame({"p": [(i + 0.5) / (2 * n) for i in range(2 * n)], "y": [0, 1] * n, "w": [weight] * 2 * n})
+    for k in range(1, n + 1):
+        # The k-th positive from the top has k - 1 negatives above it.
+        value = log.select(ec.specificity_at_sensitivity("p", "y", sensitivity=k / n, weight="w")).item()
+        assert value == pytest.approx((n - k + 1) / n, rel=1e-12)
+
+
+@pytest.mark.parametrize("beta", [1e-200, 1e-8, 0.5, 3.0, 1e8, 1e200])
+def test_any_beta(beta: float) -> None:
+    log = pl.DataFrame({"p": [0.9, 0.8, 0.1, 0.7], "y": [1, 1, 1, 0], "w": [2.0, 1.0, 1.0, 4.0]})
+    square = Fraction(beta) ** 2
+    tp, fn, fp = 3, 1, 4
+    expected = float((1 + square) * tp / ((1 + square) * tp + square * fn + fp))
+    assert log.select(ec.fbeta("p", "y", beta=beta, weight="w")).item() == pytest.approx(expected, rel=1e-14)
+    sketch = log.ec.sketch("p", "y", weight="w").evaluate("fbeta", beta=beta)
+    assert sketch["fbeta"].item() == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("cells", [(1e12, 1, 3, 1), (2, 1, 1, 1e12), (1e12, 1e-3, 1, 1), (1e-12, 1, 1e-12, 1e12)])
+def test_mcc_of_cells_of_any_size(cells: tuple[float, ...]) -> None:
+    log = pl.DataFrame({"p": [0.9, 0.9, 0.1, 0.1], "y": [1, 0, 1, 0], "w": [float(x) for x in cells]})
+    with mpmath.workdps(60):
+        tp, fp, fn, tn = map(mpmath.mpf, cells)
+        root = mpmath.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+        expected = float((tp * tn - fp * fn) / root)
+    assert log.select(ec.mcc("p", "y", weight="w")).item() == pytest.approx(expected, rel=1e-12)
+    sketch = log.ec.sketch("p", "y", weight="w").evaluate("mcc")
+    assert sketch["mcc"].item() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("rare", [2.0**-30, 2.0**-40, 2.0**-52])
+@pytest.mark.parametrize("calibrator", ["affine", "temperature"])
+def test_calibration_near_a_prior_of_1_is_the_mirror_of_one_near_0(calibrator: str, rare: float) -> None:
+    """With the classes swapped and the sign of the scores turned, the same loss is made least."""
+    log = pl.DataFrame({"s": [-2.0, 1.0, 0.5, 3.0, -0.5, 0.2, 2.0, -1.0], "y": [0, 1, 0, 1, 1, 0, 1, 0]})
+    mirrored = log.select(s=-pl.col("s"), y=1 - pl.col("y"))
+    fits = [
+        each.ec.calibrate("s", "y", calibrator, score_type="log_odds", prior=prior).frame
+        for each, prior in ((log, 1 - rare), (mirrored, rare))
+    ]
+    (one, other) = (fit.select("alpha", "beta", "reason").row(0) for fit in fits)
+    assert one[2] is None
+    assert one[0] == pytest.approx(other[0], rel=1e-9)
+    assert one[1] == pytest.approx(-other[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("prior", [0.5, 0.3, 1e-300, 1 - 2**-53])
+@pytest.mark.parametrize("made_exact", [True, False])
+def test_losses_of_llrs_that_are_infinite_or_nearly(prior: float, made_exact: bool) -> None:
+    scores, labels = [800.0, -800.0, math.inf, -math.inf, 0.0], [1, 0, 1, 0, 1]
+    log = pl.DataFrame({"s": scores, "y": labels})
+    found = log.ec.sketch("s", "y", score_type="llr", exact=made_exact).evaluate("cross_entropy", prior=prior)
+    # Only the last row has a loss that a float can tell from 0: -log(prior), in a class of three.
+    right = pytest.approx(-prior * math.log(prior) / 3, rel=1e-9)
+    assert found["cross_entropy"].item() == right
+    wrong = log.with_columns(y=1 - pl.col("y"))
+    found = wrong.ec.sketch("s", "y", score_type="llr", exact=made_exact).evaluate("cross_entropy", prior=prior)
+    assert found.select("cross_entropy", "cross_entropy_error").row(0) == (math.inf, 0.0)

@@ -175,6 +175,8 @@ def test_prior_by_class_name() -> None:
 
 
 def test_all_null_columns_are_missing() -> None:
+    nulls = pl.DataFrame({"p": [0.1, 0.9], "y": [None, None]})
+    assert nulls.select(ec.n_missing("p", "y", pos_label="late")).item() == 2
     log = pl.DataFrame({"p": [None, None], "y": [None, None]})
     row = log.select(ec.nec("p", "y"), ec.n_missing("p", "y"), ec.n_rows("p", "y"), c=ec.confusion("p", "y")).row(0)
     assert row == (None, 2, 0, {"tn": 0, "fp": 0, "fn": 0, "tp": 0})
@@ -215,8 +217,47 @@ def test_all_null_columns_are_missing() -> None:
             lambda: ec.equivalent_cost(LOG.collect().ec.sketch("p", "y"), "sensitivity", sensitivty=0.9),
             r"equivalent_cost\(\) has no keyword sensitivty=: did you mean sensitivity\?",
         ),
+        (
+            lambda: ec.equivalent_cost(LOG.collect().ec.sketch("p", "y"), "f1", treshold=1),
+            r"equivalent_cost\(\) has no keyword treshold=: did you mean threshold\?",
+        ),
+        (
+            lambda: LOG.collect().ec.sketch("p", "y").best_threshold("f1", betta=1),
+            r"best_threshold\(\) has no keyword betta=: did you mean beta\?",
+        ),
+        (
+            lambda: LOG.ec.sketch("p", "y", thresholds=0.5),
+            r"thresholds=0.5 is not a sequence: pass a list",
+        ),
+        (lambda: ec.merge(LOG.collect().ec.sketch("p", "y")), r"merge\(\) takes a list of sketches, and this is one"),
+        (lambda: ec.nec("p", "y", classes=5), r"classes=5 must list at least two different label values"),
+        (lambda: ec.nec("p", "y", classes={"a", "b"}), r"classes=.* must list at least two .*in class order"),
+        (lambda: LOG.ec.report("p", "y", min_rows=1.5), r"min_rows=1.5 is not a whole number of rows from 0"),
+        (lambda: LOG.ec.report("p", "y", min_rows=-1), r"min_rows=-1 is not a whole number of rows from 0"),
+        (
+            lambda: LOG.collect().ec.sketch("p", "y").bayes_error([]),
+            r"prior_log_odds=\[\] is not a sequence of numbers: pass \[0.0\]",
+        ),
+        (lambda: ec.epsr("p", "y", a=1e-5), r"a=1e-05: the Beta weight takes a and b from 0.001 to 20"),
+        (lambda: ec.fbeta("p", "y", beta=float("inf")), r"beta=inf must be above 0 and finite: take recall"),
+        (
+            lambda: LOG.collect().ec.sketch("p", "y").evaluate("fbeta", beta=float("inf")),
+            r"beta=inf must be above 0 and finite",
+        ),
+        (
+            lambda: LOG.with_columns(d=pl.date(2020, 1, 1)).select(ec.nec("p", "d", pos_label=1)).collect(),
+            r"pos_label holds 1 \(int\), and label 'd' is Date",
+        ),
+        (
+            lambda: LOG.select(ec.nec("p", "y", pos_label=2**70)).collect_schema(),
+            r"pos_label holds 1180591620717411303424, which is beyond the integers of label 'y'",
+        ),
+        (
+            lambda: LOG.with_columns(g=pl.lit("a")).select(ec.affine("p", "g", 2.0)).collect_schema(),
+            r"alpha must be a number, and 'g' is String",
+        ),
     ],
 )
 def test_calls_that_are_slips_name_the_function_and_the_way_out(call, message: str) -> None:
-    with pytest.raises((TypeError, ec.SketchError), match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         call()

@@ -334,6 +334,61 @@ def test_priors_of_groups() -> None:
     assert found == sketch.evaluate("precision", prior=0.5).select("g", "precision").rows()
 
 
+def test_a_group_whose_prior_is_none_has_no_value() -> None:
+    """It has no prior; its own, which is none that anybody stated, is not taken instead."""
+    log = pl.DataFrame({"g": ["a"] * 4 + ["b"] * 4, "p": [0.9, 0.4, 0.7, 0.1] * 2, "y": [1, 1, 0, 0, 1, 0, 0, 0]})
+    for bad in (None, math.nan, 1.5):
+        names = ("nec", "nce", "f1", "min_dcf", "min_expected_cost", "average_precision", "auprg")
+        prior = pl.when(pl.col("g") == "a").then(0.3).otherwise(bad)
+        found = log.ec.sketch("p", "y", by="g", exact=True).evaluate(*names, prior=prior)
+        for name in names:
+            value = log.filter(pl.col("g") == "a").select(getattr(ec, name)("p", "y", prior=0.3)).item()
+            assert found[name].to_list() == [pytest.approx(value), None], name
+
+
+def test_own_thresholds_are_of_decisions_that_have_none() -> None:
+    """bayes_risk decides at the costs' threshold and net_benefit at p_t, whatever threshold the sketch was made for."""
+    log = pl.DataFrame({"p": [0.9, 0.35, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    sketch = log.ec.sketch("p", "y", threshold=0.3, thresholds=[0.5, 0.8])
+    assert sketch.threshold == 0.3
+    # At 0.3 nothing is missed; at 0.5 the positive of 0.35 is; at 0.8 no negative is taken for a positive.
+    found = sketch.evaluate("fn", "bayes_risk", "net_benefit", p_t=0.8)
+    assert found.select("fn", "bayes_risk", "net_benefit").row(0) == (0, 0.5, 0.25)
+    assert sketch.evaluate("fn", threshold=0.5)["fn"].item() == 1
+    assert sketch.evaluate("fn", cost_fn=1)["fn"].item() == 1
+
+
+def test_an_exact_sketch_tells_thresholds_apart_that_differ_in_a_bit() -> None:
+    """It has every score, so that no threshold need be taken for a declared one."""
+    above = math.nextafter(0.2, 1)
+    sketch = pl.DataFrame({"p": [above, 0.1], "y": [1, 0]}).ec.sketch("p", "y", exact=True, thresholds=[above])
+    assert [sketch.evaluate("tp", threshold=t)["tp"].item() for t in (0.2, above)] == [1, 0]
+    assert sketch.evaluate("tp", cost_fn=4)["tp"].item() == 1, "the Bayes threshold is 1/5"
+
+
+@pytest.mark.parametrize("stated", [{"yes": 0.3, "no": 0.7}, pl.struct(yes=0.3, no=0.7)])
+def test_priors_of_sketches_are_found_by_name(stated) -> None:
+    log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.6], "y": ["yes", "yes", "no", "no", "no"]})
+    sketch = log.ec.sketch("p", "y", classes=["no", "yes"], exact=True)
+    expected = sketch.evaluate("nec", "f1", "auprg", prior=0.3)
+    assert sketch.evaluate("nec", "f1", "auprg", prior=stated).equals(expected)
+    other = {"maybe": 0.3, "no": 0.7} if isinstance(stated, dict) else pl.struct(maybe=0.3, no=0.7)
+    with pytest.raises(ValueError, match=r"names the classes \['maybe', 'no'\], and the classes are \['no', 'yes'\]"):
+        sketch.evaluate("nec", prior=other)
+
+
+def test_a_table_is_a_sketch_of_the_costs_that_are_stated() -> None:
+    log = pl.DataFrame({"p": [0.9, 0.15, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    own = log.ec.sketch("p", "y", cost_fn=4)
+    read = {"score_type": "posterior", "resolution": 64, "thresholds": own.grid.thresholds}
+    made = ec.Sketch.from_arrow(own.frame.to_arrow(), **read, cost_fn=4)
+    # At 1/5 the positive of 0.15 is missed and the negative of 0.7 taken: (4/2 + 1/2) / 2, over the naive 1/2.
+    assert made.evaluate("nec")["nec"].item() == own.evaluate("nec")["nec"].item() == 2.5
+    assert made.costs == own.costs
+    assert (own + made).evaluate("nec")["nec"].item() == 2.5
+    assert ec.Sketch.from_arrow(own.frame.to_arrow(), **read, threshold=0.2).threshold == 0.2
+
+
 def test_default_battery() -> None:
     log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
     found = log.ec.sketch("p", "y").evaluate()
@@ -442,6 +497,27 @@ def test_golden(name: str, exact: bool) -> None:
         check(golden["DCF"][prior]["minDCF"], "min_dcf", prior=float(prior))
         check(golden["AUPRG"][f"corrected_calibrated_AUPRG_{prior}"], "auprg", prior=float(prior))
         check(golden["calibrated"][prior]["average_precision"], "average_precision", prior=float(prior))
+
+
+@pytest.mark.parametrize(
+    ("name", "ask"),
+    [
+        ("tpr", lambda sketch: sketch.roc()),
+        ("fpr", lambda sketch: sketch.roc_hull()),
+        ("fnr_probit", lambda sketch: sketch.det()),
+        ("threshold", lambda sketch: sketch.cost_curve("nec")),
+        ("nec", lambda sketch: sketch.evaluate("nec")),
+        ("f1", lambda sketch: sketch.best_threshold("f1")),
+        ("cost_fn", ec.equivalent_cost),
+        ("alpha", lambda sketch: ec.equivalent_cost(sketch, "sensitivity")),
+        ("prior_log_odds", lambda sketch: sketch.bayes_error([0.0])),
+        ("missed", lambda sketch: sketch.bayes_risk()),
+    ],
+)
+def test_group_columns_with_names_of_results(name: str, ask) -> None:
+    sketch = pl.DataFrame({name: [1, 2], "p": [0.1, 0.9], "y": [0, 1]}).ec.sketch("p", "y", by=name)
+    with pytest.raises(SketchError, match=f"group column '{name}'.* rename it"):
+        ask(sketch)
 
 
 @pytest.mark.parametrize("name", ["n_missing", "n_invalid", "class_prior"])
