@@ -8,13 +8,18 @@ KILLS ?= 100
 VENV := .venv
 
 .DELETE_ON_ERROR:
-.PHONY: demo test lint bench fuzz test-cpu test-pythons test-lowest test-spark test-postgres sql clean
+.PHONY: demo test lint bench fuzz test-all test-slow test-cpu test-pythons test-lowest test-spark test-postgres sql clean
 
 demo: .venv/demo
 	$(VENV)/bin/polars-ec demo
 
 test: .venv/test
 	$(VENV)/bin/python -m pytest -n 2
+
+# What is slow by nature as well: papers through every door, large score sets, long examples.
+test-all: test test-slow
+test-slow: .venv/test
+	$(VENV)/bin/python -m pytest -n 2 -m slow
 
 lint: .venv/dev
 	$(VENV)/bin/ruff check .

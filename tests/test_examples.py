@@ -43,11 +43,14 @@ LINES = {
 }
 
 
+SLOW = ("paper_calibration", "sketch_resolution")
+
+
 def test_every_example_is_run():
     assert {path.stem for path in EXAMPLES.glob("*.py")} == set(LINES)
 
 
-@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in LINES])
 def test_example(name, tmp_path):
     script = EXAMPLES / f"{name}.py"
     # Elsewhere than in the repository, so that it is the installed package that is imported.

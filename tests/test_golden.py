@@ -23,7 +23,7 @@ REFERENCE = Path(__file__).parent / "reference"
 OUTSIDE = Path(__file__).parents[2] / "shared" / "reference"
 needs_outside = pytest.mark.skipif(not OUTSIDE.is_dir(), reason=f"no values of ten classes: {OUTSIDE} is absent")
 BINARY = ("pneumoniamnist_resnet50", "sst2_gpt2", "sst2_gpt2_4shot")
-TEN_CLASSES = pytest.param("cifar10_resnet-20", marks=needs_outside)
+TEN_CLASSES = pytest.param("cifar10_resnet-20", marks=[needs_outside, pytest.mark.slow])
 MULTICLASS = ("agnews_gpt2", TEN_CLASSES, "emotion_final_tst")
 COSTS = ("C01", "Cab", "Cimb")
 # The scale on which each file's posteriors are read; the data made below are read on all of them.

@@ -22,7 +22,8 @@ EVEN = {"cost_fn": 1, "cost_fp": 1}
 MISS_TWICE = {"cost_fn": 2, "cost_fp": 1}
 
 
-@pytest.fixture(params=DOORS)
+# That doors agree is what the tests of properties prove.
+@pytest.fixture(params=["function", *(pytest.param(door, marks=pytest.mark.slow) for door in DOORS[1:])])
 def metric(request):
     """A metric through each door: metric(name, frame, **keywords)."""
 
