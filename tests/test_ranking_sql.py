@@ -316,8 +316,7 @@ def golden(name: str, prior: float | None) -> dict[str, float]:
 def test_reference_values(connection, name: str, prior: float | None) -> None:
     values = golden(name, prior)
     connection.execute(
-        "CREATE OR REPLACE TEMP VIEW reference AS SELECT lp1 - lp0 AS score, label "
-        f"FROM '{scores_of(name)}'"
+        f"CREATE OR REPLACE TEMP VIEW reference AS SELECT lp1 - lp0 AS score, label FROM '{scores_of(name)}'"
     )
     calls = ", ".join(call(metric, prior=prior, score_type="log_odds") for metric in values)
     row = query(connection, f"SELECT {calls} FROM reference").to_dicts()[0]
@@ -337,8 +336,7 @@ def test_reference_values(connection, name: str, prior: float | None) -> None:
 def test_a_fine_resolution_is_exact_for_the_hull(connection, name: str) -> None:
     values = golden(name, None)
     connection.execute(
-        "CREATE OR REPLACE TEMP VIEW reference AS SELECT lp1 - lp0 AS score, label "
-        f"FROM '{scores_of(name)}'"
+        f"CREATE OR REPLACE TEMP VIEW reference AS SELECT lp1 - lp0 AS score, label FROM '{scores_of(name)}'"
     )
     calls = ", ".join(call(metric, score_type="log_odds", resolution=1_000_000) for metric in ("eer", "min_cllr"))
     eer, eer_error, cllr, cllr_error = connection.execute(f"SELECT {calls} FROM reference").fetchall()[0]
