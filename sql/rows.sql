@@ -297,9 +297,9 @@ CREATE OR REPLACE MACRO ec._likely(score, score_type "NULL", prior "NULL") AS sc
 (score, score_type, prior) AS
     CASE WHEN score_type = 'llr' AND isnan(score + ec._prior_log_odds(prior, score_type))
          THEN CAST('nan' AS DOUBLE) ELSE score END;
-CREATE OR REPLACE MACRO ec._likely_list(score, score_type, prior) AS
-    CASE WHEN score_type = 'log_likelihoods' AND NOT ec._unset(prior)
-              AND list_max(ec._log_joint(score, prior, score_type)) = CAST('-inf' AS DOUBLE)
+CREATE OR REPLACE MACRO ec._likely_list(score, score_type, prior "NULL") AS score,
+(score, score_type, prior) AS
+    CASE WHEN score_type = 'log_likelihoods' AND list_max(ec._log_joint(score, prior, score_type)) = CAST('-inf' AS DOUBLE)
          THEN list_transform(score, lambda _x: CAST('nan' AS DOUBLE)) ELSE score END;
 
 -- Decisions -----------------------------------------------------------------------------------------------------------
