@@ -73,7 +73,8 @@ def _power_integral(q: pl.Expr, exponent: float) -> pl.Expr:
         return log_ratio
     if abs(exponent) > _SMALL_EXPONENT:
         return (math.pow(0.5, exponent) - q.pow(exponent)) / exponent
-    accurate = (q * 0.5).pow(exponent / 2) * 2 * (log_ratio * (exponent / 2)).sinh() / exponent
+    # The powers one by one, for half of the least number is 0.
+    accurate = q.pow(exponent / 2) * math.pow(0.5, exponent / 2) * 2 * (log_ratio * (exponent / 2)).sinh() / exponent
     return pl.when(q == 0).then(math.pow(0.5, exponent) / exponent if exponent > 0 else math.inf).otherwise(accurate)
 
 

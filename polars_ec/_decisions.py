@@ -6,14 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import reduce
 from operator import add, or_
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from polars_ec._scores import BinaryScores, DecidedScores, Scores
-
-if TYPE_CHECKING:
-    from polars_ec.costs import CostMatrix
+from polars_ec.costs import CostMatrix
 
 
 @dataclass(frozen=True)
@@ -58,10 +55,13 @@ def decide(scores: Scores, costs: CostMatrix, threshold: float | None) -> Decisi
         if (costs.n_classes, costs.n_decisions) != (2, 2):
             raise ValueError(f"threshold= makes 2 decisions, and costs= has {costs.n_decisions}")
         return Decisions(2, positive=scores.score > threshold)
-    if isinstance(scores, BinaryScores):
+    if isinstance(scores, BinaryScores) and (costs.n_classes, costs.n_decisions) == (2, 2):
         bayes = _bayes_threshold(scores, costs)
         if bayes is not None:
             return Decisions(2, positive=scores.score > bayes)
+        below = _reversed_threshold(scores, costs)
+        if below is not None:
+            return Decisions(2, positive=below)
     cheapest = scores.of_posteriors(lambda posteriors: _cheapest(posteriors, costs))
     return Decisions(costs.n_decisions, number=cheapest)
 
@@ -73,6 +73,17 @@ def _bayes_threshold(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | None:
     except ValueError:
         return None
     return pl.lit(threshold) - scores.prior_log_odds if scores.score_type == "llr" else pl.lit(threshold)
+
+
+def _reversed_threshold(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | None:
+    """Whether class 1 is decided where being right costs more than an error: below the threshold of the other decisions."""
+    (c00, c01), (c10, c11) = costs.values
+    if c00 <= c01 or c11 < c10:
+        return None
+    other = CostMatrix([[c01, c00], [c11, c10]])
+    if scores.score_type == "posterior":
+        return scores.score < other.bayes_threshold()
+    return scores.log_odds < other.bayes_log_odds()
 
 
 def _cheapest(posteriors: list[pl.Expr], costs: CostMatrix) -> pl.Expr:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from polars_ec.costs import CostMatrix
 
 
+# Below the one, numbers are taken times the other before they divide: what overflows by it has an infinite quotient anyway.
+_SMALL, _ENLARGED = 1e-300, 2.0**60
+
+
 class Sums(ABC):
     """Counts per class and decision of one group, and the class priors that weigh them."""
 
@@ -97,7 +101,10 @@ def naive_cost(sums: Sums, costs: CostMatrix) -> pl.Expr:
 
 
 def nec(sums: Sums, costs: CostMatrix) -> pl.Expr:
-    return ratio(expected_cost(sums, costs), naive_cost(sums, costs))
+    expected, naive = expected_cost(sums, costs), naive_cost(sums, costs)
+    # A column over one number is taken times its reciprocal, which is infinite for the smallest ones.
+    small = pl.when(naive < _SMALL).then(ratio(expected * _ENLARGED, naive * _ENLARGED))
+    return small.otherwise(ratio(expected, naive))
 
 
 def error_rate(sums: Sums) -> pl.Expr:
@@ -130,8 +137,10 @@ def fbeta(sums: Sums, beta: float) -> pl.Expr:
     smaller = min(beta, 1 / beta) ** 2
     shares = smaller / (1 + smaller), 1 / (1 + smaller)
     of_misses, of_alarms = shares if beta < 1 else shares[::-1]
-    hits = sums.joint(1, [1])
-    return ratio(hits, hits + sums.joint(1, [0]) * of_misses + sums.joint(0, [1]) * of_alarms)
+    hits, misses, alarms = sums.joint(1, [1]), sums.joint(1, [0]), sums.joint(0, [1])
+    # Without hits it is 0, also where the share of the only errors is too small for a float.
+    value = pl.when(hits == 0).then(0.0).otherwise(hits / (hits + misses * of_misses + alarms * of_alarms))
+    return pl.when(hits + misses + alarms != 0).then(value)
 
 
 def mcc(sums: Sums) -> pl.Expr:

@@ -82,10 +82,10 @@ CREATE OR REPLACE MACRO ec._prior_of_0(n1, n0, prior "NULL") AS ec._share(n0, n1
 (n1, n0, prior) AS CASE WHEN n1 + n0 > 0 THEN ec._stated_0(prior) END;
 
 -- Rows that leave the group without a value: wrong ones, and those without the threshold that they were to have.
-CREATE OR REPLACE MACRO ec._count_unusable(score, label, costs, threshold "NULL", score_type, weight) AS
-    coalesce(threshold, ec._count_invalid(score, label, costs, score_type, weight)),
-(score, label, costs, threshold, score_type, weight) AS
-    ec._count(ec._wrong(score, label, costs, score_type, weight) OR ec._no_threshold(threshold, score_type));
+CREATE OR REPLACE MACRO ec._count_unusable(score, label, costs, prior, threshold "NULL", score_type, weight) AS
+    coalesce(threshold, ec._count_invalid(ec._likely(score, score_type, prior), label, costs, score_type, weight)),
+(score, label, costs, prior, threshold, score_type, weight) AS
+    ec._count(ec._wrong(ec._likely(score, score_type, prior), label, costs, score_type, weight) OR ec._no_threshold(threshold, score_type));
 
 -- ec._llr_shift and ec._positive, with a shorter text where no prior, no costs are given, and shorter yet for posteriors.
 -- Decisions under costs that are not 2 x 2 are counted elsewhere, see ec._means: none is positive here.
@@ -93,7 +93,9 @@ CREATE OR REPLACE MACRO ec._shift(prior "NULL", score_type) AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior(score_type) ELSE 0 END,
 (prior, score_type) AS ec._llr_shift(prior, score_type);
 CREATE OR REPLACE MACRO ec._posterior_threshold(threshold "NULL", cost_fn, cost_fp) AS
-    CAST(cost_fp AS DOUBLE) / 2 / (CAST(cost_fp AS DOUBLE) / 2 + CAST(cost_fn AS DOUBLE) / 2),
+    CASE WHEN CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE) < CAST('inf' AS DOUBLE)
+         THEN CAST(cost_fp AS DOUBLE) / (CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE))
+         ELSE CAST(cost_fp AS DOUBLE) / 2 / (CAST(cost_fp AS DOUBLE) / 2 + CAST(cost_fn AS DOUBLE) / 2) END,
 (threshold, cost_fn, cost_fp) AS CAST(threshold AS DOUBLE);
 CREATE OR REPLACE MACRO ec._positives(score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type "NULL") AS
     score > ec._posterior_threshold(threshold, cost_fn, cost_fp),
@@ -118,7 +120,7 @@ CREATE OR REPLACE MACRO ec._cells_of_sums(sums) AS
 -- sums of the classes with the scoring rules. With weights each cell is summed by itself: a difference would lose digits.
 CREATE OR REPLACE MACRO ec._sum_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight "NULL") AS
     list_transform([{
-            'invalid': ec._count_unusable(score, label, costs, threshold, score_type, weight), 'prior': ec._stated_prior(prior),
+            'invalid': ec._count_unusable(score, label, costs, prior, threshold, score_type, weight), 'prior': ec._stated_prior(prior),
             'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
             'fp': ec._count(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type)),
             'tp': ec._count(ec._y(label) = 1 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type))}],
@@ -126,7 +128,7 @@ CREATE OR REPLACE MACRO ec._sum_cells(score, label, costs, cost_fn, cost_fp, pri
             ec._cells_of(_s['n1'], _s['n0'], _s['n0'] - _s['fp'], _s['fp'], _s['n1'] - _s['tp'], _s['tp'], _s['prior']) END),
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._cells_of_sums([{
-        'invalid': ec._count_unusable(score, label, costs, threshold, score_type, weight), 'prior': ec._stated_prior(prior),
+        'invalid': ec._count_unusable(score, label, costs, prior, threshold, score_type, weight), 'prior': ec._stated_prior(prior),
         'tn': ec._sum_weights(ec._y(label) = 0 AND NOT ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
         'fp': ec._sum_weights(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
         'fn': ec._sum_weights(ec._y(label) = 1 AND NOT ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
@@ -155,7 +157,7 @@ CREATE OR REPLACE MACRO ec._undecided(threshold "NULL", score_type) AS threshold
 CREATE OR REPLACE MACRO ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) AS
     CASE WHEN ec._undecided(threshold, score_type) THEN -1
          WHEN ec._missing_vector(score, label, weight) THEN NULL
-         WHEN ec._vector_usable(score, label, matrix, score_type, weight)
+         WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, matrix, score_type, weight)
          THEN ec._key(ec._vector_classes(score, matrix, score_type), ec._class(label),
                       CASE WHEN ec._vector_fits(score, matrix, score_type)
                            THEN ec._decide_vector(score, matrix, prior, threshold, score_type) ELSE 0 END)

@@ -237,15 +237,22 @@ CREATE OR REPLACE MACRO ec._specificity(cells) AS list_transform(cells, lambda _
 CREATE OR REPLACE MACRO ec._fpr(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r01(_c)))[1];
 CREATE OR REPLACE MACRO ec._fnr(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r10(_c)))[1];
 -- What a miss weighs, and a false alarm: beta^2/(1 + beta^2) and 1/(1 + beta^2), both of them shares for any beta.
+-- Without hits it is 0, also where the share of the only errors is too small for a number.
 CREATE OR REPLACE MACRO ec._odds_share(x) AS 1 / (1 + 1 / (CAST(x AS DOUBLE) * CAST(x AS DOUBLE)));
+CREATE OR REPLACE MACRO ec._f_of(hits, misses, alarms, of_misses, of_alarms) AS
+    CASE WHEN hits > 0 THEN hits / (hits + of_misses * misses + of_alarms * alarms)
+         WHEN misses + alarms > 0 THEN 0e0 END;
 CREATE OR REPLACE MACRO ec._fbeta(cells, of_misses, of_alarms) AS
-    list_transform(cells, lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c))
-        + of_misses * ec._term(_c['p1'], ec._r10(_c)) + of_alarms * ec._term(_c['p0'], ec._r01(_c))))[1];
+    list_transform(cells, lambda _c: ec._f_of(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r10(_c)),
+                                              ec._term(_c['p0'], ec._r01(_c)), of_misses, of_alarms))[1];
 CREATE OR REPLACE MACRO ec._f(cells, beta) AS
     CASE WHEN ec._number_is(beta > 0 AND beta < CAST('inf' AS DOUBLE), beta, 'beta must be a finite number above 0')
          THEN ec._fbeta(cells, ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))) END;
+-- R11 - R01 is R00 - R10: the smaller ones of the rates have the digits of the difference.
+CREATE OR REPLACE MACRO ec._informedness(c) AS
+    CASE WHEN ec._r11(c) > 0.5 THEN ec._r00(c) - ec._r10(c) ELSE ec._r11(c) - ec._r01(c) END;
 CREATE OR REPLACE MACRO ec._mcc(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * (ec._r11(_c) - ec._r01(_c)),
+    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * ec._informedness(_c),
         sqrt((_c['p1'] * ec._r11(_c) + _c['p0'] * ec._r01(_c)) * (_c['p1'] * ec._r10(_c) + _c['p0'] * ec._r00(_c)))) END)[1];
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS

@@ -8,9 +8,9 @@
 
 -- Posterior of class 1, and of the more probable class, whose index is 0 on a tie.
 CREATE OR REPLACE MACRO ec._moved(score, score_type, prior "NULL") AS score,
-(score, score_type, prior) AS score + CASE WHEN score_type = 'llr' THEN ln(ec._p1(prior) / ec._p0(prior)) ELSE 0 END;
+(score, score_type, prior) AS score + CASE WHEN score_type = 'llr' THEN ln(ec._p1(prior)) - ln(ec._p0(prior)) ELSE 0 END;
 CREATE OR REPLACE MACRO ec._q(score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN score ELSE 1 / (1 + exp(-ec._moved(score, score_type, prior))) END;
+    CASE WHEN score_type = 'posterior' THEN score ELSE ec._sigmoid(ec._moved(score, score_type, prior)) END;
 CREATE OR REPLACE MACRO ec._larger_q(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN greatest(score, 1 - score)
          ELSE 1 / (1 + exp(-abs(ec._moved(score, score_type, prior)))) END;
@@ -123,10 +123,10 @@ CREATE OR REPLACE MACRO ec._error_of_two(wrong, q, hit, y, n1, n0, bins, norm, p
             ec._calibration_error(ec._expected_sums(_s['g1'], _s['g0'], _s), ec._expected_sums(_s['m1'], _s['m0'], _s), 1, norm) END)[1];
 
 CREATE OR REPLACE MACRO ec._binary_error(score, label, q, hit, bins, norm, kind "NULL", prior, score_type, weight) AS
-    ec._error_of_bins(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label), 2, bins, norm,
+    ec._error_of_bins(ec._count_invalid(ec._likely(score, score_type, prior), label, NULL, score_type, weight) > 0, q, hit, ec._y(label), 2, bins, norm,
                       prior, prior, weight),
 (score, label, q, hit, bins, norm, kind, prior, score_type, weight) AS
-    ec._error_of_two(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label),
+    ec._error_of_two(ec._count_invalid(ec._likely(score, score_type, prior), label, NULL, score_type, weight) > 0, q, hit, ec._y(label),
                      ec._size1(score, label, weight), ec._size0(score, label, weight), bins, norm, prior, weight);
 CREATE OR REPLACE MACRO ec._vector_wrong(score, label, k, score_type, weight) AS
     list_transform([ec._count_vector(score, label, CAST(NULL AS DOUBLE[][]), score_type, weight)],
@@ -141,7 +141,7 @@ CREATE OR REPLACE MACRO ec.ece(score DOUBLE, label, bins := 15, norm := 1, prior
          THEN ec._ece(score, label, bins, norm, prior, score_type, weight) END,
 (score DOUBLE[], label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type) THEN
-        ec._error_of_bins(ec._vector_wrong(score, label, 2, score_type, weight),
+        ec._error_of_bins(ec._vector_wrong(ec._likely_list(score, score_type, prior), label, 2, score_type, weight),
                           ec._whole(score, ec._given_posteriors(score, score_type, prior)[2]), ec._hit(ec._y(label) = 1), ec._y(label), 2,
                           bins, norm, prior, prior, weight) END;
 COMMENT ON MACRO ec.ece IS 'Expected calibration error, a share (lower is better, no measure of quality): sum_b w_b |mean q_1 - share of class 1| over bins';
@@ -152,7 +152,7 @@ CREATE OR REPLACE MACRO ec.ece_mc(score DOUBLE, label, bins := 15, norm := 1, pr
                          ec._hit((ec._y(label) = 1) = ec._is_larger(score, score_type, prior)), bins, norm, prior, prior, score_type, weight) END,
 (score DOUBLE[], label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type) THEN
-        ec._error_of_bins(ec._vector_wrong(score, label, NULL, score_type, weight),
+        ec._error_of_bins(ec._vector_wrong(ec._likely_list(score, score_type, prior), label, NULL, score_type, weight),
                           ec._whole(score, list_max(ec._given_posteriors(score, score_type, prior))),
                           ec._hit(ec._top(ec._given_posteriors(score, score_type, prior)) = ec._y(label)), ec._y(label), max(len(score)),
                           bins, norm, prior, prior, weight) END;

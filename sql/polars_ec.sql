@@ -95,23 +95,29 @@ CREATE OR REPLACE MACRO ec._costs_ok(costs "NULL", cost_fn, cost_fp) AS costs IS
     ec._one_way(cost_fn, cost_fp) AND CASE WHEN costs IS NOT NULL THEN
         ec._no_fault(list_transform([ec._given_costs(costs)], lambda _m: ec._fault(_m))[1], costs) END;
 
--- A quarter of the matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves
--- no decision, and makes 0-1 costs an exact argmax; nor does quartering, by which no sum overflows.
+-- What costs are multiplied by where they are compared: a quarter of large ones, so that no sum overflows, and else 1, because a
+-- quarter of the least number is 0.
+CREATE OR REPLACE MACRO ec._room(m) AS
+    CASE WHEN list_max(list_transform(flatten(m), lambda _x: abs(_x))) > 2e307 THEN 0.25e0 ELSE 1e0 END;
+-- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no decision,
+-- and makes 0-1 costs an exact argmax.
 CREATE OR REPLACE MACRO ec._choices(matrix) AS
-    list_transform([matrix], lambda _m:
-        list_transform(range(len(_m[1])), lambda _j: list_transform(_m, lambda _r:
-            CASE WHEN len(_r) = len(_m[1]) THEN coalesce(_r[_j + 1] / 4 - list_max(_r) / 4, 0)
-                 ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(_m AS VARCHAR)) END)))[1];
+    list_transform([{'m': matrix, 'room': ec._room(matrix)}], lambda _c:
+        list_transform(range(len(_c['m'][1])), lambda _j: list_transform(_c['m'], lambda _r:
+            CASE WHEN len(_r) = len(_c['m'][1]) THEN coalesce(_r[_j + 1] * _c['room'] - list_max(_r) * _c['room'], 0)
+                 ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(_c['m'] AS VARCHAR)) END)))[1];
 
 -- Priors --------------------------------------------------------------------------------------------------------------
 
+-- Is it the type of a column of priors, numbers, lists or arrays, and not that of what is written out, DECIMAL?
+CREATE OR REPLACE MACRO ec._may_be_column(type) AS type LIKE 'DOUBLE%' OR type LIKE 'FLOAT%';
 -- A list of priors, checked: k numbers >= 0 that sum to 1.
 CREATE OR REPLACE MACRO ec._sums_to_1(priors, k) AS
     list_transform([priors], lambda _p: coalesce(list_count(_p) = coalesce(k, len(_p)) AND list_min(_p) >= 0
                                                 AND abs(list_sum(_p) - 1) <= 1e-6, false))[1];
 CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
     CASE WHEN ec._sums_to_1(priors, k) THEN priors
-         WHEN type IN ('DOUBLE[]', 'FLOAT[]') THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
+         WHEN ec._may_be_column(type) THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
          ELSE [ec._fail('prior must be numbers >= 0 that sum to 1, one a class, not ' || CAST(priors AS VARCHAR))] END;
 
 -- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is no prior. A wrong
@@ -119,7 +125,7 @@ CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
 -- prior that is a number, then any, and the negative class's: of a list its own number, for 1 - P1 would lose digits.
 CREATE OR REPLACE MACRO ec._number_prior(prior) AS
     CASE WHEN ec._share_ok(TRY_CAST(prior AS DOUBLE)) AND typeof(prior) <> 'BOOLEAN' THEN TRY_CAST(prior AS DOUBLE)
-         WHEN typeof(prior) IN ('DOUBLE', 'FLOAT') OR prior IS NULL THEN CAST('nan' AS DOUBLE)
+         WHEN ec._may_be_column(typeof(prior)) OR prior IS NULL THEN CAST('nan' AS DOUBLE)
          ELSE ec._fail('prior must be a number in 0..1, a list or ''uniform'', not ' || CAST(prior AS VARCHAR)) END;
 CREATE OR REPLACE MACRO ec._is_list(prior) AS typeof(prior) LIKE '%]';
 CREATE OR REPLACE MACRO ec._two_priors(prior) AS ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), 2);
@@ -153,7 +159,7 @@ CREATE OR REPLACE MACRO ec._needs_prior(prior, score_type) AS
 
 -- ln(P1/P0) that turns an LLR into log-odds.
 CREATE OR REPLACE MACRO ec._prior_log_odds(prior, score_type) AS
-    ec._needs_prior(prior, score_type) + ln(ec._p1(prior) / ec._p0(prior));
+    ec._needs_prior(prior, score_type) + (ln(ec._p1(prior)) - ln(ec._p0(prior)));
 
 -- ln P of class i of K, likewise unchecked.
 CREATE OR REPLACE MACRO ec._log_prior(prior, i, k, score_type) AS
@@ -287,24 +293,42 @@ CREATE OR REPLACE MACRO ec._log_odds(score, score_type, prior) AS
 CREATE OR REPLACE MACRO ec._posterior(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN score
          ELSE ec._sigmoid(ec._given_log_odds(score, score_type, prior)) END;
+-- One minus it, as accurate.
+CREATE OR REPLACE MACRO ec._q0(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN 1 - score ELSE ec._sigmoid(-ec._given_log_odds(score, score_type, prior)) END;
+
+-- An LLR that its prior contradicts, an infinite one against a prior of 0, has no log-odds: such a score is wrong, NaN. Lists:
+-- likelihoods of 0 wherever the prior is not.
+CREATE OR REPLACE MACRO ec._likely(score, score_type "NULL", prior "NULL") AS score,
+(score, score_type "NULL", prior) AS score,
+(score, score_type, prior "NULL") AS score,
+(score, score_type, prior) AS
+    CASE WHEN score_type = 'llr' AND isnan(score + ec._prior_log_odds(prior, score_type))
+         THEN CAST('nan' AS DOUBLE) ELSE score END;
+CREATE OR REPLACE MACRO ec._likely_list(score, score_type, prior "NULL") AS score,
+(score, score_type, prior) AS
+    CASE WHEN score_type = 'log_likelihoods' AND list_max(ec._log_joint(score, prior, score_type)) = CAST('-inf' AS DOUBLE)
+         THEN list_transform(score, lambda _x: CAST('nan' AS DOUBLE)) ELSE score END;
 
 -- Decisions -----------------------------------------------------------------------------------------------------------
 
+-- ln(x/y), also where x/y is more or less than a number can say.
+CREATE OR REPLACE MACRO ec._log_quotient(x, y) AS
+    CASE WHEN x / y > 0 AND x / y < CAST('inf' AS DOUBLE) THEN ln(x / y) ELSE ln(x) - ln(y) END;
 -- The Bayes threshold on the score's own scale (for LLRs, before the prior), from what a false positive and a false negative
--- cost more than a right decision: positive where fp (1 - q) < fn q. Where being right costs more than an error, that holds
--- always (-inf), never (inf), or below the threshold: see ec._reversed.
+-- cost more than a right decision: positive where fp (1 - q) < fn q. Where being right costs more than an error, that never holds
+-- (inf), or below minus the threshold (see ec._reversed), or always: below NaN, which compares as greatest.
 CREATE OR REPLACE MACRO ec._bayes_threshold(fp, fn, score_type) AS
-    CASE WHEN fn > 0 AND fp < 0 THEN CAST('-inf' AS DOUBLE)
+    CASE WHEN fn > 0 AND fp < 0 THEN CAST('nan' AS DOUBLE)
          WHEN fn <= 0 AND fp >= 0 THEN CAST('inf' AS DOUBLE)
-         ELSE sign(fp + fn) * CASE WHEN score_type = 'posterior' THEN fp / (fp + fn) ELSE ln(abs(fp / fn)) END END;
--- The threshold stays when all costs are quartered, and no sum of two overflows.
+         ELSE sign(fp + fn) * CASE WHEN score_type = 'posterior' THEN fp / (fp + fn) ELSE ec._log_quotient(abs(fp), abs(fn)) END END;
 CREATE OR REPLACE MACRO ec._costs_threshold(costs, cost_fn, cost_fp, score_type) AS
-    list_transform([ec._costs(costs, cost_fn, cost_fp)],
-                   lambda _m: ec._bayes_threshold(_m[1][2] / 4 - _m[1][1] / 4, _m[2][1] / 4 - _m[2][2] / 4, score_type))[1];
+    list_transform(list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda _m: {'m': _m, 'room': ec._room(_m)}),
+                   lambda _c: ec._bayes_threshold(_c['m'][1][2] * _c['room'] - _c['m'][1][1] * _c['room'],
+                                                  _c['m'][2][1] * _c['room'] - _c['m'][2][2] * _c['room'], score_type))[1];
 CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
     ec._unset(threshold) AND score_type <> 'decision'
-    AND ec._given_costs(costs)[1][2] < ec._given_costs(costs)[1][1]
-    AND ec._given_costs(costs)[2][1] <= ec._given_costs(costs)[2][2];
+    AND ec._given_costs(costs)[1][2] < ec._given_costs(costs)[1][1];
 
 -- Is the row left without the threshold that it was to have? An error for one that is no number, or not wanted.
 CREATE OR REPLACE MACRO ec._no_threshold(threshold, score_type) AS
@@ -326,10 +350,10 @@ CREATE OR REPLACE MACRO ec._threshold(bayes, threshold, score_type) AS
 
 -- One comparison a row: the threshold is a constant. (It is folded only as long as no lambda in it holds an error().)
 CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
-    CASE WHEN NOT coalesce(ec._reversed(costs, threshold, score_type), false) THEN score
-         ELSE -score - 2 * ec._llr_shift(prior, score_type) END
-    > ec._threshold(ec._costs_threshold(costs, cost_fn, cost_fp, score_type) - ec._llr_shift(prior, score_type),
-                    threshold, score_type);
+    CASE WHEN NOT coalesce(ec._reversed(costs, threshold, score_type), false)
+         THEN score > ec._threshold(ec._costs_threshold(costs, cost_fn, cost_fp, score_type) - ec._llr_shift(prior, score_type),
+                                    threshold, score_type)
+         ELSE score + ec._llr_shift(prior, score_type) < -ec._costs_threshold(costs, cost_fn, cost_fp, score_type) END;
 
 -- Costs are summed over classes in order, so that ties fall as in the Polars expressions. The inner product refuses a list with
 -- a NULL, even where it lies in a row that CASE leaves out.
@@ -344,7 +368,7 @@ CREATE OR REPLACE MACRO ec._decide_wide(score, costs, prior, threshold, score_ty
          THEN CAST(error('ec: threshold is for 2 x 2 costs; leave it out') AS INTEGER)
          WHEN score_type = 'decision' THEN TRY_CAST(score AS INTEGER)
          ELSE ec._argmin(ec._choices(ec._given_costs(costs)),
-                         list_transform([ec._posterior(score, score_type, prior)], lambda _q: [1 - _q, _q])[1]) END;
+                         [ec._q0(score, score_type, prior), ec._posterior(score, score_type, prior)]) END;
 CREATE OR REPLACE MACRO ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN ec._wide(costs) THEN ec._decide_wide(score, costs, prior, threshold, score_type)
          ELSE CAST(ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END;
@@ -407,20 +431,20 @@ CREATE OR REPLACE MACRO ec._vector_brier(score, y, score_type, prior) AS
 
 CREATE OR REPLACE MACRO ec.bayes_decision(score DOUBLE, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
-              AND ec._score_ok(score, costs, score_type)
+              AND ec._score_ok(ec._likely(score, score_type, prior), costs, score_type)
          THEN CAST(ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END,
 (score DOUBLE[], costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false)
               OR NOT ec._priors_fit(prior, ec._vector_classes(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type))
               OR ec._no_threshold(threshold, score_type) OR ec._missing_vector(score, 0, NULL) THEN NULL
-         WHEN ec._vector_ok(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
+         WHEN ec._vector_ok(ec._likely_list(score, score_type, prior), ec._vector_costs(costs, cost_fn, cost_fp), score_type)
               AND ec._vector_fits(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
          THEN CAST(ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) AS INTEGER) END;
 COMMENT ON MACRO ec.bayes_decision IS 'Index of the cheapest decision for the row: argmin_j sum_i c_ij q_i, lowest index on ties';
 
 CREATE OR REPLACE MACRO ec._row_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
-              AND ec._usable(score, label, costs, score_type, NULL)
+              AND ec._usable(ec._likely(score, score_type, prior), label, costs, score_type, NULL)
          THEN ec._cost(ec._costs(costs, cost_fn, cost_fp), ec._class(label),
                        ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type)) END;
 CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
@@ -429,7 +453,7 @@ CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn 
     CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false)
               OR NOT ec._priors_fit(prior, ec._vector_classes(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type))
               OR ec._no_threshold(threshold, score_type) OR ec._missing_vector(score, label, NULL) THEN NULL
-         WHEN ec._vector_usable(score, label, ec._vector_costs(costs, cost_fn, cost_fp), score_type, NULL)
+         WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, ec._vector_costs(costs, cost_fn, cost_fp), score_type, NULL)
               AND ec._vector_fits(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
          THEN ec._cost(ec._vector_costs(costs, cost_fn, cost_fp), ec._class(label),
                        ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type)) END,
@@ -439,12 +463,12 @@ COMMENT ON MACRO ec.row_cost IS 'What the decision costs the row: c_ij, i the la
 
 -- Casts are for arguments without their names, numbers say, which no score_type is.
 CREATE OR REPLACE MACRO ec._row_log_loss(score, label, score_type, prior) AS
-    CASE WHEN ec._prior_ok(prior) AND ec._usable(score, label, NULL, score_type, NULL)
+    CASE WHEN ec._prior_ok(prior) AND ec._usable(ec._likely(score, score_type, prior), label, NULL, score_type, NULL)
          THEN CASE WHEN ec._class(label) = 1 THEN ec._log_loss1(score, score_type, prior)
                    ELSE ec._log_loss0(score, score_type, prior) END END;
 CREATE OR REPLACE MACRO ec._row_log_loss_vector(score, label, score_type, prior) AS
     CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, label, NULL) THEN NULL
-         WHEN ec._vector_usable(score, label, NULL, score_type, NULL)
+         WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, NULL, score_type, NULL)
          THEN ec._vector_log_loss(score, ec._class(label), score_type, prior) END;
 CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, score_type := 'posterior', prior := NULL) AS
     ec._row_log_loss(score, label, CAST(score_type AS VARCHAR), prior),
@@ -453,12 +477,12 @@ CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, score_type := 'post
 COMMENT ON MACRO ec.row_log_loss IS 'Log loss of the row in nats: -ln q_i, i the label';
 
 CREATE OR REPLACE MACRO ec._row_brier(score, label, score_type, prior) AS
-    CASE WHEN ec._prior_ok(prior) AND ec._usable(score, label, NULL, score_type, NULL)
+    CASE WHEN ec._prior_ok(prior) AND ec._usable(ec._likely(score, score_type, prior), label, NULL, score_type, NULL)
          THEN CASE WHEN ec._class(label) = 1 THEN ec._brier1(score, score_type, prior)
                    ELSE ec._brier0(score, score_type, prior) END END;
 CREATE OR REPLACE MACRO ec._row_brier_vector(score, label, score_type, prior) AS
     CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, label, NULL) THEN NULL
-         WHEN ec._vector_usable(score, label, NULL, score_type, NULL)
+         WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, NULL, score_type, NULL)
          THEN ec._vector_brier(score, ec._class(label), score_type, prior) END;
 CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, score_type := 'posterior', prior := NULL) AS
     ec._row_brier(score, label, CAST(score_type AS VARCHAR), prior),
@@ -467,11 +491,11 @@ CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, score_type := 'posteri
 COMMENT ON MACRO ec.row_brier IS 'Brier loss of the row: 1/K sum_k (q_k - [k = label])^2; binary (q1 - y)^2';
 
 CREATE OR REPLACE MACRO ec._row_posterior(score, score_type, prior) AS
-    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._posterior(score, score_type, prior) END;
+    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(ec._likely(score, score_type, prior), NULL, score_type) THEN ec._posterior(score, score_type, prior) END;
 CREATE OR REPLACE MACRO ec._row_posterior_vector(score, score_type, prior) AS
     CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, 0, NULL) THEN NULL
          WHEN score_type = 'decision' THEN [ec._fail('score_type ''decision'' holds no posterior')]
-         WHEN ec._vector_ok(score, NULL, score_type) THEN ec._posteriors(score, score_type, prior) END;
+         WHEN ec._vector_ok(ec._likely_list(score, score_type, prior), NULL, score_type) THEN ec._posteriors(score, score_type, prior) END;
 CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', prior := NULL) AS
     ec._row_posterior(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type := 'posterior', prior := NULL) AS
@@ -479,7 +503,7 @@ CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', pr
 COMMENT ON MACRO ec.posterior IS 'The score as a posterior: q = 1/(1 + exp(-log_odds)), log_odds = llr + ln(P1/P0); lists: q_i ~ P_i exp(log_likelihood_i)';
 
 CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
-    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._log_odds(score, score_type, prior) END;
+    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(ec._likely(score, score_type, prior), NULL, score_type) THEN ec._log_odds(score, score_type, prior) END;
 CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type := 'posterior', prior := NULL) AS
     ec._row_log_odds(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type := 'posterior', prior := NULL) AS
@@ -488,11 +512,14 @@ COMMENT ON MACRO ec.log_odds IS 'The score as log-odds of class 1: ln(q1/q0) = l
 
 CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
     ec._fail('score_type ''' || score_type || ''' holds no prior that could be shifted');
+-- Certainty of a class that the prior rules out goes nowhere.
+CREATE OR REPLACE MACRO ec._unless_nan(x) AS CASE WHEN NOT isnan(x) THEN x END;
+CREATE OR REPLACE MACRO ec._unless_nans(v) AS list_transform([v], lambda _v: CASE WHEN NOT isnan(list_max(_v)) THEN _v END)[1];
 -- Without a prior an LLR could not be told from log-odds, so it is an argument without default.
 CREATE OR REPLACE MACRO ec._row_llr(score, prior, score_type) AS
     CASE WHEN NOT ec._prior_ok(prior) THEN NULL
          WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
-         ELSE ec._row_log_odds(score, score_type, prior) - ec._prior_log_odds(prior, 'llr') END;
+         ELSE ec._unless_nan(ec._row_log_odds(score, score_type, prior) - ec._prior_log_odds(prior, 'llr')) END;
 CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type := 'posterior') AS
     ec._row_llr(score, prior, score_type),
 (score DOUBLE[], prior, score_type := 'posterior') AS
@@ -504,29 +531,32 @@ CREATE OR REPLACE MACRO ec._scaled(q, factor1, factor0) AS q * factor1 / (q * fa
 CREATE OR REPLACE MACRO ec._shift_ok(from_, "to", least) AS
     CASE WHEN ec._unset(from_) OR ec._unset("to") THEN error('ec: shift_prior needs from_ and to, two stated priors') IS NULL
          WHEN least > 0 THEN true
-         WHEN typeof(from_) IN ('DOUBLE', 'FLOAT', 'DOUBLE[]', 'FLOAT[]') OR from_ IS NULL THEN false
+         WHEN ec._may_be_column(typeof(from_)) OR from_ IS NULL THEN false
          ELSE error('ec: from_ has a class of prior 0, which no posterior can come from: ' || CAST(from_ AS VARCHAR)) IS NULL END;
 -- Weights to/from of K classes; 'uniform' on either side leaves a constant factor, which the normalisation removes.
 CREATE OR REPLACE MACRO ec._shift_weights(from_, "to", k) AS
     list_transform(range(k), lambda _i: coalesce(ec._priors("to")[_i + 1], 1e0) / coalesce(ec._priors(from_)[_i + 1], 1e0));
+CREATE OR REPLACE MACRO ec._log_shift_weights(from_, "to", k) AS
+    list_transform(range(k), lambda _i: ln(coalesce(ec._priors("to")[_i + 1], 1e0)) - ln(coalesce(ec._priors(from_)[_i + 1], 1e0)));
 CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 'posterior') AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
          WHEN score_type = 'decision' THEN ec._no_prior_in(score_type)
          WHEN NOT (ec._shift_ok(from_, "to", least(ec._p1(from_), ec._p0(from_))) AND ec._prior_ok(from_) AND ec._prior_ok("to")
                    AND ec._score_ok(score, NULL, score_type)) THEN NULL
-         WHEN score_type = 'log_odds' THEN score + ec._prior_log_odds("to", 'shift_prior') - ec._prior_log_odds(from_, 'shift_prior')
-         ELSE ec._scaled(score, ec._p1("to") / ec._p1(from_), ec._p0("to") / ec._p0(from_)) END,
+         WHEN score_type = 'log_odds'
+         THEN ec._unless_nan(score + (ec._prior_log_odds("to", 'shift_prior') - ec._prior_log_odds(from_, 'shift_prior')))
+         ELSE ec._unless_nan(ec._scaled(score, ec._p1("to") / ec._p1(from_), ec._p0("to") / ec._p0(from_))) END,
 (score DOUBLE[], from_, "to", score_type := 'posterior') AS
     CASE WHEN score_type IN ('log_likelihoods', 'decision') THEN [ec._no_prior_in(score_type)]
          WHEN NOT ec._shift_ok(from_, "to", coalesce(list_min(ec._priors(from_)), 1)) OR ec._missing_vector(score, 0, NULL)
               OR NOT ec._vector_ok(score, NULL, score_type) OR NOT ec._priors_fit(from_, len(score))
               OR NOT ec._priors_fit("to", len(score)) THEN NULL
          WHEN score_type = 'log_posteriors' THEN
-             list_transform(list_transform([list_transform(score, lambda _x, _i: _x + ln(ec._shift_weights(from_, "to", len(score))[_i]))],
-                                           lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
-                            lambda _s: list_transform(_s['u'], lambda _x: _x - _s['s']))[1]
-         ELSE list_transform([list_transform(score, lambda _x, _i: _x * ec._shift_weights(from_, "to", len(score))[_i])],
-                             lambda _e: list_transform(_e, lambda _x: _x / list_sum(_e)))[1] END;
+             ec._unless_nans(list_transform(list_transform([list_transform(score, lambda _x, _i: _x + ec._log_shift_weights(from_, "to", len(score))[_i])],
+                                                           lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
+                                            lambda _s: list_transform(_s['u'], lambda _x: _x - _s['s']))[1])
+         ELSE ec._unless_nans(list_transform([list_transform(score, lambda _x, _i: _x * ec._shift_weights(from_, "to", len(score))[_i])],
+                                             lambda _e: list_transform(_e, lambda _x: _x / list_sum(_e)))[1]) END;
 COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';
 -- polars_ec for DuckDB, file 2 of 8: sums of a group of rows, and the counts that are answers in themselves.
 -- Load after rows. Everything here is plain sums of CASE: the engine shares equal ones, so ten metrics cost hardly more
@@ -612,10 +642,10 @@ CREATE OR REPLACE MACRO ec._prior_of_0(n1, n0, prior "NULL") AS ec._share(n0, n1
 (n1, n0, prior) AS CASE WHEN n1 + n0 > 0 THEN ec._stated_0(prior) END;
 
 -- Rows that leave the group without a value: wrong ones, and those without the threshold that they were to have.
-CREATE OR REPLACE MACRO ec._count_unusable(score, label, costs, threshold "NULL", score_type, weight) AS
-    coalesce(threshold, ec._count_invalid(score, label, costs, score_type, weight)),
-(score, label, costs, threshold, score_type, weight) AS
-    ec._count(ec._wrong(score, label, costs, score_type, weight) OR ec._no_threshold(threshold, score_type));
+CREATE OR REPLACE MACRO ec._count_unusable(score, label, costs, prior, threshold "NULL", score_type, weight) AS
+    coalesce(threshold, ec._count_invalid(ec._likely(score, score_type, prior), label, costs, score_type, weight)),
+(score, label, costs, prior, threshold, score_type, weight) AS
+    ec._count(ec._wrong(ec._likely(score, score_type, prior), label, costs, score_type, weight) OR ec._no_threshold(threshold, score_type));
 
 -- ec._llr_shift and ec._positive, with a shorter text where no prior, no costs are given, and shorter yet for posteriors.
 -- Decisions under costs that are not 2 x 2 are counted elsewhere, see ec._means: none is positive here.
@@ -623,7 +653,9 @@ CREATE OR REPLACE MACRO ec._shift(prior "NULL", score_type) AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior(score_type) ELSE 0 END,
 (prior, score_type) AS ec._llr_shift(prior, score_type);
 CREATE OR REPLACE MACRO ec._posterior_threshold(threshold "NULL", cost_fn, cost_fp) AS
-    CAST(cost_fp AS DOUBLE) / 2 / (CAST(cost_fp AS DOUBLE) / 2 + CAST(cost_fn AS DOUBLE) / 2),
+    CASE WHEN CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE) < CAST('inf' AS DOUBLE)
+         THEN CAST(cost_fp AS DOUBLE) / (CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE))
+         ELSE CAST(cost_fp AS DOUBLE) / 2 / (CAST(cost_fp AS DOUBLE) / 2 + CAST(cost_fn AS DOUBLE) / 2) END,
 (threshold, cost_fn, cost_fp) AS CAST(threshold AS DOUBLE);
 CREATE OR REPLACE MACRO ec._positives(score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type "NULL") AS
     score > ec._posterior_threshold(threshold, cost_fn, cost_fp),
@@ -648,7 +680,7 @@ CREATE OR REPLACE MACRO ec._cells_of_sums(sums) AS
 -- sums of the classes with the scoring rules. With weights each cell is summed by itself: a difference would lose digits.
 CREATE OR REPLACE MACRO ec._sum_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight "NULL") AS
     list_transform([{
-            'invalid': ec._count_unusable(score, label, costs, threshold, score_type, weight), 'prior': ec._stated_prior(prior),
+            'invalid': ec._count_unusable(score, label, costs, prior, threshold, score_type, weight), 'prior': ec._stated_prior(prior),
             'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
             'fp': ec._count(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type)),
             'tp': ec._count(ec._y(label) = 1 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type))}],
@@ -656,7 +688,7 @@ CREATE OR REPLACE MACRO ec._sum_cells(score, label, costs, cost_fn, cost_fp, pri
             ec._cells_of(_s['n1'], _s['n0'], _s['n0'] - _s['fp'], _s['fp'], _s['n1'] - _s['tp'], _s['tp'], _s['prior']) END),
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._cells_of_sums([{
-        'invalid': ec._count_unusable(score, label, costs, threshold, score_type, weight), 'prior': ec._stated_prior(prior),
+        'invalid': ec._count_unusable(score, label, costs, prior, threshold, score_type, weight), 'prior': ec._stated_prior(prior),
         'tn': ec._sum_weights(ec._y(label) = 0 AND NOT ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
         'fp': ec._sum_weights(ec._y(label) = 0 AND ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
         'fn': ec._sum_weights(ec._y(label) = 1 AND NOT ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type), weight),
@@ -685,7 +717,7 @@ CREATE OR REPLACE MACRO ec._undecided(threshold "NULL", score_type) AS threshold
 CREATE OR REPLACE MACRO ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) AS
     CASE WHEN ec._undecided(threshold, score_type) THEN -1
          WHEN ec._missing_vector(score, label, weight) THEN NULL
-         WHEN ec._vector_usable(score, label, matrix, score_type, weight)
+         WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, matrix, score_type, weight)
          THEN ec._key(ec._vector_classes(score, matrix, score_type), ec._class(label),
                       CASE WHEN ec._vector_fits(score, matrix, score_type)
                            THEN ec._decide_vector(score, matrix, prior, threshold, score_type) ELSE 0 END)
@@ -1160,15 +1192,22 @@ CREATE OR REPLACE MACRO ec._specificity(cells) AS list_transform(cells, lambda _
 CREATE OR REPLACE MACRO ec._fpr(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r01(_c)))[1];
 CREATE OR REPLACE MACRO ec._fnr(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r10(_c)))[1];
 -- What a miss weighs, and a false alarm: beta^2/(1 + beta^2) and 1/(1 + beta^2), both of them shares for any beta.
+-- Without hits it is 0, also where the share of the only errors is too small for a number.
 CREATE OR REPLACE MACRO ec._odds_share(x) AS 1 / (1 + 1 / (CAST(x AS DOUBLE) * CAST(x AS DOUBLE)));
+CREATE OR REPLACE MACRO ec._f_of(hits, misses, alarms, of_misses, of_alarms) AS
+    CASE WHEN hits > 0 THEN hits / (hits + of_misses * misses + of_alarms * alarms)
+         WHEN misses + alarms > 0 THEN 0e0 END;
 CREATE OR REPLACE MACRO ec._fbeta(cells, of_misses, of_alarms) AS
-    list_transform(cells, lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c))
-        + of_misses * ec._term(_c['p1'], ec._r10(_c)) + of_alarms * ec._term(_c['p0'], ec._r01(_c))))[1];
+    list_transform(cells, lambda _c: ec._f_of(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r10(_c)),
+                                              ec._term(_c['p0'], ec._r01(_c)), of_misses, of_alarms))[1];
 CREATE OR REPLACE MACRO ec._f(cells, beta) AS
     CASE WHEN ec._number_is(beta > 0 AND beta < CAST('inf' AS DOUBLE), beta, 'beta must be a finite number above 0')
          THEN ec._fbeta(cells, ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))) END;
+-- R11 - R01 is R00 - R10: the smaller ones of the rates have the digits of the difference.
+CREATE OR REPLACE MACRO ec._informedness(c) AS
+    CASE WHEN ec._r11(c) > 0.5 THEN ec._r00(c) - ec._r10(c) ELSE ec._r11(c) - ec._r01(c) END;
 CREATE OR REPLACE MACRO ec._mcc(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * (ec._r11(_c) - ec._r01(_c)),
+    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * ec._informedness(_c),
         sqrt((_c['p1'] * ec._r11(_c) + _c['p0'] * ec._r01(_c)) * (_c['p1'] * ec._r10(_c) + _c['p0'] * ec._r00(_c)))) END)[1];
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
@@ -1341,7 +1380,8 @@ COMMENT ON MACRO ec.net_benefit IS 'Net benefit at threshold probability p_t (hi
 -- Binary. sum1 and sum0 are the sums of the loss over the rows of class 1 and 0.
 CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, sum1, sum0) AS
     list_transform([{
-            'invalid': ec._count_invalid(score, label, NULL, score_type, weight), 'prior': ec._stated_prior(prior),
+            'invalid': ec._count_invalid(ec._likely(score, score_type, prior), label, NULL, score_type, weight),
+            'prior': ec._stated_prior(prior),
             'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
             's1': sum1, 's0': sum0}],
         lambda _s: CASE WHEN _s['invalid'] = 0 AND ec._addable(_s['n1'] + _s['n0']) THEN {
@@ -1351,7 +1391,7 @@ CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, sum1
 -- K classes: the result has the form that ec._expected takes.
 CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weight, loss) AS
     list_transform(list_transform([{
-            'tally': ec._count_vector(score, label, CAST(NULL AS DOUBLE[][]), score_type, weight),
+            'tally': ec._count_vector(ec._likely_list(score, score_type, prior), label, CAST(NULL AS DOUBLE[][]), score_type, weight),
             'weighted': ec._is_weighted(weight),
             'n': ec._weight_by_class(score, label, weight),
             's': ec._sum_by_class(false, label, score, ec._weighted(loss, weight)),
@@ -1504,26 +1544,22 @@ CREATE OR REPLACE MACRO ec._integral_low(q, a, b) AS
 
 CREATE OR REPLACE MACRO ec._beta(a, b) AS exp(lgamma(a) + lgamma(b) - lgamma(a + b));
 CREATE OR REPLACE MACRO ec._epsr_loss(q, x, a, b) AS
-    CASE WHEN NOT (a > 0 AND b > 0 AND a <= 20 AND b <= 20) THEN NULL
+    CASE WHEN NOT (a >= 0.001 AND b >= 0.001 AND a <= 20 AND b <= 20) THEN NULL
          WHEN a = 2 AND b = 2 THEN 3 * x * x
          WHEN a = 1 AND b = 1 THEN CASE WHEN q < 0.5 THEN -ln(q) ELSE ec._minus_log1m(x) END
          WHEN q >= 0.5 THEN ec._integral_high(q, x, a, b) / ec._beta(a, b)
          WHEN a > 1.1 THEN (a + b - 1) / (a - 1) - ec._integral_from_0(q, x, a, b) / ec._beta(a, b)
          ELSE ec._integral_low(q, a, b) / ec._beta(a, b) END;
 
--- A row's posterior and one minus it, each accurate.
-CREATE OR REPLACE MACRO ec._q1(score, score_type, prior) AS ec._posterior(score, score_type, prior);
-CREATE OR REPLACE MACRO ec._q0(score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN 1 - score ELSE ec._sigmoid(-ec._given_log_odds(score, score_type, prior)) END;
 -- Seen from class 0 the roles of q and 1 - q, a and b are exchanged.
 CREATE OR REPLACE MACRO ec._epsr(score, label, a, b, prior, score_type, weight) AS
     ec._mean_loss(ec._losses(score, label, prior, score_type, weight,
         ec._sum_loss(1, score, label, ec._weighted(
-            ec._epsr_loss(ec._q1(score, score_type, prior), ec._q0(score, score_type, prior), a, b), weight)),
+            ec._epsr_loss(ec._posterior(score, score_type, prior), ec._q0(score, score_type, prior), a, b), weight)),
         ec._sum_loss(0, score, label, ec._weighted(
-            ec._epsr_loss(ec._q0(score, score_type, prior), ec._q1(score, score_type, prior), b, a), weight))));
+            ec._epsr_loss(ec._q0(score, score_type, prior), ec._posterior(score, score_type, prior), b, a), weight))));
 CREATE OR REPLACE MACRO ec._beta_ok(x, name) AS
-    ec._number_is(x > 0 AND x <= 20, x, format('epsr needs {} above 0 and at most 20', name));
+    ec._number_is(x >= 0.001 AND x <= 20, x, format('epsr needs {} from 0.001 to 20', name));
 CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, score_type := 'posterior', prior := NULL, weight := NULL) AS
     CASE WHEN ec._beta_ok(a, 'a') AND ec._beta_ok(b, 'b')
          THEN ec._epsr(score, label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior, score_type, weight) END,
@@ -1751,7 +1787,8 @@ CREATE OR REPLACE MACRO ec._least_ap(cells, n1, r) AS
 CREATE OR REPLACE MACRO ec._gain_area(a, length, t, f, w1, w0, p1, p0, n1, n0) AS
     CASE WHEN length <= 0 OR w1 = 0 THEN 0
          ELSE p1 / p0 * n1 * length / (a * (t + w1))
-              * (1 - n1 / n0 * ((f + w0 * (1 - length / w1)) / a + (f + w0) / (t + w1)) / 2) END;
+              * (1 - n1 / n0 * ((f + w0 * CASE WHEN p1 < p0 THEN (a - t) / w1 ELSE 1 - length / w1 END) / a
+                                + (f + w0) / (t + w1)) / 2) END;
 CREATE OR REPLACE MACRO ec._gain_step(t, f, w1, w0, p1, p0, n1, n0) AS
     ec._gain_area(greatest(t, p1 * n1), least(w1, CASE WHEN p1 < p0 THEN t + w1 - p1 * n1 ELSE p0 * n1 - (n1 - (t + w1)) END),
                   t, f, w1, w0, p1, p0, n1, n0);
@@ -2027,9 +2064,9 @@ COMMENT ON MACRO ec.affine IS 'Calibrated posterior: q = 1/(1 + exp(-(alpha log_
 
 -- Posterior of class 1, and of the more probable class, whose index is 0 on a tie.
 CREATE OR REPLACE MACRO ec._moved(score, score_type, prior "NULL") AS score,
-(score, score_type, prior) AS score + CASE WHEN score_type = 'llr' THEN ln(ec._p1(prior) / ec._p0(prior)) ELSE 0 END;
+(score, score_type, prior) AS score + CASE WHEN score_type = 'llr' THEN ln(ec._p1(prior)) - ln(ec._p0(prior)) ELSE 0 END;
 CREATE OR REPLACE MACRO ec._q(score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN score ELSE 1 / (1 + exp(-ec._moved(score, score_type, prior))) END;
+    CASE WHEN score_type = 'posterior' THEN score ELSE ec._sigmoid(ec._moved(score, score_type, prior)) END;
 CREATE OR REPLACE MACRO ec._larger_q(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN greatest(score, 1 - score)
          ELSE 1 / (1 + exp(-abs(ec._moved(score, score_type, prior)))) END;
@@ -2142,10 +2179,10 @@ CREATE OR REPLACE MACRO ec._error_of_two(wrong, q, hit, y, n1, n0, bins, norm, p
             ec._calibration_error(ec._expected_sums(_s['g1'], _s['g0'], _s), ec._expected_sums(_s['m1'], _s['m0'], _s), 1, norm) END)[1];
 
 CREATE OR REPLACE MACRO ec._binary_error(score, label, q, hit, bins, norm, kind "NULL", prior, score_type, weight) AS
-    ec._error_of_bins(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label), 2, bins, norm,
+    ec._error_of_bins(ec._count_invalid(ec._likely(score, score_type, prior), label, NULL, score_type, weight) > 0, q, hit, ec._y(label), 2, bins, norm,
                       prior, prior, weight),
 (score, label, q, hit, bins, norm, kind, prior, score_type, weight) AS
-    ec._error_of_two(ec._count_invalid(score, label, NULL, score_type, weight) > 0, q, hit, ec._y(label),
+    ec._error_of_two(ec._count_invalid(ec._likely(score, score_type, prior), label, NULL, score_type, weight) > 0, q, hit, ec._y(label),
                      ec._size1(score, label, weight), ec._size0(score, label, weight), bins, norm, prior, weight);
 CREATE OR REPLACE MACRO ec._vector_wrong(score, label, k, score_type, weight) AS
     list_transform([ec._count_vector(score, label, CAST(NULL AS DOUBLE[][]), score_type, weight)],
@@ -2160,7 +2197,7 @@ CREATE OR REPLACE MACRO ec.ece(score DOUBLE, label, bins := 15, norm := 1, prior
          THEN ec._ece(score, label, bins, norm, prior, score_type, weight) END,
 (score DOUBLE[], label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type) THEN
-        ec._error_of_bins(ec._vector_wrong(score, label, 2, score_type, weight),
+        ec._error_of_bins(ec._vector_wrong(ec._likely_list(score, score_type, prior), label, 2, score_type, weight),
                           ec._whole(score, ec._given_posteriors(score, score_type, prior)[2]), ec._hit(ec._y(label) = 1), ec._y(label), 2,
                           bins, norm, prior, prior, weight) END;
 COMMENT ON MACRO ec.ece IS 'Expected calibration error, a share (lower is better, no measure of quality): sum_b w_b |mean q_1 - share of class 1| over bins';
@@ -2171,7 +2208,7 @@ CREATE OR REPLACE MACRO ec.ece_mc(score DOUBLE, label, bins := 15, norm := 1, pr
                          ec._hit((ec._y(label) = 1) = ec._is_larger(score, score_type, prior)), bins, norm, prior, prior, score_type, weight) END,
 (score DOUBLE[], label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type) THEN
-        ec._error_of_bins(ec._vector_wrong(score, label, NULL, score_type, weight),
+        ec._error_of_bins(ec._vector_wrong(ec._likely_list(score, score_type, prior), label, NULL, score_type, weight),
                           ec._whole(score, list_max(ec._given_posteriors(score, score_type, prior))),
                           ec._hit(ec._top(ec._given_posteriors(score, score_type, prior)) = ec._y(label)), ec._y(label), max(len(score)),
                           bins, norm, prior, prior, weight) END;

@@ -88,7 +88,8 @@ CREATE OR REPLACE MACRO ec._least_ap(cells, n1, r) AS
 CREATE OR REPLACE MACRO ec._gain_area(a, length, t, f, w1, w0, p1, p0, n1, n0) AS
     CASE WHEN length <= 0 OR w1 = 0 THEN 0
          ELSE p1 / p0 * n1 * length / (a * (t + w1))
-              * (1 - n1 / n0 * ((f + w0 * (1 - length / w1)) / a + (f + w0) / (t + w1)) / 2) END;
+              * (1 - n1 / n0 * ((f + w0 * CASE WHEN p1 < p0 THEN (a - t) / w1 ELSE 1 - length / w1 END) / a
+                                + (f + w0) / (t + w1)) / 2) END;
 CREATE OR REPLACE MACRO ec._gain_step(t, f, w1, w0, p1, p0, n1, n0) AS
     ec._gain_area(greatest(t, p1 * n1), least(w1, CASE WHEN p1 < p0 THEN t + w1 - p1 * n1 ELSE p0 * n1 - (n1 - (t + w1)) END),
                   t, f, w1, w0, p1, p0, n1, n0);

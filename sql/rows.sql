@@ -87,23 +87,29 @@ CREATE OR REPLACE MACRO ec._costs_ok(costs "NULL", cost_fn, cost_fp) AS costs IS
     ec._one_way(cost_fn, cost_fp) AND CASE WHEN costs IS NOT NULL THEN
         ec._no_fault(list_transform([ec._given_costs(costs)], lambda _m: ec._fault(_m))[1], costs) END;
 
--- A quarter of the matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves
--- no decision, and makes 0-1 costs an exact argmax; nor does quartering, by which no sum overflows.
+-- What costs are multiplied by where they are compared: a quarter of large ones, so that no sum overflows, and else 1, because a
+-- quarter of the least number is 0.
+CREATE OR REPLACE MACRO ec._room(m) AS
+    CASE WHEN list_max(list_transform(flatten(m), lambda _x: abs(_x))) > 2e307 THEN 0.25e0 ELSE 1e0 END;
+-- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no decision,
+-- and makes 0-1 costs an exact argmax.
 CREATE OR REPLACE MACRO ec._choices(matrix) AS
-    list_transform([matrix], lambda _m:
-        list_transform(range(len(_m[1])), lambda _j: list_transform(_m, lambda _r:
-            CASE WHEN len(_r) = len(_m[1]) THEN coalesce(_r[_j + 1] / 4 - list_max(_r) / 4, 0)
-                 ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(_m AS VARCHAR)) END)))[1];
+    list_transform([{'m': matrix, 'room': ec._room(matrix)}], lambda _c:
+        list_transform(range(len(_c['m'][1])), lambda _j: list_transform(_c['m'], lambda _r:
+            CASE WHEN len(_r) = len(_c['m'][1]) THEN coalesce(_r[_j + 1] * _c['room'] - list_max(_r) * _c['room'], 0)
+                 ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(_c['m'] AS VARCHAR)) END)))[1];
 
 -- Priors --------------------------------------------------------------------------------------------------------------
 
+-- Is it the type of a column of priors, numbers, lists or arrays, and not that of what is written out, DECIMAL?
+CREATE OR REPLACE MACRO ec._may_be_column(type) AS type LIKE 'DOUBLE%' OR type LIKE 'FLOAT%';
 -- A list of priors, checked: k numbers >= 0 that sum to 1.
 CREATE OR REPLACE MACRO ec._sums_to_1(priors, k) AS
     list_transform([priors], lambda _p: coalesce(list_count(_p) = coalesce(k, len(_p)) AND list_min(_p) >= 0
                                                 AND abs(list_sum(_p) - 1) <= 1e-6, false))[1];
 CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
     CASE WHEN ec._sums_to_1(priors, k) THEN priors
-         WHEN type IN ('DOUBLE[]', 'FLOAT[]') THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
+         WHEN ec._may_be_column(type) THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
          ELSE [ec._fail('prior must be numbers >= 0 that sum to 1, one a class, not ' || CAST(priors AS VARCHAR))] END;
 
 -- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is no prior. A wrong
@@ -111,7 +117,7 @@ CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
 -- prior that is a number, then any, and the negative class's: of a list its own number, for 1 - P1 would lose digits.
 CREATE OR REPLACE MACRO ec._number_prior(prior) AS
     CASE WHEN ec._share_ok(TRY_CAST(prior AS DOUBLE)) AND typeof(prior) <> 'BOOLEAN' THEN TRY_CAST(prior AS DOUBLE)
-         WHEN typeof(prior) IN ('DOUBLE', 'FLOAT') OR prior IS NULL THEN CAST('nan' AS DOUBLE)
+         WHEN ec._may_be_column(typeof(prior)) OR prior IS NULL THEN CAST('nan' AS DOUBLE)
          ELSE ec._fail('prior must be a number in 0..1, a list or ''uniform'', not ' || CAST(prior AS VARCHAR)) END;
 CREATE OR REPLACE MACRO ec._is_list(prior) AS typeof(prior) LIKE '%]';
 CREATE OR REPLACE MACRO ec._two_priors(prior) AS ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), 2);
@@ -145,7 +151,7 @@ CREATE OR REPLACE MACRO ec._needs_prior(prior, score_type) AS
 
 -- ln(P1/P0) that turns an LLR into log-odds.
 CREATE OR REPLACE MACRO ec._prior_log_odds(prior, score_type) AS
-    ec._needs_prior(prior, score_type) + ln(ec._p1(prior) / ec._p0(prior));
+    ec._needs_prior(prior, score_type) + (ln(ec._p1(prior)) - ln(ec._p0(prior)));
 
 -- ln P of class i of K, likewise unchecked.
 CREATE OR REPLACE MACRO ec._log_prior(prior, i, k, score_type) AS
@@ -279,24 +285,42 @@ CREATE OR REPLACE MACRO ec._log_odds(score, score_type, prior) AS
 CREATE OR REPLACE MACRO ec._posterior(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN score
          ELSE ec._sigmoid(ec._given_log_odds(score, score_type, prior)) END;
+-- One minus it, as accurate.
+CREATE OR REPLACE MACRO ec._q0(score, score_type, prior) AS
+    CASE WHEN score_type = 'posterior' THEN 1 - score ELSE ec._sigmoid(-ec._given_log_odds(score, score_type, prior)) END;
+
+-- An LLR that its prior contradicts, an infinite one against a prior of 0, has no log-odds: such a score is wrong, NaN. Lists:
+-- likelihoods of 0 wherever the prior is not.
+CREATE OR REPLACE MACRO ec._likely(score, score_type "NULL", prior "NULL") AS score,
+(score, score_type "NULL", prior) AS score,
+(score, score_type, prior "NULL") AS score,
+(score, score_type, prior) AS
+    CASE WHEN score_type = 'llr' AND isnan(score + ec._prior_log_odds(prior, score_type))
+         THEN CAST('nan' AS DOUBLE) ELSE score END;
+CREATE OR REPLACE MACRO ec._likely_list(score, score_type, prior "NULL") AS score,
+(score, score_type, prior) AS
+    CASE WHEN score_type = 'log_likelihoods' AND list_max(ec._log_joint(score, prior, score_type)) = CAST('-inf' AS DOUBLE)
+         THEN list_transform(score, lambda _x: CAST('nan' AS DOUBLE)) ELSE score END;
 
 -- Decisions -----------------------------------------------------------------------------------------------------------
 
+-- ln(x/y), also where x/y is more or less than a number can say.
+CREATE OR REPLACE MACRO ec._log_quotient(x, y) AS
+    CASE WHEN x / y > 0 AND x / y < CAST('inf' AS DOUBLE) THEN ln(x / y) ELSE ln(x) - ln(y) END;
 -- The Bayes threshold on the score's own scale (for LLRs, before the prior), from what a false positive and a false negative
--- cost more than a right decision: positive where fp (1 - q) < fn q. Where being right costs more than an error, that holds
--- always (-inf), never (inf), or below the threshold: see ec._reversed.
+-- cost more than a right decision: positive where fp (1 - q) < fn q. Where being right costs more than an error, that never holds
+-- (inf), or below minus the threshold (see ec._reversed), or always: below NaN, which compares as greatest.
 CREATE OR REPLACE MACRO ec._bayes_threshold(fp, fn, score_type) AS
-    CASE WHEN fn > 0 AND fp < 0 THEN CAST('-inf' AS DOUBLE)
+    CASE WHEN fn > 0 AND fp < 0 THEN CAST('nan' AS DOUBLE)
          WHEN fn <= 0 AND fp >= 0 THEN CAST('inf' AS DOUBLE)
-         ELSE sign(fp + fn) * CASE WHEN score_type = 'posterior' THEN fp / (fp + fn) ELSE ln(abs(fp / fn)) END END;
--- The threshold stays when all costs are quartered, and no sum of two overflows.
+         ELSE sign(fp + fn) * CASE WHEN score_type = 'posterior' THEN fp / (fp + fn) ELSE ec._log_quotient(abs(fp), abs(fn)) END END;
 CREATE OR REPLACE MACRO ec._costs_threshold(costs, cost_fn, cost_fp, score_type) AS
-    list_transform([ec._costs(costs, cost_fn, cost_fp)],
-                   lambda _m: ec._bayes_threshold(_m[1][2] / 4 - _m[1][1] / 4, _m[2][1] / 4 - _m[2][2] / 4, score_type))[1];
+    list_transform(list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda _m: {'m': _m, 'room': ec._room(_m)}),
+                   lambda _c: ec._bayes_threshold(_c['m'][1][2] * _c['room'] - _c['m'][1][1] * _c['room'],
+                                                  _c['m'][2][1] * _c['room'] - _c['m'][2][2] * _c['room'], score_type))[1];
 CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
     ec._unset(threshold) AND score_type <> 'decision'
-    AND ec._given_costs(costs)[1][2] < ec._given_costs(costs)[1][1]
-    AND ec._given_costs(costs)[2][1] <= ec._given_costs(costs)[2][2];
+    AND ec._given_costs(costs)[1][2] < ec._given_costs(costs)[1][1];
 
 -- Is the row left without the threshold that it was to have? An error for one that is no number, or not wanted.
 CREATE OR REPLACE MACRO ec._no_threshold(threshold, score_type) AS
@@ -318,10 +342,10 @@ CREATE OR REPLACE MACRO ec._threshold(bayes, threshold, score_type) AS
 
 -- One comparison a row: the threshold is a constant. (It is folded only as long as no lambda in it holds an error().)
 CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
-    CASE WHEN NOT coalesce(ec._reversed(costs, threshold, score_type), false) THEN score
-         ELSE -score - 2 * ec._llr_shift(prior, score_type) END
-    > ec._threshold(ec._costs_threshold(costs, cost_fn, cost_fp, score_type) - ec._llr_shift(prior, score_type),
-                    threshold, score_type);
+    CASE WHEN NOT coalesce(ec._reversed(costs, threshold, score_type), false)
+         THEN score > ec._threshold(ec._costs_threshold(costs, cost_fn, cost_fp, score_type) - ec._llr_shift(prior, score_type),
+                                    threshold, score_type)
+         ELSE score + ec._llr_shift(prior, score_type) < -ec._costs_threshold(costs, cost_fn, cost_fp, score_type) END;
 
 -- Costs are summed over classes in order, so that ties fall as in the Polars expressions. The inner product refuses a list with
 -- a NULL, even where it lies in a row that CASE leaves out.
@@ -336,7 +360,7 @@ CREATE OR REPLACE MACRO ec._decide_wide(score, costs, prior, threshold, score_ty
          THEN CAST(error('ec: threshold is for 2 x 2 costs; leave it out') AS INTEGER)
          WHEN score_type = 'decision' THEN TRY_CAST(score AS INTEGER)
          ELSE ec._argmin(ec._choices(ec._given_costs(costs)),
-                         list_transform([ec._posterior(score, score_type, prior)], lambda _q: [1 - _q, _q])[1]) END;
+                         [ec._q0(score, score_type, prior), ec._posterior(score, score_type, prior)]) END;
 CREATE OR REPLACE MACRO ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN ec._wide(costs) THEN ec._decide_wide(score, costs, prior, threshold, score_type)
          ELSE CAST(ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END;
@@ -399,20 +423,20 @@ CREATE OR REPLACE MACRO ec._vector_brier(score, y, score_type, prior) AS
 
 CREATE OR REPLACE MACRO ec.bayes_decision(score DOUBLE, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
-              AND ec._score_ok(score, costs, score_type)
+              AND ec._score_ok(ec._likely(score, score_type, prior), costs, score_type)
          THEN CAST(ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END,
 (score DOUBLE[], costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false)
               OR NOT ec._priors_fit(prior, ec._vector_classes(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type))
               OR ec._no_threshold(threshold, score_type) OR ec._missing_vector(score, 0, NULL) THEN NULL
-         WHEN ec._vector_ok(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
+         WHEN ec._vector_ok(ec._likely_list(score, score_type, prior), ec._vector_costs(costs, cost_fn, cost_fp), score_type)
               AND ec._vector_fits(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
          THEN CAST(ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) AS INTEGER) END;
 COMMENT ON MACRO ec.bayes_decision IS 'Index of the cheapest decision for the row: argmin_j sum_i c_ij q_i, lowest index on ties';
 
 CREATE OR REPLACE MACRO ec._row_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
-              AND ec._usable(score, label, costs, score_type, NULL)
+              AND ec._usable(ec._likely(score, score_type, prior), label, costs, score_type, NULL)
          THEN ec._cost(ec._costs(costs, cost_fn, cost_fp), ec._class(label),
                        ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type)) END;
 CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
@@ -421,7 +445,7 @@ CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn 
     CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false)
               OR NOT ec._priors_fit(prior, ec._vector_classes(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type))
               OR ec._no_threshold(threshold, score_type) OR ec._missing_vector(score, label, NULL) THEN NULL
-         WHEN ec._vector_usable(score, label, ec._vector_costs(costs, cost_fn, cost_fp), score_type, NULL)
+         WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, ec._vector_costs(costs, cost_fn, cost_fp), score_type, NULL)
               AND ec._vector_fits(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
          THEN ec._cost(ec._vector_costs(costs, cost_fn, cost_fp), ec._class(label),
                        ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type)) END,
@@ -431,12 +455,12 @@ COMMENT ON MACRO ec.row_cost IS 'What the decision costs the row: c_ij, i the la
 
 -- Casts are for arguments without their names, numbers say, which no score_type is.
 CREATE OR REPLACE MACRO ec._row_log_loss(score, label, score_type, prior) AS
-    CASE WHEN ec._prior_ok(prior) AND ec._usable(score, label, NULL, score_type, NULL)
+    CASE WHEN ec._prior_ok(prior) AND ec._usable(ec._likely(score, score_type, prior), label, NULL, score_type, NULL)
          THEN CASE WHEN ec._class(label) = 1 THEN ec._log_loss1(score, score_type, prior)
                    ELSE ec._log_loss0(score, score_type, prior) END END;
 CREATE OR REPLACE MACRO ec._row_log_loss_vector(score, label, score_type, prior) AS
     CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, label, NULL) THEN NULL
-         WHEN ec._vector_usable(score, label, NULL, score_type, NULL)
+         WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, NULL, score_type, NULL)
          THEN ec._vector_log_loss(score, ec._class(label), score_type, prior) END;
 CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, score_type := 'posterior', prior := NULL) AS
     ec._row_log_loss(score, label, CAST(score_type AS VARCHAR), prior),
@@ -445,12 +469,12 @@ CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, score_type := 'post
 COMMENT ON MACRO ec.row_log_loss IS 'Log loss of the row in nats: -ln q_i, i the label';
 
 CREATE OR REPLACE MACRO ec._row_brier(score, label, score_type, prior) AS
-    CASE WHEN ec._prior_ok(prior) AND ec._usable(score, label, NULL, score_type, NULL)
+    CASE WHEN ec._prior_ok(prior) AND ec._usable(ec._likely(score, score_type, prior), label, NULL, score_type, NULL)
          THEN CASE WHEN ec._class(label) = 1 THEN ec._brier1(score, score_type, prior)
                    ELSE ec._brier0(score, score_type, prior) END END;
 CREATE OR REPLACE MACRO ec._row_brier_vector(score, label, score_type, prior) AS
     CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, label, NULL) THEN NULL
-         WHEN ec._vector_usable(score, label, NULL, score_type, NULL)
+         WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, NULL, score_type, NULL)
          THEN ec._vector_brier(score, ec._class(label), score_type, prior) END;
 CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, score_type := 'posterior', prior := NULL) AS
     ec._row_brier(score, label, CAST(score_type AS VARCHAR), prior),
@@ -459,11 +483,11 @@ CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, score_type := 'posteri
 COMMENT ON MACRO ec.row_brier IS 'Brier loss of the row: 1/K sum_k (q_k - [k = label])^2; binary (q1 - y)^2';
 
 CREATE OR REPLACE MACRO ec._row_posterior(score, score_type, prior) AS
-    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._posterior(score, score_type, prior) END;
+    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(ec._likely(score, score_type, prior), NULL, score_type) THEN ec._posterior(score, score_type, prior) END;
 CREATE OR REPLACE MACRO ec._row_posterior_vector(score, score_type, prior) AS
     CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, 0, NULL) THEN NULL
          WHEN score_type = 'decision' THEN [ec._fail('score_type ''decision'' holds no posterior')]
-         WHEN ec._vector_ok(score, NULL, score_type) THEN ec._posteriors(score, score_type, prior) END;
+         WHEN ec._vector_ok(ec._likely_list(score, score_type, prior), NULL, score_type) THEN ec._posteriors(score, score_type, prior) END;
 CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', prior := NULL) AS
     ec._row_posterior(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type := 'posterior', prior := NULL) AS
@@ -471,7 +495,7 @@ CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', pr
 COMMENT ON MACRO ec.posterior IS 'The score as a posterior: q = 1/(1 + exp(-log_odds)), log_odds = llr + ln(P1/P0); lists: q_i ~ P_i exp(log_likelihood_i)';
 
 CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
-    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(score, NULL, score_type) THEN ec._log_odds(score, score_type, prior) END;
+    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(ec._likely(score, score_type, prior), NULL, score_type) THEN ec._log_odds(score, score_type, prior) END;
 CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type := 'posterior', prior := NULL) AS
     ec._row_log_odds(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type := 'posterior', prior := NULL) AS
@@ -480,11 +504,14 @@ COMMENT ON MACRO ec.log_odds IS 'The score as log-odds of class 1: ln(q1/q0) = l
 
 CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
     ec._fail('score_type ''' || score_type || ''' holds no prior that could be shifted');
+-- Certainty of a class that the prior rules out goes nowhere.
+CREATE OR REPLACE MACRO ec._unless_nan(x) AS CASE WHEN NOT isnan(x) THEN x END;
+CREATE OR REPLACE MACRO ec._unless_nans(v) AS list_transform([v], lambda _v: CASE WHEN NOT isnan(list_max(_v)) THEN _v END)[1];
 -- Without a prior an LLR could not be told from log-odds, so it is an argument without default.
 CREATE OR REPLACE MACRO ec._row_llr(score, prior, score_type) AS
     CASE WHEN NOT ec._prior_ok(prior) THEN NULL
          WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
-         ELSE ec._row_log_odds(score, score_type, prior) - ec._prior_log_odds(prior, 'llr') END;
+         ELSE ec._unless_nan(ec._row_log_odds(score, score_type, prior) - ec._prior_log_odds(prior, 'llr')) END;
 CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type := 'posterior') AS
     ec._row_llr(score, prior, score_type),
 (score DOUBLE[], prior, score_type := 'posterior') AS
@@ -496,27 +523,30 @@ CREATE OR REPLACE MACRO ec._scaled(q, factor1, factor0) AS q * factor1 / (q * fa
 CREATE OR REPLACE MACRO ec._shift_ok(from_, "to", least) AS
     CASE WHEN ec._unset(from_) OR ec._unset("to") THEN error('ec: shift_prior needs from_ and to, two stated priors') IS NULL
          WHEN least > 0 THEN true
-         WHEN typeof(from_) IN ('DOUBLE', 'FLOAT', 'DOUBLE[]', 'FLOAT[]') OR from_ IS NULL THEN false
+         WHEN ec._may_be_column(typeof(from_)) OR from_ IS NULL THEN false
          ELSE error('ec: from_ has a class of prior 0, which no posterior can come from: ' || CAST(from_ AS VARCHAR)) IS NULL END;
 -- Weights to/from of K classes; 'uniform' on either side leaves a constant factor, which the normalisation removes.
 CREATE OR REPLACE MACRO ec._shift_weights(from_, "to", k) AS
     list_transform(range(k), lambda _i: coalesce(ec._priors("to")[_i + 1], 1e0) / coalesce(ec._priors(from_)[_i + 1], 1e0));
+CREATE OR REPLACE MACRO ec._log_shift_weights(from_, "to", k) AS
+    list_transform(range(k), lambda _i: ln(coalesce(ec._priors("to")[_i + 1], 1e0)) - ln(coalesce(ec._priors(from_)[_i + 1], 1e0)));
 CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 'posterior') AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
          WHEN score_type = 'decision' THEN ec._no_prior_in(score_type)
          WHEN NOT (ec._shift_ok(from_, "to", least(ec._p1(from_), ec._p0(from_))) AND ec._prior_ok(from_) AND ec._prior_ok("to")
                    AND ec._score_ok(score, NULL, score_type)) THEN NULL
-         WHEN score_type = 'log_odds' THEN score + ec._prior_log_odds("to", 'shift_prior') - ec._prior_log_odds(from_, 'shift_prior')
-         ELSE ec._scaled(score, ec._p1("to") / ec._p1(from_), ec._p0("to") / ec._p0(from_)) END,
+         WHEN score_type = 'log_odds'
+         THEN ec._unless_nan(score + (ec._prior_log_odds("to", 'shift_prior') - ec._prior_log_odds(from_, 'shift_prior')))
+         ELSE ec._unless_nan(ec._scaled(score, ec._p1("to") / ec._p1(from_), ec._p0("to") / ec._p0(from_))) END,
 (score DOUBLE[], from_, "to", score_type := 'posterior') AS
     CASE WHEN score_type IN ('log_likelihoods', 'decision') THEN [ec._no_prior_in(score_type)]
          WHEN NOT ec._shift_ok(from_, "to", coalesce(list_min(ec._priors(from_)), 1)) OR ec._missing_vector(score, 0, NULL)
               OR NOT ec._vector_ok(score, NULL, score_type) OR NOT ec._priors_fit(from_, len(score))
               OR NOT ec._priors_fit("to", len(score)) THEN NULL
          WHEN score_type = 'log_posteriors' THEN
-             list_transform(list_transform([list_transform(score, lambda _x, _i: _x + ln(ec._shift_weights(from_, "to", len(score))[_i]))],
-                                           lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
-                            lambda _s: list_transform(_s['u'], lambda _x: _x - _s['s']))[1]
-         ELSE list_transform([list_transform(score, lambda _x, _i: _x * ec._shift_weights(from_, "to", len(score))[_i])],
-                             lambda _e: list_transform(_e, lambda _x: _x / list_sum(_e)))[1] END;
+             ec._unless_nans(list_transform(list_transform([list_transform(score, lambda _x, _i: _x + ec._log_shift_weights(from_, "to", len(score))[_i])],
+                                                           lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
+                                            lambda _s: list_transform(_s['u'], lambda _x: _x - _s['s']))[1])
+         ELSE ec._unless_nans(list_transform([list_transform(score, lambda _x, _i: _x * ec._shift_weights(from_, "to", len(score))[_i])],
+                                             lambda _e: list_transform(_e, lambda _x: _x / list_sum(_e)))[1]) END;
 COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';

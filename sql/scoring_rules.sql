@@ -6,7 +6,8 @@
 -- Binary. sum1 and sum0 are the sums of the loss over the rows of class 1 and 0.
 CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, sum1, sum0) AS
     list_transform([{
-            'invalid': ec._count_invalid(score, label, NULL, score_type, weight), 'prior': ec._stated_prior(prior),
+            'invalid': ec._count_invalid(ec._likely(score, score_type, prior), label, NULL, score_type, weight),
+            'prior': ec._stated_prior(prior),
             'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
             's1': sum1, 's0': sum0}],
         lambda _s: CASE WHEN _s['invalid'] = 0 AND ec._addable(_s['n1'] + _s['n0']) THEN {
@@ -16,7 +17,7 @@ CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, sum1
 -- K classes: the result has the form that ec._expected takes.
 CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weight, loss) AS
     list_transform(list_transform([{
-            'tally': ec._count_vector(score, label, CAST(NULL AS DOUBLE[][]), score_type, weight),
+            'tally': ec._count_vector(ec._likely_list(score, score_type, prior), label, CAST(NULL AS DOUBLE[][]), score_type, weight),
             'weighted': ec._is_weighted(weight),
             'n': ec._weight_by_class(score, label, weight),
             's': ec._sum_by_class(false, label, score, ec._weighted(loss, weight)),
@@ -169,26 +170,22 @@ CREATE OR REPLACE MACRO ec._integral_low(q, a, b) AS
 
 CREATE OR REPLACE MACRO ec._beta(a, b) AS exp(lgamma(a) + lgamma(b) - lgamma(a + b));
 CREATE OR REPLACE MACRO ec._epsr_loss(q, x, a, b) AS
-    CASE WHEN NOT (a > 0 AND b > 0 AND a <= 20 AND b <= 20) THEN NULL
+    CASE WHEN NOT (a >= 0.001 AND b >= 0.001 AND a <= 20 AND b <= 20) THEN NULL
          WHEN a = 2 AND b = 2 THEN 3 * x * x
          WHEN a = 1 AND b = 1 THEN CASE WHEN q < 0.5 THEN -ln(q) ELSE ec._minus_log1m(x) END
          WHEN q >= 0.5 THEN ec._integral_high(q, x, a, b) / ec._beta(a, b)
          WHEN a > 1.1 THEN (a + b - 1) / (a - 1) - ec._integral_from_0(q, x, a, b) / ec._beta(a, b)
          ELSE ec._integral_low(q, a, b) / ec._beta(a, b) END;
 
--- A row's posterior and one minus it, each accurate.
-CREATE OR REPLACE MACRO ec._q1(score, score_type, prior) AS ec._posterior(score, score_type, prior);
-CREATE OR REPLACE MACRO ec._q0(score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN 1 - score ELSE ec._sigmoid(-ec._given_log_odds(score, score_type, prior)) END;
 -- Seen from class 0 the roles of q and 1 - q, a and b are exchanged.
 CREATE OR REPLACE MACRO ec._epsr(score, label, a, b, prior, score_type, weight) AS
     ec._mean_loss(ec._losses(score, label, prior, score_type, weight,
         ec._sum_loss(1, score, label, ec._weighted(
-            ec._epsr_loss(ec._q1(score, score_type, prior), ec._q0(score, score_type, prior), a, b), weight)),
+            ec._epsr_loss(ec._posterior(score, score_type, prior), ec._q0(score, score_type, prior), a, b), weight)),
         ec._sum_loss(0, score, label, ec._weighted(
-            ec._epsr_loss(ec._q0(score, score_type, prior), ec._q1(score, score_type, prior), b, a), weight))));
+            ec._epsr_loss(ec._q0(score, score_type, prior), ec._posterior(score, score_type, prior), b, a), weight))));
 CREATE OR REPLACE MACRO ec._beta_ok(x, name) AS
-    ec._number_is(x > 0 AND x <= 20, x, format('epsr needs {} above 0 and at most 20', name));
+    ec._number_is(x >= 0.001 AND x <= 20, x, format('epsr needs {} from 0.001 to 20', name));
 CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, score_type := 'posterior', prior := NULL, weight := NULL) AS
     CASE WHEN ec._beta_ok(a, 'a') AND ec._beta_ok(b, 'b')
          THEN ec._epsr(score, label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior, score_type, weight) END,

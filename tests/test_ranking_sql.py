@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -12,10 +10,7 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-
-REFERENCE = Path(__file__).parents[1].parent / "shared" / "reference"
-BINARY = ("pneumoniamnist_resnet50", "sst2_gpt2", "sst2_gpt2_4shot")
-needs_reference = pytest.mark.skipif(not REFERENCE.is_dir(), reason=f"no reference values: {REFERENCE} is absent")
+from tests.test_golden import BINARY, expected_of, scores_of
 
 METRICS = ("auc_roc", "average_precision", "auprg", "eer", "min_dcf", "specificity_at_sensitivity", "ks", "min_cllr")
 EXACT = ("auc_roc", "average_precision", "auprg", "min_dcf", "specificity_at_sensitivity", "ks")
@@ -299,7 +294,7 @@ def test_costs_of_min_dcf(connection) -> None:
 
 
 def golden(name: str, prior: float | None) -> dict[str, float]:
-    binary = json.loads((REFERENCE / "expected" / f"{name}.json").read_text("utf-8"))["binary"]
+    binary = expected_of(name)["binary"]
     if prior is None:
         return {
             "auc_roc": binary["ranking"]["AUC_ROC"],
@@ -316,14 +311,12 @@ def golden(name: str, prior: float | None) -> dict[str, float]:
     }
 
 
-@needs_reference
 @pytest.mark.parametrize("prior", [None, 0.5, 0.1, 0.01])
 @pytest.mark.parametrize("name", BINARY)
 def test_reference_values(connection, name: str, prior: float | None) -> None:
     values = golden(name, prior)
     connection.execute(
-        "CREATE OR REPLACE TEMP VIEW reference AS SELECT lp1 - lp0 AS score, label "
-        f"FROM '{REFERENCE / 'data' / name}.parquet'"
+        f"CREATE OR REPLACE TEMP VIEW reference AS SELECT lp1 - lp0 AS score, label FROM '{scores_of(name)}'"
     )
     calls = ", ".join(call(metric, prior=prior, score_type="log_odds") for metric in values)
     row = query(connection, f"SELECT {calls} FROM reference").to_dicts()[0]
@@ -339,13 +332,11 @@ def test_reference_values(connection, name: str, prior: float | None) -> None:
         assert sorted_[metric] == pytest.approx(values[metric], rel=1e-9, abs=0), metric
 
 
-@needs_reference
 @pytest.mark.parametrize("name", BINARY)
 def test_a_fine_resolution_is_exact_for_the_hull(connection, name: str) -> None:
     values = golden(name, None)
     connection.execute(
-        "CREATE OR REPLACE TEMP VIEW reference AS SELECT lp1 - lp0 AS score, label "
-        f"FROM '{REFERENCE / 'data' / name}.parquet'"
+        f"CREATE OR REPLACE TEMP VIEW reference AS SELECT lp1 - lp0 AS score, label FROM '{scores_of(name)}'"
     )
     calls = ", ".join(call(metric, score_type="log_odds", resolution=1_000_000) for metric in ("eer", "min_cllr"))
     eer, eer_error, cllr, cllr_error = connection.execute(f"SELECT {calls} FROM reference").fetchall()[0]

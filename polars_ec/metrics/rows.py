@@ -366,7 +366,7 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
 
     def build(scores: Scores, _: CostMatrix, priors: Priors) -> pl.Expr:
         possible = pl.all_horizontal([old > 0 for old in priors[0]])
-        shifted = _shift(scores, [new / old for old, new in zip(*priors, strict=True)])
+        shifted = _shift(scores, *priors)
         # A posterior of 1 of a class that the new prior rules out goes nowhere.
         nowhere = shifted.is_nan() if isinstance(scores, BinaryScores) else shifted.arr.get(0).is_nan()
         return pl.when(possible & ~nowhere).then(shifted)
@@ -374,13 +374,14 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
     return per_row("shift_prior", score, settings, build, target)
 
 
-def _shift(scores: Scores, ratios: list[pl.Expr]) -> pl.Expr:
+def _shift(scores: Scores, from_: list[pl.Expr], to: list[pl.Expr]) -> pl.Expr:
+    # Logarithms one by one: the quotient of a prior and a tiny one is more than a float holds.
     if isinstance(scores, BinaryScores) and scores.score_type == "log_odds":
-        return scores.score + (ratios[1].log() - ratios[0].log())
+        return scores.score + ((to[1].log() - to[0].log()) - (from_[1].log() - from_[0].log()))
     if isinstance(scores, VectorScores) and scores.score_type == "log_posteriors":
-        joint = [x + r.log() for x, r in zip(scores.elements, ratios, strict=True)]
+        joint = [x + (new.log() - old.log()) for x, old, new in zip(scores.elements, from_, to, strict=True)]
         return bind([*joint, log_sum_exp(joint)], lambda x: pl.concat_arr([x_k - x[-1] for x_k in x[:-1]]))
-    joint = [q * r for q, r in zip(scores.posteriors, ratios, strict=True)]
+    joint = [q * (new / old) for q, old, new in zip(scores.posteriors, from_, to, strict=True)]
     if isinstance(scores, BinaryScores):
         return joint[1] / (joint[0] + joint[1])
     return bind([*joint, reduce(add, joint)], lambda x: pl.concat_arr([x_k / x[-1] for x_k in x[:-1]]))
