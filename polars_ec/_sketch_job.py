@@ -402,6 +402,9 @@ def _sketch_file(task: Task, options: SketchOptions) -> Sketch:
     log = open_log([str(task.file)])
     schema = log.schema()
     check_columns(question.columns(), schema, log.name)
+    (score,) = question.scores
+    if schema[score].is_nested():
+        raise DataError(f"{log.name}: --score {score} is {schema[score]}, and the job sketches one score a row")
     log.check_partitions()
     log.check_rows()
     try:

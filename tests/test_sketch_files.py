@@ -289,6 +289,37 @@ def test_a_doubled_row_is_refused_in_a_file_and_added_up_from_a_warehouse(tmp_pa
         {"schema_version": "one"},
         {"schema_version": True},
         {"schema_version": 0},
+        {"costs": None},
+        {"costs": [[0, 1], [1, 0], [1, 1]]},
+        {"costs": [[0, 1, 2], [1, 0, 2]]},
+        {"costs": [[0, 10**400], [1, 0]]},
+        {"threshold": "nan"},
+        {"threshold": True},
+        {"threshold": 10**400},
+        {"thresholds": ["nan"]},
+        {"thresholds": "12"},
+        {"thresholds": {"0.5": 1}},
+        {"thresholds": [True]},
+        {"thresholds": [10**400]},
+        {"keys": "g"},
+        {"keys": {"g": 1}},
+        *({"classes": classes} for classes in (None, [], {}, "ab")),
+        *(
+            {"classes": {"values": ["a", "b"], "stated": True, "rest": False, "fields": [], **change}}
+            for change in (
+                {"values": "ab"},
+                {"values": ["a"]},
+                {"values": ["a", "b", "c"]},
+                {"values": ["a", "a"]},
+                {"values": ["a", 1]},
+                {"stated": "no"},
+                {"rest": 5},
+                {"fields": "ab"},
+                {"fields": ["a"]},
+                {"fields": ["a", "a"]},
+                {"fields": [[], []]},
+            )
+        ),
     ],
     ids=str,
 )
@@ -327,3 +358,36 @@ def test_names_that_are_not_utf8(tmp_path):
     with open(path, "wb") as file:
         made().write_parquet(file)
     assert_frame_equal(ec.Sketch.read_parquet(path).frame, made().frame)
+
+
+def test_names_of_classes_come_back(tmp_path):
+    """Names are found by their text in a file; numbers by their value, as in memory."""
+    log = pl.DataFrame({"p": [0.1, 0.9, 0.4], "y": [1, 2, 2]})
+    costs = ec.CostMatrix([[0, 3], [1, 0]], classes=[2, 1], decisions=[2, 1])
+    for dtype in (pl.Int64, pl.Float64, pl.String):
+        sketch = log.with_columns(pl.col("y").cast(pl.Int64).cast(dtype)).ec.sketch(
+            "p", "y", classes=["1", "2"] if dtype == pl.String else [1, 2] if dtype == pl.Int64 else [1.0, 2.0]
+        )
+        sketch.write_parquet(tmp_path / "sketch.parquet")
+        for again in (sketch, ec.Sketch.read_parquet(tmp_path / "sketch.parquet")):
+            # Posterior 0.4 of class 2 is decided 1, where a miss of class 2 costs 3 and of class 1 costs 1: Bayes at 1/4.
+            found = again.evaluate("expected_cost", costs=costs, threshold=0.5)["expected_cost"].item()
+            assert found == pytest.approx(3 / 3)
+            for other in (again, sketch):
+                assert ec.merge([other, again]).frame["n"].sum() == 6
+
+
+def test_classes_without_names_are_those_of_any_log():
+    scores = {"p": [0.1, 0.9]}
+    plain = [pl.DataFrame({**scores, "y": y}).ec.sketch("p", "y") for y in ([False, True], [0, 1])]
+    named = pl.DataFrame({**scores, "y": ["no", "yes"]}).ec.sketch("p", "y", classes=["no", "yes"])
+    other = pl.DataFrame({**scores, "y": ["no", "yes"]}).ec.sketch("p", "y", classes=["yes", "no"])
+    table = ec.Sketch.from_arrow(plain[0].frame, thresholds=[0.5])
+    for one in (*plain, table):
+        for two in (*plain, table, named):
+            for merged in (one + two, two + one):
+                assert merged.frame["n"].sum() == 4
+                if two is named:
+                    assert merged.grid.classes.known == ("no", "yes")
+    with pytest.raises(SketchError, match="different classes"):
+        named + other

@@ -698,6 +698,42 @@ def test_weights_labels_and_thresholds(logs, tmp_path):
         assert bounds[f"{name}_low"].item() <= exact[name].item() <= bounds[f"{name}_high"].item()
 
 
+@pytest.mark.parametrize(
+    ("args", "dtypes"),
+    [
+        ((), [pl.Int8, pl.Boolean, pl.UInt32]),
+        (("--pos-label", "1"), [pl.Int64, pl.Float64, pl.String]),
+        (("--classes", "0,1"), [pl.Float32, pl.Int8, pl.String]),
+        (("--pos-label", "true"), [pl.Boolean, pl.String]),
+    ],
+    ids=str,
+)
+def test_labels_of_types_that_mean_the_same(tmp_path, args, dtypes):
+    """The classes of a folder are those of its options, whatever the label's type is in a file."""
+    for i, dtype in enumerate(dtypes):
+        label = pl.Series("y", [False, True, True, False])
+        named = label if "true" in args else label.cast(pl.Int8)
+        text = pl.Series("y", ["false", "true", "true", "false"]) if "true" in args else named.cast(pl.String)
+        log = pl.DataFrame({"p": [0.1, 0.9, 0.4, 0.3], "y": text if dtype == pl.String else named.cast(dtype)})
+        (tmp_path / "logs").mkdir(exist_ok=True)
+        log.write_parquet(tmp_path / "logs" / f"{i}.parquet")
+    sketch(tmp_path / "logs", tmp_path / "out", "--score", "p", "--label", "y", *args)
+    counts = report(tmp_path / "out").select("tn", "fp", "fn", "tp").row(0)
+    assert counts == tuple(len(dtypes) * n for n in (2, 0, 1, 1))
+
+
+def test_a_vector_a_row_is_not_sketched(tmp_path):
+    for name, kind in (("array", pl.Array(pl.Float64, 2)), ("struct", pl.Struct({"no": pl.Float64, "yes": pl.Float64}))):
+        values = [[0.1, 0.9], [0.8, 0.2]] if name == "array" else [{"no": 0.1, "yes": 0.9}, {"no": 0.8, "yes": 0.2}]
+        log = tmp_path / f"{name}.parquet"
+        pl.DataFrame({"p": pl.Series(values, dtype=kind), "y": ["yes", "no"]}).write_parquet(log)
+        args = ("--score", "p", "--label", "y", "--classes", "no,yes")
+        result = sketch(log, tmp_path / "out", *args, code=1)
+        assert f"{log}: --score p is" in result.stderr
+        assert "one score a row" in result.stderr
+        assert SketchFolder(tmp_path / "out").entries() == ({}, {})
+
+
 def test_a_report_is_at_the_costs_of_the_sketches(logs, tmp_path):
     sketch(logs, tmp_path / "out", *MADE_WITH)
     for stated in ((), ("--cost-fn", "5")):
