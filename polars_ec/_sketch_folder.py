@@ -45,10 +45,10 @@ _BUSY = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 # Options that every entry has; those of later versions may be missing, which is to say not stated.
 _TEXT_OPTIONS = ("--score", "--label", "--score-type")
 _OPTIONS = (*_TEXT_OPTIONS, "--by", "--time", "--every", "--weight", "--pos-label", "--classes", "--resolution")
+COSTS = "--cost-fn and --cost-fp"
 # What waits to be added up is kept until it is worth the while; and it is added up in so many parts.
 _BATCH = 500_000
 _PARTS = 16
-_PART = "__part"
 _POS_LABEL = "--pos-label "
 
 
@@ -437,7 +437,8 @@ class _Sum:
             empty if self._made is None else merge([self._made, empty])
         )  # which refuses what does not go together
         part = pl.struct(self._cell(rolled)).hash(0) % _PARTS
-        split = rolled.frame.with_columns(part.alias(_PART)).partition_by(_PART, include_key=False, as_dict=True)
+        name = f"part of {rolled.keys}"  # which no group column is called
+        split = rolled.frame.with_columns(part.alias(name)).partition_by(name, include_key=False, as_dict=True)
         del rolled
         for (number,), frame in split.items():
             waiting = self._parts[number]

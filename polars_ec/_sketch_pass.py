@@ -20,8 +20,8 @@ from polars_ec.typing import Reduction
 TARGET = "target"
 
 _BATCH = 1_000_000
-# Names while rows are read: no group column is called so.
-_SCORE, _INDEX, _WEIGHT, _POSITION, _CELL = "__score", "__class", "__weight", "__position", "__cell"
+# Names while rows are read: no group column may be called so.
+NAMES = _SCORE, _INDEX, _WEIGHT, _POSITION, _CELL = "__score", "__class", "__weight", "__position", "__cell"
 
 
 def is_one_vs_rest(rows: Rows, reduction: Reduction) -> bool:

@@ -24,7 +24,7 @@ from polars_ec._grid import (
 from polars_ec._labels import class_index
 from polars_ec._options import parse_number, parse_options, with_options
 from polars_ec._scores import VECTOR_TYPES, BinaryScores
-from polars_ec._sketch_pass import TARGET, cells, is_one_vs_rest
+from polars_ec._sketch_pass import NAMES, TARGET, cells, is_one_vs_rest
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
 from polars_ec.folds import fold_of
@@ -603,7 +603,7 @@ def sketch(
         if "fold" in key_names:
             raise ValueError("by= has a column 'fold', which folds= adds: rename it with .alias()")
         keys = [*keys, fold]
-    own = {*grid.columns, TARGET} if is_one_vs_rest(rows, reduction) else {*grid.columns}
+    own = {*grid.columns, *NAMES, *([TARGET] if is_one_vs_rest(rows, reduction) else [])}
     clash = sorted(set(key_names) & own)
     if clash:
         raise ValueError(f"by= has a column {clash[0]!r}, which a sketch has too: rename it with .alias()")
