@@ -118,9 +118,7 @@ def _battery(sketch: Sketch, options: Mapping[str, Any]) -> pl.DataFrame:
     other = evaluated(at_prior, {**stated, "prior": prior}).drop(counts).rename(lambda name: f"{name}_at_prior")
     check_keys(sketch.keys, other.columns)
     ranking = [name for name in table.columns if name.startswith(_RANKING)]
-    return pl.concat(
-        [table.drop(ranking), other, table.select(ranking)], how="horizontal"
-    )
+    return pl.concat([table.drop(ranking), other, table.select(ranking)], how="horizontal")
 
 
 def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_up: RollUp) -> Sketch:

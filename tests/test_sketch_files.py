@@ -8,6 +8,7 @@ import math
 import os
 import random
 import struct
+from dataclasses import replace
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -15,6 +16,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from polars_ec._class_names import ClassNames
 from polars_ec.exceptions import SketchError
 
 LOG = pl.DataFrame(
@@ -210,6 +212,92 @@ def test_calibrations_that_are_garbled(tmp_path, about):
         write(frame, **changes)
         with pytest.raises(SketchError, match="is a damaged calibration"):
             ec.Calibration.read_parquet(path)
+
+
+FITS = {
+    "affine": {
+        "alpha of the wrong sign": {"alpha": -pl.col("alpha") - 1},
+        "infinite alpha": {"alpha": pl.lit(math.inf)},
+        "infinite beta": {"beta": pl.lit(-math.inf)},
+        "parameters of nobody": {"beta": pl.lit(None, dtype=pl.Float64)},
+        "negative n": {"n": -1 - pl.col("n")},
+        "n as text": {"n": pl.lit("many")},
+        "reason as number": {"reason": pl.lit(3)},
+    },
+    "pav": {
+        "steps that fall": {"log_odds": -pl.col("log_odds")},
+        "a step that is none": {"above": pl.lit(None, dtype=pl.Float64)},
+        "negative n": {"n": -1 - pl.col("n")},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "changes"),
+    [(name, change) for name, changes in FITS.items() for change in changes.values()],
+    ids=[f"{name}: {words}" for name, changes in FITS.items() for words in changes],
+)
+def test_parameters_that_no_calibrator_has(tmp_path, calibrator, changes):
+    path = tmp_path / "calibration.parquet"
+    fitted = made("exact").calibrate(calibrator)
+    replace(fitted, frame=fitted.frame.with_columns(**changes)).write_parquet(path)
+    with pytest.raises(SketchError, match="is a damaged calibration"):
+        ec.Calibration.read_parquet(path)
+
+
+@pytest.mark.parametrize("calibrator", ec.calibrators.CALIBRATORS)
+def test_calibrations_that_are_whole_are_read_and_others_not(tmp_path, calibrator):
+    """Whatever the fits are: of one class, of one score, of wrong rows, reversed, separable; and of folds."""
+    log = pl.DataFrame(
+        {
+            "g": [
+                g for g in ("ok", "one class", "one score", "wrong", "reversed", "separable", None) for _ in range(6)
+            ],
+            "p": [0.9, 0.6, 0.3, 0.7, 0.2, 0.1] * 2
+            + [0.5] * 6
+            + [0.9, 2, 0.3, 0.7, 0.2, 0.1]
+            + [0.1, 0.2, 0.5, 0.4, 0.8, 0.9]
+            + [0.9, 0.8, 0.7, 0.3, 0.2, 0.1]
+            + [1, 0, 0.5, 0.5, 0.5, 0.1],
+            "y": [1, 1, 1, 0, 0, 0] + [1] * 6 + [1, 1, 1, 0, 0, 0] * 5,
+            "k": range(42),
+        }
+    )
+    path = tmp_path / "calibration.parquet"
+    for options in ({}, {"folds": 2, "fold_by": "k"}):
+        for kind in ({}, {"exact": True}):
+            fitted = log.ec.sketch("p", "y", by="g", **options, **kind).calibrate(calibrator)
+            fitted.write_parquet(path)
+            assert_frame_equal(ec.Calibration.read_parquet(path).frame, fitted.frame)
+            for doubled in (fitted.frame.vstack(fitted.frame), fitted.frame.vstack(fitted.frame.tail(1))):
+                replace(fitted, frame=doubled).write_parquet(path)
+                with pytest.raises(SketchError, match="a fit that is there twice"):
+                    ec.Calibration.read_parquet(path)
+            for wrong in ("posteriors", "decision", "score", "raw" if fitted.is_affine else "log_posteriors"):
+                replace(fitted, score_type=wrong).write_parquet(path)
+                with pytest.raises(SketchError, match="is a damaged calibration"):
+                    ec.Calibration.read_parquet(path)
+
+
+def test_calibrations_of_vectors(tmp_path):
+    log = pl.DataFrame(
+        {"q": [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.1, 0.8, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8], [0.5, 0.2, 0.3]]},
+        schema={"q": pl.Array(pl.Float64, 3)},
+    ).with_columns(y=pl.Series([0, 0, 1, 1, 2, 2]), g=pl.Series(["a"] * 6))
+    path = tmp_path / "calibration.parquet"
+    for calibrator in ("affine", "temperature"):
+        fitted = log.ec.calibrate("q", "y", calibrator, by="g")
+        fitted.write_parquet(path)
+        assert_frame_equal(ec.Calibration.read_parquet(path).frame, fitted.frame)
+        two = ec.Calibration(fitted.frame, calibrator, "posteriors", ClassNames(("a", "b")))
+        for wrong in (
+            two,
+            replace(fitted, score_type="posterior"),
+            replace(fitted, frame=fitted.frame.vstack(fitted.frame)),
+        ):
+            wrong.write_parquet(path)
+            with pytest.raises(SketchError, match="is a damaged calibration"):
+                ec.Calibration.read_parquet(path)
 
 
 # What cells can be -------------------------------------------------------------------------------------------------------

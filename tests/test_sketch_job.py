@@ -760,11 +760,17 @@ def test_segments_with_names_that_reading_uses(logs, tmp_path):
     log = pl.DataFrame({"p": [0.1], "y": [0], "__score": ["a"]})
     log.write_parquet(tmp_path / "log.parquet")
     args = ("--score", "p", "--label", "y", "--by", "__score")
-    assert "column '__score', which a sketch has too" in sketch(tmp_path / "log.parquet", tmp_path / "out", *args, code=2).stderr
+    assert (
+        "column '__score', which a sketch has too"
+        in sketch(tmp_path / "log.parquet", tmp_path / "out", *args, code=2).stderr
+    )
 
 
 def test_a_vector_a_row_is_not_sketched(tmp_path):
-    for name, kind in (("array", pl.Array(pl.Float64, 2)), ("struct", pl.Struct({"no": pl.Float64, "yes": pl.Float64}))):
+    for name, kind in (
+        ("array", pl.Array(pl.Float64, 2)),
+        ("struct", pl.Struct({"no": pl.Float64, "yes": pl.Float64})),
+    ):
         values = [[0.1, 0.9], [0.8, 0.2]] if name == "array" else [{"no": 0.1, "yes": 0.9}, {"no": 0.8, "yes": 0.2}]
         log = tmp_path / f"{name}.parquet"
         pl.DataFrame({"p": pl.Series(values, dtype=kind), "y": ["yes", "no"]}).write_parquet(log)
@@ -801,12 +807,16 @@ def test_folders_of_the_time_before_sketches_kept_their_costs(logs, tmp_path, mo
     (logs / "part-00.parquet").unlink()
     message = sketch(logs, out, *MADE_WITH[:-1], "6", code=2).stderr
     assert "thresholds" in message
-    assert f": 0 sketched, {FILES - 1} unchanged, 1 of other inputs" in sketch(logs, out, *MADE_WITH, "--vanished", "keep").stdout
+    assert (
+        f": 0 sketched, {FILES - 1} unchanged, 1 of other inputs"
+        in sketch(logs, out, *MADE_WITH, "--vanished", "keep").stdout
+    )
     same(report(out, "--by", "carrier").select(theirs.columns), theirs)
     assert SketchFolder(out).records()[name].options["--cost-fn and --cost-fp"] == [[0, 1], [5, 0]]
-    assert "and --cost-fp [[0.0, 1.0], [5.0, 0.0]] and [[0.0, 2.0]" in sketch(
-        logs, out, *MADE_WITH[:-1], "10", "--cost-fp", "2", code=2
-    ).stderr
+    assert (
+        "and --cost-fp [[0.0, 1.0], [5.0, 0.0]] and [[0.0, 2.0]"
+        in sketch(logs, out, *MADE_WITH[:-1], "10", "--cost-fp", "2", code=2).stderr
+    )
 
 
 def test_llrs_and_raw_scores(logs, tmp_path):
