@@ -329,6 +329,8 @@ class SketchFolder:
         try:
             if status(file) is None:
                 return {}
+            if not stat.S_ISREG(os.lstat(file).st_mode):
+                raise DataError(f"{file} is not a regular file: remove it")
             found: dict[str, str] = json.loads(file.read_text("utf-8"))
             if not isinstance(found, dict) or not all(isinstance(why, str) for why in found.values()):
                 raise ValueError("not a list of inputs")

@@ -376,6 +376,16 @@ def test_lists_of_what_is_undone_that_were_tampered_with(logs, out, content):
 # What the sketches hold ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
+def test_a_list_of_what_is_undone_that_is_no_file(logs, out, make):
+    make(out / ".polars-ec-sketch.undone.json")
+    command = [sys.executable, "-m", "polars_ec"]
+    for args in (["report", out], ["sketch", logs, "--out", out, *MADE_WITH]):
+        result = subprocess.run([*command, *args], capture_output=True, text=True, cwd=ROOT, timeout=30)
+        assert (result.returncode, len(result.stderr.splitlines())) == (1, 1)
+        assert "undone.json is not a regular file: remove it" in result.stderr
+
+
 def halved(file):
     about = pl.read_parquet_metadata(file)
     frame = pl.read_parquet(file)
