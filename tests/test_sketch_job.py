@@ -880,6 +880,27 @@ def test_periods_in_time_zones_and_of_dates(tmp_path):
         same(report(out, *args).select(theirs.columns), theirs)
 
 
+@pytest.mark.parametrize("every", ["1mo", "1d"])
+def test_days_beyond_all_calendars(tmp_path, capfd, every):
+    """The engine panics on some of them, at once or when they are reported: no rows vanish, and it is a line."""
+    days = pl.Series([0, 10**12, 2**63 - 1], dtype=pl.Int64).cast(pl.Datetime("us"))
+    (tmp_path / "logs").mkdir()
+    log = pl.DataFrame({"p": [0.2, 0.5, 0.7], "y": [0, 1, 1], "ts": days})
+    log.write_parquet(tmp_path / "logs" / "odd.parquet")
+    args = (*READ, "--time", "ts", "--every", every)
+    made = invoke("sketch", tmp_path / "logs", "--out", tmp_path / "out", *args)
+    if every == "1mo":
+        assert (made.exit_code, len(made.stderr.splitlines())) == (1, 1)
+        assert "odd.parquet" in made.stderr
+        assert SketchFolder(tmp_path / "out").entries() == ({}, {})
+    else:
+        assert made.stdout.endswith("3 rows\n")
+        result = invoke("report", tmp_path / "out", "--every", "1y")
+        assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+        assert "unexpected" not in result.stderr
+    assert capfd.readouterr().err == "", "what Rust prints of a panic"
+
+
 def test_reports_on_nothing(logs, tmp_path):
     with SketchFolder(tmp_path / "out").locked():
         pass
