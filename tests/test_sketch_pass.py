@@ -81,13 +81,13 @@ def test_the_top_label_is_right_or_wrong() -> None:
 def test_the_pass_streams(tmp_path: Path, monkeypatch, score: str, labels: dict, exact: bool) -> None:
     VECTORS.with_columns(q=pl.col("p").arr.get(0)).write_parquet(tmp_path / "log.parquet")
     passes = []
-    collect_batches = pl.LazyFrame.collect_batches
+    sink_batches = pl.LazyFrame.sink_batches
 
-    def record(frame: pl.LazyFrame, **keywords):
+    def record(frame: pl.LazyFrame, function, **keywords):
         passes.append((frame, keywords["engine"]))
-        return collect_batches(frame, **keywords)
+        return sink_batches(frame, function, **keywords)
 
-    monkeypatch.setattr(pl.LazyFrame, "collect_batches", record)
+    monkeypatch.setattr(pl.LazyFrame, "sink_batches", record)
     pl.scan_parquet(tmp_path / "log.parquet").ec.sketch(score, "y", by="g", exact=exact, weight="w", **labels)
     monkeypatch.undo()
     ((frame, engine),) = passes
