@@ -338,8 +338,11 @@ class SketchFolder:
             raise DataError(f"{file} cannot be read: {error.strerror}") from None
         except (ValueError, RecursionError) as error:
             raise DataError(f"{file} is damaged ({error}): remove it and run the job again") from None
-        current = {record.input for record in self.records().values() if record.is_current()}
-        return {source: why for source, why in found.items() if source not in current}
+        settled = {record.input for record in self.records().values() if record.is_current()}
+        # What was no sketch, and has been removed since.
+        here = os.path.realpath(self.path)
+        settled |= {s for s in found if os.path.realpath(os.path.dirname(s)) == here and not os.path.lexists(s)}
+        return {source: why for source, why in found.items() if source not in settled}
 
     def leave_undone(self, inputs: Mapping[str, str]) -> None:
         """Note what is still to do; no inputs: nothing is."""
