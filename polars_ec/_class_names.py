@@ -95,7 +95,7 @@ def _text(value: Any) -> str:
 def _place(value: Any, names: Sequence[Any]) -> int | None:
     """Where a name equals the value, or else says it as text: fields of a struct have no other names."""
     equal = [place for place, name in enumerate(names) if name == value]
-    texts = {str(value).casefold(), str(int(value))} if isinstance(value, bool) else {_text(value)}
+    texts = {str(value).casefold(), str(int(value))} if isinstance(value, bool) else {str(value), _text(value)}
     alike = equal or [
         place
         for place, name in enumerate(names)
