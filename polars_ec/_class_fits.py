@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from polars_ec._affine import REVERSED
+from polars_ec._batches import batches
 from polars_ec._labels import class_index
 from polars_ec._scores import VectorScores
 from polars_ec._softmax import Batch, Fits, fit_softmax
@@ -71,7 +72,7 @@ class _Log:
         by_fit = active.reshape(-1, n_groups)
         wanted = self.groups.filter(pl.Series(by_fit.any(axis=0)))[_GROUP]
         rows = self.rows.filter(pl.col(_GROUP).is_in(wanted.implode()))
-        for frame in rows.collect_batches(chunk_size=_BATCH, maintain_order=False, engine="streaming"):
+        for frame in batches(rows, _BATCH):
             group, fold, label = (frame[name].to_numpy().astype(np.int64) for name in (_GROUP, _FOLD, _CLASS))
             weight = frame[_WEIGHT].to_numpy()
             logs = frame.select(f"{_LOG}_{k}" for k in range(self.n_classes)).to_numpy()

@@ -51,10 +51,19 @@ class ClassNames:
             "names, or none"
         )
 
+    def goes_with(self, other: ClassNames) -> bool:
+        """Whether the classes of two logs may be the same, in the same order: they are where nobody named those of one."""
+        if not (self.known and other.known) or UNKNOWN in (self, other):
+            return True
+        try:
+            return self.places(other.values, "the other") == [*range(len(self.values))]
+        except ValueError:
+            return False
+
     def in_metadata(self) -> dict[str, Any]:
         """As JSON holds it; as text, by which names are found too."""
         return {
-            "values": [str(v) for v in self.values],
+            "values": [_text(value) for value in self.values],
             "stated": self.stated,
             "rest": self.rest,
             "fields": self.fields,
@@ -62,23 +71,34 @@ class ClassNames:
 
     @classmethod
     def of_metadata(cls, about: Mapping[str, Any]) -> ClassNames:
-        """What `in_metadata` gave."""
+        """What `in_metadata` gave; KeyError, TypeError or ValueError for anything else."""
+        texts, stated, rest, fields = (about[name] for name in ("values", "stated", "rest", "fields"))
+        lists = all(isinstance(names, list) and all(isinstance(n, str) for n in names) for names in (texts, fields))
+        flags = isinstance(stated, bool) and isinstance(rest, bool)
+        if not (lists and flags and len(set(texts)) == len(texts) > 1 and len(set(fields)) == len(fields)):
+            raise ValueError(f"classes: {about}")
+        if fields and len(fields) != len(texts):
+            raise ValueError(f"classes: {len(fields)} fields of {len(texts)} classes")
         truth = {"False": False, "True": True}
-        values = tuple(truth.get(text, text) for text in about["values"])
-        return cls(values, about["stated"], about["rest"], tuple(about["fields"]))
+        return cls(tuple(truth.get(text, text) for text in texts), stated, rest, tuple(fields))
 
 
 UNKNOWN = ClassNames((False, True))
 """The classes of a binary problem of which no names are known but these, and 0 and 1."""
 
 
+def _text(value: Any) -> str:
+    """A value as text: equal numbers are the same."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
 def _place(value: Any, names: Sequence[Any]) -> int | None:
     """Where a name equals the value, or else says it as text: fields of a struct have no other names."""
     equal = [place for place, name in enumerate(names) if name == value]
-    texts = {str(value).casefold(), str(int(value))} if isinstance(value, bool) else {str(value)}
+    texts = {str(value).casefold(), str(int(value))} if isinstance(value, bool) else {str(value), _text(value)}
     alike = equal or [
         place
         for place, name in enumerate(names)
-        if (str(name).casefold() if isinstance(value, bool) else str(name)) in texts
+        if (_text(name).casefold() if isinstance(value, bool) else _text(name)) in texts
     ]
     return alike[0] if alike else None

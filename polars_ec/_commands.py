@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import polars as pl
 import typer
-from polars.exceptions import PolarsError
+from polars.exceptions import PanicException, PolarsError
 
 import polars_ec
 from polars_ec import sql as macros
@@ -33,7 +33,7 @@ from polars_ec._sketch_folder import SketchFolder, is_pos_label_note
 from polars_ec._sketch_report import RollUp, sketch_report
 from polars_ec._sources import DataError, DifferingFilesError, Log, UsageError, check_columns, open_log
 from polars_ec._sql_report import connect, label_values, schema_of, sql_class_prior, sql_report, table_in_log
-from polars_ec._terminal import tell
+from polars_ec._terminal import panics_unseen, tell
 
 _DUCKDB = re.compile(r"duckdb:(?P<file>.+?)::(?P<table>.+)", re.DOTALL)
 _COUNT_OPTIONS = ("costs", "score_type", "weight", "pos_label", "classes")
@@ -161,7 +161,11 @@ def report(
             known |= {} if not score else {"--score": ", ".join(score)}
             _tell_undone(folder)
             roll_up = RollUp(by or [], time, every, time_zone)
-            table, warnings = sketch_report(folder, known, roll_up, options, min_rows)
+            try:
+                with panics_unseen():
+                    table, warnings = sketch_report(folder, known, roll_up, options, min_rows)
+            except PanicException as error:
+                raise DataError(f"{folder}: {first_line(error)}") from error
         else:
             zone = check_period(time, every, time_zone)
             if not score or label is None:

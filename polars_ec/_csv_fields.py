@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from polars_ec._batches import batches
+
 _LINE, _NUMBER = "line", "number"
 _BATCH = 1_000_000
 # A pattern that counts to more would be a large one.
@@ -49,7 +51,7 @@ def _first_among_quotes(lines: pl.LazyFrame, n_fields: int) -> RaggedRow | None:
     text = pl.col(_LINE)
     # What is there so far of a row that goes on in the next batch: row 0, as its other lines are there.
     unfinished = pl.DataFrame(schema={"row": pl.Int64, "at": pl.Int64, "separators": pl.Int64, "open": pl.Boolean})
-    for batch in lines.collect_batches(chunk_size=_BATCH, maintain_order=True, engine="streaming"):
+    for batch in batches(lines, _BATCH, in_order=True):
         goes_on = bool(unfinished.height)
         quotes = text.str.count_matches('"', literal=True).cum_sum()
         read = batch.with_columns(open=(quotes + int(goes_on)) % 2 == 1)

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from polars_ec._grid import Grid
     from polars_ec._options import Settings
 
-_PRIOR = "__ec_prior"
+# What names of columns begin with while metrics are computed.
+_OWN = "__ec_"
+_PRIOR = f"{_OWN}prior"
 _SHARED = ("costs", "cost_fn", "cost_fp", "threshold", "prior")
 KEYWORDS = (*_SHARED, "beta", "p_t", "sensitivity", "method", "bins", "norm")
 CELLS = ("tn", "fp", "fn", "tp")
@@ -288,7 +290,7 @@ def _number(frame: pl.DataFrame, groups: pl.DataFrame, keys: list[str]) -> pl.Da
 
 def check_keys(keys: Sequence[str], columns: Collection[str]) -> None:
     """SketchError if a group column has the name of a column of the result."""
-    clash = [name for name in keys if name in columns]
+    clash = [name for name in keys if name in columns or name.startswith(_OWN)]
     if clash:
         raise SketchError(f"the sketch has a group column {clash[0]!r}, which results from it have too: rename it")
 

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from polars.exceptions import PanicException, PolarsError
 
+from polars_ec._described import first_line
 from polars_ec._sources import DataError, UsageError
-from polars_ec._terminal import escaped
+from polars_ec._terminal import escaped, panics_unseen
 from polars_ec._whole_file import whole_file
 
 SHOWN_ROWS = 1000
@@ -51,7 +53,15 @@ def format_for(stated: Format | None, out: Path | None) -> Format:
 
 
 def encode(table: pl.DataFrame, form: Format) -> bytes:
-    """The table in this format."""
+    """The table in this format; DataError for values that it cannot hold, as years with more than four digits are to most."""
+    try:
+        with panics_unseen():
+            return _encoded(table, form)
+    except (PolarsError, PanicException, ValueError, OverflowError) as error:
+        raise DataError(f"the report cannot be written as {form.value}: {first_line(error)}") from error
+
+
+def _encoded(table: pl.DataFrame, form: Format) -> bytes:
     if form is Format.parquet:
         buffer = io.BytesIO()
         table.write_parquet(buffer)
@@ -114,11 +124,11 @@ def _plain(value: Any) -> Any:
 
 
 def _flat(table: pl.DataFrame) -> pl.DataFrame:
-    """CSV has no lists, which become JSON, and no bytes, which become digits."""
+    """CSV has no lists, which become JSON, no bytes, which become digits, and no durations, which are written as in ISO 8601."""
     lists = [name for name, dtype in table.schema.items() if dtype.is_nested()]
     texts = {name: [None if v is None else json.dumps(_plain(v)) for v in table[name].to_list()] for name in lists}
     flat = table.with_columns(pl.Series(name, values, pl.String) for name, values in texts.items())
-    return flat.with_columns(pl.col(pl.Binary).bin.encode("hex"))
+    return flat.with_columns(pl.col(pl.Binary).bin.encode("hex"), pl.col(pl.Duration).dt.to_string("iso"))
 
 
 def write(content: bytes, out: Path | None) -> None:

@@ -45,10 +45,10 @@ _BUSY = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 # Options that every entry has; those of later versions may be missing, which is to say not stated.
 _TEXT_OPTIONS = ("--score", "--label", "--score-type")
 _OPTIONS = (*_TEXT_OPTIONS, "--by", "--time", "--every", "--weight", "--pos-label", "--classes", "--resolution")
+COSTS = "--cost-fn and --cost-fp"
 # What waits to be added up is kept until it is worth the while; and it is added up in so many parts.
 _BATCH = 500_000
 _PARTS = 16
-_PART = "__part"
 _POS_LABEL = "--pos-label "
 
 
@@ -329,6 +329,8 @@ class SketchFolder:
         try:
             if status(file) is None:
                 return {}
+            if not stat.S_ISREG(os.lstat(file).st_mode):
+                raise DataError(f"{file} is not a regular file: remove it")
             found: dict[str, str] = json.loads(file.read_text("utf-8"))
             if not isinstance(found, dict) or not all(isinstance(why, str) for why in found.values()):
                 raise ValueError("not a list of inputs")
@@ -336,8 +338,11 @@ class SketchFolder:
             raise DataError(f"{file} cannot be read: {error.strerror}") from None
         except (ValueError, RecursionError) as error:
             raise DataError(f"{file} is damaged ({error}): remove it and run the job again") from None
-        current = {record.input for record in self.records().values() if record.is_current()}
-        return {source: why for source, why in found.items() if source not in current}
+        settled = {record.input for record in self.records().values() if record.is_current()}
+        # What was no sketch, and has been removed since.
+        here = os.path.realpath(self.path)
+        settled |= {s for s in found if os.path.realpath(os.path.dirname(s)) == here and not os.path.lexists(s)}
+        return {source: why for source, why in found.items() if source not in settled}
 
     def leave_undone(self, inputs: Mapping[str, str]) -> None:
         """Note what is still to do; no inputs: nothing is."""
@@ -437,7 +442,8 @@ class _Sum:
             empty if self._made is None else merge([self._made, empty])
         )  # which refuses what does not go together
         part = pl.struct(self._cell(rolled)).hash(0) % _PARTS
-        split = rolled.frame.with_columns(part.alias(_PART)).partition_by(_PART, include_key=False, as_dict=True)
+        name = f"part of {rolled.keys}"  # which no group column is called
+        split = rolled.frame.with_columns(part.alias(name)).partition_by(name, include_key=False, as_dict=True)
         del rolled
         for (number,), frame in split.items():
             waiting = self._parts[number]
@@ -453,7 +459,10 @@ class _Sum:
             waiting.clear()
         together = pl.concat(frames, rechunk=False)
         frames.clear()
-        return replace(self._made, frame=together.sort(self._cell(self._made), nulls_last=True))
+        # Column by column, each of which goes before the next one comes: sorting a table needs it twice, and more.
+        order = together.select(pl.arg_sort_by(self._cell(self._made), nulls_last=True)).to_series()
+        columns = [together.drop_in_place(name).gather(order) for name in together.columns]
+        return replace(self._made, frame=pl.DataFrame(columns))
 
     @staticmethod
     def _cell(sketch: Sketch) -> list[str]:

@@ -31,6 +31,7 @@ from polars_ec._described import first_line
 from polars_ec._periods import with_time
 from polars_ec._pos_label import values_and_presence, without_positives
 from polars_ec._sketch_folder import (
+    COSTS,
     Entry,
     Lock,
     Record,
@@ -92,7 +93,7 @@ class SketchOptions:
             "--score-type": made.grid.score_type,
             "--resolution": "exact" if made.grid.resolution is None else made.grid.resolution,
             "thresholds (--threshold, --cost-fn, --cost-fp, --prior)": [repr(t) for t in made.grid.thresholds],
-            "--cost-fn and --cost-fp": None if made.costs == CostMatrix.binary() else [*map(list, made.costs.values)],
+            COSTS: None if made.costs == CostMatrix.binary() else [*map(list, made.costs.values)],
         }
 
     def sketch(self, frame: pl.LazyFrame) -> Sketch:
@@ -198,13 +199,20 @@ class _Run:
         self.outcome = Outcome()
         # Inputs that have vanished and whose sketches count, with the names of these.
         self._vanished: dict[str, str] = {}
+        costs = recorded[COSTS]
         for entry in self.entries.values():
-            different = difference(entry.record.options, recorded)
+            # Entries that say nothing of costs are of the time before sketches kept theirs; the thresholds tell them too.
+            different = difference({COSTS: costs, **entry.record.options}, recorded)
             if different:
                 raise UsageError(
                     f"--out {folder.path} was made with other options than these: {different}: use the same, or another "
                     "folder"
                 )
+        for name, entry in self.entries.items():
+            if costs is not None and COSTS not in entry.record.options:
+                record = replace(entry.record, options=recorded)
+                folder.save(replace(folder.read(name, entry), costs=CostMatrix(costs)), record)
+                self.entries[name] = replace(entry, record=record)
 
     def bring_up_to_date(self, paths: Sequence[str], track: Track) -> Outcome:
         """What was renamed is settled before anything is added: at no moment does it count under both names."""
@@ -402,6 +410,9 @@ def _sketch_file(task: Task, options: SketchOptions) -> Sketch:
     log = open_log([str(task.file)])
     schema = log.schema()
     check_columns(question.columns(), schema, log.name)
+    (score,) = question.scores
+    if schema[score].is_nested():
+        raise DataError(f"{log.name}: --score {score} is {schema[score]}, and the job sketches one score a row")
     log.check_partitions()
     log.check_rows()
     try:

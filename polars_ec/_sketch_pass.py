@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from polars_ec._batches import batches
 from polars_ec._decisions import decide
 from polars_ec._expr import Rows
 from polars_ec._grid import LOSSES, Grid
@@ -20,8 +21,8 @@ from polars_ec.typing import Reduction
 TARGET = "target"
 
 _BATCH = 1_000_000
-# Names while rows are read: no group column is called so.
-_SCORE, _INDEX, _WEIGHT, _POSITION, _CELL = "__score", "__class", "__weight", "__position", "__cell"
+# Names while rows are read: no group column may be called so.
+NAMES = _SCORE, _INDEX, _WEIGHT, _POSITION, _CELL = "__score", "__class", "__weight", "__position", "__cell"
 
 
 def is_one_vs_rest(rows: Rows, reduction: Reduction) -> bool:
@@ -77,7 +78,7 @@ def _in_batches(rows: pl.LazyFrame, by: list[str], values: list[str]) -> pl.Data
         return parts.group_by(by).agg(count, *sums).collect(engine="streaming")
 
     parts = [add_up(rows.clear(), counts)]
-    for batch in rows.collect_batches(chunk_size=_BATCH, maintain_order=False, engine="streaming"):
+    for batch in batches(rows, _BATCH):
         parts.append(add_up(batch.lazy(), counts))
         # Rarely enough that it costs little, often enough that what waits is not much more than what is there.
         if sum(part.height for part in parts[1:]) > max(_BATCH // 2, parts[0].height):

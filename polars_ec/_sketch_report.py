@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_ec._evaluate import CELLS, SCORING_RULES, bayes_threshold, evaluate
+from polars_ec._evaluate import CELLS, SCORING_RULES, bayes_threshold, check_keys, evaluate
 from polars_ec._options import parse_options
 from polars_ec._periods import Periods, checked_zone, first_instant, is_calendar
 from polars_ec._sketch_folder import SketchFolder, SketchSum, pos_label_note
@@ -75,6 +75,7 @@ def sketch_report(
         options["prior"] = whole[0].evaluate("auc_roc")["class_prior"].item()
         if options["prior"] is None:
             raise DataError("--prior overall: the log has wrong rows, or none with label and score: state the prior")
+    check_keys(rolled_up.keys, [] if min_rows is None else ["small"])
     table = _battery(rolled_up, options)
     table = table.sort(rolled_up.keys) if rolled_up.keys else table  # nulls first, as in the report on rows
     warnings = _warnings(folder, sketches) if table["n"].sum() else []
@@ -114,11 +115,10 @@ def _battery(sketch: Sketch, options: Mapping[str, Any]) -> pl.DataFrame:
     if not at_prior:
         return table
     counts = [*sketch.keys, "n", "n_missing", "n_invalid", "class_prior"]
-    other = evaluated(at_prior, {**stated, "prior": prior}).drop(counts)
+    other = evaluated(at_prior, {**stated, "prior": prior}).drop(counts).rename(lambda name: f"{name}_at_prior")
+    check_keys(sketch.keys, other.columns)
     ranking = [name for name in table.columns if name.startswith(_RANKING)]
-    return pl.concat(
-        [table.drop(ranking), other.rename(lambda name: f"{name}_at_prior"), table.select(ranking)], how="horizontal"
-    )
+    return pl.concat([table.drop(ranking), other, table.select(ranking)], how="horizontal")
 
 
 def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_up: RollUp) -> Sketch:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import duckdb
 
 _PERIODS = {"1h": "hour", "1d": "day", "1w": "week", "1mo": "month", "1q": "quarter", "1y": "year"}
+# Polars takes them for decimals of 38 digits, which do not hold them.
+_WIDE = {"HUGEINT": pl.Int128(), "UHUGEINT": pl.UInt128()}
 _COUNTS = ("n", "n_missing", "n_invalid")
 _CELLS = ("tn", "fp", "fn", "tp")
 
@@ -78,12 +80,15 @@ def table_in_log(connection: duckdb.DuckDBPyConnection, file: str, table: str) -
 
 def schema_of(connection: duckdb.DuckDBPyConnection, relation: str) -> pl.Schema:
     """Names and Polars dtypes of a relation's columns; intervals, which Polars does not have, pass for text."""
-    columns = _answered(connection, f"SELECT column_name, column_type FROM (DESCRIBE FROM {relation})")
     shown = [
         f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}" if "INTERVAL" in dtype else quoted(name)
-        for name, dtype in columns.iter_rows()
+        for name, dtype in _sql_types(connection, relation)
     ]
     return _answered(connection, f"SELECT {', '.join(shown)} FROM {relation} LIMIT 0").schema
+
+
+def _sql_types(connection: duckdb.DuckDBPyConnection, relation: str) -> list[tuple[str, str]]:
+    return _answered(connection, f"SELECT column_name, column_type FROM (DESCRIBE FROM {relation})").rows()
 
 
 def label_values(connection: duckdb.DuckDBPyConnection, relation: str, label: str, positive: Any) -> pl.DataFrame:
@@ -130,7 +135,9 @@ def sql_report(
     is in. `options` are those of `frames.report`, without expressions.
     """
     rows = schema_of(connection, relation).to_frame()
-    keys = {name: quoted(name) for name in by}
+    wide = {name: _WIDE[kind] for name, kind in _sql_types(connection, relation) if name in by and kind in _WIDE}
+    rows = rows.cast(wide)  # type: ignore[arg-type]
+    keys = {name: f"CAST({quoted(name)} AS VARCHAR)" if name in wide else quoted(name) for name in by}
     polars_keys: list[str | pl.Expr] = list(by)
     if periods is not None:
         keys[periods.time] = _period(periods)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -11,7 +11,9 @@ import polars as pl
 
 from polars_ec._class_names import ClassNames
 from polars_ec._described import SCHEMA_VERSION, first_line, read_described, write_described
+from polars_ec._grid import SKETCH_SCORE_TYPES
 from polars_ec._options import as_expr
+from polars_ec._scores import VECTOR_TYPES
 from polars_ec.exceptions import SketchError
 from polars_ec.folds import FOLD
 from polars_ec.typing import Rule
@@ -195,20 +197,59 @@ class Calibration:
         lacking = [name for name in ("fold", *(_AFFINE if affine else _STEPS)) if name not in frame.columns]
         if lacking:
             raise SketchError(f"{path} is a damaged calibration: it lacks {lacking[0]}")
-        if any(_has_nan(frame[name]) for name in (("alpha", "beta") if affine else ("above", "log_odds"))):
-            raise SketchError(f"{path} is a damaged calibration: a parameter is not a number")
         try:
             names = None if about.get("classes") is None else ClassNames.of_metadata(about["classes"])
         except (KeyError, TypeError, ValueError) as error:
             raise SketchError(
                 f"{path} is a damaged calibration: its metadata lack or garble {first_line(error)}"
             ) from None
-        return cls(frame, calibrator, score_type, names)  # type: ignore[arg-type]
+        made = cls(frame, calibrator, score_type, names)  # type: ignore[arg-type]
+        fault = _fault(made)
+        if fault is not None:
+            raise SketchError(f"{path} is a damaged calibration: it has {fault}")
+        return made
 
 
-def _has_nan(parameter: pl.Series) -> bool:
-    numbers = parameter.explode() if parameter.dtype.is_nested() else parameter
-    return not numbers.dtype.is_float() or bool(numbers.is_nan().any())
+def _fault(calibration: Calibration) -> str | None:
+    """The first thing in it that no calibrator leads to, in words."""
+    # Imported here, for it needs numpy.
+    from polars_ec._affine import REVERSED
+
+    frame, schema = calibration.frame, calibration.frame.schema
+    ordinal = calibration.calibrator in ("pav", "histogram")
+    names = ("above", "log_odds") if ordinal else ("alpha", "beta")
+    known = VECTOR_TYPES if calibration.is_of_vectors else SKETCH_SCORE_TYPES
+    if calibration.score_type not in known or (calibration.score_type == "raw" and not ordinal):
+        return f"scores that are {calibration.score_type!r}, which it is not of"
+    if calibration.classes is not None and len(calibration.classes.values) != calibration.n_classes:
+        return f"parameters of {calibration.n_classes} classes and names of {len(calibration.classes.values)}"
+    numbers = all(schema[name].is_float() for name in names if not schema[name].is_nested())
+    if not numbers or not schema["n"].is_integer() or schema["reason"] not in (pl.String, pl.Null):
+        return "a parameter that is not a number"
+    fit = [*calibration.keys, FOLD]
+    if frame.select([*fit, "above"] if ordinal else fit).is_duplicated().any():
+        return "a fit that is there twice"
+    given = pl.all_horizontal([pl.col(name).is_not_null() for name in names])
+    has_parameters = (pl.col("reason").is_null() | (pl.col("reason") == REVERSED)).fill_null(False)
+    faults = {
+        "a number of rows that is null or negative": pl.col("n").is_null() | (pl.col("n") < 0),
+        "parameters with a reason why there are none, or neither": given != has_parameters,
+        "a parameter that is not a number": _is_wrong(names, frame.schema, ordinal),
+    }
+    if calibration.calibrator == "pav":
+        falls = pl.col("log_odds") < pl.col("log_odds").shift(1)
+        first = pl.struct(fit).ne_missing(pl.struct(fit).shift(1)).fill_null(value=True)
+        faults["steps that fall"] = falls & ~first
+    found = frame.select(fault.fill_null(False).any().alias(words) for words, fault in faults.items())
+    return next((words for words, is_there in found.row(0, named=True).items() if is_there), None)
+
+
+def _is_wrong(names: Sequence[str], schema: pl.Schema, ordinal: bool) -> pl.Expr:
+    """Whether a parameter is NaN; or infinite or negative, where it must not be."""
+    if ordinal:
+        return pl.any_horizontal([pl.col(name).is_nan() for name in names])
+    beta = pl.col("beta").arr.sum() if schema["beta"].is_nested() else pl.col("beta")
+    return ~(pl.col("alpha").is_finite() & (pl.col("alpha") >= 0) & beta.is_finite())
 
 
 def calibrate(

@@ -22,9 +22,9 @@ from polars_ec._grid import (
     sorted_thresholds,
 )
 from polars_ec._labels import class_index
-from polars_ec._options import parse_options, with_options
+from polars_ec._options import parse_number, parse_options, with_options
 from polars_ec._scores import VECTOR_TYPES, BinaryScores
-from polars_ec._sketch_pass import TARGET, cells, is_one_vs_rest
+from polars_ec._sketch_pass import NAMES, TARGET, cells, is_one_vs_rest
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
 from polars_ec.folds import fold_of
@@ -310,15 +310,19 @@ class Sketch:
             grid = Grid(
                 checked_score_type(about["score_type"]),
                 None if about["resolution"] is None else checked_resolution(about["resolution"]),
-                sorted_thresholds(float(threshold) for threshold in about["thresholds"]),
+                sorted_thresholds(map(_float, _listed(about, "thresholds"))),
                 ClassNames.of_metadata(about["classes"]) if "classes" in about else UNKNOWN,
             )
             costs = CostMatrix(about["costs"]) if "costs" in about else CostMatrix.binary()
-            threshold = None if about.get("threshold") is None else float(about["threshold"])
-            keys, weighted = list(about["keys"]), about["weighted"]
+            sizes = {len(grid.classes.values), costs.n_classes, costs.n_decisions}
+            if sizes != {2}:
+                raise ValueError(f"what decides between two: its classes and costs are of {sorted(sizes)}")
+            stated = about.get("threshold")
+            threshold = None if stated is None else parse_number(_float(stated), "threshold")
+            keys, weighted = _listed(about, "keys"), about["weighted"]
             if not isinstance(weighted, bool):
                 raise TypeError(f"weighted: {weighted!r}")
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise SketchError(f"{path} is a damaged sketch: its metadata lack or garble {first_line(error)}") from None
         expected = [*keys, *grid.columns]
         if frame.columns != expected:
@@ -393,6 +397,19 @@ class Sketch:
         return cls(add_up(whole, grid), grid, weighted, point.costs(2).for_classes(grid.classes), point.threshold)
 
 
+def _listed(about: Mapping[str, Any], name: str) -> list[Any]:
+    if not isinstance(about[name], list):
+        raise TypeError(f"{name}: {about[name]!r}")
+    return list(about[name])
+
+
+def _float(number: Any) -> float:
+    """Of the text that metadata have for it, or of a number; float() takes Booleans too."""
+    if isinstance(number, bool):
+        raise TypeError(f"a number: {number!r}")
+    return float(number)
+
+
 def add_up(frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     """One row per group and cell, sorted."""
     own = grid.columns
@@ -462,26 +479,18 @@ def merge(sketches: Sequence[Sketch]) -> Sketch:
         _check_same("score_type", first.grid.score_type, other.grid.score_type)
         _check_same("resolution", first.grid.resolution, other.grid.resolution)
         _check_same("thresholds", first.grid.thresholds, other.grid.thresholds)
-        _check_same_classes(first.grid.classes, other.grid.classes)
+        if not first.grid.classes.goes_with(other.grid.classes):
+            _check_same("classes", list(first.grid.classes.values), list(other.grid.classes.values))
         _check_same("costs", first.costs.values, other.costs.values)
         _check_same("threshold", first.threshold, other.threshold)
         _check_same("group columns", first.keys, other.keys)
         schema, other_schema = first.frame.select(first.keys).schema, other.frame.select(first.keys).schema
         _check_same("types of the group columns", dict(schema), dict(other_schema))
     together = pl.concat([sketch.frame for sketch in sketches])
-    return replace(first, frame=add_up(together, first.grid), weighted=any(sketch.weighted for sketch in sketches))
-
-
-def _check_same_classes(one: ClassNames, other: ClassNames) -> None:
-    """The positive class of the one is not the negative class of the other, where both have names."""
-    if UNKNOWN in (one, other) or one.values == other.values:
-        return
-    try:
-        places = one.places(other.values, "the other")
-    except ValueError:
-        places = []
-    if places != [0, 1]:
-        _check_same("classes", list(one.values), list(other.values))
+    # Whoever named the classes named them for all.
+    named = [s.grid for s in sketches if s.grid.classes.known and s.grid.classes != UNKNOWN]
+    grid = (named or [first.grid])[0]
+    return replace(first, frame=add_up(together, grid), grid=grid, weighted=any(s.weighted for s in sketches))
 
 
 def _check_same(what: str, one: object, other: object) -> None:
@@ -594,7 +603,7 @@ def sketch(
         if "fold" in key_names:
             raise ValueError("by= has a column 'fold', which folds= adds: rename it with .alias()")
         keys = [*keys, fold]
-    own = {*grid.columns, TARGET} if is_one_vs_rest(rows, reduction) else {*grid.columns}
+    own = {*grid.columns, *NAMES, *([TARGET] if is_one_vs_rest(rows, reduction) else [])}
     clash = sorted(set(key_names) & own)
     if clash:
         raise ValueError(f"by= has a column {clash[0]!r}, which a sketch has too: rename it with .alias()")

@@ -6,6 +6,7 @@ import io
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -499,3 +500,42 @@ def test_what_is_no_database(tmp_path):
     assert "not a regular file" in invoke("report", f"duckdb:{tmp_path}/log.duckdb::log", *OPTIONS).stderr
     result = invoke("report", f"duckdb:{tmp_path}/{'x' * 300}::log", *OPTIONS)
     assert (result.exit_code, "File name too long" in result.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("form", "shown"),
+    [("csv", "\nP1DT12H,1"), ("json", '{"g": "1 day, 12:00:00", "n": 1'), ("table", "\n1 day, 12:00:00  1")],
+)
+def test_groups_of_durations(tmp_path, form, shown):
+    g = pl.Series([36 * 3600 * 10**6], dtype=pl.Duration("us"))
+    pl.DataFrame({"p": [0.2], "y": [True], "g": g}).write_parquet(tmp_path / "log.parquet")
+    result = invoke("report", tmp_path / "log.parquet", *OPTIONS, "--by", "g", "--format", form)
+    assert result.exit_code == 0, result.output
+    assert shown in result.stdout
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "table"])
+@pytest.mark.parametrize("dtype", [pl.Date, pl.Datetime("us")], ids=str)
+def test_days_beyond_all_calendars_are_a_line(tmp_path, capfd, dtype, form):
+    """As DuckDB's infinity is, and what a wrong unit of time makes."""
+    last = pl.Series([2**31 - 1], dtype=pl.Int32) if dtype == pl.Date else pl.Series([2**63 - 1], dtype=pl.Int64)
+    pl.DataFrame({"p": [0.5], "y": [1], "g": last.cast(dtype)}).write_parquet(tmp_path / "log.parquet")
+    result = invoke("report", tmp_path / "log.parquet", *OPTIONS, "--by", "g", "--format", form)
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+    assert f"the report cannot be written as {form}" in result.stderr
+    assert "unexpected" not in result.stderr
+    assert capfd.readouterr().err == "", "what Rust prints of a panic"
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "table"])
+def test_groups_of_integers_of_128_bits(database, tmp_path, form):
+    values = {"HUGEINT": [-(2**127) + 1, 7, 2**127 - 1], "UHUGEINT": [7, 2**127, 2**128 - 1]}
+    with duckdb.connect(str(tmp_path / "log.duckdb")) as connection:
+        for kind, numbers in values.items():
+            rows = ", ".join(f"(0.5::DOUBLE, true, '{number}'::{kind})" for number in numbers)
+            connection.execute(f"CREATE TABLE {kind} AS SELECT * FROM (VALUES {rows}) AS t(p, y, g)")
+    for kind, numbers in values.items():
+        result = invoke("report", f"{database}::{kind}", *OPTIONS, "--by", "g", "--format", form)
+        assert result.exit_code == 0, result.output
+        lines = result.stdout.splitlines()[0 if form == "json" else 1 :]
+        assert [int(re.search(r"-?[0-9]+", line)[0]) for line in lines] == numbers

@@ -8,6 +8,7 @@ import math
 import os
 import random
 import struct
+from dataclasses import replace
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -15,6 +16,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from polars_ec._class_names import ClassNames
 from polars_ec.exceptions import SketchError
 
 LOG = pl.DataFrame(
@@ -212,6 +214,92 @@ def test_calibrations_that_are_garbled(tmp_path, about):
             ec.Calibration.read_parquet(path)
 
 
+FITS = {
+    "affine": {
+        "alpha of the wrong sign": {"alpha": -pl.col("alpha") - 1},
+        "infinite alpha": {"alpha": pl.lit(math.inf)},
+        "infinite beta": {"beta": pl.lit(-math.inf)},
+        "parameters of nobody": {"beta": pl.lit(None, dtype=pl.Float64)},
+        "negative n": {"n": -1 - pl.col("n")},
+        "n as text": {"n": pl.lit("many")},
+        "reason as number": {"reason": pl.lit(3)},
+    },
+    "pav": {
+        "steps that fall": {"log_odds": -pl.col("log_odds")},
+        "a step that is none": {"above": pl.lit(None, dtype=pl.Float64)},
+        "negative n": {"n": -1 - pl.col("n")},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "changes"),
+    [(name, change) for name, changes in FITS.items() for change in changes.values()],
+    ids=[f"{name}: {words}" for name, changes in FITS.items() for words in changes],
+)
+def test_parameters_that_no_calibrator_has(tmp_path, calibrator, changes):
+    path = tmp_path / "calibration.parquet"
+    fitted = made("exact").calibrate(calibrator)
+    replace(fitted, frame=fitted.frame.with_columns(**changes)).write_parquet(path)
+    with pytest.raises(SketchError, match="is a damaged calibration"):
+        ec.Calibration.read_parquet(path)
+
+
+@pytest.mark.parametrize("calibrator", ec.calibrators.CALIBRATORS)
+def test_calibrations_that_are_whole_are_read_and_others_not(tmp_path, calibrator):
+    """Whatever the fits are: of one class, of one score, of wrong rows, reversed, separable; and of folds."""
+    log = pl.DataFrame(
+        {
+            "g": [
+                g for g in ("ok", "one class", "one score", "wrong", "reversed", "separable", None) for _ in range(6)
+            ],
+            "p": [0.9, 0.6, 0.3, 0.7, 0.2, 0.1] * 2
+            + [0.5] * 6
+            + [0.9, 2, 0.3, 0.7, 0.2, 0.1]
+            + [0.1, 0.2, 0.5, 0.4, 0.8, 0.9]
+            + [0.9, 0.8, 0.7, 0.3, 0.2, 0.1]
+            + [1, 0, 0.5, 0.5, 0.5, 0.1],
+            "y": [1, 1, 1, 0, 0, 0] + [1] * 6 + [1, 1, 1, 0, 0, 0] * 5,
+            "k": range(42),
+        }
+    )
+    path = tmp_path / "calibration.parquet"
+    for options in ({}, {"folds": 2, "fold_by": "k"}):
+        for kind in ({}, {"exact": True}):
+            fitted = log.ec.sketch("p", "y", by="g", **options, **kind).calibrate(calibrator)
+            fitted.write_parquet(path)
+            assert_frame_equal(ec.Calibration.read_parquet(path).frame, fitted.frame)
+            for doubled in (fitted.frame.vstack(fitted.frame), fitted.frame.vstack(fitted.frame.tail(1))):
+                replace(fitted, frame=doubled).write_parquet(path)
+                with pytest.raises(SketchError, match="a fit that is there twice"):
+                    ec.Calibration.read_parquet(path)
+            for wrong in ("posteriors", "decision", "score", "raw" if fitted.is_affine else "log_posteriors"):
+                replace(fitted, score_type=wrong).write_parquet(path)
+                with pytest.raises(SketchError, match="is a damaged calibration"):
+                    ec.Calibration.read_parquet(path)
+
+
+def test_calibrations_of_vectors(tmp_path):
+    log = pl.DataFrame(
+        {"q": [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.1, 0.8, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8], [0.5, 0.2, 0.3]]},
+        schema={"q": pl.Array(pl.Float64, 3)},
+    ).with_columns(y=pl.Series([0, 0, 1, 1, 2, 2]), g=pl.Series(["a"] * 6))
+    path = tmp_path / "calibration.parquet"
+    for calibrator in ("affine", "temperature"):
+        fitted = log.ec.calibrate("q", "y", calibrator, by="g")
+        fitted.write_parquet(path)
+        assert_frame_equal(ec.Calibration.read_parquet(path).frame, fitted.frame)
+        two = ec.Calibration(fitted.frame, calibrator, "posteriors", ClassNames(("a", "b")))
+        for wrong in (
+            two,
+            replace(fitted, score_type="posterior"),
+            replace(fitted, frame=fitted.frame.vstack(fitted.frame)),
+        ):
+            wrong.write_parquet(path)
+            with pytest.raises(SketchError, match="is a damaged calibration"):
+                ec.Calibration.read_parquet(path)
+
+
 # What cells can be -------------------------------------------------------------------------------------------------------
 
 N, FIRST = pl.col("n"), pl.int_range(pl.len()) == 0
@@ -289,6 +377,37 @@ def test_a_doubled_row_is_refused_in_a_file_and_added_up_from_a_warehouse(tmp_pa
         {"schema_version": "one"},
         {"schema_version": True},
         {"schema_version": 0},
+        {"costs": None},
+        {"costs": [[0, 1], [1, 0], [1, 1]]},
+        {"costs": [[0, 1, 2], [1, 0, 2]]},
+        {"costs": [[0, 10**400], [1, 0]]},
+        {"threshold": "nan"},
+        {"threshold": True},
+        {"threshold": 10**400},
+        {"thresholds": ["nan"]},
+        {"thresholds": "12"},
+        {"thresholds": {"0.5": 1}},
+        {"thresholds": [True]},
+        {"thresholds": [10**400]},
+        {"keys": "g"},
+        {"keys": {"g": 1}},
+        *({"classes": classes} for classes in (None, [], {}, "ab")),
+        *(
+            {"classes": {"values": ["a", "b"], "stated": True, "rest": False, "fields": [], **change}}
+            for change in (
+                {"values": "ab"},
+                {"values": ["a"]},
+                {"values": ["a", "b", "c"]},
+                {"values": ["a", "a"]},
+                {"values": ["a", 1]},
+                {"stated": "no"},
+                {"rest": 5},
+                {"fields": "ab"},
+                {"fields": ["a"]},
+                {"fields": ["a", "a"]},
+                {"fields": [[], []]},
+            )
+        ),
     ],
     ids=str,
 )
@@ -327,3 +446,36 @@ def test_names_that_are_not_utf8(tmp_path):
     with open(path, "wb") as file:
         made().write_parquet(file)
     assert_frame_equal(ec.Sketch.read_parquet(path).frame, made().frame)
+
+
+def test_names_of_classes_come_back(tmp_path):
+    """Names are found by their text in a file; numbers by their value, as in memory."""
+    log = pl.DataFrame({"p": [0.1, 0.9, 0.4], "y": [1, 2, 2]})
+    costs = ec.CostMatrix([[0, 3], [1, 0]], classes=[2, 1], decisions=[2, 1])
+    for dtype in (pl.Int64, pl.Float64, pl.String):
+        sketch = log.with_columns(pl.col("y").cast(pl.Int64).cast(dtype)).ec.sketch(
+            "p", "y", classes=["1", "2"] if dtype == pl.String else [1, 2] if dtype == pl.Int64 else [1.0, 2.0]
+        )
+        sketch.write_parquet(tmp_path / "sketch.parquet")
+        for again in (sketch, ec.Sketch.read_parquet(tmp_path / "sketch.parquet")):
+            # Posterior 0.4 of class 2 is decided 1, where a miss of class 2 costs 3 and of class 1 costs 1: Bayes at 1/4.
+            found = again.evaluate("expected_cost", costs=costs, threshold=0.5)["expected_cost"].item()
+            assert found == pytest.approx(3 / 3)
+            for other in (again, sketch):
+                assert ec.merge([other, again]).frame["n"].sum() == 6
+
+
+def test_classes_without_names_are_those_of_any_log():
+    scores = {"p": [0.1, 0.9]}
+    plain = [pl.DataFrame({**scores, "y": y}).ec.sketch("p", "y") for y in ([False, True], [0, 1])]
+    named = pl.DataFrame({**scores, "y": ["no", "yes"]}).ec.sketch("p", "y", classes=["no", "yes"])
+    other = pl.DataFrame({**scores, "y": ["no", "yes"]}).ec.sketch("p", "y", classes=["yes", "no"])
+    table = ec.Sketch.from_arrow(plain[0].frame, thresholds=[0.5])
+    for one in (*plain, table):
+        for two in (*plain, table, named):
+            for merged in (one + two, two + one):
+                assert merged.frame["n"].sum() == 4
+                if two is named:
+                    assert merged.grid.classes.known == ("no", "yes")
+    with pytest.raises(SketchError, match="different classes"):
+        named + other

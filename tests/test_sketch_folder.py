@@ -376,6 +376,17 @@ def test_lists_of_what_is_undone_that_were_tampered_with(logs, out, content):
 # What the sketches hold ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
+def test_a_list_of_what_is_undone_that_is_no_file(logs, out, make):
+    make(out / ".polars-ec-sketch.undone.json")
+    # A process of its own, which can be ended where it would wait for ever.
+    command = [sys.executable, "-m", "polars_ec", "report", out]
+    reported = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=30)
+    for code, stderr in ((reported.returncode, reported.stderr), (1, sketch(logs, out=out, code=1).stderr)):
+        assert (code, len(stderr.splitlines())) == (1, 1)
+        assert "undone.json is not a regular file: remove it" in stderr
+
+
 def halved(file):
     about = pl.read_parquet_metadata(file)
     frame = pl.read_parquet(file)
@@ -425,7 +436,7 @@ def test_a_copied_sketch_does_not_count_twice(logs, out):
     assert message in result.stderr
     assert f"; {LOG.height} rows" in result.stdout
     copy.unlink()
-    assert report(out)["n"].sum() == report(out)["n"].sum()
+    assert "left something undone" not in invoke("report", out).stderr, "it has been removed, as was asked"
     assert n_rows(out) == LOG.height
     # In the API nobody knows whether it is one.
     one = ec.Sketch.read_parquet(sketch_of(out, logs))

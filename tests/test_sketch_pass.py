@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_ec import _sketch_pass
+from polars_ec._batches import batches
 from tests.test_streaming import assert_streams
 
 RANDOM = np.random.default_rng(11)
@@ -79,13 +81,13 @@ def test_the_top_label_is_right_or_wrong() -> None:
 def test_the_pass_streams(tmp_path: Path, monkeypatch, score: str, labels: dict, exact: bool) -> None:
     VECTORS.with_columns(q=pl.col("p").arr.get(0)).write_parquet(tmp_path / "log.parquet")
     passes = []
-    collect_batches = pl.LazyFrame.collect_batches
+    sink_batches = pl.LazyFrame.sink_batches
 
-    def record(frame: pl.LazyFrame, **keywords):
+    def record(frame: pl.LazyFrame, function, **keywords):
         passes.append((frame, keywords["engine"]))
-        return collect_batches(frame, **keywords)
+        return sink_batches(frame, function, **keywords)
 
-    monkeypatch.setattr(pl.LazyFrame, "collect_batches", record)
+    monkeypatch.setattr(pl.LazyFrame, "sink_batches", record)
     pl.scan_parquet(tmp_path / "log.parquet").ec.sketch(score, "y", by="g", exact=exact, weight="w", **labels)
     monkeypatch.undo()
     ((frame, engine),) = passes
@@ -107,3 +109,42 @@ def test_an_error_in_the_middle_is_an_error(monkeypatch) -> None:
     texts = pl.Series([*["0.5"] * 250_000, "half", *["0.5"] * 50_000])
     with pytest.raises(pl.exceptions.InvalidOperationError, match="half"):
         pl.LazyFrame({"p": texts, "y": True}).ec.sketch(pl.col("p").cast(pl.Float64), "y")
+
+
+# Polars cannot truncate it to months, and panics.
+BEYOND = pl.Series([2**63 - 1], dtype=pl.Int64).cast(pl.Datetime("us"))
+
+
+def test_a_panic_of_the_engine_loses_no_rows_silently(capfd):
+    n = 50_000
+    days = pl.concat([pl.Series([0] * n, dtype=pl.Int64).cast(pl.Datetime("us")), BEYOND])
+    log = pl.DataFrame({"p": [0.5] * (n + 1), "y": [1] * (n + 1), "t": days})
+    assert log.ec.sketch("p", "y", by=pl.col("t").dt.truncate("1d")).frame["n"].sum() == n + 1
+    with pytest.raises(pl.exceptions.PanicException):
+        log.ec.sketch("p", "y", by=pl.col("t").dt.truncate("1mo"))
+    capfd.readouterr()
+
+
+def test_batches_are_all_rows_or_an_error(capfd):
+    frame = pl.LazyFrame({"i": range(1000)})
+    assert pl.concat(batches(frame, 100, in_order=True)).equals(frame.collect())
+    assert sorted(pl.concat(batches(frame, 7))["i"]) == list(range(1000))
+    assert [*batches(frame.clear(), 7)] == [] or pl.concat(batches(frame.clear(), 7)).height == 0
+    first = next(batches(frame, 10, in_order=True))
+    assert first["i"].to_list()[:2] == [0, 1], "who stops early is not waited for"
+    for fails, error in (
+        (pl.col("i").cast(pl.String).replace("999", "x").cast(pl.Int64), pl.exceptions.InvalidOperationError),
+        (pl.col("i").map_batches(lambda _: 1 / 0, return_dtype=pl.Int64), ZeroDivisionError),
+        (
+            pl.lit(BEYOND).first().dt.truncate(pl.concat_str(pl.col("i") % 2 + 1, pl.lit("mo"))),
+            pl.exceptions.PanicException,
+        ),
+    ):
+        with pytest.raises(error):
+            list(batches(frame.select(fails), 100))
+    before = threading.active_count()
+    some = batches(frame, 10)
+    next(some)
+    some.close()
+    assert threading.active_count() == before
+    capfd.readouterr()
