@@ -14,7 +14,7 @@ demo: .venv/demo
 	$(VENV)/bin/polars-ec demo
 
 test: .venv/test
-	$(VENV)/bin/python -m pytest -n 2
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal
 
 # What is slow by nature as well: papers through every door, large score sets, long examples.
 test-all: test test-slow

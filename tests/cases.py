@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
+
+import pytest
 
 DECISION = ("costs", "cost_fn", "cost_fp", "prior", "threshold", "score_type", "weight")
 DCF = DECISION[1:]
@@ -105,3 +108,41 @@ ROW_FUNCTIONS = {
     "shift_prior": (("score_type",), False),
     "affine": (("score_type",), False),
 }
+
+# One metric of each family, where each metric is planned anew, which takes the time.
+_OF_EACH_FAMILY = {
+    "auc_roc",
+    "bayes_decision",
+    "cross_entropy",
+    "ece",
+    "epsr",
+    "f1",
+    "fbeta",
+    "llr",
+    "min_dcf",
+    "n_rows",
+    "nec",
+    "net_benefit",
+    "shift_prior",
+}
+
+
+def one_of_each_family(values: Iterable[Any]) -> list[Any]:
+    """Parameters that are metrics, their names, or tuples that begin with them: `make test-all` has the other metrics too."""
+    return mostly_slow(values, [value for value in values if _name_of(value) in _OF_EACH_FAMILY])
+
+
+def mostly_slow(values: Iterable[Any], quick: Iterable[Any]) -> list[Any]:
+    """Parameters of which `make test` takes the quick ones, and `make test-all` all."""
+    quick = list(quick)
+    return [
+        value
+        if value in quick
+        else pytest.param(*(value if isinstance(value, tuple) else [value]), marks=pytest.mark.slow)
+        for value in values
+    ]
+
+
+def _name_of(value: Any) -> str:
+    first = value[0] if isinstance(value, tuple) else value
+    return str(getattr(first, "name", first))

@@ -43,7 +43,7 @@ LINES = {
 }
 
 
-SLOW = ("paper_calibration", "sketch_resolution")
+SLOW = ("paper_calibration", "sketch_resolution", "daily_sketches")
 
 
 def test_every_example_is_run():

@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
+from tests.cases import mostly_slow
 from tests.doors import DOORS, evaluate
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -43,7 +44,8 @@ def close(expected: float) -> Any:
     return pytest.approx(expected, rel=1e-9, abs=0)
 
 
-@pytest.fixture(params=DOORS)
+# That doors agree is what the tests of properties prove.
+@pytest.fixture(params=mostly_slow(DOORS, ["function"]))
 def metric(request):
     """A metric through each door: metric(name, frame, score, **keywords)."""
 

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
+from tests.cases import mostly_slow
 from tests.doors import DOORS, evaluate
 
 EVEN = {"cost_fn": 1, "cost_fp": 1}
@@ -23,7 +24,7 @@ MISS_TWICE = {"cost_fn": 2, "cost_fp": 1}
 
 
 # That doors agree is what the tests of properties prove.
-@pytest.fixture(params=["function", *(pytest.param(door, marks=pytest.mark.slow) for door in DOORS[1:])])
+@pytest.fixture(params=mostly_slow(DOORS, ["function"]))
 def metric(request):
     """A metric through each door: metric(name, frame, **keywords)."""
 

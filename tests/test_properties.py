@@ -22,7 +22,7 @@ COUNTS = ("n_rows", "n_missing", "n_invalid")
 # Few, and always the same, unless the environment asks for more: see `make fuzz`.
 EXAMPLES = os.environ.get("EXAMPLES")
 PROFILE = settings(
-    max_examples=int(EXAMPLES or 20),
+    max_examples=int(EXAMPLES or 16),
     phases=[Phase.explicit, Phase.generate],
     deadline=None,
     derandomize=EXAMPLES is None,
@@ -317,7 +317,7 @@ def test_a_group_without_rows_has_no_value(connection, prior: float | None, weig
 
 
 # Plans for K classes are long.
-@settings(PROFILE, max_examples=int(EXAMPLES or 12))
+@settings(PROFILE, max_examples=int(EXAMPLES or 10))
 @given(data=st.data())
 def test_vectors(data: st.DataObject, connection: duckdb.DuckDBPyConnection) -> None:
     rows, options, k = data.draw(vector_logs())

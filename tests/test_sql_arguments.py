@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-from tests.cases import CASES, RANKING, ROW_FUNCTIONS
+from tests.cases import CASES, RANKING, ROW_FUNCTIONS, one_of_each_family
 from tests.doors import evaluate, sql_literal
 from tests.macro_calls import AGGREGATES, LOG, ROWS, with_argument
 
@@ -73,7 +73,8 @@ def assert_close(here: Any, there: Any, tolerance: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "argument"), [(name, argument) for name, taken in TAKE_NUMBERS.items() for argument in sorted(taken)]
+    ("name", "argument"),
+    one_of_each_family([(name, argument) for name, taken in TAKE_NUMBERS.items() for argument in sorted(taken)]),
 )
 def test_what_python_refuses_is_no_number(name: str, argument: str, log) -> None:
     """Python's errors are errors or NULL here, for SQL cannot tell a literal from a column; what it takes has its value."""
@@ -104,7 +105,7 @@ def test_the_test_has_every_number(connection) -> None:
 COUNTS = ("n_rows", "n_missing", "n_invalid", "confusion")
 
 
-@pytest.mark.parametrize("name", sorted(({*AGGREGATES} | {*ROWS}) - {"fold", "stratified_fold"}))
+@pytest.mark.parametrize("name", one_of_each_family(sorted(({*AGGREGATES} | {*ROWS}) - {"fold", "stratified_fold"})))
 def test_a_null_of_a_type_is_no_number(name: str, connection) -> None:
     """It may have been looked for and not found: the value is NULL or an error."""
     query = "SELECT parameters FROM duckdb_functions() WHERE schema_name = 'ec' AND function_name = ?"
@@ -211,7 +212,7 @@ def test_a_threshold_is_missing_anywhere_in_the_group(name: str, connection) -> 
     assert found["b"][0] == found["b"][1] is not None
 
 
-@pytest.mark.parametrize("name", AT_A_PRIOR)
+@pytest.mark.parametrize("name", one_of_each_family(AT_A_PRIOR))
 def test_a_prior_is_missing_or_wrong_anywhere_in_the_group(name: str, connection) -> None:
     given = first_call(name, prior="0.3")
     wrong = [
@@ -228,7 +229,7 @@ def test_a_prior_is_missing_or_wrong_anywhere_in_the_group(name: str, connection
     assert found["b"] == (pytest.approx(found["b"][0], rel=1e-12),) * (1 + len(wrong))
 
 
-@pytest.mark.parametrize("name", AT_A_PRIOR)
+@pytest.mark.parametrize("name", one_of_each_family(AT_A_PRIOR))
 def test_where_a_prior_may_come_from(name: str, connection) -> None:
     """A number, and the same from a column, lists of columns, a field, an expression, an aggregate."""
     log = "(SELECT *, 0.3e0 AS q, {'q': 0.3e0} AS s, [0.7e0, 0.3e0] AS l, 'uniform' AS u FROM log) AS log"
@@ -336,7 +337,7 @@ def of_lists(connection: duckdb.DuckDBPyConnection, name: str, given: list[str],
     return connection.execute(f"SELECT ec.{name}({', '.join([score, 'y', *given])}) FROM {LISTS}").fetchone()[0]
 
 
-@pytest.mark.parametrize("case", OF_LISTS, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", one_of_each_family(OF_LISTS), ids=lambda case: case.name)
 def test_lists_of_other_classes(case, connection, log) -> None:
     """Where all usable rows have as many classes, and too many, an error, as in Python; where lengths are mixed, NULL."""
     own = {key: value for key, value in case.arguments.items() if key in ("p_t", "bins")}

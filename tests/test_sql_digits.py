@@ -11,6 +11,7 @@ import mpmath
 import pytest
 
 import polars_ec as ec
+from tests.cases import one_of_each_family
 from tests.macro_calls import AGGREGATES, LOG, with_argument
 
 # Binary fractions, so that 1 - p is exact. Class, posterior, weight before a factor for the class.
@@ -224,7 +225,7 @@ def flat(value: Any) -> list[Any]:
     return [x for part in value for x in flat(part)] if isinstance(value, list) else [value]
 
 
-@pytest.mark.parametrize("name", sorted(WEIGHTED))
+@pytest.mark.parametrize("name", one_of_each_family(sorted(WEIGHTED)))
 def test_a_constant_factor_of_the_weights_changes_nothing(name: str, connection) -> None:
     """Powers of 2 from 1e-250 to 1e250; where sums come near the largest number the value is NULL, but no other one."""
     for call in WEIGHTED[name]:
@@ -244,7 +245,7 @@ MATRICES = [[[0, 1], [1, 0]], [[0, 1], [0.5, 0.3]], [[-1, 1], [1, -1]], [[0, 1, 
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("matrix", MATRICES)
-@pytest.mark.parametrize("name", ["expected_cost", "nec", "error_rate", "balanced_accuracy"])
+@pytest.mark.parametrize("name", one_of_each_family(["expected_cost", "nec", "error_rate", "balanced_accuracy"]))
 def test_a_constant_factor_of_a_cost_matrix(name: str, matrix: list[list[float]], unit: float, connection) -> None:
     """Decisions and NEC stay, expected costs have it."""
     if name == "nec" and matrix[0][0] < 0:

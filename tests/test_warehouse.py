@@ -15,6 +15,7 @@ import sqlglot
 from sqlglot import exp
 
 from polars_ec.warehouse import WarehouseDialect, sketch_query
+from tests.cases import mostly_slow
 from tests.warehouse_cases import CASES, Case, check, write_log
 
 FUNCTIONS = (exp.Abs, exp.And, exp.Case, exp.Cast, exp.Coalesce, exp.Count, exp.Exp, exp.Floor, exp.If, exp.Ln, exp.Or)
@@ -121,7 +122,7 @@ def test_labels_of_other_types() -> None:
 OWN_NAMES = ["ec_text_0", "ec_text_1", "ec_key_0", "ec_score", "ec_class", "ec_rows", "EC_TEXT_0", "ec1_text_0"]
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "datafusion", "clickhouse"])
+@pytest.mark.parametrize("engine", mostly_slow(["duckdb", "datafusion", "clickhouse"], ["duckdb", "datafusion"]))
 def test_names_that_the_query_uses_itself(engine: str, tmp_path: Path) -> None:
     """As names of groups and their values, of the log's columns and of the log."""
     frame = pl.DataFrame({"g": ["ec_text_0", "b", "b"], "p": [0.9, 0.4, 0.2], "y": [1, 0, 1]})
