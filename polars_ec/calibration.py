@@ -228,7 +228,10 @@ def calibration_loss(
     rows = resolve_columns(lazy, score, label, settings)
     if not isinstance(rows.scores, VectorScores):
         split: Any = {"folds": folds, "fold_by": fold_by, "stratified": stratified}
-        made = sketch(lazy, score, label, by=by, resolution=resolution, **split, **options)
+        # Only the decisions of LLRs are at the prior; of others only the loss is.
+        of_llrs = options.get("score_type") == "llr"
+        read: Any = {name: value for name, value in options.items() if of_llrs or name != "prior"}
+        made = sketch(lazy, score, label, by=by, resolution=resolution, **split, **read)
         prior = _prior_of_groups(lazy, rows, by, settings)
         return made.calibration_loss(rule, calibrator=calibrator, training=training, prior=prior)
     # Imported here, for it needs numpy.

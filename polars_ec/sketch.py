@@ -546,7 +546,8 @@ def sketch(
     **options
         See `DecisionOptions`. `score_type` is "posterior", "log_odds", "llr" (losses are at even prior), or here also
         "raw": any real score, on a grid that is equal in ln|score|, hence free of scale. Vectors have theirs, and
-        become posteriors; `costs`, cost_fn and cost_fp are then of the binary problem.
+        become posteriors; `costs`, cost_fn and cost_fp are then of the binary problem. `prior` is of LLRs (where they
+        decide) and log-likelihoods alone.
 
     Returns
     -------
@@ -555,7 +556,7 @@ def sketch(
     Raises
     ------
     ValueError, TypeError
-        As for the metrics; a resolution below 1; other score types.
+        As for the metrics; a resolution below 1; other score types; a prior that no decision needs.
 
     References
     ----------
@@ -580,6 +581,11 @@ def sketch(
         raise ValueError(f"reduction={reduction!r} is none of {', '.join(get_args(Reduction))}")
     score_type: Any = options.get("score_type", "posterior")
     kind = "posterior" if score_type in VECTOR_TYPES else checked_score_type(score_type)
+    if options.get("prior") is not None and score_type not in ("llr", "log_likelihoods"):
+        raise ValueError(
+            f"prior={options['prior']!r} says where LLRs and log-likelihoods decide, and score_type={score_type!r} needs none: "
+            "pass prior= to evaluate()"
+        )
     stated_resolution = checked_resolution(resolution)
     lazy = frame.lazy()
     rows = resolve_columns(lazy, score, label, _reading(options, score_type))

@@ -226,6 +226,10 @@ def test_all_null_columns_are_missing() -> None:
             r"best_threshold\(\) has no keyword betta=: did you mean beta\?",
         ),
         (
+            lambda: LOG.ec.sketch("p", "y", prior=0.2),
+            r"prior=0.2 says where LLRs and log-likelihoods decide, .* pass prior= to evaluate\(\)",
+        ),
+        (
             lambda: LOG.ec.sketch("p", "y", thresholds=0.5),
             r"thresholds=0.5 is not a sequence: pass a list",
         ),
