@@ -8,6 +8,7 @@ KILLS ?= 100
 VENV := .venv
 
 .DELETE_ON_ERROR:
+.SECONDARY:
 .PHONY: demo test lint bench fuzz test-all test-slow test-cpu test-pythons test-lowest test-spark test-postgres sql clean
 
 demo: .venv/demo

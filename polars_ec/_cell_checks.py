@@ -17,6 +17,7 @@ DTYPES: Mapping[str, pl.DataType] = {
 }
 # Sums over the rows of a cell are rounded.
 _ROUNDING = 1e-9
+_LEAST_WEIGHT = 1e-290
 
 
 def dtype_of(name: str) -> pl.DataType:
@@ -74,12 +75,46 @@ def _faults_of_cells(grid: Grid) -> dict[str, pl.Expr]:
             "bin": pl.col("bin").is_between(*grid.infinite_bins),
             "above": pl.col("above").is_between(0, len(grid.thresholds)),
         }
-    return {
+    faults = {
         f"a value of {name!r} that is not on the grid": pl.when(usable)
         .then(~in_range.fill_null(False))
         .otherwise(pl.col(name).is_not_null())
         for name, in_range in ranges.items()
     }
+    if grid.resolution is not None:
+        faults["scores that lie on another side of the thresholds: it was made with others"] = (
+            usable & _is_cut_elsewhere(grid)
+        )
+        if grid.score_type != "raw":
+            words = "scores outside their bin: it was made with another resolution or of another score_type"
+            faults[words] = usable & _is_of_another_bin(grid)
+    return faults
+
+
+def _is_cut_elsewhere(grid: Grid) -> pl.Expr:
+    """Whether `above` is not what the thresholds that the scores of the bin may be above make it."""
+    thresholds = pl.Series(grid.thresholds, dtype=pl.Float64)
+    if grid.score_type == "posterior":
+        # Whatever is not between them cuts no posterior but 0 and 1, which have bins of their own.
+        thresholds = thresholds.clip(0, 1)
+    score = pl.lit(thresholds)
+    position = grid.position(score)
+    # Engines take logarithms that differ in the last digit, so that one on an edge may be of either bin.
+    rounding = pl.when(position.is_finite()).then(_ROUNDING * (1 + position.abs())).otherwise(0.0)
+    lower, upper = (pl.select(grid.bin(score, position + sign * rounding)).to_series() for sign in (-1, 1))
+    bin_ = pl.col("bin")
+    least = sum(((bin_ > at).cast(pl.Int32) for at in upper), pl.lit(0))
+    most = sum(((bin_ >= at).cast(pl.Int32) for at in lower), pl.lit(0))
+    return ~pl.col("above").is_between(least, most)
+
+
+def _is_of_another_bin(grid: Grid) -> pl.Expr:
+    """Whether the mean log-odds of a cell lie outside its bin; weights near the least number are not held against it."""
+    lowest, highest = grid.bin_edges()
+    mean = pl.col("log_odds") / pl.col("weight")
+    slack = _ROUNDING * (1 + mean.abs())
+    known = (pl.col("weight") > _LEAST_WEIGHT) & mean.is_finite()
+    return known & ~mean.is_between(lowest - slack, highest + slack)
 
 
 def _faults_of_sums(grid: Grid, weighted: bool) -> dict[str, pl.Expr]:

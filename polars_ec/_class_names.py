@@ -52,18 +52,21 @@ class ClassNames:
         )
 
     def goes_with(self, other: ClassNames) -> bool:
-        """Whether the classes of two logs may be the same, in the same order: they are where nobody named those of one."""
-        if not (self.known and other.known) or UNKNOWN in (self, other):
-            return True
-        try:
-            return self.places(other.values, "the other") == [*range(len(self.values))]
-        except ValueError:
-            return False
+        """Whether the classes of two logs may be the same, in the same order.
+
+        Names that say nothing of each other are where nobody named the classes of one.
+        """
+        for one, two in ((self, other), (other, self)):
+            try:
+                return one.places(two.values, "the other") == [*range(len(one.values))]
+            except ValueError:
+                continue
+        return not (self.known and other.known) or UNKNOWN in (self, other)
 
     def in_metadata(self) -> dict[str, Any]:
-        """As JSON holds it; as text, by which names are found too."""
+        """As JSON holds it: what it cannot hold as text, by which names are found too."""
         return {
-            "values": [_text(value) for value in self.values],
+            "values": [value if isinstance(value, bool | int) else _text(value) for value in self.values],
             "stated": self.stated,
             "rest": self.rest,
             "fields": self.fields,
@@ -72,15 +75,15 @@ class ClassNames:
     @classmethod
     def of_metadata(cls, about: Mapping[str, Any]) -> ClassNames:
         """What `in_metadata` gave; KeyError, TypeError or ValueError for anything else."""
-        texts, stated, rest, fields = (about[name] for name in ("values", "stated", "rest", "fields"))
-        lists = all(isinstance(names, list) and all(isinstance(n, str) for n in names) for names in (texts, fields))
+        values, stated, rest, fields = (about[name] for name in ("values", "stated", "rest", "fields"))
+        lists = isinstance(values, list) and all(isinstance(value, str | int) for value in values)
+        lists = lists and isinstance(fields, list) and all(isinstance(name, str) for name in fields)
         flags = isinstance(stated, bool) and isinstance(rest, bool)
-        if not (lists and flags and len(set(texts)) == len(texts) > 1 and len(set(fields)) == len(fields)):
+        if not (lists and flags and len(set(values)) == len(values) > 1 and len(set(fields)) == len(fields)):
             raise ValueError(f"classes: {about}")
-        if fields and len(fields) != len(texts):
-            raise ValueError(f"classes: {len(fields)} fields of {len(texts)} classes")
-        truth = {"False": False, "True": True}
-        return cls(tuple(truth.get(text, text) for text in texts), stated, rest, tuple(fields))
+        if fields and len(fields) != len(values):
+            raise ValueError(f"classes: {len(fields)} fields of {len(values)} classes")
+        return cls(tuple(values), stated, rest, tuple(fields))
 
 
 UNKNOWN = ClassNames((False, True))

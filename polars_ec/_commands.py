@@ -187,11 +187,20 @@ def report(
             table, warnings = _answer(paths, question)
     except (ValueError, TypeError, PolarsError) as error:
         raise UsageError(in_terms_of_options(first_line(error))) from error
-    for warning in warnings:
+    for warning in [*warnings, *_told_of_wrong_rows(table)]:
         tell(warning)
     if chosen is Format.table and table.height > SHOWN_ROWS and not quiet:
         tell(f"the table shows {SHOWN_ROWS} of {table.height} rows: --format csv has them all")
     write(encode(table, chosen), out)
+
+
+def _told_of_wrong_rows(table: pl.DataFrame) -> list[str]:
+    """Metrics that are empty need a reason where the table is not all that is looked at."""
+    wrong = int(table["n_invalid"].sum())
+    if not wrong:
+        return []
+    rows = "1 row has" if wrong == 1 else f"{wrong} rows have"
+    return [f"{rows} a wrong score, label or weight (n_invalid), and their groups no metrics: is --score-type right?"]
 
 
 def _tell_undone(folder: Path) -> None:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 # What Polars compares a column of integers with.
 _INTEGERS = range(-(2**63), 2**64)
-_CLOSE = 0.8
 
 
 @dataclass(frozen=True)
@@ -98,24 +97,18 @@ def _not_nan(label: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
     return ~label.is_nan() if dtype.is_float() else None
 
 
-def near_values(wanted: object, values: Iterable[object]) -> list[object]:
-    """Those of the values that somebody who wrote `wanted` may have meant, nearest first.
-
-    Not where the one ends in the other, as in "delivered" and "undelivered": that is the other class.
-    """
-    ratios = [(value, _likeness(_as_compared(wanted), _as_compared(value))) for value in values]
-    return [value for value, ratio in sorted(ratios, key=lambda pair: -pair[1]) if ratio >= _CLOSE]
+def meant_values(wanted: object, values: Iterable[object]) -> list[object]:
+    """Those of the values that `wanted` is but for case, spaces at the ends and the form of a number."""
+    return [value for value in values if _as_compared(value) == _as_compared(wanted)]
 
 
-def _likeness(one: str, other: str) -> float:
-    if one == other:
-        return 1.0
-    if one.endswith(other) or other.endswith(one):
-        return 0.0
+def by_likeness(wanted: object, values: Iterable[object]) -> list[object]:
+    """The values, those first that look most like `wanted`."""
     # Imported here, for only logs without a positive row need it.
     import difflib
 
-    return difflib.SequenceMatcher(None, one, other).ratio()
+    one = _as_compared(wanted)
+    return sorted(values, key=lambda value: -difflib.SequenceMatcher(None, one, _as_compared(value)).ratio())
 
 
 def _as_compared(value: object) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_ec._labels import near_values
+from polars_ec._labels import by_likeness, meant_values
 from polars_ec._sources import DataError
 
 # So many different values of the label are looked at, and so many of them are named.
@@ -31,17 +31,16 @@ def no_positives(table: pl.DataFrame) -> bool:
 def without_positives(stated: str, label: str, values: Sequence[Any], log: str) -> str | None:
     """What to say of a log in which no row has the stated label; DataError if a value that is there must be meant.
 
-    A log may have no positives yet, so that no error is due where nothing looks like the stated label; nor is it where
-    the one ends in the other, as in "delivered" and "undelivered".
+    A log may have no positives yet, so that only a value that differs in case or form is an error.
     """
     there = sorted({_as_text(value) for value in values})
     if not there:
         return None
-    near = near_values(stated, there)
+    meant = meant_values(stated, there)
     what = f"{log}: no row has the label {stated!r} (--pos-label)"
-    if near:
-        raise DataError(f"{what}, but {label!r} is {_listed(near)} in some: is that the one?")
-    return f"{what}: {label!r} is {_listed(there)}"
+    if meant:
+        raise DataError(f"{what}, but {label!r} is {_listed(meant)} in some: is that the one?")
+    return f"{what}: {label!r} is {_listed(by_likeness(stated, there))}"
 
 
 def _as_text(value: Any) -> str:

@@ -151,10 +151,16 @@ def _eer_linear(_: RankingArguments) -> Bounded:
     return Bounded(value.get(crossing), error.get(crossing))
 
 
+def enough(sensitivity: float, whole: pl.Expr) -> pl.Expr:
+    """The least recall that counts as this sensitivity; `whole`: weights are 1.
+
+    Sums of weights are rounded: a recall that they make of the very sensitivity may come out below it.
+    """
+    return pl.when(whole).then(sensitivity).otherwise(sensitivity * (1 - _ROUNDING))
+
+
 def _specificity_at_sensitivity(arguments: RankingArguments) -> Bounded:
-    # Sums of weights are rounded: a recall that they make of the very sensitivity may come out below it.
-    enough = pl.when("whole").then(arguments.sensitivity).otherwise(arguments.sensitivity * (1 - _ROUNDING))
-    attained = _first(_tpr >= enough)
+    attained = _first(_tpr >= enough(arguments.sensitivity, pl.col("whole")))
     error = pl.when(_LOOSE).then(pl.col("w0") / _N0).otherwise(0.0)
     return Bounded(_tnr.get(attained), error.get(attained), pl.col("threshold").get(attained))
 

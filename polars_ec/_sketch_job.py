@@ -131,6 +131,7 @@ class Outcome:
     unchanged: int = 0
     elsewhere: int = 0
     rows: int = 0
+    wrong: int = 0
     kept: list[str] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
@@ -234,6 +235,11 @@ class _Run:
             outcome.dropped.append(self.entries.pop(name).record.input)
         self._sketch_all(todo, track)
         self._look_for_positives(inputs)
+        if outcome.wrong:
+            outcome.warnings.append(
+                f"{outcome.wrong} of the rows that were sketched have a wrong score, label or weight, and their groups no "
+                "metrics: is --score-type right?"
+            )
         folder.leave_undone({**earlier, **outcome.failures, **held})
         return outcome
 
@@ -355,6 +361,7 @@ class _Run:
                 common = joined
                 outcome.sketched += 1
                 outcome.rows += entry.record.rows
+                outcome.wrong += int(made.frame.filter(pl.col("class") == -1)["n"].sum())
 
     def _refuse_renamed(self, task: Task, made: Sketch) -> None:
         """--vanished keep is for what was deleted: what was renamed has its size, its time and its cells."""

@@ -237,7 +237,6 @@ def _scan_csv(files: list[Path], hive: bool, dtypes: Mapping[str, pl.DataType]) 
     def scan(part: list[Path]) -> pl.LazyFrame:
         return pl.scan_csv(
             [_text(file) for file in part],
-            try_parse_dates=True,
             infer_schema_length=_INFERENCE_ROWS,
             schema_overrides=dtypes,
             glob=False,

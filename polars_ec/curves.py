@@ -457,7 +457,11 @@ def _cost_of_sensitivity(sketch: Sketch, sensitivity: float = 0.95) -> pl.DataFr
     tpr, fpr = pl.col("tpr"), pl.col("fpr")
     hull = _ranking.hulls(cells, outer=False).with_columns(alpha=(tpr.diff() / fpr.diff()).over(GROUP))
     # The slope that leads to the first corner of at least this sensitivity: for a smaller alpha that corner is the best.
-    corner = hull.filter(tpr >= target).group_by(GROUP, maintain_order=True).first()
+    corner = (
+        hull.filter(tpr >= _ranking.enough(target, pl.lit(not sketch.weighted)))
+        .group_by(GROUP, maintain_order=True)
+        .first()
+    )
     at = cells.select(
         GROUP,
         "threshold",

@@ -15,7 +15,7 @@ from polars_ec import _formulas as formulas
 from polars_ec._decisions import Decisions
 from polars_ec._expr import Rows, count_rows, resolve
 from polars_ec._formulas import Sums
-from polars_ec._labels import Labels, class_index, near_values
+from polars_ec._labels import Labels, by_likeness, class_index, meant_values
 from polars_ec._options import Settings, as_expr, parse_options, with_options
 from polars_ec._prior import constant
 from polars_ec._scores import DecidedScores
@@ -402,9 +402,9 @@ def validate(
 
 
 def _without_positives(frame: pl.LazyFrame, labels: Labels, pos_label: object) -> list[str]:
-    """What is wrong with a `pos_label` that no row has; a warning where no other value is near it.
+    """What is wrong with a `pos_label` that no row has; a warning where no other value must be meant.
 
-    A log may well have no positive row, so that only a value that looks like a slip of the pen is an error.
+    A log may well have no positive row, so that only a value that differs in case or form is an error.
     """
     label = labels.label
     counts = frame.select(labelled=label.is_not_null().sum(), positive=labels.in_class[1].sum())
@@ -412,10 +412,10 @@ def _without_positives(frame: pl.LazyFrame, labels: Labels, pos_label: object) -
     if positive or not labelled:
         return []
     values = frame.select(label.drop_nulls().unique()).head(_COMPARED_VALUES).collect(engine="streaming").to_series()
-    near = near_values(pos_label, values)
-    shown = ", ".join(map(repr, near or values.sort().head(_SHOWN_ROWS).to_list()))
+    meant = meant_values(pos_label, values)
+    shown = ", ".join(map(repr, meant or by_likeness(pos_label, values.sort())[:_SHOWN_ROWS]))
     text = f"{label.meta.output_name()!r}: no row has the label {pos_label!r} (pos_label=): "
-    if near:
+    if meant:
         return [f"{text}the nearest values are {shown}"]
     warnings.warn(f"{text}its values are {shown}", UserWarning, stacklevel=2)
     return []

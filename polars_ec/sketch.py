@@ -84,6 +84,9 @@ class Sketch:
         stated = {name: value for name, value in keywords.items() if value is not None or name not in _COSTS}
         if not stated.keys() & {*_COSTS}:
             return {**stated, "costs": self.costs}, self.threshold
+        (right_0, alarm), (miss, right_1) = self.costs.values
+        if "costs" not in stated and right_0 == right_1 == 0:
+            return {"cost_fn": miss, "cost_fp": alarm, **stated}, None
         if isinstance(stated.get("costs"), CostMatrix):
             stated["costs"] = stated["costs"].for_classes(self.grid.classes)
         return stated, None
@@ -369,7 +372,6 @@ class Sketch:
             several rows is no fault: they are added up.
         """
         stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold}
-        point = parse_options(stated)
         grid = Grid(checked_score_type(score_type), checked_resolution(resolution), sorted_thresholds(thresholds))
         made = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
         own = list(grid.columns)
@@ -394,7 +396,7 @@ class Sketch:
         if fault is not None:
             hint = ": pass weighted=True if it was made with weights" if "without weights" in fault else ""
             raise SketchError(f"the table is not a sketch of {score_type} scores: it has {fault}{hint}")
-        return cls(add_up(whole, grid), grid, weighted, point.costs(2).for_classes(grid.classes), point.threshold)
+        return cls(add_up(whole, grid), grid, weighted, *_operating_point(stated, grid.classes))
 
 
 def _listed(about: Mapping[str, Any], name: str) -> list[Any]:
@@ -594,10 +596,10 @@ def sketch(
         raise TypeError(f"thresholds={thresholds!r} is not a sequence: pass a list")
     # What a vector becomes has other classes than the log, which have no names.
     names = rows.labels.names if isinstance(rows.scores, BinaryScores) and reduction != "top_label" else UNKNOWN
-    costs = parse_options({name: options[name] for name in _COSTS if name in options}).costs(2).for_classes(names)  # type: ignore[literal-required]
+    costs, threshold = _operating_point(options, names)
     declared = [
         t.for_classes(names) if isinstance(t, CostMatrix) else t
-        for t in [*_own_threshold(kind, options, costs), *thresholds]
+        for t in [*_own_threshold(kind, options, costs, threshold), *thresholds]
     ]
     numbers = [
         bayes_threshold(t, kind, options.get("prior"), names) if isinstance(t, CostMatrix) else t for t in declared
@@ -614,7 +616,7 @@ def sketch(
     if clash:
         raise ValueError(f"by= has a column {clash[0]!r}, which a sketch has too: rename it with .alias()")
     made = cells(lazy, keys, rows, grid, reduction)
-    return Sketch(made, grid, rows.weight is not None, costs, options.get("threshold"))
+    return Sketch(made, grid, rows.weight is not None, costs, threshold)
 
 
 def _reading(options: DecisionOptions, score_type: Any) -> Settings:
@@ -625,11 +627,21 @@ def _reading(options: DecisionOptions, score_type: Any) -> Settings:
     return replace(checked, prior=prior, stated_costs=None, cost_fn=1.0, cost_fp=1.0, threshold=None)
 
 
+def _operating_point(options: Mapping[str, Any], classes: ClassNames) -> tuple[CostMatrix, float | None]:
+    """The costs, and the threshold if one is stated."""
+    stated = parse_options({name: options[name] for name in (*_COSTS, "threshold") if name in options})
+    costs = stated.costs(2)
+    if (costs.n_classes, costs.n_decisions) != (2, 2):
+        raise ValueError(
+            f"costs= is {costs.n_classes} x {costs.n_decisions}, and a sketch decides between two: evaluate it on the rows"
+        )
+    return costs.for_classes(classes), stated.threshold
+
+
 def _own_threshold(
-    score_type: SketchScoreType, options: DecisionOptions, costs: CostMatrix
+    score_type: SketchScoreType, options: DecisionOptions, costs: CostMatrix, threshold: float | None
 ) -> list[float | CostMatrix]:
     """The operating point that the usual keywords describe, if they do."""
-    threshold = options.get("threshold")
     if threshold is not None:
         return [threshold]
     if score_type == "raw" or (score_type == "llr" and options.get("prior") is None):

@@ -81,8 +81,11 @@ def report(*args):
     with tempfile.TemporaryDirectory() as out:
         result = invoke("report", *args, "--out", f"{out}/report.parquet")
         assert result.exit_code == 0, result.output
-        assert result.output == ""
-        return pl.read_parquet(f"{out}/report.parquet")
+        told = result.output.splitlines()
+        assert all("wrong score, label or weight" in line for line in told)
+        table = pl.read_parquet(f"{out}/report.parquet")
+        assert bool(told) == bool(table["n_invalid"].sum())
+        return table
 
 
 def fails(code, *args):

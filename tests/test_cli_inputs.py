@@ -371,6 +371,24 @@ def test_ragged_rows_against_the_csv_module(tmp_path_factory, data):
     assert (None if found is None else (found.line, found.fields)) == expected
 
 
+def test_dates_that_may_be_of_either_order_are_refused(tmp_path):
+    for day in ("01/02/2024", "02-01-2024", "02/01/2024 05:00"):
+        (tmp_path / "log.csv").write_text(f"ts,p,y\n{day},0.1,0\n{day},0.8,1\n", "utf-8")
+        result = invoke("report", tmp_path / "log.csv", *OPTIONS, "--time", "ts", "--every", "1mo")
+        assert result.exit_code == 2
+        assert "is not an ISO date or timestamp: convert it first" in result.stderr
+
+
+def test_wrong_rows_are_told(tmp_path):
+    pl.DataFrame({"p": [0.1, 1.5, -2.0], "y": [0, 1, 1]}).write_parquet(tmp_path / "log.parquet")
+    result = invoke("report", tmp_path / "log.parquet", *OPTIONS)
+    assert result.exit_code == 0
+    assert "2 rows have a wrong score, label or weight" in result.stderr
+    result = invoke("sketch", tmp_path / "log.parquet", "--out", tmp_path / "out", *OPTIONS)
+    assert result.exit_code == 0
+    assert "2 of the rows that were sketched have a wrong score" in result.stderr
+
+
 @pytest.mark.parametrize("text", ["p,y,s\n", "p,y,s", "p,y,s\r\n", '"p","y","s"\n'])
 def test_a_header_alone_is_a_log_without_rows(tmp_path, text):
     logs = tmp_path / "logs"

@@ -355,6 +355,20 @@ def test_a_sensitivity_is_reached_where_the_rows_reach_it(weight: float) -> None
         assert value == pytest.approx((n - k + 1) / n, rel=1e-12)
 
 
+def test_the_cost_of_a_sensitivity_is_at_the_threshold_that_reaches_it() -> None:
+    """The weights of the positives above 0.3 are 2.6 of 2.8, which their sums come out below."""
+    scores = [0.6, 0.3, 0.2, 0.7, 0, 0.5, 0.1, 0.4]
+    weights = [0.7, 0.5, 0.7, 0.3, 0.2, 0.8, 0.3, 0.8]
+    log = pl.DataFrame({"p": scores, "y": [1, 0, 0, 1, 1, 1, 0, 1], "w": weights})
+    sketch = log.ec.sketch("p", "y", weight="w", exact=True)
+    assert ec.equivalent_cost(sketch, "sensitivity", sensitivity=2.6 / 2.8)["threshold"].item() == 0.3
+
+
+def test_a_shifted_vector_is_no_number_anywhere_or_nowhere() -> None:
+    log = pl.DataFrame({"q": [[0.2, 0.3, 0.5]]}, schema={"q": pl.Array(pl.Float64, 3)})
+    assert log.select(ec.shift_prior("q", [0.5, 0.5, 1e-310], [0.3, 0.3, 0.4])).item() is None
+
+
 @pytest.mark.parametrize("beta", [1e-200, 1e-8, 0.5, 3.0, 1e8, 1e200])
 def test_any_beta(beta: float) -> None:
     log = pl.DataFrame({"p": [0.9, 0.8, 0.1, 0.7], "y": [1, 1, 1, 0], "w": [2.0, 1.0, 1.0, 4.0]})

@@ -52,7 +52,6 @@ def ask(request, tmp_path):
         ("Yes", ["yes", "no", None], "'yes'"),
         (" yes", ["no", "yes", "yes"], "'yes'"),
         ("yes", ["no", "Yes ", "YES"], "'YES', 'Yes '"),
-        ("delayd", ["delayed", "on time", "on time"], "'delayed'"),
         ("1", ["1.0", "0.0", "0.0"], "'1.0'"),
         ("ＹＥＳ", ["ｙｅｓ", "no", "no"], "'ｙｅｓ'"),
     ],
@@ -70,7 +69,7 @@ def test_a_label_that_must_be_meant_is_an_error(ask, tmp_path, positive, labels,
         assert all(line.startswith("polars-ec: ") for line in result.stderr.splitlines())
 
 
-@pytest.mark.parametrize("labels", [["on time", "cancelled", None], ["not late"] * 3, ["early"] * 3])
+@pytest.mark.parametrize("labels", [["on time", "cancelled", None], ["not late"] * 3, ["early"] * 3, ["latex"] * 3])
 def test_a_log_without_positives_yet_is_warned_of(ask, labels):
     for result in ask(log_of(labels), "late", "--by", "s"):
         assert result.exit_code == 0
@@ -187,8 +186,8 @@ def test_a_folder_says_so_until_it_is_mended(tmp_path):
         ("1", "0", False),
         ("late", "on time", False),
         ("spam", "ham", False),
-        ("lates", "late", True),
-        ("cancelled", "canceled", True),
+        ("lates", "late", False),
+        ("class_a", "class_b", False),
         ("FRAUD", "fraud", True),
         ("1e0", "1", True),
         ("01", "1", True),

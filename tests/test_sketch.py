@@ -143,8 +143,10 @@ def test_a_sketch_keeps_its_costs(tmp_path: Path) -> None:
             assert kept.best_threshold("nec").equals(sketch.best_threshold("nec", **costs))
             assert kept.cost_curve("nec").equals(sketch.cost_curve("nec", **costs))
         assert sketch.group_by().evaluate("nec")["nec"].item() == log.select(ec.nec("p", "y", **stated)).item()
+        # One cost alone: the other one is the sketch's, where its costs are two.
+        both = {"cost_fn": 7, "cost_fp": stated.get("cost_fp", 1)}
         other = sketch.evaluate("min_dcf", "min_expected_cost", cost_fn=7)
-        assert other.equals(log.ec.sketch("p", "y", by="g").evaluate("min_dcf", "min_expected_cost", cost_fn=7))
+        assert other.equals(log.ec.sketch("p", "y", by="g").evaluate("min_dcf", "min_expected_cost", **both))
     # The rule decides by the costs, and another threshold than theirs is another decision.
     sketch = log.ec.sketch("p", "y", exact=True, cost_fn=4, threshold=0.3)
     raw = sketch.calibration_loss("bayes_risk", training="test", calibrator="pav")["raw"].item()
@@ -387,6 +389,65 @@ def test_a_table_is_a_sketch_of_the_costs_that_are_stated() -> None:
     assert made.costs == own.costs
     assert (own + made).evaluate("nec")["nec"].item() == 2.5
     assert ec.Sketch.from_arrow(own.frame.to_arrow(), **read, threshold=0.2).threshold == 0.2
+
+
+def test_a_table_that_was_made_otherwise_is_refused() -> None:
+    log = pl.DataFrame({"p": [k / 100 + 0.005 for k in range(100)], "y": [k % 3 == 0 for k in range(100)]})
+    table = log.ec.sketch("p", "y", thresholds=[0.2]).frame
+    ec.Sketch.from_arrow(table, thresholds=[0.2, 0.5])
+    for thresholds in ([0.35, 0.5], [0.2, 0.35, 0.5], [0.5, 0.2 + 0.1]):
+        with pytest.raises(SketchError, match="on another side of the thresholds"):
+            ec.Sketch.from_arrow(table, thresholds=thresholds)
+    for resolution in (32, 63, 128):
+        with pytest.raises(SketchError, match="it was made with"):
+            ec.Sketch.from_arrow(table, thresholds=[0.2, 0.5], resolution=resolution)
+    # Engines may put a threshold on an edge into either bin.
+    edge = 1 / (1 + math.exp(-1))
+    near = log.with_columns(p=pl.when(pl.col("p") > 0.7).then(edge).otherwise("p")).ec.sketch(
+        "p", "y", thresholds=[edge]
+    )
+    for t in (math.nextafter(edge, 0), edge, math.nextafter(edge, 1)):
+        ec.Sketch.from_arrow(near.frame, thresholds=[0.5, t])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({}, {"pos_label": False}),
+        ({"classes": [True, False]}, {}),
+        ({"classes": [True, False]}, {"classes": [False, True]}),
+        ({"pos_label": True}, {"pos_label": False}),
+    ],
+)
+@pytest.mark.parametrize("dtype", [pl.Boolean, pl.Int64])
+def test_sketches_of_opposite_classes_are_not_added_up(one: dict, other: dict, dtype) -> None:
+    log = pl.DataFrame({"p": [0.9, 0.2, 0.6], "y": [1, 0, 0]}).cast({"y": dtype})
+    one, other = (
+        {
+            name: [dtype.to_python()(v) for v in x] if name == "classes" else dtype.to_python()(x)
+            for name, x in o.items()
+        }
+        for o in (one, other)
+    )
+    made = [log.ec.sketch("p", "y", **options) for options in (one, other)]
+    for pair in (made, made[::-1]):
+        with pytest.raises(SketchError, match="sketches of different classes"):
+            ec.merge(pair)
+
+
+def test_what_a_sketch_decides_is_checked_and_survives_a_file(tmp_path: Path) -> None:
+    log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [True, True, False, False]})
+    sketch = log.ec.sketch("p", "y", threshold=np.float64(0.5))
+    sketch.write_parquet(tmp_path / "sketch.parquet")
+    read = ec.Sketch.read_parquet(tmp_path / "sketch.parquet")
+    assert read.threshold == 0.5
+    for prior in ({False: 0.3, True: 0.7}, {0: 0.3, 1: 0.7}):
+        assert read.evaluate("nec", prior=prior).equals(sketch.evaluate("nec", prior=prior))
+    abstaining = [[0, 1, 0.1], [5, 0, 0.1]]
+    with pytest.raises(ValueError, match="costs= is 2 x 3, and a sketch decides between two"):
+        log.ec.sketch("p", "y", costs=abstaining, threshold=0.5)
+    with pytest.raises(ValueError, match="costs= is 2 x 3, and a sketch decides between two"):
+        ec.Sketch.from_arrow(sketch.frame, thresholds=[0.5], costs=abstaining)
 
 
 def test_default_battery() -> None:

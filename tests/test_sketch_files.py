@@ -399,7 +399,7 @@ def test_a_doubled_row_is_refused_in_a_file_and_added_up_from_a_warehouse(tmp_pa
                 {"values": ["a"]},
                 {"values": ["a", "b", "c"]},
                 {"values": ["a", "a"]},
-                {"values": ["a", 1]},
+                {"values": ["a", 1.5]},
                 {"stated": "no"},
                 {"rest": 5},
                 {"fields": "ab"},

@@ -368,7 +368,9 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
         possible = pl.all_horizontal([old > 0 for old in priors[0]])
         shifted = _shift(scores, *priors)
         # A posterior of 1 of a class that the new prior rules out goes nowhere.
-        nowhere = shifted.is_nan() if isinstance(scores, BinaryScores) else shifted.arr.get(0).is_nan()
+        nowhere = (
+            shifted.is_nan() if isinstance(scores, BinaryScores) else shifted.arr.eval(pl.element().is_nan()).arr.any()
+        )
         return pl.when(possible & ~nowhere).then(shifted)
 
     return per_row("shift_prior", score, settings, build, target)
