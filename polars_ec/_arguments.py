@@ -19,7 +19,7 @@ import typer
 from polars.exceptions import PanicException
 
 from polars_ec._described import first_line
-from polars_ec._periods import Periods, checked_zone
+from polars_ec._periods import Periods, check_zone_of_periods, checked_zone
 from polars_ec._sources import DataError, UsageError, label_value
 from polars_ec._terminal import tell
 
@@ -152,8 +152,7 @@ def check_period(time: str | None, every: str | None, zone: str | None) -> str |
     if (time is None) != (every is None):
         raise UsageError("--time and --every go together: --time says which column, --every the period")
     check_duration(every)
-    if zone is not None and every is None:
-        raise UsageError(f"--time-zone {zone} is of periods: say which with --every")
+    check_zone_of_periods(zone, every)
     return checked_zone(zone)
 
 

@@ -148,6 +148,16 @@ def bayes_threshold(costs: CostMatrix, score_type: str, prior: Any, classes: Cla
     return costs.bayes_log_odds() - (math.log(p1) - math.log(p0))
 
 
+def two_by_two(settings: Settings) -> CostMatrix:
+    """The costs, which a sketch takes for two decisions only; ValueError for others."""
+    costs = settings.costs(2)
+    if (costs.n_classes, costs.n_decisions) != (2, 2):
+        raise ValueError(
+            f"costs= is {costs.n_classes} x {costs.n_decisions}, and a sketch decides between two: evaluate it on the rows"
+        )
+    return costs
+
+
 def evaluate(
     frame: pl.DataFrame,
     keys: list[str],
@@ -235,11 +245,7 @@ def _parse(
 ) -> _Arguments:
     check_keywords("evaluate", keywords, KEYWORDS)
     settings = parse_options({name: value for name, value in keywords.items() if name in _SHARED})
-    costs = settings.costs(2)
-    if (costs.n_classes, costs.n_decisions) != (2, 2):
-        raise ValueError(
-            f"costs= is {costs.n_classes} x {costs.n_decisions}, and a sketch decides between two: evaluate it on the rows"
-        )
+    costs = two_by_two(settings)
     decides = [name for name in names if name in _DECISIONS or name == "confusion"]
     thresholds = {name: _threshold_of(name, grid, costs, keywords, own_threshold) for name in decides}
     if "nec" in names or "dcf" in names:

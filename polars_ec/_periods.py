@@ -41,8 +41,14 @@ def checked_zone(zone: str | None) -> str | None:
     return zone
 
 
+def check_zone_of_periods(zone: str | None, every: str | None) -> None:
+    """Refuse a time zone where there are no periods for it."""
+    if zone is not None and every is None:
+        raise UsageError(f"--time-zone {zone} is of periods: say which with --every")
+
+
 def with_time(log: Log, frame: pl.LazyFrame, time: str) -> pl.LazyFrame:
-    """The frame with `time` as dates or timestamps: NDJSON has no type for them, and CSV falls back to text."""
+    """The frame with `time` as dates or timestamps: NDJSON and CSV have no type for them."""
     dtype = frame.collect_schema()[time]
     if dtype != pl.String:
         check_time(time, dtype)

@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_ec._evaluate import CELLS, SCORING_RULES, bayes_threshold, check_keys, evaluate
 from polars_ec._options import parse_options
-from polars_ec._periods import Periods, checked_zone, first_instant, is_calendar
+from polars_ec._periods import Periods, check_zone_of_periods, checked_zone, first_instant, is_calendar
 from polars_ec._sketch_folder import SketchFolder, SketchSum, pos_label_note
 from polars_ec._sources import DataError, UsageError
 from polars_ec.sketch import Sketch
@@ -139,9 +139,8 @@ def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_
             alone = "" if time is None else f"; periods of {time} come of --every alone"
             groups = ", ".join(sketch.keys) or "none"
             raise UsageError(f"{folder} has no group column {name!r} (--by): {hint}It has {groups}{alone}")
+    check_zone_of_periods(roll_up.time_zone, roll_up.every)
     if roll_up.every is None:
-        if roll_up.time_zone is not None:
-            raise UsageError(f"--time-zone {roll_up.time_zone} is of periods: say which with --every")
         return sketch if by == sketch.keys else sketch.group_by(*by)
     periods = _periods(time, sketch.frame.schema[time], roll_up)
     _check_nested(sketch.frame[time], made_with["--every"], periods)

@@ -15,7 +15,7 @@ from polars_ec import _formulas as formulas
 from polars_ec._decisions import Decisions
 from polars_ec._expr import Rows, count_rows, resolve
 from polars_ec._formulas import Sums
-from polars_ec._labels import Labels, by_likeness, class_index, meant_values
+from polars_ec._labels import by_likeness, class_index, meant_values
 from polars_ec._options import Settings, as_expr, parse_options, with_options
 from polars_ec._prior import constant
 from polars_ec._scores import DecidedScores
@@ -35,6 +35,8 @@ _WEIGHT = "__ec_weight"
 _ROW_COUNTS = ("rows", "invalid", "present")
 _SHOWN_ROWS = 5
 _COMPARED_VALUES = 10_000
+_LABELLED = "__ec_labelled"
+_POSITIVE = "__ec_positive"
 
 
 @with_options(DecisionOptions)
@@ -344,8 +346,9 @@ def validate(
 ) -> FrameT:
     """The frame itself, if no row of it is wrong; else an error that says what is.
 
-    Missing rows (a null in label, score or weight) are not wrong: labels arrive late. Reads the log once, and once more
-    to show bad rows. Warns if no row has the `pos_label`.
+    Missing rows (a null in label, score or weight) are not wrong: labels arrive late. Reads the log once a score, once
+    more for each kind of bad rows, to show them, and once for the values of a label that lacks the `pos_label`. Warns
+    if no row has the `pos_label`.
 
     Parameters
     ----------
@@ -366,7 +369,7 @@ def validate(
     ------
     InvalidDataError
         Wrong rows: each kind, how many rows, and the first five with their row numbers. A `pos_label` that no row has, if
-        the labels hold a value that is nearly the same.
+        the labels hold a value that is the same but for case, spaces at the ends or the form of a number.
     ValueError, TypeError
         As for the metrics.
 
@@ -383,34 +386,35 @@ def validate(
     lazy, settings = with_prior_column(frame.lazy(), settings)
     messages: list[str] = []
     models = expand(lazy, score, "score")
+    positive_named = settings.pos_label is not None
     for model in models:
         rows = resolve_columns(lazy, model, label, settings)
         defects = {kind: rows.present & mask for kind, mask in rows.defects.items()}
-        counts = lazy.select(mask.sum().alias(kind) for kind, mask in defects.items()).collect(engine="streaming")
+        seen = (
+            {_LABELLED: rows.labels.label.is_not_null(), _POSITIVE: rows.labels.in_class[1]} if positive_named else {}
+        )
+        sums = [mask.sum().alias(kind) for kind, mask in {**defects, **seen}.items()]
+        counts = lazy.select(sums).collect(engine="streaming").row(0, named=True)
         shown = [model, as_expr(label, "label"), *([] if settings.weight is None else [settings.weight])]
-        for kind, n in counts.row(0, named=True).items():
+        for kind, defect in defects.items():
+            n = counts[kind]
             if n:
-                first = _first_rows(lazy, shown, defects[kind])
+                first = _first_rows(lazy, shown, defect)
                 messages.append(
                     f"{model.meta.output_name()!r}: {kind} in {n} {'row' if n == 1 else 'rows'}; the first: {first}"
                 )
-        if settings.pos_label is not None and model is models[-1]:
-            messages += _without_positives(lazy, rows.labels, settings.pos_label)
+        if positive_named and model is models[-1] and counts[_LABELLED] and not counts[_POSITIVE]:
+            messages += _without_positives(lazy, rows.labels.label, settings.pos_label)
     if messages:
         raise InvalidDataError("\n".join(messages))
     return frame
 
 
-def _without_positives(frame: pl.LazyFrame, labels: Labels, pos_label: object) -> list[str]:
-    """What is wrong with a `pos_label` that no row has; a warning where no other value must be meant.
+def _without_positives(frame: pl.LazyFrame, label: pl.Expr, pos_label: object) -> list[str]:
+    """What is wrong with this `pos_label`, which no row has; a warning where no other value must be meant.
 
     A log may well have no positive row, so that only a value that differs in case or form is an error.
     """
-    label = labels.label
-    counts = frame.select(labelled=label.is_not_null().sum(), positive=labels.in_class[1].sum())
-    labelled, positive = counts.collect(engine="streaming").row(0)
-    if positive or not labelled:
-        return []
     values = frame.select(label.drop_nulls().unique()).head(_COMPARED_VALUES).collect(engine="streaming").to_series()
     meant = meant_values(pos_label, values)
     shown = ", ".join(map(repr, meant or by_likeness(pos_label, values.sort())[:_SHOWN_ROWS]))

@@ -13,7 +13,7 @@ from polars_ec import curves
 from polars_ec._cell_checks import dtype_of, fault_in_cells, fault_in_types, has_doubles
 from polars_ec._class_names import UNKNOWN, ClassNames
 from polars_ec._described import SCHEMA_VERSION, first_line, read_described, write_described
-from polars_ec._evaluate import bayes_threshold, check_keys, evaluate
+from polars_ec._evaluate import bayes_threshold, check_keys, evaluate, two_by_two
 from polars_ec._grid import (
     Grid,
     SketchScoreType,
@@ -630,12 +630,7 @@ def _reading(options: DecisionOptions, score_type: Any) -> Settings:
 def _operating_point(options: Mapping[str, Any], classes: ClassNames) -> tuple[CostMatrix, float | None]:
     """The costs, and the threshold if one is stated."""
     stated = parse_options({name: options[name] for name in (*_COSTS, "threshold") if name in options})
-    costs = stated.costs(2)
-    if (costs.n_classes, costs.n_decisions) != (2, 2):
-        raise ValueError(
-            f"costs= is {costs.n_classes} x {costs.n_decisions}, and a sketch decides between two: evaluate it on the rows"
-        )
-    return costs.for_classes(classes), stated.threshold
+    return two_by_two(stated).for_classes(classes), stated.threshold
 
 
 def _own_threshold(
