@@ -3,7 +3,7 @@ PYTHON ?= python3
 ROWS ?= 20_000_000
 EXAMPLES ?= 200
 PYTHONS := 3.11 3.12 3.13
-NUMERIC := calibration class_calibration class_names curves digits divergence ece epsr papers properties ranking rows sketch
+NUMERIC := tests/metrics tests/cells tests/calibration tests/test_papers.py
 KILLS ?= 100
 VENV := .venv
 
@@ -32,7 +32,7 @@ bench: .venv/bench
 
 # The tests of numbers once more, as on a CPU that has none of the features that NumPy has its own code for.
 test-cpu: .venv/test
-	NPY_DISABLE_CPU_FEATURES="$$($(VENV)/bin/python -m tests.cpu_features)" $(VENV)/bin/python -m pytest -n 2 $(NUMERIC:%=tests/test_%.py)
+	NPY_DISABLE_CPU_FEATURES="$$($(VENV)/bin/python -m tests.support.cpu_features)" $(VENV)/bin/python -m pytest -n 2 $(NUMERIC)
 
 # Every version of Python that is supported, where the machine has it; each in an environment of its own.
 test-pythons: $(PYTHONS:%=test-python%)
@@ -45,9 +45,10 @@ test-python%: .venv-%/test
 	touch $@
 
 # The property tests on other random logs each time, and more of them; flipped bits; and jobs that are killed.
-FUZZED := properties sql_properties calibration_sql sketch curves digits sketch_files cli_inputs time_zones sketch_job
+FUZZED := metrics/test_properties metrics/test_digits cells/test_sketches cells/test_sketch_files cells/test_curves \
+	sql/test_properties sql/test_calibration cli/test_inputs cli/test_time_zones cli/test_sketch_job
 fuzz: .venv/test
-	EXAMPLES=$(EXAMPLES) KILLS=$(KILLS) $(VENV)/bin/python -m pytest -n 2 $(FUZZED:%=tests/test_%.py)
+	EXAMPLES=$(EXAMPLES) KILLS=$(KILLS) $(VENV)/bin/python -m pytest -n 2 $(FUZZED:%=tests/%.py)
 
 # The lowest versions that pyproject.toml allows, in an environment of their own.
 test-lowest: .venv-lowest/test
@@ -55,11 +56,11 @@ test-lowest: .venv-lowest/test
 
 # Needs Java 17 as well.
 test-spark: .venv/spark
-	$(VENV)/bin/python -m pytest -m spark tests/test_spark.py
+	$(VENV)/bin/python -m pytest -m spark tests/sql/test_spark.py
 
 # Needs psql and a server: make test-postgres DSN='host=... user=... dbname=...'
 test-postgres: .venv/test
-	DSN="$(DSN)" $(VENV)/bin/python -m pytest -m postgres tests/test_postgres.py
+	DSN="$(DSN)" $(VENV)/bin/python -m pytest -m postgres tests/sql/test_postgres.py
 
 # The one-file bundle that any DuckDB client can load, from the files of the families.
 sql:

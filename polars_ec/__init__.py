@@ -4,14 +4,12 @@
 a method there, and a DuckDB macro (`ec.register(connection)`), with one spelling.
 """
 
-from polars_ec import namespace as namespace
-from polars_ec.calibration import calibrate, calibration_loss
-from polars_ec.calibrators import Calibration
+from polars_ec import namespaces as namespaces
+from polars_ec.calibration.fit import Calibration
+from polars_ec.calibration.rows import calibrate, calibration_loss
+from polars_ec.cells.curves import equivalent_cost
 from polars_ec.costs import CostMatrix
-from polars_ec.curves import equivalent_cost
 from polars_ec.exceptions import InvalidDataError, SketchError
-from polars_ec.folds import fold, stratified_fold
-from polars_ec.frames import report, validate
 from polars_ec.metrics.binary import (
     f1,
     fbeta,
@@ -27,6 +25,7 @@ from polars_ec.metrics.binary import (
     recall_gain,
     specificity,
 )
+from polars_ec.metrics.calibration_error import ece, ece_mc
 from polars_ec.metrics.counts import class_prior, confusion, n_invalid, n_missing, n_rows
 from polars_ec.metrics.decisions import (
     accuracy,
@@ -38,7 +37,6 @@ from polars_ec.metrics.decisions import (
     nec,
 )
 from polars_ec.metrics.divergence import expected_score_divergence, semi_empirical_epsr
-from polars_ec.metrics.ece import ece, ece_mc
 from polars_ec.metrics.ranking import (
     auc_roc,
     auprg,
@@ -62,9 +60,11 @@ from polars_ec.metrics.rows import (
     shift_prior,
 )
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cllr, cross_entropy, epsr, nbs, nce
-from polars_ec.sketch import Sketch, merge, sketch
-from polars_ec.sql import register
-from polars_ec.warehouse import sketch_query
+from polars_ec.reports import report, validate
+from polars_ec.rows.folds import fold, stratified_fold
+from polars_ec.sketches import Sketch, merge, sketch
+from polars_ec.sql.macros import register
+from polars_ec.sql.sketch_query import sketch_query
 
 __version__ = "0.1.0"
 

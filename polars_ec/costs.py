@@ -7,8 +7,8 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from polars_ec._class_names import ClassNames
-from polars_ec._prior import literal_prior
+from polars_ec.class_names import ClassNames
+from polars_ec.priors import literal_prior
 
 if TYPE_CHECKING:
     import numpy as np

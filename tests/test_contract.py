@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-from polars_ec.namespace import DataFrameNamespace, ExpressionNamespace, LazyFrameNamespace
-from tests.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS
+from polars_ec.namespaces import DataFrameNamespace, ExpressionNamespace, LazyFrameNamespace
+from tests.support.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS
 
 STREAMING = {case.name for case in CASES} | set(ROW_FUNCTIONS) | set(DIVERGENCES)
 METRICS = STREAMING | set(RANKING)

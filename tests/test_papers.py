@@ -16,8 +16,8 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-from tests.cases import mostly_slow
-from tests.doors import DOORS, evaluate
+from tests.support.cases import mostly_slow
+from tests.support.doors import DOORS, evaluate
 
 EVEN = {"cost_fn": 1, "cost_fp": 1}
 MISS_TWICE = {"cost_fn": 2, "cost_fp": 1}

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 import polars_ec as ec
-from tests.cases import RANKING
+from tests.support.cases import RANKING
 from tests.test_contract import METRICS
 
 ROOT = Path(__file__).parent.parent

@@ -14,7 +14,7 @@ def main() -> None:
     # Once and now: Polars hooks itself before the handler that it finds, so that an interrupt ends its queries too.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupted)
-    from polars_ec.cli import main as run
+    from polars_ec.cli.main import main as run
 
     global _at_work
     _at_work = True

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_ec import _formulas as formulas
-from polars_ec._expr import Rows, RowSums
-from polars_ec._options import parse_beta, parse_number, with_options
+from polars_ec.formulas import decisions as formulas
 from polars_ec.metrics.decisions import decision_metric
+from polars_ec.options import parse_beta, parse_number, with_options
+from polars_ec.rows.read import Rows, RowSums
 from polars_ec.typing import DecisionOptions, IntoExpr, ThresholdOptions
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_ec._expr import Rows, count_rows, per_group
-from polars_ec._options import parse_options, with_options
+from polars_ec.options import parse_options, with_options
+from polars_ec.rows.read import Rows, count_rows, per_group
 from polars_ec.typing import CountOptions, DecisionOptions, IntoExpr
 
 if TYPE_CHECKING:

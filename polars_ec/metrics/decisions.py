@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_ec import _formulas as formulas
-from polars_ec._expr import Rows, RowSums, per_group
-from polars_ec._options import Settings, parse_options, with_options
+from polars_ec.formulas import decisions as formulas
+from polars_ec.options import Settings, parse_options, with_options
+from polars_ec.rows.read import Rows, RowSums, per_group
 from polars_ec.typing import DcfOptions, DecisionOptions, IntoExpr
 
 if TYPE_CHECKING:

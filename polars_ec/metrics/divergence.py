@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_ec import _formulas as formulas
-from polars_ec._class_names import ClassNames
-from polars_ec._expr import Typed, read_weight
-from polars_ec._options import as_expr, parse_options, with_options
-from polars_ec._scores import Scores, class_names, n_score_classes, read_scores
+from polars_ec.class_names import ClassNames
+from polars_ec.formulas import decisions as formulas
+from polars_ec.options import as_expr, parse_options, with_options
+from polars_ec.rows.read import Typed, read_weight
+from polars_ec.rows.scores import Scores, class_names, n_score_classes, read_scores
 from polars_ec.typing import DivergenceOptions, IntoExpr, ScoringRule
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_ec._expr import Rows, per_group
-from polars_ec._options import parse_number, parse_options, with_options
-from polars_ec._scores import BinaryScores
+from polars_ec.options import parse_number, parse_options, with_options
+from polars_ec.rows.read import Rows, per_group
+from polars_ec.rows.scores import BinaryScores
 from polars_ec.typing import DetectionOptions, EerMethod, IntoExpr, PriorOptions, RiskOptions, RowOptions
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _ranked(
         stated, weighted = rows.row_prior is not None, rows.weight is not None
 
         def metric(group: pl.Series) -> pl.Series:
-            from polars_ec._ranking import RankingArguments, of_rows
+            from polars_ec.formulas.ranking import RankingArguments, of_rows
 
             arguments = RankingArguments(rows.costs, sensitivity, method)
             value = of_rows(group.struct.unnest(), name, arguments, stated=stated, weighted=weighted)

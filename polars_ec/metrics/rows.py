@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_ec._decisions import decide
-from polars_ec._expr import Priors, Rows, per_group, per_row
-from polars_ec._options import Settings, as_expr, parse_number, parse_options, with_options
-from polars_ec._prior import parse_prior
-from polars_ec._scores import BinaryScores, Scores, VectorScores, bind, log_sum_exp, sigmoid
 from polars_ec.costs import CostMatrix
+from polars_ec.options import Settings, as_expr, parse_number, parse_options, with_options
+from polars_ec.priors import parse_prior
+from polars_ec.rows.decisions import decide
+from polars_ec.rows.read import Priors, Rows, per_group, per_row
+from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, bind, log_sum_exp, sigmoid
 from polars_ec.typing import (
     IntoExpr,
     Prior,

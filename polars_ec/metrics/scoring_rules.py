@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_ec import _formulas as formulas
-from polars_ec._beta import BetaLoss
-from polars_ec._expr import Rows, RowSums, per_group
-from polars_ec._options import parse_options, with_options
-from polars_ec._scores import DecidedScores
+from polars_ec.formulas import decisions as formulas
+from polars_ec.formulas.beta_loss import BetaLoss
 from polars_ec.metrics.decisions import decision_metric
+from polars_ec.options import parse_options, with_options
+from polars_ec.rows.read import Rows, RowSums, per_group
+from polars_ec.rows.scores import DecidedScores
 from polars_ec.typing import IntoExpr, PriorOptions, RiskOptions, RowOptions
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Transforms of scores into calibrated posteriors, and what calibration would gain."""

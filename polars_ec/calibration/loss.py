@@ -1,0 +1,133 @@
+"""How much of a loss calibration takes away: the loss of a sketch's cells before and after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_ec.calibration.fit import Calibration, Calibrator, check_loss
+from polars_ec.calibration.step_functions import values_of_cells
+from polars_ec.calibration.training_set import group_keys, log_odds_of_cells
+from polars_ec.calibration.transform import REASON, transform
+from polars_ec.cells.evaluate import evaluate
+from polars_ec.cells.grid import Grid
+from polars_ec.exceptions import SketchError
+from polars_ec.rows.folds import FOLD
+from polars_ec.rows.scores import BinaryScores
+from polars_ec.typing import Rule
+
+if TYPE_CHECKING:
+    from polars_ec.sketches import Sketch
+
+NAMES = frozenset({"n", "n_invalid", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason", "lost", "score"})
+"""Columns of the result, and on the way to it, that no group column can have the name of."""
+
+
+def calibration_loss(
+    sketch: Sketch,
+    rule: Rule,
+    calibrator: Calibrator,
+    training: Any,
+    histogram: dict[str, Any],
+    keywords: dict[str, Any],
+) -> pl.DataFrame:
+    """What `Sketch.calibration_loss` gives."""
+    check_loss(rule, training)
+    grid, keys = sketch.grid, group_keys(sketch)
+    if grid.score_type == "raw" or (grid.score_type == "llr" and rule != "bayes_risk"):
+        raise SketchError(
+            f"{grid.score_type} scores have no {rule} before calibration: sketch posteriors, such as ec.posterior(score, ...)"
+        )
+    clash = sorted(NAMES.intersection(keys))
+    if clash:
+        raise SketchError(f"the sketch has a group column {clash[0]!r}, which calibration_loss() needs: rename it")
+    raw = evaluate(sketch.frame, keys, grid, sketch.weighted, [rule], keywords)
+    if rule not in raw.columns:
+        raise SketchError(
+            "the threshold of these costs cuts cells of the sketch, so that the risk is not known: declare it, with "
+            "sketch(..., thresholds=[costs]), or sketch with exact=True"
+        )
+    options = {"prior": keywords["prior"], **histogram}
+    cells = calibrated_cells(
+        sketch, _calibration(sketch, calibrator, training, options), isinstance(training, str) and training == "cv"
+    )
+    exact = Grid("log_odds", None, classes=grid.classes)
+    calibrated = evaluate(cells.select(*keys, *exact.columns), keys, exact, sketch.weighted, [rule], keywords)
+    table = raw.rename({rule: "raw"}).hstack([calibrated[rule].alias("calibrated")]).hstack(_reasons(cells, keys))
+    columns = [*keys, "n", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason"]
+    return compare(table).select(columns).sort(keys or "n", nulls_last=True)
+
+
+def _calibration(sketch: Sketch, calibrator: Calibrator, training: Any, options: dict[str, Any]) -> Calibration:
+    if isinstance(training, Calibration):
+        unknown = sorted(set(training.keys) - set(group_keys(sketch)))
+        if unknown:
+            raise SketchError(f"training= is a calibration by {unknown[0]!r}, which is no group column of the sketch")
+        if training.score_type != sketch.grid.score_type:
+            raise SketchError(f"training= is of {training.score_type}, and the sketch is of {sketch.grid.score_type}")
+        return training
+    if training == "cv":
+        if FOLD not in sketch.keys:
+            raise SketchError(
+                "training='cv' needs a sketch with folds, sketch(..., folds=5, fold_by=key); training='test' needs none"
+            )
+        return sketch.calibrate(calibrator, **options)
+    return sketch.group_by(*group_keys(sketch)).calibrate(calibrator, **options)
+
+
+def calibrated_cells(sketch: Sketch, calibration: Calibration, out_of_fold: bool) -> pl.DataFrame:
+    """The cells as those of an exact sketch of calibrated log-odds, in their order, and why they have none."""
+    used = pl.col("class") >= 0
+    parameters, by = calibration.fits(out_of_fold=out_of_fold)
+    # A row without weight enters no loss, and its cell may have no mean.
+    counted = pl.when(used, pl.col("weight") > 0)
+    if calibration.is_affine:
+        x = sketch.frame.select(x=counted.then(log_odds_of_cells(sketch.grid)))["x"]
+    else:
+        x = values_of_cells(sketch.grid, sketch.frame)
+    calibrated = transform(parameters, by, sketch.frame, x)
+    z = pl.col("score")
+    scores = BinaryScores(z, "log_odds", None)
+    in_class = [pl.col("class") == 0, pl.col("class") == 1]
+    losses = {
+        "log_odds": z,
+        "posterior": scores.posteriors[1],
+        "log_loss": scores.log_loss(in_class),
+        "brier": scores.brier(in_class),
+    }
+    weight = pl.col("weight")
+    return sketch.frame.with_columns(calibrated).with_columns(
+        pl.when(used & (weight > 0)).then(value * weight).otherwise(0.0).alias(name) for name, value in losses.items()
+    )
+
+
+def _reasons(cells: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Of each group, in the order of the cells: whether some of it has no calibrated posterior, and why, or what to know."""
+    used = (pl.col("class") >= 0) & (pl.col("weight") > 0)
+    lost = used & pl.col("score").is_null()
+    aggregates = {
+        "lost": lost.any(),
+        "reason": pl.when(~used.any())
+        .then(pl.lit("no rows"))
+        .otherwise(
+            pl.coalesce(pl.when(mask).then(REASON).drop_nulls().first() for mask in (lost, used)),
+        ),
+    }
+    if not keys:
+        return cells.select(**aggregates)
+    return cells.group_by(keys, maintain_order=True).agg(**aggregates).select("lost", "reason")
+
+
+def compare(table: pl.DataFrame) -> pl.DataFrame:
+    """`cal_loss`, `rcl` and `reason` of `raw`, `calibrated`, `n_invalid`, and whether some rows were `lost`."""
+    wrong, raw = pl.col("n_invalid") > 0, pl.col("raw")
+    gain = raw - pl.col("calibrated")
+    return (
+        table.with_columns(
+            pl.when(wrong).then(pl.lit("wrong rows")).otherwise("reason").alias("reason"),
+            pl.when(~pl.col("lost")).then("calibrated"),
+        )
+        .with_columns(cal_loss=gain.fill_nan(None))
+        .with_columns(rcl=pl.when(raw != 0).then(100 * pl.col("cal_loss") / raw).fill_nan(None))
+    )

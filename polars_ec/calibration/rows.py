@@ -1,0 +1,325 @@
+"""Calibration straight from the rows of a log: of K classes by a few passes over it, of two by its sketch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from polars_ec.calibration.fit import PARAMETERS, Calibration, Calibrator, check_loss
+from polars_ec.calibration.transform import softmax_affine
+from polars_ec.costs import CostMatrix
+from polars_ec.exceptions import SketchError
+from polars_ec.metrics.counts import class_prior, n_rows
+from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
+from polars_ec.options import Settings, parse_options, with_options
+from polars_ec.reports import expand, resolve_columns, with_prior_column
+from polars_ec.rows.folds import FOLD, fold_of
+from polars_ec.rows.labels import class_index
+from polars_ec.rows.scores import VectorScores
+from polars_ec.sketches import sketch
+from polars_ec.typing import IntoExpr, PriorOptions, RiskOptions, Rule
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from polars_ec.rows.read import Rows
+
+# Names while rows are read: no group column is called so.
+_LABEL, _WEIGHT, _PRIOR, _RAW, _CALIBRATED = "__label", "__weight", "__prior", "__raw", "__calibrated"
+_REASON, _FOUND, _GROUP, _WRONG = "__reason", "__found", "__group", "__wrong"
+
+
+@with_options(PriorOptions)
+def calibrate(
+    frame: pl.LazyFrame | pl.DataFrame,
+    score: IntoExpr,
+    label: IntoExpr,
+    calibrator: Calibrator = "affine",
+    *,
+    by: IntoExpr | Sequence[IntoExpr] = (),
+    folds: int | None = None,
+    fold_by: IntoExpr | None = None,
+    stratified: bool = False,
+    resolution: int = 64,
+    **options: Unpack[PriorOptions],
+) -> Calibration:
+    """The transform of scores into calibrated posteriors, fitted for every group of a log at once.
+
+    For K classes affine is softmax(alpha ln q + beta), alpha >= 0 and beta of mean 0 such that the cross-entropy is least,
+    and temperature has beta = 0. Each step of Newton's method is a pass over the log, of all groups and folds together, whose
+    memory does not grow with the rows; there are about six. For two classes, one score a row, this is
+    `Sketch.calibrate` of its sketch.
+
+    Parameters
+    ----------
+    frame
+        The log, a LazyFrame or a DataFrame.
+    score, label
+        Column name or expression: posteriors of K classes or their logs; or one score of two.
+    calibrator
+        "affine" or "temperature"; for one score a row also "pav" and "histogram".
+    by
+        Names and expressions of the groups.
+    folds, fold_by, stratified
+        As for `sketch`: beside the calibrator of all rows, one for each fold, of the rows of the others.
+    resolution
+        Of the sketch of one score a row.
+    **options
+        See `PriorOptions`. With `prior`, rows of class i weigh P_i over their share; as an expression it is evaluated on the
+        whole log, as for `report`.
+
+    Returns
+    -------
+    A `Calibration`; of K classes, its `beta` is an array. Parameters are null where there are none, and `reason` says
+    why: "wrong rows", "no rows", "no prior", "a class without rows", "infinite log-odds" (a row's own class has posterior
+    0), "separable" (the cross-entropy has no least value), "not converged". Scores that point the wrong way get alpha = 0,
+    the limit at which every posterior is the prior, and the reason "reversed".
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for the metrics and `Sketch.calibrate`; a calibrator that is not for K classes.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", section 2.4.2 and Eq. 23.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> q = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.1, 0.8, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8], [0.5, 0.2, 0.3]]
+    >>> log = pl.DataFrame({"q": q, "y": [0, 0, 1, 1, 2, 2]}, schema_overrides={"q": pl.Array(pl.Float64, 3)})
+    >>> log.ec.calibrate("q", "y", "temperature").frame.select(pl.col("alpha").round(4), "n").rows()
+    [(1.5015, 6)]
+    """
+    lazy, settings = with_prior_column(frame.lazy(), parse_options(options))
+    rows = resolve_columns(lazy, score, label, settings)
+    if not isinstance(rows.scores, VectorScores):
+        # No decision is taken, so that no threshold need be declared, which LLRs would want the prior for.
+        read: Any = {name: value for name, value in options.items() if name != "prior"}
+        split: Any = {"folds": folds, "fold_by": fold_by, "stratified": stratified}
+        made = sketch(lazy, score, label, by=by, resolution=resolution, **split, **read)
+        return made.calibrate(calibrator, prior=_prior_of_groups(lazy, rows, by, settings))
+    keys = expand(lazy, by, "by")
+    return _of_classes(lazy, rows, calibrator, keys, _fold(rows, keys, folds, fold_by, stratified), folds or 0)
+
+
+def _fold(
+    rows: Rows, keys: list[pl.Expr], folds: int | None, fold_by: IntoExpr | None, stratified: bool
+) -> pl.Expr | None:
+    return fold_of(folds, fold_by, [*keys, class_index(rows.labels)] if stratified else [])
+
+
+def _prior_of_groups(frame: pl.LazyFrame, rows: Rows, by: IntoExpr | Sequence[IntoExpr], settings: Settings) -> Any:
+    """The prior as a sketch takes it, which knows no columns of the log but its keys."""
+    if rows.prior is None:
+        return None
+    share = rows.prior[1].alias(_PRIOR)
+    if settings.prior.expression is None:
+        return [pl.select(p).item() for p in rows.prior]
+    keys = [key for key in expand(frame, by, "by") if key.meta.output_name() != FOLD]
+    if not keys:
+        return pl.lit(frame.select(share).collect(engine="streaming").item(), dtype=pl.Float64)
+    names = [key.meta.output_name() for key in keys]
+    stated = frame.group_by(keys).agg(share).collect(engine="streaming")
+
+    def look_up(groups: pl.Series) -> pl.Series:
+        found = groups.struct.unnest().join(stated, on=names, how="left", nulls_equal=True, maintain_order="left")
+        return found[_PRIOR]
+
+    return pl.struct(names).map_batches(look_up, return_dtype=pl.Float64)
+
+
+def _of_classes(
+    frame: pl.LazyFrame, rows: Rows, calibrator: Calibrator, keys: list[pl.Expr], fold: pl.Expr | None, n_folds: int
+) -> Calibration:
+    if calibrator not in ("affine", "temperature"):
+        raise ValueError(
+            f"calibrator={calibrator!r} is of one score a row, and these are vectors: pass 'affine' or 'temperature'"
+        )
+    _check_names(keys, {FOLD, *PARAMETERS})
+    # Imported here, for it needs numpy.
+    from polars_ec.calibration.multiclass import fit_classes
+
+    assert isinstance(rows.scores, VectorScores)
+    if rows.scores.score_type == "log_likelihoods":
+        raise ValueError("log-likelihoods are calibrated as posteriors: pass ec.posterior(score, prior=...)")
+    fitted = fit_classes(frame, keys, fold, n_folds, rows, with_shift=calibrator == "affine")
+    return Calibration(fitted, calibrator, rows.scores.score_type, rows.class_names)
+
+
+def _check_names(keys: list[pl.Expr], own: Collection[str]) -> None:
+    clash = sorted({key.meta.output_name() for key in keys}.intersection(own))
+    if clash:
+        raise ValueError(f"by= has a column {clash[0]!r}, which calibration has too: rename it with .alias()")
+
+
+@with_options(RiskOptions)
+def calibration_loss(
+    frame: pl.LazyFrame | pl.DataFrame,
+    score: IntoExpr,
+    label: IntoExpr,
+    rule: Rule = "cross_entropy",
+    *,
+    calibrator: Calibrator = "affine",
+    training: Literal["cv", "test"] | Calibration = "cv",
+    by: IntoExpr | Sequence[IntoExpr] = (),
+    folds: int | None = None,
+    fold_by: IntoExpr | None = None,
+    stratified: bool = False,
+    resolution: int = 64,
+    **options: Unpack[RiskOptions],
+) -> pl.DataFrame:
+    """What calibration would take off a loss, per group: the loss of the scores as they are, minus that after calibration.
+
+    Higher means worse calibrated scores; see `Sketch.calibration_loss`, which this is for one score a row.
+
+    Parameters
+    ----------
+    frame
+        The log, a LazyFrame or a DataFrame.
+    score, label
+        Column name or expression: posteriors of K classes or their logs; or one score of two.
+    rule
+        "cross_entropy", "brier", or "bayes_risk", the expected cost of Bayes decisions for the costs.
+    calibrator
+        "affine" or "temperature"; for one score a row also "pav" and "histogram".
+    training
+        What the calibrator is fitted on. "cv": for each fold the rows of the other folds; the losses of all folds' rows are
+        added up; this needs folds and fold_by. "test": the very rows. A `Calibration`: that one, made of another log; it
+        may have fewer group columns.
+    by
+        Names and expressions of the groups.
+    folds, fold_by, stratified
+        As for `sketch`.
+    resolution
+        Of the sketch of one score a row: affine losses are off by at most (alpha / resolution)^2 / 32.
+    **options
+        See `RiskOptions`. `prior` as an expression is evaluated on the whole log, as for `report`.
+
+    Returns
+    -------
+    One row per group, sorted: the group columns, `n`, `class_prior`, `raw`, `calibrated`, `cal_loss`, `rcl` in percent, and
+    `reason`, as `Sketch.calibration_loss` gives them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Another rule or training; "cv" without folds; else as for the metrics.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", section 2.5.3, Eqs. 30 to 33.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> q = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.1, 0.8, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8], [0.5, 0.2, 0.3]]
+    >>> log = pl.DataFrame({"q": q, "y": [0, 0, 1, 1, 2, 2]}, schema_overrides={"q": pl.Array(pl.Float64, 3)})
+    >>> log.ec.calibration_loss("q", "y", training="test").select(pl.col("raw", "calibrated", "rcl").round(3)).rows()
+    [(0.628, 0.479, 23.78)]
+    """
+    check_loss(rule, training)
+    if (training == "cv") != (folds is not None):
+        raise ValueError("training='cv' and folds= go together: folds=5, fold_by=key")
+    lazy, settings = with_prior_column(frame.lazy(), parse_options(options))
+    rows = resolve_columns(lazy, score, label, settings)
+    if not isinstance(rows.scores, VectorScores):
+        split: Any = {"folds": folds, "fold_by": fold_by, "stratified": stratified}
+        # Only the decisions of LLRs are at the prior; of others only the loss is.
+        of_llrs = options.get("score_type") == "llr"
+        read: Any = {name: value for name, value in options.items() if of_llrs or name != "prior"}
+        made = sketch(lazy, score, label, by=by, resolution=resolution, **split, **read)
+        prior = _prior_of_groups(lazy, rows, by, settings)
+        return made.calibration_loss(rule, calibrator=calibrator, training=training, prior=prior)
+    # Imported here, for it needs numpy.
+    from polars_ec.calibration.loss import NAMES
+
+    keys = expand(lazy, by, "by")
+    _check_names(keys, {FOLD, *PARAMETERS, *NAMES})
+    fold = _fold(rows, keys, folds, fold_by, stratified)
+    if not isinstance(training, Calibration):
+        training = _of_classes(lazy, rows, calibrator, keys, fold, folds or 0)
+    return _losses(lazy, keys, fold, rows, training, rule, options)
+
+
+def _losses(
+    frame: pl.LazyFrame,
+    keys: list[pl.Expr],
+    fold: pl.Expr | None,
+    rows: Rows,
+    calibration: Calibration,
+    rule: Rule,
+    options: RiskOptions,
+) -> pl.DataFrame:
+    # Imported here, for it needs numpy.
+    from polars_ec.calibration.loss import compare
+
+    assert isinstance(rows.scores, VectorScores)
+    names = [key.meta.output_name() for key in keys]
+    unknown = sorted(set(calibration.keys) - set(names))
+    if unknown:
+        raise SketchError(f"training= is a calibration by {unknown[0]!r}, which is no group column in by=")
+    n_classes = len(rows.labels.in_class)
+    if not calibration.is_of_vectors or calibration.n_classes != n_classes:
+        made_of = f"vectors of {calibration.n_classes}" if calibration.is_of_vectors else "one score a row"
+        raise SketchError(f"training= is a calibration of {made_of}, and the scores are vectors of {n_classes}")
+    own, fitted = rows.class_names.known, calibration.classes
+    if own and fitted is not None and fitted.known and fitted.places(own, "the log") != list(range(n_classes)):
+        raise SketchError(
+            f"training= is a calibration of the classes {list(fitted.known)} in this order, and the scores are of {list(own)}"
+        )
+    made = frame.select(
+        *keys,
+        *([] if fold is None else [fold]),
+        rows.labels.label.alias(_LABEL),
+        (pl.lit(1.0) if rows.weight is None else rows.weight).alias(_WEIGHT),
+        rows.scores.of_log_posteriors(pl.concat_arr).alias(_RAW),
+        # Of a wrong score there may be no log posteriors, which would be taken for a missing one.
+        pl.when(rows.usable).then(pl.lit(value=False)).otherwise(rows.present).alias(_WRONG),
+        *([] if rows.prior is None else [pl.concat_arr(rows.row_prior or []).alias(_PRIOR)]),
+    )
+    parameters, on = calibration.fits(out_of_fold=fold is not None)
+    parameters = parameters.select(
+        *on, "alpha", "beta", pl.col("reason").alias(_REASON), pl.lit(value=True).alias(_FOUND)
+    )
+    joined = (
+        made.join(parameters.lazy(), on=on, how="left", nulls_equal=True)
+        if on
+        else made.join(parameters.lazy(), how="cross")
+    ).with_columns(softmax_affine(pl.col(_RAW), pl.col("alpha"), pl.col("beta"), n_classes).alias(_CALIBRATED))
+    read: Any = {
+        "score_type": "log_posteriors",
+        "weight": None if rows.weight is None else _WEIGHT,
+        "pos_label": options.get("pos_label"),
+        "classes": options.get("classes"),
+    }
+    judge: Any = {**read, "prior": None if rows.prior is None else pl.col(_PRIOR)}
+    if rule == "bayes_risk":
+        judge["costs"] = CostMatrix(rows.costs.values)
+    metric = {"cross_entropy": cross_entropy, "brier": brier, "bayes_risk": bayes_risk}[rule]
+    wrong = pl.col(_WRONG)
+    usable = pl.col(_RAW).is_not_null() & pl.col(_LABEL).is_not_null() & (pl.col(_WEIGHT) > 0)
+    lost = usable & pl.col(_CALIBRATED).is_null()
+    reason = pl.when(pl.col(_FOUND).is_null()).then(pl.lit("not calibrated")).otherwise(_REASON)
+    table = (
+        joined.group_by(names or pl.lit(0).alias(_GROUP))
+        .agg(
+            n_rows(_RAW, _LABEL, **read).alias("n"),
+            wrong.sum().alias("n_invalid"),
+            pl.when(~wrong.any()).then(class_prior(_RAW, _LABEL, **read)).alias("class_prior"),
+            pl.when(~wrong.any()).then(metric(_RAW, _LABEL, **judge)).alias("raw"),
+            pl.when(~wrong.any()).then(metric(_CALIBRATED, _LABEL, **judge)).alias("calibrated"),
+            lost.any().alias("lost"),
+            # The reason of lost rows, if there are any, comes before another.
+            pl.when(~usable.any())
+            .then(pl.lit("no rows"))
+            .otherwise(pl.coalesce(pl.when(lost).then(reason).max(), pl.when(usable).then(reason).max()))
+            .alias("reason"),
+        )
+        .collect(engine="streaming")
+    )
+    columns = [*names, "n", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason"]
+    return compare(table).select(columns).sort(names or "n", nulls_last=True)

@@ -1,0 +1,225 @@
+"""The grid of a sketch: which bin a score is in, as a Polars expression, where the bins' edges are, and the columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+import polars as pl
+
+from polars_ec.class_names import UNKNOWN, ClassNames
+from polars_ec.options import parse_number
+from polars_ec.rows.scores import sigmoid
+
+SketchScoreType: TypeAlias = Literal["posterior", "log_odds", "llr", "raw"]
+SKETCH_SCORE_TYPES: tuple[SketchScoreType, ...] = get_args(SketchScoreType)
+AMOUNTS = ("n", "weight", "weight2")
+LOSSES = ("log_odds", "posterior", "log_loss", "brier")
+
+# Bins are equal up to this many nats on either side, and open-ended beyond.
+RANGE = 64
+# No finite double has a logarithm outside -746..746.
+RAW_RANGE = 746
+_FINEST = 4096
+_LARGEST = 1.7976931348623157e308
+_ULP = 2.0**-52
+_TINY = 5e-324
+# Two ways to compute one threshold differ by no more units in the last place: of the posterior, or of log-odds near 1.
+_SAME_ULPS = 8
+
+
+def posterior_edges(number: int, score_type: SketchScoreType) -> tuple[float, ...]:
+    """The inner edges k / number of equally wide bins of the posterior, on the scale of the score: the one way to compute them."""
+    if score_type == "posterior":
+        return tuple(k / number for k in range(1, number))
+    return tuple(math.log(k / (number - k)) for k in range(1, number))
+
+
+def is_same_threshold(one: float, other: float, score_type: SketchScoreType) -> bool:
+    """Whether two thresholds are one, computed in two ways.
+
+    Near 0 log-odds are differences of logarithms, whose rounding is that of numbers near 1.
+    """
+    if one == other or not (math.isfinite(one) and math.isfinite(other)):
+        return one == other
+    size = max(abs(one), abs(other))
+    if score_type not in ("posterior", "raw"):
+        size = max(size, 1.0)
+    return abs(one - other) <= _SAME_ULPS * _ULP * size
+
+
+def checked_score_type(score_type: Any) -> SketchScoreType:
+    """The score type, if it can be sketched."""
+    for known in SKETCH_SCORE_TYPES:
+        if score_type == known:
+            return known
+    raise ValueError(f"score_type={score_type!r} cannot be sketched: pass one of {', '.join(SKETCH_SCORE_TYPES)}")
+
+
+def checked_resolution(resolution: Any) -> int:
+    """The number of bins to the nat, if it is one."""
+    if isinstance(resolution, bool) or not hasattr(resolution, "__index__") or not 1 <= resolution <= _FINEST:
+        raise ValueError(f"resolution={resolution!r} is no whole number of bins to the nat from 1 to {_FINEST}")
+    return int(resolution)
+
+
+def sorted_thresholds(thresholds: Iterable[Any]) -> tuple[float, ...]:
+    """In ascending order, each once; 0 stands for -0 too."""
+    if isinstance(thresholds, str) or not hasattr(thresholds, "__iter__"):
+        raise ValueError(f"thresholds={thresholds!r} is no sequence of numbers: pass [{thresholds!r}]")
+    return tuple(sorted({parse_number(threshold, "thresholds") + 0.0 for threshold in thresholds}))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How scores become cells.
+
+    `resolution` is the number of bins to the nat, None where every distinct score is a cell. `thresholds` ascend, on
+    the scale of the score: each is the edge of a cell. `classes` are what the two classes are called in the log.
+    """
+
+    score_type: SketchScoreType
+    resolution: int | None
+    thresholds: tuple[float, ...] = ()
+    classes: ClassNames = field(default=UNKNOWN, compare=False)
+
+    @property
+    def cell_columns(self) -> list[str]:
+        """The columns of a sketch that say which cell a row is, lowest scores first when sorted."""
+        return ["score"] if self.resolution is None else ["bin", "above"]
+
+    def declared(self, computed: float) -> float:
+        """The declared threshold that a computed one (an edge of bins, a Bayes threshold) is; itself where none is.
+
+        Where every distinct score is a cell any threshold is as good as a declared one.
+        """
+        if self.resolution is None:
+            return computed
+        near = [t for t in self.thresholds if is_same_threshold(t, computed, self.score_type)]
+        return min(near, key=lambda t: abs(t - computed), default=computed)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of a sketch beside its group columns."""
+        return ("class", *self.cell_columns, *AMOUNTS, *(() if self.score_type == "raw" else LOSSES))
+
+    @property
+    def infinite_bins(self) -> tuple[int, int]:
+        """The bins of the scores -inf and inf, in log-odds or as they are: the outermost ones."""
+        if self.score_type == "raw":
+            outermost = 2 * RAW_RANGE * self._stated_resolution + 2
+            return -outermost, outermost
+        edge = RANGE * self._stated_resolution
+        return -edge - 2, edge + 1
+
+    @property
+    def _stated_resolution(self) -> int:
+        if self.resolution is None:
+            raise ValueError("an exact sketch has no bins")
+        return self.resolution
+
+    def position(self, score: pl.Expr) -> pl.Expr:
+        """Where a score is on the axis that bins are equal on: log-odds, or the logarithm of the size of a raw score."""
+        if self.score_type == "raw":
+            return score.abs().log()
+        # By the logarithms that every SQL engine has, so that all of them count alike.
+        return score.log() - (1 - score).log() if self.score_type == "posterior" else score
+
+    def bin(self, score: pl.Expr, position: pl.Expr) -> pl.Expr:
+        """Int32 bin of a score that is not wrong, by its position."""
+        resolution = self._stated_resolution
+        lowest, highest = self.infinite_bins
+        steps = (position * resolution).floor()
+        if self.score_type == "raw":
+            size = steps + (RAW_RANGE * resolution + 1)
+            finite = pl.when(score > 0).then(size).when(score < 0).then(-size).when(score == 0).then(0.0)
+            return pl.when(score.is_infinite()).then(score.sign() * highest).otherwise(finite).cast(pl.Int32)
+        inner = pl.when(position == -math.inf).then(float(lowest)).otherwise(steps.clip(lowest + 1, highest - 1))
+        return pl.when(position == math.inf).then(float(highest)).otherwise(inner).cast(pl.Int32)
+
+    def above(self, score: pl.Expr) -> pl.Expr:
+        """Int16 number of thresholds that the score is above, strictly."""
+        total: pl.Expr = pl.when(score.is_not_null()).then(pl.lit(0, dtype=pl.Int16))
+        for threshold in self.thresholds:
+            total += (score > threshold).cast(pl.Int16)
+        return total
+
+    def packed(self, index: pl.Expr, score: pl.Expr, position: pl.Expr) -> pl.Expr:
+        """Class, bin and `above` of a row as one Int64, which orders as they do: rows are grouped by one key, not three.
+
+        `index` is the class, -1 for a wrong row, null for a missing one; `score` is null for both.
+        """
+        lowest, _ = self.infinite_bins
+        cell = index.cast(pl.Int64) * self._n_bins + (self.bin(score, position) - lowest)
+        return pl.coalesce(cell * (len(self.thresholds) + 1) + self.above(score), index.cast(pl.Int64))
+
+    def unpacked(self, packed: pl.Expr) -> dict[str, pl.Expr]:
+        """The columns `class`, `bin` and `above` of cells that `packed` made."""
+        lowest, _ = self.infinite_bins
+        n_above = len(self.thresholds) + 1
+        usable = packed >= 0
+        index = pl.when(usable).then(packed // (self._n_bins * n_above)).otherwise(packed)
+        return {
+            "class": index.cast(pl.Int8),
+            "bin": pl.when(usable).then(packed // n_above % self._n_bins + lowest).cast(pl.Int32),
+            "above": pl.when(usable).then(packed % n_above).cast(pl.Int16),
+        }
+
+    @property
+    def _n_bins(self) -> int:
+        lowest, highest = self.infinite_bins
+        return highest - lowest + 1
+
+    def is_point(self) -> pl.Expr:
+        """Whether all rows of a cell have the same score, so that their order is known: they are ties."""
+        if self.resolution is None:
+            return pl.lit(value=True)
+        if self.score_type == "raw":
+            return pl.col("bin").is_in([0, *self.infinite_bins])
+        return pl.col("bin").is_in(self.infinite_bins)
+
+    def bin_edges(self) -> tuple[pl.Expr, pl.Expr]:
+        """Where the bin of a cell begins and ends, in log-odds; infinite for the outermost ones."""
+        resolution = self._stated_resolution
+        bins = pl.col("bin").cast(pl.Float64)
+        lowest, highest = self.infinite_bins
+        below = pl.when(bins <= lowest + 1).then(-math.inf).when(bins == highest).then(math.inf)
+        above = pl.when(bins >= highest - 1).then(math.inf).when(bins == lowest).then(-math.inf)
+        return below.otherwise(bins / resolution), above.otherwise((bins + 1) / resolution)
+
+    def lower_edge(self) -> pl.Expr:
+        """A threshold that the scores of a cell are above and those of lower cells are not, on the scale of the score.
+
+        A bin holds its lower edge, so the threshold is a little below; where a declared threshold cuts the bin, it is that
+        one; -inf for the lowest bin.
+        """
+        resolution = self._stated_resolution
+        bins = pl.col("bin").cast(pl.Float64)
+        edge = self._raw_edge(bins, resolution) if self.score_type == "raw" else self._log_odds_edge(bins, resolution)
+        if self.score_type == "posterior":
+            edge = sigmoid(edge)
+        below = edge - edge.abs() * _ULP - _TINY
+        if self.score_type == "posterior":
+            # Below 1 and at 0 there are the neighbours of the bins that hold nothing but 1 and 0.
+            zero, one = self.infinite_bins
+            below = pl.when(bins == zero + 1).then(0.0).when(bins == one).then(1 - _ULP / 2).otherwise(below)
+        declared = pl.col("above").replace_strict(
+            range(len(self.thresholds) + 1), [-math.inf, *self.thresholds], return_dtype=pl.Float64
+        )
+        return pl.max_horizontal(below, declared)
+
+    def _log_odds_edge(self, bins: pl.Expr, resolution: int) -> pl.Expr:
+        lowest, highest = self.infinite_bins
+        edge = pl.when(bins == highest).then(_LARGEST).otherwise(bins / resolution)
+        return pl.when(bins == lowest + 1).then(-_LARGEST).when(bins == lowest).then(-math.inf).otherwise(edge)
+
+    def _raw_edge(self, bins: pl.Expr, resolution: int) -> pl.Expr:
+        offset = RAW_RANGE * resolution + 1
+        _, infinite = self.infinite_bins
+        up = ((bins - offset) / resolution).exp()
+        # A negative bin holds its far edge.
+        down = -((-bins - offset + 1) / resolution).exp()
+        edge = pl.when(bins > 0).then(up).when(bins < 0).then(down).otherwise(0.0)
+        return pl.when(bins == infinite).then(_LARGEST).when(bins == -infinite).then(-math.inf).otherwise(edge)

@@ -1,0 +1,124 @@
+"""The pass over the log that makes a sketch: from rows to cells, by the streaming engine.
+
+It is a select to a step, because the engine computes a step's columns once, and what expressions repeat as often as they do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from polars_ec.cells.grid import LOSSES, Grid
+from polars_ec.costs import CostMatrix
+from polars_ec.rows.batches import batches
+from polars_ec.rows.decisions import decide
+from polars_ec.rows.labels import class_index
+from polars_ec.rows.read import Rows
+from polars_ec.rows.scores import BinaryScores, VectorScores
+from polars_ec.typing import Reduction
+
+TARGET = "target"
+
+_BATCH = 1_000_000
+# Names while rows are read: no group column may be called so.
+NAMES = _SCORE, _INDEX, _WEIGHT, _POSITION, _CELL = "__score", "__class", "__weight", "__position", "__cell"
+
+
+def is_one_vs_rest(rows: Rows, reduction: Reduction) -> bool:
+    """Whether a row becomes one row for each class."""
+    return reduction == "one_vs_rest" and isinstance(rows.scores, VectorScores)
+
+
+def cells(frame: pl.LazyFrame, keys: list[pl.Expr], rows: Rows, grid: Grid, reduction: Reduction) -> pl.DataFrame:
+    """The frame of a sketch: group columns and the grid's, sorted."""
+    names = [key.meta.output_name() for key in keys]
+    score, index, weight = pl.col(_SCORE), pl.col(_INDEX), None if rows.weight is None else pl.col(_WEIGHT)
+    made = frame.select(*keys, **_one_score(rows, reduction))
+    if is_one_vs_rest(rows, reduction):
+        made = _one_row_per_class(made, len(rows.labels.in_class))
+        names.append(TARGET)
+    cell = {"class": index, "score": score}
+    if grid.resolution is not None:
+        made = made.with_columns(grid.position(score).alias(_POSITION))
+        cell = {_CELL: grid.packed(index, score, pl.col(_POSITION))}
+    binary = replace(
+        rows,
+        scores=BinaryScores(score, "posterior" if grid.score_type == "posterior" else "log_odds", None),
+        labels=replace(rows.labels, in_class=[index == 0, index == 1]),
+        weight=weight,
+    )
+    values = {} if grid.score_type == "raw" else _losses(binary)
+    if weight is not None:
+        values |= {"weight": weight, "weight2": weight * weight}
+    summed = _in_batches(made.select(*names, **cell, **values), [*names, *cell], list(values))
+    summed = summed.sort(*names, *cell, nulls_last=True)
+    if grid.resolution is not None:
+        summed = summed.with_columns(**grid.unpacked(pl.col(_CELL)))
+    if weight is None:
+        amount = pl.when(pl.col("class") >= 0).then(pl.col("n")).otherwise(0).cast(pl.Float64)
+        summed = summed.with_columns(weight=amount, weight2=amount)
+    if is_one_vs_rest(rows, reduction):
+        known = rows.labels.names
+        # "not 1" and 1 have no type in common but text.
+        classes = pl.Series([str(value) for value in known.values] if known.rest else known.values, strict=False)
+        summed = summed.with_columns(pl.col(TARGET).replace_strict(range(len(classes)), classes))
+    return summed.select(*names, *grid.columns)
+
+
+def _in_batches(rows: pl.LazyFrame, by: list[str], values: list[str]) -> pl.DataFrame:
+    """Rows counted and values summed by cell, with memory for the cells and a batch of rows.
+
+    One group-by of all rows would keep what it could not yet add up until the end: memory that grows with the rows.
+    """
+    sums = [pl.col(name).sum() for name in values]
+    counts = pl.len().cast(pl.Int64).alias("n")
+
+    def add_up(parts: pl.LazyFrame, count: pl.Expr) -> pl.DataFrame:
+        return parts.group_by(by).agg(count, *sums).collect(engine="streaming")
+
+    parts = [add_up(rows.clear(), counts)]
+    for batch in batches(rows, _BATCH):
+        parts.append(add_up(batch.lazy(), counts))
+        # Rarely enough that it costs little, often enough that what waits is not much more than what is there.
+        if sum(part.height for part in parts[1:]) > max(_BATCH // 2, parts[0].height):
+            parts = [add_up(pl.concat(parts).lazy(), pl.col("n").sum())]
+    return add_up(pl.concat(parts).lazy(), pl.col("n").sum())
+
+
+def _one_score(rows: Rows, reduction: Reduction) -> dict[str, pl.Expr]:
+    """Score, class and weight of a row: null where it is not usable, but for a wrong row's class, which is -1.
+
+    One against the rest: the score is a list, of one for each class, and the class the one of K.
+    """
+    scores, index = rows.scores, class_index(rows.labels)
+    if reduction == "top_label":
+        if isinstance(scores, BinaryScores) and scores.score_type != "posterior":
+            raise ValueError("reduction='top_label' is of posteriors: sketch ec.posterior(score)")
+        score = scores.of_posteriors(pl.max_horizontal).clip(upper_bound=1)
+        top = decide(scores, CostMatrix.zero_one(len(rows.labels.in_class)), None).index
+        index = (top == index).cast(pl.Int16)
+    elif isinstance(scores, BinaryScores):
+        score = scores.score
+    else:
+        score = scores.of_posteriors(lambda posteriors: pl.concat_list(q.clip(upper_bound=1) for q in posteriors))
+    read = {
+        _SCORE: pl.when(rows.usable).then(score),
+        _INDEX: rows.class_or_wrong(index),
+    }
+    return read if rows.weight is None else {**read, _WEIGHT: pl.when(rows.usable).then(rows.weight)}
+
+
+def _one_row_per_class(rows: pl.LazyFrame, n_classes: int) -> pl.LazyFrame:
+    index = pl.col(_INDEX)
+    scores = pl.col(_SCORE).fill_null(pl.lit([None] * n_classes, dtype=pl.List(pl.Float64)))
+    targets = pl.concat_list(pl.lit(k, dtype=pl.Int16) for k in range(n_classes))
+    tall = rows.with_columns(scores, targets.alias(TARGET)).explode(_SCORE, TARGET)
+    in_target = pl.when(index >= 0).then((index == pl.col(TARGET)).cast(pl.Int16)).otherwise(index)
+    return tall.with_columns(in_target.alias(_INDEX))
+
+
+def _losses(rows: Rows) -> dict[str, pl.Expr]:
+    assert isinstance(rows.scores, BinaryScores)
+    values = [rows.scores.log_odds, rows.scores.posteriors[1], rows.log_loss, rows.brier]
+    return {name: rows.weighted(value) for name, value in zip(LOSSES, values, strict=True)}

@@ -1,0 +1,178 @@
+"""How the command line writes a table: to read, or for another program, to stdout or to a file that is whole or not there."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import stat
+import sys
+from datetime import date
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from polars.exceptions import PanicException, PolarsError
+
+from polars_ec.cells.parquet import first_line
+from polars_ec.cli.logs import DataError, UsageError
+from polars_ec.cli.terminal import escaped, panics_unseen
+from polars_ec.cli.whole_file import whole_file
+
+SHOWN_ROWS = 1000
+
+
+class Format(StrEnum):
+    """What a report is written as."""
+
+    table = "table"
+    csv = "csv"
+    parquet = "parquet"
+    json = "json"
+
+
+_BY_SUFFIX = {"": Format.table, ".txt": Format.table} | {f".{form.value}": form for form in list(Format)[1:]}
+
+
+def format_for(stated: Format | None, out: Path | None) -> Format:
+    """The stated format, else what the file's name says, else a table."""
+    chosen = stated
+    if chosen is None:
+        suffix = "" if out is None or (_is_special(out) and out.suffix not in _BY_SUFFIX) else out.suffix.lower()
+        if suffix not in _BY_SUFFIX:
+            raise UsageError(
+                f"--out {out}: {suffix} is not one of {', '.join(filter(None, _BY_SUFFIX))}: say what it is to be with "
+                f"--format {', '.join(form.value for form in Format)}"
+            )
+        chosen = _BY_SUFFIX[suffix]
+    if chosen is Format.parquet and out is None:
+        raise UsageError("--format parquet is not for the terminal: say where it goes with --out FILE")
+    return chosen
+
+
+def encode(table: pl.DataFrame, form: Format) -> bytes:
+    """The table in this format; DataError for values that it cannot hold, as years with more than four digits are to most."""
+    try:
+        with panics_unseen():
+            return _encoded(table, form)
+    except (PolarsError, PanicException, ValueError, OverflowError) as error:
+        raise DataError(f"the report cannot be written as {form.value}: {first_line(error)}") from error
+
+
+def _encoded(table: pl.DataFrame, form: Format) -> bytes:
+    if form is Format.parquet:
+        buffer = io.BytesIO()
+        table.write_parquet(buffer)
+        return buffer.getvalue()
+    if form is Format.csv:
+        return _flat(table).write_csv().encode()
+    text = as_json(table) if form is Format.json else as_text(table)
+    return f"{text}\n".encode()
+
+
+def as_text(table: pl.DataFrame, decimals: int = 4) -> str:
+    """The table to read: every column, and the first thousand rows; `-` is null."""
+    columns = [
+        [escaped(name), *_cells(column.head(SHOWN_ROWS), decimals)]
+        for name, column in zip(table.columns, table.get_columns(), strict=True)
+    ]
+    left = [column.dtype in (pl.String, pl.Categorical, pl.Enum) for column in table.get_columns()]
+    widths = [max(map(len, column)) for column in columns]
+    lines = [
+        "  ".join(c.ljust(w) if to_left else c.rjust(w) for c, w, to_left in zip(row, widths, left, strict=True))
+        for row in zip(*columns, strict=True)
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _cells(column: pl.Series, decimals: int) -> list[str]:
+    if isinstance(column.dtype, pl.Datetime) and (column == column.dt.truncate("1d")).all():
+        column = column.dt.date()
+    return [_cell(value, decimals) for value in column.to_list()]
+
+
+def _cell(value: Any, decimals: int) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, list):
+        return f"[{', '.join(_cell(part, decimals) for part in value)}]"
+    if isinstance(value, bytes):
+        return value.hex()
+    return f"{value:.{decimals}f}" if isinstance(value, float) else escaped(str(value))
+
+
+def as_json(table: pl.DataFrame) -> str:
+    """A list of rows, one a line; JSON has neither infinities nor NaN, so they become the texts "Infinity" and "NaN"."""
+    rows = [json.dumps(_plain(row), allow_nan=False) for row in table.to_dicts()]
+    return "[" + ",\n ".join(rows) + "]"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def _flat(table: pl.DataFrame) -> pl.DataFrame:
+    """CSV has no lists, which become JSON, no bytes, which become digits, and no durations, which are written as in ISO 8601."""
+    lists = [name for name, dtype in table.schema.items() if dtype.is_nested()]
+    texts = {name: [None if v is None else json.dumps(_plain(v)) for v in table[name].to_list()] for name in lists}
+    flat = table.with_columns(pl.Series(name, values, pl.String) for name, values in texts.items())
+    return flat.with_columns(pl.col(pl.Binary).bin.encode("hex"), pl.col(pl.Duration).dt.to_string("iso"))
+
+
+def write(content: bytes, out: Path | None) -> None:
+    """Write to stdout, or to a file that other programs see only once it is whole."""
+    if out is None:
+        _write_stdout(content)
+        return
+    try:
+        if _is_special(out):  # a pipe or /dev/null is written to, not replaced by a file
+            with open(out, "wb") as file:
+                file.write(content)
+            return
+        target = Path(os.path.realpath(out))
+        if target.is_dir() or not target.parent.is_dir():
+            raise UsageError(f"--out {out}: {'this is a folder' if target.is_dir() else f'no folder {target.parent}'}")
+        with whole_file(target) as file:
+            file.write(content)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UsageError(f"--out {out}: {error.strerror}") from None
+
+
+def say(text: str) -> None:
+    """A line on stdout."""
+    _write_stdout(f"{escaped(text)}\n".encode())
+
+
+def _write_stdout(content: bytes) -> None:
+    if sys.stdout is None:
+        raise DataError("stdout is closed")
+    try:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise DataError(f"stdout: {error.strerror}") from None
+
+
+def _is_special(out: Path) -> bool:
+    """Whether something is there that is neither a file nor a folder."""
+    try:
+        mode = os.stat(out).st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)

@@ -1,0 +1,447 @@
+"""The job of `polars-ec sketch`: files of a log in, a folder of sketches out, which can be killed at any moment.
+
+Every input is its own unit of work: it is read, and its sketch appears, with its entry of the manifest, by one rename
+(`sketch_folder` says why there is no central manifest). So what a killed job leaves is a smaller result, never a wrong
+one, and the next run does what is missing: inputs without a sketch, and those whose size or modification time is no
+longer the one in the entry. One job works on a folder at a time.
+
+An input that cannot be read stops nothing: it is reported after the others are done. Nor does the job ever remove a
+sketch on its own: not that of a changed input which cannot be read now, and not that of an input which has vanished.
+It cannot know whether such a log was rotated away, and its sketch is the last that is left of it, or renamed, and will
+count twice. So it asks, and `vanished` is the answer.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+import polars_ec
+from polars_ec.cells.parquet import first_line
+from polars_ec.cli.logs import (
+    DataError,
+    Found,
+    NoFilesError,
+    UsageError,
+    check_columns,
+    find,
+    label_value,
+    open_log,
+    status,
+)
+from polars_ec.cli.options import Question, in_terms_of_options
+from polars_ec.cli.periods import with_time
+from polars_ec.cli.pos_label import values_and_presence, without_positives
+from polars_ec.cli.sketch_folder import (
+    COSTS,
+    Entry,
+    Lock,
+    Record,
+    SketchFolder,
+    difference,
+    joined_types,
+    key_dtypes,
+    key_types,
+    pos_label_note,
+)
+from polars_ec.costs import CostMatrix
+from polars_ec.sketches import Sketch
+
+
+class Vanished(StrEnum):
+    """What becomes of the sketch of an input that is no longer there."""
+
+    stop = "stop"
+    keep = "keep"
+    drop = "drop"
+
+
+@dataclass(frozen=True)
+class SketchOptions:
+    """How every input is sketched. `grid` has resolution, thresholds and exact, as `polars_ec.sketch` takes them."""
+
+    question: Question
+    grid: Mapping[str, Any] = field(default_factory=dict)
+
+    def recorded(self) -> dict[str, Any]:
+        """What sketches must have in common to be added up; ValueError or TypeError for options that make no sense.
+
+        The grid is the one that comes of the options, so that the same thresholds stated in another way are the same.
+        """
+        question = self.question
+        columns = dict.fromkeys(name for names in question.columns().values() for name in names)
+        made = self.sketch(question.no_rows([*columns]))
+        return {
+            "--score": question.scores[0],
+            "--label": question.label,
+            "--by": question.by,
+            "--time": question.time,
+            "--every": question.every,
+            "--time-zone": question.time_zone,
+            "--weight": question.options.get("weight"),
+            "--pos-label": question.options.get("pos_label"),
+            "--classes": question.options.get("classes"),
+            "--score-type": made.grid.score_type,
+            "--resolution": "exact" if made.grid.resolution is None else made.grid.resolution,
+            "thresholds (--threshold, --cost-fn, --cost-fp, --prior)": [repr(t) for t in made.grid.thresholds],
+            COSTS: None if made.costs == CostMatrix.binary() else [*map(list, made.costs.values)],
+        }
+
+    def sketch(self, frame: pl.LazyFrame) -> Sketch:
+        """The sketch of a log whose columns have been checked."""
+        question = self.question
+        schema = frame.collect_schema()
+        # One file may have categories where the next has text, or nanoseconds where it has microseconds.
+        categories = (pl.Categorical, pl.Enum)
+        keys = [pl.col(c).cast(pl.String) if isinstance(schema[c], categories) else pl.col(c) for c in question.by]
+        periods = None
+        if question.time is not None:
+            periods = question.periods(schema[question.time])
+            start = periods.start
+            keys.append(start.dt.cast_time_unit("us") if isinstance(periods.dtype, pl.Datetime) else start)
+        options = question.for_label(schema[question.label])
+        made = polars_ec.sketch(frame, question.scores[0], question.label, by=keys, **self.grid, **options)
+        return made if periods is None else replace(made, frame=periods.placed(made.frame))
+
+
+@dataclass(frozen=True)
+class Task:
+    """An input to read: where it is, and its size and modification time before it is read."""
+
+    file: Path
+    source: str
+    size: int
+    modified_ns: int
+
+
+@dataclass
+class Outcome:
+    """What a run did."""
+
+    sketched: int = 0
+    unchanged: int = 0
+    elsewhere: int = 0
+    rows: int = 0
+    wrong: int = 0
+    kept: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+Track = Callable[[Sequence[Task]], AbstractContextManager[Iterable[Task]]]
+
+
+def run(
+    paths: Sequence[str],
+    out: Path,
+    options: SketchOptions,
+    *,
+    vanished: Vanished = Vanished.stop,
+    track: Track = nullcontext,
+) -> Outcome:
+    """Bring the folder up to date with the inputs.
+
+    Parameters
+    ----------
+    paths
+        Files, globs and folders; each file is one input.
+    out
+        The folder; made if it is not there.
+    options
+        How to sketch; the same at every run on this folder.
+    vanished
+        What becomes of the sketches of inputs that are no longer there.
+    track
+        Passes on the inputs while they are read, as a progress bar does.
+
+    Returns
+    -------
+    What was done. `failures` maps an input to why it is not, or perhaps should not be, in the result.
+
+    Raises
+    ------
+    UsageError
+        Options that make no sense, or are not those that the folder was made with.
+    DataError
+        Another job is at work in the folder, or it cannot be written.
+    """
+    try:
+        recorded = options.recorded()
+    except (ValueError, TypeError, PolarsError) as error:
+        raise UsageError(in_terms_of_options(first_line(error))) from error
+    if status(out) is None:
+        for path in paths:
+            find(path)  # a path that is mistyped should not leave a folder behind
+    folder = SketchFolder(out)
+    with folder.locked() as lock:
+        folder.clean()
+        return _Run(folder, lock, options, recorded, vanished).bring_up_to_date(paths, track)
+
+
+class _Run:
+    """One run of the job, under the lock."""
+
+    def __init__(
+        self, folder: SketchFolder, lock: Lock, options: SketchOptions, recorded: dict[str, Any], vanished: Vanished
+    ) -> None:
+        self.folder, self.lock, self.options, self.recorded, self.vanished = folder, lock, options, recorded, vanished
+        self.entries, self.bad = folder.entries(verified=True)
+        self.outcome = Outcome()
+        # Inputs that have vanished and whose sketches count, with the names of these.
+        self._vanished: dict[str, str] = {}
+        costs = recorded[COSTS]
+        for entry in self.entries.values():
+            # Entries that say nothing of costs are of the time before sketches kept theirs; the thresholds tell them too.
+            different = difference({COSTS: costs, **entry.record.options}, recorded)
+            if different:
+                raise UsageError(
+                    f"--out {folder.path} was made with other options than these: {different}: use the same, or another "
+                    "folder"
+                )
+        for name, entry in self.entries.items():
+            if costs is not None and COSTS not in entry.record.options:
+                record = replace(entry.record, options=recorded)
+                folder.save(replace(folder.read(name, entry), costs=CostMatrix(costs)), record)
+                self.entries[name] = replace(entry, record=record)
+
+    def bring_up_to_date(self, paths: Sequence[str], track: Track) -> Outcome:
+        """What was renamed is settled before anything is added: at no moment does it count under both names."""
+        outcome, folder = self.outcome, self.folder
+        inputs = self._inputs(paths)
+        todo = self._changed(inputs)
+        dropped = self._settle_others(inputs)
+        if outcome.failures.keys() & self._vanished.keys():
+            todo = self._without_new(todo)
+        # What this run is not about and an earlier one left, if it is still there; bad sketches were just looked at.
+        known = {*inputs, *(str(folder.path / name) for name in [*self.entries, *self.bad])}
+        earlier = {s: why for s, why in folder.undone().items() if s not in known and os.path.exists(s)}
+        waiting = {task.source: "has not been read yet" for task in todo}
+        held = dict.fromkeys(outcome.waiting, "waits until it is settled what became of the inputs that have vanished")
+        # Before anything changes: a report at any moment from here on says that the folder is not up to date.
+        folder.leave_undone({**earlier, **outcome.failures, **held, **waiting})
+        for name in dropped:
+            folder.remove(name)
+            outcome.dropped.append(self.entries.pop(name).record.input)
+        self._sketch_all(todo, track)
+        self._look_for_positives(inputs)
+        if outcome.wrong:
+            outcome.warnings.append(
+                f"{outcome.wrong} of the rows that were sketched have a wrong score, label or weight, and their groups no "
+                "metrics: is --score-type right?"
+            )
+        folder.leave_undone({**earlier, **outcome.failures, **held})
+        return outcome
+
+    def _inputs(self, paths: Sequence[str]) -> dict[str, Path]:
+        """The files to sketch by their full path, so that no other way to name a file makes it another input."""
+        out = os.path.realpath(self.folder.path)
+        found = Found()
+        for path in paths:
+            # What is named, and gone or empty, is no mistake in the command where it has been sketched before.
+            if self.folder.name_for(os.path.realpath(path)) in self.entries and status(path) is None:
+                continue
+            try:
+                found.add(find(path))
+            except NoFilesError as error:
+                if not self._has_been_in(error.folder):
+                    raise
+        self.outcome.failures |= found.problems
+        inputs: dict[str, Path] = {}
+        for file in found.files:
+            full = os.path.realpath(file)
+            if os.path.commonpath([out, full]) != out:
+                inputs.setdefault(full, file)
+        if not inputs and not found.problems and not self.entries:
+            raise UsageError(f"{', '.join(paths)}: no files but those in --out {self.folder.path}")
+        return inputs
+
+    def _has_been_in(self, folder: Path) -> bool:
+        """Whether an input that has a sketch lay below this folder."""
+        below = os.path.join(os.path.realpath(folder), "")
+        return any(entry.record.input.startswith(below) for entry in self.entries.values())
+
+    def _changed(self, inputs: Mapping[str, Path]) -> list[Task]:
+        """What to read: last of all what an earlier job was reading when it was killed, for that may have killed it."""
+        todo = []
+        for source, file in inputs.items():
+            name = self.folder.name_for(source)
+            bad = self.bad.get(name)
+            if bad is not None and not bad.may_be_replaced:
+                self.outcome.failures[source] = bad.why
+                continue
+            try:
+                now = os.stat(file)
+            except OSError as error:
+                self.outcome.failures[source] = f"{file}: {error.strerror}"
+                continue
+            entry = self.entries.get(name)
+            if entry is not None and (entry.record.size, entry.record.modified_ns) == (now.st_size, now.st_mtime_ns):
+                self.outcome.unchanged += 1
+                self.outcome.rows += entry.record.rows
+            else:
+                todo.append(Task(file, source, now.st_size, now.st_mtime_ns))
+        return sorted(todo, key=lambda task: task.source == self.lock.suspect)
+
+    def _without_new(self, todo: Sequence[Task]) -> list[Task]:
+        """An input that was renamed looks like one that vanished and one that is new: only one of them may count."""
+        known = [task for task in todo if self.folder.name_for(task.source) in {*self.entries, *self.bad}]
+        self.outcome.waiting = [task.source for task in todo if task not in known]
+        return known
+
+    def _settle_others(self, inputs: Mapping[str, Path]) -> list[str]:
+        """Decide on the sketches of inputs that this run is not about; the names of those to remove."""
+        ours = {self.folder.name_for(source) for source in inputs}
+        outcome, dropped = self.outcome, []
+        for name, bad in self.bad.items():
+            if name not in ours:
+                outcome.failures[str(self.folder.path / name)] = bad.why
+        for name, entry in self.entries.items():
+            record = entry.record
+            if name in ours:
+                continue
+            try:
+                gone = _gone(record.input)
+            except DataError as error:
+                outcome.failures[record.input] = f"{error}: one cannot tell whether it is there, and its sketch counts"
+                outcome.rows += record.rows
+                continue
+            if gone is None:
+                outcome.elsewhere += 1
+                outcome.rows += record.rows
+            elif self.vanished is Vanished.drop:
+                dropped.append(name)
+            else:
+                self._vanished[record.input] = name
+                outcome.rows += record.rows
+                if self.vanished is Vanished.keep:
+                    outcome.kept.append(record.input)
+                else:
+                    outcome.failures[record.input] = (
+                        f"{record.input} {gone} since it was sketched, and still counts: --vanished keep if it was "
+                        "deleted, --vanished drop if it was renamed or must not count"
+                    )
+        return dropped
+
+    def _sketch_all(self, todo: Sequence[Task], track: Track) -> None:
+        folder, outcome = self.folder, self.outcome
+        replaced = {folder.name_for(task.source) for task in todo}
+        common: dict[str, pl.DataType] = {}
+        for name, entry in self.entries.items():
+            if name not in replaced:
+                common = joined_types(common, entry)
+        with track(todo) as tasks:
+            for task in tasks:
+                name = folder.name_for(task.source)
+                former = self.entries.get(name)
+                try:
+                    self.lock.reading(task.source)
+                    made = _sketch_file(task, self.options)
+                    entry = _entry(task, made, self.recorded)
+                    joined = joined_types(common, entry)
+                    self._refuse_renamed(task, made)
+                except (UsageError, DataError) as error:
+                    outcome.rows += 0 if former is None else former.record.rows
+                    note = "" if former is None else " (the sketch of its former content still counts)"
+                    told = str(error) if str(task.file) in str(error) else f"{task.file}: {error}"
+                    outcome.failures[task.source] = f"{told}{note}"
+                    continue
+                folder.save(made, entry.record)
+                self.entries[name] = entry
+                common = joined
+                outcome.sketched += 1
+                outcome.rows += entry.record.rows
+                outcome.wrong += int(made.frame.filter(pl.col("class") == -1)["n"].sum())
+
+    def _refuse_renamed(self, task: Task, made: Sketch) -> None:
+        """--vanished keep is for what was deleted: what was renamed has its size, its time and its cells."""
+        for source, name in self._vanished.items():
+            record = self.entries[name].record
+            if (task.size, task.modified_ns) != (record.size, record.modified_ns):
+                continue
+            columns = [*made.keys, "class", *made.grid.cell_columns, "n"]
+            former = self.folder.read(name, self.entries[name]).frame
+            if former.select(columns).equals(made.frame.select(columns)):
+                raise DataError(
+                    f"the rows of {source}, which has vanished and still counts: renamed? Then --vanished drop"
+                )
+
+    def _look_for_positives(self, inputs: Mapping[str, Path]) -> None:
+        """A folder without a positive may be one of a label that was mistyped; a day without positives is none."""
+        positive, label = self.recorded["--pos-label"], self.recorded["--label"]
+        records = [entry.record for entry in self.entries.values()]
+        if positive is None or any(record.positives != 0 for record in records) or not any(r.rows for r in records):
+            return
+        values: dict[Any, None] = {}
+        for file in inputs.values():
+            try:
+                log = open_log([str(file)])
+                asked = label_value(positive, log.schema()[label])
+                found = log.collect(log.frame.select(values_and_presence(label, asked)))
+            except (UsageError, DataError, KeyError):
+                continue  # it is among the failures
+            if found["is_there"].item():
+                return
+            values |= dict.fromkeys(found["values"].item().to_list())
+        try:
+            warning = without_positives(positive, label, [*values], str(self.folder.path))
+        except DataError as error:
+            self.outcome.failures[pos_label_note(positive)] = str(error)
+        else:
+            self.outcome.warnings += [] if warning is None else [warning]
+
+
+def _gone(source: str) -> str | None:
+    """What became of an input that is no longer the file it was; None if it is there."""
+    there = status(source)
+    if there is None:
+        return "has vanished"
+    if not stat.S_ISREG(there.st_mode):
+        return "is no longer a file"
+    real = os.path.realpath(source)
+    return None if real == source else f"is now a link to {real}"
+
+
+def _sketch_file(task: Task, options: SketchOptions) -> Sketch:
+    question = options.question
+    log = open_log([str(task.file)])
+    schema = log.schema()
+    check_columns(question.columns(), schema, log.name)
+    (score,) = question.scores
+    if schema[score].is_nested():
+        raise DataError(f"{log.name}: --score {score} is {schema[score]}, and the job sketches one score a row")
+    log.check_partitions()
+    log.check_rows()
+    try:
+        frame = question.no_rows(schema.names()) if log.is_empty else log.frame
+        if question.time is not None:
+            frame = with_time(log, frame, question.time)
+        made = log.read(lambda: options.sketch(frame))
+    except UsageError as error:
+        raise DataError(f"{log.name}: {error}") from error
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{log.name}: {in_terms_of_options(first_line(error))}") from error
+    try:
+        now = os.stat(task.file)
+    except OSError as error:
+        raise DataError(f"{log.name}: {error.strerror}") from None
+    if (task.size, task.modified_ns) != (now.st_size, now.st_mtime_ns):
+        raise DataError(f"{log.name} changed while it was read: run again when it is whole")
+    return made
+
+
+def _entry(task: Task, made: Sketch, recorded: dict[str, Any]) -> Entry:
+    n = pl.col("n")
+    rows, positives = made.frame.select(n.sum(), n.filter(pl.col("class") == 1).sum().alias("positives")).row(0)
+    record = Record(task.source, task.size, task.modified_ns, rows, key_types(made), recorded, positives)
+    return Entry(record, key_dtypes(made))

@@ -1,0 +1,192 @@
+"""The report of `polars-ec report` from a folder of sketches: the groups rolled up, then the battery of the report on rows."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from polars_ec.cells.evaluate import CELLS, SCORING_RULES, bayes_threshold, check_keys, evaluate
+from polars_ec.cli.logs import DataError, UsageError
+from polars_ec.cli.periods import Periods, check_zone_of_periods, checked_zone, first_instant, is_calendar
+from polars_ec.cli.sketch_folder import SketchFolder, SketchSum, pos_label_note
+from polars_ec.options import parse_options
+from polars_ec.sketches import Sketch
+
+# What the report on rows has at the reference prior too, and in which order.
+_AT_PRIOR = ("nec", "nce", "nbs", "precision", "f1")
+_OWN = (*_AT_PRIOR, "recall")
+_RANKING = ("auc_roc",)
+_PERIODS = {"1h": "hour", "1d": "day", "1w": "week", "1mo": "month", "1q": "quarter", "1y": "year"}
+
+
+@dataclass(frozen=True)
+class RollUp:
+    """The groups that are asked for: columns and, perhaps, a coarser period."""
+
+    by: Sequence[str]
+    time: str | None
+    every: str | None
+    time_zone: str | None = None
+
+
+def sketch_report(
+    folder: Path, stated: Mapping[str, Any], roll_up: RollUp, options: dict[str, Any], min_rows: int | None
+) -> tuple[pl.DataFrame, list[str]]:
+    """The report of a folder, a row per group, and what is to be said about it.
+
+    Parameters
+    ----------
+    folder
+        Where `polars-ec sketch` worked.
+    stated
+        Options of the command that say what the sketches were made of, by name; they must be right.
+    roll_up
+        The groups; none: the whole log.
+    options
+        `costs`, `cost_fn`, `cost_fp`, `threshold` (default: what the sketches were made for), `prior` ("overall" is the share
+        in all sketches).
+    min_rows
+        Adds the column `small`.
+
+    Returns
+    -------
+    The columns of `polars_ec.report`, and `auc_roc` with its bound. NAME_low and NAME_high where the sketches do not know
+    the threshold.
+    """
+    sketches = SketchFolder(folder).opened()
+    made_with = sketches.options
+    for option, value in stated.items():
+        if value != made_with[option]:
+            raise UsageError(
+                f"{folder} was sketched with {option} {made_with[option]}, and this asks for {value}: leave it out"
+            )
+    options = dict(options)
+    ways: list[Callable[[Sketch], Sketch]] = [lambda sketch: _rolled_up(folder, sketch, made_with, roll_up)]
+    if options.get("prior") == "overall":
+        ways.append(lambda sketch: sketch.group_by())
+    rolled_up, *whole = sketches.total(*ways)
+    rolled_up = _placed(rolled_up, sketches, roll_up)
+    if whole:
+        options["prior"] = whole[0].evaluate("auc_roc")["class_prior"].item()
+        if options["prior"] is None:
+            raise DataError("--prior overall: the log has wrong rows, or none with label and score: state the prior")
+    check_keys(rolled_up.keys, [] if min_rows is None else ["small"])
+    table = _battery(rolled_up, options)
+    table = table.sort(rolled_up.keys) if rolled_up.keys else table  # nulls first, as in the report on rows
+    warnings = _warnings(folder, sketches) if table["n"].sum() else []
+    return (table if min_rows is None else table.with_columns(small=pl.col("n") < min_rows)), warnings
+
+
+def _warnings(folder: Path, sketches: SketchSum) -> list[str]:
+    positive = sketches.options["--pos-label"]
+    if positive is None or sketches.has_positives:
+        return []
+    meant = SketchFolder(folder).undone().get(pos_label_note(positive))
+    if meant is not None:
+        raise DataError(meant)
+    return [f"{folder}: no row that was sketched has the label {positive!r} (--pos-label)"]
+
+
+def _battery(sketch: Sketch, options: Mapping[str, Any]) -> pl.DataFrame:
+    """Every metric at the group's own prior and, where one is stated, at that one."""
+    grid, prior = sketch.grid, options.get("prior")
+    stated, threshold = sketch.at_own_costs({name: value for name, value in options.items() if name != "prior"})
+    llr_prior = prior if grid.score_type == "llr" else None
+    if llr_prior is not None and "threshold" not in stated and threshold is None:
+        # The decisions are those at the prior that turns LLRs into posteriors, whatever weighs the classes after.
+        costs = parse_options(stated).costs(2)
+        stated["threshold"] = grid.declared(bayes_threshold(costs, grid.score_type, llr_prior, grid.classes))
+    of_posteriors = grid.score_type in ("posterior", "log_odds") or llr_prior is not None
+    decides = of_posteriors or "threshold" in stated or threshold is not None
+    own = [name for name in _OWN if of_posteriors or name not in SCORING_RULES] if decides else []
+    names = [*(CELLS if decides else ()), *own]
+    at_prior = [name for name in own if name in _AT_PRIOR] if prior is not None else []
+
+    def evaluated(names: Sequence[str], keywords: Mapping[str, Any]) -> pl.DataFrame:
+        about = (sketch.frame, sketch.keys, grid, sketch.weighted)
+        return evaluate(*about, names, keywords, own_threshold=threshold, llr_prior=llr_prior)
+
+    table = evaluated([*names, *_RANKING], stated)
+    if not at_prior:
+        return table
+    counts = [*sketch.keys, "n", "n_missing", "n_invalid", "class_prior"]
+    other = evaluated(at_prior, {**stated, "prior": prior}).drop(counts).rename(lambda name: f"{name}_at_prior")
+    check_keys(sketch.keys, other.columns)
+    ranking = [name for name in table.columns if name.startswith(_RANKING)]
+    return pl.concat([table.drop(ranking), other, table.select(ranking)], how="horizontal")
+
+
+def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_up: RollUp) -> Sketch:
+    time = made_with["--time"]
+    by = list(roll_up.by)
+    if roll_up.time is not None and roll_up.time != time:
+        raise UsageError(
+            f"{folder} was sketched with --time {time or 'left out'}, and this asks for --time {roll_up.time}"
+        )
+    if roll_up.every is not None and time is None:
+        raise UsageError(f"--every {roll_up.every}: {folder} was sketched without --time, so it has no periods")
+    # `--by month --every 1mo` calls the periods so.
+    period_name = next((n for n in by if n == _PERIODS.get(roll_up.every or "") and n not in sketch.keys), time)
+    for name in by:
+        if name not in sketch.keys and name != period_name:
+            near = difflib.get_close_matches(name, sketch.keys, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            alone = "" if time is None else f"; periods of {time} come of --every alone"
+            groups = ", ".join(sketch.keys) or "none"
+            raise UsageError(f"{folder} has no group column {name!r} (--by): {hint}It has {groups}{alone}")
+    check_zone_of_periods(roll_up.time_zone, roll_up.every)
+    if roll_up.every is None:
+        return sketch if by == sketch.keys else sketch.group_by(*by)
+    periods = _periods(time, sketch.frame.schema[time], roll_up)
+    _check_nested(sketch.frame[time], made_with["--every"], periods)
+    if time not in by and period_name not in by:
+        by.append(time)
+    return sketch.group_by(*(periods.start.alias(n) if n in (time, period_name) else pl.col(n) for n in by))
+
+
+def _periods(time: str, dtype: pl.DataType, roll_up: RollUp) -> Periods:
+    """On the calendar that is asked for, else on that of the sketches' own periods."""
+    assert roll_up.every is not None
+    own = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
+    return Periods(time, dtype, roll_up.every, checked_zone(own if roll_up.time_zone is None else roll_up.time_zone))
+
+
+def _placed(sketch: Sketch, sketches: SketchSum, roll_up: RollUp) -> Sketch:
+    """The sum of what `_rolled_up` made, with instants as its periods."""
+    time = sketches.options["--time"]
+    if roll_up.every is None or time not in sketches.dtypes:
+        return sketch
+    for name in sketch.keys:
+        if name == time or name not in sketches.options["--by"]:
+            periods = _periods(name, sketches.dtypes[time], roll_up)
+            sketch = replace(sketch, frame=periods.placed(sketch.frame))
+    return sketch
+
+
+def _check_nested(starts: pl.Series, fine: str, periods: Periods) -> None:
+    """Refuse a roll-up of periods that do not lie inside the coarser ones, as a week that two months share.
+
+    It asks the data's own periods, each of which must begin and end in the same coarse one: so it knows leap years and
+    time zones as Polars does.
+    """
+    time, dtype = starts.name, starts.dtype
+    start = pl.col(time)
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None and is_calendar(fine):
+        # By the clock: the day after one that began at 1 o'clock begins at midnight.
+        end = first_instant(start.dt.replace_time_zone(None).dt.truncate(fine).dt.offset_by(fine), dtype.time_zone)
+    else:
+        end = start.dt.offset_by(fine)
+    tick = pl.duration(days=1) if dtype == pl.Date else pl.duration(microseconds=1)
+    found = starts.unique().sort().to_frame()
+    first, last = (found.select(at.alias(time)).select(periods.start).to_series() for at in (start, end - tick))
+    torn = found.filter(first.ne_missing(last))
+    if torn.height:
+        raise UsageError(
+            f"--every {periods.every}: the sketches are of periods of {fine}, and the one from {torn.item(0, 0)} lies in two "
+            f"of {periods.every}: sketch with a finer --every"
+        )

@@ -1,0 +1,1 @@
+"""What each metric is, given sums."""

@@ -1,0 +1,296 @@
+"""Formulas of ranking metrics, on cells of scores sorted from the highest down, per group.
+
+A cell adds w1 positives and w0 negatives to what is above it. Where all its scores are equal it is one step of the ROC
+curve; else the order of its rows is unknown, and the curve is any path through the cell's box, from (fp - w0, tp - w1) to
+(fp, tp). So every metric comes with a bound: |returned - exact| <= error, beside rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_ec.priors import constant
+
+if TYPE_CHECKING:
+    from polars_ec.costs import CostMatrix
+
+GROUP = "__ec_group"
+_N1, _N0 = pl.col("n1"), pl.col("n0")
+_tpr, _fpr = pl.col("tp") / _N1, pl.col("fp") / _N0
+_fnr, _tnr = pl.col("fn") / _N1, pl.col("tn") / _N0
+_tpr_before, _fpr_before = pl.col("tp_before") / _N1, pl.col("fp_before") / _N0
+_fnr_before, _tnr_before = pl.col("fn_before") / _N1, pl.col("tn_before") / _N0
+_LOOSE = ~pl.col("point")
+_ROUNDING = 1e-12
+_ONE = pl.col("n1").first()
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """Aggregates over the cells of a group: a value, how far off it may be, and the threshold that attains it."""
+
+    value: pl.Expr
+    error: pl.Expr
+    threshold: pl.Expr | None = None
+
+
+@dataclass(frozen=True)
+class RankingArguments:
+    """What ranking metrics take beside the cells."""
+
+    costs: CostMatrix
+    sensitivity: float = 0.95
+    method: str = "hull"
+
+
+def prepare(cells: pl.DataFrame, prior: pl.DataFrame | None) -> pl.DataFrame:
+    """Cells with what formulas need: running sums from the top, the groups' totals, and priors `p1`, `p0`.
+
+    `cells` has GROUP, `w1`, `w0` (rows, or their weight), `whole` (whether these are counts of rows), `point` and
+    `threshold`, and is sorted; `prior` has GROUP, `p1` and `p0`, null where what is stated is no prior; None for the groups'
+    own. Groups that lack a class, or whose weights sum to more than a float holds, are left out: nothing is defined there.
+    """
+    counted = cells.filter((pl.col("w1") > 0) | (pl.col("w0") > 0)).with_columns(
+        pl.col(name).sum().over(GROUP).alias(f"weight{name[1]}") for name in ("w1", "w0")
+    )
+    weight1, weight0 = pl.col("weight1"), pl.col("weight0")
+    weight = weight1 + weight0
+    both = counted.filter(weight1 > 0, weight0 > 0, weight.is_finite()).with_columns(
+        own1=weight1 / weight, own0=weight0 / weight, w1=_near_1("w1"), w0=_near_1("w0")
+    )
+    # Both ways: what is left is never a difference, for sums of weights are rounded, and a difference may be below 0.
+    down = {name: pl.col(w).cum_sum().over(GROUP) for name, w in (("tp", "w1"), ("fp", "w0"))}
+    up = {f"{name}_before": pl.col(w).cum_sum(reverse=True).over(GROUP) for name, w in (("fn", "w1"), ("tn", "w0"))}
+    sums = both.with_columns(**down, **up)
+    moved = {f"{name}_before": pl.col(name).shift(1, fill_value=0.0).over(GROUP) for name in down}
+    moved |= {name: pl.col(f"{name}_before").shift(-1, fill_value=0.0).over(GROUP) for name in ("fn", "tn")}
+    totals = {"n1": pl.col("tp").last().over(GROUP), "n0": pl.col("fp").last().over(GROUP)}
+    summed = sums.with_columns(**moved, **totals)
+    if prior is None:
+        return summed.rename({"own1": "p1", "own0": "p0"})
+    return summed.drop("own1", "own0").join(prior, on=GROUP, how="left", maintain_order="left")
+
+
+def _near_1(name: str) -> pl.Expr:
+    """The weights in such a unit that their sum is near 1, so that no product of two is lost; counts of rows as they are.
+
+    The unit is a power of two, so that no digit changes.
+    """
+    power = pl.col(f"weight{name[1]}").log(2).floor().clip(-1000, 1000)
+    return pl.when("whole").then(pl.col(name)).otherwise(pl.col(name) * pl.lit(2.0).pow(-power))
+
+
+def _first(reached: pl.Expr) -> pl.Expr:
+    """The first row of a group that has reached something, which those below it have too; the last where rounding hides it.
+
+    A count, because which of several maxima arg_max finds depends on the engine.
+    """
+    return pl.min_horizontal((~reached).sum(), pl.len() - 1)
+
+
+def _auc_roc(_: RankingArguments) -> Bounded:
+    pairs = pl.col("w0") * pl.col("w1")
+    right = (pl.col("tp_before") + pl.col("w1") / 2) * pl.col("w0")
+    all_pairs = (_N1 * _N0).first()
+    return Bounded(right.sum() / all_pairs, pl.when(_LOOSE).then(pairs).sum() / 2 / all_pairs)
+
+
+def _average_precision(_: RankingArguments) -> Bounded:
+    # Negatives count r times, which moves the prior: P0 f / (P1 t) = r FP / TP.
+    r = (pl.col("p0") / _N0) / (pl.col("p1") / _N1)
+    tp, w1 = pl.col("tp"), pl.col("w1")
+    fp, fp_before = pl.col("fp") * r, pl.col("fp_before") * r
+    tied = w1 * tp / (tp + fp)
+    high = w1 * tp / (tp + fp_before)
+    # One positive after the other, below all negatives of the cell: the sum of a concave function over whole rows is at
+    # least its integral from 1/2 to n + 1/2.
+    start = pl.col("tp_before") + pl.when("whole").then(0.5).otherwise(0.0) + fp
+    low = pl.min_horizontal(w1 - fp * (w1 / start).log1p(), high)
+    middle, half = (low + high) / 2, (high - low) / 2
+    defined = pl.col("p1").first() > 0
+    counted = w1 > 0
+    value = pl.when(counted).then(pl.when(_LOOSE).then(middle).otherwise(tied)).sum() / _ONE
+    error = pl.when(counted & _LOOSE).then(half).sum() / _ONE
+    return Bounded(pl.when(defined).then(value), pl.when(defined).then(error))
+
+
+def _auprg(_: RankingArguments) -> Bounded:
+    p1, p0 = pl.col("p1"), pl.col("p0")
+    # Recall gain is 0 where recall is the prior; the point there is found linearly. Recall is above the prior where misses are
+    # below its complement: the smaller one of the two says so with more digits.
+    rare = p1 <= 0.5
+    before = pl.when(rare).then(_tpr_before < p1).otherwise(_fnr_before > p0)
+    start, missed = pl.when(before).then(p1).otherwise(_tpr_before), pl.when(before).then(p0).otherwise(_fnr_before)
+    to_start = pl.when(rare).then(p1 - _tpr_before).otherwise(_fnr_before - p0)
+    share = pl.when(before).then(to_start / (pl.col("w1") / _N1)).otherwise(0.0)
+    fpr_start = _fpr_before + share * (pl.col("w0") / _N0)
+    width = p1 / p0 * (missed / start - _fnr / _tpr)
+    counted = pl.when(rare).then(_tpr > p1).otherwise(_fnr < p0) & (pl.col("w1") > 0)
+    trapezoid = 1 - (fpr_start / start + _fpr / _tpr) / 2
+    low, high = 1 - _fpr / start, 1 - _fpr_before / _tpr
+    area = pl.when(counted).then(width * pl.when(_LOOSE).then((low + high) / 2).otherwise(trapezoid)).sum()
+    error = pl.when(counted & _LOOSE).then(width * (high - low) / 2).sum()
+    # A prior below 1e-308 has too few digits to divide by.
+    defined = (p1.first() > 0) & (p0.first() > 0) & area.is_finite() & error.is_finite()
+    return Bounded(pl.when(defined).then(area), pl.when(defined).then(error))
+
+
+def _eer_linear(_: RankingArguments) -> Bounded:
+    crossing = _first(_fpr >= _fnr)
+    share = (_fnr_before - _fpr_before) / (pl.col("w1") / _N1 + pl.col("w0") / _N0)
+    line = _fpr_before + share * (pl.col("w0") / _N0)
+    low = pl.max_horizontal(_fpr_before, _fnr)
+    high = pl.min_horizontal(_fpr, _fnr_before)
+    value = pl.when(_LOOSE).then((low + high) / 2).otherwise(line)
+    error = pl.when(_LOOSE).then((high - low) / 2).otherwise(0.0)
+    return Bounded(value.get(crossing), error.get(crossing))
+
+
+def enough(sensitivity: float, whole: pl.Expr) -> pl.Expr:
+    """The least recall that counts as this sensitivity; `whole`: weights are 1.
+
+    Sums of weights are rounded: a recall that they make of the very sensitivity may come out below it.
+    """
+    return pl.when(whole).then(sensitivity).otherwise(sensitivity * (1 - _ROUNDING))
+
+
+def _specificity_at_sensitivity(arguments: RankingArguments) -> Bounded:
+    attained = _first(_tpr >= enough(arguments.sensitivity, pl.col("whole")))
+    error = pl.when(_LOOSE).then(pl.col("w0") / _N0).otherwise(0.0)
+    return Bounded(_tnr.get(attained), error.get(attained), pl.col("threshold").get(attained))
+
+
+def _ks(_: RankingArguments) -> Bounded:
+    distance = (_tpr - _fpr).abs()
+    corners = pl.max_horizontal((_tpr - _fpr_before).abs(), (_tpr_before - _fpr).abs())
+    largest = distance.max()
+    reach = pl.max_horizontal(largest, pl.when(_LOOSE).then(corners).max())
+    return Bounded(largest, reach - largest, pl.col("threshold").get(distance.arg_max()))
+
+
+def _min_expected_cost(arguments: RankingArguments) -> Bounded:
+    cost = _cost(arguments.costs, _tpr, _fnr, _fpr, _tnr)
+    zero, one = pl.lit(0.0), pl.lit(1.0)
+    nothing = _cost(arguments.costs, zero, one, zero, one).first()
+    best_corner = _cost(arguments.costs, _tpr, _fnr, _fpr_before, _tnr_before)
+    lowest = cost.min()
+    below = pl.min_horizontal(lowest, nothing, pl.when(_LOOSE).then(best_corner).min())
+    attained = pl.min_horizontal(lowest, nothing)
+    threshold = pl.when(nothing <= lowest).then(math.inf).otherwise(pl.col("threshold").get(cost.arg_min()))
+    return Bounded(attained, attained - below, threshold)
+
+
+def _min_dcf(arguments: RankingArguments) -> Bounded:
+    bounded = _min_expected_cost(arguments)
+    costs = arguments.costs.values
+    naive = pl.min_horizontal(
+        [pl.col("p1").first() * costs[1][j] + pl.col("p0").first() * costs[0][j] for j in range(2)]
+    )
+    defined = pl.when(naive > 0)
+    return Bounded(
+        defined.then(bounded.value / naive), defined.then(bounded.error / naive), defined.then(bounded.threshold)
+    )
+
+
+def _cost(costs: CostMatrix, tpr: pl.Expr, fnr: pl.Expr, fpr: pl.Expr, tnr: pl.Expr) -> pl.Expr:
+    (c00, c01), (c10, c11) = costs.values
+    return pl.col("p1") * (c11 * tpr + c10 * fnr) + pl.col("p0") * (c01 * fpr + c00 * tnr)
+
+
+def _eer_of_hull() -> pl.Expr:
+    """Where the hull meets the line FPR = FNR; over the corners that `hulls` gives."""
+    fpr, tpr = pl.col("fpr"), pl.col("tpr")
+    fpr_before, tpr_before = fpr.shift(1), tpr.shift(1)
+    crossing = _first(fpr + tpr >= 1)
+    share = (1 - fpr_before - tpr_before) / (fpr + tpr - fpr_before - tpr_before)
+    return (fpr_before + share * (fpr - fpr_before)).get(crossing)
+
+
+def _min_cllr_of_hull() -> pl.Expr:
+    """Cllr in bits of the log-likelihood ratios that the slopes of the hull are."""
+    rise, run = pl.col("tpr").diff(), pl.col("fpr").diff()
+
+    def bits(size: pl.Expr, other: pl.Expr) -> pl.Expr:
+        return pl.when(size > 0).then(size * (other / size).log1p()).sum()
+
+    return (bits(rise, run) + bits(run, rise)) / (2 * math.log(2))
+
+
+def hulls(cells: pl.DataFrame, outer: bool) -> pl.DataFrame:
+    """Corners `fpr`, `tpr` of the hull of each group's ROC curve; `outer`: of the highest curve that the cells allow."""
+    from polars_ec.formulas.hull import upper_hull
+
+    steps = cells.select(GROUP, _fpr.alias("fpr"), _tpr.alias("tpr"))
+    if outer:
+        corners = cells.filter(_LOOSE).select(GROUP, _fpr_before.alias("fpr"), _tpr.alias("tpr"))
+        steps = pl.concat([corners, steps])
+    origin = cells.select(GROUP, pl.lit(0.0).alias("fpr"), pl.lit(0.0).alias("tpr")).unique()
+    points = pl.concat([origin, steps]).sort(GROUP, "fpr", "tpr")
+    kept = upper_hull(points[GROUP].to_numpy(), points["fpr"].to_numpy(), points["tpr"].to_numpy())
+    return points[kept]
+
+
+def _of_hulls(cells: pl.DataFrame, formula: pl.Expr) -> pl.DataFrame:
+    """`value` and `error` per group of a metric that falls as the hull grows."""
+    values = [
+        hulls(cells, outer).group_by(GROUP, maintain_order=True).agg(formula.alias(name))
+        for outer, name in ((True, "low"), (False, "high"))
+    ]
+    both = values[0].join(values[1], on=GROUP)
+    low, high = pl.col("low"), pl.col("high")
+    return both.select(GROUP, value=(low + high) / 2, error=((high - low) / 2).clip(0))
+
+
+_PLAIN: dict[str, Callable[[RankingArguments], Bounded]] = {
+    "auc_roc": _auc_roc,
+    "average_precision": _average_precision,
+    "auprg": _auprg,
+    "specificity_at_sensitivity": _specificity_at_sensitivity,
+    "ks": _ks,
+    "min_expected_cost": _min_expected_cost,
+    "min_dcf": _min_dcf,
+}
+_OF_HULL = {"eer": _eer_of_hull, "min_cllr": _min_cllr_of_hull}
+RANKING_METRICS = (*_PLAIN, *_OF_HULL)
+
+
+def evaluate(cells: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.DataFrame:
+    """GROUP, `value`, `error` and, where one attains it, `threshold`: one row per group that has both classes."""
+    if name in _OF_HULL and not (name == "eer" and arguments.method == "linear"):
+        return _of_hulls(cells, _OF_HULL[name]())
+    bounded = (_eer_linear if name == "eer" else _PLAIN[name])(arguments)
+    columns = {"value": bounded.value, "error": bounded.error}
+    if bounded.threshold is not None:
+        columns["threshold"] = bounded.threshold
+    return cells.group_by(GROUP, maintain_order=True).agg(**columns)
+
+
+def of_rows(
+    rows: pl.DataFrame, name: str, arguments: RankingArguments, *, stated: bool, weighted: bool
+) -> float | None:
+    """The exact value for the rows of one group; None where it is undefined."""
+    if rows["wrong"].any():
+        return None
+    used = rows.filter("usable")
+    amount = pl.col("weight") if weighted else pl.lit(1.0)
+    positive = pl.col("positive")
+    cells = (
+        used.group_by("score")
+        .agg(w1=pl.when(positive).then(amount).sum(), w0=pl.when(~positive).then(amount).sum())
+        .sort("score", descending=True)
+        .with_columns(
+            pl.lit(0, dtype=pl.get_index_type()).alias(GROUP),
+            point=pl.lit(value=True),
+            whole=pl.lit(value=not weighted),
+            threshold=pl.lit(None, dtype=pl.Float64),
+        )
+    )
+    group = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
+    prior = rows.select(group, p0=constant(pl.col("p0")), p1=constant(pl.col("p1"))).head(1) if stated else None
+    value = evaluate(prepare(cells, prior), name, arguments)["value"]
+    return None if value.is_empty() else value.item()

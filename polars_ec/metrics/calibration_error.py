@@ -1,0 +1,248 @@
+"""Calibration errors of posteriors as they are, by bins: how far mean posteriors are from shares.
+
+They say nothing of how good posteriors are: always answering the class prior has a calibration error of 0. For how good
+they are take `cross_entropy` or `brier`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_ec.formulas import decisions as formulas
+from polars_ec.options import parse_options, with_options
+from polars_ec.rows.labels import class_index
+from polars_ec.rows.read import Rows, RowSums, per_group
+from polars_ec.typing import EceNorm, IntoExpr, PriorOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+@dataclass(frozen=True)
+class EceBins:
+    """How rows are binned, and how the gaps of bins are averaged."""
+
+    number: int
+    norm: EceNorm
+    equal_mass: bool
+
+    @classmethod
+    def of(cls, bins: int, norm: int, equal_mass: bool = False) -> EceBins:
+        """Checked; errors name the value."""
+        if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+            raise ValueError(f"bins={bins!r} is no whole number above 0")
+        if isinstance(norm, bool) or norm not in (1, 2):
+            raise ValueError(f"norm={norm!r} is neither 1 (absolute) nor 2 (root mean square)")
+        return cls(bins, 2 if norm == 2 else 1, equal_mass)
+
+
+@dataclass(frozen=True)
+class _Confidences:
+    """What a calibration error compares, row by row: a posterior, and whether what it is the posterior of is true."""
+
+    posterior: pl.Expr
+    holds: pl.Expr
+
+
+def _of_class_1(rows: Rows) -> _Confidences:
+    if len(rows.labels.in_class) != 2:
+        raise ValueError(f"ece is for two classes, and there are {len(rows.labels.in_class)}: take ece_mc")
+    # A posterior that is given as such goes into the sums as it is: half the time of binding it.
+    given = rows.settings.score_type in ("posterior", "posteriors")
+    posterior = rows.scores.posteriors[1] if given else rows.scores.of_posteriors(lambda q: q[1])
+    return _Confidences(posterior, rows.labels.in_class[1])
+
+
+def _of_top_class(rows: Rows) -> _Confidences:
+    posterior = rows.scores.of_posteriors(pl.max_horizontal)
+    return _Confidences(posterior, rows.decisions.index == class_index(rows.labels))
+
+
+def _calibration_error(
+    name: str,
+    score: IntoExpr,
+    label: IntoExpr,
+    options: Mapping[str, Any],
+    bins: EceBins,
+    confidences: Callable[[Rows], _Confidences],
+) -> pl.Expr:
+    error_of = _of_equal_mass if bins.equal_mass else _of_equal_width
+
+    def build(rows: Rows) -> pl.Expr:
+        sums = rows.sums()
+        return sums.guarded(error_of(rows, sums, confidences(rows), bins))
+
+    return per_group(name, score, label, parse_options(options), build)
+
+
+def _of_equal_width(rows: Rows, sums: RowSums, of_rows: _Confidences, bins: EceBins) -> pl.Expr:
+    def expectation(total: Callable[[pl.Expr], pl.Expr], inside: pl.Expr) -> pl.Expr:
+        return reduce(add, [weight * total(mask & inside) for mask, weight in sums.row_weights])
+
+    terms = []
+    for lower in range(bins.number):
+        inside = _in_bin(of_rows.posterior, lower, bins.number)
+        gap = expectation(lambda mask: _gap(rows, of_rows, mask), inside)
+        terms.append(formulas.calibration_term(gap, expectation(rows.amount, inside), bins.norm))
+    return formulas.calibration_error(reduce(add, terms), bins.norm)
+
+
+def _of_equal_mass(rows: Rows, sums: RowSums, of_rows: _Confidences, bins: EceBins) -> pl.Expr:
+    row_weight = pl.lit(1.0) if rows.weight is None else rows.weight
+    defined: pl.Expr = pl.lit(value=True)
+    if rows.prior is not None:
+        # The weights by class matter only where classes are weighed anew: without, whole numbers stay whole.
+        by_class = [pl.when(mask).then(weight) for mask, weight in sums.row_weights]
+        row_weight = row_weight * pl.coalesce(by_class)
+        defined = reduce(add, [weight * rows.amount(mask) for mask, weight in sums.row_weights]).is_not_null()
+    packed = pl.struct(posterior=of_rows.posterior, holds=of_rows.holds, mass=pl.when(rows.usable).then(row_weight))
+
+    def error(group: pl.Series) -> pl.Series:
+        return pl.Series([of_equal_mass(group.struct.unnest(), bins)], dtype=pl.Float64)
+
+    return pl.when(defined).then(packed.map_batches(error, return_dtype=pl.Float64, returns_scalar=True))
+
+
+def of_equal_mass(rows: pl.DataFrame, bins: EceBins) -> float | None:
+    """The error of rows with columns `posterior`, `holds` and `mass`, null where they do not count; None without any."""
+    mass = pl.col("mass")
+    blocks = (
+        rows.filter(mass > 0)
+        .group_by("posterior")
+        .agg(mass.sum(), gap=(mass * (pl.col("posterior") - pl.col("holds").cast(pl.Float64))).sum())
+        .sort("posterior")
+    )
+    number = (mass.cum_sum() * bins.number / mass.sum()).ceil().clip(1, bins.number)
+    of_bins = blocks.group_by(number.alias("bin")).agg(mass.sum(), pl.col("gap").sum())
+    total = of_bins["mass"].sum()
+    term = formulas.calibration_term(pl.col("gap") / total, mass / total, bins.norm)
+    value = of_bins.select(formulas.calibration_error(term.sum(), bins.norm)).item()
+    return None if of_bins.is_empty() else float(value)
+
+
+def _gap(rows: Rows, of_rows: _Confidences, mask: pl.Expr) -> pl.Expr:
+    """Sum of the posteriors less what is true of the rows where `mask` holds."""
+    posterior = of_rows.posterior if rows.weight is None else of_rows.posterior * rows.weight
+    return pl.when(mask).then(posterior).sum() - rows.amount(mask & of_rows.holds)
+
+
+def _in_bin(posterior: pl.Expr, lower: int, n_bins: int) -> pl.Expr:
+    """Whether lower/n_bins < posterior <= (lower + 1)/n_bins; the outer bins take what rounding puts beyond 0 and 1."""
+    above, below = posterior > lower / n_bins, posterior <= (lower + 1) / n_bins
+    if n_bins == 1:
+        return posterior.is_not_null()
+    return below if lower == 0 else above if lower == n_bins - 1 else above & below
+
+
+@with_options(PriorOptions)
+def ece(
+    score: IntoExpr,
+    label: IntoExpr,
+    *,
+    bins: int = 15,
+    norm: EceNorm = 1,
+    equal_mass: bool = False,
+    **options: Unpack[PriorOptions],
+) -> pl.Expr:
+    """Expected calibration error (ECE) of binary posteriors: mean posterior against share of positives, bin by bin.
+
+    Lower is better, but it is no measure of quality (always answering the prior has 0); in [0, 1], a share, not percent.
+    With norm=1 sum_b w_b |mean q_1 in b - share of class 1 in b|, w_b being the share of the rows in bin b; with norm=2
+    the root of sum_b w_b (mean q_1 in b - share of class 1 in b)^2. Bin b of B is ((b-1)/B, b/B], closed on the right;
+    a posterior of 0 is in the first bin.
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one posterior a row.
+    bins
+        How many bins of equal width, at least 1; in SQL at most 32. The value moves with it: compare only equal ones.
+    norm
+        1 (the usual ECE) or 2 (root mean square).
+    equal_mass
+        Bins of equal weight instead of equal width: bin b of B holds the posteriors q with (b-1)/B < F(q) <= b/B, F(q) being
+        the share of the rows with a posterior of at most q. So rows of equal posteriors stay together, in the bin that the
+        last of them reaches, and bins that they fill stay empty. Exact, but it sorts the rows of a group: it does not stream,
+        and SQL lacks it.
+    **options
+        See `PriorOptions`. With `prior` rows of class i weigh P_i / N_i.
+
+    Returns
+    -------
+    Float64, one per group; null if a class with prior above 0 has no rows, and for a group without usable rows or with
+    wrong ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Bins that are no whole number above 0, another norm, more than two classes; else as for `cross_entropy`.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", Eq. 27.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.8, 0.3, 0.1], "y": [1, 0, 0, 0]})
+    >>> log.select(ec.ece("p", "y", bins=2).round(4)).item()
+    0.275
+    """
+    return _calibration_error("ece", score, label, options, EceBins.of(bins, norm, equal_mass), _of_class_1)
+
+
+@with_options(PriorOptions)
+def ece_mc(
+    score: IntoExpr,
+    label: IntoExpr,
+    *,
+    bins: int = 15,
+    norm: EceNorm = 1,
+    equal_mass: bool = False,
+    **options: Unpack[PriorOptions],
+) -> pl.Expr:
+    """Expected calibration error of the top class: its mean posterior against how often it is the true one, bin by bin.
+
+    Lower is better, but it is no measure of quality, and it sees one of the K posteriors; in [0, 1], a share, not percent.
+    As `ece`, of max_k q_k and of argmax_k q_k being the true class (lowest index on ties).
+
+    Parameters
+    ----------
+    score, label
+        Column name or expression, one vector of posteriors a row, or one posterior.
+    bins
+        How many bins of equal width in (0, 1], at least 1; those below 1/K stay empty. In SQL at most 32.
+    norm
+        1 (the usual ECE) or 2 (root mean square).
+    equal_mass
+        Bins of equal weight instead of equal width, as for `ece`: it does not stream, and SQL lacks it.
+    **options
+        See `PriorOptions`. With `prior` rows of class i weigh P_i / N_i.
+
+    Returns
+    -------
+    Float64, one per group; null as for `ece`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `ece`, for any number of classes.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", section 2.5.2.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"q": [[0.7, 0.2, 0.1], [0.3, 0.6, 0.1]], "y": [0, 2]}, schema_overrides={"q": pl.Array(float, 3)})
+    >>> log.select(ec.ece_mc("q", "y", bins=5).round(4)).item()
+    0.45
+    """
+    return _calibration_error("ece_mc", score, label, options, EceBins.of(bins, norm, equal_mass), _of_top_class)

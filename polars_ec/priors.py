@@ -1,0 +1,137 @@
+"""Class priors: what callers may state, checked at the call, and turned into one expression per class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_ec.class_names import ClassNames
+
+if TYPE_CHECKING:
+    from polars_ec.typing import Prior
+
+_SUM_TOLERANCE = 1e-6
+
+
+def literal_prior(prior: Any, n_classes: int | None) -> tuple[float, ...]:
+    """Shares of the classes from a number (of class 1) or a sequence, checked; `n_classes` None: any number of them."""
+    if isinstance(prior, bool | str | Set) or not (hasattr(prior, "__float__") or hasattr(prior, "__iter__")):
+        raise ValueError(
+            f'prior={prior!r} is no prior: pass the positive class\'s share, a share per class, "uniform" or an expression'
+        )
+    if hasattr(prior, "__iter__") and getattr(prior, "ndim", 1) != 0:
+        shares = tuple(_share(p, prior) for p in prior)
+        if abs(math.fsum(shares) - 1) > _SUM_TOLERANCE:
+            raise ValueError(f"prior={list(shares)} sums to {math.fsum(shares)}, not to 1")
+    else:
+        positive = _share(prior, prior)
+        shares = (1 - positive, positive)
+    if n_classes is not None and len(shares) != n_classes:
+        raise ValueError(f"prior={prior!r} is for {len(shares)} classes, and there are {n_classes}")
+    return shares
+
+
+def _share(value: Any, prior: Any) -> float:
+    if isinstance(value, bool | str) or not hasattr(value, "__float__") or not 0 <= float(value) <= 1:
+        raise ValueError(f"prior={prior!r}: {value!r} is not a share between 0 and 1")
+    return float(value)
+
+
+@dataclass(frozen=True)
+class PriorSettings:
+    """A checked `prior=` argument: nothing (empirical), uniform, shares, shares by class, or an expression."""
+
+    uniform: bool = False
+    shares: tuple[float, ...] | None = None
+    by_class: Mapping[Any, float] | None = None
+    expression: pl.Expr | None = None
+
+    @property
+    def stated(self) -> bool:
+        """Whether anything but the empirical prior is asked for."""
+        stated = (self.shares, self.by_class, self.expression)
+        return self.uniform or any(value is not None for value in stated)
+
+    @property
+    def n_classes(self) -> int | None:
+        """How many classes the prior is for, where that shows."""
+        if self.shares is not None:
+            return len(self.shares)
+        return None if self.by_class is None else len(self.by_class)
+
+    def per_row(self, classes: ClassNames, dtype: pl.DataType | None) -> list[pl.Expr] | None:
+        """One expression per class, as stated for the row at hand, null where it is no prior; None for the empirical prior."""
+        n = len(classes.values)
+        if self.expression is not None:
+            assert dtype is not None
+            return checked_shares(_components(self.expression, dtype, classes))
+        if self.uniform:
+            return _literals([1 / n] * n)
+        if self.shares is not None:
+            return _literals(literal_prior(self.shares, n))
+        if self.by_class is not None:
+            shares = list(self.by_class.values())
+            return _literals([shares[place] for place in classes.places(list(self.by_class), "prior=")])
+        return None
+
+    def per_group(self, classes: ClassNames, dtype: pl.DataType | None) -> list[pl.Expr] | None:
+        """The same for a group: null where an expression is not constant in it, or is no prior."""
+        rows = self.per_row(classes, dtype)
+        return rows if rows is None or self.expression is None else [constant(row) for row in rows]
+
+
+def constant(rows: pl.Expr) -> pl.Expr:
+    """The value that all rows hold, else null. Rows that are NaN must be null: the least and the largest pass over them."""
+    return pl.when((rows.min() == rows.max()) & (rows.null_count() == 0)).then(rows.max())
+
+
+def checked_shares(shares: list[pl.Expr]) -> list[pl.Expr]:
+    """The shares, null unless all are in [0, 1] and sum to 1: an expression cannot be checked before it runs."""
+    in_range = pl.all_horizontal([share.is_between(0, 1) for share in shares])
+    total = shares[0]
+    for share in shares[1:]:
+        total = total + share
+    valid = in_range & ((total - 1).abs() <= _SUM_TOLERANCE)
+    return [pl.when(valid).then(share) for share in shares]
+
+
+def parse_prior(prior: Prior) -> PriorSettings:
+    """Check `prior=` at the call; raises ValueError that names what is wrong."""
+    if prior is None:
+        return PriorSettings()
+    if isinstance(prior, pl.Expr):
+        return PriorSettings(expression=prior)
+    if isinstance(prior, str) and prior == "uniform":
+        return PriorSettings(uniform=True)
+    if isinstance(prior, str):
+        raise ValueError(f'prior={prior!r} is no prior: for a column pass pl.col("{prior}"), or say "uniform"')
+    if isinstance(prior, Mapping):
+        literal_prior(list(prior.values()), None)
+        return PriorSettings(by_class={c: float(p) for c, p in prior.items()})
+    return PriorSettings(shares=literal_prior(prior, None))
+
+
+def _literals(shares: Iterable[float]) -> list[pl.Expr]:
+    return [pl.lit(share, dtype=pl.Float64) for share in shares]
+
+
+def _components(expression: pl.Expr, dtype: pl.DataType, classes: ClassNames) -> list[pl.Expr]:
+    n_classes = len(classes.values)
+    if dtype.is_numeric() or dtype == pl.Null:
+        if n_classes != 2:
+            raise ValueError(f"the prior's dtype is {dtype}: {n_classes} classes need an Array or Struct of shares")
+        positive = expression.cast(pl.Float64)
+        return [1 - positive, positive]
+    if isinstance(dtype, pl.Array) and dtype.shape == (n_classes,):
+        return [expression.arr.get(i).cast(pl.Float64) for i in range(n_classes)]
+    if isinstance(dtype, pl.List):
+        return [expression.list.get(i, null_on_oob=True).cast(pl.Float64) for i in range(n_classes)]
+    if isinstance(dtype, pl.Struct) and len(dtype.fields) == n_classes:
+        names = [field.name for field in dtype.fields]
+        places = classes.places(names, "prior=, a struct,", or_in_order=True)
+        return [expression.struct.field(names[place]).cast(pl.Float64) for place in places]
+    raise TypeError(f"the prior's dtype is {dtype}: pass a number, or an Array, List or Struct of {n_classes} shares")

@@ -1,0 +1,440 @@
+"""Frame level: the usual battery per group in one pass, and the check of a log before it is trusted."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, TypeVar
+
+import polars as pl
+
+from polars_ec.exceptions import InvalidDataError
+from polars_ec.formulas import decisions as formulas
+from polars_ec.formulas.decisions import Sums
+from polars_ec.metrics.counts import pack_confusion, pack_prior
+from polars_ec.metrics.decisions import check_normalisable
+from polars_ec.options import Settings, as_expr, parse_options, with_options
+from polars_ec.priors import constant
+from polars_ec.rows.decisions import Decisions
+from polars_ec.rows.labels import by_likeness, class_index, meant_values
+from polars_ec.rows.read import Rows, count_rows, resolve
+from polars_ec.rows.scores import DecidedScores
+from polars_ec.typing import DecisionOptions, IntoExpr
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+
+_CLASS = "__ec_class"
+_PRIOR = "__ec_prior"
+_WEIGHT = "__ec_weight"
+_ROW_COUNTS = ("rows", "invalid", "present")
+_SHOWN_ROWS = 5
+_COMPARED_VALUES = 10_000
+_LABELLED = "__ec_labelled"
+_POSITIVE = "__ec_positive"
+
+
+@with_options(DecisionOptions)
+def report(
+    frame: FrameT,
+    score: IntoExpr | Sequence[IntoExpr],
+    label: IntoExpr,
+    *,
+    by: IntoExpr | Sequence[IntoExpr] = (),
+    min_rows: int | None = None,
+    **options: Unpack[DecisionOptions],
+) -> FrameT:
+    """The usual battery of metrics, one row per group, sorted by group, from one pass over the log.
+
+    Parameters
+    ----------
+    frame
+        The log. A LazyFrame gives a LazyFrame whose plan streams; a DataFrame gives a DataFrame.
+    score
+        Column name or expression; several of them (models) add a column `score` with their names.
+    label
+        Column name or expression.
+    by
+        Names and expressions of the groups: `["carrier", pl.col("ts").dt.truncate("1mo")]`. Default: one group.
+    min_rows
+        Adds a Boolean column `small`, true where fewer rows than this were used. No group is dropped.
+    **options
+        See `DecisionOptions`. `prior` is the reference prior; as an expression it is evaluated on the whole log, so that
+        `pl.col("label").mean()` is the overall prior.
+
+    Returns
+    -------
+    The columns of `by`; `score` if there are several; `n` (rows used), `n_missing`, `n_invalid`, `class_prior`; the
+    confusion counts `tn`, `fp`, `fn`, `tp` (or `confusion`, K x M); `nec`, and, where scores hold posteriors, `nce` and
+    `nbs`; for two classes and decisions `precision`, `recall`, `f1`: all at the group's own prior. With `prior`, every one
+    of them that a prior moves once more at the reference prior, as `nec_at_prior`, `precision_at_prior` and so on;
+    `small`. Each is null where the metric of that name is.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for the metrics; a `min_rows` that is not a whole number from 0. Raised here, before the log is read.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eqs. 2 and 3; Siblini et al., "Master your metrics with calibration", section 3.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame(
+    ...     {"s": ["a", "a", "b", "b"], "p": [0.9, 0.2, 0.6, 0.3], "y": [True, False, False, True]}
+    ... )
+    >>> log.ec.report("p", "y", by="s").select("s", "n", "tp", "fp", "nec")
+    shape: (2, 5)
+    ┌─────┬─────┬─────┬─────┬─────┐
+    │ s   ┆ n   ┆ tp  ┆ fp  ┆ nec │
+    │ --- ┆ --- ┆ --- ┆ --- ┆ --- │
+    │ str ┆ i64 ┆ i64 ┆ i64 ┆ f64 │
+    ╞═════╪═════╪═════╪═════╪═════╡
+    │ a   ┆ 2   ┆ 1   ┆ 0   ┆ 0.0 │
+    │ b   ┆ 2   ┆ 0   ┆ 1   ┆ 2.0 │
+    └─────┴─────┴─────┴─────┴─────┘
+    """
+    lazy = _report(frame.lazy(), score, label, by, min_rows, parse_options(options))
+    return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
+
+
+def _report(
+    frame: pl.LazyFrame,
+    score: IntoExpr | Sequence[IntoExpr],
+    label: IntoExpr,
+    by: IntoExpr | Sequence[IntoExpr],
+    min_rows: int | None,
+    settings: Settings,
+) -> pl.LazyFrame:
+    scores = expand(frame, score, "score")
+    keys = expand(frame, by, "by")
+    if not scores:
+        raise ValueError("score= names no column")
+    if min_rows is not None and (isinstance(min_rows, bool) or not hasattr(min_rows, "__index__") or min_rows < 0):
+        raise ValueError(f"min_rows={min_rows!r} is not a whole number of rows from 0")
+    frame, settings = with_prior_column(frame, settings)
+    models = [resolve_columns(frame, model, label, settings) for model in scores]
+    names = [model.meta.output_name() for model in scores]
+    orders = {rows.class_names.fields for rows in models if rows.class_names.fields}
+    if len(orders) > 1:
+        raise ValueError(f"score= holds structs that name the classes in different ways, {orders}: pass classes=")
+    key_names = [key.meta.output_name() for key in keys]
+    sums = _with_class_priors(_sum_per_group(_sum_per_class(frame, keys, models), key_names, models), models)
+    several = len(models) > 1
+    rows = [_table(model, m, settings, min_rows) for m, model in enumerate(models)]
+    _check_names(key_names, [*rows[0], *(["score"] if several else [])])
+    if not several:
+        return sums.select(*key_names, **rows[0])
+    packed = [
+        pl.struct([column.alias(name) for name, column in columns.items()]).alias(f"__ec_{m}")
+        for m, columns in enumerate(rows)
+    ]
+    tall = sums.select(*key_names, *packed).unpivot(
+        on=[f"__ec_{m}" for m in range(len(models))], index=key_names or None, variable_name="score", value_name="__ec"
+    )
+    named = pl.col("score").replace_strict([f"__ec_{m}" for m in range(len(models))], names)
+    tall = tall.with_columns(named).unnest("__ec")
+    return tall.sort(key_names, maintain_order=True) if key_names else tall
+
+
+def _sum_per_class(frame: pl.LazyFrame, keys: list[pl.Expr], models: list[Rows]) -> pl.LazyFrame:
+    """The pass over the log: sums per group and class, which needs no mask per class.
+
+    The rows' columns are made by a select of their own, for there the engine computes what they share only once.
+    """
+    columns = {f"__ec_{m}_{name}": column for m, rows in enumerate(models) for name, column in _columns(rows).items()}
+    sums = {f"__ec_{m}_{name}": s for m, rows in enumerate(models) for name, s in _class_sums(rows, m).items()}
+    if models[0].row_prior is not None:
+        for i, share in enumerate(models[0].row_prior):
+            columns[f"{_PRIOR}_{i}"] = share
+            sums[f"{_PRIOR}_{i}"] = constant(pl.col(f"{_PRIOR}_{i}"))
+    if models[0].weight is not None:
+        columns[_WEIGHT] = models[0].weight
+    rows = frame.select(*keys, class_index(models[0].labels).alias(_CLASS), **columns)
+    return rows.group_by([*(key.meta.output_name() for key in keys), _CLASS]).agg(**sums)
+
+
+def _sum_per_group(cells: pl.LazyFrame, keys: list[str], models: list[Rows]) -> pl.LazyFrame:
+    """One row per group: a column for each sum of each class, so that the formulas stay small."""
+    columns = [pl.col(f"__ec_{m}_{name}").sum() for m in range(len(models)) for name in _ROW_COUNTS]
+    columns += [
+        pl.when(pl.col(_CLASS) == i).then(pl.col(f"__ec_{m}_{name}")).sum().alias(f"__ec_{m}_{name}_{i}")
+        for m, rows in enumerate(models)
+        for name in _class_sums(rows, m)
+        if name not in _ROW_COUNTS
+        for i in range(rows.costs.n_classes)
+    ]
+    if models[0].row_prior is not None:
+        columns += [constant(pl.col(f"{_PRIOR}_{i}")).alias(f"{_PRIOR}_{i}") for i in range(len(models[0].row_prior))]
+    return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
+
+
+def _columns(rows: Rows) -> dict[str, pl.Expr]:
+    """What the sums are made of, row by row."""
+    decided = rows.decisions
+    columns = {"present": rows.present, "invalid": rows.wrong}
+    columns["decision"] = decided.index if decided.positive is None else decided.positive
+    if not isinstance(rows.scores, DecidedScores):
+        columns |= {"log_loss": rows.weighted(rows.log_loss), "brier": rows.weighted(rows.brier)}
+    return columns
+
+
+def _class_sums(rows: Rows, m: int) -> dict[str, pl.Expr]:
+    """Counts of rows; rows or their weight, in all and for each decision; and summed losses."""
+    present = pl.col(f"__ec_{m}_present")
+
+    def amount(mask: pl.Expr) -> pl.Expr:
+        return count_rows(mask) if rows.weight is None else pl.when(mask).then(pl.col(_WEIGHT)).sum()
+
+    sums = {
+        "rows": pl.len().cast(pl.Int64),
+        "invalid": count_rows(pl.col(f"__ec_{m}_invalid")),
+        "present": count_rows(present),
+    }
+    sums["count"] = amount(present)
+    column, n_decisions = pl.col(f"__ec_{m}_decision"), rows.costs.n_decisions
+    by_index = rows.decisions.positive is None
+    decided = Decisions(n_decisions, number=column) if by_index else Decisions(n_decisions, positive=column)
+    sums |= {f"decided_{j}": amount(present & decided.among([j])) for j in _summed_decisions(rows)}
+    if not isinstance(rows.scores, DecidedScores):
+        sums |= {name: pl.col(f"__ec_{m}_{name}").sum() for name in ("log_loss", "brier")}
+    return sums
+
+
+def _summed_decisions(rows: Rows) -> range:
+    """All but one where rows are counted, for that is the rest; with weights all, for a difference would lose digits."""
+    return range(0 if rows.weight is not None else 1, rows.costs.n_decisions)
+
+
+class _ClassSums(Sums):
+    """Sums of a group, from the table that has a column for each."""
+
+    def __init__(self, rows: Rows, m: int, prior: list[pl.Expr] | None) -> None:
+        super().__init__(rows.costs.n_decisions, prior, rows.costs.n_classes)
+        self._m = m
+        self._summed = _summed_decisions(rows)
+
+    def count(self, i: int) -> pl.Expr:
+        return self.column(f"count_{i}")
+
+    @property
+    def size(self) -> pl.Expr:
+        return reduce(add, [self.count(i) for i in range(self.n_classes)])
+
+    def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
+        if not set(decided) <= set(self._summed):
+            others = [j for j in range(self.n_decisions) if j not in decided]
+            return self.count(i) - self.cell(i, others) if others else self.count(i)
+        return reduce(add, [self.column(f"decided_{j}_{i}") for j in sorted(decided)])
+
+    def column(self, name: str) -> pl.Expr:
+        return pl.col(f"__ec_{self._m}_{name}")
+
+
+def _with_class_priors(sums: pl.LazyFrame, models: list[Rows]) -> pl.LazyFrame:
+    """Each group's own priors, as columns: formulas that name them are planned faster than formulas that repeat them."""
+    priors = {
+        f"__ec_{m}_prior_{i}": share
+        for m, rows in enumerate(models)
+        for i, share in enumerate(_ClassSums(rows, m, None).empirical_prior)
+    }
+    return sums.with_columns(**priors)
+
+
+def _table(rows: Rows, m: int, settings: Settings, min_rows: int | None) -> dict[str, pl.Expr]:
+    """The columns of the report, from the sums per group and class."""
+    own = _ClassSums(rows, m, [pl.col(f"__ec_{m}_prior_{i}") for i in range(rows.costs.n_classes)])
+    n_classes, n_decisions = own.n_classes, own.n_decisions
+    check_normalisable(settings, n_classes)
+    invalid = own.column("invalid")
+    used = own.column("present") - invalid
+    cells = [[own.cell(i, [j]) for j in range(n_decisions)] for i in range(n_classes)]
+    binary = (n_classes, n_decisions) == (2, 2)
+    guarded: dict[str, pl.Expr] = {"class_prior": pack_prior(own.prior)}
+    if binary:
+        guarded |= dict(zip(("tn", "fp", "fn", "tp"), [cell for row in cells for cell in row], strict=True))
+    else:
+        guarded["confusion"] = pack_confusion(cells, pl.Int64 if rows.weight is None else pl.Float64)
+    posteriors = not isinstance(rows.scores, DecidedScores)
+    guarded |= _prior_dependent(own, rows, posteriors, binary)
+    if binary:
+        guarded["recall"] = own.rate(1, [1])
+    if settings.prior.stated:
+        reference = _ClassSums(rows, m, _stated_prior(rows, settings))
+        at_prior = _prior_dependent(reference, rows, posteriors, binary)
+        guarded |= {f"{name}_at_prior": column for name, column in at_prior.items()}
+    table = {"n": used, "n_missing": own.column("rows") - own.column("present"), "n_invalid": invalid}
+    right = (invalid == 0) if rows.weight is None else (invalid == 0) & own.size.is_finite()
+    table |= {name: pl.when(right).then(column) for name, column in guarded.items()}
+    if min_rows is not None:
+        table["small"] = used < min_rows
+    return table
+
+
+def _prior_dependent(sums: _ClassSums, rows: Rows, posteriors: bool, binary: bool) -> dict[str, pl.Expr]:
+    columns = {"nec": formulas.nec(sums, rows.costs)}
+    if posteriors:
+        for name, loss, normaliser in (
+            ("nce", "log_loss", formulas.entropy(sums)),
+            ("nbs", "brier", formulas.prior_brier(sums)),
+        ):
+            totals = [sums.column(f"{loss}_{i}") for i in range(sums.n_classes)]
+            columns[name] = formulas.ratio(formulas.expected_loss(sums, totals), normaliser)
+    if binary:
+        columns |= {"precision": formulas.precision(sums), "f1": formulas.fbeta(sums, 1.0)}
+    return columns
+
+
+def _stated_prior(rows: Rows, settings: Settings) -> list[pl.Expr] | None:
+    if settings.prior.expression is None:
+        return rows.prior
+    return [pl.col(f"{_PRIOR}_{i}") for i in range(rows.costs.n_classes)]
+
+
+def with_prior_column(frame: pl.LazyFrame, settings: Settings) -> tuple[pl.LazyFrame, Settings]:
+    """Evaluate a prior that is an expression on the whole log: inside a group by class it would mean another thing."""
+    if settings.prior.expression is None:
+        return frame, settings
+    column = replace(settings.prior, expression=pl.col(_PRIOR))
+    return frame.with_columns(settings.prior.expression.alias(_PRIOR)), replace(settings, prior=column)
+
+
+def resolve_columns(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, settings: Settings) -> Rows:
+    """The rows of a frame; its schema is read now, so that wrong dtypes are errors at the call."""
+    columns = [as_expr(score, "score"), as_expr(label, "label")]
+    columns += [c for c in (settings.weight, settings.prior.expression) if c is not None]
+    dtypes = frame.select(c.alias(str(i)) for i, c in enumerate(columns)).collect_schema().dtypes()
+    return resolve(list(zip(columns, dtypes, strict=True)), settings)
+
+
+def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: str) -> list[pl.Expr]:
+    """One expression per column; selectors are expanded."""
+    if not isinstance(columns, str | pl.Expr) and not hasattr(columns, "__iter__"):
+        raise TypeError(f"{what}={columns!r} is neither a column's name nor an expression nor a sequence of them")
+    expressions = [as_expr(c, what) for c in ([columns] if isinstance(columns, str | pl.Expr) else columns)]
+    expanded: list[pl.Expr] = []
+    for expression in expressions:
+        if not expression.meta.has_multiple_outputs():
+            expanded.append(expression)
+        elif expression.meta.is_column_selection():
+            expanded += [pl.col(name) for name in frame.select(expression).collect_schema().names()]
+        else:
+            raise ValueError(f"{what}= holds an expression of several columns, {expression}: pass them one by one")
+    names = [expression.meta.output_name() for expression in expanded]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"{what}= has the name {twice[0]!r} twice: give one of them another with .alias()")
+    return expanded
+
+
+def _check_names(keys: list[str], columns: Iterable[str]) -> None:
+    clash = sorted(set(keys) & set(columns))
+    if clash:
+        raise ValueError(f"by= has a column {clash[0]!r}, which the report has too: rename it with .alias()")
+
+
+@with_options(DecisionOptions)
+def validate(
+    frame: FrameT, score: IntoExpr | Sequence[IntoExpr], label: IntoExpr, **options: Unpack[DecisionOptions]
+) -> FrameT:
+    """The frame itself, if no row of it is wrong; else an error that says what is.
+
+    Missing rows (a null in label, score or weight) are not wrong: labels arrive late. Reads the log once a score, once
+    more for each kind of bad rows, to show them, and once for the values of a label that lacks the `pos_label`. Warns
+    if no row has the `pos_label`.
+
+    Parameters
+    ----------
+    frame
+        The log, a LazyFrame or a DataFrame.
+    score
+        Column name or expression, or several.
+    label
+        Column name or expression.
+    **options
+        See `DecisionOptions`; those that say how to read the rows matter.
+
+    Returns
+    -------
+    `frame`.
+
+    Raises
+    ------
+    InvalidDataError
+        Wrong rows: each kind, how many rows, and the first five with their row numbers. A `pos_label` that no row has, if
+        the labels hold a value that is the same but for case, spaces at the ends or the form of a number.
+    ValueError, TypeError
+        As for the metrics.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.5, 1.5], "y": [0, 1]})
+    >>> log.ec.validate("p", "y")
+    Traceback (most recent call last):
+    ...
+    polars_ec.exceptions.InvalidDataError: 'p': posterior is NaN or outside [0, 1] in 1 row; the first: row 1 (p=1.5, y=1)
+    """
+    settings: Settings = parse_options(options)
+    lazy, settings = with_prior_column(frame.lazy(), settings)
+    messages: list[str] = []
+    models = expand(lazy, score, "score")
+    positive_named = settings.pos_label is not None
+    for model in models:
+        rows = resolve_columns(lazy, model, label, settings)
+        defects = {kind: rows.present & mask for kind, mask in rows.defects.items()}
+        seen = (
+            {_LABELLED: rows.labels.label.is_not_null(), _POSITIVE: rows.labels.in_class[1]} if positive_named else {}
+        )
+        sums = [mask.sum().alias(kind) for kind, mask in {**defects, **seen}.items()]
+        counts = lazy.select(sums).collect(engine="streaming").row(0, named=True)
+        shown = [model, as_expr(label, "label"), *([] if settings.weight is None else [settings.weight])]
+        for kind, defect in defects.items():
+            n = counts[kind]
+            if n:
+                first = _first_rows(lazy, shown, defect)
+                messages.append(
+                    f"{model.meta.output_name()!r}: {kind} in {n} {'row' if n == 1 else 'rows'}; the first: {first}"
+                )
+        if positive_named and model is models[-1] and counts[_LABELLED] and not counts[_POSITIVE]:
+            messages += _without_positives(lazy, rows.labels.label, settings.pos_label)
+    if messages:
+        raise InvalidDataError("\n".join(messages))
+    return frame
+
+
+def _without_positives(frame: pl.LazyFrame, label: pl.Expr, pos_label: object) -> list[str]:
+    """What is wrong with this `pos_label`, which no row has; a warning where no other value must be meant.
+
+    A log may well have no positive row, so that only a value that differs in case or form is an error.
+    """
+    values = frame.select(label.drop_nulls().unique()).head(_COMPARED_VALUES).collect(engine="streaming").to_series()
+    meant = meant_values(pos_label, values)
+    shown = ", ".join(map(repr, meant or by_likeness(pos_label, values.sort())[:_SHOWN_ROWS]))
+    text = f"{label.meta.output_name()!r}: no row has the label {pos_label!r} (pos_label=): "
+    if meant:
+        return [f"{text}the nearest values are {shown}"]
+    warnings.warn(f"{text}its values are {shown}", UserWarning, stacklevel=2)
+    return []
+
+
+def _first_rows(frame: pl.LazyFrame, columns: list[pl.Expr], mask: pl.Expr) -> str:
+    rows = (
+        frame.select([*columns, mask.alias("__ec_bad")])
+        .with_row_index("__ec_row")
+        .filter(pl.col("__ec_bad"))
+        .drop("__ec_bad")
+        .head(_SHOWN_ROWS)
+        .collect(engine="streaming")
+        .to_dicts()
+    )
+    return "; ".join(
+        f"row {row['__ec_row']} ({', '.join(f'{k}={v}' for k, v in row.items() if k != '__ec_row')})" for row in rows
+    )

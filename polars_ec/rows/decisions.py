@@ -1,0 +1,100 @@
+"""Decisions for rows: by threshold, or by Bayes' rule for the costs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import reduce
+from operator import add, or_
+
+import polars as pl
+
+from polars_ec.costs import CostMatrix
+from polars_ec.rows.scores import BinaryScores, DecidedScores, Scores
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """The decision of each row: its index, or (two decisions) whether it is decision 1."""
+
+    n_decisions: int
+    positive: pl.Expr | None = None
+    number: pl.Expr | None = None
+
+    def among(self, chosen: Collection[int]) -> pl.Expr:
+        """Whether the row's decision is one of `chosen`; null where there is none."""
+        others = [j for j in range(self.n_decisions) if j not in chosen]
+        if len(others) < len(chosen):
+            return ~reduce(or_, map(self._is, others)) if others else ~self._is(0) | self._is(0)
+        return reduce(or_, map(self._is, sorted(chosen)))
+
+    @property
+    def index(self) -> pl.Expr:
+        """Int32 index of the decision; null where there is none."""
+        if self.positive is not None:
+            return self.positive.cast(pl.Int32)
+        assert self.number is not None
+        return self.number.cast(pl.Int32)
+
+    def _is(self, j: int) -> pl.Expr:
+        if self.positive is not None:
+            return self.positive if j == 1 else ~self.positive
+        assert self.number is not None
+        return self.number == j
+
+
+def decide(scores: Scores, costs: CostMatrix, threshold: float | None) -> Decisions:
+    """Threshold decisions where a threshold is given, Bayes decisions for the costs elsewhere."""
+    if isinstance(scores, DecidedScores):
+        if threshold is not None:
+            raise ValueError("threshold= is for scores; score_type='decision' says that decisions are taken already")
+        return Decisions(costs.n_decisions, number=scores.index)
+    if threshold is not None:
+        if not isinstance(scores, BinaryScores):
+            raise ValueError("threshold= is for one score a row: vectors are decided by costs=")
+        if (costs.n_classes, costs.n_decisions) != (2, 2):
+            raise ValueError(f"threshold= makes 2 decisions, and costs= has {costs.n_decisions}")
+        return Decisions(2, positive=scores.score > threshold)
+    if isinstance(scores, BinaryScores) and (costs.n_classes, costs.n_decisions) == (2, 2):
+        bayes = _bayes_threshold(scores, costs)
+        if bayes is not None:
+            return Decisions(2, positive=scores.score > bayes)
+        below = _reversed_threshold(scores, costs)
+        if below is not None:
+            return Decisions(2, positive=below)
+    cheapest = scores.of_posteriors(lambda posteriors: _cheapest(posteriors, costs))
+    return Decisions(costs.n_decisions, number=cheapest)
+
+
+def _bayes_threshold(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | None:
+    """Where deciding 1 becomes cheaper, on the scores' own scale; None where that is no matter of a threshold."""
+    try:
+        threshold = costs.bayes_threshold() if scores.score_type == "posterior" else costs.bayes_log_odds()
+    except ValueError:
+        return None
+    return pl.lit(threshold) - scores.prior_log_odds if scores.score_type == "llr" else pl.lit(threshold)
+
+
+def _reversed_threshold(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | None:
+    """Whether class 1 is decided where being right costs more than an error: below the threshold of the other decisions."""
+    (c00, c01), (c10, c11) = costs.values
+    if c00 <= c01 or c11 < c10:
+        return None
+    other = CostMatrix([[c01, c00], [c11, c10]])
+    if scores.score_type == "posterior":
+        return scores.score < other.bayes_threshold()
+    return scores.log_odds < other.bayes_log_odds()
+
+
+def _cheapest(posteriors: list[pl.Expr], costs: CostMatrix) -> pl.Expr:
+    """Argmin over j of sum_i c_ij q_i, lowest index on ties.
+
+    Each row's maximum is subtracted from its costs: the decision stays, and 0-1 costs become an exact argmax, where
+    rounding cannot break a tie.
+    """
+    reduced = [[c - max(row) for c in row] for row in costs.values]
+    expected = []
+    for j in range(costs.n_decisions):
+        terms = [q * row[j] for q, row in zip(posteriors, reduced, strict=True) if row[j] != 0]
+        expected.append(reduce(add, terms) if terms else posteriors[0] * 0.0)
+    return pl.concat_arr(expected).arr.arg_min().cast(pl.Int32)

@@ -1,0 +1,129 @@
+"""Labels as one Boolean row expression per class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_ec.class_names import ClassNames
+
+if TYPE_CHECKING:
+    from polars_ec.options import Settings
+
+
+# What Polars compares a column of integers with.
+_INTEGERS = range(-(2**63), 2**64)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """True classes of the rows: `in_class[i]` is null where the label is null.
+
+    `valid` says that the label is some class; None where every label is.
+    """
+
+    label: pl.Expr
+    in_class: list[pl.Expr]
+    valid: pl.Expr | None
+    names: ClassNames
+
+    @property
+    def classes(self) -> Sequence[Any]:
+        """The values of the label, in class order."""
+        return self.names.values
+
+
+def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, settings: Settings) -> Labels:
+    """The labels of a column of this dtype; errors name the column, its dtype and the argument to pass."""
+    classes, pos_label = settings.classes, settings.pos_label
+    if pos_label is not None:
+        if n_classes != 2:
+            raise ValueError(f"pos_label= is for two classes, and there are {n_classes}: pass classes=")
+        _check_value(name, dtype, pos_label, "pos_label")
+        positive = label == _literal(pos_label, dtype)
+        names = ClassNames((f"not {pos_label}", pos_label), rest=True)
+        return Labels(label, [~positive, positive], _not_nan(label, dtype), names)
+    if classes is not None:
+        if len(classes) != n_classes:
+            raise ValueError(f"classes={list(classes)} lists {len(classes)} classes, and there are {n_classes}")
+        for value in classes:
+            _check_value(name, dtype, value, "classes")
+        masks = [label == _literal(value, dtype) for value in classes]
+        return Labels(label, masks, pl.any_horizontal(masks), ClassNames(classes))
+    if dtype in (pl.Boolean, pl.Null):
+        if n_classes != 2 and dtype == pl.Boolean:
+            raise TypeError(
+                f"label {name!r} is Boolean, and there are {n_classes} classes: pass integers 0..{n_classes - 1}"
+            )
+        positive = label.cast(pl.Boolean)
+        masks = [~positive, positive] if n_classes == 2 else [positive] * n_classes
+        names = ClassNames((False, True), stated=False) if n_classes == 2 else ClassNames.unnamed(n_classes)
+        return Labels(label, masks, None, names)
+    if dtype.is_integer():
+        masks = [label == i for i in range(n_classes)]
+        return Labels(label, masks, label.is_between(0, n_classes - 1), ClassNames.unnamed(n_classes))
+    argument = "pos_label=" if n_classes == 2 else "classes=[...]"
+    raise TypeError(
+        f"label {name!r} is {dtype}, neither Boolean nor integers 0..{n_classes - 1}: pass {argument} to say which class is which"
+    )
+
+
+def _check_value(name: str, dtype: pl.DataType, value: Any, argument: str) -> None:
+    fits = (
+        isinstance(value, str)
+        if dtype in (pl.String, pl.Categorical, pl.Enum)
+        else isinstance(value, bool)
+        if dtype == pl.Boolean
+        else isinstance(value, int | float) and not isinstance(value, bool)
+        if dtype.is_numeric()
+        else dtype == pl.Null or not isinstance(value, str | bool | int | float)
+    )
+    if not fits:
+        raise TypeError(f"{argument} holds {value!r} ({type(value).__name__}), and label {name!r} is {dtype}")
+    if dtype.is_integer() and isinstance(value, int) and not _INTEGERS.start <= value < _INTEGERS.stop:
+        raise ValueError(f"{argument} holds {value!r}, which is beyond the integers of label {name!r}: {dtype}")
+    if isinstance(dtype, pl.Enum) and value not in dtype.categories:
+        raise ValueError(f"{argument} holds {value!r}, which is no category of label {name!r}: {dtype}")
+
+
+def _literal(value: Any, dtype: pl.DataType) -> pl.Expr:
+    return pl.lit(value, dtype=dtype) if isinstance(dtype, pl.Enum) else pl.lit(value)
+
+
+def _not_nan(label: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
+    return ~label.is_nan() if dtype.is_float() else None
+
+
+def meant_values(wanted: object, values: Iterable[object]) -> list[object]:
+    """Those of the values that `wanted` is but for case, spaces at the ends and the form of a number."""
+    return [value for value in values if _as_compared(value) == _as_compared(wanted)]
+
+
+def by_likeness(wanted: object, values: Iterable[object]) -> list[object]:
+    """The values, those first that look most like `wanted`."""
+    # Imported here, for only logs without a positive row need it.
+    import difflib
+
+    one = _as_compared(wanted)
+    return sorted(values, key=lambda value: -difflib.SequenceMatcher(None, one, _as_compared(value)).ratio())
+
+
+def _as_compared(value: object) -> str:
+    text = str(value).strip().casefold()
+    try:
+        return repr(float(text))
+    except ValueError:
+        return text
+
+
+def class_index(labels: Labels) -> pl.Expr:
+    """The class of a row: 0..K-1, -1 for a wrong label, null for a missing one."""
+    if labels.valid is None and len(labels.in_class) == 2:
+        return labels.in_class[1].cast(pl.Int16)
+    index: pl.Expr = pl.lit(-1, dtype=pl.Int16)
+    for i, mask in reversed(list(enumerate(labels.in_class))):
+        index = pl.when(mask).then(pl.lit(i, dtype=pl.Int16)).otherwise(index)
+    return pl.when(labels.label.is_not_null()).then(index)

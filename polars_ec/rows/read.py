@@ -1,0 +1,232 @@
+"""From columns to rows to sums: the one way by which every expression metric reads its data.
+
+`per_group` and `per_row` hand the columns to `resolve` when the plan is resolved and dtypes are known; `resolve` gives
+`Rows`; `Rows.sums` gives the sums per group that the formulas are made of. Only sums of masks and of when/then are used,
+so that the streaming engine runs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_ec.class_names import ClassNames
+from polars_ec.costs import CostMatrix
+from polars_ec.formulas import decisions as formulas
+from polars_ec.formulas.decisions import Sums
+from polars_ec.options import Settings, as_expr
+from polars_ec.priors import PriorSettings
+from polars_ec.rows.decisions import Decisions, decide
+from polars_ec.rows.labels import Labels, read_labels
+from polars_ec.rows.scores import Scores, class_names, n_score_classes, read_scores
+
+if TYPE_CHECKING:
+    from polars_ec.typing import IntoExpr
+
+Typed = tuple[pl.Expr, pl.DataType]
+Priors = Sequence[list[pl.Expr]]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Row expressions of one log: which rows count, which are wrong, their classes, scores and weights."""
+
+    settings: Settings
+    scores: Scores
+    labels: Labels
+    weight: pl.Expr | None
+    costs: CostMatrix
+    prior: list[pl.Expr] | None
+    row_prior: list[pl.Expr] | None
+    class_names: ClassNames
+
+    @property
+    def present(self) -> pl.Expr:
+        """No null in the row; never null itself."""
+        present = ~self.scores.missing & self.labels.label.is_not_null()
+        return present if self.weight is None else present & self.weight.is_not_null()
+
+    @property
+    def defects(self) -> dict[str, pl.Expr]:
+        """What can be wrong with a row that is present: a mask for each kind."""
+        found = dict(self.scores.defects)
+        if self.labels.valid is not None:
+            found["label is no class"] = ~self.labels.valid
+        if self.weight is not None:
+            found["weight is negative, infinite or NaN"] = ~((self.weight >= 0) & self.weight.is_finite())
+        return found
+
+    @property
+    def _valid(self) -> pl.Expr:
+        return ~reduce(or_, self.defects.values())
+
+    @property
+    def usable(self) -> pl.Expr:
+        """Present and not wrong; never null."""
+        return self.present & self._valid
+
+    @property
+    def wrong(self) -> pl.Expr:
+        """Present but wrong; never null."""
+        return self.present & ~self._valid
+
+    def class_or_wrong(self, index: pl.Expr) -> pl.Expr:
+        """Int16 `index` of a usable row, -1 of a wrong one, null of a missing one."""
+        return pl.when(self.usable).then(index).when(self.present).then(-1).cast(pl.Int16)
+
+    @property
+    def decisions(self) -> Decisions:
+        return decide(self.scores, self.costs, self.settings.threshold)
+
+    @property
+    def log_loss(self) -> pl.Expr:
+        return self.scores.log_loss(self.labels.in_class)
+
+    @property
+    def brier(self) -> pl.Expr:
+        return self.scores.brier(self.labels.in_class)
+
+    def amount(self, mask: pl.Expr) -> pl.Expr:
+        """Rows, or weight, where `mask` holds; it is never true for a row with a null."""
+        return count_rows(mask) if self.weight is None else pl.when(mask).then(self.weight).sum()
+
+    def weighted(self, loss: pl.Expr) -> pl.Expr:
+        """A row's loss times its weight; a row of weight 0 counts as no row, also when its loss is infinite."""
+        return loss if self.weight is None else pl.when(self.weight == 0).then(0.0).otherwise(loss * self.weight)
+
+    def sums(self) -> RowSums:
+        return RowSums(self)
+
+
+def count_rows(mask: pl.Expr) -> pl.Expr:
+    """How many rows `mask` holds for; Int64, because the engine's own counts are unsigned 32-bit."""
+    return mask.sum().cast(pl.Int64)
+
+
+class RowSums(Sums):
+    """Sums over the rows of a group. A row with a null adds nothing; a wrong row makes `guarded` null."""
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows.costs.n_decisions, rows.prior, len(rows.labels.in_class))
+        self._masks = [rows.present & mask for mask in rows.labels.in_class]
+        self._rows = rows
+
+    def count(self, i: int) -> pl.Expr:
+        return self._rows.amount(self._masks[i])
+
+    @property
+    def size(self) -> pl.Expr:
+        # A row that is present has a class, or is wrong and makes the value null.
+        return self._rows.amount(self._rows.present)
+
+    def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
+        others = [j for j in range(self.n_decisions) if j not in decided]
+        if self._rows.weight is None and len(others) < len(decided):
+            # Exact on integers, and one sum fewer for the engine where the other cell is wanted too.
+            return self.count(i) - self.cell(i, others) if others else self.count(i)
+        return self._rows.amount(self._masks[i] & self._rows.decisions.among(decided))
+
+    def total(self, i: int, loss: pl.Expr) -> pl.Expr:
+        """Sum of a row loss, times weight, over class i."""
+        return pl.when(self._masks[i]).then(self._rows.weighted(loss)).sum()
+
+    @property
+    def row_weights(self) -> list[tuple[pl.Expr, pl.Expr]]:
+        """What a row weighs in an expectation at the priors in use: masks of rows that weigh alike, and their weights.
+
+        P_i / N_i for rows of class i, null where there are none. Without a stated prior all weigh 1 / N, so that there is
+        one sum to take and not one for each class.
+        """
+        if self._stated_prior is None:
+            return [(self._rows.present, formulas.ratio(pl.lit(1.0), self.size))]
+        return [(mask, formulas.row_weight(self, i)) for i, mask in enumerate(self._masks)]
+
+    def guarded(self, value: pl.Expr) -> pl.Expr:
+        """`value`, null where the group has wrong rows, or weights whose sum is more than a float holds."""
+        right = self._rows.wrong.sum() == 0
+        if self._rows.weight is not None:
+            right &= self.size.is_finite()
+        return pl.when(right).then(value)
+
+
+def resolve(inputs: Sequence[Typed], settings: Settings) -> Rows:
+    """`Rows` of (score, label[, weight][, prior]) with their dtypes; clear errors for dtypes that do not go together."""
+    (score, score_dtype), (label, label_dtype), *rest = inputs
+    score_name, label_name = score.meta.output_name(), label.meta.output_name()
+    weight = read_weight(*rest.pop(0)) if settings.weight is not None else None
+    n_classes = n_score_classes(score_dtype, settings)
+    labels = read_labels(label_name, label, label_dtype, n_classes, settings)
+    prior, prior_dtype = settings.prior, rest[0][1] if rest else None
+    names = class_names(score_dtype, labels.names, score_name)
+    costs = _checked_costs(settings, names, score_name)
+    row_prior = prior.per_row(names, prior_dtype)
+    scores = read_scores(score_name, score, score_dtype, names, settings, row_prior)
+    return Rows(settings, scores, labels, weight, costs, prior.per_group(names, prior_dtype), row_prior, names)
+
+
+def per_group(
+    name: str, score: IntoExpr, label: IntoExpr, settings: Settings, build: Callable[[Rows], pl.Expr]
+) -> pl.Expr:
+    """An aggregate of the log, called `<score>_<name>`; `build` runs when the plan is resolved."""
+    columns = [as_expr(score, "score"), as_expr(label, "label")]
+    columns += [c for c in (settings.weight, settings.prior.expression) if c is not None]
+
+    def resolved(inputs: list[Typed]) -> pl.Expr:
+        return build(resolve(inputs, settings)).alias(f"{inputs[0][0].meta.output_name()}_{name}")
+
+    return pl.pipe_with_dtype(columns, resolved)
+
+
+def per_row(
+    name: str,
+    score: IntoExpr,
+    settings: Settings,
+    build: Callable[[Scores, CostMatrix, Priors], pl.Expr],
+    *more_priors: PriorSettings,
+    classes: ClassNames | None = None,
+) -> pl.Expr:
+    """A row expression of the score alone, called `<score>_<name>`; null for missing and wrong scores.
+
+    `build` gets one list of shares for each prior that is stated: that of the settings, then `more_priors`. `classes` are those
+    that the scores must be of, where they are known.
+    """
+    all_priors = [settings.prior, *more_priors]
+    columns = [as_expr(score, "score"), *(p.expression for p in all_priors if p.expression is not None)]
+
+    def resolved(inputs: list[Typed]) -> pl.Expr:
+        (expression, dtype), *rest = inputs
+        column = expression.meta.output_name()
+        n_classes = n_score_classes(dtype, settings)
+        fitting = classes if classes is not None and len(classes.values) == n_classes else None
+        names = class_names(dtype, fitting or ClassNames.unnamed(n_classes), column)
+        dtypes = iter(dtype for _, dtype in rest)
+        priors = [prior.per_row(names, None if prior.expression is None else next(dtypes)) for prior in all_priors]
+        costs = _checked_costs(settings, names, column)
+        scores = read_scores(column, expression, dtype, names, settings, priors[0])
+        bad = reduce(or_, scores.defects.values())
+        stated = [prior for prior in priors if prior is not None]
+        known = [prior[0].is_not_null() for prior in stated]
+        value = pl.when(reduce(and_, known, ~scores.missing & ~bad)).then(build(scores, costs, stated))
+        return value.alias(f"{column}_{name}")
+
+    return pl.pipe_with_dtype(columns, resolved)
+
+
+def _checked_costs(settings: Settings, classes: ClassNames, column: str) -> CostMatrix:
+    n_classes = len(classes.values)
+    costs = settings.costs(n_classes)
+    if costs.n_classes != n_classes:
+        raise ValueError(f"costs= has {costs.n_classes} rows, and {column!r} is of {n_classes} classes")
+    return costs.for_classes(classes)
+
+
+def read_weight(weight: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Weights as Float64."""
+    if not (dtype.is_numeric() or dtype == pl.Null):
+        raise TypeError(f"weights must be numbers, and {weight.meta.output_name()!r} is {dtype}")
+    return weight.cast(pl.Float64)

@@ -1,0 +1,352 @@
+"""Scores of every type as row expressions: what is missing, what is wrong, posteriors and losses of the true class.
+
+Two shapes, one interface: one number a row for two classes, and a vector a row for K.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from operator import add, or_
+from typing import TYPE_CHECKING, Protocol
+
+import polars as pl
+
+from polars_ec.class_names import ClassNames
+from polars_ec.typing import ScoreType
+
+if TYPE_CHECKING:
+    from polars_ec.options import Settings
+
+SCALAR_TYPES = ("posterior", "log_odds", "llr", "decision")
+VECTOR_TYPES = ("posteriors", "log_posteriors", "log_likelihoods")
+_VECTOR_TOLERANCE = 1e-6
+
+
+class Scores(Protocol):
+    """What metrics ask of scores. `in_class` is one Boolean expression per class: the row's true class."""
+
+    @property
+    def missing(self) -> pl.Expr: ...
+    @property
+    def defects(self) -> dict[str, pl.Expr]: ...
+    @property
+    def posteriors(self) -> list[pl.Expr]: ...
+    def of_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr: ...
+    def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr: ...
+    def brier(self, in_class: Sequence[pl.Expr]) -> pl.Expr: ...
+
+
+@dataclass(frozen=True)
+class BinaryScores:
+    """One number a row: a posterior of class 1, log-odds, or (with the prior stated) an LLR."""
+
+    score: pl.Expr
+    score_type: ScoreType
+    prior: list[pl.Expr] | None
+
+    @property
+    def missing(self) -> pl.Expr:
+        return self.score.is_null()
+
+    @property
+    def defects(self) -> dict[str, pl.Expr]:
+        if self.score_type == "posterior":
+            return {"posterior is NaN or outside [0, 1]": ~self.score.is_between(0, 1)}
+        if self.score_type == "llr" and self.prior is not None:
+            return {"LLR is NaN, or its prior is not a share": self.log_odds.is_nan().fill_null(True)}
+        return {f"{self.score_type} is NaN": self.score.is_nan()}
+
+    @cached_property
+    def prior_log_odds(self) -> pl.Expr:
+        """ln(P_1/P_0) of the stated prior."""
+        if self.prior is None:
+            raise ValueError(
+                f"score_type={self.score_type!r} needs prior=: the prior of a group is not known while its rows are read. "
+                "Pass a number, or a column that holds it, such as pl.col(label).mean().over(group)"
+            )
+        return self.prior[1].log() - self.prior[0].log()
+
+    @cached_property
+    def log_odds(self) -> pl.Expr:
+        if self.score_type == "posterior":
+            return self.score.log() - (-self.score).log1p()
+        return self.score + self.prior_log_odds if self.score_type == "llr" else self.score
+
+    @property
+    def posteriors(self) -> list[pl.Expr]:
+        if self.score_type == "posterior":
+            return [1 - self.score, self.score]
+        return [sigmoid(-self.log_odds), sigmoid(self.log_odds)]
+
+    def of_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+        return bind(self.posteriors, build)
+
+    def true_and_other(self, in_class: Sequence[pl.Expr]) -> tuple[pl.Expr, pl.Expr]:
+        """Posterior of the true class and of the other one, each without loss of small values."""
+        if self.score_type == "posterior":
+            q0, q1 = self.posteriors
+            return pl.when(in_class[1]).then(q1).otherwise(q0), pl.when(in_class[1]).then(q0).otherwise(q1)
+        against = self._log_odds_against(in_class)
+        return sigmoid(-against), sigmoid(against)
+
+    def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
+        if self.score_type == "posterior":
+            # One logarithm a row. 1 - q is rounded where q is the other class's posterior: `other - (1 - true)` is
+            # exactly what the rounding lost, to first order what the logarithm misses, and 0 where nothing was rounded.
+            true, other = self.true_and_other(in_class)
+            return other - (1 - true) - true.log()
+        against = self._log_odds_against(in_class)
+        return pl.max_horizontal(against, pl.lit(0.0)) + (-against.abs()).exp().log1p()
+
+    def brier(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
+        _, other = self.true_and_other(in_class)
+        return other * other
+
+    def _log_odds_against(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
+        return pl.when(in_class[1]).then(-self.log_odds).otherwise(self.log_odds)
+
+
+@dataclass(frozen=True)
+class VectorScores:
+    """K numbers a row: posteriors, their logs, or (with the prior stated) log-likelihoods."""
+
+    elements: list[pl.Expr]
+    wrong_length: pl.Expr | None
+    null_element: pl.Expr
+    score_type: ScoreType
+    prior: list[pl.Expr] | None
+
+    @property
+    def missing(self) -> pl.Expr:
+        return self.null_element
+
+    @property
+    def defects(self) -> dict[str, pl.Expr]:
+        found = (
+            {} if self.wrong_length is None else {"vector has another length than there are classes": self.wrong_length}
+        )
+        if self.score_type == "log_likelihoods":
+            found["log-likelihood is NaN or +inf"] = _any(~(x < math.inf) for x in self.elements)
+            found["all log-likelihoods are -inf"] = pl.max_horizontal(self.elements) == -math.inf
+            if self.prior is not None:
+                found["prior is not a share per class"] = ~(self._log_norm > -math.inf).fill_null(False)
+            return found
+        if self.score_type == "posteriors":
+            found["posterior is NaN or outside [0, 1]"] = _any(~x.is_between(0, 1) for x in self.elements)
+        else:
+            found["log posterior is NaN or above 0"] = _any(~(x <= _VECTOR_TOLERANCE) for x in self.elements)
+        found["posteriors do not sum to 1"] = ~((self._total - 1).abs() <= _VECTOR_TOLERANCE)
+        return found
+
+    @property
+    def _total(self) -> pl.Expr:
+        return reduce(add, self.posteriors)
+
+    @cached_property
+    def _joint(self) -> list[pl.Expr]:
+        if self.prior is None:
+            raise ValueError(
+                "score_type='log_likelihoods' needs prior=: the prior of a group is not known while its rows are read. "
+                'Pass one share per class, "uniform", or a column that holds them'
+            )
+        return [x + p.log() for x, p in zip(self.elements, self.prior, strict=True)]
+
+    @cached_property
+    def _log_norm(self) -> pl.Expr:
+        return log_sum_exp(self._joint)
+
+    @property
+    def posteriors(self) -> list[pl.Expr]:
+        if self.score_type == "posteriors":
+            return self.elements
+        if self.score_type == "log_posteriors":
+            return [x.exp() for x in self.elements]
+        return [(x - self._log_norm).exp() for x in self._joint]
+
+    def of_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+        if self.score_type != "log_likelihoods":
+            return bind(self.posteriors, build)
+        return bind([*self._joint, self._log_norm], lambda x: bind([(x_k - x[-1]).exp() for x_k in x[:-1]], build))
+
+    def of_log_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+        """`build` of the logarithms of the posteriors."""
+        if self.score_type == "posteriors":
+            return build([x.log() for x in self.elements])
+        if self.score_type == "log_posteriors":
+            return build(self.elements)
+        return bind([*self._joint, self._log_norm], lambda x: build([x_k - x[-1] for x_k in x[:-1]]))
+
+    def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
+        if self.score_type == "posteriors":
+            return -_of_true_class(self.elements, in_class).log()
+        if self.score_type == "log_posteriors":
+            return -_of_true_class(self.elements, in_class)
+        return self._log_norm - _of_true_class(self._joint, in_class)
+
+    def brier(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
+        def mean_square(posteriors: list[pl.Expr]) -> pl.Expr:
+            errors = [q - y.cast(pl.Float64) for q, y in zip(posteriors, in_class, strict=True)]
+            return reduce(add, [error * error for error in errors]) / len(errors)
+
+        return self.of_posteriors(mean_square)
+
+
+@dataclass(frozen=True)
+class DecidedScores:
+    """Decisions already taken: an index a row. Posteriors and losses cannot be had from them."""
+
+    index: pl.Expr
+    n_decisions: int
+
+    @property
+    def missing(self) -> pl.Expr:
+        return self.index.is_null()
+
+    @property
+    def defects(self) -> dict[str, pl.Expr]:
+        whole = self.index.is_between(0, self.n_decisions - 1) & (self.index == self.index.floor())
+        return {f"decision is none of 0..{self.n_decisions - 1}": ~whole}
+
+    @property
+    def posteriors(self) -> list[pl.Expr]:
+        raise ValueError("score_type='decision' holds no posteriors: this metric needs them")
+
+    def of_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+        return build(self.posteriors)
+
+    def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:  # noqa: ARG002
+        raise ValueError("score_type='decision' holds no posteriors: a scoring rule needs them")
+
+    brier = log_loss
+
+
+def n_score_classes(dtype: pl.DataType, settings: Settings) -> int:
+    """How many classes the scores and the keywords together speak of."""
+    if isinstance(dtype, pl.Array):
+        return dtype.size
+    if isinstance(dtype, pl.Struct):
+        return len(dtype.fields)
+    stated = (
+        settings.stated_costs.n_classes if settings.stated_costs is not None else None,
+        len(settings.classes) if settings.classes is not None else None,
+        settings.prior.n_classes,
+    )
+    if isinstance(dtype, pl.List) and not any(stated):
+        raise TypeError(
+            f"a {dtype} column does not say how many classes there are: cast it to pl.Array(pl.Float64, K), or pass "
+            "classes=, costs= or a prior per class"
+        )
+    if settings.score_type == "decision" or isinstance(dtype, pl.List):
+        return next((n for n in stated if n), 2)
+    return 2
+
+
+def class_names(dtype: pl.DataType, of_labels: ClassNames, name: str) -> ClassNames:
+    """The classes by the names that are known: those of the labels, or of a struct's fields where the labels have none."""
+    if not isinstance(dtype, pl.Struct):
+        return of_labels
+    fields = [field.name for field in dtype.fields]
+    places = of_labels.places(fields, f"the struct {name!r}", or_in_order=True)
+    return replace(of_labels, fields=tuple(fields[place] for place in places))
+
+
+def read_scores(
+    name: str, score: pl.Expr, dtype: pl.DataType, classes: ClassNames, settings: Settings, prior: list[pl.Expr] | None
+) -> BinaryScores | VectorScores | DecidedScores:
+    """The scores of a column of this dtype; TypeError or ValueError where dtype and score_type do not go together."""
+    score_type = settings.score_type
+    if dtype.is_nested():
+        if score_type == "posterior":
+            score_type = "posteriors"
+        if score_type in SCALAR_TYPES:
+            raise ValueError(
+                f"score_type={score_type!r} is one number a row, and {name!r} is {dtype}: pass one of "
+                f"{', '.join(VECTOR_TYPES)}"
+            )
+        return _read_vector(name, score, dtype, classes, score_type, prior)
+    if score_type in VECTOR_TYPES:
+        raise ValueError(
+            f"score_type={score_type!r} is a vector a row, and {name!r} is {dtype}: pack with pl.concat_arr"
+        )
+    boolean_decision = score_type == "decision" and dtype == pl.Boolean
+    if not (dtype.is_numeric() or dtype == pl.Null or boolean_decision):
+        hint = ": pass score_type='decision'" if dtype == pl.Boolean else ""
+        raise TypeError(f"scores must be numbers, and {name!r} is {dtype}{hint}")
+    number = score if dtype == pl.Float64 else score.cast(pl.Float64)
+    if score_type == "decision":
+        return DecidedScores(number, settings.costs(len(classes.values)).n_decisions)
+    return BinaryScores(number, score_type, prior)
+
+
+def _read_vector(
+    name: str,
+    score: pl.Expr,
+    dtype: pl.DataType,
+    classes: ClassNames,
+    score_type: ScoreType,
+    prior: list[pl.Expr] | None,
+) -> VectorScores:
+    wrong_length, n_classes = None, len(classes.values)
+    if isinstance(dtype, pl.Struct):
+        if any(not (field.dtype == pl.Null or field.dtype.is_numeric()) for field in dtype.fields):
+            raise TypeError(f"scores must be numbers, and {name!r} is {dtype}")
+        fields = [field.name for field in dtype.fields]
+        places = classes.places(fields, f"the struct {name!r}", or_in_order=True)
+        elements = [score.struct.field(fields[place]).cast(pl.Float64) for place in places]
+        holds_null = pl.any_horizontal([x.is_null() for x in elements])
+    else:
+        assert isinstance(dtype, pl.Array | pl.List)
+        if not (dtype.inner == pl.Null or dtype.inner.is_numeric()):
+            raise TypeError(f"scores must be numbers in a flat vector, and {name!r} is {dtype}")
+        if isinstance(dtype, pl.Array):
+            numbers = score if dtype.inner == pl.Float64 else score.cast(pl.Array(pl.Float64, n_classes))
+            elements = [numbers.arr.get(k) for k in range(n_classes)]
+            holds_null = numbers.arr.eval(pl.element().is_null()).arr.any().fill_null(True)
+        else:
+            numbers = score if dtype.inner == pl.Float64 else score.cast(pl.List(pl.Float64))
+            elements = [numbers.list.get(k, null_on_oob=True) for k in range(n_classes)]
+            wrong_length = numbers.list.len() != n_classes
+            holds_null = (numbers.list.len() != numbers.list.drop_nulls().list.len()).fill_null(True)
+    return VectorScores(elements, wrong_length, holds_null, score_type, prior)
+
+
+def _any(masks: Iterable[pl.Expr]) -> pl.Expr:
+    return reduce(or_, masks)
+
+
+def bind(values: Sequence[pl.Expr], build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+    """`build` of the row's values, each computed once and used by name.
+
+    Polars copies an expression wherever it is used: K posteriors, each with a norm of K terms, in K x M costs, would make
+    plans of a million nodes.
+    """
+    names = [f"v{i}" for i in range(len(values))]
+    bound = pl.struct([value.alias(name) for value, name in zip(values, names, strict=True)])
+    return bound.struct.with_fields(bound=build([pl.field(name) for name in names])).struct.field("bound")
+
+
+def log_sum_exp(values: Sequence[pl.Expr]) -> pl.Expr:
+    """Natural logarithm of the sum of the exponentials; -inf where all values are."""
+
+    def from_top(x: list[pl.Expr]) -> pl.Expr:
+        top = x[-1]
+        total = reduce(add, [(x_k - top).exp() for x_k in x[:-1]]).log()
+        return pl.when(top == -math.inf).then(-math.inf).otherwise(top + total)
+
+    return bind([*values, pl.max_horizontal(values)], from_top)
+
+
+def _of_true_class(values: Sequence[pl.Expr], in_class: Sequence[pl.Expr]) -> pl.Expr:
+    chosen = values[-1]
+    for value, mask in zip(values[-2::-1], in_class[-2::-1], strict=True):
+        chosen = pl.when(mask).then(value).otherwise(chosen)
+    return chosen
+
+
+def sigmoid(x: pl.Expr) -> pl.Expr:
+    """1/(1 + exp(-x)), accurate in both tails."""
+    small = (-x.abs()).exp()
+    return pl.when(x >= 0).then(1 / (1 + small)).otherwise(small / (1 + small))

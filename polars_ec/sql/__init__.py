@@ -1,0 +1,1 @@
+"""The DuckDB macros, and queries for other warehouses."""

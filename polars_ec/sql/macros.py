@@ -1,0 +1,156 @@
+"""The DuckDB macros: their text, and their registration on a connection."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import threading
+import time
+from contextlib import suppress
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
+
+_BEGIN = "BEGIN TRANSACTION;\n"
+_CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS ec;\n"
+_COMMIT = "COMMIT;\n"
+_PATIENCE = 30  # seconds to wait for another transaction that writes the same macros
+_one_at_a_time = threading.Lock()
+
+
+def text() -> str:
+    """The SQL that creates every macro in schema `ec`: the file sql/polars_ec.sql."""
+    installed = files("polars_ec").joinpath("polars_ec.sql")
+    if installed.is_file():
+        return installed.read_text("utf-8")
+    return (Path(__file__).parents[2] / "sql" / "polars_ec.sql").read_text("utf-8")
+
+
+def register(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create the DuckDB macros, so that `ec.nec(score, label)` works in SQL on this connection's database.
+
+    They go into schema `ec` of the current database; a file keeps them for later connections. Where a database is itself
+    called `ec`, they go into its schema main, which the same spelling finds. Where the current database is read-only, they
+    go into a temporary database called `ec`, which lasts as long as the process. Registering again replaces them.
+
+    It is one transaction: all macros or, after an error, those from before. Threads may register on one database at once.
+    Within a transaction of the caller's, the macros come and go with that.
+
+    Parameters
+    ----------
+    connection
+        An open DuckDB connection; other connections to the same database see the macros too.
+
+    Raises
+    ------
+    ValueError
+        The name `ec` is taken by a read-only database, or by a database and a schema at once, so that `ec.nec` cannot be
+        found; the message says what to do.
+    duckdb.Error
+        DuckDB is older than 2.0; another transaction that writes the macros does not end; the database cannot be written.
+
+    Examples
+    --------
+    >>> import duckdb, polars_ec as ec
+    >>> connection = duckdb.connect()
+    >>> ec.register(connection)
+    >>> log = "(VALUES (0.9, true), (0.4, true), (0.7, false)) AS log(p, y)"
+    >>> connection.sql(f"SELECT ec.accuracy(p, y) AS accuracy FROM {log}").fetchall()
+    [(0.3333333333333333,)]
+    """
+    with connection.cursor() as other:  # an error in a transaction of the caller's would end it
+        other.execute(text().partition(_CREATE_SCHEMA)[0].partition(_BEGIN)[2])
+    with _one_at_a_time:
+        _register(connection)
+
+
+def _register(connection: duckdb.DuckDBPyConnection) -> None:
+    databases = dict(connection.execute("SELECT database_name, readonly FROM duckdb_databases()").fetchall())
+    current, has_schema = connection.execute(
+        "SELECT current_database(), count(*) > 0 FROM duckdb_schemas() "
+        "WHERE schema_name = 'ec' AND database_name = current_database()"
+    ).fetchall()[0]
+    if "ec" in databases:
+        _register_in_database_ec(connection, bool(databases["ec"]), bool(has_schema))
+    elif not databases[current]:
+        _install(connection, text())
+    elif not (has_schema and _version(connection) == _own_version()):
+        _attach_scratch(connection)
+        _register_in_database_ec(connection, read_only=False, has_schema=bool(has_schema))
+
+
+def _register_in_database_ec(connection: duckdb.DuckDBPyConnection, read_only: bool, has_schema: bool) -> None:
+    if has_schema:
+        raise ValueError(
+            "both a database and a schema are called ec, so DuckDB cannot tell which one ec.nec is in: DROP SCHEMA ec "
+            "(with its database's name before it), or attach the database under another name"
+        )
+    if not read_only:
+        _install(connection, text().replace(_CREATE_SCHEMA, ""))
+    elif _version(connection) != _own_version():
+        raise ValueError(
+            "the database called ec is read-only and lacks these macros, and its name hides any schema ec: attach it "
+            "under another name (ATTACH 'ec.duckdb' AS log (READ_ONLY)), or register once while it can be written"
+        )
+
+
+def _install(connection: duckdb.DuckDBPyConnection, bundle: str) -> None:
+    """Run the bundle, one transaction, again if another one that writes the same macros was first."""
+    import duckdb
+
+    if _in_transaction(connection):
+        connection.execute(bundle.replace(_BEGIN, "").replace(_COMMIT, ""))
+        return
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute(bundle)
+        except BaseException as error:
+            with suppress(duckdb.TransactionException):  # there is none to roll back when COMMIT is what failed
+                connection.rollback()
+            conflict = isinstance(error, duckdb.TransactionException) and "conflict" in str(error)
+            if not conflict or time.monotonic() > deadline:
+                raise
+        else:
+            return
+        time.sleep(0.05)
+
+
+def _in_transaction(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether two statements have the same transaction; to ask by BEGIN would end one of the caller's."""
+    first, second = (connection.execute("SELECT txid_current()").fetchall() for _ in range(2))
+    return bool(first == second)
+
+
+def _attach_scratch(connection: duckdb.DuckDBPyConnection) -> None:
+    """A writable database called `ec`: in memory, or in a file where the whole instance is read-only."""
+    import duckdb
+
+    try:
+        connection.execute("ATTACH ':memory:' AS ec")
+    except duckdb.CatalogException:
+        import tempfile
+
+        folder = tempfile.mkdtemp(prefix="polars_ec_")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        path = str(Path(folder) / "macros.duckdb").replace("'", "''")
+        connection.execute(f"ATTACH '{path}' AS ec (READ_WRITE)")
+
+
+def _version(connection: duckdb.DuckDBPyConnection) -> str | None:
+    import duckdb
+
+    try:
+        rows = connection.execute("SELECT ec.version()").fetchall()
+    except duckdb.Error:
+        return None
+    return str(rows[0][0])
+
+
+def _own_version() -> str:
+    from polars_ec import __version__
+
+    return __version__

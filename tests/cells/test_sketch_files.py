@@ -1,0 +1,482 @@
+"""Files of sketches and tables of warehouses: what was written comes back, and nothing else passes for it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import random
+import struct
+from dataclasses import replace
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from polars.testing import assert_frame_equal
+
+import polars_ec as ec
+from polars_ec.calibration.fit import CALIBRATORS
+from polars_ec.class_names import ClassNames
+from polars_ec.exceptions import SketchError
+
+LOG = pl.DataFrame(
+    {
+        "g": ["a", "b", None, "ü"] * 25,
+        "p": [(i * 37 % 101) / 101 for i in range(100)],
+        "y": [None if i % 17 == 0 else i * 29 % 7 < 3 for i in range(100)],
+        "w": [i % 5 / 2 for i in range(100)],
+    }
+)
+KINDS = {
+    "binned": {"cost_fn": 5, "resolution": 8},
+    "exact": {"exact": True},
+    "weighted": {"weight": "w", "thresholds": [0.1, math.inf]},
+    "raw": {"score_type": "raw", "threshold": 0.3},
+}
+FLIPS = int(os.environ.get("EXAMPLES", 60)) * 2
+
+
+def made(kind="binned", by="g"):
+    return LOG.ec.sketch("p", "y", by=by, **KINDS[kind])
+
+
+def written(sketch, path, **changes):
+    """A file that says of itself that it is what was written: only its cells can tell that they are wrong."""
+    frame = sketch.frame.with_columns(**changes)
+    ec.Sketch(frame, sketch.grid, sketch.weighted).write_parquet(path)
+    return path
+
+
+def described(path):
+    return json.loads(pl.read_parquet_metadata(path)["polars_ec.sketch"])
+
+
+def arrow_table(path):
+    """What other programs read, with the metadata of the file."""
+    about = {k: v for k, v in pq.read_metadata(path).metadata.items() if k != b"ARROW:schema"}
+    assert about
+    return pq.read_table(path).replace_schema_metadata(about)
+
+
+def without_checksum(sketch, path, **about):
+    known = {k: v for k, v in {**sketch._description(), **about}.items() if v is not ...}
+    sketch.frame.write_parquet(path, metadata={"polars_ec.sketch": json.dumps(known)})
+    return path
+
+
+# The checksum ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["binned", "exact", "weighted"])
+def test_a_flipped_bit_changes_no_number(tmp_path, kind):
+    """It is refused, or where Parquet does not use the byte, all is as it was."""
+    sketch, path = made(kind), tmp_path / "sketch.parquet"
+    sketch.write_parquet(path, metadata={"made": "today"})
+    content = path.read_bytes()
+    random_ = random.Random(None if "EXAMPLES" in os.environ else 1)
+    refused = 0
+    for _ in range(FLIPS):
+        flipped = bytearray(content)
+        flipped[random_.randrange(len(content))] ^= 1 << random_.randrange(8)
+        path.write_bytes(flipped)
+        try:
+            read = ec.Sketch.read_parquet(path)
+        except SketchError:
+            refused += 1
+        else:
+            assert_frame_equal(read.frame, sketch.frame, check_exact=True)
+            assert (read.grid, read.weighted) == (sketch.grid, sketch.weighted)
+    assert refused > FLIPS / 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: table.slice(0, table.num_rows // 2),
+        lambda table: table.slice(0, 0),
+        lambda table: table.take([*range(table.num_rows)][::-1]),
+        lambda table: table.rename_columns(
+            [{"posterior": "brier", "brier": "posterior"}.get(name, name) for name in table.column_names]
+        ).replace_schema_metadata(table.schema.metadata),
+        lambda table: table.set_column(5, "weight", pl.Series([w + 1 for w in table["weight"].to_pylist()]).to_arrow()),
+        lambda table: table.replace_schema_metadata(
+            {k: v.replace(b'"0.1', b'"0.2') for k, v in table.schema.metadata.items()}
+        ),
+        lambda table: table.replace_schema_metadata(
+            {k: v.replace(b"today", b"never") for k, v in table.schema.metadata.items()}
+        ),
+        lambda table: table.replace_schema_metadata(
+            {k: v.replace(b"sha256", b"sha255") for k, v in table.schema.metadata.items()}
+        ),
+    ],
+    ids=["half", "none", "reversed", "columns", "values", "threshold", "further metadata", "checksum"],
+)
+def test_what_was_changed_by_hand_is_refused(tmp_path, change):
+    sketch = made("weighted")
+    sketch.write_parquet(tmp_path / "sketch.parquet", metadata={"made": "today"})
+    table = arrow_table(tmp_path / "sketch.parquet")
+    pq.write_table(change(table), tmp_path / "changed.parquet")
+    with pytest.raises(SketchError, match="is a damaged sketch"):
+        ec.Sketch.read_parquet(tmp_path / "changed.parquet")
+
+
+def test_the_checksum_is_of_the_values_not_of_the_file(tmp_path):
+    sketch = made("weighted")
+    sketch.write_parquet(tmp_path / "sketch.parquet")
+    pieces = ec.Sketch(
+        pl.concat([sketch.frame.slice(i, 7) for i in range(0, sketch.frame.height, 7)], rechunk=False),
+        sketch.grid,
+        True,
+    )
+    pieces.write_parquet(tmp_path / "pieces.parquet")
+    assert described(tmp_path / "pieces.parquet") == described(tmp_path / "sketch.parquet")
+    table = arrow_table(tmp_path / "sketch.parquet")
+    pq.write_table(table, tmp_path / "other.parquet", compression="gzip", row_group_size=5, use_dictionary=False)
+    assert_frame_equal(ec.Sketch.read_parquet(tmp_path / "other.parquet").frame, sketch.frame, check_exact=True)
+
+
+def test_the_checksum_by_hand(tmp_path):
+    """So that no version of this package or of Polars can make another one without being noticed."""
+    sketch = pl.DataFrame({"g": ["ab", None], "p": [0.75, 0.25], "y": [True, None]}).ec.sketch(
+        "p", "y", by="g", exact=True
+    )
+    sketch.write_parquet(tmp_path / "sketch.parquet", metadata={"made": "today"})
+    about = described(tmp_path / "sketch.parquet")
+    stated = about.pop("sha256")
+    assert about["metadata"] == ["made"]
+    rows = sketch.frame.rows()
+    assert [row[0] for row in rows] == ["ab", None]
+    digest = hashlib.sha256()
+    for text in (json.dumps(about, sort_keys=True), '{"made": "today"}', "2"):
+        digest.update(text.encode() + b"\n")
+    codes = {"Int16": "h", "Int64": "q", "Float64": "d"}
+    for i, (name, dtype) in enumerate(sketch.frame.schema.items()):
+        values = [row[i] for row in rows]
+        digest.update(f'"{name}"{dtype}\n'.encode())
+        digest.update(bytes([sum((value is None) << (7 - k) for k, value in enumerate(values))]))
+        if name == "g":
+            digest.update(struct.pack("<2q", 2, 0) + b"ab")
+        else:
+            digest.update(struct.pack(f"<2{codes[str(dtype)]}", *(value or 0 for value in values)))
+    assert stated == digest.hexdigest()
+
+
+def test_files_of_the_time_before_checksums_are_read(tmp_path):
+    for kind in KINDS:
+        sketch = made(kind)
+        path = without_checksum(sketch, tmp_path / "old.parquet")
+        assert_frame_equal(ec.Sketch.read_parquet(path).frame, sketch.frame)
+
+
+def test_calibrations_have_one_too(tmp_path):
+    calibration = made("exact").calibrate()
+    path = tmp_path / "calibration.parquet"
+    calibration.write_parquet(path, metadata={"made": "today"})
+    assert_frame_equal(ec.Calibration.read_parquet(path).frame, calibration.frame)
+    table = arrow_table(path)
+    pq.write_table(table.slice(0, 1), path)
+    with pytest.raises(SketchError, match="is a damaged calibration: it is not what was written"):
+        ec.Calibration.read_parquet(path)
+    pq.write_table(
+        table.replace_schema_metadata({k: v.replace(b"affine", b"platt_") for k, v in table.schema.metadata.items()}),
+        path,
+    )
+    with pytest.raises(SketchError, match="damaged calibration"):
+        ec.Calibration.read_parquet(path)
+
+
+@pytest.mark.parametrize(
+    "about", [{"calibrator": "platt"}, {"calibrator": ...}, {"score_type": ...}, {"columns": None}], ids=str
+)
+def test_calibrations_that_are_garbled(tmp_path, about):
+    calibration, path = made("exact").calibrate(), tmp_path / "calibration.parquet"
+    stated = {
+        "schema_version": 1,
+        "calibrator": "affine",
+        "score_type": "posterior",
+        "columns": calibration.frame.columns,
+    }
+
+    def write(frame, **changes):
+        known = {k: v for k, v in {**stated, **changes}.items() if v is not ...}
+        frame.write_parquet(path, metadata={"polars_ec.calibration": json.dumps(known)})
+
+    write(calibration.frame)
+    assert_frame_equal(ec.Calibration.read_parquet(path).frame, calibration.frame)
+    for frame, changes in (
+        (calibration.frame, about),
+        (calibration.frame.drop("beta"), {"columns": [c for c in calibration.frame.columns if c != "beta"]}),
+        (calibration.frame.with_columns(alpha=pl.lit(math.nan)), {}),
+        (calibration.frame.with_columns(alpha=pl.lit("1")), {}),
+    ):
+        write(frame, **changes)
+        with pytest.raises(SketchError, match="is a damaged calibration"):
+            ec.Calibration.read_parquet(path)
+
+
+FITS = {
+    "affine": {
+        "alpha of the wrong sign": {"alpha": -pl.col("alpha") - 1},
+        "infinite alpha": {"alpha": pl.lit(math.inf)},
+        "infinite beta": {"beta": pl.lit(-math.inf)},
+        "parameters of nobody": {"beta": pl.lit(None, dtype=pl.Float64)},
+        "negative n": {"n": -1 - pl.col("n")},
+        "n as text": {"n": pl.lit("many")},
+        "reason as number": {"reason": pl.lit(3)},
+    },
+    "pav": {
+        "steps that fall": {"log_odds": -pl.col("log_odds")},
+        "a step that is none": {"above": pl.lit(None, dtype=pl.Float64)},
+        "negative n": {"n": -1 - pl.col("n")},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "changes"),
+    [(name, change) for name, changes in FITS.items() for change in changes.values()],
+    ids=[f"{name}: {words}" for name, changes in FITS.items() for words in changes],
+)
+def test_parameters_that_no_calibrator_has(tmp_path, calibrator, changes):
+    path = tmp_path / "calibration.parquet"
+    fitted = made("exact").calibrate(calibrator)
+    replace(fitted, frame=fitted.frame.with_columns(**changes)).write_parquet(path)
+    with pytest.raises(SketchError, match="is a damaged calibration"):
+        ec.Calibration.read_parquet(path)
+
+
+@pytest.mark.parametrize("calibrator", CALIBRATORS)
+def test_calibrations_that_are_whole_are_read_and_others_not(tmp_path, calibrator):
+    """Whatever the fits are: of one class, of one score, of wrong rows, reversed, separable; and of folds."""
+    log = pl.DataFrame(
+        {
+            "g": [
+                g for g in ("ok", "one class", "one score", "wrong", "reversed", "separable", None) for _ in range(6)
+            ],
+            "p": [0.9, 0.6, 0.3, 0.7, 0.2, 0.1] * 2
+            + [0.5] * 6
+            + [0.9, 2, 0.3, 0.7, 0.2, 0.1]
+            + [0.1, 0.2, 0.5, 0.4, 0.8, 0.9]
+            + [0.9, 0.8, 0.7, 0.3, 0.2, 0.1]
+            + [1, 0, 0.5, 0.5, 0.5, 0.1],
+            "y": [1, 1, 1, 0, 0, 0] + [1] * 6 + [1, 1, 1, 0, 0, 0] * 5,
+            "k": range(42),
+        }
+    )
+    path = tmp_path / "calibration.parquet"
+    for options in ({}, {"folds": 2, "fold_by": "k"}):
+        for kind in ({}, {"exact": True}):
+            fitted = log.ec.sketch("p", "y", by="g", **options, **kind).calibrate(calibrator)
+            fitted.write_parquet(path)
+            assert_frame_equal(ec.Calibration.read_parquet(path).frame, fitted.frame)
+            for doubled in (fitted.frame.vstack(fitted.frame), fitted.frame.vstack(fitted.frame.tail(1))):
+                replace(fitted, frame=doubled).write_parquet(path)
+                with pytest.raises(SketchError, match="a fit that is there twice"):
+                    ec.Calibration.read_parquet(path)
+            for wrong in ("posteriors", "decision", "score", "raw" if fitted.is_affine else "log_posteriors"):
+                replace(fitted, score_type=wrong).write_parquet(path)
+                with pytest.raises(SketchError, match="is a damaged calibration"):
+                    ec.Calibration.read_parquet(path)
+
+
+def test_calibrations_of_vectors(tmp_path):
+    log = pl.DataFrame(
+        {"q": [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.1, 0.8, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8], [0.5, 0.2, 0.3]]},
+        schema={"q": pl.Array(pl.Float64, 3)},
+    ).with_columns(y=pl.Series([0, 0, 1, 1, 2, 2]), g=pl.Series(["a"] * 6))
+    path = tmp_path / "calibration.parquet"
+    for calibrator in ("affine", "temperature"):
+        fitted = log.ec.calibrate("q", "y", calibrator, by="g")
+        fitted.write_parquet(path)
+        assert_frame_equal(ec.Calibration.read_parquet(path).frame, fitted.frame)
+        two = ec.Calibration(fitted.frame, calibrator, "posteriors", ClassNames(("a", "b")))
+        for wrong in (
+            two,
+            replace(fitted, score_type="posterior"),
+            replace(fitted, frame=fitted.frame.vstack(fitted.frame)),
+        ):
+            wrong.write_parquet(path)
+            with pytest.raises(SketchError, match="is a damaged calibration"):
+                ec.Calibration.read_parquet(path)
+
+
+# What cells can be -------------------------------------------------------------------------------------------------------
+
+N, FIRST = pl.col("n"), pl.int_range(pl.len()) == 0
+WRONG = {
+    "negative rows": ("binned", {"n": -N, "weight": -pl.col("weight"), "weight2": -pl.col("weight2")}),
+    "null rows": ("binned", {"n": pl.when(~FIRST).then("n")}),
+    "class 7": ("binned", {"class": pl.when(FIRST).then(7).otherwise("class").cast(pl.Int8)}),
+    "a bin off the grid": ("binned", {"bin": pl.when(pl.col("bin").is_not_null()).then(64 * 8 + 2).cast(pl.Int32)}),
+    "no bin": ("binned", {"bin": pl.lit(None, dtype=pl.Int32)}),
+    "a bin of missing rows": ("binned", {"bin": pl.col("bin").fill_null(3)}),
+    "above too many": ("weighted", {"above": pl.col("above") + 3}),
+    "above too few": ("weighted", {"above": pl.col("above") - 3}),
+    "a score that is no posterior": ("exact", {"score": pl.col("score") + 1}),
+    "a score that is NaN": ("exact", {"score": pl.col("score") * math.nan}),
+    "a NaN loss": ("binned", {"log_loss": pl.col("log_loss") * math.nan}),
+    "a null loss": ("binned", {"log_loss": pl.when(~FIRST).then("log_loss")}),
+    "a negative loss": ("binned", {"log_loss": -1 - pl.col("log_loss")}),
+    "a NaN sum of log-odds": ("binned", {"log_odds": pl.col("log_odds") * math.nan}),
+    "posteriors above their weight": ("binned", {"posterior": pl.col("weight") * 1.01}),
+    "a negative Brier score": ("binned", {"brier": -1 - pl.col("brier")}),
+    "a Brier score above 1": ("weighted", {"brier": pl.col("brier") + 1e3}),
+    "a NaN weight": ("weighted", {"weight": pl.col("weight") * math.nan}),
+    "a negative weight": ("weighted", {"weight": -1 - pl.col("weight")}),
+    "a negative square": ("raw", {"weight2": -1 - pl.col("weight2")}),
+    "weights without weights": ("binned", {"weight": pl.col("weight") * 2}),
+    "missing rows that weigh": ("weighted", {"weight": pl.col("weight") + 1, "weight2": pl.col("weight2") + 1}),
+}
+
+
+@pytest.mark.parametrize(("kind", "changes"), WRONG.values(), ids=WRONG)
+def test_cells_that_no_log_leads_to(tmp_path, kind, changes):
+    sketch = made(kind)
+    path = written(sketch, tmp_path / "sketch.parquet", **changes)
+    with pytest.raises(SketchError, match="is a damaged sketch"):
+        ec.Sketch.read_parquet(path)
+    if kind == "exact":  # a warehouse makes none
+        return
+    about = {"score_type": sketch.grid.score_type, "thresholds": sketch.grid.thresholds, "weighted": sketch.weighted}
+    about["resolution"] = sketch.grid.resolution
+    assert_frame_equal(ec.Sketch.from_arrow(sketch.frame.to_arrow(), **about).frame, sketch.frame)
+    with pytest.raises(SketchError, match="the table"):
+        ec.Sketch.from_arrow(sketch.frame.with_columns(**changes).to_arrow(), **about)
+
+
+def test_a_doubled_row_is_refused_in_a_file_and_added_up_from_a_warehouse(tmp_path):
+    sketch = made()
+    doubled = pl.concat([sketch.frame, sketch.frame])
+    path = tmp_path / "sketch.parquet"
+    ec.Sketch(doubled, sketch.grid).write_parquet(path)
+    with pytest.raises(SketchError, match="a cell that is there twice"):
+        ec.Sketch.read_parquet(path)
+    summed = ec.Sketch.from_arrow(doubled.to_arrow(), resolution=8, thresholds=sketch.grid.thresholds)
+    assert_frame_equal(summed.frame, (sketch + sketch).frame)
+    assert summed.frame["n"].sum() == 2 * LOG.height
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"resolution": ...},
+        {"resolution": "64"},
+        {"resolution": 0},
+        {"resolution": [[1]]},
+        {"score_type": "decision"},
+        {"score_type": None},
+        {"thresholds": ["half"]},
+        {"thresholds": 0.5},
+        {"thresholds": None},
+        {"keys": ...},
+        {"keys": None},
+        {"keys": ["h"]},
+        {"weighted": ...},
+        {"weighted": "no"},
+        {"schema_version": ...},
+        {"schema_version": "one"},
+        {"schema_version": True},
+        {"schema_version": 0},
+        {"costs": None},
+        {"costs": [[0, 1], [1, 0], [1, 1]]},
+        {"costs": [[0, 1, 2], [1, 0, 2]]},
+        {"costs": [[0, 10**400], [1, 0]]},
+        {"threshold": "nan"},
+        {"threshold": True},
+        {"threshold": 10**400},
+        {"thresholds": ["nan"]},
+        {"thresholds": "12"},
+        {"thresholds": {"0.5": 1}},
+        {"thresholds": [True]},
+        {"thresholds": [10**400]},
+        {"keys": "g"},
+        {"keys": {"g": 1}},
+        *({"classes": classes} for classes in (None, [], {}, "ab")),
+        *(
+            {"classes": {"values": ["a", "b"], "stated": True, "rest": False, "fields": [], **change}}
+            for change in (
+                {"values": "ab"},
+                {"values": ["a"]},
+                {"values": ["a", "b", "c"]},
+                {"values": ["a", "a"]},
+                {"values": ["a", 1.5]},
+                {"stated": "no"},
+                {"rest": 5},
+                {"fields": "ab"},
+                {"fields": ["a"]},
+                {"fields": ["a", "a"]},
+                {"fields": [[], []]},
+            )
+        ),
+    ],
+    ids=str,
+)
+def test_descriptions_that_are_garbled(tmp_path, about):
+    path = without_checksum(made(), tmp_path / "sketch.parquet", **about)
+    with pytest.raises(SketchError, match="damaged sketch"):
+        ec.Sketch.read_parquet(path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "1", "[" * 100_000, '{"schema_version": 1}'])
+def test_metadata_that_are_no_description(tmp_path, text):
+    path = tmp_path / "sketch.parquet"
+    made().frame.write_parquet(path, metadata={"polars_ec.sketch": text})
+    with pytest.raises(SketchError, match="damaged sketch"):
+        ec.Sketch.read_parquet(path)
+
+
+def test_columns_of_other_types(tmp_path):
+    sketch = made()
+    for changes in ({"n": N.cast(pl.Float64)}, {"bin": pl.col("bin").cast(pl.String)}, {"brier": pl.lit("x")}):
+        with pytest.raises(SketchError, match="is a damaged sketch"):
+            ec.Sketch.read_parquet(written(sketch, tmp_path / "sketch.parquet", **changes))
+    with pytest.raises(SketchError, match="no numbers"):
+        ec.Sketch.from_arrow(sketch.frame.with_columns(n=pl.lit("many")).to_arrow(), resolution=8, thresholds=[1 / 6])
+
+
+def test_a_file_that_cannot_be_opened_is_not_called_damaged(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        ec.Sketch.read_parquet(tmp_path / "absent.parquet")
+    with pytest.raises(IsADirectoryError):
+        ec.Sketch.read_parquet(tmp_path)
+
+
+def test_names_that_are_not_utf8(tmp_path):
+    path = os.path.join(tmp_path, os.fsdecode(b"\xff[1].parquet"))
+    with open(path, "wb") as file:
+        made().write_parquet(file)
+    assert_frame_equal(ec.Sketch.read_parquet(path).frame, made().frame)
+
+
+def test_names_of_classes_come_back(tmp_path):
+    """Names are found by their text in a file; numbers by their value, as in memory."""
+    log = pl.DataFrame({"p": [0.1, 0.9, 0.4], "y": [1, 2, 2]})
+    costs = ec.CostMatrix([[0, 3], [1, 0]], classes=[2, 1], decisions=[2, 1])
+    for dtype in (pl.Int64, pl.Float64, pl.String):
+        sketch = log.with_columns(pl.col("y").cast(pl.Int64).cast(dtype)).ec.sketch(
+            "p", "y", classes=["1", "2"] if dtype == pl.String else [1, 2] if dtype == pl.Int64 else [1.0, 2.0]
+        )
+        sketch.write_parquet(tmp_path / "sketch.parquet")
+        for again in (sketch, ec.Sketch.read_parquet(tmp_path / "sketch.parquet")):
+            # Posterior 0.4 of class 2 is decided 1, where a miss of class 2 costs 3 and of class 1 costs 1: Bayes at 1/4.
+            found = again.evaluate("expected_cost", costs=costs, threshold=0.5)["expected_cost"].item()
+            assert found == pytest.approx(3 / 3)
+            for other in (again, sketch):
+                assert ec.merge([other, again]).frame["n"].sum() == 6
+
+
+def test_classes_without_names_are_those_of_any_log():
+    scores = {"p": [0.1, 0.9]}
+    plain = [pl.DataFrame({**scores, "y": y}).ec.sketch("p", "y") for y in ([False, True], [0, 1])]
+    named = pl.DataFrame({**scores, "y": ["no", "yes"]}).ec.sketch("p", "y", classes=["no", "yes"])
+    other = pl.DataFrame({**scores, "y": ["no", "yes"]}).ec.sketch("p", "y", classes=["yes", "no"])
+    table = ec.Sketch.from_arrow(plain[0].frame, thresholds=[0.5])
+    for one in (*plain, table):
+        for two in (*plain, table, named):
+            for merged in (one + two, two + one):
+                assert merged.frame["n"].sum() == 4
+                if two is named:
+                    assert merged.grid.classes.known == ("no", "yes")
+    with pytest.raises(SketchError, match="different classes"):
+        named + other

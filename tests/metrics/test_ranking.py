@@ -1,0 +1,172 @@
+"""Ranking metrics: exact for rows and exact sketches, within their bound from bins."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import polars_ec as ec
+from polars_ec.formulas.hull import upper_hull
+from tests.metrics.test_properties import PROFILE
+from tests.support import ranking_oracle as oracle
+
+COST_FN = 3.0
+
+Oracle = Callable[[list[float], list[bool], list[float], float], float]
+ORACLES: dict[str, Oracle] = {
+    "auc_roc": lambda s, y, w, _: oracle.auc_roc(s, y, w),
+    "average_precision": lambda s, y, w, p: oracle.average_precision(oracle.roc_points(s, y, w), p),
+    "auprg": lambda s, y, w, p: oracle.auprg(oracle.roc_points(s, y, w), p),
+    "eer": lambda s, y, w, _: oracle.eer(oracle.roc_points(s, y, w)),
+    "min_expected_cost": lambda s, y, w, p: oracle.min_expected_cost(oracle.roc_points(s, y, w), p, COST_FN, 1.0),
+    "min_dcf": lambda s, y, w, p: (
+        oracle.min_expected_cost(oracle.roc_points(s, y, w), p, COST_FN, 1.0) / min(COST_FN * p, 1 - p)
+    ),
+    "specificity_at_sensitivity": lambda s, y, w, _: oracle.specificity_at_sensitivity(oracle.roc_points(s, y, w), 0.8),
+    "ks": lambda s, y, w, _: oracle.ks(oracle.roc_points(s, y, w)),
+    "min_cllr": lambda s, y, w, _: oracle.min_cllr(oracle.roc_points(s, y, w)),
+}
+WITH_PRIOR = {"average_precision", "auprg", "min_expected_cost", "min_dcf"}
+
+# Bin edges, ties and the ends of the scale are drawn often.
+POSTERIORS = st.one_of(
+    st.sampled_from([0.0, 1.0, 0.5, 1e-300, 1 - 2**-53, 1 / (1 + math.e), 1 / (1 + math.exp(-0.25)), 0.3, 0.3000001]),
+    st.floats(0, 1),
+)
+RAW = st.one_of(st.sampled_from([0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.e]), st.floats(-1e6, 1e6))
+
+
+def rows_of(scores: st.SearchStrategy[float]) -> st.SearchStrategy[list[tuple[float, bool, float]]]:
+    row = st.tuples(scores, st.booleans(), st.sampled_from([1.0, 0.5, 2.25, 1e-3]))
+    return st.lists(row, min_size=2, max_size=25).filter(lambda rows: len({y for _, y, _ in rows}) == 2)
+
+
+def keywords_of(name: str, prior: float | None) -> dict[str, Any]:
+    keywords: dict[str, Any] = {}
+    if name in WITH_PRIOR:
+        keywords["prior"] = prior
+    if name in ("min_expected_cost", "min_dcf"):
+        keywords["cost_fn"] = COST_FN
+    if name == "specificity_at_sensitivity":
+        keywords["sensitivity"] = 0.8
+    return keywords
+
+
+def check_all(rows, prior, weighted, score_type, resolution) -> None:
+    scores, labels, weights = (list(column) for column in zip(*rows, strict=True))
+    used = weights if weighted else [1.0] * len(rows)
+    log = pl.DataFrame({"s": scores, "y": labels, "w": weights})
+    weight = "w" if weighted else None
+    own = math.fsum(w for y, w in zip(labels, used, strict=True) if y) / math.fsum(used)
+    exact = log.ec.sketch("s", "y", score_type=score_type, exact=True, weight=weight)
+    binned = log.ec.sketch("s", "y", score_type=score_type, resolution=resolution, weight=weight)
+    expression_type = "log_odds" if score_type == "raw" else score_type
+    for name, compute in ORACLES.items():
+        keywords = keywords_of(name, prior)
+        expected = compute(scores, labels, used, own if keywords.get("prior") is None else keywords["prior"])
+        function = getattr(ec, name)("s", "y", score_type=expression_type, weight=weight, **keywords)
+        assert log.select(function).item() == pytest.approx(expected, rel=1e-9, abs=1e-9), name
+        assert exact.evaluate(name, **keywords)[name].item() == pytest.approx(expected, rel=1e-9, abs=1e-9), name
+        assert exact.evaluate(name, **keywords)[f"{name}_error"].item() == pytest.approx(0, abs=1e-12), name
+        bounded = binned.evaluate(name, **keywords)
+        assert abs(bounded[name].item() - expected) <= bounded[f"{name}_error"].item() + 1e-9, name
+    linear = oracle.eer_linear(oracle.roc_points(scores, labels, used))
+    assert log.select(
+        ec.eer("s", "y", method="linear", score_type=expression_type, weight=weight)
+    ).item() == pytest.approx(linear, abs=1e-9)
+    bounded = binned.evaluate("eer", method="linear")
+    assert abs(bounded["eer"].item() - linear) <= bounded["eer_error"].item() + 1e-9
+
+
+@settings(PROFILE)
+@given(rows_of(POSTERIORS), st.sampled_from([None, 0.1, 0.7]), st.booleans(), st.sampled_from([1, 3, 64]))
+def test_posteriors(rows, prior, weighted, resolution) -> None:
+    check_all(rows, prior, weighted, "posterior", resolution)
+
+
+@settings(PROFILE)
+@given(rows_of(RAW), st.sampled_from([None, 0.3]), st.booleans(), st.sampled_from([1, 64]))
+def test_raw_scores(rows, prior, weighted, resolution) -> None:
+    check_all(rows, prior, weighted, "raw", resolution)
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_undefined_is_null(name: str) -> None:
+    log = pl.DataFrame(
+        {
+            "g": ["one class", "one class", "wrong", "wrong", "wrong", "late", "late", "late", "right", "right"],
+            "s": [0.1, 0.9, 0.2, 0.8, math.nan, 0.2, 0.8, 0.5, 0.2, 0.8],
+            "y": [True, True, False, True, True, False, True, None, False, True],
+        }
+    )
+    keywords = keywords_of(name, None)
+    by_rows = dict(log.group_by("g").agg(getattr(ec, name)("s", "y", **keywords)).rows())
+    by_cells = dict(log.ec.sketch("s", "y", by="g").evaluate(name, **keywords).select("g", name).rows())
+    for values in (by_rows, by_cells):
+        assert values["one class"] is None
+        assert values["wrong"] is None
+        assert values["late"] == values["right"] is not None
+    assert log.head(0).select(getattr(ec, name)("s", "y", **keywords)).item() is None
+
+
+def test_prior_that_is_not_one_number_in_the_group() -> None:
+    log = pl.DataFrame({"s": [0.1, 0.9], "y": [False, True], "p": [0.1, 0.2]})
+    assert log.select(ec.average_precision("s", "y", prior=pl.col("p"))).item() is None
+    assert log.select(ec.average_precision("s", "y", prior=pl.col("p").min())).item() == 1
+
+
+def test_errors() -> None:
+    log = pl.DataFrame({"s": [0.1, 0.9], "y": [False, True]})
+    with pytest.raises(ValueError, match="method='diagonal'"):
+        ec.eer("s", "y", method="diagonal")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="sensitivity=0"):
+        ec.specificity_at_sensitivity("s", "y", sensitivity=0)
+    with pytest.raises(ValueError, match="no error may cost less"):
+        ec.min_expected_cost("s", "y", costs=[[1, 0], [1, 0]])
+    with pytest.raises(TypeError, match="one number a row"):
+        log.select(ec.auc_roc("s", "y", score_type="decision"))
+
+
+@settings(PROFILE, max_examples=100)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=60))
+def test_hull_is_the_smallest_concave_curve(steps) -> None:
+    """Every point is on or below the hull, every corner is a point, and slopes fall."""
+    points: list[tuple[int, float, float]] = []
+    for group in range(3):
+        x = y = 0.0
+        points.append((group, x, y))
+        for g, dx, dy in steps:
+            if g == group:
+                x, y = x + dx, y + dy
+                points.append((group, x, y))
+    table = pl.DataFrame(points, schema=["g", "x", "y"], orient="row")
+    kept = upper_hull(table["g"].to_numpy(), table["x"].to_numpy(), table["y"].to_numpy())
+    for group in range(3):
+        corners = [points[i][1:] for i in kept if points[i][0] == group]
+        members = [p[1:] for p in points if p[0] == group]
+        assert corners[0] == members[0]
+        assert corners[-1] == members[-1]
+        edges = list(itertools.pairwise(corners))
+        for (a, b), (_, c) in itertools.pairwise(edges):
+            assert (b[1] - a[1]) * (c[0] - b[0]) > (c[1] - b[1]) * (b[0] - a[0])
+        for x, y in members:
+            assert all((b[1] - a[1]) * (x - a[0]) >= (y - a[1]) * (b[0] - a[0]) for a, b in edges if b != a)
+
+
+def test_hull_of_an_arc_with_a_last_tall_step() -> None:
+    """A pass drops only the last point of the arc, so the chain has to finish the work."""
+    n = 3000
+    arc = [(i / n, math.sqrt(i / n)) for i in range(n + 1)]
+    points = [*arc, (1 + 1e-6, 400.0)]
+    table = pl.DataFrame(points, schema=["x", "y"], orient="row")
+    kept = upper_hull(
+        pl.zeros(len(points), dtype=pl.Int64, eager=True).to_numpy(), table["x"].to_numpy(), table["y"].to_numpy()
+    )
+    assert kept.tolist() == [0, n + 1]

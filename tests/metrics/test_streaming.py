@@ -1,0 +1,117 @@
+"""The physical plans stream: nothing falls back to the in-memory engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_ec as ec
+from tests.support.cases import CASES, ROW_FUNCTIONS
+
+SCALAR = [case for case in CASES if "posterior" in case.score_types]
+CALIBRATION = [case for case in SCALAR if case.name in ("ece", "ece_mc")]
+OTHERS = [case for case in SCALAR if case not in CALIBRATION]
+LLR = [case for case in CASES if "llr" in case.score_types]
+VECTOR = [case for case in CASES if not case.binary]
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> pl.LazyFrame:
+    rng = np.random.default_rng(0)
+    path: Path = tmp_path_factory.mktemp("log") / "log.parquet"
+    n = 200
+    frame = pl.DataFrame(
+        {
+            "g": rng.integers(0, 4, n),
+            "p": rng.random(n),
+            "llr": rng.normal(size=n),
+            "y": rng.integers(0, 2, n),
+            "w": rng.random(n),
+            "pi": np.full(n, 0.25),
+        }
+    )
+    frame.with_columns(
+        v=pl.concat_arr(pl.col("p") / 2, (1 - pl.col("p")) / 2, pl.lit(0.5, pl.Float64)),
+        l=pl.concat_list(pl.col("p") / 2, (1 - pl.col("p")) / 2, pl.lit(0.5, pl.Float64)),
+    ).write_parquet(path)
+    return pl.scan_parquet(path)
+
+
+def physical_plan(frame: pl.LazyFrame) -> str:
+    dot = frame.show_graph(plan_stage="physical", engine="streaming", raw_output=True)
+    assert dot is not None
+    return dot.split("fallback>")[-1]
+
+
+def assert_streams(frame: pl.LazyFrame) -> None:
+    plan = physical_plan(frame)
+    assert "multi-scan[parquet]" in plan
+    assert "in-memory-map" not in plan
+
+
+def metrics(cases, score: str, **options) -> list[pl.Expr]:
+    taken = lambda case: {name: value for name, value in options.items() if name in case.options}  # noqa: E731
+    return [getattr(ec, case.name)(score, "y", **case.arguments, **taken(case)) for case in cases]
+
+
+def test_the_check_sees_a_fallback(log: pl.LazyFrame) -> None:
+    assert "in-memory-map" in physical_plan(log.group_by("g").agg(pl.col("p").rank().sum()))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"weight": "w"}, {"prior": 0.3}, {"prior": pl.col("pi")}, {"threshold": 0.4}, {"cost_fn": 7.0}],
+    ids=lambda options: next(iter(options), "plain"),
+)
+def test_all_metrics_stream(log: pl.LazyFrame, options: dict) -> None:
+    # More than one plan: the engine cannot write a plan whose nodes have very long texts.
+    for cases in (OTHERS, *([case] for case in CALIBRATION)):
+        assert_streams(log.group_by("g").agg(metrics(cases, "p", **options)))
+
+
+@pytest.mark.parametrize("prior", [0.3, pl.col("pi")], ids=["number", "column"])
+def test_llr_metrics_stream(log: pl.LazyFrame, prior) -> None:
+    assert_streams(log.group_by("g").agg(metrics(LLR, "llr", score_type="llr", prior=prior)))
+
+
+@pytest.mark.parametrize("score", ["v", "l"])
+@pytest.mark.parametrize("costs", [None, [[0, 1, 2, 0.5], [3, 0, 1, 0.5], [1, 9, 0, 0.5]]], ids=["zero-one", "3x4"])
+def test_vector_metrics_stream(log: pl.LazyFrame, score: str, costs) -> None:
+    cases = [case for case in VECTOR if costs is None or "costs" in case.options]
+    expressions = [
+        getattr(ec, case.name)(score, "y", classes=[0, 1, 2], **({"costs": costs} if "costs" in case.options else {}))
+        for case in cases
+    ]
+    assert_streams(log.group_by("g").agg(expressions))
+
+
+def test_row_functions_stream(log: pl.LazyFrame) -> None:
+    arguments = {"llr": (0.5,), "shift_prior": (0.5, 0.1), "affine": ("w", "pi")}
+    expressions = [
+        getattr(ec, name)("p", *(["y"] if labelled else []), *arguments.get(name, ()))
+        for name, (_, labelled) in ROW_FUNCTIONS.items()
+    ]
+    assert_streams(log.select(expressions))
+
+
+@pytest.mark.parametrize("by", [(), "g", ["g", pl.col("w") > 0.5]], ids=["one group", "column", "expression"])
+@pytest.mark.parametrize("score", ["p", ["p", "w"]], ids=["one model", "two models"])
+@pytest.mark.parametrize("prior", [None, 0.2, pl.col("pi")], ids=["own", "number", "column"])
+def test_report_streams(log: pl.LazyFrame, by, score, prior) -> None:
+    assert_streams(log.ec.report(score, "y", by=by, prior=prior))
+
+
+def test_vector_report_streams(log: pl.LazyFrame) -> None:
+    assert_streams(log.ec.report("v", "y", by="g"))
+
+
+def test_calibration_streams(log: pl.LazyFrame) -> None:
+    by_group = log.ec.sketch("p", "y", by="g")
+    for calibrator in ("affine", "pav"):
+        assert_streams(log.select(by_group.calibrate(calibrator).apply("p")))
+        assert_streams(log.select(by_group.group_by().calibrate(calibrator).apply("p")))
+    assert_streams(log.group_by("g", ec.fold("y")).agg(ec.nce("p", "y")))
+    assert_streams(log.group_by("g", ec.fold(pl.col("y").cast(pl.String))).agg(ec.nce("p", "y")))

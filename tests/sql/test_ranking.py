@@ -1,0 +1,346 @@
+"""Ranking metrics in DuckDB: exact by sorting, and from a histogram within the bound that comes with each."""
+
+from __future__ import annotations
+
+import math
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_ec as ec
+from tests.metrics.test_golden import BINARY, expected_of, scores_of
+
+METRICS = ("auc_roc", "average_precision", "auprg", "eer", "min_dcf", "specificity_at_sensitivity", "ks", "min_cllr")
+EXACT = ("auc_roc", "average_precision", "auprg", "min_dcf", "specificity_at_sensitivity", "ks")
+TAKES_PRIOR = {"average_precision", "auprg", "min_dcf"}
+ROUNDING = 1e-12
+
+
+@pytest.fixture(scope="module")
+def connection() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    ec.register(connection)
+    return connection
+
+
+def query(connection: duckdb.DuckDBPyConnection, sql: str) -> pl.DataFrame:
+    return pl.DataFrame(connection.sql(sql).to_arrow_table())
+
+
+def call(name: str, *, prior: float | None = None, score_type: str = "posterior", resolution: int = 64) -> str:
+    """A metric and its bound in SQL."""
+    rest = f"score_type := '{score_type}', resolution := {resolution}"
+    if name in TAKES_PRIOR:
+        rest = f"prior := {'NULL' if prior is None else prior}, {rest}"
+    return f"ec.{name}(score, label, {rest}) AS {name}, ec.{name}_error(score, label, {rest}) AS {name}_error"
+
+
+# Plain NumPy ---------------------------------------------------------------------------------------------------------
+
+
+def roc(score: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """Rows (true positives, false positives) from (0, 0) on, one for each distinct score from the highest down."""
+    order = np.argsort(-score, kind="stable")
+    score, label = score[order], label[order]
+    ends = np.flatnonzero(np.append(score[1:] != score[:-1], True))
+    points = np.stack([np.cumsum(label), np.cumsum(1 - label)], axis=1)[ends]
+    return np.vstack([[0, 0], points]).astype(float)
+
+
+def auprg(points: np.ndarray, p1: float) -> float | None:
+    if not 0 < p1 < 1:
+        return None
+    (n1, n0), odds = points[-1], p1 / (1 - p1)
+    start = p1 * n1
+    after = np.flatnonzero(points[:, 0] > start)[0]
+    (t, f), (u, g) = points[after - 1], points[after]
+    first = [start, f + (g - f) * (start - t) / (u - t)]
+    t, f = np.vstack([first, points[after:]]).T
+    recall_gain, precision_gain = 1 - odds * (n1 - t) / t, 1 - (f / n0) / (t / n1)
+    return float(np.sum(np.diff(recall_gain) * (precision_gain[1:] + precision_gain[:-1]) / 2))
+
+
+def hull_eer(x: np.ndarray, miss: np.ndarray) -> float:
+    """Lowest crossing of the diagonal by a chord between any two ROC points."""
+    d = x - miss
+    left, right = np.flatnonzero(d < 0), np.flatnonzero(d >= 0)
+    dl, dr = d[left][:, None], d[right][None, :]
+    return float(np.min(x[left][:, None] + (x[right][None, :] - x[left][:, None]) * (-dl / (dr - dl))))
+
+
+def min_cllr(points: np.ndarray) -> float:
+    """Pool adjacent violators from the top score down, then the cost of the pooled likelihood ratios."""
+    n1, n0 = points[-1]
+    blocks: list[list[float]] = []
+    for w1, w0 in np.diff(points, axis=0):
+        blocks.append([w1 / n1, w0 / n0])
+        while len(blocks) > 1 and blocks[-1][0] * blocks[-2][1] >= blocks[-2][0] * blocks[-1][1]:
+            x, y = blocks.pop()
+            blocks[-1][0] += x
+            blocks[-1][1] += y
+    total = 0.0
+    for x, y in blocks:
+        total += (x * math.log2(1 + y / x) if x else 0.0) + (y * math.log2(1 + x / y) if y else 0.0)
+    return total / 2
+
+
+def exact(score: np.ndarray, label: np.ndarray, prior: float | None) -> dict[str, float | None]:
+    """Every metric by its definition, over distinct scores."""
+    if label.sum() in (0, len(label)):
+        return dict.fromkeys(METRICS)
+    points = roc(score, label)
+    n1, n0 = points[-1]
+    t, f = points.T
+    recall, x = t / n1, f / n0
+    p1 = n1 / (n1 + n0) if prior is None else prior
+    with np.errstate(divide="ignore", invalid="ignore"):
+        precision = p1 * recall / (p1 * recall + (1 - p1) * x)
+    won = np.diff(recall)
+    above, below = score[label == 1][:, None], score[label == 0][None, :]
+    dcf = np.min(p1 * (1 - recall) + (1 - p1) * x)
+    return {
+        "auc_roc": float(np.mean((above > below) + (above == below) / 2)),
+        "average_precision": None if p1 == 0 else float(np.sum(np.where(won > 0, won * precision[1:], 0))),
+        "auprg": auprg(points, p1),
+        "eer": hull_eer(x, 1 - recall),
+        "min_dcf": None if p1 in (0, 1) else float(dcf / min(p1, 1 - p1)),
+        "specificity_at_sensitivity": float(1 - x[np.flatnonzero(recall >= 0.95)[0]]),
+        "ks": float(np.max(np.abs(recall - x))),
+        "min_cllr": min_cllr(points),
+    }
+
+
+# Random logs ---------------------------------------------------------------------------------------------------------
+
+
+def log_odds_of(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
+    if kind == "ties":
+        return rng.integers(-3, 4, n) / 2
+    if kind == "one score":
+        return np.full(n, 0.3)
+    if kind == "one bin":
+        return 0.3 + rng.random(n) / 1000
+    if kind == "edges":
+        return rng.integers(-130, 130, n) / 64
+    if kind == "ends":
+        return rng.choice([-math.inf, -800.0, -70.0, -0.1, 0.0, 0.1, 65.0, 800.0, math.inf], n)
+    return rng.normal(0, 3, n)
+
+
+KINDS = ("smooth", "ties", "one score", "one bin", "edges", "ends")
+
+
+def random_log(score_type: str) -> tuple[pl.DataFrame, dict[int, tuple[np.ndarray, np.ndarray]]]:
+    """Groups of every kind, large and small, balanced and rare."""
+    rng, frames, groups = np.random.default_rng(7), [], {}
+    for kind in KINDS:
+        for n, rate, signal in [(2, 0.5, 0), (5, 0.5, 1), (30, 0.3, 1), (30, 0.9, -2), (200, 0.05, 2), (400, 0.5, 0.5)]:
+            label = (rng.random(n) < rate).astype(int)
+            score = log_odds_of(kind, n, rng)
+            if kind == "smooth":
+                score = score + signal * label
+            if score_type == "posterior":
+                score = np.exp(-np.logaddexp(0, -score))
+            elif score_type == "raw":
+                score = np.sign(score) * np.abs(score) ** 3
+            groups[len(groups)] = (score, label)
+            frames.append(pl.DataFrame({"g": [len(groups) - 1] * n, "score": score, "label": label}))
+    return pl.concat(frames), groups
+
+
+def within(value: float | None, error: float | None, truth: float | None) -> bool:
+    if truth is None or value is None or error is None:
+        return value is truth is error
+    return error + ROUNDING >= 0 and abs(value - truth) <= error + ROUNDING
+
+
+@pytest.mark.parametrize(
+    ("score_type", "resolution"),
+    [("posterior", 4), ("posterior", 64), ("log_odds", 1), ("llr", 4), ("raw", 1), ("raw", 64)],
+)
+def test_exact_values_lie_within_the_bounds(connection, score_type: str, resolution: int) -> None:
+    log, groups = random_log(score_type)
+    connection.register("log", log)
+    prior = {1: None, 4: 0.1, 64: 0.9}[resolution]
+    calls = ", ".join(call(name, prior=prior, score_type=score_type, resolution=resolution) for name in METRICS)
+    rows = query(connection, f"SELECT g, {calls} FROM log GROUP BY g").to_dicts()
+    assert len(rows) == len(groups) == 36
+    for row in rows:
+        truth = exact(*groups[row["g"]], prior)
+        for name in METRICS:
+            assert within(row[name], row[f"{name}_error"], truth[name]), (row["g"], name, row[name], truth[name])
+
+
+@pytest.mark.parametrize("prior", [None, 0.2, 0, 1])
+@pytest.mark.parametrize("score_type", ["posterior", "raw"])
+def test_exact_table_macro(connection, score_type: str, prior: float | None) -> None:
+    log, groups = random_log(score_type)
+    connection.register("log", log)
+    stated = "NULL" if prior is None else prior
+    rows = query(
+        connection,
+        f"FROM ec.ranking_exact('log', score, label, groups := ['g'], prior := {stated}, score_type := '{score_type}')",
+    )
+    assert rows.columns == ["g", "n", "n_missing", "n_invalid", *EXACT]
+    for row in rows.to_dicts():
+        truth = exact(*groups[row["g"]], prior)
+        assert row["n"] == len(groups[row["g"]][0])
+        for name in EXACT:
+            expected = truth[name]
+            assert row[name] == (None if expected is None else pytest.approx(expected, rel=1e-9, abs=1e-12)), name
+
+
+def test_equal_scores_and_single_rows_leave_no_error(connection) -> None:
+    log = pl.DataFrame({"score": [0.0, 0.0, 1.0, 1.0, 0.3, 0.6], "label": [0, 1, 0, 1, 1, 0]})
+    connection.register("log", log)
+    calls = ", ".join(call(name) for name in METRICS)
+    row = query(connection, f"SELECT {calls} FROM log").to_dicts()[0]
+    truth = exact(log["score"].to_numpy(), log["label"].to_numpy(), None)
+    for name in METRICS:
+        assert row[name] == pytest.approx(truth[name], abs=ROUNDING), name
+        assert row[f"{name}_error"] == pytest.approx(0, abs=ROUNDING), name
+
+
+def test_missing_rows_are_left_out_and_wrong_ones_leave_null(connection) -> None:
+    good = [(0.9, 1), (0.8, 0), (0.3, 1), (0.1, 0)]
+    rows = [("good", *row) for row in good]
+    rows += [("missing", *row) for row in [*good, (None, 1), (0.2, None), (None, None)]]
+    wrong = {"nan": (math.nan, 1), "above": (1.5, 0), "below": (-0.1, 1), "label": (0.5, 2)}
+    rows += [(kind, *row) for kind, bad in wrong.items() for row in [*good, bad]]
+    rows += [("one class", 0.4, 1), ("one class", 0.6, 1), ("nothing", None, 1)]
+    log = pl.DataFrame(rows, schema={"g": pl.String, "score": pl.Float64, "label": pl.Int64}, orient="row")
+    connection.register("log", log)
+    calls = ", ".join(call(name) for name in METRICS)
+    found = {row["g"]: row for row in query(connection, f"SELECT g, {calls} FROM log GROUP BY g").to_dicts()}
+    sorted_ = {
+        row["g"]: row
+        for row in query(connection, "FROM ec.ranking_exact('log', score, label, groups := ['g'])").to_dicts()
+    }
+    assert found.keys() == sorted_.keys()
+    assert found["missing"] == found["good"] | {"g": "missing"}
+    assert sorted_["missing"] == sorted_["good"] | {"g": "missing", "n_missing": 3}
+    assert found["good"]["auc_roc"] == sorted_["good"]["auc_roc"] == 0.75
+    for kind in [*wrong, "one class", "nothing"]:
+        assert {found[kind][name] for name in METRICS} == {sorted_[kind][name] for name in EXACT} == {None}
+        assert sorted_[kind]["n_invalid"] == (kind in wrong)
+
+
+def test_no_rows(connection) -> None:
+    calls = ", ".join(call(name) for name in METRICS)
+    values = connection.execute(f"SELECT {calls} FROM (SELECT 0.5 AS score, true AS label) WHERE score > 1").fetchall()
+    assert set(values[0]) == {None}
+
+
+@pytest.mark.parametrize("label", ["label", "label = 1"])
+@pytest.mark.parametrize("name", METRICS)
+def test_score_and_label_swapped(connection, name: str, label: str) -> None:
+    prior = ", prior := 0.5" if name == "min_dcf" else ""
+    with pytest.raises(duckdb.Error, match=r"swapped|supplied arguments"):
+        connection.execute(
+            f"SELECT ec.{name}({label}, score{prior}) FROM (VALUES (0.2::DOUBLE, 1), (0.7, 0)) AS log(score, label)"
+        ).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ("ec.auc_roc(s, y, score_type := 'decision')", "decision"),
+        ("ec.auc_roc(s, y, resolution := 0.5)", "0.5"),
+        ("ec.auc_roc_error(s, y, resolution := 0)", "resolution"),
+        ("ec.specificity_at_sensitivity(s, y, sensitivity := 95)", "95"),
+        ("ec.min_dcf(s, y, 0.1, cost_fn := -1)", "-1"),
+        ("ec.min_dcf(s, y, 1.5)", "1.5"),
+        ("ec.min_dcf(s, y)", "does not support the supplied arguments"),
+    ],
+)
+def test_bad_calls_are_errors(connection, bad: str, message: str) -> None:
+    with pytest.raises(duckdb.Error, match=message):
+        connection.execute(f"SELECT {bad} FROM (VALUES (0.2, 1), (0.7, 0)) AS log(s, y)").fetchall()
+
+
+def test_exact_names_a_group_that_is_not_there(connection) -> None:
+    connection.register("log", pl.DataFrame({"score": [0.2], "label": [1]}))
+    with pytest.raises(duckdb.Error, match="month"):
+        connection.execute("FROM ec.ranking_exact('log', score, label, groups := ['month'])").fetchall()
+
+
+def test_costs_of_min_dcf(connection) -> None:
+    log, groups = random_log("log_odds")
+    connection.register("log", log)
+    rows = query(
+        connection,
+        "SELECT g, ec.min_dcf(score, label, 0.3, cost_fn := 5, cost_fp := 2, score_type := 'log_odds') AS value, "
+        "ec.min_dcf_error(score, label, 0.3, cost_fn := 5, cost_fp := 2, score_type := 'log_odds') AS error, "
+        "FROM log GROUP BY g",
+    )
+    sorted_ = query(
+        connection,
+        "SELECT g, min_dcf FROM ec.ranking_exact('log', score, label, groups := ['g'], prior := 0.3, cost_fn := 5, "
+        "cost_fp := 2, score_type := 'log_odds')",
+    )
+    for row in rows.join(sorted_, on="g").to_dicts():
+        score, label = groups[row["g"]]
+        truth = None
+        if 0 < label.sum() < len(label):
+            recall, x = (roc(score, label) / roc(score, label)[-1]).T
+            truth = float(np.min(0.3 * 5 * (1 - recall) + 0.7 * 2 * x) / min(0.3 * 5, 0.7 * 2))
+        assert row["min_dcf"] == (None if truth is None else pytest.approx(truth, abs=ROUNDING))
+        assert within(row["value"], row["error"], truth)
+
+
+# Reference values ----------------------------------------------------------------------------------------------------
+
+
+def golden(name: str, prior: float | None) -> dict[str, float]:
+    binary = expected_of(name)["binary"]
+    if prior is None:
+        return {
+            "auc_roc": binary["ranking"]["AUC_ROC"],
+            "average_precision": binary["ranking"]["average_precision"],
+            "auprg": binary["AUPRG"]["AUPRG"],
+            "specificity_at_sensitivity": binary["specificity_at_sensitivity_0.95"]["attained"],
+            "eer": binary["EER"]["rocch"],
+            "min_cllr": binary["minCllr"],
+        }
+    return {
+        "average_precision": binary["calibrated"][str(prior)]["average_precision"],
+        "auprg": binary["AUPRG"][f"corrected_calibrated_AUPRG_{prior}"],
+        "min_dcf": binary["DCF"][str(prior)]["minDCF"],
+    }
+
+
+@pytest.mark.parametrize("prior", [None, 0.5, 0.1, 0.01])
+@pytest.mark.parametrize("name", BINARY)
+def test_reference_values(connection, name: str, prior: float | None) -> None:
+    values = golden(name, prior)
+    connection.execute(
+        f"CREATE OR REPLACE TEMP VIEW reference AS SELECT lp1 - lp0 AS score, label FROM '{scores_of(name)}'"
+    )
+    calls = ", ".join(call(metric, prior=prior, score_type="log_odds") for metric in values)
+    row = query(connection, f"SELECT {calls} FROM reference").to_dicts()[0]
+    for metric, value in values.items():
+        slack = 1e-8 if metric == "eer" else 1e-10
+        assert abs(row[metric] - value) <= row[f"{metric}_error"] + slack, metric
+    assert row.get("auc_roc_error", 0) <= 2e-3
+    stated = "NULL" if prior is None else prior
+    sorted_ = query(
+        connection, f"FROM ec.ranking_exact('reference', score, label, prior := {stated}, score_type := 'log_odds')"
+    ).to_dicts()[0]
+    for metric in set(values) & set(EXACT):
+        assert sorted_[metric] == pytest.approx(values[metric], rel=1e-9, abs=0), metric
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_a_fine_resolution_is_exact_for_the_hull(connection, name: str) -> None:
+    values = golden(name, None)
+    connection.execute(
+        f"CREATE OR REPLACE TEMP VIEW reference AS SELECT lp1 - lp0 AS score, label FROM '{scores_of(name)}'"
+    )
+    calls = ", ".join(call(metric, score_type="log_odds", resolution=1_000_000) for metric in ("eer", "min_cllr"))
+    eer, eer_error, cllr, cllr_error = connection.execute(f"SELECT {calls} FROM reference").fetchall()[0]
+    assert eer == pytest.approx(values["eer"], abs=1e-7)
+    assert cllr == pytest.approx(values["min_cllr"], rel=1e-9)
+    assert eer_error == pytest.approx(0, abs=1e-9)
+    assert cllr_error == pytest.approx(0, abs=1e-9)

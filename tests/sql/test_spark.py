@@ -1,0 +1,50 @@
+"""The sketch query on Spark, in one process and on a cluster of two workers. Run by `make test-spark`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.support.warehouse_cases import CASES, Case, check, make_log, write_log
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(scope="module")
+def log() -> pl.DataFrame:
+    return make_log()
+
+
+@pytest.fixture(scope="module", params=["local[2]", "local-cluster[2,1,1024]"])
+def spark(request, tmp_path_factory, log) -> Iterator[Any]:
+    sql = pytest.importorskip("pyspark.sql")
+    folder = tmp_path_factory.mktemp("spark")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        sql.SparkSession.builder.master(request.param)
+        .appName("sketch")
+        .config("spark.driver.host", "localhost")
+        .config("spark.driver.bindAddress", "localhost")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", 4)
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.executor.memory", "512m")
+        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        .getOrCreate()
+    )
+    assert session.sparkContext.master == request.param
+    session.sparkContext.setLogLevel("ERROR")
+    path = write_log(folder / "log.parquet")
+    session.read.parquet(str(path)).repartition(5).createOrReplaceTempView("log")
+    yield session
+    session.stop()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_spark(case: Case, spark: Any, log: pl.DataFrame) -> None:
+    check(case, log, pl.from_arrow(spark.sql(case.query("spark")).toArrow()))
