@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from polars_ec.class_names import ClassNames
 from polars_ec.priors import literal_prior
@@ -13,7 +13,9 @@ from polars_ec.priors import literal_prior
 if TYPE_CHECKING:
     import numpy as np
 
-    from polars_ec.typing import Costs
+
+Costs: TypeAlias = "CostMatrix | Sequence[Sequence[float]]"
+"""K x M costs, rows = true class, columns = decision."""
 
 
 @dataclass(frozen=True)

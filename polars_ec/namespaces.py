@@ -13,8 +13,9 @@ from polars_ec.calibration import rows as calibration
 from polars_ec.costs import CostMatrix
 from polars_ec.metrics import binary, counts, decisions, divergence, ranking, rows, scoring_rules
 from polars_ec.metrics import calibration_error as calibration_errors
-from polars_ec.options import with_options
-from polars_ec.typing import DecisionOptions, IntoExpr, PriorOptions, Reduction, RiskOptions, Rule
+from polars_ec.options import DecisionOptions, PriorOptions, RiskOptions
+from polars_ec.signatures import with_options
+from polars_ec.typing import IntoExpr, Reduction, Rule
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -1,26 +1,18 @@
-"""The keywords that metrics share: their defaults, their place in signatures, and their checks at the call."""
+"""The keywords that families of metrics share: what they mean, each said once, their defaults, and their checks at the call."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import wraps
-from inspect import Parameter, signature
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ForwardRef, ParamSpec, TypeVar, get_args
+from typing import Any, TypedDict, get_args
 
 import polars as pl
 
-from polars_ec.costs import CostMatrix, as_cost_matrix
-from polars_ec.priors import PriorSettings, parse_prior
-from polars_ec.typing import ScoreType
-
-if TYPE_CHECKING:
-    from polars_ec.typing import IntoExpr
-
-P = ParamSpec("P")
-T = TypeVar("T")
+from polars_ec.costs import CostMatrix, Costs, as_cost_matrix
+from polars_ec.priors import Prior, PriorSettings, parse_prior
+from polars_ec.typing import IntoExpr, ScoreType
 
 DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
@@ -37,49 +29,140 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
 )
 
 
-def with_options(options: type[Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Show the keywords of `options` in the function's signature, and refuse any other at the call.
+class RowOptions(TypedDict, total=False):
+    """How to read the rows.
 
-    Type checkers read the keywords from the annotation `**options: Unpack[...]`; people and `inspect` read them here.
+    score_type
+        What the scores are, see `ScoreType`. Default "posterior" (for a vector column: "posteriors").
+    weight
+        Column or expression of non-negative finite weights; a row of weight w counts as w rows. Default None: 1.
+    pos_label
+        Binary: the label's value that is the positive class; every other value is the negative class.
+    classes
+        The label's values in class order; a value that is not listed is wrong. Needed, if pos_label is not given,
+        unless the labels are Boolean or integers 0..K-1.
     """
 
-    def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        own = signature(function)
-        kept = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-        annotations = {name: _source(hint) for name, hint in options.__annotations__.items()}
-        shared = [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotations[name])
-            for name, default in DEFAULTS.items()
-            if name in annotations
-        ]
-        shown = own.replace(parameters=kept + shared)
+    score_type: ScoreType
+    weight: IntoExpr | None
+    pos_label: object
+    classes: Sequence[object] | None
 
-        name = function.__name__
-        by_position = [p.name for p in kept if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
-        by_name = [p.name for p in shown.parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
-        public = [p for p in [*by_position, *by_name] if p != "self"]
 
-        @wraps(function)
-        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-            check_keywords(name, kwargs, public)
-            if len(args) > len(by_position):
-                taken = " and ".join(p for p in by_position if p != "self")
-                raise TypeError(
-                    f"{name}() takes {taken} by position, and {args[len(by_position)]!r} is one more: options go by name, such "
-                    f"as {by_name[0]}="
-                )
-            if kwargs.get("by", ()) is None:
-                raise TypeError(f"{name}(): by=None names no groups: leave by= out for one group, or pass columns")
-            try:
-                shown.bind(*args, **kwargs)
-            except TypeError as error:
-                raise TypeError(f"{name}(): {error}") from None
-            return function(*args, **kwargs)
+class CountOptions(RowOptions, total=False):
+    """Row options, and the costs whose shape says how many classes and decisions there are.
 
-        checked.__signature__ = shown  # type: ignore[attr-defined]
-        return checked
+    costs
+        K x M cost matrix. Only its shape matters here, and only for score_type "decision" or a List column.
+    """
 
-    return decorate
+    costs: Costs | None
+
+
+class PriorOptions(RowOptions, total=False):
+    """Row options, and the class priors that weigh the classes.
+
+    prior
+        See `Prior`. Default None: the shares of the classes in the group. The value is the one the metric would have,
+        were the class prior that one; posteriors and decisions stay as they are. Only "llr" and "log_likelihoods" are
+        turned into posteriors with it, and so need it.
+    """
+
+    prior: Prior
+
+
+class DetectionOptions(PriorOptions, total=False):
+    """Prior options, and the costs of the two kinds of binary errors, as in `DcfOptions`."""
+
+    cost_fn: float
+    cost_fp: float
+
+
+class ThresholdOptions(PriorOptions, total=False):
+    """Prior options, and the threshold of binary decisions.
+
+    threshold
+        Decide for the positive class where score > threshold, strictly, on the scale of the score as given.
+    """
+
+    threshold: float | None
+
+
+class DcfOptions(ThresholdOptions, total=False):
+    """Threshold options, and the costs of the two kinds of binary errors.
+
+    cost_fn, cost_fp
+        Cost of missing a positive, and of a false alarm. Default 1 each.
+    """
+
+    cost_fn: float
+    cost_fp: float
+
+
+class DecisionOptions(DcfOptions, total=False):
+    """All options of a metric of decisions.
+
+    costs
+        K x M cost matrix, rows = true class, columns = decision; takes the place of cost_fn and cost_fp. Default None.
+        Without threshold, decisions are Bayes decisions for these costs.
+    """
+
+    costs: Costs | None
+
+
+class RiskOptions(PriorOptions, total=False):
+    """Prior options and costs (as in `DecisionOptions`), without a threshold: decisions are always Bayes decisions."""
+
+    cost_fn: float
+    cost_fp: float
+    costs: Costs | None
+
+
+class ScoreTypeOption(TypedDict, total=False):
+    """What the scores are: `score_type`, as in `RowOptions`."""
+
+    score_type: ScoreType
+
+
+class ScoreOptions(ScoreTypeOption, total=False):
+    """What the scores are, and the prior that turns likelihoods into posteriors: as in `PriorOptions`, row by row."""
+
+    prior: Prior
+
+
+class DivergenceOptions(ScoreTypeOption, total=False):
+    """How to read posteriors and reference posteriors.
+
+    score_type
+        What both are: "posterior" (default; for vector columns "posteriors"), "log_odds" or "log_posteriors".
+    weight
+        As in `RowOptions`.
+    """
+
+    weight: IntoExpr | None
+
+
+class RowDecisionOptions(ScoreOptions, total=False):
+    """Options of a decision for one row, without its label: as in `DecisionOptions`."""
+
+    threshold: float | None
+    cost_fn: float
+    cost_fp: float
+    costs: Costs | None
+
+
+class RowScoreOptions(ScoreOptions, total=False):
+    """Options of a loss of one row: as in `PriorOptions`, without weight."""
+
+    pos_label: object
+    classes: Sequence[object] | None
+
+
+class RowCostOptions(RowDecisionOptions, total=False):
+    """Options of the cost of one row: as in `DecisionOptions`, without weight."""
+
+    pos_label: object
+    classes: Sequence[object] | None
 
 
 def check_keywords(function: str, given: Iterable[str], known: Sequence[str]) -> None:
@@ -100,12 +183,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]}? " if near else ""
 
 
-def _source(hint: Any) -> Any:
-    return hint.__forward_arg__ if isinstance(hint, ForwardRef) else hint
-
-
 @dataclass(frozen=True)
-class Settings:
+class Options:
     """The shared keywords of one call, checked."""
 
     score_type: ScoreType
@@ -129,7 +208,7 @@ class Settings:
         return CostMatrix.zero_one(n_classes)
 
 
-def parse_options(options: Mapping[str, Any]) -> Settings:
+def parse_options(options: Mapping[str, Any]) -> Options:
     """Check the shared keywords; what is left out has its default. Errors name the value and the way out."""
     given = {**DEFAULTS, **options}
     if given["score_type"] not in get_args(ScoreType):
@@ -137,7 +216,7 @@ def parse_options(options: Mapping[str, Any]) -> Settings:
     if given["costs"] is not None and (given["cost_fn"], given["cost_fp"]) != (1, 1):
         raise ValueError("pass either costs= or cost_fn= and cost_fp=, not both")
     CostMatrix.binary(given["cost_fn"], given["cost_fp"])
-    return Settings(
+    return Options(
         score_type=given["score_type"],
         prior=parse_prior(given["prior"]),
         weight=None if given["weight"] is None else as_expr(given["weight"], "weight"),

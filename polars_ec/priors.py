@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
 from polars_ec.class_names import ClassNames
 
-if TYPE_CHECKING:
-    from polars_ec.typing import Prior
+Prior: TypeAlias = "float | Sequence[float] | Mapping[Any, float] | Literal['uniform'] | pl.Expr | None"
+"""Class priors: None (those of the group at hand), the positive class's share, one share per class (a sequence in class
+order, or a mapping from class), "uniform", or an expression that is constant in the group."""
 
 _SUM_TOLERANCE = 1e-6
 

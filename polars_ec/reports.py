@@ -16,13 +16,14 @@ from polars_ec.formulas import decisions as formulas
 from polars_ec.formulas.decisions import Sums
 from polars_ec.metrics.counts import pack_confusion, pack_prior
 from polars_ec.metrics.decisions import check_normalisable
-from polars_ec.options import Settings, as_expr, parse_options, with_options
+from polars_ec.options import DecisionOptions, Options, as_expr, parse_options
 from polars_ec.priors import constant
 from polars_ec.rows.decisions import Decisions
 from polars_ec.rows.labels import by_likeness, class_index, meant_values
 from polars_ec.rows.read import Rows, count_rows, resolve
 from polars_ec.rows.scores import DecidedScores
-from polars_ec.typing import DecisionOptions, IntoExpr
+from polars_ec.signatures import with_options
+from polars_ec.typing import IntoExpr
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -111,7 +112,7 @@ def _report(
     label: IntoExpr,
     by: IntoExpr | Sequence[IntoExpr],
     min_rows: int | None,
-    settings: Settings,
+    settings: Options,
 ) -> pl.LazyFrame:
     scores = expand(frame, score, "score")
     keys = expand(frame, by, "by")
@@ -248,7 +249,7 @@ def _with_class_priors(sums: pl.LazyFrame, models: list[Rows]) -> pl.LazyFrame:
     return sums.with_columns(**priors)
 
 
-def _table(rows: Rows, m: int, settings: Settings, min_rows: int | None) -> dict[str, pl.Expr]:
+def _table(rows: Rows, m: int, settings: Options, min_rows: int | None) -> dict[str, pl.Expr]:
     """The columns of the report, from the sums per group and class."""
     own = _ClassSums(rows, m, [pl.col(f"__ec_{m}_prior_{i}") for i in range(rows.costs.n_classes)])
     n_classes, n_decisions = own.n_classes, own.n_decisions
@@ -292,13 +293,13 @@ def _prior_dependent(sums: _ClassSums, rows: Rows, posteriors: bool, binary: boo
     return columns
 
 
-def _stated_prior(rows: Rows, settings: Settings) -> list[pl.Expr] | None:
+def _stated_prior(rows: Rows, settings: Options) -> list[pl.Expr] | None:
     if settings.prior.expression is None:
         return rows.prior
     return [pl.col(f"{_PRIOR}_{i}") for i in range(rows.costs.n_classes)]
 
 
-def with_prior_column(frame: pl.LazyFrame, settings: Settings) -> tuple[pl.LazyFrame, Settings]:
+def with_prior_column(frame: pl.LazyFrame, settings: Options) -> tuple[pl.LazyFrame, Options]:
     """Evaluate a prior that is an expression on the whole log: inside a group by class it would mean another thing."""
     if settings.prior.expression is None:
         return frame, settings
@@ -306,7 +307,7 @@ def with_prior_column(frame: pl.LazyFrame, settings: Settings) -> tuple[pl.LazyF
     return frame.with_columns(settings.prior.expression.alias(_PRIOR)), replace(settings, prior=column)
 
 
-def resolve_columns(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, settings: Settings) -> Rows:
+def resolve_columns(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, settings: Options) -> Rows:
     """The rows of a frame; its schema is read now, so that wrong dtypes are errors at the call."""
     columns = [as_expr(score, "score"), as_expr(label, "label")]
     columns += [c for c in (settings.weight, settings.prior.expression) if c is not None]
@@ -382,7 +383,7 @@ def validate(
     ...
     polars_ec.exceptions.InvalidDataError: 'p': posterior is NaN or outside [0, 1] in 1 row; the first: row 1 (p=1.5, y=1)
     """
-    settings: Settings = parse_options(options)
+    settings: Options = parse_options(options)
     lazy, settings = with_prior_column(frame.lazy(), settings)
     messages: list[str] = []
     models = expand(lazy, score, "score")

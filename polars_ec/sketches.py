@@ -22,21 +22,22 @@ from polars_ec.cells.grid import (
 from polars_ec.cells.make import NAMES, TARGET, cells, is_one_vs_rest
 from polars_ec.cells.parquet import SCHEMA_VERSION, first_line, read_described, write_described
 from polars_ec.class_names import UNKNOWN, ClassNames
-from polars_ec.costs import CostMatrix
+from polars_ec.costs import CostMatrix, Costs
 from polars_ec.exceptions import SketchError
-from polars_ec.options import parse_number, parse_options, with_options
+from polars_ec.options import DecisionOptions, parse_number, parse_options
 from polars_ec.reports import expand, resolve_columns
 from polars_ec.rows.folds import fold_of
 from polars_ec.rows.labels import class_index
 from polars_ec.rows.scores import VECTOR_TYPES, BinaryScores
-from polars_ec.typing import Costs, DecisionOptions, IntoExpr, Reduction, Rule
+from polars_ec.signatures import with_options
+from polars_ec.typing import IntoExpr, Reduction, Rule
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from typing_extensions import Unpack
 
     from polars_ec.calibration.fit import Calibration, Calibrator
-    from polars_ec.options import Settings
+    from polars_ec.options import Options
 
 _MOST_ROWS = 2**63 - 1
 _COSTS = ("costs", "cost_fn", "cost_fp")
@@ -619,7 +620,7 @@ def sketch(
     return Sketch(made, grid, rows.weight is not None, costs, threshold)
 
 
-def _reading(options: DecisionOptions, score_type: Any) -> Settings:
+def _reading(options: DecisionOptions, score_type: Any) -> Options:
     """How rows are read: no decision is taken, and no prior turns LLRs and raw scores into anything."""
     reading = score_type if score_type == "posterior" or score_type in VECTOR_TYPES else "log_odds"
     checked = parse_options({**options, "score_type": reading})

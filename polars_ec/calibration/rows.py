@@ -13,13 +13,14 @@ from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
 from polars_ec.metrics.counts import class_prior, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
-from polars_ec.options import Settings, parse_options, with_options
+from polars_ec.options import Options, PriorOptions, RiskOptions, parse_options
 from polars_ec.reports import expand, resolve_columns, with_prior_column
 from polars_ec.rows.folds import FOLD, fold_of
 from polars_ec.rows.labels import class_index
 from polars_ec.rows.scores import VectorScores
+from polars_ec.signatures import with_options
 from polars_ec.sketches import sketch
-from polars_ec.typing import IntoExpr, PriorOptions, RiskOptions, Rule
+from polars_ec.typing import IntoExpr, Rule
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -112,7 +113,7 @@ def _fold(
     return fold_of(folds, fold_by, [*keys, class_index(rows.labels)] if stratified else [])
 
 
-def _prior_of_groups(frame: pl.LazyFrame, rows: Rows, by: IntoExpr | Sequence[IntoExpr], settings: Settings) -> Any:
+def _prior_of_groups(frame: pl.LazyFrame, rows: Rows, by: IntoExpr | Sequence[IntoExpr], settings: Options) -> Any:
     """The prior as a sketch takes it, which knows no columns of the log but its keys."""
     if rows.prior is None:
         return None

@@ -16,7 +16,7 @@ from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, bind, log_
 if TYPE_CHECKING:
     from polars_ec.calibration.fit import Calibration
     from polars_ec.costs import CostMatrix
-    from polars_ec.options import Settings
+    from polars_ec.options import Options
 
 REASON = "__reason"
 _FIT, _X = "__fit", "__x"
@@ -46,7 +46,7 @@ def calibrated_posterior(calibration: Calibration, score: pl.Expr, out_of_fold: 
     return packed.map_batches(calibrate, return_dtype=dtype, is_elementwise=True).alias(f"{name}_calibrated")
 
 
-def _reading(calibration: Calibration) -> Settings:
+def _reading(calibration: Calibration) -> Options:
     if calibration.is_of_vectors:
         return parse_options({"score_type": calibration.score_type, "classes": range(calibration.n_classes)})
     return parse_options({"score_type": "posterior" if calibration.score_type == "posterior" else "log_odds"})

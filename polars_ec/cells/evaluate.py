@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polars_ec.cells.grid import Grid
-    from polars_ec.options import Settings
+    from polars_ec.options import Options
 
 # What names of columns begin with while metrics are computed.
 _OWN = "__ec_"
@@ -45,7 +45,7 @@ CELLS = ("tn", "fp", "fn", "tp")
 class _Arguments:
     """Keywords of one call, checked."""
 
-    settings: Settings
+    settings: Options
     costs: CostMatrix
     thresholds: Mapping[str, float]
     beta: float = 1.0
@@ -149,7 +149,7 @@ def bayes_threshold(costs: CostMatrix, score_type: str, prior: Any, classes: Cla
     return costs.bayes_log_odds() - (math.log(p1) - math.log(p0))
 
 
-def two_by_two(settings: Settings) -> CostMatrix:
+def two_by_two(settings: Options) -> CostMatrix:
     """The costs, which a sketch takes for two decisions only; ValueError for others."""
     costs = settings.costs(2)
     if (costs.n_classes, costs.n_decisions) != (2, 2):

@@ -18,7 +18,7 @@ from polars_ec.cli.logs import DataError, UsageError, status
 from polars_ec.cli.periods import DEFAULT_ZONE, Periods
 from polars_ec.cli.pos_label import MOST_VALUES
 from polars_ec.cli.terminal import panics_unseen
-from polars_ec.options import Settings, parse_options
+from polars_ec.options import Options, parse_options
 from polars_ec.reports import report as polars_report
 from polars_ec.rows.scores import n_score_classes
 
@@ -221,7 +221,7 @@ class _Model:
     score_name: str
     label_name: str
     schema: pl.Schema
-    settings: Settings
+    settings: Options
 
     def rows(self, relation: str) -> str:
         """The relation with what the calls need of each row: written out in every call it would be planned each time."""

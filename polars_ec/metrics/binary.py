@@ -9,9 +9,10 @@ import polars as pl
 
 from polars_ec.formulas import decisions as formulas
 from polars_ec.metrics.decisions import decision_metric
-from polars_ec.options import parse_beta, parse_number, with_options
+from polars_ec.options import DecisionOptions, ThresholdOptions, parse_beta, parse_number
 from polars_ec.rows.read import Rows, RowSums
-from polars_ec.typing import DecisionOptions, IntoExpr, ThresholdOptions
+from polars_ec.signatures import with_options
+from polars_ec.typing import IntoExpr
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

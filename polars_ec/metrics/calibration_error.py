@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_ec.formulas import decisions as formulas
-from polars_ec.options import parse_options, with_options
+from polars_ec.options import PriorOptions, parse_options
 from polars_ec.rows.labels import class_index
 from polars_ec.rows.read import Rows, RowSums, per_group
-from polars_ec.typing import EceNorm, IntoExpr, PriorOptions
+from polars_ec.signatures import with_options
+from polars_ec.typing import EceNorm, IntoExpr
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

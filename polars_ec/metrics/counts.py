@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_ec.options import parse_options, with_options
+from polars_ec.options import CountOptions, DecisionOptions, parse_options
 from polars_ec.rows.read import Rows, count_rows, per_group
-from polars_ec.typing import CountOptions, DecisionOptions, IntoExpr
+from polars_ec.signatures import with_options
+from polars_ec.typing import IntoExpr
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

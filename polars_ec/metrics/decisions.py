@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_ec.formulas import decisions as formulas
-from polars_ec.options import Settings, parse_options, with_options
+from polars_ec.options import DcfOptions, DecisionOptions, Options, parse_options
 from polars_ec.rows.read import Rows, RowSums, per_group
-from polars_ec.typing import DcfOptions, DecisionOptions, IntoExpr
+from polars_ec.signatures import with_options
+from polars_ec.typing import IntoExpr
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -293,7 +294,7 @@ def _nec(sums: RowSums, rows: Rows) -> pl.Expr:
     return formulas.nec(sums, rows.costs)
 
 
-def check_normalisable(settings: Settings, n_classes: int) -> None:
+def check_normalisable(settings: Options, n_classes: int) -> None:
     """Costs that a naive cost can normalise: none is negative."""
     for i, row in enumerate(settings.costs(n_classes).values):
         for j, cost in enumerate(row):

@@ -11,10 +11,11 @@ import polars as pl
 
 from polars_ec.class_names import ClassNames
 from polars_ec.formulas import decisions as formulas
-from polars_ec.options import as_expr, parse_options, with_options
+from polars_ec.options import DivergenceOptions, as_expr, parse_options
 from polars_ec.rows.read import Typed, read_weight
 from polars_ec.rows.scores import Scores, class_names, n_score_classes, read_scores
-from polars_ec.typing import DivergenceOptions, IntoExpr, ScoringRule
+from polars_ec.signatures import with_options
+from polars_ec.typing import IntoExpr, ScoringRule
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

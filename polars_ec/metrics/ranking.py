@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_ec.options import parse_number, parse_options, with_options
+from polars_ec.options import DetectionOptions, PriorOptions, RiskOptions, RowOptions, parse_number, parse_options
 from polars_ec.rows.read import Rows, per_group
 from polars_ec.rows.scores import BinaryScores
-from polars_ec.typing import DetectionOptions, EerMethod, IntoExpr, PriorOptions, RiskOptions, RowOptions
+from polars_ec.signatures import with_options
+from polars_ec.typing import EerMethod, IntoExpr
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -11,20 +11,23 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_ec.costs import CostMatrix
-from polars_ec.options import Settings, as_expr, parse_number, parse_options, with_options
-from polars_ec.priors import parse_prior
-from polars_ec.rows.decisions import decide
-from polars_ec.rows.read import Priors, Rows, per_group, per_row
-from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, bind, log_sum_exp, sigmoid
-from polars_ec.typing import (
-    IntoExpr,
-    Prior,
+from polars_ec.options import (
+    Options,
     RowCostOptions,
     RowDecisionOptions,
     RowScoreOptions,
     ScoreOptions,
     ScoreTypeOption,
+    as_expr,
+    parse_number,
+    parse_options,
 )
+from polars_ec.priors import Prior, parse_prior
+from polars_ec.rows.decisions import decide
+from polars_ec.rows.read import Priors, Rows, per_group, per_row
+from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, bind, log_sum_exp, sigmoid
+from polars_ec.signatures import with_options
+from polars_ec.typing import IntoExpr
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -463,6 +466,6 @@ def _binary(scores: Scores, name: str) -> BinaryScores:
     return scores
 
 
-def _needs_posterior(settings: Settings, name: str) -> None:
+def _needs_posterior(settings: Options, name: str) -> None:
     if settings.score_type in ("llr", "log_likelihoods", "decision"):
         raise ValueError(f"score_type={settings.score_type!r} holds no prior, and {name} moves the prior of posteriors")

@@ -11,10 +11,11 @@ import polars as pl
 from polars_ec.formulas import decisions as formulas
 from polars_ec.formulas.beta_loss import BetaLoss
 from polars_ec.metrics.decisions import decision_metric
-from polars_ec.options import parse_options, with_options
+from polars_ec.options import PriorOptions, RiskOptions, RowOptions, parse_options
 from polars_ec.rows.read import Rows, RowSums, per_group
 from polars_ec.rows.scores import DecidedScores
-from polars_ec.typing import IntoExpr, PriorOptions, RiskOptions, RowOptions
+from polars_ec.signatures import with_options
+from polars_ec.typing import IntoExpr
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -11,7 +11,7 @@ import polars as pl
 from polars_ec.class_names import ClassNames
 
 if TYPE_CHECKING:
-    from polars_ec.options import Settings
+    from polars_ec.options import Options
 
 
 # What Polars compares a column of integers with.
@@ -36,7 +36,7 @@ class Labels:
         return self.names.values
 
 
-def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, settings: Settings) -> Labels:
+def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, settings: Options) -> Labels:
     """The labels of a column of this dtype; errors name the column, its dtype and the argument to pass."""
     classes, pos_label = settings.classes, settings.pos_label
     if pos_label is not None:

@@ -19,7 +19,7 @@ from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas import decisions as formulas
 from polars_ec.formulas.decisions import Sums
-from polars_ec.options import Settings, as_expr
+from polars_ec.options import Options, as_expr
 from polars_ec.priors import PriorSettings
 from polars_ec.rows.decisions import Decisions, decide
 from polars_ec.rows.labels import Labels, read_labels
@@ -36,7 +36,7 @@ Priors = Sequence[list[pl.Expr]]
 class Rows:
     """Row expressions of one log: which rows count, which are wrong, their classes, scores and weights."""
 
-    settings: Settings
+    settings: Options
     scores: Scores
     labels: Labels
     weight: pl.Expr | None
@@ -154,7 +154,7 @@ class RowSums(Sums):
         return pl.when(right).then(value)
 
 
-def resolve(inputs: Sequence[Typed], settings: Settings) -> Rows:
+def resolve(inputs: Sequence[Typed], settings: Options) -> Rows:
     """`Rows` of (score, label[, weight][, prior]) with their dtypes; clear errors for dtypes that do not go together."""
     (score, score_dtype), (label, label_dtype), *rest = inputs
     score_name, label_name = score.meta.output_name(), label.meta.output_name()
@@ -170,7 +170,7 @@ def resolve(inputs: Sequence[Typed], settings: Settings) -> Rows:
 
 
 def per_group(
-    name: str, score: IntoExpr, label: IntoExpr, settings: Settings, build: Callable[[Rows], pl.Expr]
+    name: str, score: IntoExpr, label: IntoExpr, settings: Options, build: Callable[[Rows], pl.Expr]
 ) -> pl.Expr:
     """An aggregate of the log, called `<score>_<name>`; `build` runs when the plan is resolved."""
     columns = [as_expr(score, "score"), as_expr(label, "label")]
@@ -185,7 +185,7 @@ def per_group(
 def per_row(
     name: str,
     score: IntoExpr,
-    settings: Settings,
+    settings: Options,
     build: Callable[[Scores, CostMatrix, Priors], pl.Expr],
     *more_priors: PriorSettings,
     classes: ClassNames | None = None,
@@ -217,7 +217,7 @@ def per_row(
     return pl.pipe_with_dtype(columns, resolved)
 
 
-def _checked_costs(settings: Settings, classes: ClassNames, column: str) -> CostMatrix:
+def _checked_costs(settings: Options, classes: ClassNames, column: str) -> CostMatrix:
     n_classes = len(classes.values)
     costs = settings.costs(n_classes)
     if costs.n_classes != n_classes:

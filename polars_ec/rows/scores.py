@@ -18,7 +18,7 @@ from polars_ec.class_names import ClassNames
 from polars_ec.typing import ScoreType
 
 if TYPE_CHECKING:
-    from polars_ec.options import Settings
+    from polars_ec.options import Options
 
 SCALAR_TYPES = ("posterior", "log_odds", "llr", "decision")
 VECTOR_TYPES = ("posteriors", "log_posteriors", "log_likelihoods")
@@ -223,7 +223,7 @@ class DecidedScores:
     brier = log_loss
 
 
-def n_score_classes(dtype: pl.DataType, settings: Settings) -> int:
+def n_score_classes(dtype: pl.DataType, settings: Options) -> int:
     """How many classes the scores and the keywords together speak of."""
     if isinstance(dtype, pl.Array):
         return dtype.size
@@ -254,7 +254,7 @@ def class_names(dtype: pl.DataType, of_labels: ClassNames, name: str) -> ClassNa
 
 
 def read_scores(
-    name: str, score: pl.Expr, dtype: pl.DataType, classes: ClassNames, settings: Settings, prior: list[pl.Expr] | None
+    name: str, score: pl.Expr, dtype: pl.DataType, classes: ClassNames, settings: Options, prior: list[pl.Expr] | None
 ) -> BinaryScores | VectorScores | DecidedScores:
     """The scores of a column of this dtype; TypeError or ValueError where dtype and score_type do not go together."""
     score_type = settings.score_type

@@ -1,0 +1,62 @@
+"""The shared keywords in the signatures of the public functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, ForwardRef, ParamSpec, TypeVar
+
+from polars_ec.options import DEFAULTS, check_keywords
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def with_options(options: type[Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Show the keywords of `options` in the function's signature, and refuse any other at the call.
+
+    Type checkers read the keywords from the annotation `**options: Unpack[...]`; people and `inspect` read them here.
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        own = signature(function)
+        kept = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        annotations = {name: _source(hint) for name, hint in options.__annotations__.items()}
+        shared = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotations[name])
+            for name, default in DEFAULTS.items()
+            if name in annotations
+        ]
+        shown = own.replace(parameters=kept + shared)
+
+        name = function.__name__
+        by_position = [p.name for p in kept if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
+        by_name = [p.name for p in shown.parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
+        public = [p for p in [*by_position, *by_name] if p != "self"]
+
+        @wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+            check_keywords(name, kwargs, public)
+            if len(args) > len(by_position):
+                taken = " and ".join(p for p in by_position if p != "self")
+                raise TypeError(
+                    f"{name}() takes {taken} by position, and {args[len(by_position)]!r} is one more: options go by name, such "
+                    f"as {by_name[0]}="
+                )
+            if kwargs.get("by", ()) is None:
+                raise TypeError(f"{name}(): by=None names no groups: leave by= out for one group, or pass columns")
+            try:
+                shown.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{name}(): {error}") from None
+            return function(*args, **kwargs)
+
+        checked.__signature__ = shown  # type: ignore[attr-defined]
+        return checked
+
+    return decorate
+
+
+def _source(hint: Any) -> Any:
+    return hint.__forward_arg__ if isinstance(hint, ForwardRef) else hint
