@@ -5,9 +5,8 @@ a method there, and a DuckDB macro (`ec.register(connection)`), with one spellin
 """
 
 from polars_ec import namespaces as namespaces
-from polars_ec.calibration.fit import Calibration
+from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.rows import calibrate, calibration_loss
-from polars_ec.cells.curves import equivalent_cost
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import InvalidDataError, SketchError
 from polars_ec.metrics.binary import (
@@ -60,11 +59,13 @@ from polars_ec.metrics.rows import (
     shift_prior,
 )
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cllr, cross_entropy, epsr, nbs, nce
-from polars_ec.reports import report, validate
+from polars_ec.reports import report
 from polars_ec.rows.folds import fold, stratified_fold
-from polars_ec.sketches import Sketch, merge, sketch
+from polars_ec.sketches import Sketch
+from polars_ec.sketching import equivalent_cost, merge, sketch
 from polars_ec.sql.macros import register
 from polars_ec.sql.sketch_query import sketch_query
+from polars_ec.validation import validate
 
 __version__ = "0.1.0"
 

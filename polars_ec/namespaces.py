@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING, Concatenate, Generic, Literal, ParamSpec, Type
 
 import polars as pl
 
-from polars_ec import reports, sketches
+from polars_ec import reports, sketching
 from polars_ec.calibration import rows as calibration
 from polars_ec.costs import CostMatrix
 from polars_ec.metrics import binary, counts, decisions, divergence, ranking, rows, scoring_rules
 from polars_ec.metrics import calibration_error as calibration_errors
 from polars_ec.options import DecisionOptions, PriorOptions, RiskOptions
 from polars_ec.signatures import with_options
+from polars_ec.sketches import Sketch
 from polars_ec.typing import IntoExpr, Reduction, Rule
+from polars_ec.validation import validate
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from polars_ec.calibration.fit import Calibration, Calibrator
+    from polars_ec.calibration.calibration import Calibration
+    from polars_ec.calibration.parameters import Calibrator
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -130,7 +133,7 @@ class _FrameNamespace(Generic[FrameT]):
         self, score: IntoExpr | Sequence[IntoExpr], label: IntoExpr, **options: Unpack[DecisionOptions]
     ) -> FrameT:
         """The frame itself, if no row of it is wrong: see `polars_ec.validate`."""
-        return reports.validate(self._frame, score, label, **options)
+        return validate(self._frame, score, label, **options)
 
     @with_options(DecisionOptions)
     def sketch(
@@ -147,9 +150,9 @@ class _FrameNamespace(Generic[FrameT]):
         fold_by: IntoExpr | None = None,
         stratified: bool = False,
         **options: Unpack[DecisionOptions],
-    ) -> sketches.Sketch:
+    ) -> Sketch:
         """The log reduced to cells of equal log-odds, by one pass: see `polars_ec.sketch`."""
-        return sketches.sketch(
+        return sketching.sketch(
             self._frame,
             score,
             label,

@@ -1,26 +1,25 @@
-"""Frame level: the usual battery per group in one pass, and the check of a log before it is trusted."""
+"""The report: the usual battery of metrics, per group, in one pass over the log."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
-from polars_ec.exceptions import InvalidDataError
-from polars_ec.formulas import decisions as formulas
-from polars_ec.formulas.decisions import Sums
+from polars_ec.formulas.battery import MOVED_BY_PRIOR
+from polars_ec.formulas.decisions import CELLS, DECISIONS, Arguments, decision_value
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.sums import Sums
 from polars_ec.metrics.counts import pack_confusion, pack_prior
-from polars_ec.metrics.decisions import check_normalisable
-from polars_ec.options import DecisionOptions, Options, as_expr, parse_options
+from polars_ec.options import DecisionOptions, Options, parse_options
 from polars_ec.priors import constant
+from polars_ec.rows.columns import PRIOR, expand, resolve_columns, with_prior_column
 from polars_ec.rows.decisions import Decisions
-from polars_ec.rows.labels import by_likeness, class_index, meant_values
-from polars_ec.rows.read import Rows, count_rows, resolve
+from polars_ec.rows.labels import class_index
+from polars_ec.rows.read import Rows, count_rows
 from polars_ec.rows.scores import DecidedScores
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
@@ -31,13 +30,8 @@ if TYPE_CHECKING:
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 _CLASS = "__ec_class"
-_PRIOR = "__ec_prior"
 _WEIGHT = "__ec_weight"
 _ROW_COUNTS = ("rows", "invalid", "present")
-_SHOWN_ROWS = 5
-_COMPARED_VALUES = 10_000
-_LABELLED = "__ec_labelled"
-_POSITIVE = "__ec_positive"
 
 
 @with_options(DecisionOptions)
@@ -154,8 +148,8 @@ def _sum_per_class(frame: pl.LazyFrame, keys: list[pl.Expr], models: list[Rows])
     sums = {f"__ec_{m}_{name}": s for m, rows in enumerate(models) for name, s in _class_sums(rows, m).items()}
     if models[0].row_prior is not None:
         for i, share in enumerate(models[0].row_prior):
-            columns[f"{_PRIOR}_{i}"] = share
-            sums[f"{_PRIOR}_{i}"] = constant(pl.col(f"{_PRIOR}_{i}"))
+            columns[f"{PRIOR}_{i}"] = share
+            sums[f"{PRIOR}_{i}"] = constant(pl.col(f"{PRIOR}_{i}"))
     if models[0].weight is not None:
         columns[_WEIGHT] = models[0].weight
     rows = frame.select(*keys, class_index(models[0].labels).alias(_CLASS), **columns)
@@ -173,7 +167,7 @@ def _sum_per_group(cells: pl.LazyFrame, keys: list[str], models: list[Rows]) -> 
         for i in range(rows.costs.n_classes)
     ]
     if models[0].row_prior is not None:
-        columns += [constant(pl.col(f"{_PRIOR}_{i}")).alias(f"{_PRIOR}_{i}") for i in range(len(models[0].row_prior))]
+        columns += [constant(pl.col(f"{PRIOR}_{i}")).alias(f"{PRIOR}_{i}") for i in range(len(models[0].row_prior))]
     return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
 
 
@@ -183,7 +177,7 @@ def _columns(rows: Rows) -> dict[str, pl.Expr]:
     columns = {"present": rows.present, "invalid": rows.wrong}
     columns["decision"] = decided.index if decided.positive is None else decided.positive
     if not isinstance(rows.scores, DecidedScores):
-        columns |= {"log_loss": rows.weighted(rows.log_loss), "brier": rows.weighted(rows.brier)}
+        columns |= {"log_loss": rows.weighted(rows.loss("log_loss")), "brier": rows.weighted(rows.loss("brier"))}
     return columns
 
 
@@ -253,23 +247,22 @@ def _table(rows: Rows, m: int, settings: Options, min_rows: int | None) -> dict[
     """The columns of the report, from the sums per group and class."""
     own = _ClassSums(rows, m, [pl.col(f"__ec_{m}_prior_{i}") for i in range(rows.costs.n_classes)])
     n_classes, n_decisions = own.n_classes, own.n_decisions
-    check_normalisable(settings, n_classes)
     invalid = own.column("invalid")
     used = own.column("present") - invalid
     cells = [[own.cell(i, [j]) for j in range(n_decisions)] for i in range(n_classes)]
     binary = (n_classes, n_decisions) == (2, 2)
     guarded: dict[str, pl.Expr] = {"class_prior": pack_prior(own.prior)}
     if binary:
-        guarded |= dict(zip(("tn", "fp", "fn", "tp"), [cell for row in cells for cell in row], strict=True))
+        guarded |= dict(zip(CELLS, [cell for row in cells for cell in row], strict=True))
     else:
         guarded["confusion"] = pack_confusion(cells, pl.Int64 if rows.weight is None else pl.Float64)
     posteriors = not isinstance(rows.scores, DecidedScores)
-    guarded |= _prior_dependent(own, rows, posteriors, binary)
+    guarded |= _moved_by_prior(own, rows, posteriors, binary)
     if binary:
         guarded["recall"] = own.rate(1, [1])
     if settings.prior.stated:
         reference = _ClassSums(rows, m, _stated_prior(rows, settings))
-        at_prior = _prior_dependent(reference, rows, posteriors, binary)
+        at_prior = _moved_by_prior(reference, rows, posteriors, binary)
         guarded |= {f"{name}_at_prior": column for name, column in at_prior.items()}
     table = {"n": used, "n_missing": own.column("rows") - own.column("present"), "n_invalid": invalid}
     right = (invalid == 0) if rows.weight is None else (invalid == 0) & own.size.is_finite()
@@ -279,163 +272,24 @@ def _table(rows: Rows, m: int, settings: Options, min_rows: int | None) -> dict[
     return table
 
 
-def _prior_dependent(sums: _ClassSums, rows: Rows, posteriors: bool, binary: bool) -> dict[str, pl.Expr]:
-    columns = {"nec": formulas.nec(sums, rows.costs)}
-    if posteriors:
-        for name, loss, normaliser in (
-            ("nce", "log_loss", formulas.entropy(sums)),
-            ("nbs", "brier", formulas.prior_brier(sums)),
-        ):
-            totals = [sums.column(f"{loss}_{i}") for i in range(sums.n_classes)]
-            columns[name] = formulas.ratio(formulas.expected_loss(sums, totals), normaliser)
-    if binary:
-        columns |= {"precision": formulas.precision(sums), "f1": formulas.fbeta(sums, 1.0)}
+def _moved_by_prior(sums: _ClassSums, rows: Rows, posteriors: bool, binary: bool) -> dict[str, pl.Expr]:
+    columns = {}
+    for name in MOVED_BY_PRIOR:
+        rule = SCORING_RULES.get(name)
+        if rule is not None and posteriors:
+            columns[name] = rule.value(sums, [sums.column(f"{rule.loss}_{i}") for i in range(sums.n_classes)])
+        elif rule is None and (binary or not DECISIONS[name].binary):
+            columns[name] = decision_value(name, sums, Arguments(rows.costs))
     return columns
 
 
 def _stated_prior(rows: Rows, settings: Options) -> list[pl.Expr] | None:
     if settings.prior.expression is None:
         return rows.prior
-    return [pl.col(f"{_PRIOR}_{i}") for i in range(rows.costs.n_classes)]
-
-
-def with_prior_column(frame: pl.LazyFrame, settings: Options) -> tuple[pl.LazyFrame, Options]:
-    """Evaluate a prior that is an expression on the whole log: inside a group by class it would mean another thing."""
-    if settings.prior.expression is None:
-        return frame, settings
-    column = replace(settings.prior, expression=pl.col(_PRIOR))
-    return frame.with_columns(settings.prior.expression.alias(_PRIOR)), replace(settings, prior=column)
-
-
-def resolve_columns(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, settings: Options) -> Rows:
-    """The rows of a frame; its schema is read now, so that wrong dtypes are errors at the call."""
-    columns = [as_expr(score, "score"), as_expr(label, "label")]
-    columns += [c for c in (settings.weight, settings.prior.expression) if c is not None]
-    dtypes = frame.select(c.alias(str(i)) for i, c in enumerate(columns)).collect_schema().dtypes()
-    return resolve(list(zip(columns, dtypes, strict=True)), settings)
-
-
-def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: str) -> list[pl.Expr]:
-    """One expression per column; selectors are expanded."""
-    if not isinstance(columns, str | pl.Expr) and not hasattr(columns, "__iter__"):
-        raise TypeError(f"{what}={columns!r} is neither a column's name nor an expression nor a sequence of them")
-    expressions = [as_expr(c, what) for c in ([columns] if isinstance(columns, str | pl.Expr) else columns)]
-    expanded: list[pl.Expr] = []
-    for expression in expressions:
-        if not expression.meta.has_multiple_outputs():
-            expanded.append(expression)
-        elif expression.meta.is_column_selection():
-            expanded += [pl.col(name) for name in frame.select(expression).collect_schema().names()]
-        else:
-            raise ValueError(f"{what}= holds an expression of several columns, {expression}: pass them one by one")
-    names = [expression.meta.output_name() for expression in expanded]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"{what}= has the name {twice[0]!r} twice: give one of them another with .alias()")
-    return expanded
+    return [pl.col(f"{PRIOR}_{i}") for i in range(rows.costs.n_classes)]
 
 
 def _check_names(keys: list[str], columns: Iterable[str]) -> None:
     clash = sorted(set(keys) & set(columns))
     if clash:
         raise ValueError(f"by= has a column {clash[0]!r}, which the report has too: rename it with .alias()")
-
-
-@with_options(DecisionOptions)
-def validate(
-    frame: FrameT, score: IntoExpr | Sequence[IntoExpr], label: IntoExpr, **options: Unpack[DecisionOptions]
-) -> FrameT:
-    """The frame itself, if no row of it is wrong; else an error that says what is.
-
-    Missing rows (a null in label, score or weight) are not wrong: labels arrive late. Reads the log once a score, once
-    more for each kind of bad rows, to show them, and once for the values of a label that lacks the `pos_label`. Warns
-    if no row has the `pos_label`.
-
-    Parameters
-    ----------
-    frame
-        The log, a LazyFrame or a DataFrame.
-    score
-        Column name or expression, or several.
-    label
-        Column name or expression.
-    **options
-        See `DecisionOptions`; those that say how to read the rows matter.
-
-    Returns
-    -------
-    `frame`.
-
-    Raises
-    ------
-    InvalidDataError
-        Wrong rows: each kind, how many rows, and the first five with their row numbers. A `pos_label` that no row has, if
-        the labels hold a value that is the same but for case, spaces at the ends or the form of a number.
-    ValueError, TypeError
-        As for the metrics.
-
-    Examples
-    --------
-    >>> import polars as pl, polars_ec as ec
-    >>> log = pl.DataFrame({"p": [0.5, 1.5], "y": [0, 1]})
-    >>> log.ec.validate("p", "y")
-    Traceback (most recent call last):
-    ...
-    polars_ec.exceptions.InvalidDataError: 'p': posterior is NaN or outside [0, 1] in 1 row; the first: row 1 (p=1.5, y=1)
-    """
-    settings: Options = parse_options(options)
-    lazy, settings = with_prior_column(frame.lazy(), settings)
-    messages: list[str] = []
-    models = expand(lazy, score, "score")
-    positive_named = settings.pos_label is not None
-    for model in models:
-        rows = resolve_columns(lazy, model, label, settings)
-        defects = {kind: rows.present & mask for kind, mask in rows.defects.items()}
-        seen = (
-            {_LABELLED: rows.labels.label.is_not_null(), _POSITIVE: rows.labels.in_class[1]} if positive_named else {}
-        )
-        sums = [mask.sum().alias(kind) for kind, mask in {**defects, **seen}.items()]
-        counts = lazy.select(sums).collect(engine="streaming").row(0, named=True)
-        shown = [model, as_expr(label, "label"), *([] if settings.weight is None else [settings.weight])]
-        for kind, defect in defects.items():
-            n = counts[kind]
-            if n:
-                first = _first_rows(lazy, shown, defect)
-                messages.append(
-                    f"{model.meta.output_name()!r}: {kind} in {n} {'row' if n == 1 else 'rows'}; the first: {first}"
-                )
-        if positive_named and model is models[-1] and counts[_LABELLED] and not counts[_POSITIVE]:
-            messages += _without_positives(lazy, rows.labels.label, settings.pos_label)
-    if messages:
-        raise InvalidDataError("\n".join(messages))
-    return frame
-
-
-def _without_positives(frame: pl.LazyFrame, label: pl.Expr, pos_label: object) -> list[str]:
-    """What is wrong with this `pos_label`, which no row has; a warning where no other value must be meant.
-
-    A log may well have no positive row, so that only a value that differs in case or form is an error.
-    """
-    values = frame.select(label.drop_nulls().unique()).head(_COMPARED_VALUES).collect(engine="streaming").to_series()
-    meant = meant_values(pos_label, values)
-    shown = ", ".join(map(repr, meant or by_likeness(pos_label, values.sort())[:_SHOWN_ROWS]))
-    text = f"{label.meta.output_name()!r}: no row has the label {pos_label!r} (pos_label=): "
-    if meant:
-        return [f"{text}the nearest values are {shown}"]
-    warnings.warn(f"{text}its values are {shown}", UserWarning, stacklevel=2)
-    return []
-
-
-def _first_rows(frame: pl.LazyFrame, columns: list[pl.Expr], mask: pl.Expr) -> str:
-    rows = (
-        frame.select([*columns, mask.alias("__ec_bad")])
-        .with_row_index("__ec_row")
-        .filter(pl.col("__ec_bad"))
-        .drop("__ec_bad")
-        .head(_SHOWN_ROWS)
-        .collect(engine="streaming")
-        .to_dicts()
-    )
-    return "; ".join(
-        f"row {row['__ec_row']} ({', '.join(f'{k}={v}' for k, v in row.items() if k != '__ec_row')})" for row in rows
-    )

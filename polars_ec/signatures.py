@@ -60,3 +60,15 @@ def with_options(options: type[Any]) -> Callable[[Callable[P, T]], Callable[P, T
 
 def _source(hint: Any) -> Any:
     return hint.__forward_arg__ if isinstance(hint, ForwardRef) else hint
+
+
+def checked_keywords(function: Callable[P, T]) -> Callable[P, T]:
+    """Refuse a keyword that the function does not have, with the one that may be meant."""
+    known = [name for name, p in signature(function).parameters.items() if p.kind is Parameter.KEYWORD_ONLY]
+
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        check_keywords(function.__name__, kwargs, known)
+        return function(*args, **kwargs)
+
+    return checked

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from polars_ec.calibration.logistic_newton import Points, fit_lines
+from polars_ec.calibration.parameters import REVERSED
 from polars_ec.calibration.training_set import first_reason, reason_column
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Booleans = NDArray[np.bool_]
-
-REVERSED = "reversed"
 
 
 @np.errstate(all="ignore")

@@ -1,15 +1,18 @@
-"""How much of a loss calibration takes away: the loss of a sketch's cells before and after."""
+"""What calibration would take off a loss: the loss of cells before and after."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, get_args
 
 import polars as pl
 
-from polars_ec.calibration.fit import Calibration, Calibrator, check_loss
+from polars_ec.calibration.calibration import Calibration
+from polars_ec.calibration.fit import calibrate
+from polars_ec.calibration.parameters import Calibrator
 from polars_ec.calibration.step_functions import values_of_cells
-from polars_ec.calibration.training_set import group_keys, log_odds_of_cells
+from polars_ec.calibration.training_set import log_odds_of_cells
 from polars_ec.calibration.transform import REASON, transform
+from polars_ec.cells.cells import Cells
 from polars_ec.cells.evaluate import evaluate
 from polars_ec.cells.grid import Grid
 from polars_ec.exceptions import SketchError
@@ -17,15 +20,12 @@ from polars_ec.rows.folds import FOLD
 from polars_ec.rows.scores import BinaryScores
 from polars_ec.typing import Rule
 
-if TYPE_CHECKING:
-    from polars_ec.sketches import Sketch
-
 NAMES = frozenset({"n", "n_invalid", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason", "lost", "score"})
 """Columns of the result, and on the way to it, that no group column can have the name of."""
 
 
 def calibration_loss(
-    sketch: Sketch,
+    cells: Cells,
     rule: Rule,
     calibrator: Calibrator,
     training: Any,
@@ -34,7 +34,7 @@ def calibration_loss(
 ) -> pl.DataFrame:
     """What `Sketch.calibration_loss` gives."""
     check_loss(rule, training)
-    grid, keys = sketch.grid, group_keys(sketch)
+    grid, keys = cells.grid, cells.keys_beside_fold
     if grid.score_type == "raw" or (grid.score_type == "llr" and rule != "bayes_risk"):
         raise SketchError(
             f"{grid.score_type} scores have no {rule} before calibration: sketch posteriors, such as ec.posterior(score, ...)"
@@ -42,51 +42,51 @@ def calibration_loss(
     clash = sorted(NAMES.intersection(keys))
     if clash:
         raise SketchError(f"the sketch has a group column {clash[0]!r}, which calibration_loss() needs: rename it")
-    raw = evaluate(sketch.frame, keys, grid, sketch.weighted, [rule], keywords)
+    raw = evaluate(cells, [rule], keywords, keys=keys)
     if rule not in raw.columns:
         raise SketchError(
             "the threshold of these costs cuts cells of the sketch, so that the risk is not known: declare it, with "
             "sketch(..., thresholds=[costs]), or sketch with exact=True"
         )
     options = {"prior": keywords["prior"], **histogram}
-    cells = calibrated_cells(
-        sketch, _calibration(sketch, calibrator, training, options), isinstance(training, str) and training == "cv"
+    moved = calibrated_cells(
+        cells, _calibration(cells, calibrator, training, options), isinstance(training, str) and training == "cv"
     )
     exact = Grid("log_odds", None, classes=grid.classes)
-    calibrated = evaluate(cells.select(*keys, *exact.columns), keys, exact, sketch.weighted, [rule], keywords)
-    table = raw.rename({rule: "raw"}).hstack([calibrated[rule].alias("calibrated")]).hstack(_reasons(cells, keys))
+    calibrated = evaluate(Cells(moved.select(*keys, *exact.columns), exact, cells.weighted), [rule], keywords)
+    table = raw.rename({rule: "raw"}).hstack([calibrated[rule].alias("calibrated")]).hstack(_reasons(moved, keys))
     columns = [*keys, "n", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason"]
     return compare(table).select(columns).sort(keys or "n", nulls_last=True)
 
 
-def _calibration(sketch: Sketch, calibrator: Calibrator, training: Any, options: dict[str, Any]) -> Calibration:
+def _calibration(cells: Cells, calibrator: Calibrator, training: Any, options: dict[str, Any]) -> Calibration:
     if isinstance(training, Calibration):
-        unknown = sorted(set(training.keys) - set(group_keys(sketch)))
+        unknown = sorted(set(training.keys) - set(cells.keys_beside_fold))
         if unknown:
             raise SketchError(f"training= is a calibration by {unknown[0]!r}, which is no group column of the sketch")
-        if training.score_type != sketch.grid.score_type:
-            raise SketchError(f"training= is of {training.score_type}, and the sketch is of {sketch.grid.score_type}")
+        if training.score_type != cells.grid.score_type:
+            raise SketchError(f"training= is of {training.score_type}, and the sketch is of {cells.grid.score_type}")
         return training
     if training == "cv":
-        if FOLD not in sketch.keys:
+        if FOLD not in cells.keys:
             raise SketchError(
                 "training='cv' needs a sketch with folds, sketch(..., folds=5, fold_by=key); training='test' needs none"
             )
-        return sketch.calibrate(calibrator, **options)
-    return sketch.group_by(*group_keys(sketch)).calibrate(calibrator, **options)
+        return calibrate(cells, calibrator, **options)
+    return calibrate(cells.group_by(*cells.keys_beside_fold), calibrator, **options)
 
 
-def calibrated_cells(sketch: Sketch, calibration: Calibration, out_of_fold: bool) -> pl.DataFrame:
+def calibrated_cells(cells: Cells, calibration: Calibration, out_of_fold: bool) -> pl.DataFrame:
     """The cells as those of an exact sketch of calibrated log-odds, in their order, and why they have none."""
     used = pl.col("class") >= 0
     parameters, by = calibration.fits(out_of_fold=out_of_fold)
     # A row without weight enters no loss, and its cell may have no mean.
     counted = pl.when(used, pl.col("weight") > 0)
     if calibration.is_affine:
-        x = sketch.frame.select(x=counted.then(log_odds_of_cells(sketch.grid)))["x"]
+        x = cells.frame.select(x=counted.then(log_odds_of_cells(cells.grid)))["x"]
     else:
-        x = values_of_cells(sketch.grid, sketch.frame)
-    calibrated = transform(parameters, by, sketch.frame, x)
+        x = values_of_cells(cells.grid, cells.frame)
+    calibrated = transform(parameters, by, cells.frame, x)
     z = pl.col("score")
     scores = BinaryScores(z, "log_odds", None)
     in_class = [pl.col("class") == 0, pl.col("class") == 1]
@@ -97,7 +97,7 @@ def calibrated_cells(sketch: Sketch, calibration: Calibration, out_of_fold: bool
         "brier": scores.brier(in_class),
     }
     weight = pl.col("weight")
-    return sketch.frame.with_columns(calibrated).with_columns(
+    return cells.frame.with_columns(calibrated).with_columns(
         pl.when(used & (weight > 0)).then(value * weight).otherwise(0.0).alias(name) for name, value in losses.items()
     )
 
@@ -131,3 +131,11 @@ def compare(table: pl.DataFrame) -> pl.DataFrame:
         .with_columns(cal_loss=gain.fill_nan(None))
         .with_columns(rcl=pl.when(raw != 0).then(100 * pl.col("cal_loss") / raw).fill_nan(None))
     )
+
+
+def check_loss(rule: Rule, training: Any) -> None:
+    """ValueError if there is no such loss to compare before and after calibration, or no such way to train."""
+    if rule not in get_args(Rule):
+        raise ValueError(f"rule={rule!r} is none of {', '.join(get_args(Rule))}")
+    if not isinstance(training, Calibration) and not (isinstance(training, str) and training in ("cv", "test")):
+        raise ValueError(f"training={training!r} is neither 'cv' nor 'test' nor a Calibration")

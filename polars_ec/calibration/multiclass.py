@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_ec.calibration.affine_functions import REVERSED
+from polars_ec.calibration.parameters import REVERSED
 from polars_ec.calibration.softmax_newton import Batch, Fits, fit_softmax
 from polars_ec.calibration.training_set import all_and_others, first_reason, reason_column
 from polars_ec.rows.batches import batches

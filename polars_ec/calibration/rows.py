@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from polars_ec.calibration.fit import PARAMETERS, Calibration, Calibrator, check_loss
+from polars_ec.calibration.calibration import Calibration
+from polars_ec.calibration.fit import calibrate as calibrate_cells
+from polars_ec.calibration.parameters import PARAMETERS, Calibrator
 from polars_ec.calibration.transform import softmax_affine
+from polars_ec.cells.make import Split, make_cells
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
 from polars_ec.metrics.counts import class_prior, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
 from polars_ec.options import Options, PriorOptions, RiskOptions, parse_options
-from polars_ec.reports import expand, resolve_columns, with_prior_column
-from polars_ec.rows.folds import FOLD, fold_of
-from polars_ec.rows.labels import class_index
+from polars_ec.rows.columns import expand, resolve_columns, with_prior_column
+from polars_ec.rows.folds import FOLD
 from polars_ec.rows.scores import VectorScores
 from polars_ec.signatures import with_options
-from polars_ec.sketches import sketch
 from polars_ec.typing import IntoExpr, Rule
 
 if TYPE_CHECKING:
@@ -96,21 +97,14 @@ def calibrate(
     [(1.5015, 6)]
     """
     lazy, settings = with_prior_column(frame.lazy(), parse_options(options))
-    rows = resolve_columns(lazy, score, label, settings)
+    rows, split = resolve_columns(lazy, score, label, settings), Split(folds, fold_by, stratified)
     if not isinstance(rows.scores, VectorScores):
         # No decision is taken, so that no threshold need be declared, which LLRs would want the prior for.
         read: Any = {name: value for name, value in options.items() if name != "prior"}
-        split: Any = {"folds": folds, "fold_by": fold_by, "stratified": stratified}
-        made = sketch(lazy, score, label, by=by, resolution=resolution, **split, **read)
-        return made.calibrate(calibrator, prior=_prior_of_groups(lazy, rows, by, settings))
+        cells, _ = make_cells(lazy, score, label, read, by=by, resolution=resolution, split=split)
+        return calibrate_cells(cells, calibrator, prior=_prior_of_groups(lazy, rows, by, settings))
     keys = expand(lazy, by, "by")
-    return _of_classes(lazy, rows, calibrator, keys, _fold(rows, keys, folds, fold_by, stratified), folds or 0)
-
-
-def _fold(
-    rows: Rows, keys: list[pl.Expr], folds: int | None, fold_by: IntoExpr | None, stratified: bool
-) -> pl.Expr | None:
-    return fold_of(folds, fold_by, [*keys, class_index(rows.labels)] if stratified else [])
+    return _of_classes(lazy, rows, calibrator, keys, split.fold(rows, keys), folds or 0)
 
 
 def _prior_of_groups(frame: pl.LazyFrame, rows: Rows, by: IntoExpr | Sequence[IntoExpr], settings: Options) -> Any:
@@ -222,25 +216,25 @@ def calibration_loss(
     >>> log.ec.calibration_loss("q", "y", training="test").select(pl.col("raw", "calibrated", "rcl").round(3)).rows()
     [(0.628, 0.479, 23.78)]
     """
+    # Imported here, for it needs numpy.
+    from polars_ec.calibration.loss import NAMES, check_loss
+    from polars_ec.calibration.loss import calibration_loss as loss_of_cells
+
     check_loss(rule, training)
     if (training == "cv") != (folds is not None):
         raise ValueError("training='cv' and folds= go together: folds=5, fold_by=key")
     lazy, settings = with_prior_column(frame.lazy(), parse_options(options))
-    rows = resolve_columns(lazy, score, label, settings)
+    rows, split = resolve_columns(lazy, score, label, settings), Split(folds, fold_by, stratified)
     if not isinstance(rows.scores, VectorScores):
-        split: Any = {"folds": folds, "fold_by": fold_by, "stratified": stratified}
         # Only the decisions of LLRs are at the prior; of others only the loss is.
         of_llrs = options.get("score_type") == "llr"
         read: Any = {name: value for name, value in options.items() if of_llrs or name != "prior"}
-        made = sketch(lazy, score, label, by=by, resolution=resolution, **split, **read)
+        cells, point = make_cells(lazy, score, label, read, by=by, resolution=resolution, split=split)
         prior = _prior_of_groups(lazy, rows, by, settings)
-        return made.calibration_loss(rule, calibrator=calibrator, training=training, prior=prior)
-    # Imported here, for it needs numpy.
-    from polars_ec.calibration.loss import NAMES
-
+        return loss_of_cells(cells, rule, calibrator, training, {}, {"prior": prior, "costs": point.costs})
     keys = expand(lazy, by, "by")
     _check_names(keys, {FOLD, *PARAMETERS, *NAMES})
-    fold = _fold(rows, keys, folds, fold_by, stratified)
+    fold = split.fold(rows, keys)
     if not isinstance(training, Calibration):
         training = _of_classes(lazy, rows, calibrator, keys, fold, folds or 0)
     return _losses(lazy, keys, fold, rows, training, rule, options)

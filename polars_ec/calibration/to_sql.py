@@ -6,20 +6,18 @@ import datetime
 import math
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import polars as pl
 
+from polars_ec.calibration.parameters import Parameters
 from polars_ec.sql.sketch_query import WarehouseDialect, Writer, is_number, quoted
-
-if TYPE_CHECKING:
-    from polars_ec.calibration.fit import Calibration
 
 # EXP of more than 709 is an error in some engines.
 _EXP_RANGE = 700
 
 
-def calibration_sql(calibration: Calibration, score: str, dialect: WarehouseDialect) -> str:
+def calibration_sql(calibration: Parameters, score: str, dialect: WarehouseDialect) -> str:
     """What `Calibration.to_sql` gives."""
     if dialect not in get_args(WarehouseDialect):
         raise ValueError(f"dialect={dialect!r} is none of {', '.join(get_args(WarehouseDialect))}")
@@ -40,7 +38,7 @@ def calibration_sql(calibration: Calibration, score: str, dialect: WarehouseDial
     return writer.write(f"CASE WHEN {right} THEN {values[0]} END")
 
 
-def _value(writer: Writer, s: str, calibration: Calibration, parameters: pl.DataFrame) -> str:
+def _value(writer: Writer, s: str, calibration: Parameters, parameters: pl.DataFrame) -> str:
     if calibration.is_affine:
         return _affine(writer, s, calibration.score_type, *parameters.select("alpha", "beta").row(0))
     return _steps(writer, s, parameters["above"].to_list(), parameters["log_odds"].to_list())

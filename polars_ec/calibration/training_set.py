@@ -1,4 +1,4 @@
-"""What calibrators are trained on: the cells of a sketch, for all groups and folds at once.
+"""What calibrators are trained on: the cells of a log, for all groups and folds at once.
 
 A fit is of one group: number 0 of all its rows, number 1 + f of the rows outside fold f.
 """
@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from polars_ec.cells import evaluate as _evaluate
+from polars_ec.cells.cells import Cells
+from polars_ec.cells.grid import Grid
+from polars_ec.cells.sums import cells_and_priors
 from polars_ec.exceptions import SketchError
-from polars_ec.formulas.ranking import GROUP
+from polars_ec.formulas.sums import GROUP
+from polars_ec.priors import Prior
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.scores import BinaryScores
 
@@ -21,9 +24,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
-
-    from polars_ec.cells.grid import Grid
-    from polars_ec.sketches import Sketch
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -35,7 +35,7 @@ class Training:
     """Cells of one class with weight, sorted by fit and then by score from the lowest up; and what is known of each fit.
 
     `cell` numbers the cells in that order, both classes alike; `weight` is at the prior that is asked for. Of each fit:
-    `n` rows, `prior_log_odds` of class 1 (NaN where there is no prior), `wrong` whether its group has wrong rows.
+    `n` rows, `prior_log_odds` of class 1 (NaN where there is no prior), `invalid` whether its group has wrong rows.
     """
 
     groups: pl.DataFrame
@@ -48,7 +48,7 @@ class Training:
     weight: Floats
     n: Integers
     prior_log_odds: Floats
-    wrong: Booleans
+    invalid: Booleans
 
     @property
     def n_groups(self) -> int:
@@ -74,7 +74,7 @@ class Training:
         """Fits that no calibrator can be trained for, and why."""
         of_positives, of_negatives = self.total(self.weight * self.positive), self.total(self.weight * ~self.positive)
         return [
-            (self.wrong, "wrong rows"),
+            (self.invalid, "wrong rows"),
             (np.bincount(self.fit, minlength=self.n_fits) == 0, "no rows"),
             (np.isnan(self.prior_log_odds), "no prior"),
             (~((of_positives > 0) & (of_negatives > 0)), "one class"),
@@ -95,11 +95,6 @@ def first_reason(reasons: list[tuple[Booleans, str]]) -> NDArray[np.str_]:
 def reason_column(reasons: NDArray[np.str_]) -> pl.Series:
     """Reasons as a column, with nulls."""
     return pl.Series("reason", [reason or None for reason in reasons.tolist()], dtype=pl.String)
-
-
-def group_keys(sketch: Sketch) -> list[str]:
-    """The group columns beside the fold."""
-    return [name for name in sketch.keys if name != FOLD]
 
 
 def folds_of(frame: pl.DataFrame) -> pl.Series:
@@ -125,11 +120,12 @@ def log_odds_of_cells(grid: Grid) -> pl.Expr:
 
 # Sums of log-odds near the largest float overflow: that is a fit of infinite log-odds, or one that does not converge.
 @np.errstate(all="ignore")
-def training_of(sketch: Sketch, prior: Any) -> Training:
-    """The training sets of a sketch."""
-    keys, grid = group_keys(sketch), sketch.grid
-    folds = folds_of(sketch.frame)
-    numbered, groups, shares = _evaluate.cells_and_priors(sketch.frame, keys, grid, prior)
+def training_of(cells: Cells, prior: Prior) -> Training:
+    """The training sets of the cells of a log."""
+    keys, grid = cells.keys_beside_fold, cells.grid
+    folds = folds_of(cells.frame)
+    numbered, groups, stated = cells_and_priors(cells, keys, prior)
+    shares = None if stated is None else stated.to_numpy().T
     order = [GROUP, *grid.cell_columns]
     used = numbered.filter(pl.col("class") >= 0, pl.col("weight") > 0).sort(*order, "class")
     same = [pl.col(name).eq_missing(pl.col(name).shift()) for name in order]
@@ -155,15 +151,15 @@ def training_of(sketch: Sketch, prior: Any) -> Training:
     fit = number * groups.height + group
     positive = firsts["class"].to_numpy()[at] == 1
     weights, prior_log_odds = _at_prior(fit, positive, weight[number, at], groups.height * len(n_cells), shares)
-    cells = used.filter(new_cell).select(GROUP, *grid.cell_columns)
+    distinct = used.filter(new_cell).select(GROUP, *grid.cell_columns)
     cell = firsts["__cell"].to_numpy().astype(np.int64)[at]
     rows = numbered.filter(pl.col("class") >= 0).group_by(GROUP, *([FOLD] if len(folds) else [])).agg(pl.col("n").sum())
     counts = np.zeros((max(len(folds), 1), groups.height), dtype=np.int64)
     counts[_places(rows, folds), rows[GROUP].to_numpy().astype(np.int64)] = rows["n"].to_numpy()
     n = all_and_others(counts, len(folds)).ravel()
-    wrong = np.tile((groups["n_invalid"] > 0).to_numpy(), len(n_cells))
+    invalid = np.tile((groups["n_invalid"] > 0).to_numpy(), len(n_cells))
     return Training(
-        groups.select(GROUP, *keys), folds, cells, fit, cell, positive, x, weights, n, prior_log_odds, wrong
+        groups.select(GROUP, *keys), folds, distinct, fit, cell, positive, x, weights, n, prior_log_odds, invalid
     )
 
 

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from polars_ec.calibration.parameters import Parameters
+from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
-from polars_ec.metrics.rows import affine_log_odds
-from polars_ec.options import parse_options
+from polars_ec.options import Options, parse_options
 from polars_ec.rows.read import Priors, per_row
-from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, bind, log_sum_exp, sigmoid
-
-if TYPE_CHECKING:
-    from polars_ec.calibration.fit import Calibration
-    from polars_ec.costs import CostMatrix
-    from polars_ec.options import Options
+from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, affine_log_odds, bind, log_sum_exp, sigmoid
 
 REASON = "__reason"
 _FIT, _X = "__fit", "__x"
 
 
-def calibrated_posterior(calibration: Calibration, score: pl.Expr, out_of_fold: bool) -> pl.Expr:
+def calibrated_posterior(calibration: Parameters, score: pl.Expr, out_of_fold: bool) -> pl.Expr:
     """What `Calibration.apply` gives."""
     parameters, by = calibration.fits(out_of_fold=out_of_fold)
     if out_of_fold and parameters.height == 0:
@@ -46,13 +41,13 @@ def calibrated_posterior(calibration: Calibration, score: pl.Expr, out_of_fold: 
     return packed.map_batches(calibrate, return_dtype=dtype, is_elementwise=True).alias(f"{name}_calibrated")
 
 
-def _reading(calibration: Calibration) -> Options:
+def _reading(calibration: Parameters) -> Options:
     if calibration.is_of_vectors:
         return parse_options({"score_type": calibration.score_type, "classes": range(calibration.n_classes)})
     return parse_options({"score_type": "posterior" if calibration.score_type == "posterior" else "log_odds"})
 
 
-def _reader(calibration: Calibration, name: str) -> Callable[[Scores, CostMatrix, Priors], pl.Expr]:
+def _reader(calibration: Parameters, name: str) -> Callable[[Scores, CostMatrix, Priors], pl.Expr]:
     def read(scores: Scores, _: CostMatrix, __: Priors) -> pl.Expr:
         if isinstance(scores, VectorScores) and not calibration.is_of_vectors:
             raise TypeError(f"the calibration is of one number a row, and {name!r} is a vector")
@@ -105,6 +100,7 @@ def _join(rows: pl.DataFrame, fits: pl.DataFrame, by: list[str]) -> pl.DataFrame
 
 
 def _step_log_odds(steps: pl.DataFrame, rows: pl.DataFrame) -> pl.Series:
+    # Imported here, for they need numpy.
     import numpy as np
 
     from polars_ec.calibration.step_functions import find_steps

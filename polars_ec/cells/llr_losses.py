@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from polars_ec.cells.grid import Grid
-from polars_ec.formulas.ranking import GROUP
+from polars_ec.formulas.sums import GROUP
 from polars_ec.rows.scores import BinaryScores
 
 # The largest second derivative of the Brier loss by the log-odds, sigmoid^2.

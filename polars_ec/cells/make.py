@@ -5,37 +5,117 @@ It is a select to a step, because the engine computes a step's columns once, and
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import polars as pl
 
-from polars_ec.cells.grid import LOSSES, Grid
+from polars_ec.cells.cells import Cells
+from polars_ec.cells.grid import LOSSES, Grid, checked_resolution, checked_score_type, sorted_thresholds
+from polars_ec.cells.operating_point import OperatingPoint, bayes_threshold
+from polars_ec.class_names import UNKNOWN
 from polars_ec.costs import CostMatrix
+from polars_ec.options import Options, parse_options
 from polars_ec.rows.batches import batches
+from polars_ec.rows.columns import expand, resolve_columns
 from polars_ec.rows.decisions import decide
+from polars_ec.rows.folds import fold_of
 from polars_ec.rows.labels import class_index
 from polars_ec.rows.read import Rows
-from polars_ec.rows.scores import BinaryScores, VectorScores
-from polars_ec.typing import Reduction
+from polars_ec.rows.scores import VECTOR_TYPES, BinaryScores, VectorScores
+from polars_ec.typing import IntoExpr, Reduction
 
 TARGET = "target"
 
 _BATCH = 1_000_000
 # Names while rows are read: no group column may be called so.
-NAMES = _SCORE, _INDEX, _WEIGHT, _POSITION, _CELL = "__score", "__class", "__weight", "__position", "__cell"
+_NAMES = _SCORE, _INDEX, _WEIGHT, _POSITION, _CELL = "__score", "__class", "__weight", "__position", "__cell"
 
 
-def is_one_vs_rest(rows: Rows, reduction: Reduction) -> bool:
+@dataclass(frozen=True)
+class Split:
+    """How the rows of a log are dealt out to folds, for cross-validation."""
+
+    folds: int | None = None
+    fold_by: IntoExpr | None = None
+    stratified: bool = False
+
+    def fold(self, rows: Rows, keys: list[pl.Expr]) -> pl.Expr | None:
+        """The column `fold`, if there are folds."""
+        return fold_of(self.folds, self.fold_by, [*keys, class_index(rows.labels)] if self.stratified else [])
+
+
+def make_cells(
+    lazy: pl.LazyFrame,
+    score: IntoExpr,
+    label: IntoExpr,
+    options: Mapping[str, Any],
+    *,
+    by: IntoExpr | Sequence[IntoExpr] = (),
+    resolution: int = 64,
+    thresholds: Sequence[float | CostMatrix] = (),
+    exact: bool = False,
+    reduction: Reduction = "one_vs_rest",
+    split: Split,
+) -> tuple[Cells, OperatingPoint]:
+    """The cells of a log, and the operating point that the keywords describe: what `sketch` makes."""
+    if reduction not in get_args(Reduction):
+        raise ValueError(f"reduction={reduction!r} is none of {', '.join(get_args(Reduction))}")
+    score_type: Any = options.get("score_type", "posterior")
+    kind = "posterior" if score_type in VECTOR_TYPES else checked_score_type(score_type)
+    if options.get("prior") is not None and score_type not in ("llr", "log_likelihoods"):
+        raise ValueError(
+            f"prior={options['prior']!r} says where LLRs and log-likelihoods decide, and score_type={score_type!r} needs none: "
+            "pass prior= to evaluate()"
+        )
+    stated_resolution = checked_resolution(resolution)
+    rows = resolve_columns(lazy, score, label, _reading(options, score_type))
+    keys = expand(lazy, by, "by")
+    if isinstance(thresholds, str | CostMatrix) or not hasattr(thresholds, "__iter__"):
+        raise TypeError(f"thresholds={thresholds!r} is not a sequence: pass a list")
+    # What a vector becomes has other classes than the log, which have no names.
+    names = rows.labels.names if isinstance(rows.scores, BinaryScores) and reduction != "top_label" else UNKNOWN
+    point = OperatingPoint.of(options, names)
+    declared = [
+        t.for_classes(names) if isinstance(t, CostMatrix) else t for t in [*point.declared(kind, options), *thresholds]
+    ]
+    numbers = [
+        bayes_threshold(t, kind, options.get("prior"), names) if isinstance(t, CostMatrix) else t for t in declared
+    ]
+    grid = Grid(kind, None if exact else stated_resolution, sorted_thresholds(numbers), names)
+    key_names = [key.meta.output_name() for key in keys]
+    fold = split.fold(rows, keys)
+    if fold is not None:
+        if "fold" in key_names:
+            raise ValueError("by= has a column 'fold', which folds= adds: rename it with .alias()")
+        keys = [*keys, fold]
+    own = {*grid.columns, *_NAMES, *([TARGET] if _is_one_vs_rest(rows, reduction) else [])}
+    clash = sorted(set(key_names) & own)
+    if clash:
+        raise ValueError(f"by= has a column {clash[0]!r}, which a sketch has too: rename it with .alias()")
+    return Cells(_pass(lazy, keys, rows, grid, reduction), grid, rows.weight is not None), point
+
+
+def _reading(options: Mapping[str, Any], score_type: Any) -> Options:
+    """How rows are read: no decision is taken, and no prior turns LLRs and raw scores into anything."""
+    reading = score_type if score_type == "posterior" or score_type in VECTOR_TYPES else "log_odds"
+    checked = parse_options({**options, "score_type": reading})
+    prior = checked.prior if score_type == "log_likelihoods" else parse_options({}).prior
+    return replace(checked, prior=prior, stated_costs=None, cost_fn=1.0, cost_fp=1.0, threshold=None)
+
+
+def _is_one_vs_rest(rows: Rows, reduction: Reduction) -> bool:
     """Whether a row becomes one row for each class."""
     return reduction == "one_vs_rest" and isinstance(rows.scores, VectorScores)
 
 
-def cells(frame: pl.LazyFrame, keys: list[pl.Expr], rows: Rows, grid: Grid, reduction: Reduction) -> pl.DataFrame:
+def _pass(frame: pl.LazyFrame, keys: list[pl.Expr], rows: Rows, grid: Grid, reduction: Reduction) -> pl.DataFrame:
     """The frame of a sketch: group columns and the grid's, sorted."""
     names = [key.meta.output_name() for key in keys]
     score, index, weight = pl.col(_SCORE), pl.col(_INDEX), None if rows.weight is None else pl.col(_WEIGHT)
     made = frame.select(*keys, **_one_score(rows, reduction))
-    if is_one_vs_rest(rows, reduction):
+    if _is_one_vs_rest(rows, reduction):
         made = _one_row_per_class(made, len(rows.labels.in_class))
         names.append(TARGET)
     cell = {"class": index, "score": score}
@@ -58,7 +138,7 @@ def cells(frame: pl.LazyFrame, keys: list[pl.Expr], rows: Rows, grid: Grid, redu
     if weight is None:
         amount = pl.when(pl.col("class") >= 0).then(pl.col("n")).otherwise(0).cast(pl.Float64)
         summed = summed.with_columns(weight=amount, weight2=amount)
-    if is_one_vs_rest(rows, reduction):
+    if _is_one_vs_rest(rows, reduction):
         known = rows.labels.names
         # "not 1" and 1 have no type in common but text.
         classes = pl.Series([str(value) for value in known.values] if known.rest else known.values, strict=False)
@@ -120,5 +200,5 @@ def _one_row_per_class(rows: pl.LazyFrame, n_classes: int) -> pl.LazyFrame:
 
 def _losses(rows: Rows) -> dict[str, pl.Expr]:
     assert isinstance(rows.scores, BinaryScores)
-    values = [rows.scores.log_odds, rows.scores.posteriors[1], rows.log_loss, rows.brier]
+    values = [rows.scores.log_odds, rows.scores.posteriors[1], rows.loss("log_loss"), rows.loss("brier")]
     return {name: rows.weighted(value) for name, value in zip(LOSSES, values, strict=True)}

@@ -27,13 +27,14 @@ from typing import Any
 import polars as pl
 from polars.exceptions import PolarsError
 
+from polars_ec.cells.cells import add_up
 from polars_ec.cells.parquet import DAMAGE, described_schema, first_line
 from polars_ec.cli.key_types import common_type
 from polars_ec.cli.logs import DataError, UsageError, status
 from polars_ec.cli.terminal import panics_unseen
 from polars_ec.cli.whole_file import TEMPORARY, sync_folder, whole_file
 from polars_ec.exceptions import SketchError
-from polars_ec.sketches import Sketch, add_up, merge
+from polars_ec.sketches import Sketch
 
 _VERSION = 1
 _METADATA_KEY = "polars_ec.input"
@@ -438,9 +439,7 @@ class _Sum:
     def add(self, sketch: Sketch) -> None:
         rolled = self._roll_up(sketch)
         empty = replace(rolled, frame=rolled.frame.clear())
-        self._made = (
-            empty if self._made is None else merge([self._made, empty])
-        )  # which refuses what does not go together
+        self._made = empty if self._made is None else self._made + empty  # which refuses what does not go together
         part = pl.struct(self._cell(rolled)).hash(0) % _PARTS
         name = f"part of {rolled.keys}"  # which no group column is called
         split = rolled.frame.with_columns(part.alias(name)).partition_by(name, include_key=False, as_dict=True)

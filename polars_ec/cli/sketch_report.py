@@ -10,16 +10,18 @@ from typing import Any
 
 import polars as pl
 
-from polars_ec.cells.evaluate import CELLS, SCORING_RULES, bayes_threshold, check_keys, evaluate
+from polars_ec.cells.cells import check_keys
+from polars_ec.cells.evaluate import evaluate
+from polars_ec.cells.operating_point import bayes_threshold
 from polars_ec.cli.logs import DataError, UsageError
 from polars_ec.cli.periods import Periods, check_zone_of_periods, checked_zone, first_instant, is_calendar
 from polars_ec.cli.sketch_folder import SketchFolder, SketchSum, pos_label_note
+from polars_ec.formulas.battery import BATTERY, MOVED_BY_PRIOR
+from polars_ec.formulas.decisions import CELLS
+from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.options import parse_options
 from polars_ec.sketches import Sketch
 
-# What the report on rows has at the reference prior too, and in which order.
-_AT_PRIOR = ("nec", "nce", "nbs", "precision", "f1")
-_OWN = (*_AT_PRIOR, "recall")
 _RANKING = ("auc_roc",)
 _PERIODS = {"1h": "hour", "1d": "day", "1w": "week", "1mo": "month", "1q": "quarter", "1y": "year"}
 
@@ -95,7 +97,8 @@ def _warnings(folder: Path, sketches: SketchSum) -> list[str]:
 def _battery(sketch: Sketch, options: Mapping[str, Any]) -> pl.DataFrame:
     """Every metric at the group's own prior and, where one is stated, at that one."""
     grid, prior = sketch.grid, options.get("prior")
-    stated, threshold = sketch.at_own_costs({name: value for name, value in options.items() if name != "prior"})
+    beside_prior = {name: value for name, value in options.items() if name != "prior"}
+    stated, threshold = sketch.operating_point.stands_in(beside_prior, grid.classes)
     llr_prior = prior if grid.score_type == "llr" else None
     if llr_prior is not None and "threshold" not in stated and threshold is None:
         # The decisions are those at the prior that turns LLRs into posteriors, whatever weighs the classes after.
@@ -103,13 +106,12 @@ def _battery(sketch: Sketch, options: Mapping[str, Any]) -> pl.DataFrame:
         stated["threshold"] = grid.declared(bayes_threshold(costs, grid.score_type, llr_prior, grid.classes))
     of_posteriors = grid.score_type in ("posterior", "log_odds") or llr_prior is not None
     decides = of_posteriors or "threshold" in stated or threshold is not None
-    own = [name for name in _OWN if of_posteriors or name not in SCORING_RULES] if decides else []
+    own = [name for name in BATTERY if of_posteriors or name not in SCORING_RULES] if decides else []
     names = [*(CELLS if decides else ()), *own]
-    at_prior = [name for name in own if name in _AT_PRIOR] if prior is not None else []
+    at_prior = [name for name in own if name in MOVED_BY_PRIOR] if prior is not None else []
 
     def evaluated(names: Sequence[str], keywords: Mapping[str, Any]) -> pl.DataFrame:
-        about = (sketch.frame, sketch.keys, grid, sketch.weighted)
-        return evaluate(*about, names, keywords, own_threshold=threshold, llr_prior=llr_prior)
+        return evaluate(sketch, names, keywords, own_threshold=threshold, llr_prior=llr_prior)
 
     table = evaluated([*names, *_RANKING], stated)
     if not at_prior:

@@ -1,22 +1,69 @@
-"""The calibration error of the cells of a sketch."""
+"""The calibration error, by bins of the posterior: of rows, and of the cells of a sketch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_ec.formulas import decisions as formulas
-from polars_ec.formulas.ranking import GROUP
-
-if TYPE_CHECKING:
-    from polars_ec.metrics.calibration_error import EceBins
+from polars_ec.formulas.sums import GROUP
+from polars_ec.typing import EceNorm
 
 Placement = tuple[pl.Expr, pl.Expr]
 """Whether all scores of a cell are above an edge; whether, if not, some may be."""
+
+
+@dataclass(frozen=True)
+class EceBins:
+    """How rows are binned, and how the gaps of bins are averaged."""
+
+    number: int
+    norm: EceNorm
+    equal_mass: bool
+
+    @classmethod
+    def of(cls, bins: int, norm: int, equal_mass: bool = False) -> EceBins:
+        """Checked; errors name the value."""
+        if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+            raise ValueError(f"bins={bins!r} is no whole number above 0")
+        if isinstance(norm, bool) or norm not in (1, 2):
+            raise ValueError(f"norm={norm!r} is neither 1 (absolute) nor 2 (root mean square)")
+        return cls(bins, 2 if norm == 2 else 1, equal_mass)
+
+
+def calibration_term(gap: pl.Expr, share: pl.Expr, norm: int) -> pl.Expr:
+    """What a bin adds to the calibration error, which for norm 2 is the root of the sum.
+
+    `share` w is that of the rows, `gap` is w times (mean posterior less share of what it is the posterior of): |gap|, or
+    gap^2 / w. Either is a mean over the rows, of |gap| / w or its square.
+    """
+    # A bin without rows has gap 0; a null says that there is no mean at all.
+    return gap.abs() if norm == 1 else pl.when(share > 0).then(gap * gap / share).otherwise(gap)
+
+
+def calibration_error(total: pl.Expr, norm: int) -> pl.Expr:
+    """From the sum of the bins' terms."""
+    return total if norm == 1 else total.sqrt()
+
+
+def of_equal_mass(rows: pl.DataFrame, bins: EceBins) -> float | None:
+    """The error of rows with columns `posterior`, `holds` and `mass`, null where they do not count; None without any."""
+    mass = pl.col("mass")
+    blocks = (
+        rows.filter(mass > 0)
+        .group_by("posterior")
+        .agg(mass.sum(), gap=(mass * (pl.col("posterior") - pl.col("holds").cast(pl.Float64))).sum())
+        .sort("posterior")
+    )
+    number = (mass.cum_sum() * bins.number / mass.sum()).ceil().clip(1, bins.number)
+    of_bins = blocks.group_by(number.alias("bin")).agg(mass.sum(), pl.col("gap").sum())
+    total = of_bins["mass"].sum()
+    term = calibration_term(pl.col("gap") / total, mass / total, bins.norm)
+    value = of_bins.select(calibration_error(term.sum(), bins.norm)).item()
+    return None if of_bins.is_empty() else float(value)
 
 
 def of_cells(cells: pl.DataFrame, weights: pl.DataFrame, edges: Sequence[Placement], bins: EceBins) -> pl.DataFrame:
@@ -30,9 +77,10 @@ def of_cells(cells: pl.DataFrame, weights: pl.DataFrame, edges: Sequence[Placeme
     weight = pl.when(label == 1).then("r1").otherwise("r0")
     mean = pl.col("posterior") / mass
     below = [
-        surely | (perhaps & (mean > number / bins.number)) for number, (surely, perhaps) in enumerate(edges, start=1)
+        certain | (possible & (mean > number / bins.number))
+        for number, (certain, possible) in enumerate(edges, start=1)
     ]
-    cut = reduce(lambda x, y: x | y, [perhaps for _, perhaps in edges], pl.lit(value=False))
+    cut = reduce(lambda x, y: x | y, [possible for _, possible in edges], pl.lit(value=False))
     placed = cells.filter(label >= 0, mass > 0).join(weights, on=GROUP, maintain_order="left")
     of_bins = (
         placed.with_columns(
@@ -44,10 +92,8 @@ def of_cells(cells: pl.DataFrame, weights: pl.DataFrame, edges: Sequence[Placeme
         .group_by(GROUP, "bin")
         .agg(pl.col("gap", "share", "loose").sum())
     )
-    term = formulas.calibration_term(pl.col("gap"), pl.col("share"), bins.norm)
-    error = of_bins.group_by(GROUP).agg(
-        ece=formulas.calibration_error(term.sum(), bins.norm), ece_error=pl.col("loose").sum()
-    )
+    term = calibration_term(pl.col("gap"), pl.col("share"), bins.norm)
+    error = of_bins.group_by(GROUP).agg(ece=calibration_error(term.sum(), bins.norm), ece_error=pl.col("loose").sum())
     defined = pl.col("r0").is_not_null() & pl.col("r1").is_not_null()
     joined = weights.join(error, on=GROUP, how="left", maintain_order="left")
     return joined.select(GROUP, *(pl.when(defined).then(name).alias(name) for name in ("ece", "ece_error")))

@@ -1,80 +1,21 @@
-"""Every metric's formula, once, on sums per group: class counts, cells of the confusion matrix, summed losses.
-
-R_ij = N_ij / N_i is the share of class i decided j, P_i the class prior. With a stated prior the same formulas give the
-value at that prior: precision at a stated prior is calibrated precision.
-"""
+"""Metrics of decisions: the formula of each, once, on sums per group."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import Literal
 
 import polars as pl
 
-if TYPE_CHECKING:
-    from polars_ec.costs import CostMatrix
-
+from polars_ec.costs import CostMatrix
+from polars_ec.formulas.sums import Sums, ratio, signed_ratio, term
 
 # Below the one, numbers are taken times the other before they divide: what overflows by it has an infinite quotient anyway.
 _SMALL, _ENLARGED = 1e-300, 2.0**60
-
-
-class Sums(ABC):
-    """Counts per class and decision of one group, and the class priors that weigh them."""
-
-    def __init__(self, n_decisions: int, stated_prior: list[pl.Expr] | None, n_classes: int) -> None:
-        self.n_decisions = n_decisions
-        self.n_classes = n_classes
-        self._stated_prior = stated_prior
-
-    @abstractmethod
-    def count(self, i: int) -> pl.Expr:
-        """N_i: rows, or weight, of class i."""
-
-    @property
-    @abstractmethod
-    def size(self) -> pl.Expr:
-        """N: rows, or weight, of all classes."""
-
-    @abstractmethod
-    def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
-        """Rows, or weight, of class i with a decision in `decided`."""
-
-    @property
-    def empirical_prior(self) -> list[pl.Expr]:
-        """N_i / N, null in a group without usable rows."""
-        return [ratio(self.count(i), self.size) for i in range(self.n_classes)]
-
-    @property
-    def prior(self) -> list[pl.Expr]:
-        """P_i: as stated, or empirical."""
-        return self.empirical_prior if self._stated_prior is None else self._stated_prior
-
-    def rate(self, i: int, decided: Collection[int]) -> pl.Expr:
-        """Share of class i with a decision in `decided`; null where the class has no rows."""
-        return ratio(self.cell(i, decided), self.count(i))
-
-    def joint(self, i: int, decided: Collection[int]) -> pl.Expr:
-        """P_i R_ij: probability of class i and a decision in `decided`."""
-        return term(self.prior[i], self.rate(i, decided))
-
-
-def ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
-    """Numerator / denominator, null where the denominator is 0."""
-    return pl.when(denominator != 0).then(numerator / denominator)
-
-
-def _signed_ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
-    """Numerator / denominator; infinite for x/0, null for 0/0."""
-    return pl.when((numerator != 0) | (denominator != 0)).then(numerator / denominator)
-
-
-def term(prior: pl.Expr, mean: pl.Expr) -> pl.Expr:
-    """P_i x_i, where a class of prior 0 adds 0 whatever x_i is."""
-    return pl.when(prior == 0).then(0.0).otherwise(prior * mean)
 
 
 def expected_cost(sums: Sums, costs: CostMatrix) -> pl.Expr:
@@ -156,7 +97,7 @@ def mcc(sums: Sums) -> pl.Expr:
 
 def likelihood_ratio(sums: Sums, decision: int) -> pl.Expr:
     """How much more often the positive class is decided `decision` than the negative one."""
-    return _signed_ratio(sums.rate(1, [decision]), sums.rate(0, [decision]))
+    return signed_ratio(sums.rate(1, [decision]), sums.rate(0, [decision]))
 
 
 def net_benefit(sums: Sums, p_t: float) -> pl.Expr:
@@ -165,63 +106,88 @@ def net_benefit(sums: Sums, p_t: float) -> pl.Expr:
 
 def precision_gain(sums: Sums) -> pl.Expr:
     p0, p1 = sums.prior
-    return pl.when((p0 != 0) & (p1 != 0)).then(1 - _signed_ratio(sums.rate(0, [1]), sums.rate(1, [1])))
+    return pl.when((p0 != 0) & (p1 != 0)).then(1 - signed_ratio(sums.rate(0, [1]), sums.rate(1, [1])))
 
 
 def recall_gain(sums: Sums) -> pl.Expr:
     p0, p1 = sums.prior
-    missed = _signed_ratio(sums.rate(1, [0]), sums.rate(1, [1]))
+    missed = signed_ratio(sums.rate(1, [0]), sums.rate(1, [1]))
     # At a stated P_1 of 0 it is 1 whatever the rows are, but not where there are none.
     return pl.when((p0 != 0) & (sums.size != 0)).then(1 - term(p1 / p0, missed))
 
 
-def expected_loss(sums: Sums, totals: Sequence[pl.Expr]) -> pl.Expr:
-    """Expectation of a proper scoring rule at the priors in use, from its sum over each class."""
-    means = [ratio(total, sums.count(i)) for i, total in enumerate(totals)]
-    return reduce(add, [term(p, mean) for p, mean in zip(sums.prior, means, strict=True)])
+@dataclass(frozen=True)
+class Arguments:
+    """What the formulas take beside the sums."""
+
+    costs: CostMatrix
+    beta: float = 1.0
+    p_t: float = 0.0
 
 
-def entropy(sums: Sums) -> pl.Expr:
-    """-sum_i P_i ln P_i: the cross-entropy of always answering the prior."""
-    return _of_priors(sums, lambda p: -p * p.log(), lambda largest, others: -largest * (-others).log1p())
+@dataclass(frozen=True)
+class Formula:
+    """A metric of decisions: its value, which way is better, and what it is defined for."""
+
+    value: Callable[[Sums, Arguments], pl.Expr]
+    better: Literal["higher", "lower"]
+    binary: bool = True
+    by_naive_cost: bool = False
 
 
-def prior_brier(sums: Sums) -> pl.Expr:
-    """sum_i P_i (1 - P_i) / K: the Brier score of always answering the prior."""
-    total = _of_priors(sums, lambda p: p * (1 - p), lambda largest, others: largest * others)
-    return total / sums.n_classes
+CELLS = ("tn", "fp", "fn", "tp")
+
+DECISIONS: Mapping[str, Formula] = MappingProxyType(
+    {
+        "tn": Formula(lambda sums, _: sums.cell(0, [0]), "higher"),
+        "fp": Formula(lambda sums, _: sums.cell(0, [1]), "lower"),
+        "fn": Formula(lambda sums, _: sums.cell(1, [0]), "lower"),
+        "tp": Formula(lambda sums, _: sums.cell(1, [1]), "higher"),
+        "expected_cost": Formula(lambda sums, a: expected_cost(sums, a.costs), "lower", binary=False),
+        "bayes_risk": Formula(lambda sums, a: expected_cost(sums, a.costs), "lower", binary=False),
+        "nec": Formula(lambda sums, a: nec(sums, a.costs), "lower", binary=False, by_naive_cost=True),
+        "dcf": Formula(lambda sums, a: nec(sums, a.costs), "lower", binary=False, by_naive_cost=True),
+        "error_rate": Formula(lambda sums, _: error_rate(sums), "lower", binary=False),
+        "accuracy": Formula(lambda sums, _: accuracy(sums), "higher", binary=False),
+        "balanced_error_rate": Formula(lambda sums, _: balanced_error_rate(sums), "lower", binary=False),
+        "balanced_accuracy": Formula(lambda sums, _: balanced_accuracy(sums), "higher", binary=False),
+        "precision": Formula(lambda sums, _: precision(sums), "higher"),
+        "recall": Formula(lambda sums, _: sums.rate(1, [1]), "higher"),
+        "specificity": Formula(lambda sums, _: sums.rate(0, [0]), "higher"),
+        "fpr": Formula(lambda sums, _: sums.rate(0, [1]), "lower"),
+        "fnr": Formula(lambda sums, _: sums.rate(1, [0]), "lower"),
+        "fbeta": Formula(lambda sums, a: fbeta(sums, a.beta), "higher"),
+        "f1": Formula(lambda sums, _: fbeta(sums, 1.0), "higher"),
+        "mcc": Formula(lambda sums, _: mcc(sums), "higher"),
+        "lr_plus": Formula(lambda sums, _: likelihood_ratio(sums, 1), "higher"),
+        "lr_minus": Formula(lambda sums, _: likelihood_ratio(sums, 0), "lower"),
+        "net_benefit": Formula(lambda sums, a: net_benefit(sums, a.p_t), "higher"),
+        "precision_gain": Formula(lambda sums, _: precision_gain(sums), "higher"),
+        "recall_gain": Formula(lambda sums, _: recall_gain(sums), "higher"),
+    }
+)
+"""Every metric of decisions, and the cells of the confusion matrix: for expressions, reports and sketches alike."""
 
 
-def _of_priors(
-    sums: Sums, term_of: Callable[[pl.Expr], pl.Expr], of_largest: Callable[[pl.Expr, pl.Expr], pl.Expr]
-) -> pl.Expr:
-    """Sum over the priors of a function that vanishes at 0 and 1.
-
-    A prior of more than a half is one minus the others: rounding hides how far it is from 1, so the others say it.
-    """
-    p = pl.element().sort(descending=True)
-    largest, others = p.first(), p.slice(1)
-    of_others = pl.when(others > 0).then(term_of(others)).otherwise(0.0).sum()
-    return pl.concat_arr(sums.prior).arr.agg(
-        of_others + pl.when(largest > 0.5).then(of_largest(largest, others.sum())).otherwise(term_of(largest))
-    )
+def decision_value(name: str, sums: Sums, arguments: Arguments) -> pl.Expr:
+    """The metric of this name; ValueError where it is not defined for as many classes and decisions, or for such costs."""
+    formula = DECISIONS[name]
+    if formula.binary and (sums.n_classes, sums.n_decisions) != (2, 2):
+        raise ValueError(
+            f"{name} is for 2 classes and 2 decisions, not {sums.n_classes} x {sums.n_decisions}: "
+            "expected_cost, nec, error_rate and balanced_error_rate take any number"
+        )
+    if formula.by_naive_cost:
+        _check_normalisable(arguments.costs)
+    return formula.value(sums, arguments)
 
 
-def row_weight(sums: Sums, i: int) -> pl.Expr:
-    """P_i / N_i: what a row of class i weighs in an expectation at the priors in use."""
-    return term(sums.prior[i], ratio(pl.lit(1.0), sums.count(i)))
-
-
-def calibration_term(gap: pl.Expr, share: pl.Expr, norm: int) -> pl.Expr:
-    """What a bin adds to the calibration error, which for norm 2 is the root of the sum.
-
-    `share` w is that of the rows, `gap` is w times (mean posterior less share of what it is the posterior of): |gap|, or
-    gap^2 / w. Either is a mean over the rows, of |gap| / w or its square.
-    """
-    # A bin without rows has gap 0; a null says that there is no mean at all.
-    return gap.abs() if norm == 1 else pl.when(share > 0).then(gap * gap / share).otherwise(gap)
-
-
-def calibration_error(total: pl.Expr, norm: int) -> pl.Expr:
-    """From the sum of the bins' terms."""
-    return total if norm == 1 else total.sqrt()
+def _check_normalisable(costs: CostMatrix) -> None:
+    """Costs that a naive cost can normalise: none is negative."""
+    for i, row in enumerate(costs.values):
+        for j, cost in enumerate(row):
+            if cost < 0:
+                raise ValueError(
+                    f"cost of class {costs.classes[i]}, decision {costs.decisions[j]} is {cost}: a cost below 0 cannot be "
+                    "normalised. Pass CostMatrix(costs).normalized(), which makes the same decisions"
+                )

@@ -10,16 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from polars_ec.costs import CostMatrix
+from polars_ec.formulas.sums import GROUP
+from polars_ec.options import parse_number
 from polars_ec.priors import constant
+from polars_ec.typing import EerMethod
 
-if TYPE_CHECKING:
-    from polars_ec.costs import CostMatrix
-
-GROUP = "__ec_group"
 _N1, _N0 = pl.col("n1"), pl.col("n0")
 _tpr, _fpr = pl.col("tp") / _N1, pl.col("fp") / _N0
 _fnr, _tnr = pl.col("fn") / _N1, pl.col("tn") / _N0
@@ -294,3 +293,17 @@ def of_rows(
     prior = rows.select(group, p0=constant(pl.col("p0")), p1=constant(pl.col("p1"))).head(1) if stated else None
     value = evaluate(prepare(cells, prior), name, arguments)["value"]
     return None if value.is_empty() else value.item()
+
+
+def checked_sensitivity(sensitivity: float) -> float:
+    """A sensitivity that some threshold can have."""
+    if not 0 < parse_number(sensitivity, "sensitivity") <= 1:
+        raise ValueError(f"sensitivity={sensitivity!r} is not in (0, 1]")
+    return float(sensitivity)
+
+
+def checked_method(method: str) -> EerMethod:
+    """How an EER is read off the ROC curve."""
+    if method not in ("hull", "linear"):
+        raise ValueError(f"method={method!r} is neither 'hull' nor 'linear'")
+    return "hull" if method == "hull" else "linear"

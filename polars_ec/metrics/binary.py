@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_ec.formulas import decisions as formulas
 from polars_ec.metrics.decisions import decision_metric
 from polars_ec.options import DecisionOptions, ThresholdOptions, parse_beta, parse_number
-from polars_ec.rows.read import Rows, RowSums
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-
-def _binary(
-    name: str, score: IntoExpr, label: IntoExpr, options: Mapping[str, Any], formula: Callable[[RowSums], pl.Expr]
-) -> pl.Expr:
-    """A metric that is defined for two classes and two decisions only."""
-
-    def checked(sums: RowSums, _: Rows) -> pl.Expr:
-        if (sums.n_classes, sums.n_decisions) != (2, 2):
-            raise ValueError(
-                f"{name} is for 2 classes and 2 decisions, not {sums.n_classes} x {sums.n_decisions}: "
-                "expected_cost, nec, error_rate and balanced_error_rate take any number"
-            )
-        return formula(sums)
-
-    return decision_metric(name, score, label, options, checked)
 
 
 @with_options(DecisionOptions)
@@ -67,7 +48,7 @@ def precision(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOption
     >>> log.select(ec.precision("p", "y", prior=0.5).round(4)).item()
     0.6
     """
-    return _binary("precision", score, label, options, formulas.precision)
+    return decision_metric("precision", score, label, options)
 
 
 @with_options(DecisionOptions)
@@ -103,7 +84,7 @@ def recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions])
     >>> log.select(ec.recall("p", "y").round(4)).item()
     0.5
     """
-    return _binary("recall", score, label, options, lambda sums: sums.rate(1, [1]))
+    return decision_metric("recall", score, label, options)
 
 
 @with_options(DecisionOptions)
@@ -139,7 +120,7 @@ def specificity(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOpti
     >>> log.select(ec.specificity("p", "y").round(4)).item()
     0.6667
     """
-    return _binary("specificity", score, label, options, lambda sums: sums.rate(0, [0]))
+    return decision_metric("specificity", score, label, options)
 
 
 @with_options(DecisionOptions)
@@ -175,7 +156,7 @@ def fpr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     >>> log.select(ec.fpr("p", "y").round(4)).item()
     0.3333
     """
-    return _binary("fpr", score, label, options, lambda sums: sums.rate(0, [1]))
+    return decision_metric("fpr", score, label, options)
 
 
 @with_options(DecisionOptions)
@@ -211,7 +192,7 @@ def fnr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     >>> log.select(ec.fnr("p", "y").round(4)).item()
     0.5
     """
-    return _binary("fnr", score, label, options, lambda sums: sums.rate(1, [0]))
+    return decision_metric("fnr", score, label, options)
 
 
 @with_options(DecisionOptions)
@@ -250,7 +231,7 @@ def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unp
     0.5
     """
     parse_beta(beta)
-    return _binary("fbeta", score, label, options, lambda sums: formulas.fbeta(sums, beta))
+    return decision_metric("fbeta", score, label, options, beta=parse_beta(beta))
 
 
 @with_options(DecisionOptions)
@@ -286,7 +267,7 @@ def f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> 
     >>> log.select(ec.f1("p", "y").round(4)).item()
     0.5
     """
-    return _binary("f1", score, label, options, lambda sums: formulas.fbeta(sums, 1.0))
+    return decision_metric("f1", score, label, options)
 
 
 @with_options(DecisionOptions)
@@ -322,7 +303,7 @@ def mcc(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     >>> log.select(ec.mcc("p", "y").round(4)).item()
     0.1667
     """
-    return _binary("mcc", score, label, options, formulas.mcc)
+    return decision_metric("mcc", score, label, options)
 
 
 @with_options(DecisionOptions)
@@ -358,7 +339,7 @@ def lr_plus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]
     >>> log.select(ec.lr_plus("p", "y").round(4)).item()
     1.5
     """
-    return _binary("lr_plus", score, label, options, lambda sums: formulas.likelihood_ratio(sums, 1))
+    return decision_metric("lr_plus", score, label, options)
 
 
 @with_options(DecisionOptions)
@@ -394,7 +375,7 @@ def lr_minus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions
     >>> log.select(ec.lr_minus("p", "y").round(4)).item()
     0.75
     """
-    return _binary("lr_minus", score, label, options, lambda sums: formulas.likelihood_ratio(sums, 0))
+    return decision_metric("lr_minus", score, label, options)
 
 
 @with_options(ThresholdOptions)
@@ -437,7 +418,7 @@ def net_benefit(score: IntoExpr, label: IntoExpr, p_t: float, **options: Unpack[
         raise ValueError(f"p_t={p_t!r} is no probability threshold: pass a number above 0 and below 1")
     # These costs have p_t as their Bayes threshold, to the last bit: p_t + (1 - p_t) rounds to 1.
     costs = {"cost_fp": share, "cost_fn": 1 - share}
-    return _binary("net_benefit", score, label, {**options, **costs}, lambda sums: formulas.net_benefit(sums, share))
+    return decision_metric("net_benefit", score, label, {**options, **costs}, p_t=share)
 
 
 @with_options(DecisionOptions)
@@ -473,7 +454,7 @@ def precision_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionO
     >>> log.select(ec.precision_gain("p", "y").round(4)).item()
     0.3333
     """
-    return _binary("precision_gain", score, label, options, formulas.precision_gain)
+    return decision_metric("precision_gain", score, label, options)
 
 
 @with_options(DecisionOptions)
@@ -509,4 +490,4 @@ def recall_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOpti
     >>> log.select(ec.recall_gain("p", "y").round(4)).item()
     0.3333
     """
-    return _binary("recall_gain", score, label, options, formulas.recall_gain)
+    return decision_metric("recall_gain", score, label, options)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_ec.formulas import decisions as formulas
+from polars_ec.formulas.calibration_error import EceBins, calibration_error, calibration_term, of_equal_mass
 from polars_ec.options import PriorOptions, parse_options
 from polars_ec.rows.labels import class_index
 from polars_ec.rows.read import Rows, RowSums, per_group
@@ -23,24 +23,6 @@ from polars_ec.typing import EceNorm, IntoExpr
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-
-@dataclass(frozen=True)
-class EceBins:
-    """How rows are binned, and how the gaps of bins are averaged."""
-
-    number: int
-    norm: EceNorm
-    equal_mass: bool
-
-    @classmethod
-    def of(cls, bins: int, norm: int, equal_mass: bool = False) -> EceBins:
-        """Checked; errors name the value."""
-        if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
-            raise ValueError(f"bins={bins!r} is no whole number above 0")
-        if isinstance(norm, bool) or norm not in (1, 2):
-            raise ValueError(f"norm={norm!r} is neither 1 (absolute) nor 2 (root mean square)")
-        return cls(bins, 2 if norm == 2 else 1, equal_mass)
 
 
 @dataclass(frozen=True)
@@ -90,8 +72,8 @@ def _of_equal_width(rows: Rows, sums: RowSums, of_rows: _Confidences, bins: EceB
     for lower in range(bins.number):
         inside = _in_bin(of_rows.posterior, lower, bins.number)
         gap = expectation(lambda mask: _gap(rows, of_rows, mask), inside)
-        terms.append(formulas.calibration_term(gap, expectation(rows.amount, inside), bins.norm))
-    return formulas.calibration_error(reduce(add, terms), bins.norm)
+        terms.append(calibration_term(gap, expectation(rows.amount, inside), bins.norm))
+    return calibration_error(reduce(add, terms), bins.norm)
 
 
 def _of_equal_mass(rows: Rows, sums: RowSums, of_rows: _Confidences, bins: EceBins) -> pl.Expr:
@@ -108,23 +90,6 @@ def _of_equal_mass(rows: Rows, sums: RowSums, of_rows: _Confidences, bins: EceBi
         return pl.Series([of_equal_mass(group.struct.unnest(), bins)], dtype=pl.Float64)
 
     return pl.when(defined).then(packed.map_batches(error, return_dtype=pl.Float64, returns_scalar=True))
-
-
-def of_equal_mass(rows: pl.DataFrame, bins: EceBins) -> float | None:
-    """The error of rows with columns `posterior`, `holds` and `mass`, null where they do not count; None without any."""
-    mass = pl.col("mass")
-    blocks = (
-        rows.filter(mass > 0)
-        .group_by("posterior")
-        .agg(mass.sum(), gap=(mass * (pl.col("posterior") - pl.col("holds").cast(pl.Float64))).sum())
-        .sort("posterior")
-    )
-    number = (mass.cum_sum() * bins.number / mass.sum()).ceil().clip(1, bins.number)
-    of_bins = blocks.group_by(number.alias("bin")).agg(mass.sum(), pl.col("gap").sum())
-    total = of_bins["mass"].sum()
-    term = formulas.calibration_term(pl.col("gap") / total, mass / total, bins.norm)
-    value = of_bins.select(formulas.calibration_error(term.sum(), bins.norm)).item()
-    return None if of_bins.is_empty() else float(value)
 
 
 def _gap(rows: Rows, of_rows: _Confidences, mask: pl.Expr) -> pl.Expr:

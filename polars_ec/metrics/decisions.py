@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_ec.formulas import decisions as formulas
-from polars_ec.options import DcfOptions, DecisionOptions, Options, parse_options
-from polars_ec.rows.read import Rows, RowSums, per_group
+from polars_ec.formulas.decisions import Arguments, decision_value
+from polars_ec.options import DcfOptions, DecisionOptions, parse_options
+from polars_ec.rows.read import Rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
 
@@ -18,17 +18,13 @@ if TYPE_CHECKING:
 
 
 def decision_metric(
-    name: str,
-    score: IntoExpr,
-    label: IntoExpr,
-    options: Mapping[str, Any],
-    formula: Callable[[RowSums, Rows], pl.Expr],
+    name: str, score: IntoExpr, label: IntoExpr, options: Mapping[str, Any], **arguments: float
 ) -> pl.Expr:
-    """A metric of any number of classes and decisions."""
+    """The metric of decisions of this name."""
 
     def build(rows: Rows) -> pl.Expr:
         sums = rows.sums()
-        return sums.guarded(formula(sums, rows))
+        return sums.guarded(decision_value(name, sums, Arguments(rows.costs, **arguments)))
 
     return per_group(name, score, label, parse_options(options), build)
 
@@ -66,9 +62,7 @@ def expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOp
     >>> log.select(ec.expected_cost("p", "y", cost_fn=4).round(4)).item()
     0.2
     """
-    return decision_metric(
-        "expected_cost", score, label, options, lambda sums, rows: formulas.expected_cost(sums, rows.costs)
-    )
+    return decision_metric("expected_cost", score, label, options)
 
 
 @with_options(DecisionOptions)
@@ -104,7 +98,7 @@ def nec(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     >>> log.select(ec.nec("p", "y", cost_fn=4).round(4)).item()
     0.3333
     """
-    return decision_metric("nec", score, label, options, _nec)
+    return decision_metric("nec", score, label, options)
 
 
 @with_options(DecisionOptions)
@@ -140,7 +134,7 @@ def error_rate(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptio
     >>> log.select(ec.error_rate("p", "y").round(4)).item()
     0.4
     """
-    return decision_metric("error_rate", score, label, options, lambda sums, _: formulas.error_rate(sums))
+    return decision_metric("error_rate", score, label, options)
 
 
 @with_options(DecisionOptions)
@@ -176,7 +170,7 @@ def accuracy(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions
     >>> log.select(ec.accuracy("p", "y").round(4)).item()
     0.6
     """
-    return decision_metric("accuracy", score, label, options, lambda sums, _: formulas.accuracy(sums))
+    return decision_metric("accuracy", score, label, options)
 
 
 @with_options(DecisionOptions)
@@ -212,9 +206,7 @@ def balanced_error_rate(score: IntoExpr, label: IntoExpr, **options: Unpack[Deci
     >>> log.select(ec.balanced_error_rate("p", "y").round(4)).item()
     0.4167
     """
-    return decision_metric(
-        "balanced_error_rate", score, label, options, lambda sums, _: formulas.balanced_error_rate(sums)
-    )
+    return decision_metric("balanced_error_rate", score, label, options)
 
 
 @with_options(DecisionOptions)
@@ -250,7 +242,7 @@ def balanced_accuracy(score: IntoExpr, label: IntoExpr, **options: Unpack[Decisi
     >>> log.select(ec.balanced_accuracy("p", "y").round(4)).item()
     0.5833
     """
-    return decision_metric("balanced_accuracy", score, label, options, lambda sums, _: formulas.balanced_accuracy(sums))
+    return decision_metric("balanced_accuracy", score, label, options)
 
 
 @with_options(DcfOptions)
@@ -286,23 +278,7 @@ def dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DcfOptions]) -> pl.E
     >>> log.select(ec.dcf("llr", "y", score_type="llr", prior=0.5).round(4)).item()
     0.5
     """
-    return decision_metric("dcf", score, label, _dcf_options(options), _nec)
-
-
-def _nec(sums: RowSums, rows: Rows) -> pl.Expr:
-    check_normalisable(rows.settings, sums.n_classes)
-    return formulas.nec(sums, rows.costs)
-
-
-def check_normalisable(settings: Options, n_classes: int) -> None:
-    """Costs that a naive cost can normalise: none is negative."""
-    for i, row in enumerate(settings.costs(n_classes).values):
-        for j, cost in enumerate(row):
-            if cost < 0:
-                raise ValueError(
-                    f"cost of class {i}, decision {j} is {cost}: a cost below 0 cannot be normalised. Pass CostMatrix(costs)"
-                    ".normalized(), which makes the same decisions"
-                )
+    return decision_metric("dcf", score, label, _dcf_options(options))
 
 
 def _dcf_options(options: DcfOptions) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_ec.class_names import ClassNames
-from polars_ec.formulas import decisions as formulas
+from polars_ec.formulas.sums import ratio, term
 from polars_ec.options import DivergenceOptions, as_expr, parse_options
 from polars_ec.rows.read import Typed, read_weight
 from polars_ec.rows.scores import Scores, class_names, n_score_classes, read_scores
@@ -50,7 +50,7 @@ def _expected_brier(scores: Scores, reference: Scores, n_classes: int) -> pl.Exp
 
 def _expect(reference: Scores, losses: list[pl.Expr]) -> pl.Expr:
     """Sum of s_h loss_h, in which a class that the reference rules out adds 0 whatever its loss is."""
-    terms = [formulas.term(s, loss) for s, loss in zip(reference.posteriors, losses, strict=True)]
+    terms = [term(s, loss) for s, loss in zip(reference.posteriors, losses, strict=True)]
     return reduce(add, terms)
 
 
@@ -92,7 +92,7 @@ def _mean(
             present &= amount.is_not_null()
             defects.append(~((amount >= 0) & amount.is_finite()))
             loss = pl.when(amount == 0).then(0.0).otherwise(loss * amount)
-        mean = formulas.ratio(pl.when(present).then(loss).sum(), pl.when(present).then(amount).sum())
+        mean = ratio(pl.when(present).then(loss).sum(), pl.when(present).then(amount).sum())
         wrong = present & reduce(or_, defects)
         return pl.when(wrong.sum() == 0).then(mean).alias(f"{names[0]}_{name}")
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_ec.options import DetectionOptions, PriorOptions, RiskOptions, RowOptions, parse_number, parse_options
+from polars_ec.formulas.ranking import RankingArguments, checked_method, checked_sensitivity, of_rows
+from polars_ec.options import DetectionOptions, PriorOptions, RiskOptions, RowOptions, parse_options
 from polars_ec.rows.read import Rows, per_group
 from polars_ec.rows.scores import BinaryScores
 from polars_ec.signatures import with_options
@@ -51,8 +52,6 @@ def _ranked(
         stated, weighted = rows.row_prior is not None, rows.weight is not None
 
         def metric(group: pl.Series) -> pl.Series:
-            from polars_ec.formulas.ranking import RankingArguments, of_rows
-
             arguments = RankingArguments(rows.costs, sensitivity, method)
             value = of_rows(group.struct.unnest(), name, arguments, stated=stated, weighted=weighted)
             return pl.Series([value], dtype=pl.Float64)
@@ -396,17 +395,3 @@ def min_cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) ->
     0.5
     """
     return _ranked("min_cllr", score, label, options)
-
-
-def checked_sensitivity(sensitivity: float) -> float:
-    """A sensitivity that some threshold can have."""
-    if not 0 < parse_number(sensitivity, "sensitivity") <= 1:
-        raise ValueError(f"sensitivity={sensitivity!r} is not in (0, 1]")
-    return float(sensitivity)
-
-
-def checked_method(method: str) -> EerMethod:
-    """How an EER is read off the ROC curve."""
-    if method not in ("hull", "linear"):
-        raise ValueError(f"method={method!r} is neither 'hull' nor 'linear'")
-    return "hull" if method == "hull" else "linear"

@@ -25,7 +25,7 @@ from polars_ec.options import (
 from polars_ec.priors import Prior, parse_prior
 from polars_ec.rows.decisions import decide
 from polars_ec.rows.read import Priors, Rows, per_group, per_row
-from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, bind, log_sum_exp, sigmoid
+from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, affine_log_odds, bind, log_sum_exp, sigmoid
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
 
@@ -159,7 +159,7 @@ def row_log_loss(score: IntoExpr, label: IntoExpr, **options: Unpack[RowScoreOpt
     >>> log.select(ec.row_log_loss("p", "y").round(4))["p_row_log_loss"].to_list()
     [0.6931, inf]
     """
-    return _row_loss("row_log_loss", score, label, options, lambda rows: rows.log_loss)
+    return _row_loss("row_log_loss", score, label, options, lambda rows: rows.loss("log_loss"))
 
 
 @with_options(RowScoreOptions)
@@ -195,7 +195,7 @@ def row_brier(score: IntoExpr, label: IntoExpr, **options: Unpack[RowScoreOption
     >>> log.select(ec.row_brier("p", "y").round(4))["p_row_brier"].to_list()
     [0.25, 0.01]
     """
-    return _row_loss("row_brier", score, label, options, lambda rows: rows.brier)
+    return _row_loss("row_brier", score, label, options, lambda rows: rows.loss("brier"))
 
 
 @with_options(ScoreOptions)
@@ -439,11 +439,6 @@ def affine(
         return pl.when(slope.is_finite() & shift.is_finite()).then(sigmoid(calibrated))
 
     return per_row("affine", score, settings, build)
-
-
-def affine_log_odds(log_odds: pl.Expr, alpha: pl.Expr, beta: pl.Expr) -> pl.Expr:
-    """Alpha times the log-odds plus beta; with alpha = 0, beta also for infinite ones."""
-    return pl.when(alpha == 0).then(beta + pl.when(log_odds.is_not_null()).then(0.0)).otherwise(alpha * log_odds + beta)
 
 
 def _parameter(value: float | IntoExpr, what: str) -> pl.Expr:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_ec.formulas import decisions as formulas
 from polars_ec.formulas.beta_loss import BetaLoss
+from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.metrics.decisions import decision_metric
 from polars_ec.options import PriorOptions, RiskOptions, RowOptions, parse_options
-from polars_ec.rows.read import Rows, RowSums, per_group
-from polars_ec.rows.scores import DecidedScores
+from polars_ec.rows.read import Rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
 
@@ -26,15 +25,14 @@ def _expected(
     score: IntoExpr,
     label: IntoExpr,
     options: Mapping[str, Any],
-    loss: Callable[[Rows], pl.Expr],
-    normaliser: Callable[[RowSums], pl.Expr] | None = None,
+    loss: Callable[[Rows], pl.Expr] | None = None,
 ) -> pl.Expr:
-    """Expectation of a row loss at the priors in use, divided by `normaliser`."""
+    """The scoring rule of this name; of another `loss` its expectation."""
+    rule = SCORING_RULES.get(name, SCORING_RULES["cross_entropy"])
 
     def build(rows: Rows) -> pl.Expr:
-        sums, row_loss = rows.sums(), loss(rows)
-        value = formulas.expected_loss(sums, [sums.total(i, row_loss) for i in range(sums.n_classes)])
-        return sums.guarded(value if normaliser is None else formulas.ratio(value, normaliser(sums)))
+        sums, row_loss = rows.sums(), rows.loss(rule.loss) if loss is None else loss(rows)
+        return sums.guarded(rule.value(sums, [sums.total(i, row_loss) for i in range(sums.n_classes)]))
 
     return per_group(name, score, label, parse_options(options), build)
 
@@ -73,7 +71,7 @@ def cross_entropy(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptio
     >>> log.select(ec.cross_entropy("p", "y").round(4)).item()
     0.5827
     """
-    return _expected("cross_entropy", score, label, options, lambda rows: rows.log_loss)
+    return _expected("cross_entropy", score, label, options)
 
 
 @with_options(PriorOptions)
@@ -109,7 +107,7 @@ def nce(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl
     >>> log.select(ec.nce("p", "y").round(4)).item()
     0.8407
     """
-    return _expected("nce", score, label, options, lambda rows: rows.log_loss, formulas.entropy)
+    return _expected("nce", score, label, options)
 
 
 @with_options(PriorOptions)
@@ -146,7 +144,7 @@ def brier(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> 
     >>> log.select(ec.brier("p", "y").round(4)).item()
     0.2175
     """
-    return _expected("brier", score, label, options, lambda rows: rows.brier)
+    return _expected("brier", score, label, options)
 
 
 @with_options(PriorOptions)
@@ -182,7 +180,7 @@ def nbs(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl
     >>> log.select(ec.nbs("p", "y").round(4)).item()
     0.87
     """
-    return _expected("nbs", score, label, options, lambda rows: rows.brier, formulas.prior_brier)
+    return _expected("nbs", score, label, options)
 
 
 @with_options(RiskOptions)
@@ -219,15 +217,9 @@ def bayes_risk(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOptions])
     >>> log.select(ec.bayes_risk("p", "y", cost_fn=4)).item()
     0.25
     """
-
-    def risk(sums: RowSums, rows: Rows) -> pl.Expr:
-        if isinstance(rows.scores, DecidedScores):
-            raise ValueError(
-                "score_type='decision' holds no posteriors: bayes_risk decides by itself, take expected_cost"
-            )
-        return formulas.expected_cost(sums, rows.costs)
-
-    return decision_metric("bayes_risk", score, label, options, risk)
+    if options.get("score_type") == "decision":
+        raise ValueError("score_type='decision' holds no posteriors: bayes_risk decides by itself, take expected_cost")
+    return decision_metric("bayes_risk", score, label, options)
 
 
 @with_options(RowOptions)
@@ -272,7 +264,7 @@ def cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.
             f"cllr is about log-likelihood ratios, and score_type={score_type!r}: convert with llr(score, prior), prior "
             "being the one that the posteriors were made with, and pass score_type='llr'"
         )
-    return _expected("cllr", score, label, {**options, "prior": 0.5}, lambda rows: rows.log_loss / math.log(2))
+    return _expected("cllr", score, label, {**options, "prior": 0.5}, lambda rows: rows.loss("log_loss") / math.log(2))
 
 
 @with_options(PriorOptions)
@@ -323,7 +315,7 @@ def epsr(
         if len(rows.labels.in_class) != 2:
             raise ValueError(f"epsr is for two classes, and there are {len(rows.labels.in_class)}")
         if (a, b) == (1, 1):
-            return rows.log_loss
+            return rows.loss("log_loss")
         positives = rows.labels.in_class[1]
         return rows.scores.of_posteriors(
             lambda q: pl.when(positives).then(positive.loss(q[1], q[0])).otherwise(negative.loss(q[0], q[1]))

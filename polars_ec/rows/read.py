@@ -17,8 +17,7 @@ import polars as pl
 
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
-from polars_ec.formulas import decisions as formulas
-from polars_ec.formulas.decisions import Sums
+from polars_ec.formulas.sums import Sums, ratio, row_weight
 from polars_ec.options import Options, as_expr
 from polars_ec.priors import PriorSettings
 from polars_ec.rows.decisions import Decisions, decide
@@ -83,13 +82,10 @@ class Rows:
     def decisions(self) -> Decisions:
         return decide(self.scores, self.costs, self.settings.threshold)
 
-    @property
-    def log_loss(self) -> pl.Expr:
-        return self.scores.log_loss(self.labels.in_class)
-
-    @property
-    def brier(self) -> pl.Expr:
-        return self.scores.brier(self.labels.in_class)
+    def loss(self, name: str) -> pl.Expr:
+        """The loss of a row: "log_loss" or "brier"."""
+        of_name = {"log_loss": self.scores.log_loss, "brier": self.scores.brier}
+        return of_name[name](self.labels.in_class)
 
     def amount(self, mask: pl.Expr) -> pl.Expr:
         """Rows, or weight, where `mask` holds; it is never true for a row with a null."""
@@ -143,8 +139,8 @@ class RowSums(Sums):
         one sum to take and not one for each class.
         """
         if self._stated_prior is None:
-            return [(self._rows.present, formulas.ratio(pl.lit(1.0), self.size))]
-        return [(mask, formulas.row_weight(self, i)) for i, mask in enumerate(self._masks)]
+            return [(self._rows.present, ratio(pl.lit(1.0), self.size))]
+        return [(mask, row_weight(self, i)) for i, mask in enumerate(self._masks)]
 
     def guarded(self, value: pl.Expr) -> pl.Expr:
         """`value`, null where the group has wrong rows, or weights whose sum is more than a float holds."""

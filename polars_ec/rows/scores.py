@@ -350,3 +350,8 @@ def sigmoid(x: pl.Expr) -> pl.Expr:
     """1/(1 + exp(-x)), accurate in both tails."""
     small = (-x.abs()).exp()
     return pl.when(x >= 0).then(1 / (1 + small)).otherwise(small / (1 + small))
+
+
+def affine_log_odds(log_odds: pl.Expr, alpha: pl.Expr, beta: pl.Expr) -> pl.Expr:
+    """Alpha times the log-odds plus beta; with alpha = 0, beta also for infinite ones."""
+    return pl.when(alpha == 0).then(beta + pl.when(log_odds.is_not_null()).then(0.0)).otherwise(alpha * log_odds + beta)

@@ -14,8 +14,8 @@ from polars.testing import assert_frame_equal
 from sklearn.isotonic import IsotonicRegression
 
 import polars_ec as ec
-from polars_ec.cells.evaluate import CELLS, DECISION_METRICS
 from polars_ec.exceptions import SketchError
+from polars_ec.formulas.decisions import CELLS, DECISIONS
 from tests.calibration.test_calibration import plain_newton
 from tests.metrics.test_properties import PROFILE
 from tests.support import ranking_oracle as oracle
@@ -416,7 +416,7 @@ def test_sketches_of_thresholds_that_differ_in_a_bit_are_not_added_up() -> None:
 # The best threshold ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("metric", DECISION_METRICS)
+@pytest.mark.parametrize("metric", DECISIONS)
 def test_the_best_threshold_of_every_metric_is_the_better_one(metric: str) -> None:
     """Where a threshold makes no error, no metric is better anywhere, and many are worse."""
     log = pl.DataFrame({"p": [0.9, 0.8, 0.7, 0.3, 0.2, 0.1], "y": [1, 1, 1, 0, 0, 0]})
@@ -433,7 +433,7 @@ def test_the_best_threshold_of_every_metric_is_the_better_one(metric: str) -> No
 def test_curves_take_no_threshold() -> None:
     sketch = LOG.ec.sketch("p", "y")
     for ask in (sketch.cost_curve, sketch.best_threshold):
-        with pytest.raises(ValueError, match=r"threshold=0\.3: a curve goes over all thresholds"):
+        with pytest.raises(TypeError, match=r"has no keyword threshold="):
             ask("nec", threshold=0.3)
 
 
@@ -450,7 +450,7 @@ def test_no_weight_is_below_0(rows: list[tuple[int, bool, float]], made_exact: b
     """What is left of sums of weights is a sum too: against the expressions, which sum anew at every threshold."""
     log = pl.DataFrame(rows, schema=["k", "y", "w"], orient="row").with_columns(p=(pl.col("k") * 2 + 1) / 26)
     sketch = log.ec.sketch("p", "y", weight="w", exact=made_exact)
-    metrics = [name for name in DECISION_METRICS if name not in ("dcf", "net_benefit", "bayes_risk", *CELLS)]
+    metrics = [name for name in DECISIONS if name not in ("dcf", "net_benefit", "bayes_risk", *CELLS)]
     curve = sketch.cost_curve(*metrics, *CELLS)
     assert curve.select(pl.min_horizontal(pl.col(CELLS).min())).item() >= 0
     for row in curve.to_dicts():

@@ -16,7 +16,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.calibration.fit import CALIBRATORS
+from polars_ec.calibration.parameters import CALIBRATORS
+from polars_ec.cells.files import description
 from polars_ec.class_names import ClassNames
 from polars_ec.exceptions import SketchError
 
@@ -60,7 +61,7 @@ def arrow_table(path):
 
 
 def without_checksum(sketch, path, **about):
-    known = {k: v for k, v in {**sketch._description(), **about}.items() if v is not ...}
+    known = {k: v for k, v in {**description(sketch, sketch.operating_point), **about}.items() if v is not ...}
     sketch.frame.write_parquet(path, metadata={"polars_ec.sketch": json.dumps(known)})
     return path
 

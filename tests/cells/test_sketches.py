@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.cells.evaluate import CELLS
+from polars_ec.cells.files import description
 from polars_ec.exceptions import SketchError
+from polars_ec.formulas.decisions import CELLS
 from tests.metrics.test_golden import BINARY, expected_of, scores_of
 from tests.metrics.test_properties import EXAMPLES, PROFILE
 from tests.support.cases import CASES
@@ -161,7 +162,11 @@ def test_a_sketch_keeps_its_costs(tmp_path: Path) -> None:
 def test_a_file_without_costs_is_of_even_ones(tmp_path: Path) -> None:
     log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
     sketch = log.ec.sketch("p", "y", cost_fn=4)
-    about = {name: value for name, value in sketch._description().items() if name not in ("costs", "threshold")}
+    about = {
+        name: value
+        for name, value in description(sketch, sketch.operating_point).items()
+        if name not in ("costs", "threshold")
+    }
     sketch.frame.write_parquet(tmp_path / "old.parquet", metadata={"polars_ec.sketch": json.dumps(about)})
     old = ec.Sketch.read_parquet(tmp_path / "old.parquet")
     assert (old.costs, old.threshold) == (ec.CostMatrix.binary(), None)
@@ -474,11 +479,13 @@ def test_files(tmp_path: Path) -> None:
     log.write_parquet(path)
     with pytest.raises(SketchError, match="is Parquet, but no sketch"):
         ec.Sketch.read_parquet(path)
-    about = {**sketch._description(), "schema_version": 99}
+    about = {**description(sketch, sketch.operating_point), "schema_version": 99}
     sketch.frame.write_parquet(path, metadata={"polars_ec.sketch": json.dumps(about)})
     with pytest.raises(SketchError, match="schema version 99"):
         ec.Sketch.read_parquet(path)
-    sketch.frame.drop("n").write_parquet(path, metadata={"polars_ec.sketch": json.dumps(sketch._description())})
+    sketch.frame.drop("n").write_parquet(
+        path, metadata={"polars_ec.sketch": json.dumps(description(sketch, sketch.operating_point))}
+    )
     with pytest.raises(SketchError, match="damaged sketch"):
         ec.Sketch.read_parquet(path)
     with pytest.raises(FileNotFoundError):

@@ -20,6 +20,7 @@ from polars.testing import assert_frame_equal
 from typer.testing import CliRunner
 
 import polars_ec as ec
+from polars_ec.cells.files import description
 from polars_ec.cli import commands, sketch_folder
 from polars_ec.cli.sketch_folder import SketchFolder
 from tests.cli.test_sketch_job import LOG, MADE_WITH, same, whole, write_files
@@ -297,7 +298,7 @@ def rewritten(file, change, *, checksum=True):
     if checksum:
         found.write_parquet(file, metadata={"polars_ec.input": text})
     else:
-        about = {"polars_ec.sketch": json.dumps(found._description()), "polars_ec.input": text}
+        about = {"polars_ec.sketch": json.dumps(description(found, found.operating_point)), "polars_ec.input": text}
         found.frame.write_parquet(file, metadata=about)
 
 

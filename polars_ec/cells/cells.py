@@ -1,0 +1,121 @@
+"""A log as cells: what every question to a sketch is answered from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_ec.cells.grid import Grid
+from polars_ec.class_names import UNKNOWN
+from polars_ec.exceptions import SketchError
+from polars_ec.rows.columns import expand
+from polars_ec.rows.folds import FOLD
+from polars_ec.typing import IntoExpr
+
+if TYPE_CHECKING:
+    from typing import Self
+
+_MOST_ROWS = 2**63 - 1
+# What names of columns begin with while metrics are computed.
+_OWN = "__ec_"
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Rows counted and losses summed per group, class and bin of the score; the attributes are those of a `Sketch`."""
+
+    frame: pl.DataFrame
+    grid: Grid
+    weighted: bool = False
+
+    def __post_init__(self) -> None:
+        check_rows(self.frame)
+
+    @property
+    def keys(self) -> list[str]:
+        """Names of the group columns."""
+        return [name for name in self.frame.columns if name not in self.grid.columns]
+
+    @property
+    def keys_beside_fold(self) -> list[str]:
+        """Names of the group columns that are no fold of cross-validation."""
+        return [name for name in self.keys if name != FOLD]
+
+    def group_by(self, *by: IntoExpr) -> Self:
+        """The sketch rolled up to these keys: names of group columns, or expressions of them.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_ec as ec
+        >>> log = pl.DataFrame({"s": ["a", "b"], "p": [0.9, 0.2], "y": [True, False]})
+        >>> log.ec.sketch("p", "y", by="s").group_by().evaluate("auc_roc")["auc_roc"].to_list()
+        [1.0]
+        """
+        keys = expand(self.frame.select(self.keys).lazy(), by, "by")
+        own = list(self.grid.columns)
+        check_keys([key.meta.output_name() for key in keys], own)
+        return replace(self, frame=add_up(self.frame.select(*keys, *own), self.grid))
+
+    def filter(self, *predicates: pl.Expr) -> Self:
+        """The groups for which predicates on the group columns hold."""
+        keys = self.keys
+        used = {name for predicate in predicates for name in predicate.meta.root_names()}
+        if not used <= set(keys):
+            raise SketchError(
+                f"filter(): {sorted(used - set(keys))[0]!r} is no group column of the sketch, which has {keys}: a filter "
+                "on anything else would change what the cells mean"
+            )
+        return replace(self, frame=self.frame.filter(*predicates))
+
+
+def check_keys(keys: Sequence[str], columns: Collection[str]) -> None:
+    """SketchError if a group column has the name of a column of the result."""
+    clash = [name for name in keys if name in columns or name.startswith(_OWN)]
+    if clash:
+        raise SketchError(f"the sketch has a group column {clash[0]!r}, which results from it have too: rename it")
+
+
+def add_up(frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
+    """One row per group and cell, sorted."""
+    own = grid.columns
+    cell = ["class", *grid.cell_columns]
+    keys = [name for name in frame.columns if name not in own]
+    check_rows(frame)
+    sums = [pl.col(name).sum() for name in own if name not in cell]
+    summed = frame.lazy().group_by(*keys, *cell).agg(sums).select(*keys, *own)
+    return summed.sort(*keys, *cell, nulls_last=True).collect(engine="streaming")
+
+
+def check_rows(frame: pl.DataFrame) -> None:
+    """Sums of integers wrap silently: no result may count more rows than an integer of 64 bits holds."""
+    rows = frame["n"].cast(pl.Int128).sum()
+    if rows > _MOST_ROWS:
+        raise SketchError(f"the cells count {rows} rows, more than the {_MOST_ROWS} that a 64-bit integer holds")
+
+
+def add_cells(parts: Sequence[Cells]) -> Cells:
+    """The cells of several logs together; SketchError names in what they differ."""
+    first, *others = parts
+    for other in others:
+        check_same("score_type", first.grid.score_type, other.grid.score_type)
+        check_same("resolution", first.grid.resolution, other.grid.resolution)
+        check_same("thresholds", first.grid.thresholds, other.grid.thresholds)
+        if not first.grid.classes.goes_with(other.grid.classes):
+            check_same("classes", list(first.grid.classes.values), list(other.grid.classes.values))
+        check_same("group columns", first.keys, other.keys)
+        schema, other_schema = first.frame.select(first.keys).schema, other.frame.select(first.keys).schema
+        check_same("types of the group columns", dict(schema), dict(other_schema))
+    together = pl.concat([part.frame for part in parts])
+    # Whoever named the classes named them for all.
+    named = [part.grid for part in parts if part.grid.classes.known and part.grid.classes != UNKNOWN]
+    grid = (named or [first.grid])[0]
+    return Cells(add_up(together, grid), grid, any(part.weighted for part in parts))
+
+
+def check_same(what: str, one: object, other: object) -> None:
+    """SketchError if sketches of such a difference are to be added up."""
+    if one != other:
+        raise SketchError(f"sketches of different {what} cannot be added up: {one} and {other}")

@@ -1,0 +1,67 @@
+"""Cells in the order of their scores: every operating point that they have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from polars_ec.cells.arguments import EvaluationArguments, parse_formula_arguments
+from polars_ec.cells.cells import Cells
+from polars_ec.cells.grid import Grid
+from polars_ec.cells.sums import GroupSums, number_groups, prior_columns, tabulate
+from polars_ec.formulas.decisions import decision_value
+from polars_ec.formulas.ranking import prepare
+from polars_ec.formulas.sums import GROUP
+
+
+def ordered_cells(numbered: pl.DataFrame, grid: Grid, weighted: bool) -> pl.DataFrame:
+    """Cells of both classes side by side, from the highest score down, as `prepare` takes them."""
+    label, weight = pl.col("class"), pl.col("weight")
+    cell = grid.cell_columns
+    w1, w0 = (pl.when(label == i).then(weight).sum() for i in (1, 0))
+    cells = (
+        numbered.filter(label >= 0)
+        .group_by(GROUP, *cell)
+        .agg(w1=w1, w0=w0)
+        .sort(GROUP, *cell, descending=[False] + [True] * len(cell))
+    )
+    if grid.resolution is None:
+        threshold = pl.col("score").shift(-1).over(GROUP).fill_null(-math.inf)
+    else:
+        threshold = grid.lower_edge()
+    return cells.with_columns(point=grid.is_point(), threshold=threshold, whole=pl.lit(value=not weighted))
+
+
+def prepared_cells(cells: Cells) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Cells as the ranking formulas take them, of groups without wrong rows; and the keys of their groups."""
+    numbered, groups = number_groups(cells, cells.keys)
+    invalid = numbered.filter(pl.col("class") == -1).select(GROUP).unique()
+    numbered = numbered.join(invalid, on=GROUP, how="anti", maintain_order="left")
+    return prepare(ordered_cells(numbered, cells.grid, cells.weighted), None), groups
+
+
+def at_every_edge(
+    cells: Cells, metrics: Sequence[str], keywords: Mapping[str, Any]
+) -> tuple[pl.DataFrame, dict[str, pl.Expr]]:
+    """Every operating point of every group, as sums, with the formulas of the metrics over them."""
+    formula, prior = parse_formula_arguments(metrics, keywords)
+    arguments = EvaluationArguments(prior, formula)
+    numbered, table = tabulate(cells, cells.keys, arguments)
+    table = table.filter(pl.col("n_invalid") == 0)
+    top = table.select(GROUP, threshold=pl.lit(math.inf), w0=pl.lit(0.0), w1=pl.lit(0.0))
+    steps = ordered_cells(numbered, cells.grid, cells.weighted).select(top.columns)
+    points = pl.concat([top, steps]).sort(GROUP, "threshold", descending=[False, True], maintain_order=True)
+    running: dict[str, pl.Expr] = {}
+    for i in range(2):
+        weight = pl.col(f"w{i}")
+        running[f"__ec_positive_{i}"] = weight.cum_sum().over(GROUP)
+        # From the bottom up, and not by a difference, which of sums of weights may be below 0.
+        running[f"__ec_negative_{i}"] = weight.cum_sum(reverse=True).shift(-1, fill_value=0.0).over(GROUP)
+    points = points.with_columns(**running)
+    positive, negative = ([pl.col(f"__ec_{name}_{i}") for i in range(2)] for name in ("positive", "negative"))
+    sums = GroupSums(prior_columns(arguments), positive, negative)
+    formulas_of = {name: decision_value(name, sums, formula) for name in metrics}
+    return table.join(points, on=GROUP, maintain_order="left_right"), formulas_of

@@ -1,0 +1,167 @@
+"""Cells summed per group: what the formulas of metrics take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+import polars as pl
+
+from polars_ec.cells.arguments import EvaluationArguments, parse_arguments
+from polars_ec.cells.cells import Cells, check_keys
+from polars_ec.cells.grid import Grid
+from polars_ec.class_names import ClassNames
+from polars_ec.formulas.sums import GROUP, Sums, ratio
+from polars_ec.priors import PriorSettings
+
+_PRIOR = "__ec_prior"
+
+
+class GroupSums(Sums):
+    """Sums of a group, from columns; `positive` and `negative` are those of each class on either side of the threshold."""
+
+    def __init__(
+        self,
+        prior: list[pl.Expr] | None,
+        positive: Sequence[pl.Expr] | None = None,
+        negative: Sequence[pl.Expr] | None = None,
+    ) -> None:
+        super().__init__(2, prior, 2)
+        self._by_decision = None if positive is None or negative is None else (negative, positive)
+
+    def count(self, i: int) -> pl.Expr:
+        if self._by_decision is None:
+            return pl.col(f"__ec_count_{i}")
+        # Of the very sums that its cells are, so that their shares are at most 1.
+        return self._by_decision[0][i] + self._by_decision[1][i]
+
+    @property
+    def size(self) -> pl.Expr:
+        return self.count(0) + self.count(1)
+
+    def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
+        assert self._by_decision is not None
+        return reduce(add, [self._by_decision[j][i] for j in sorted(decided)])
+
+    def total(self, i: int, name: str) -> pl.Expr:
+        return pl.col(f"__ec_{name}_{i}")
+
+
+def number_groups(cells: Cells, keys: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The cells with the number of their group; and the keys of each group with its number."""
+    if not keys:
+        zero = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
+        return cells.frame.with_columns(zero), pl.DataFrame({GROUP: [0]}, schema={GROUP: pl.get_index_type()})
+    groups = cells.frame.select(keys).unique(maintain_order=True).with_row_index(GROUP)
+    return cells.frame.join(groups, on=keys, how="left", nulls_equal=True, maintain_order="left"), groups
+
+
+def tabulate(cells: Cells, keys: list[str], arguments: EvaluationArguments) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The cells with the number of their group; and a row per group: its keys, sums and stated prior."""
+    check_keys(keys, ("n", "n_missing", "n_invalid", "class_prior"))
+    numbered, groups = number_groups(cells, keys)
+    table = _sum_per_group(numbered, groups, arguments, cells.grid)
+    if not arguments.prior.stated:
+        return numbered, table
+    shares = stated_shares(table, keys, arguments.prior, cells.grid.classes)
+    return numbered, table.with_columns(share.alias(f"{_PRIOR}_{i}") for i, share in enumerate(shares))
+
+
+def _sum_per_group(
+    cells: pl.DataFrame, groups: pl.DataFrame, arguments: EvaluationArguments, grid: Grid
+) -> pl.DataFrame:
+    """One row per group: rows, and the sums of the classes, as columns."""
+    label, weight = pl.col("class"), pl.col("weight")
+
+    def total(mask: pl.Expr, value: pl.Expr) -> pl.Expr:
+        return pl.when(mask).then(value).sum()
+
+    sums = {
+        "n": total(label >= 0, pl.col("n")),
+        "n_missing": total(label.is_null(), pl.col("n")),
+        "n_invalid": total(label == -1, pl.col("n")),
+    }
+    losses = () if grid.score_type == "raw" else ("log_loss", "brier")
+    for i in range(2):
+        sums[f"__ec_count_{i}"] = total(label == i, weight)
+        sums |= {f"__ec_{name}_{i}": total(label == i, pl.col(name)) for name in losses}
+    for threshold in set(arguments.thresholds.values()):
+        certain, possible = placed(grid, threshold)
+        for i in range(2):
+            # Each by its own sum: a difference of sums of weights may be below 0.
+            decided = {
+                "least_positive": certain,
+                "most_positive": certain | possible,
+                "least_negative": ~certain & ~possible,
+                "most_negative": ~certain,
+            }
+            sums |= {f"__ec_{name}_{i}_{threshold!r}": total((label == i) & x, weight) for name, x in decided.items()}
+    counted = cells.group_by(GROUP).agg(**sums)
+    table = groups.join(counted, on=GROUP, how="left", maintain_order="left")
+    filled = table.with_columns(pl.col(name).fill_null(0) for name in sums)
+    n1, n0 = pl.col("__ec_count_1"), pl.col("__ec_count_0")
+    return filled.with_columns(class_prior=ratio(n1, n1 + n0))
+
+
+def placed(grid: Grid, threshold: float) -> tuple[pl.Expr, pl.Expr]:
+    """Whether all scores of a cell are above the threshold; whether, if not, some may be."""
+    never = pl.lit(value=False)
+    if grid.resolution is None:
+        return pl.col("score") > threshold, never
+    if threshold in grid.thresholds:
+        return pl.col("above") > grid.thresholds.index(threshold), never
+    if grid.score_type == "posterior" and not 0 <= threshold < 1:
+        return pl.lit(value=threshold < 0), never
+    # Scores of a higher bin are above it; within its bin the declared thresholds still tell.
+    at = pl.select(grid.bin(pl.lit(threshold), grid.position(pl.lit(threshold)))).item()
+    lower = sum(t < threshold for t in grid.thresholds)
+    bin_, above = pl.col("bin"), pl.col("above")
+    certain = ((bin_ > at) | (above > lower)) & (bin_ >= at)
+    point = grid.is_point()
+    return certain, (bin_ == at) & (above == lower) & ~point
+
+
+def is_exact(grid: Grid, threshold: float) -> bool:
+    """Whether the counts at this threshold are exact, whatever the data."""
+    # No score is cut by a threshold beyond all scores, or at a score that has a cell of its own.
+    never_cuts = not 0 < threshold < 1 if grid.score_type == "posterior" else math.isinf(threshold)
+    return grid.resolution is None or threshold in grid.thresholds or never_cuts
+
+
+def stated_shares(
+    table: pl.DataFrame, keys: list[str], settings: PriorSettings, classes: ClassNames
+) -> list[pl.Series]:
+    """The stated shares of both classes, a row per group; null where they are none."""
+    dtype = None
+    # A prior sees what the reader of the result sees.
+    public = table.select(*keys, "n", "class_prior")
+    if settings.expression is not None:
+        public = public.with_columns(settings.expression.alias(_PRIOR))
+        dtype = public.schema[_PRIOR]
+        settings = replace(settings, expression=pl.col(_PRIOR))
+    shares = settings.per_row(classes, dtype)
+    assert shares is not None
+    named = {f"{_PRIOR}_{i}": share for i, share in enumerate(shares)}
+    return public.with_columns(**named).select(*named).get_columns()
+
+
+def prior_columns(arguments: EvaluationArguments) -> list[pl.Expr] | None:
+    """The stated shares, of a table that `tabulate` made; None for the groups' own."""
+    return [pl.col(f"{_PRIOR}_{i}") for i in range(2)] if arguments.prior.stated else None
+
+
+def cells_and_priors(
+    cells: Cells, keys: list[str], prior: Any
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame | None]:
+    """The cells with the number of their group; a row per group, with its keys and counts; the stated priors.
+
+    Of class 0 and of class 1, of each group, null where the prior is none; None in all where none is stated.
+    """
+    arguments = parse_arguments((), cells.grid, {"prior": prior})
+    numbered, table = tabulate(cells, keys, arguments)
+    stated = table.select(f"{_PRIOR}_{i}" for i in range(2)) if arguments.prior.stated else None
+    return numbered, table, stated

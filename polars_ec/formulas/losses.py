@@ -1,0 +1,68 @@
+"""Expected proper scoring rules, and what the best naive system has: the answer that is always the class prior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from types import MappingProxyType
+
+import polars as pl
+
+from polars_ec.formulas.sums import Sums, ratio, term
+
+
+def expected_loss(sums: Sums, totals: Sequence[pl.Expr]) -> pl.Expr:
+    """Expectation of a proper scoring rule at the priors in use, from its sum over each class."""
+    means = [ratio(total, sums.count(i)) for i, total in enumerate(totals)]
+    return reduce(add, [term(p, mean) for p, mean in zip(sums.prior, means, strict=True)])
+
+
+def entropy(sums: Sums) -> pl.Expr:
+    """-sum_i P_i ln P_i: the cross-entropy of always answering the prior."""
+    return _of_priors(sums, lambda p: -p * p.log(), lambda largest, others: -largest * (-others).log1p())
+
+
+def prior_brier(sums: Sums) -> pl.Expr:
+    """sum_i P_i (1 - P_i) / K: the Brier score of always answering the prior."""
+    total = _of_priors(sums, lambda p: p * (1 - p), lambda largest, others: largest * others)
+    return total / sums.n_classes
+
+
+def _of_priors(
+    sums: Sums, term_of: Callable[[pl.Expr], pl.Expr], of_largest: Callable[[pl.Expr, pl.Expr], pl.Expr]
+) -> pl.Expr:
+    """Sum over the priors of a function that vanishes at 0 and 1.
+
+    A prior of more than a half is one minus the others: rounding hides how far it is from 1, so the others say it.
+    """
+    p = pl.element().sort(descending=True)
+    largest, others = p.first(), p.slice(1)
+    of_others = pl.when(others > 0).then(term_of(others)).otherwise(0.0).sum()
+    return pl.concat_arr(sums.prior).arr.agg(
+        of_others + pl.when(largest > 0.5).then(of_largest(largest, others.sum())).otherwise(term_of(largest))
+    )
+
+
+@dataclass(frozen=True)
+class ScoringRule:
+    """A mean loss of the rows: the name of the loss, and what its expectation is divided by."""
+
+    loss: str
+    normaliser: Callable[[Sums], pl.Expr] | None = None
+
+    def value(self, sums: Sums, totals: Sequence[pl.Expr]) -> pl.Expr:
+        """The metric, from the sum of the loss over each class."""
+        expected = expected_loss(sums, totals)
+        return expected if self.normaliser is None else ratio(expected, self.normaliser(sums))
+
+
+SCORING_RULES: Mapping[str, ScoringRule] = MappingProxyType(
+    {
+        "cross_entropy": ScoringRule("log_loss"),
+        "nce": ScoringRule("log_loss", entropy),
+        "brier": ScoringRule("brier"),
+        "nbs": ScoringRule("brier", prior_brier),
+    }
+)

@@ -1,0 +1,75 @@
+"""What metrics are made of: sums per group over classes and decisions, and the class priors that weigh them.
+
+R_ij = N_ij / N_i is the share of class i decided j, P_i the class prior. With a stated prior the same formulas give the
+value at that prior: precision at a stated prior is calibrated precision.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+
+import polars as pl
+
+GROUP = "__ec_group"
+"""The number of a group, in tables on the way to a metric."""
+
+
+class Sums(ABC):
+    """Counts per class and decision of one group, and the class priors that weigh them."""
+
+    def __init__(self, n_decisions: int, stated_prior: list[pl.Expr] | None, n_classes: int) -> None:
+        self.n_decisions = n_decisions
+        self.n_classes = n_classes
+        self._stated_prior = stated_prior
+
+    @abstractmethod
+    def count(self, i: int) -> pl.Expr:
+        """N_i: rows, or weight, of class i."""
+
+    @property
+    @abstractmethod
+    def size(self) -> pl.Expr:
+        """N: rows, or weight, of all classes."""
+
+    @abstractmethod
+    def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
+        """Rows, or weight, of class i with a decision in `decided`."""
+
+    @property
+    def empirical_prior(self) -> list[pl.Expr]:
+        """N_i / N, null in a group without usable rows."""
+        return [ratio(self.count(i), self.size) for i in range(self.n_classes)]
+
+    @property
+    def prior(self) -> list[pl.Expr]:
+        """P_i: as stated, or empirical."""
+        return self.empirical_prior if self._stated_prior is None else self._stated_prior
+
+    def rate(self, i: int, decided: Collection[int]) -> pl.Expr:
+        """Share of class i with a decision in `decided`; null where the class has no rows."""
+        return ratio(self.cell(i, decided), self.count(i))
+
+    def joint(self, i: int, decided: Collection[int]) -> pl.Expr:
+        """P_i R_ij: probability of class i and a decision in `decided`."""
+        return term(self.prior[i], self.rate(i, decided))
+
+
+def ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
+    """Numerator / denominator, null where the denominator is 0."""
+    return pl.when(denominator != 0).then(numerator / denominator)
+
+
+def signed_ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
+    """Numerator / denominator; infinite for x/0, null for 0/0."""
+    return pl.when((numerator != 0) | (denominator != 0)).then(numerator / denominator)
+
+
+def term(prior: pl.Expr, mean: pl.Expr) -> pl.Expr:
+    """P_i x_i, where a class of prior 0 adds 0 whatever x_i is."""
+    return pl.when(prior == 0).then(0.0).otherwise(prior * mean)
+
+
+def row_weight(sums: Sums, i: int) -> pl.Expr:
+    """P_i / N_i: what a row of class i weighs in an expectation at the priors in use."""
+    return term(sums.prior[i], ratio(pl.lit(1.0), sums.count(i)))
