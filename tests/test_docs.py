@@ -1,0 +1,222 @@
+"""The README and the pages in docs/ are true: their Python and SQL run, their commands work, their links lead somewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import polars_ec as ec
+from polars_ec.cli import commands
+from tests.benchmarks.cases import CASES as BENCHMARKS
+from tests.support.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS
+
+ROOT = Path(__file__).parent.parent
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+}
+README = PAGES["README.md"]
+METRICS = {case.name for case in CASES} | set(RANKING) | set(ROW_FUNCTIONS) | set(DIVERGENCES)
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The fenced blocks of a page in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGES[page], re.DOTALL | re.MULTILINE)
+
+
+def with_output(language: str) -> tuple[str, str]:
+    """The one block of the README in a language, and what the README says that it prints."""
+    ((code, printed),) = re.findall(
+        rf"^```{language}\n(.*?)^```\n\n```text\n(.*?)^```", README, re.DOTALL | re.MULTILINE
+    )
+    return code, printed
+
+
+def commands_of(page: str) -> list[str]:
+    return [line for block in blocks(page, "sh") for line in block.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def first_example() -> dict[str, Any]:
+    """What the README's Python leaves behind, which the other pages go on from; and what it printed."""
+    names: dict[str, Any] = {}
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), pl.Config(tbl_width_chars=100):
+        exec(with_output("python")[0], names)
+    return {**names, "printed": printed.getvalue()}
+
+
+def test_first_example(first_example) -> None:
+    """It can be pasted, prints what is there, and shows what the text says."""
+    code, printed = with_output("python")
+    assert first_example["printed"] == printed
+    assert len([line for line in code.splitlines() if line]) == 8
+    values = re.findall(r"^│ \d .*┆ ([\d.]+) +┆ ([\d.]+) +│$", printed, re.MULTILINE)
+    own, at_prior = ([f"{float(value):.3f}" for value in column] for column in zip(*values, strict=True))
+    assert (
+        f"own NEC moves: {', '.join(own)}. At one prior for all three, `prior=0.2`, it is {', '.join(at_prior)}:"
+        in README
+    )
+
+
+def test_first_example_in_sql() -> None:
+    code, printed = with_output("sql")
+    assert len([line for line in code.splitlines() if line]) == 8
+    load, statements = code.split("\n", 1)
+    connection = duckdb.connect()
+    connection.execute((ROOT / load.removeprefix(".read ")).read_text("utf-8"))
+    *before, query = statements.strip().removesuffix(";").split(";\n")
+    for statement in before:
+        connection.execute(statement)
+    assert str(connection.sql(query)).rstrip() == printed.rstrip()
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "README.md" and blocks(page, "python")])
+def test_python_blocks(page: str, first_example) -> None:
+    text = "\n".join(blocks(page, "python"))
+    test = doctest.DocTestParser().get_doctest(text, dict(first_example), page, page, 0)
+    result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL).run(test)
+    assert result.attempted > 2
+    assert result.failed == 0
+    assert "log" not in text or "[first page](../README.md)" in PAGES[page]
+
+
+def test_no_python_is_left_out() -> None:
+    assert [page for page, text in PAGES.items() if ">>>" in text] == [
+        page for page in PAGES if page != "README.md" and blocks(page, "python")
+    ]
+    assert {language for text in PAGES.values() for language in re.findall(r"^```(\w+)$", text, re.MULTILINE)} == {
+        "python",
+        "sh",
+        "sql",
+        "text",
+    }
+
+
+@pytest.mark.parametrize("statement", [block for page in PAGES if page != "README.md" for block in blocks(page, "sql")])
+def test_sql_blocks(statement: str) -> None:
+    connection = duckdb.connect()
+    ec.register(connection)
+    connection.execute(
+        "CREATE TABLE flights AS SELECT 'AA' AS carrier, i / 10 AS score, i % 3 = 0 AS late FROM range(10) AS r(i)"
+    )
+    row = connection.execute(statement).fetchone()
+    assert row is not None
+    assert None not in row
+
+
+@pytest.mark.parametrize("database", [":memory:", "ec.duckdb"])
+def test_the_query_for_the_macros(database: str, tmp_path: Path) -> None:
+    """One row for each, with what there is to know."""
+    connection = duckdb.connect(database if database == ":memory:" else tmp_path / database)
+    ec.register(connection)
+    (query,) = (block for block in blocks("docs/sql.md", "sql") if block.startswith("SELECT DISTINCT function_name"))
+    rows = connection.execute(query).fetchall()
+    names = [name for name, _, _ in rows]
+    assert names == sorted(set(names))
+    assert {"nec", "brier", "auc_roc", "auc_roc_error", "fold", "sketch", "ranking_exact", "version"} <= set(names)
+    assert len(names) == len(METRICS - {"min_expected_cost"}) + len(RANKING) - 1 + 5
+    assert all(comment and ":" in comment for _, _, comment in rows)
+    (parameters,) = (parameters for name, parameters, _ in rows if name == "net_benefit")
+    assert parameters == ["score", "label", "p_t", "prior", "threshold", "score_type", "weight"]
+
+
+def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every line with `polars-ec` in a block works, one after the other, in a folder that has such files."""
+    monkeypatch.chdir(tmp_path)
+    log = pl.select(i=pl.int_range(200)).select(
+        ts=pl.datetime(2024, 1, 1) + pl.duration(hours=9 * pl.col("i")),
+        carrier=pl.when(pl.col("i") % 2 == 0).then(pl.lit("AA")).otherwise(pl.lit("UA")),
+        p=(pl.col("i") * 0.618034) % 1,
+        y=pl.col("i") % 3 == 0,
+    )
+    Path("logs").mkdir()
+    log.write_parquet("logs/all.parquet")
+    with duckdb.connect("flights.duckdb") as connection:
+        connection.execute("CREATE TABLE log AS FROM 'logs/all.parquet'")
+    lines = [line for page in PAGES for line in commands_of(page) if line.startswith("polars-ec ")]
+    assert len(lines) >= 4
+    for line in lines:
+        result = CliRunner().invoke(commands.app, shlex.split(line)[1:])
+        assert result.exit_code == 0, (line, result.output)
+    assert pl.read_csv("report.csv").height == 1
+
+
+def test_options_exist() -> None:
+    """Every option of the command that a text names."""
+    help_texts = "".join(
+        CliRunner().invoke(commands.app, [*command, "--help"]).output for command in ([], ["report"], ["sketch"])
+    )
+    named = set(re.findall(r"`(--[a-z-]+)", PAGES["docs/command-line.md"]))
+    assert len(named) > 8
+    assert {option for option in named if not re.search(rf"{option}\b", help_texts)} == set()
+
+
+def test_make_targets_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    named = {
+        page: set(re.findall(r"^    make ([a-z-]+)\b|`make ([a-z-]+)", text, re.MULTILINE))
+        for page, text in PAGES.items()
+    }
+    found = {page: {one or other for one, other in pairs} for page, pairs in named.items()}
+    assert found["README.md"] == {"demo", "test"}
+    assert found["CONTRIBUTING.md"] >= targets - {"demo", "clean", "test-slow"}
+    assert set().union(*found.values()) <= targets
+
+
+def test_benchmarks_exist() -> None:
+    named = {
+        name for page in PAGES for names in re.findall(r'--only "?([^" `]+)', PAGES[page]) for name in names.split(",")
+    }
+    assert len(named) > 25
+    assert named <= {case.name for case in BENCHMARKS}
+
+
+def test_links_lead_somewhere() -> None:
+    for page, text in PAGES.items():
+        for target in re.findall(r"\]\(([^)]+)\)", re.sub(r"`[^`\n]*`", "", text)):
+            if "://" in target:
+                continue
+            name, _, anchor = target.partition("#")
+            path = (ROOT / page).parent / name if name else ROOT / page
+            assert path.exists(), f"{page}: {target}"
+            if anchor:
+                assert anchor in anchors(path.read_text("utf-8")), f"{page}: {target}"
+    assert {f"docs/{path.name}" for path in (ROOT / "docs").iterdir()} <= set(re.findall(r"\]\(([^)]+)\)", README))
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors that a page's headings have on GitHub."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_paths_exist() -> None:
+    named = re.findall(r"\b((?:polars_ec|tests|sql|docs|examples)/[\w./-]*)", "".join(PAGES.values()))
+    assert {name for name in named if not (ROOT / name.rstrip(".")).exists()} == set()
+
+
+def test_the_tables_name_every_metric() -> None:
+    tables = "".join(re.findall(r"^\| .*\n", PAGES["docs/metrics.md"].split("## Formulas")[1], re.MULTILINE))
+    assert set(re.findall(r"`([a-z_0-9]+)(?:\(|`)", tables)) >= METRICS
+
+
+def test_the_readme_stays_short() -> None:
+    assert len(README.splitlines()) <= 150
+
+
+def test_the_ranking_metrics_without_a_prior() -> None:
+    (sentence,) = re.findall(r"^(.*) depend on the two classes each for itself", PAGES["docs/metrics.md"], re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", sentence)) == {
+        name for name, options in RANKING.items() if "prior" not in options
+    }
