@@ -66,8 +66,7 @@ from polars_ec.sketching import equivalent_cost, merge, sketch
 from polars_ec.sql.macros import register
 from polars_ec.sql.sketch_query import sketch_query
 from polars_ec.validation import validate
-
-__version__ = "0.1.0"
+from polars_ec.version import __version__ as __version__
 
 __all__ = [
     "Calibration",

@@ -218,8 +218,8 @@ def test_all_null_columns_are_missing() -> None:
             r"equivalent_cost\(\) has no keyword sensitivty=: did you mean sensitivity\?",
         ),
         (
-            lambda: ec.equivalent_cost(LOG.collect().ec.sketch("p", "y"), "f1", cost_f=1),
-            r"equivalent_cost\(\) has no keyword cost_f=: did you mean cost_fn\?",
+            lambda: ec.equivalent_cost(LOG.collect().ec.sketch("p", "y"), "f1", costfn=1),
+            r"equivalent_cost\(\) has no keyword costfn=: did you mean cost_fn\?",
         ),
         (
             lambda: LOG.collect().ec.sketch("p", "y").best_threshold("f1", betta=1),

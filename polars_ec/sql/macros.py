@@ -11,6 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polars_ec.version import __version__
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -77,7 +79,7 @@ def _register(connection: duckdb.DuckDBPyConnection) -> None:
         _register_in_database_ec(connection, bool(databases["ec"]), bool(has_schema))
     elif not databases[current]:
         _install(connection, text())
-    elif not (has_schema and _version(connection) == _own_version()):
+    elif not (has_schema and _version(connection) == __version__):
         _attach_scratch(connection)
         _register_in_database_ec(connection, read_only=False, has_schema=bool(has_schema))
 
@@ -90,7 +92,7 @@ def _register_in_database_ec(connection: duckdb.DuckDBPyConnection, read_only: b
         )
     if not read_only:
         _install(connection, text().replace(_CREATE_SCHEMA, ""))
-    elif _version(connection) != _own_version():
+    elif _version(connection) != __version__:
         raise ValueError(
             "the database called ec is read-only and lacks these macros, and its name hides any schema ec: attach it "
             "under another name (ATTACH 'ec.duckdb' AS log (READ_ONLY)), or register once while it can be written"
@@ -148,9 +150,3 @@ def _version(connection: duckdb.DuckDBPyConnection) -> str | None:
     except duckdb.Error:
         return None
     return str(rows[0][0])
-
-
-def _own_version() -> str:
-    from polars_ec import __version__
-
-    return __version__
