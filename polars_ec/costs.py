@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from polars_ec.class_names import ClassNames
+from polars_ec.display import html_table, number
 from polars_ec.priors import literal_prior
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ Costs: TypeAlias = "CostMatrix | Sequence[Sequence[float]]"
 """K x M costs, rows = true class, columns = decision."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CostMatrix:
     """Costs c_ij of deciding j when the class is i: K rows (true classes) by M columns (decisions).
 
@@ -75,6 +76,16 @@ class CostMatrix:
         object.__setattr__(self, "classes", _names(classes, len(matrix), "classes"))
         object.__setattr__(self, "decisions", _names(decisions, n_decisions, "decisions"))
         object.__setattr__(self, "_named", (classes is not None, decisions is not None))
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"[{', '.join(map(number, row))}]" for row in self.values)
+        names = (("classes", self.classes), ("decisions", self.decisions))
+        stated = [f", {what}={list(values)!r}" for (what, values), own in zip(names, self._named, strict=True) if own]
+        return f"CostMatrix([{rows}]{''.join(stated)})"
+
+    def _repr_html_(self) -> str:
+        rows = [[name, *map(number, row)] for name, row in zip(self.classes, self.values, strict=True)]
+        return html_table("Costs", ["true class", *(f"decide {name}" for name in self.decisions)], rows)
 
     @property
     def n_classes(self) -> int:

@@ -14,7 +14,7 @@ from polars_ec.calibration.fit import calibrate
 from polars_ec.calibration.parameters import Calibrator
 from polars_ec.cells import curves
 from polars_ec.cells import thresholds as of_log
-from polars_ec.cells.cells import Cells, add_cells, check_same
+from polars_ec.cells.cells import Cells, add_cells
 from polars_ec.cells.evaluate import evaluate
 from polars_ec.cells.files import cells_of_table, read_cells, write_cells
 from polars_ec.cells.grid import SketchScoreType
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sketch(Cells):
     """A log as cells: rows counted and losses summed per group, class and bin of the score.
 
@@ -68,6 +68,10 @@ class Sketch(Cells):
         """The keywords, with its own costs where they name none."""
         return self.operating_point.stands_in(keywords, self.grid.classes)[0]
 
+    def facts(self) -> dict[str, str]:
+        """What it holds, in words."""
+        return {**super().facts(), "decisions": self.operating_point.words()}
+
     def __add__(self, other: Sketch) -> Sketch:
         """The sketch of both logs together."""
         return self.together([self, other])
@@ -75,11 +79,7 @@ class Sketch(Cells):
     @classmethod
     def together(cls, sketches: Sequence[Sketch]) -> Sketch:
         """The sketch of all logs: see `polars_ec.merge`."""
-        cells, first = add_cells(sketches), sketches[0]
-        for other in sketches:
-            check_same("costs", first.costs.values, other.costs.values)
-            check_same("threshold", first.threshold, other.threshold)
-        return cls.of(cells, first.operating_point)
+        return cls.of(add_cells(sketches), OperatingPoint.common(sketch.operating_point for sketch in sketches))
 
     @checked_keywords
     def evaluate(
@@ -212,9 +212,7 @@ class Sketch(Cells):
         ----------
         *metrics
             Names, as for `evaluate`, of metrics that are functions of a confusion matrix.
-        costs, cost_fn, cost_fp
-            As for `evaluate`; default: those that the sketch was made for.
-        prior, beta, p_t
+        costs, cost_fn, cost_fp, prior, beta, p_t
             As for `evaluate`.
 
         Raises
@@ -251,9 +249,7 @@ class Sketch(Cells):
         ----------
         metric
             A metric of decisions.
-        costs, cost_fn, cost_fp
-            As for `evaluate`; default: those that the sketch was made for.
-        prior, beta, p_t
+        costs, cost_fn, cost_fp, prior, beta, p_t
             As for `evaluate`.
 
         Returns
@@ -349,9 +345,8 @@ class Sketch(Cells):
         # Imported here, for it needs numpy.
         from polars_ec.calibration.loss import calibration_loss
 
-        keywords = {"prior": prior, "costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp}
-        histogram = {"bins": bins, "equal_mass": equal_mass}
-        return calibration_loss(self, rule, calibrator, training, histogram, self.at_own_point(keywords))
+        keywords = self.at_own_point({"prior": prior, "costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp})
+        return calibration_loss(self, rule, calibrator, training, {"bins": bins, "equal_mass": equal_mass}, keywords)
 
     def write_parquet(self, path: str | Path | IO[bytes], *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the cells; and what they mean, a checksum of all this and any further `metadata` in the file's metadata."""
@@ -396,9 +391,8 @@ class Sketch(Cells):
         Raises
         ------
         SketchError
-            Columns that are not there or not numbers, and values that no cell can have: another class than 0, 1, -1 and
-            null, rows that are null or negative, a bin off the grid, sums that are null, NaN or out of range. A cell in
-            several rows is no fault: they are added up.
+            Columns that are not there or not numbers, and values that no cell can have, such as a bin off the grid. A cell
+            in several rows is no fault: they are added up.
         """
         stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold}
         cells = cells_of_table(table, score_type, resolution, thresholds, weighted)

@@ -14,6 +14,7 @@ from polars_ec.calibration.transform import calibrated_posterior
 from polars_ec.cells.grid import SKETCH_SCORE_TYPES
 from polars_ec.cells.parquet import SCHEMA_VERSION, first_line, read_described, write_described
 from polars_ec.class_names import ClassNames
+from polars_ec.display import as_html, as_line, groups_by
 from polars_ec.exceptions import SketchError
 from polars_ec.options import as_expr
 from polars_ec.rows.folds import FOLD
@@ -22,7 +23,7 @@ from polars_ec.sql.sketch_query import WarehouseDialect
 from polars_ec.typing import IntoExpr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibration(Parameters):
     """Fitted calibrators, as a plain table: a row per group and fold, or per step of these.
 
@@ -44,6 +45,25 @@ class Calibration(Parameters):
     classes
         Of K classes: their names, by which the fields of a struct of scores are found.
     """
+
+    def __repr__(self) -> str:
+        return as_line("Calibration", self.facts())
+
+    def _repr_html_(self) -> str:
+        return as_html("Calibration", self.facts())
+
+    def facts(self) -> dict[str, str]:
+        """What it holds, in words."""
+        fits = self.frame.unique([*self.keys, FOLD])
+        whole = fits.filter(pl.col(FOLD).is_null())
+        lacking = fits.filter(pl.col("reason").is_not_null(), pl.col("reason") != REVERSED).height
+        return {
+            "calibrator": self.calibrator,
+            "scores": self.score_type,
+            "groups": groups_by(whole.height, self.keys),
+            "folds": str(fits.filter(pl.col(FOLD).is_not_null())[FOLD].n_unique() or "none"),
+            "without parameters": f"{lacking:,} of {fits.height:,}",
+        }
 
     def apply(self, score: IntoExpr, *, out_of_fold: bool = False) -> pl.Expr:
         """The calibrated posterior of each row: the transform that all rows of its group made, found by the group columns.

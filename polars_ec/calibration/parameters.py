@@ -26,7 +26,7 @@ PARAMETERS = frozenset({*AFFINE, *STEPS})
 """Columns of a `Calibration` that no group column can have the name of; nor `fold`, which is for folds."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Parameters:
     """What a `Calibration` holds."""
 

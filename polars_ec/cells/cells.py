@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_ec.cells.grid import Grid
 from polars_ec.class_names import UNKNOWN
+from polars_ec.display import as_html, as_line, groups_by, numbers
 from polars_ec.exceptions import SketchError
 from polars_ec.rows.columns import expand
 from polars_ec.rows.folds import FOLD
@@ -23,7 +24,7 @@ _MOST_ROWS = 2**63 - 1
 _OWN = "__ec_"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cells:
     """Rows counted and losses summed per group, class and bin of the score; the attributes are those of a `Sketch`."""
 
@@ -43,6 +44,29 @@ class Cells:
     def keys_beside_fold(self) -> list[str]:
         """Names of the group columns that are no fold of cross-validation."""
         return [name for name in self.keys if name != FOLD]
+
+    def __repr__(self) -> str:
+        return as_line(type(self).__name__, self.facts())
+
+    def _repr_html_(self) -> str:
+        return as_html(type(self).__name__, self.facts())
+
+    def facts(self) -> dict[str, str]:
+        """What it holds, in words."""
+        label, n = pl.col("class"), pl.col("n")
+        counted = {"used": label >= 0, "missing": label.is_null(), "wrong": label == -1}
+        counts = self.frame.select(n.filter(mask).sum().alias(name) for name, mask in counted.items()).row(
+            0, named=True
+        )
+        rows = f"{counts['used']:,}" + "".join(f", {counts[x]:,} {x}" for x in ("missing", "wrong") if counts[x])
+        n_groups = self.frame.select(self.keys).n_unique() if self.keys else 1
+        bins = "every score" if self.grid.resolution is None else f"{self.grid.resolution} bins to the nat"
+        return {
+            "rows": rows,
+            "groups": groups_by(n_groups, self.keys),
+            "scores": f"{self.grid.score_type}, {bins}",
+            "thresholds": numbers(self.grid.thresholds),
+        }
 
     def group_by(self, *by: IntoExpr) -> Self:
         """The sketch rolled up to these keys: names of group columns, or expressions of them.

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
+from polars_ec.cells.cells import check_same
 from polars_ec.cells.grid import SketchScoreType
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
+from polars_ec.display import number
 from polars_ec.options import Options, parse_options
 
 _COSTS = ("costs", "cost_fn", "cost_fp")
@@ -29,6 +31,19 @@ class OperatingPoint:
         """That which the usual keywords describe."""
         stated = parse_options({name: options[name] for name in (*_COSTS, "threshold") if name in options})
         return cls(two_by_two(stated).for_classes(classes), stated.threshold)
+
+    @classmethod
+    def common(cls, points: Iterable[OperatingPoint]) -> OperatingPoint:
+        """The one that all have; SketchError if they differ."""
+        first, *others = points
+        for other in others:
+            check_same("costs", first.costs.values, other.costs.values)
+            check_same("threshold", first.threshold, other.threshold)
+        return first
+
+    def words(self) -> str:
+        """In words."""
+        return f"Bayes, {self.costs!r}" if self.threshold is None else f"score > {number(self.threshold)}"
 
     def declared(self, score_type: SketchScoreType, options: Mapping[str, Any]) -> list[float | CostMatrix]:
         """What must be exact of it when a log is sketched with these keywords."""
