@@ -20,8 +20,8 @@ from polars_ec.typing import Rule
 
 if TYPE_CHECKING:
     from polars_ec.cells.grid import SketchScoreType
+    from polars_ec.dialects import WarehouseDialect
     from polars_ec.sketches import Sketch
-    from polars_ec.sql.sketch_query import WarehouseDialect
     from polars_ec.typing import IntoExpr, ScoreType
 
 Calibrator: TypeAlias = Literal["affine", "temperature", "pav", "histogram"]

@@ -6,11 +6,11 @@ import datetime
 import math
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_ec.sql.sketch_query import WarehouseDialect, Writer, is_number, quoted
+from polars_ec.dialects import WarehouseDialect, Writer, is_number, quoted
 
 if TYPE_CHECKING:
     from polars_ec.calibration.fit import Calibration
@@ -21,8 +21,6 @@ _EXP_RANGE = 700
 
 def calibration_sql(calibration: Calibration, score: str, dialect: WarehouseDialect) -> str:
     """What `Calibration.to_sql` gives."""
-    if dialect not in get_args(WarehouseDialect):
-        raise ValueError(f"dialect={dialect!r} is none of {', '.join(get_args(WarehouseDialect))}")
     writer = Writer(dialect)
     s = f"CAST({writer.expression('score', score)} AS DOUBLE)"
     keys = calibration.keys

@@ -151,6 +151,4 @@ def _version(connection: duckdb.DuckDBPyConnection) -> str | None:
 
 
 def _own_version() -> str:
-    from polars_ec import __version__
-
-    return __version__
+    return text().rpartition("ec.version() AS '")[2].partition("'")[0]
