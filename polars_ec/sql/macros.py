@@ -151,4 +151,6 @@ def _version(connection: duckdb.DuckDBPyConnection) -> str | None:
 
 
 def _own_version() -> str:
-    return text().rpartition("ec.version() AS '")[2].partition("'")[0]
+    from polars_ec import __version__
+
+    return __version__
