@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from polars_ec.metrics import rows
 from polars_ec.sql.overloads import expand
 
 DEFAULTS = "costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL"
@@ -100,16 +101,30 @@ def test_what_stays_as_it_is(by_hand: str) -> None:
     assert expand(by_hand) == by_hand
 
 
-def test_comments() -> None:
+def row_cost(score: str) -> None:
+    """Cost of a row's decision.
+
+    Lower is better;
+    c_ij.
+
+    Not this.
+
+    Parameters
+    ----------
+    score
+    """
+
+
+def test_comments(monkeypatch) -> None:
     """The docstring's sentence and its next paragraph, unless there is one by hand."""
-    macro = "CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE) AS score;\n"
-    assert expand(macro).splitlines()[-1] == (
-        "COMMENT ON MACRO ec.row_cost IS 'Cost c_ij of each row''s decision j when its class is i. "
-        "Lower is better; in units of the costs. Its mean is the `expected_cost` at the empirical priors.';"
-    )
+    monkeypatch.setattr(rows, "row_cost", row_cost)
+    macro = "CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE) AS\n    score;\n"
+    comment = "COMMENT ON MACRO ec.row_cost IS 'Cost of a row''s decision. Lower is better; c_ij.';\n"
+    assert expand(macro) == macro + comment
     by_hand = "COMMENT ON MACRO ec.row_cost IS 'By hand: c';\n"
-    assert expand(macro + by_hand).endswith(f";\n{by_hand}")
-    assert expand(macro + by_hand).count("COMMENT") == 1
+    assert expand(macro + by_hand) == macro + by_hand
+    monkeypatch.setattr(row_cost, "__doc__", "Cost.\n\nParameters\n----------\n")
+    assert expand(macro).endswith(" IS 'Cost.';\n")
 
 
 def test_a_parameter_that_python_lacks_is_an_error() -> None:
