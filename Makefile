@@ -62,9 +62,9 @@ test-spark: .venv/spark
 test-postgres: .venv/test
 	DSN="$(DSN)" $(VENV)/bin/python -m pytest -m postgres tests/sql/test_postgres.py
 
-# The one-file bundle that any DuckDB client can load, from the files of the families.
-sql:
-	cat sql/begin.sql sql/rows.sql sql/counts.sql sql/decisions.sql sql/scoring_rules.sql sql/sketch.sql sql/ranking.sql sql/calibration.sql sql/ece.sql sql/end.sql > sql/polars_ec.sql
+# The one-file bundle that any DuckDB client can load, from the files of the families and the signatures of the functions.
+sql: .venv/test
+	$(VENV)/bin/python -m polars_ec.sql.overloads
 
 .venv/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -33,10 +33,10 @@ CREATE OR REPLACE MACRO ec._folds(folds) AS
     CASE WHEN TRY_CAST(folds AS INTEGER) = folds AND folds BETWEEN 2 AND 127 THEN CAST(folds AS INTEGER)
          ELSE CAST(error('ec: folds is a whole number in 2..127, not ' || coalesce(CAST(folds AS VARCHAR), 'NULL')) AS INTEGER) END;
 
-CREATE OR REPLACE MACRO ec.fold(key, folds := 5) AS
+CREATE OR REPLACE MACRO ec.fold(key, folds) AS
     CASE WHEN ec._key_ok(key) THEN CAST(ec._hash_of_key(key) % ec._folds(folds) AS TINYINT) END;
 COMMENT ON MACRO ec.fold IS 'Fold of cross-validation, 0 .. folds - 1, by a hash of an integer or string key: all rows of a key are in one';
-CREATE OR REPLACE MACRO ec.stratified_fold(key, within, folds := 5) AS
+CREATE OR REPLACE MACRO ec.stratified_fold(key, within, folds) AS
     CASE WHEN ec._key_ok(key)
          THEN CAST(dense_rank() OVER (PARTITION BY within ORDER BY ec._hash_of_key(key)) % ec._folds(folds) AS TINYINT) END;
 COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, 0 .. folds - 1: the folds of each stratum differ by at most one key in size';
@@ -52,9 +52,8 @@ CREATE OR REPLACE MACRO ec._affine(x, alpha, beta) AS
 
 CREATE OR REPLACE MACRO ec._parameter(x) AS
     CASE WHEN typeof(x) = 'BOOLEAN' THEN ec._fail('alpha and beta are numbers, not ' || CAST(x AS VARCHAR)) ELSE CAST(x AS DOUBLE) END;
-CREATE OR REPLACE MACRO ec.affine(score DOUBLE, alpha, beta, score_type := 'posterior') AS
+CREATE OR REPLACE MACRO ec.affine(score DOUBLE, alpha, beta, score_type) AS
     ec._affine(ec._row_log_odds(score, ec._calibrated_type(score_type), NULL), ec._parameter(alpha), ec._parameter(beta)),
-(score DOUBLE[], alpha, beta, score_type := 'posterior') AS
+(score DOUBLE[], alpha, beta, score_type) AS
     ec._affine(ec._row_log_odds(ec._pair(score, score_type), ec._calibrated_type(ec._pair_type(score_type)), NULL),
                ec._parameter(alpha), ec._parameter(beta));
-COMMENT ON MACRO ec.affine IS 'Calibrated posterior: q = 1/(1 + exp(-(alpha log_odds + beta)))';

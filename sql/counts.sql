@@ -318,66 +318,45 @@ CREATE OR REPLACE MACRO ec._cells_vector(score, label, matrix, prior, threshold,
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._n_rows(score, label, costs, score_type, weight) AS
+CREATE OR REPLACE MACRO ec.n_rows(score DOUBLE, label, costs, score_type, weight) AS
     CASE WHEN ec._shape_ok(costs) THEN CAST(
-        count(*) - ec._count(ec._missing(score, label, weight)) - ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT) END;
-CREATE OR REPLACE MACRO ec.n_rows(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._n_rows(score, label, costs, score_type, weight),
-(score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+        count(*) - ec._count(ec._missing(score, label, weight)) - ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT) END,
+(score DOUBLE[], label, costs, score_type, weight) AS
     CASE WHEN ec._shape_ok(costs) THEN
         list_transform([{'t': ec._count_vector(score, label, ec._given_costs(costs), score_type, weight), 'c': ec._given_costs(costs)}],
-                       lambda _s: CAST(ec._total(_s['t']) - ec._tally_invalid(_s['t'], len(_s['c'])) AS BIGINT))[1] END,
-(score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._n_rows(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
+                       lambda _s: CAST(ec._total(_s['t']) - ec._tally_invalid(_s['t'], len(_s['c'])) AS BIGINT))[1] END;
 COMMENT ON MACRO ec.n_rows IS 'Rows that count: nothing missing, nothing wrong';
 
-CREATE OR REPLACE MACRO ec.n_missing(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.n_missing(score DOUBLE, label, costs, score_type, weight) AS
     CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count(ec._missing(score, label, weight)) AS BIGINT) END,
-(score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count(ec._missing_vector(score, label, weight)) AS BIGINT) END,
-(score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._shape_ok(costs)
-         THEN CAST(ec._count(ec._missing(ec._boolean_decision(score, score_type), label, weight)) AS BIGINT) END;
+(score DOUBLE[], label, costs, score_type, weight) AS
+    CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count(ec._missing_vector(score, label, weight)) AS BIGINT) END;
 COMMENT ON MACRO ec.n_missing IS 'Rows left out: label, score (any part of it) or weight is NULL';
 
-CREATE OR REPLACE MACRO ec._n_invalid(score, label, costs, score_type, weight) AS
-    CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT) END;
-CREATE OR REPLACE MACRO ec.n_invalid(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._n_invalid(score, label, costs, score_type, weight),
-(score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.n_invalid(score DOUBLE, label, costs, score_type, weight) AS
+    CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT) END,
+(score DOUBLE[], label, costs, score_type, weight) AS
     CASE WHEN ec._shape_ok(costs) THEN CAST(ec._tally_invalid(
-        ec._count_vector(score, label, ec._given_costs(costs), score_type, weight), len(ec._given_costs(costs))) AS BIGINT) END,
-(score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._n_invalid(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
+        ec._count_vector(score, label, ec._given_costs(costs), score_type, weight), len(ec._given_costs(costs))) AS BIGINT) END;
 COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 0..1, a label that is no class, a weight that is negative or infinite';
 
-CREATE OR REPLACE MACRO ec._share1(score, label, costs, score_type, weight) AS
+CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs, score_type, weight) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
                      'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight)}],
         lambda _s: CASE WHEN ec._shape_ok(costs) AND ec._two_rows(ec._given_costs(costs)) AND _s['invalid'] = 0
                              AND ec._addable(_s['n1'] + _s['n0'])
-                        THEN ec._share(_s['n1'], _s['n0']) END)[1];
-CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._share1(score, label, costs, score_type, weight),
-(score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
+                        THEN ec._share(_s['n1'], _s['n0']) END)[1],
+(score DOUBLE[], label, costs, score_type, weight) AS
     list_transform([{'tally': ec._count_vector(score, label, ec._given_costs(costs), score_type, weight),
                      'weighted': ec._is_weighted(weight),
                      'n': ec._weight_by_class(score, label, weight), 'c': ec._given_costs(costs)}],
         lambda _s: CASE WHEN ec._shape_ok(costs) AND ec._classes_ok(_s['tally'], len(_s['c']))
-                        THEN ec._class_priors(ec._class_n(_s['tally'], _s['weighted'], _s['n']), NULL, NULL) END)[1],
-(score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._share1(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
+                        THEN ec._class_priors(ec._class_n(_s['tally'], _s['weighted'], _s['n']), NULL, NULL) END)[1];
 COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists: [N_0/N, ..., N_(K-1)/N]';
 
 -- A value of the type of counts: BIGINT, or with weights that of their sum with 0, DOUBLE as a rule.
 CREATE OR REPLACE MACRO ec._count_type(weight "NULL") AS CAST(0 AS BIGINT),
 (weight) AS any_value(coalesce(weight, CAST(0 AS BIGINT)));
-CREATE OR REPLACE MACRO ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform([{'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
-                     'w': ec._count_type(weight)}],
-        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND (_s['c']['p1'] IS NOT NULL OR _s['c']['n1'] + _s['c']['n0'] = 0) THEN {
-            'tn': cast_to_type(_s['c']['tn'], _s['w']), 'fp': cast_to_type(_s['c']['fp'], _s['w']),
-            'fn': cast_to_type(_s['c']['fn'], _s['w']), 'tp': cast_to_type(_s['c']['tp'], _s['w'])} END)[1];
 CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     list_transform([{
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight), 'c': CAST(matrix AS DOUBLE[][]),
@@ -385,11 +364,13 @@ CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, thresh
         lambda _s: CASE WHEN _s['prior'] AND ec._classes_ok(_s['t'], len(_s['c'])) AND NOT ec._any_wrong(_s['t']) THEN
             list_transform(ec._matrix(_s['t'], coalesce(len(_s['c']), _s['k']), coalesce(len(_s['c'][1]), _s['k'])),
                            lambda _r: list_transform(_r, lambda _x: cast_to_type(_x, _s['w']))) END)[1];
-CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform([{'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
+                     'w': ec._count_type(weight)}],
+        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND (_s['c']['p1'] IS NOT NULL OR _s['c']['n1'] + _s['c']['n0'] = 0) THEN {
+            'tn': cast_to_type(_s['c']['tn'], _s['w']), 'fp': cast_to_type(_s['c']['fp'], _s['w']),
+            'fn': cast_to_type(_s['c']['fn'], _s['w']), 'tp': cast_to_type(_s['c']['tp'], _s['w'])} END)[1],
+(score DOUBLE[], label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._confusion_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight) END,
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._confusion(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
+         THEN ec._confusion_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight) END;
 COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, fp, fn, tp); lists: K x M list of rows; BIGINT, with weights DOUBLE';

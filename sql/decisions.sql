@@ -1,6 +1,7 @@
 -- polars_ec for DuckDB, file 3 of 8: metrics of decisions. Load after counts.
 -- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
--- at that prior. The overloads differ in how a row is decided: a score, a list of scores, a BOOLEAN that is the decision.
+-- at that prior. By hand a formula is of `cells`, or where costs may be any matrix of the classes' mean `cost`, `error` or `hit`
+-- as well; `make sql` makes the overloads, which differ in how a row is decided: a score, a list of scores, a BOOLEAN decision.
 
 -- Four rates of a group ------------------------------------------------------------------------------------------------
 
@@ -103,111 +104,26 @@ CREATE OR REPLACE MACRO ec._normalized(means) AS
              ELSE ec._ratio(ec._expect(_m['p'], _m['m']), ec._naive(_m['p'], coalesce(_m['c'], ec._zero_one(len(_m['m']))))) END)[1];
 
 -- From the rates where costs are cost_fn and cost_fp (a right decision costs nothing, a constant one all of the other class), else
--- from sums per class.
+-- from the means of the classes.
 CREATE OR REPLACE MACRO ec._rate_cost(c, cost_fn, cost_fp) AS
     ec._term(c['p1'], CAST(cost_fn AS DOUBLE) * ec._r10(c)) + ec._term(c['p0'], CAST(cost_fp AS DOUBLE) * ec._r01(c));
-CREATE OR REPLACE MACRO ec._expected_cost(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._rate_cost(_c, cost_fn, cost_fp))[1],
-(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
-CREATE OR REPLACE MACRO ec._nec(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._ratio(ec._rate_cost(_c, cost_fn, cost_fp), least(CAST(cost_fn AS DOUBLE) * _c['p1'], CAST(cost_fp AS DOUBLE) * _c['p0'])))[1],
-(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
-CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._rate_cost(_c, 1, 1))[1],
-(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
-CREATE OR REPLACE MACRO ec._accuracy(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r00(_c)))[1],
-(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
-CREATE OR REPLACE MACRO ec._balanced_error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._with_prior(_c, (ec._r10(_c) + ec._r01(_c)) / 2))[1],
-(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
-CREATE OR REPLACE MACRO ec._balanced_accuracy(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._with_prior(_c, (ec._r11(_c) + ec._r00(_c)) / 2))[1],
-(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
-
-CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._expected_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')) END,
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._expected_cost(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.expected_cost IS 'Expected cost (lower is better): EC = sum_i P_i sum_j c_ij R_ij';
-
-CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._nec(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')) END,
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._nec(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.nec IS 'Expected cost over that of the best constant decision (lower is better): EC / min_j sum_i P_i c_ij';
-
-CREATE OR REPLACE MACRO ec.error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')) END,
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._error_rate(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.error_rate IS 'Share of wrong decisions (lower is better): sum_i P_i (1 - R_ii); abstaining is wrong';
-
-CREATE OR REPLACE MACRO ec.accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._accuracy(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')) END,
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._accuracy(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.accuracy IS 'Share of right decisions (higher is better): sum_i P_i R_ii';
-
-CREATE OR REPLACE MACRO ec.balanced_error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._balanced_error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')) END,
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._balanced_error_rate(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.balanced_error_rate IS 'Error rate at equal priors (lower is better): 1/K sum_i (1 - R_ii)';
-
-CREATE OR REPLACE MACRO ec.balanced_accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._balanced_accuracy(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')) END,
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._balanced_accuracy(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.balanced_accuracy IS 'Accuracy at equal priors (higher is better): 1/K sum_i R_ii';
+CREATE OR REPLACE MACRO ec.expected_cost(cells, cost_fn, cost_fp) AS list_transform(cells, lambda _c: ec._rate_cost(_c, cost_fn, cost_fp))[1],
+(cost) AS ec._expected(cost);
+CREATE OR REPLACE MACRO ec.nec(cells, cost_fn, cost_fp) AS
+    list_transform(cells, lambda _c: ec._ratio(ec._rate_cost(_c, cost_fn, cost_fp),
+                                               least(CAST(cost_fn AS DOUBLE) * _c['p1'], CAST(cost_fp AS DOUBLE) * _c['p0'])))[1],
+(cost) AS ec._normalized(cost);
+CREATE OR REPLACE MACRO ec.error_rate(cells) AS list_transform(cells, lambda _c: ec._rate_cost(_c, 1, 1))[1],
+(error) AS ec._expected(error);
+CREATE OR REPLACE MACRO ec.accuracy(cells) AS
+    list_transform(cells, lambda _c: ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r00(_c)))[1],
+(hit) AS ec._expected(hit);
+CREATE OR REPLACE MACRO ec.balanced_error_rate(cells) AS
+    list_transform(cells, lambda _c: ec._with_prior(_c, (ec._r10(_c) + ec._r01(_c)) / 2))[1],
+(error) AS ec._balanced(error);
+CREATE OR REPLACE MACRO ec.balanced_accuracy(cells) AS
+    list_transform(cells, lambda _c: ec._with_prior(_c, (ec._r11(_c) + ec._r00(_c)) / 2))[1],
+(hit) AS ec._balanced(hit);
 
 -- A detection cost is about LLRs at a stated prior: without either there is no number to give.
 CREATE OR REPLACE MACRO ec._dcf_ok(score_type) AS
@@ -217,25 +133,18 @@ CREATE OR REPLACE MACRO ec._dcf_ok(score_type) AS
 CREATE OR REPLACE MACRO ec._has_prior(kind "NULL", prior) AS
     CASE WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class') IS NULL ELSE true END,
 (kind, prior) AS true;
-CREATE OR REPLACE MACRO ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._dcf_ok(score_type) AND ec._has_prior(prior, prior)
          THEN ec._nec(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight) END;
-CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, score_type, weight),
-(score BOOLEAN, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._dcf(ec._boolean_decision(score, score_type), label, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.dcf IS 'Detection cost function (lower is better): NEC of LLR decisions at prior, threshold ln(cost_fp/cost_fn) - ln(prior/(1 - prior))';
 
 -- Binary metrics -------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._precision(cells) AS
+CREATE OR REPLACE MACRO ec.precision(cells) AS
     list_transform(cells, lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1];
-CREATE OR REPLACE MACRO ec._recall(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r11(_c)))[1];
-CREATE OR REPLACE MACRO ec._specificity(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r00(_c)))[1];
-CREATE OR REPLACE MACRO ec._fpr(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r01(_c)))[1];
-CREATE OR REPLACE MACRO ec._fnr(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r10(_c)))[1];
+CREATE OR REPLACE MACRO ec.recall(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r11(_c)))[1];
+CREATE OR REPLACE MACRO ec.specificity(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r00(_c)))[1];
+CREATE OR REPLACE MACRO ec.fpr(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r01(_c)))[1];
+CREATE OR REPLACE MACRO ec.fnr(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r10(_c)))[1];
 -- What a miss weighs, and a false alarm: beta^2/(1 + beta^2) and 1/(1 + beta^2), both of them shares for any beta.
 -- Without hits it is 0, also where the share of the only errors is too small for a number.
 CREATE OR REPLACE MACRO ec._odds_share(x) AS 1 / (1 + 1 / (CAST(x AS DOUBLE) * CAST(x AS DOUBLE)));
@@ -245,175 +154,37 @@ CREATE OR REPLACE MACRO ec._f_of(hits, misses, alarms, of_misses, of_alarms) AS
 CREATE OR REPLACE MACRO ec._fbeta(cells, of_misses, of_alarms) AS
     list_transform(cells, lambda _c: ec._f_of(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r10(_c)),
                                               ec._term(_c['p0'], ec._r01(_c)), of_misses, of_alarms))[1];
-CREATE OR REPLACE MACRO ec._f(cells, beta) AS
+CREATE OR REPLACE MACRO ec.fbeta(cells, beta) AS
     CASE WHEN ec._number_is(beta > 0 AND beta < CAST('inf' AS DOUBLE), beta, 'beta must be a finite number above 0')
          THEN ec._fbeta(cells, ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))) END;
+CREATE OR REPLACE MACRO ec.f1(cells) AS ec._fbeta(cells, 0.5e0, 0.5e0);
 -- R11 - R01 is R00 - R10: the smaller ones of the rates have the digits of the difference.
-CREATE OR REPLACE MACRO ec._informedness(c) AS
+CREATE OR REPLACE MACRO ec._rate_difference(c) AS
     CASE WHEN ec._r11(c) > 0.5 THEN ec._r00(c) - ec._r10(c) ELSE ec._r11(c) - ec._r01(c) END;
-CREATE OR REPLACE MACRO ec._mcc(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * ec._informedness(_c),
+CREATE OR REPLACE MACRO ec.mcc(cells) AS
+    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * ec._rate_difference(_c),
         sqrt((_c['p1'] * ec._r11(_c) + _c['p0'] * ec._r01(_c)) * (_c['p1'] * ec._r10(_c) + _c['p0'] * ec._r00(_c)))) END)[1];
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
     CASE WHEN y > 0 THEN x / y WHEN y = 0 AND x > 0 THEN CAST('inf' AS DOUBLE) END;
-CREATE OR REPLACE MACRO ec._lr_plus(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r11(_c), ec._r01(_c))))[1];
-CREATE OR REPLACE MACRO ec._lr_minus(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1];
-CREATE OR REPLACE MACRO ec._precision_gain(cells) AS
+CREATE OR REPLACE MACRO ec.lr_plus(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r11(_c), ec._r01(_c))))[1];
+CREATE OR REPLACE MACRO ec.lr_minus(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1];
+CREATE OR REPLACE MACRO ec.precision_gain(cells) AS
     list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
-CREATE OR REPLACE MACRO ec._recall_gain(cells) AS
+CREATE OR REPLACE MACRO ec.recall_gain(cells) AS
     list_transform(cells, lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
                                          WHEN _c['p1'] = 0 THEN 1e0
                                          ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
 CREATE OR REPLACE MACRO ec._net_benefit(cells, p_t) AS
     list_transform(cells, lambda _c: ec._term(_c['p1'], ec._r11(_c)) - p_t / (1 - p_t) * ec._term(_c['p0'], ec._r01(_c)))[1];
 
-CREATE OR REPLACE MACRO ec.precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._precision(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._precision(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._precision(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.precision IS 'Precision (higher is better): P1 R11 / (P1 R11 + P0 R01); with prior the calibrated precision';
-
-CREATE OR REPLACE MACRO ec.recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._recall(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._recall(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._recall(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.recall IS 'Recall, sensitivity (higher is better): R11';
-
-CREATE OR REPLACE MACRO ec.specificity(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._specificity(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._specificity(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._specificity(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.specificity IS 'Specificity (higher is better): R00';
-
-CREATE OR REPLACE MACRO ec.fpr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fpr(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fpr(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fpr(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.fpr IS 'False positive rate (lower is better): R01';
-
-CREATE OR REPLACE MACRO ec.fnr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fnr(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fnr(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fnr(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.fnr IS 'False negative rate, miss rate (lower is better): R10';
-
-CREATE OR REPLACE MACRO ec.fbeta(score DOUBLE, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._f(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), beta),
-(score DOUBLE[], label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._f(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), beta),
-(score BOOLEAN, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._f(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), beta);
-COMMENT ON MACRO ec.fbeta IS 'F_beta (higher is better): (1+b^2) P1 R11 / ((1+b^2) P1 R11 + b^2 P1 R10 + P0 R01)';
-
-CREATE OR REPLACE MACRO ec.f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0);
-COMMENT ON MACRO ec.f1 IS 'F1 (higher is better): 2 P1 R11 / (2 P1 R11 + P1 R10 + P0 R01)';
-
-CREATE OR REPLACE MACRO ec.mcc(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._mcc(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._mcc(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._mcc(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.mcc IS 'Matthews correlation (higher is better): sqrt(P1 P0) (R11 - R01) / sqrt((P1 R11 + P0 R01)(P1 R10 + P0 R00))';
-
-CREATE OR REPLACE MACRO ec.lr_plus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._lr_plus(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._lr_plus(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._lr_plus(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.lr_plus IS 'Positive likelihood ratio (higher is better): R11/R01';
-
-CREATE OR REPLACE MACRO ec.lr_minus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._lr_minus(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._lr_minus(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._lr_minus(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.lr_minus IS 'Negative likelihood ratio (lower is better): R10/R00';
-
-CREATE OR REPLACE MACRO ec.precision_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._precision_gain(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._precision_gain(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._precision_gain(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.precision_gain IS 'Precision gain (higher is better): 1 - R01/R11';
-
-CREATE OR REPLACE MACRO ec.recall_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._recall_gain(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._recall_gain(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._recall_gain(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.recall_gain IS 'Recall gain (higher is better): 1 - (P1/P0) R10/R11';
-
 -- A false alarm costs p_t and a miss 1 - p_t: then p_t is the Bayes threshold, on any scale of the score.
 CREATE OR REPLACE MACRO ec._p_t_ok(p_t) AS ec._number_is(p_t > 0 AND p_t < 1, p_t, 'p_t must lie between 0 and 1');
 CREATE OR REPLACE MACRO ec._net_benefit_at(score, label, p_t, prior, threshold, score_type, weight) AS
     ec._net_benefit(ec._cells(score, label, NULL, 1 - p_t, p_t, prior, threshold, score_type, weight), p_t);
-CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior, threshold, score_type, weight) AS
     CASE WHEN ec._p_t_ok(p_t) THEN ec._net_benefit_at(score, label, CAST(p_t AS DOUBLE), prior, threshold, score_type, weight) END,
-(score DOUBLE[], label, p_t, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
+(score DOUBLE[], label, p_t, prior, threshold, score_type, weight) AS
     CASE WHEN ec._p_t_ok(p_t) AND ec._two_classes(score, label, score_type, weight)
          THEN ec._net_benefit_at(ec._pair(score, score_type), label, CAST(p_t AS DOUBLE), prior, threshold,
-                                 ec._pair_type(score_type), weight) END,
-(score BOOLEAN, label, p_t, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._p_t_ok(p_t) THEN ec._net_benefit_at(ec._boolean_decision(score, score_type), label, CAST(p_t AS DOUBLE), prior,
-                                                      threshold, score_type, weight) END;
-COMMENT ON MACRO ec.net_benefit IS 'Net benefit at threshold probability p_t (higher is better): P1 R11 - p_t/(1 - p_t) P0 R01';
+                                 ec._pair_type(score_type), weight) END;

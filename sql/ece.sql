@@ -136,21 +136,21 @@ CREATE OR REPLACE MACRO ec._vector_wrong(score, label, k, score_type, weight) AS
 
 CREATE OR REPLACE MACRO ec._ece(score, label, bins, norm, prior, score_type, weight) AS
     ec._binary_error(score, label, ec._q(score, score_type, prior), ec._hit(ec._y(label) = 1), bins, norm, prior, prior, score_type, weight);
-CREATE OR REPLACE MACRO ec.ece(score DOUBLE, label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.ece(score DOUBLE, label, bins, norm, prior, score_type, weight) AS
     CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type)
          THEN ec._ece(score, label, bins, norm, prior, score_type, weight) END,
-(score DOUBLE[], label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
+(score DOUBLE[], label, bins, norm, prior, score_type, weight) AS
     CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type) THEN
         ec._error_of_bins(ec._vector_wrong(ec._likely_list(score, score_type, prior), label, 2, score_type, weight),
                           ec._whole(score, ec._given_posteriors(score, score_type, prior)[2]), ec._hit(ec._y(label) = 1), ec._y(label), 2,
                           bins, norm, prior, prior, weight) END;
 COMMENT ON MACRO ec.ece IS 'Expected calibration error, a share (lower is better, no measure of quality): sum_b w_b |mean q_1 - share of class 1| over bins';
 
-CREATE OR REPLACE MACRO ec.ece_mc(score DOUBLE, label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.ece_mc(score DOUBLE, label, bins, norm, prior, score_type, weight) AS
     CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type) THEN
         ec._binary_error(score, label, ec._larger_q(score, score_type, prior),
                          ec._hit((ec._y(label) = 1) = ec._is_larger(score, score_type, prior)), bins, norm, prior, prior, score_type, weight) END,
-(score DOUBLE[], label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
+(score DOUBLE[], label, bins, norm, prior, score_type, weight) AS
     CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type) THEN
         ec._error_of_bins(ec._vector_wrong(ec._likely_list(score, score_type, prior), label, NULL, score_type, weight),
                           ec._whole(score, list_max(ec._given_posteriors(score, score_type, prior))),
@@ -207,22 +207,22 @@ CREATE OR REPLACE MACRO ec._lengths_ok(missing, score, reference, score_type) AS
 CREATE OR REPLACE MACRO ec._either_missing(score, reference, weight) AS
     ec._missing_vector(score, reference, weight) OR list_count(reference) <> len(reference);
 
-CREATE OR REPLACE MACRO ec.expected_score_divergence(score DOUBLE, reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.expected_score_divergence(score DOUBLE, reference, rule, score_type, weight) AS
     CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type) THEN
         ec._mean_of_right(ec._missing(score, reference, weight), ec._both_right(score, reference, score_type, weight),
                           ec._divergence(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END,
-(score DOUBLE[], reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
+(score DOUBLE[], reference, rule, score_type, weight) AS
     CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type)
               AND ec._lengths_ok(ec._either_missing(score, reference, weight), score, reference, score_type) THEN
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
                           ec._divergence(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END;
 COMMENT ON MACRO ec.expected_score_divergence IS 'Mean divergence from reference posteriors s (lower is better): sum_i s_i ln(s_i / q_i), or 1/K sum_i (s_i - q_i)^2';
 
-CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule, score_type, weight) AS
     CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type) THEN
         ec._mean_of_right(ec._missing(score, reference, weight), ec._both_right(score, reference, score_type, weight),
                           ec._expected_loss(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END,
-(score DOUBLE[], reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
+(score DOUBLE[], reference, rule, score_type, weight) AS
     CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type)
               AND ec._lengths_ok(ec._either_missing(score, reference, weight), score, reference, score_type) THEN
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),

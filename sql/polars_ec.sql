@@ -1,5 +1,6 @@
--- polars_ec for DuckDB: expected cost, proper scoring rules, calibrated metrics as macros in schema ec. This file is made of
--- begin, rows, counts, decisions, scoring_rules, sketch, ranking, calibration, ece, end (`make sql`), and may be loaded again.
+-- polars_ec for DuckDB: expected cost, proper scoring rules, calibrated metrics as macros in schema ec. The file polars_ec.sql is
+-- made of begin, rows, counts, decisions, scoring_rules, sketch, ranking, calibration, ece, end and of the signatures of the Python
+-- functions (`make sql`): from these come defaults, most comments, and overloads for BOOLEAN. It may be loaded again.
 -- One transaction: a client that goes on after an error, on an older DuckDB say, is left with what it had before.
 BEGIN TRANSACTION;
 SELECT CASE WHEN TRY_CAST(regexp_extract(library_version, '^v?(\d+)\.', 1) AS INTEGER) < 2
@@ -440,15 +441,13 @@ CREATE OR REPLACE MACRO ec.bayes_decision(score DOUBLE, costs := NULL, cost_fn :
          WHEN ec._vector_ok(ec._likely_list(score, score_type, prior), ec._vector_costs(costs, cost_fn, cost_fp), score_type)
               AND ec._vector_fits(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
          THEN CAST(ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) AS INTEGER) END;
-COMMENT ON MACRO ec.bayes_decision IS 'Index of the cheapest decision for the row: argmin_j sum_i c_ij q_i, lowest index on ties';
+COMMENT ON MACRO ec.bayes_decision IS 'Index of the decision for each row: by threshold if one is given, else the one of least expected cost. argmin over j of sum_i c_ij q_i, lowest index on ties; binary: score > threshold, strictly, where the posterior''s threshold is c_fp / (c_fp + c_fn).';
 
-CREATE OR REPLACE MACRO ec._row_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
               AND ec._usable(ec._likely(score, score_type, prior), label, costs, score_type, NULL)
          THEN ec._cost(ec._costs(costs, cost_fn, cost_fp), ec._class(label),
-                       ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type)) END;
-CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
-    ec._row_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type),
+                       ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type)) END,
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false)
               OR NOT ec._priors_fit(prior, ec._vector_classes(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type))
@@ -458,8 +457,11 @@ CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn 
          THEN ec._cost(ec._vector_costs(costs, cost_fn, cost_fp), ec._class(label),
                        ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type)) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
-    ec._row_cost(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type);
-COMMENT ON MACRO ec.row_cost IS 'What the decision costs the row: c_ij, i the label, j the decision';
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
+              AND ec._usable(ec._likely(ec._boolean_decision(score, score_type), score_type, prior), label, costs, score_type, NULL)
+         THEN ec._cost(ec._costs(costs, cost_fn, cost_fp), ec._class(label),
+                       ec._decide(ec._boolean_decision(score, score_type), costs, cost_fn, cost_fp, prior, threshold, score_type)) END;
+COMMENT ON MACRO ec.row_cost IS 'Cost c_ij of each row''s decision j when its class is i. Lower is better; in units of the costs. Its mean is the `expected_cost` at the empirical priors.';
 
 -- Casts are for arguments without their names, numbers say, which no score_type is.
 CREATE OR REPLACE MACRO ec._row_log_loss(score, label, score_type, prior) AS
@@ -474,7 +476,7 @@ CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, score_type := 'post
     ec._row_log_loss(score, label, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL) AS
     ec._row_log_loss_vector(score, label, CAST(score_type AS VARCHAR), prior);
-COMMENT ON MACRO ec.row_log_loss IS 'Log loss of the row in nats: -ln q_i, i the label';
+COMMENT ON MACRO ec.row_log_loss IS 'Negative natural logarithm of each row''s posterior of its true class. Lower is better; in [0, inf] nats. -ln q_i for class i. Its mean is the `cross_entropy` at the empirical priors.';
 
 CREATE OR REPLACE MACRO ec._row_brier(score, label, score_type, prior) AS
     CASE WHEN ec._prior_ok(prior) AND ec._usable(ec._likely(score, score_type, prior), label, NULL, score_type, NULL)
@@ -488,7 +490,7 @@ CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, score_type := 'posteri
     ec._row_brier(score, label, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL) AS
     ec._row_brier_vector(score, label, CAST(score_type AS VARCHAR), prior);
-COMMENT ON MACRO ec.row_brier IS 'Brier loss of the row: 1/K sum_k (q_k - [k = label])^2; binary (q1 - y)^2';
+COMMENT ON MACRO ec.row_brier IS 'Mean over the classes of each row''s squared error of the posteriors. Lower is better; in [0, 2/K]. (1/K) sum_k (q_k - [k = i])^2 for class i. Its mean is the `brier` at the empirical priors.';
 
 CREATE OR REPLACE MACRO ec._row_posterior(score, score_type, prior) AS
     CASE WHEN ec._prior_ok(prior) AND ec._score_ok(ec._likely(score, score_type, prior), NULL, score_type) THEN ec._posterior(score, score_type, prior) END;
@@ -500,7 +502,7 @@ CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', pr
     ec._row_posterior(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type := 'posterior', prior := NULL) AS
     ec._row_posterior_vector(score, CAST(score_type AS VARCHAR), prior);
-COMMENT ON MACRO ec.posterior IS 'The score as a posterior: q = 1/(1 + exp(-log_odds)), log_odds = llr + ln(P1/P0); lists: q_i ~ P_i exp(log_likelihood_i)';
+COMMENT ON MACRO ec.posterior IS 'Posterior of each row''s score: of the positive class, or of every class for a vector. In [0, 1]. Binary: 1/(1 + e^-x) of the log-odds x, which for an LLR is the LLR plus ln(P_1/P_0). Vectors: the softmax of log-likelihoods plus log priors.';
 
 CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
     CASE WHEN ec._prior_ok(prior) AND ec._score_ok(ec._likely(score, score_type, prior), NULL, score_type) THEN ec._log_odds(score, score_type, prior) END;
@@ -508,7 +510,7 @@ CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type := 'posterior', pri
     ec._row_log_odds(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type := 'posterior', prior := NULL) AS
     ec._row_log_odds(ec._pair(score, CAST(score_type AS VARCHAR)), ec._pair_type(CAST(score_type AS VARCHAR)), prior);
-COMMENT ON MACRO ec.log_odds IS 'The score as log-odds of class 1: ln(q1/q0) = llr + ln(P1/P0)';
+COMMENT ON MACRO ec.log_odds IS 'Log-odds ln(q_1/q_0) of each row''s binary score. In [-inf, inf], natural logarithm. ln q - ln(1 - q) of a posterior, LLR plus ln(P_1/P_0) of an LLR.';
 
 CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
     ec._fail('score_type ''' || score_type || ''' holds no prior that could be shifted');
@@ -524,7 +526,7 @@ CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type := 'posterior') A
     ec._row_llr(score, prior, score_type),
 (score DOUBLE[], prior, score_type := 'posterior') AS
     ec._row_llr(ec._pair(score, score_type), prior, ec._pair_type(score_type));
-COMMENT ON MACRO ec.llr IS 'Log-likelihood ratio: ln(q1/q0) - ln(prior/(1 - prior)), prior the one the posteriors were made with';
+COMMENT ON MACRO ec.llr IS 'Log-likelihood ratio of each row''s binary score: its log-odds without the prior that they were made with. In [-inf, inf], natural logarithm. ln(q_1/q_0) - ln(P_1/P_0).';
 
 CREATE OR REPLACE MACRO ec._scaled(q, factor1, factor0) AS q * factor1 / (q * factor1 + (1 - q) * factor0);
 -- Are both priors stated, and has every class a prior above 0 that the scores can come from?
@@ -878,17 +880,16 @@ CREATE OR REPLACE MACRO ec._cells_vector(score, label, matrix, prior, threshold,
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._n_rows(score, label, costs, score_type, weight) AS
-    CASE WHEN ec._shape_ok(costs) THEN CAST(
-        count(*) - ec._count(ec._missing(score, label, weight)) - ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT) END;
 CREATE OR REPLACE MACRO ec.n_rows(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._n_rows(score, label, costs, score_type, weight),
+    CASE WHEN ec._shape_ok(costs) THEN CAST(
+        count(*) - ec._count(ec._missing(score, label, weight)) - ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT) END,
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._shape_ok(costs) THEN
         list_transform([{'t': ec._count_vector(score, label, ec._given_costs(costs), score_type, weight), 'c': ec._given_costs(costs)}],
                        lambda _s: CAST(ec._total(_s['t']) - ec._tally_invalid(_s['t'], len(_s['c'])) AS BIGINT))[1] END,
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._n_rows(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
+    CASE WHEN ec._shape_ok(costs) THEN CAST(
+        count(*) - ec._count(ec._missing(ec._boolean_decision(score, score_type), label, weight)) - ec._count_invalid(ec._boolean_decision(score, score_type), label, costs, score_type, weight) AS BIGINT) END;
 COMMENT ON MACRO ec.n_rows IS 'Rows that count: nothing missing, nothing wrong';
 
 CREATE OR REPLACE MACRO ec.n_missing(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
@@ -896,29 +897,24 @@ CREATE OR REPLACE MACRO ec.n_missing(score DOUBLE, label, costs := NULL, score_t
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count(ec._missing_vector(score, label, weight)) AS BIGINT) END,
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._shape_ok(costs)
-         THEN CAST(ec._count(ec._missing(ec._boolean_decision(score, score_type), label, weight)) AS BIGINT) END;
+    CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count(ec._missing(ec._boolean_decision(score, score_type), label, weight)) AS BIGINT) END;
 COMMENT ON MACRO ec.n_missing IS 'Rows left out: label, score (any part of it) or weight is NULL';
 
-CREATE OR REPLACE MACRO ec._n_invalid(score, label, costs, score_type, weight) AS
-    CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT) END;
 CREATE OR REPLACE MACRO ec.n_invalid(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._n_invalid(score, label, costs, score_type, weight),
+    CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT) END,
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._shape_ok(costs) THEN CAST(ec._tally_invalid(
         ec._count_vector(score, label, ec._given_costs(costs), score_type, weight), len(ec._given_costs(costs))) AS BIGINT) END,
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._n_invalid(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
+    CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count_invalid(ec._boolean_decision(score, score_type), label, costs, score_type, weight) AS BIGINT) END;
 COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 0..1, a label that is no class, a weight that is negative or infinite';
 
-CREATE OR REPLACE MACRO ec._share1(score, label, costs, score_type, weight) AS
+CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
                      'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight)}],
         lambda _s: CASE WHEN ec._shape_ok(costs) AND ec._two_rows(ec._given_costs(costs)) AND _s['invalid'] = 0
                              AND ec._addable(_s['n1'] + _s['n0'])
-                        THEN ec._share(_s['n1'], _s['n0']) END)[1];
-CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._share1(score, label, costs, score_type, weight),
+                        THEN ec._share(_s['n1'], _s['n0']) END)[1],
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform([{'tally': ec._count_vector(score, label, ec._given_costs(costs), score_type, weight),
                      'weighted': ec._is_weighted(weight),
@@ -926,18 +922,16 @@ CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score
         lambda _s: CASE WHEN ec._shape_ok(costs) AND ec._classes_ok(_s['tally'], len(_s['c']))
                         THEN ec._class_priors(ec._class_n(_s['tally'], _s['weighted'], _s['n']), NULL, NULL) END)[1],
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._share1(ec._boolean_decision(score, score_type), label, costs, score_type, weight);
+    list_transform([{'invalid': ec._count_invalid(ec._boolean_decision(score, score_type), label, costs, score_type, weight),
+                     'n1': ec._size1(ec._boolean_decision(score, score_type), label, weight), 'n0': ec._size0(ec._boolean_decision(score, score_type), label, weight)}],
+        lambda _s: CASE WHEN ec._shape_ok(costs) AND ec._two_rows(ec._given_costs(costs)) AND _s['invalid'] = 0
+                             AND ec._addable(_s['n1'] + _s['n0'])
+                        THEN ec._share(_s['n1'], _s['n0']) END)[1];
 COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists: [N_0/N, ..., N_(K-1)/N]';
 
 -- A value of the type of counts: BIGINT, or with weights that of their sum with 0, DOUBLE as a rule.
 CREATE OR REPLACE MACRO ec._count_type(weight "NULL") AS CAST(0 AS BIGINT),
 (weight) AS any_value(coalesce(weight, CAST(0 AS BIGINT)));
-CREATE OR REPLACE MACRO ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform([{'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
-                     'w': ec._count_type(weight)}],
-        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND (_s['c']['p1'] IS NOT NULL OR _s['c']['n1'] + _s['c']['n0'] = 0) THEN {
-            'tn': cast_to_type(_s['c']['tn'], _s['w']), 'fp': cast_to_type(_s['c']['fp'], _s['w']),
-            'fn': cast_to_type(_s['c']['fn'], _s['w']), 'tp': cast_to_type(_s['c']['tp'], _s['w'])} END)[1];
 CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, threshold, score_type, weight) AS
     list_transform([{
             't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight), 'c': CAST(matrix AS DOUBLE[][]),
@@ -946,16 +940,25 @@ CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, thresh
             list_transform(ec._matrix(_s['t'], coalesce(len(_s['c']), _s['k']), coalesce(len(_s['c'][1]), _s['k'])),
                            lambda _r: list_transform(_r, lambda _x: cast_to_type(_x, _s['w']))) END)[1];
 CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._confusion(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+    list_transform([{'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
+                     'w': ec._count_type(weight)}],
+        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND (_s['c']['p1'] IS NOT NULL OR _s['c']['n1'] + _s['c']['n0'] = 0) THEN {
+            'tn': cast_to_type(_s['c']['tn'], _s['w']), 'fp': cast_to_type(_s['c']['fp'], _s['w']),
+            'fn': cast_to_type(_s['c']['fn'], _s['w']), 'tp': cast_to_type(_s['c']['tp'], _s['w'])} END)[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
          THEN ec._confusion_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._confusion(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
+    list_transform([{'c': ec._cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
+                     'w': ec._count_type(weight)}],
+        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND (_s['c']['p1'] IS NOT NULL OR _s['c']['n1'] + _s['c']['n0'] = 0) THEN {
+            'tn': cast_to_type(_s['c']['tn'], _s['w']), 'fp': cast_to_type(_s['c']['fp'], _s['w']),
+            'fn': cast_to_type(_s['c']['fn'], _s['w']), 'tp': cast_to_type(_s['c']['tp'], _s['w'])} END)[1];
 COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, fp, fn, tp); lists: K x M list of rows; BIGINT, with weights DOUBLE';
 -- polars_ec for DuckDB, file 3 of 8: metrics of decisions. Load after counts.
 -- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
--- at that prior. The overloads differ in how a row is decided: a score, a list of scores, a BOOLEAN that is the decision.
+-- at that prior. By hand a formula is of `cells`, or where costs may be any matrix of the classes' mean `cost`, `error` or `hit`
+-- as well; `make sql` makes the overloads, which differ in how a row is decided: a score, a list of scores, a BOOLEAN decision.
 
 -- Four rates of a group ------------------------------------------------------------------------------------------------
 
@@ -1058,111 +1061,76 @@ CREATE OR REPLACE MACRO ec._normalized(means) AS
              ELSE ec._ratio(ec._expect(_m['p'], _m['m']), ec._naive(_m['p'], coalesce(_m['c'], ec._zero_one(len(_m['m']))))) END)[1];
 
 -- From the rates where costs are cost_fn and cost_fp (a right decision costs nothing, a constant one all of the other class), else
--- from sums per class.
+-- from the means of the classes.
 CREATE OR REPLACE MACRO ec._rate_cost(c, cost_fn, cost_fp) AS
     ec._term(c['p1'], CAST(cost_fn AS DOUBLE) * ec._r10(c)) + ec._term(c['p0'], CAST(cost_fp AS DOUBLE) * ec._r01(c));
 CREATE OR REPLACE MACRO ec._expected_cost(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._rate_cost(_c, cost_fn, cost_fp))[1],
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._rate_cost(_c, cost_fn, cost_fp))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
+CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._expected_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')) END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._expected_cost(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
+COMMENT ON MACRO ec.expected_cost IS 'Expected cost (EC) of the decisions, in units of the costs. Lower is better; between the smallest and the largest cost. EC = sum_ij c_ij P_i R_ij.';
 CREATE OR REPLACE MACRO ec._nec(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._ratio(ec._rate_cost(_c, cost_fn, cost_fp), least(CAST(cost_fn AS DOUBLE) * _c['p1'], CAST(cost_fp AS DOUBLE) * _c['p0'])))[1],
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._rate_cost(_c, cost_fn, cost_fp),
+                                               least(CAST(cost_fn AS DOUBLE) * _c['p1'], CAST(cost_fp AS DOUBLE) * _c['p0'])))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
+CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._nec(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')) END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._nec(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
+COMMENT ON MACRO ec.nec IS 'Expected cost normalised by that of the best naive system, which always takes the cheapest decision. Lower is better; 0 is perfect, 1 is naive, above 1 is worse than not looking at the input. NEC = EC / min_j sum_i P_i c_ij.';
 CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._rate_cost(_c, 1, 1))[1],
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._rate_cost(_c, 1, 1))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
+CREATE OR REPLACE MACRO ec.error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')) END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._error_rate(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
+COMMENT ON MACRO ec.error_rate IS 'Share of rows whose decision is not their class; abstaining counts as an error. Lower is better; in [0, 1]. sum_i P_i (1 - R_ii): the EC of 0-1 costs. Decisions are those for the costs or threshold given.';
 CREATE OR REPLACE MACRO ec._accuracy(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r00(_c)))[1],
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r00(_c)))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
+CREATE OR REPLACE MACRO ec.accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._accuracy(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')) END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._accuracy(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
+COMMENT ON MACRO ec.accuracy IS 'Share of rows whose decision is their class. Higher is better; in [0, 1]. sum_i P_i R_ii.';
 CREATE OR REPLACE MACRO ec._balanced_error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._with_prior(_c, (ec._r10(_c) + ec._r01(_c)) / 2))[1],
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, (ec._r10(_c) + ec._r01(_c)) / 2))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
+CREATE OR REPLACE MACRO ec.balanced_error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._balanced_error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')) END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._balanced_error_rate(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
+COMMENT ON MACRO ec.balanced_error_rate IS 'Mean over classes of the share of the class that is decided wrongly; priors do not move it. Lower is better; in [0, 1]. (1/K) sum_i (1 - R_ii).';
 CREATE OR REPLACE MACRO ec._balanced_accuracy(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-                   lambda _c: ec._with_prior(_c, (ec._r11(_c) + ec._r00(_c)) / 2))[1],
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, (ec._r11(_c) + ec._r00(_c)) / 2))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
-
-CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._expected_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')) END,
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._expected_cost(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.expected_cost IS 'Expected cost (lower is better): EC = sum_i P_i sum_j c_ij R_ij';
-
-CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._nec(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')) END,
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._nec(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.nec IS 'Expected cost over that of the best constant decision (lower is better): EC / min_j sum_i P_i c_ij';
-
-CREATE OR REPLACE MACRO ec.error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')) END,
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._error_rate(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.error_rate IS 'Share of wrong decisions (lower is better): sum_i P_i (1 - R_ii); abstaining is wrong';
-
-CREATE OR REPLACE MACRO ec.accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._accuracy(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')) END,
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._accuracy(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.accuracy IS 'Share of right decisions (higher is better): sum_i P_i R_ii';
-
-CREATE OR REPLACE MACRO ec.balanced_error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._balanced_error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')) END,
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._balanced_error_rate(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.balanced_error_rate IS 'Error rate at equal priors (lower is better): 1/K sum_i (1 - R_ii)';
-
-CREATE OR REPLACE MACRO ec.balanced_accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.balanced_accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._balanced_accuracy(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')) END,
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')) END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._balanced_accuracy(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.balanced_accuracy IS 'Accuracy at equal priors (higher is better): 1/K sum_i R_ii';
+COMMENT ON MACRO ec.balanced_accuracy IS 'Mean over classes of the share of the class that is decided rightly; priors do not move it. Higher is better; in [0, 1]. (1/K) sum_i R_ii.';
 
 -- A detection cost is about LLRs at a stated prior: without either there is no number to give.
 CREATE OR REPLACE MACRO ec._dcf_ok(score_type) AS
@@ -1172,25 +1140,51 @@ CREATE OR REPLACE MACRO ec._dcf_ok(score_type) AS
 CREATE OR REPLACE MACRO ec._has_prior(kind "NULL", prior) AS
     CASE WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class') IS NULL ELSE true END,
 (kind, prior) AS true;
-CREATE OR REPLACE MACRO ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._dcf_ok(score_type) AND ec._has_prior(prior, prior)
-         THEN ec._nec(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight) END;
-CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._dcf(score, label, cost_fn, cost_fp, prior, threshold, score_type, weight),
-(score BOOLEAN, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._dcf(ec._boolean_decision(score, score_type), label, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.dcf IS 'Detection cost function (lower is better): NEC of LLR decisions at prior, threshold ln(cost_fp/cost_fn) - ln(prior/(1 - prior))';
+         THEN ec._nec(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight) END,
+(score BOOLEAN, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._dcf_ok(score_type) AND ec._has_prior(prior, prior)
+         THEN ec._nec(ec._boolean_decision(score, score_type), label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight) END;
+COMMENT ON MACRO ec.dcf IS 'Normalised detection cost (actual DCF) of log-likelihood ratios at a stated prior and costs. Lower is better; 0 is perfect, 1 is naive. (P_1 C_fn R_10 + P_0 C_fp R_01) / min(P_1 C_fn, P_0 C_fp), decided for the positive class where the LLR is above ln(C_fp/C_fn) - ln(P_1/P_0): the NEC of these costs.';
 
 -- Binary metrics -------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._precision(cells) AS
-    list_transform(cells, lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1];
-CREATE OR REPLACE MACRO ec._recall(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r11(_c)))[1];
-CREATE OR REPLACE MACRO ec._specificity(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r00(_c)))[1];
-CREATE OR REPLACE MACRO ec._fpr(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r01(_c)))[1];
-CREATE OR REPLACE MACRO ec._fnr(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r10(_c)))[1];
+CREATE OR REPLACE MACRO ec.precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1],
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1];
+COMMENT ON MACRO ec.precision IS 'Share of positive decisions that are right; with `prior`, calibrated precision. Higher is better; in [0, 1]. P_1 R_11 / (P_1 R_11 + P_0 R_01).';
+CREATE OR REPLACE MACRO ec.recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r11(_c)))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r11(_c)))[1],
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r11(_c)))[1];
+COMMENT ON MACRO ec.recall IS 'Share of the positive class that is decided positive (sensitivity); priors do not move it. Higher is better; in [0, 1]. R_11 = TP / N_1.';
+CREATE OR REPLACE MACRO ec.specificity(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r00(_c)))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r00(_c)))[1],
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r00(_c)))[1];
+COMMENT ON MACRO ec.specificity IS 'Share of the negative class that is decided negative; priors do not move it. Higher is better; in [0, 1]. R_00 = TN / N_0.';
+CREATE OR REPLACE MACRO ec.fpr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r01(_c)))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r01(_c)))[1],
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r01(_c)))[1];
+COMMENT ON MACRO ec.fpr IS 'False positive rate: share of the negative class that is decided positive. Lower is better; in [0, 1]. R_01 = FP / N_0.';
+CREATE OR REPLACE MACRO ec.fnr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r10(_c)))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r10(_c)))[1],
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r10(_c)))[1];
+COMMENT ON MACRO ec.fnr IS 'False negative rate: share of the positive class that is decided negative. Lower is better; in [0, 1]. R_10 = FN / N_1.';
 -- What a miss weighs, and a false alarm: beta^2/(1 + beta^2) and 1/(1 + beta^2), both of them shares for any beta.
 -- Without hits it is 0, also where the share of the only errors is too small for a number.
 CREATE OR REPLACE MACRO ec._odds_share(x) AS 1 / (1 + 1 / (CAST(x AS DOUBLE) * CAST(x AS DOUBLE)));
@@ -1200,178 +1194,89 @@ CREATE OR REPLACE MACRO ec._f_of(hits, misses, alarms, of_misses, of_alarms) AS
 CREATE OR REPLACE MACRO ec._fbeta(cells, of_misses, of_alarms) AS
     list_transform(cells, lambda _c: ec._f_of(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r10(_c)),
                                               ec._term(_c['p0'], ec._r01(_c)), of_misses, of_alarms))[1];
-CREATE OR REPLACE MACRO ec._f(cells, beta) AS
+CREATE OR REPLACE MACRO ec.fbeta(score DOUBLE, label, beta := 1, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._number_is(beta > 0 AND beta < CAST('inf' AS DOUBLE), beta, 'beta must be a finite number above 0')
-         THEN ec._fbeta(cells, ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))) END;
+         THEN ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))) END,
+(score DOUBLE[], label, beta := 1, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._number_is(beta > 0 AND beta < CAST('inf' AS DOUBLE), beta, 'beta must be a finite number above 0')
+         THEN ec._fbeta(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))) END,
+(score BOOLEAN, label, beta := 1, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._number_is(beta > 0 AND beta < CAST('inf' AS DOUBLE), beta, 'beta must be a finite number above 0')
+         THEN ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))) END;
+COMMENT ON MACRO ec.fbeta IS 'F score that weighs recall beta times as much as precision; with `prior`, the calibrated one. Higher is better; in [0, 1]. (1 + beta^2) P_1 R_11 / ((1 + beta^2) P_1 R_11 + beta^2 P_1 R_10 + P_0 R_01).';
+CREATE OR REPLACE MACRO ec.f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0),
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._fbeta(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0),
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0);
+COMMENT ON MACRO ec.f1 IS 'Harmonic mean of precision and recall; with `prior`, the calibrated one. Higher is better; in [0, 1]. 2 P_1 R_11 / (2 P_1 R_11 + P_1 R_10 + P_0 R_01).';
 -- R11 - R01 is R00 - R10: the smaller ones of the rates have the digits of the difference.
-CREATE OR REPLACE MACRO ec._informedness(c) AS
+CREATE OR REPLACE MACRO ec._rate_difference(c) AS
     CASE WHEN ec._r11(c) > 0.5 THEN ec._r00(c) - ec._r10(c) ELSE ec._r11(c) - ec._r01(c) END;
-CREATE OR REPLACE MACRO ec._mcc(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * ec._informedness(_c),
+CREATE OR REPLACE MACRO ec.mcc(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * ec._rate_difference(_c),
+        sqrt((_c['p1'] * ec._r11(_c) + _c['p0'] * ec._r01(_c)) * (_c['p1'] * ec._r10(_c) + _c['p0'] * ec._r00(_c)))) END)[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * ec._rate_difference(_c),
+        sqrt((_c['p1'] * ec._r11(_c) + _c['p0'] * ec._r01(_c)) * (_c['p1'] * ec._r10(_c) + _c['p0'] * ec._r00(_c)))) END)[1],
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * ec._rate_difference(_c),
         sqrt((_c['p1'] * ec._r11(_c) + _c['p0'] * ec._r01(_c)) * (_c['p1'] * ec._r10(_c) + _c['p0'] * ec._r00(_c)))) END)[1];
+COMMENT ON MACRO ec.mcc IS 'Matthews correlation coefficient of class and decision. Higher is better; in [-1, 1]. sqrt(P_0 P_1) (R_11 - R_01) / sqrt(R_*1 R_*0), with R_*j the share of all rows decided j.';
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
     CASE WHEN y > 0 THEN x / y WHEN y = 0 AND x > 0 THEN CAST('inf' AS DOUBLE) END;
-CREATE OR REPLACE MACRO ec._lr_plus(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r11(_c), ec._r01(_c))))[1];
-CREATE OR REPLACE MACRO ec._lr_minus(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1];
-CREATE OR REPLACE MACRO ec._precision_gain(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
-CREATE OR REPLACE MACRO ec._recall_gain(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
+CREATE OR REPLACE MACRO ec.lr_plus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r11(_c), ec._r01(_c))))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r11(_c), ec._r01(_c))))[1],
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r11(_c), ec._r01(_c))))[1];
+COMMENT ON MACRO ec.lr_plus IS 'Likelihood ratio of a positive decision; priors do not move it. Higher is better; in [0, inf]. R_11 / R_01, inf without false positives.';
+CREATE OR REPLACE MACRO ec.lr_minus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1],
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1];
+COMMENT ON MACRO ec.lr_minus IS 'Likelihood ratio of a negative decision; priors do not move it. Lower is better; in [0, inf]. R_10 / R_00, inf without true negatives.';
+CREATE OR REPLACE MACRO ec.precision_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1],
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
+COMMENT ON MACRO ec.precision_gain IS 'Precision on the scale where always deciding positive is 0 and perfection is 1; priors do not move it. Higher is better; in [-inf, 1]. (Prec - P_1) / ((1 - P_1) Prec) = 1 - R_01/R_11.';
+CREATE OR REPLACE MACRO ec.recall_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
+                                         WHEN _c['p1'] = 0 THEN 1e0
+                                         ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
+                                         WHEN _c['p1'] = 0 THEN 1e0
+                                         ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1],
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
                                          WHEN _c['p1'] = 0 THEN 1e0
                                          ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
+COMMENT ON MACRO ec.recall_gain IS 'Recall on the scale where a recall equal to the prior is 0 and perfection is 1; with `prior`, calibrated. Higher is better; in [-inf, 1]. (Rec - P_1) / ((1 - P_1) Rec) = 1 - (P_1/P_0) R_10/R_11.';
 CREATE OR REPLACE MACRO ec._net_benefit(cells, p_t) AS
     list_transform(cells, lambda _c: ec._term(_c['p1'], ec._r11(_c)) - p_t / (1 - p_t) * ec._term(_c['p0'], ec._r01(_c)))[1];
-
-CREATE OR REPLACE MACRO ec.precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._precision(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._precision(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._precision(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.precision IS 'Precision (higher is better): P1 R11 / (P1 R11 + P0 R01); with prior the calibrated precision';
-
-CREATE OR REPLACE MACRO ec.recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._recall(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._recall(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._recall(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.recall IS 'Recall, sensitivity (higher is better): R11';
-
-CREATE OR REPLACE MACRO ec.specificity(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._specificity(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._specificity(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._specificity(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.specificity IS 'Specificity (higher is better): R00';
-
-CREATE OR REPLACE MACRO ec.fpr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fpr(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fpr(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fpr(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.fpr IS 'False positive rate (lower is better): R01';
-
-CREATE OR REPLACE MACRO ec.fnr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fnr(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fnr(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fnr(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.fnr IS 'False negative rate, miss rate (lower is better): R10';
-
-CREATE OR REPLACE MACRO ec.fbeta(score DOUBLE, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._f(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), beta),
-(score DOUBLE[], label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._f(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), beta),
-(score BOOLEAN, label, beta := 1.0, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._f(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), beta);
-COMMENT ON MACRO ec.fbeta IS 'F_beta (higher is better): (1+b^2) P1 R11 / ((1+b^2) P1 R11 + b^2 P1 R10 + P0 R01)';
-
-CREATE OR REPLACE MACRO ec.f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0);
-COMMENT ON MACRO ec.f1 IS 'F1 (higher is better): 2 P1 R11 / (2 P1 R11 + P1 R10 + P0 R01)';
-
-CREATE OR REPLACE MACRO ec.mcc(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._mcc(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._mcc(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._mcc(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.mcc IS 'Matthews correlation (higher is better): sqrt(P1 P0) (R11 - R01) / sqrt((P1 R11 + P0 R01)(P1 R10 + P0 R00))';
-
-CREATE OR REPLACE MACRO ec.lr_plus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._lr_plus(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._lr_plus(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._lr_plus(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.lr_plus IS 'Positive likelihood ratio (higher is better): R11/R01';
-
-CREATE OR REPLACE MACRO ec.lr_minus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._lr_minus(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._lr_minus(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._lr_minus(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.lr_minus IS 'Negative likelihood ratio (lower is better): R10/R00';
-
-CREATE OR REPLACE MACRO ec.precision_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._precision_gain(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._precision_gain(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._precision_gain(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.precision_gain IS 'Precision gain (higher is better): 1 - R01/R11';
-
-CREATE OR REPLACE MACRO ec.recall_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._recall_gain(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._recall_gain(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)),
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    ec._recall_gain(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight));
-COMMENT ON MACRO ec.recall_gain IS 'Recall gain (higher is better): 1 - (P1/P0) R10/R11';
 
 -- A false alarm costs p_t and a miss 1 - p_t: then p_t is the Bayes threshold, on any scale of the score.
 CREATE OR REPLACE MACRO ec._p_t_ok(p_t) AS ec._number_is(p_t > 0 AND p_t < 1, p_t, 'p_t must lie between 0 and 1');
 CREATE OR REPLACE MACRO ec._net_benefit_at(score, label, p_t, prior, threshold, score_type, weight) AS
     ec._net_benefit(ec._cells(score, label, NULL, 1 - p_t, p_t, prior, threshold, score_type, weight), p_t);
-CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._p_t_ok(p_t) THEN ec._net_benefit_at(score, label, CAST(p_t AS DOUBLE), prior, threshold, score_type, weight) END,
-(score DOUBLE[], label, p_t, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
+(score DOUBLE[], label, p_t, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._p_t_ok(p_t) AND ec._two_classes(score, label, score_type, weight)
          THEN ec._net_benefit_at(ec._pair(score, score_type), label, CAST(p_t AS DOUBLE), prior, threshold,
                                  ec._pair_type(score_type), weight) END,
-(score BOOLEAN, label, p_t, prior := NULL, threshold := NULL,
-    score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._p_t_ok(p_t) THEN ec._net_benefit_at(ec._boolean_decision(score, score_type), label, CAST(p_t AS DOUBLE), prior,
-                                                      threshold, score_type, weight) END;
-COMMENT ON MACRO ec.net_benefit IS 'Net benefit at threshold probability p_t (higher is better): P1 R11 - p_t/(1 - p_t) P0 R01';
+(score BOOLEAN, label, p_t, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._p_t_ok(p_t) THEN ec._net_benefit_at(ec._boolean_decision(score, score_type), label, CAST(p_t AS DOUBLE), prior, threshold, score_type, weight) END;
+COMMENT ON MACRO ec.net_benefit IS 'Net benefit of deciding where the posterior is above p_t: hits per row, less false alarms at their exchange rate. Higher is better; at most the positive class''s prior. P_1 R_11 - p_t/(1 - p_t) P_0 R_01, which is P_1 minus the EC of costs 1 (miss) and p_t/(1 - p_t) (false alarm).';
 -- polars_ec for DuckDB, file 4 of 8: expectations of scoring rules. Load after decisions.
 -- Every one is sum_i P_i * mean over class i of a loss of the row: the files rows (losses) and counts (sums) do the rest.
 
@@ -1463,40 +1368,38 @@ CREATE OR REPLACE MACRO ec.cross_entropy(score DOUBLE, label, score_type := 'pos
     ec._mean_loss(ec._log_losses(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._expected(ec._log_losses_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
-COMMENT ON MACRO ec.cross_entropy IS 'Cross-entropy in nats (lower is better): CE = sum_i P_i mean_i(-ln q_i)';
+COMMENT ON MACRO ec.cross_entropy IS 'Cross-entropy (CE): the expected negative natural logarithm of the true class''s posterior. Lower is better; in [0, inf] nats, inf if a posterior of 0 meets its class. sum_i P_i mean over class i of -ln q_i.';
 
 CREATE OR REPLACE MACRO ec.nce(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_over_entropy(ec._log_losses(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
-COMMENT ON MACRO ec.nce IS 'Cross-entropy over that of the prior (lower is better): CE / (-sum_i P_i ln P_i)';
+COMMENT ON MACRO ec.nce IS 'Cross-entropy normalised by that of always answering the prior. Lower is better; in [0, inf], 1 is naive. CE / (-sum_i P_i ln P_i).';
 
 CREATE OR REPLACE MACRO ec.brier(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_loss(ec._briers(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._expected(ec._briers_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
-COMMENT ON MACRO ec.brier IS 'Brier score (lower is better): sum_i P_i mean_i(1/K sum_k (q_k - [k = i])^2); binary: mean (q1 - y)^2';
+COMMENT ON MACRO ec.brier IS 'Brier score (BS): the expected squared error of the posteriors, averaged over the K classes. Lower is better; in [0, 2/K]. sum_i P_i mean over class i of (1/K) sum_k (q_k - [k = i])^2; for two classes that is the squared error of q_1. Multiply by K for the convention that sums over the classes.';
 
 CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_over_spread(ec._briers(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._expected_over_spread(ec._briers_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
-COMMENT ON MACRO ec.nbs IS 'Brier score over that of the prior (lower is better): BS / (1/K sum_i P_i (1 - P_i))';
+COMMENT ON MACRO ec.nbs IS 'Brier score normalised by that of always answering the prior. Lower is better; in [0, inf), 1 is naive. BS / (sum_i P_i (1 - P_i) / K).';
 
 CREATE OR REPLACE MACRO ec._not_decided(score_type) AS
     CASE WHEN score_type = 'decision'
          THEN error('ec: bayes_risk makes the Bayes decisions; for decisions made, expected_cost') IS NULL
          ELSE true END;
-CREATE OR REPLACE MACRO ec.bayes_risk(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL,
-    score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.bayes_risk(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._not_decided(score_type)
          THEN ec._expected_cost(score, label, costs, cost_fn, cost_fp, prior, NULL, score_type, weight) END,
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL,
-    score_type := 'posterior', weight := NULL) AS
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._not_decided(score_type) AND ec._costs_ok(costs, cost_fn, cost_fp)
          THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, NULL,
                                             score_type, weight, 'cost')) END;
-COMMENT ON MACRO ec.bayes_risk IS 'Expected cost of Bayes decisions (lower is better): sum_i P_i mean_i(c_i,j*), j* = argmin_j sum_i c_ij q_i';
+COMMENT ON MACRO ec.bayes_risk IS 'Expected cost of the Bayes decisions that the posteriors imply: the EPSR of a cost matrix. Lower is better; between the smallest and the largest cost, in units of the costs. sum_i P_i mean over class i of c_ij with j = argmin_j sum_k c_kj q_k. Divide by the naive cost with `nec`.';
 
 CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
     CASE WHEN CAST(score_type AS VARCHAR) = 'llr' THEN score_type
@@ -1506,7 +1409,7 @@ CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', 
                               ec._sum_loss(1, score, label, ec._weighted(ec._softplus(-score), weight)),
                               ec._sum_loss(0, score, label, ec._weighted(ec._softplus(score), weight))),
                    lambda _l: (_l['m1'] + _l['m0']) / (2 * ln(2e0)))[1];
-COMMENT ON MACRO ec.cllr IS 'Cost of LLRs in bits (lower is better): (mean_1 log2(1 + exp(-llr)) + mean_0 log2(1 + exp(llr))) / 2';
+COMMENT ON MACRO ec.cllr IS 'Cost of log-likelihood ratios: cross-entropy at even priors, in bits. Lower is better; in [0, inf], 1 is what LLRs of 0 have. (1/2) (mean over class 1 of log2(1 + e^-LLR) + mean over class 0 of log2(1 + e^LLR)). It is the `nce` at prior 0.5.';
 
 -- epsr ----------------------------------------------------------------------------------------------------------------
 
@@ -1560,10 +1463,10 @@ CREATE OR REPLACE MACRO ec._epsr(score, label, a, b, prior, score_type, weight) 
             ec._epsr_loss(ec._q0(score, score_type, prior), ec._posterior(score, score_type, prior), b, a), weight))));
 CREATE OR REPLACE MACRO ec._beta_ok(x, name) AS
     ec._number_is(x >= 0.001 AND x <= 20, x, format('epsr needs {} from 0.001 to 20', name));
-CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, score_type := 'posterior', prior := NULL, weight := NULL) AS
+CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1, b := 1, score_type := 'posterior', prior := NULL, weight := NULL) AS
     CASE WHEN ec._beta_ok(a, 'a') AND ec._beta_ok(b, 'b')
          THEN ec._epsr(score, label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior, score_type, weight) END,
-(score DOUBLE[], label, a := 1.0, b := 1.0, score_type := 'posterior', prior := NULL, weight := NULL) AS
+(score DOUBLE[], label, a := 1, b := 1, score_type := 'posterior', prior := NULL, weight := NULL) AS
     CASE WHEN ec._beta_ok(a, 'a') AND ec._beta_ok(b, 'b') AND ec._two_classes(score, label, score_type, weight)
          THEN ec._epsr(ec._pair(score, score_type), label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior,
                        ec._pair_type(score_type), weight) END;
@@ -1880,7 +1783,7 @@ CREATE OR REPLACE MACRO ec._specificity_bounds(groups, sensitivity) AS
 
 CREATE OR REPLACE MACRO ec.auc_roc(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._ranked(score, label, NULL, score_type, resolution), lambda _g: ec._auc_of(_g['c'], _g['n1'], _g['n0']))[1];
-COMMENT ON MACRO ec.auc_roc IS 'Area under the ROC curve (higher is better): P(score of class 1 > score of class 0) + P(equal)/2';
+COMMENT ON MACRO ec.auc_roc IS 'Area under the ROC curve: how often a positive scores above a negative, ties counting half. Higher is better; in [0, 1], 0.5 is chance. P(s_1 > s_0) + P(s_1 = s_0)/2; priors do not move it.';
 CREATE OR REPLACE MACRO ec.auc_roc_error(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._ranked(score, label, NULL, score_type, resolution),
                    lambda _g: ec._auc_of(ec._best(_g['c']), _g['n1'], _g['n0']) - ec._auc_of(_g['c'], _g['n1'], _g['n0']))[1];
@@ -1888,14 +1791,14 @@ COMMENT ON MACRO ec.auc_roc_error IS 'How far ec.auc_roc may be from the exact v
 
 CREATE OR REPLACE MACRO ec.average_precision(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._middle(ec._ap_bounds(ec._ranked(score, label, prior, score_type, resolution)));
-COMMENT ON MACRO ec.average_precision IS 'Average precision (higher is better): sum over thresholds of (increase of recall) x precision, at prior';
+COMMENT ON MACRO ec.average_precision IS 'Average precision: the area under the precision-recall curve, as a step sum; with `prior`, calibrated. Higher is better; in [0, 1]. Sum over distinct scores, from the highest, of the gain in recall times the precision.';
 CREATE OR REPLACE MACRO ec.average_precision_error(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._half(ec._ap_bounds(ec._ranked(score, label, prior, score_type, resolution)));
 COMMENT ON MACRO ec.average_precision_error IS 'How far ec.average_precision may be from the exact value: half the range over the orders within bins';
 
 CREATE OR REPLACE MACRO ec.auprg(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._middle(ec._auprg_bounds(ec._ranked(score, label, prior, score_type, resolution)));
-COMMENT ON MACRO ec.auprg IS 'Area under the precision-recall-gain curve (higher is better): integral of 1 - R01/R11 over 1 - (P1/P0) R10/R11 in 0..1';
+COMMENT ON MACRO ec.auprg IS 'Area under the precision-recall-gain curve; with `prior`, calibrated. Higher is better; at most 1, 0 is no better than always deciding positive. Trapezoids of precision gain over recall gain from 0, found linearly in TP and FP, to 1.';
 CREATE OR REPLACE MACRO ec.auprg_error(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._half(ec._auprg_bounds(ec._ranked(score, label, prior, score_type, resolution)));
 COMMENT ON MACRO ec.auprg_error IS 'How far ec.auprg may be from the exact value: half the range over the orders within bins';
@@ -1910,7 +1813,7 @@ COMMENT ON MACRO ec.eer_error IS 'How far ec.eer may be from the exact value: ha
 CREATE OR REPLACE MACRO ec.min_dcf(score DOUBLE, label, prior, cost_fn := 1, cost_fp := 1, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._min_dcf_bounds(ec._ranked(score, label, prior, score_type, resolution),
                                       ec._not_negative(cost_fn), ec._not_negative(cost_fp)), lambda _b: _b['high'])[1];
-COMMENT ON MACRO ec.min_dcf IS 'Least detection cost over thresholds (lower is better): min (P1 c_fn R10 + P0 c_fp R01) / min(P1 c_fn, P0 c_fp)';
+COMMENT ON MACRO ec.min_dcf IS 'Detection cost at the best threshold for these very rows, normalised by the best naive system. Lower is better; in [0, 1]. min over t of EC of (score > t), over min(P_1 C_fn, P_0 C_fp).';
 CREATE OR REPLACE MACRO ec.min_dcf_error(score DOUBLE, label, prior, cost_fn := 1, cost_fp := 1, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._min_dcf_bounds(ec._ranked(score, label, prior, score_type, resolution),
                                       ec._not_negative(cost_fn), ec._not_negative(cost_fp)), lambda _b: _b['high'] - _b['low'])[1];
@@ -1919,7 +1822,7 @@ COMMENT ON MACRO ec.min_dcf_error IS 'How far ec.min_dcf, attained at an edge of
 CREATE OR REPLACE MACRO ec.specificity_at_sensitivity(score DOUBLE, label, sensitivity := 0.95, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._specificity_bounds(ec._ranked(score, label, NULL, score_type, resolution), ec._sensitivity(sensitivity)),
                    lambda _b: _b['low'])[1];
-COMMENT ON MACRO ec.specificity_at_sensitivity IS 'Specificity at the highest threshold whose sensitivity is enough (higher is better): R00 where first R11 >= sensitivity';
+COMMENT ON MACRO ec.specificity_at_sensitivity IS 'Specificity at the highest threshold whose sensitivity is at least the stated one. Higher is better; in [0, 1]. 1 - FPR at the first distinct score, from the highest, with TPR >= sensitivity.';
 CREATE OR REPLACE MACRO ec.specificity_at_sensitivity_error(score DOUBLE, label, sensitivity := 0.95, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._specificity_bounds(ec._ranked(score, label, NULL, score_type, resolution), ec._sensitivity(sensitivity)),
                    lambda _b: _b['high'] - _b['low'])[1];
@@ -1927,7 +1830,7 @@ COMMENT ON MACRO ec.specificity_at_sensitivity_error IS 'How far ec.specificity_
 
 CREATE OR REPLACE MACRO ec.ks(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
     ec._middle(ec._ks_bounds(ec._ranked(score, label, NULL, score_type, resolution)));
-COMMENT ON MACRO ec.ks IS 'Kolmogorov-Smirnov distance between the classes (higher is better): max |R11 - R01| over thresholds';
+COMMENT ON MACRO ec.ks IS 'Kolmogorov-Smirnov distance between the scores of the two classes. In [0, 1]; higher is better if positives score higher. max over t of |TPR - FPR|.';
 CREATE OR REPLACE MACRO ec.ks_error(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
     ec._half(ec._ks_bounds(ec._ranked(score, label, NULL, score_type, resolution)));
 COMMENT ON MACRO ec.ks_error IS 'How far ec.ks may be from the exact value: half the range over the orders within bins';
@@ -2053,7 +1956,7 @@ CREATE OR REPLACE MACRO ec.affine(score DOUBLE, alpha, beta, score_type := 'post
 (score DOUBLE[], alpha, beta, score_type := 'posterior') AS
     ec._affine(ec._row_log_odds(ec._pair(score, score_type), ec._calibrated_type(ec._pair_type(score_type)), NULL),
                ec._parameter(alpha), ec._parameter(beta));
-COMMENT ON MACRO ec.affine IS 'Calibrated posterior: q = 1/(1 + exp(-(alpha log_odds + beta)))';
+COMMENT ON MACRO ec.affine IS 'Calibrated posterior of each row''s binary score: an affine function of its log-odds, as a posterior. In [0, 1]. 1/(1 + e^-(alpha x + beta)) of the log-odds x; with alpha = 0 that of beta, also where x is infinite. Temperature scaling is beta = 0; alpha is the inverse temperature.';
 -- polars_ec for DuckDB, file 8 of 8: calibration errors by bins of the posterior, and divergence from reference posteriors.
 -- Load after scoring_rules.
 -- Bin b of B holds b/B < q <= (b + 1)/B, b = 0..B-1; q = 0 is in the first. There is a sum per bin, at most 32 of them,

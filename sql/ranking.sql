@@ -181,7 +181,6 @@ CREATE OR REPLACE MACRO ec._specificity_bounds(groups, sensitivity) AS
 
 CREATE OR REPLACE MACRO ec.auc_roc(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._ranked(score, label, NULL, score_type, resolution), lambda _g: ec._auc_of(_g['c'], _g['n1'], _g['n0']))[1];
-COMMENT ON MACRO ec.auc_roc IS 'Area under the ROC curve (higher is better): P(score of class 1 > score of class 0) + P(equal)/2';
 CREATE OR REPLACE MACRO ec.auc_roc_error(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._ranked(score, label, NULL, score_type, resolution),
                    lambda _g: ec._auc_of(ec._best(_g['c']), _g['n1'], _g['n0']) - ec._auc_of(_g['c'], _g['n1'], _g['n0']))[1];
@@ -189,14 +188,12 @@ COMMENT ON MACRO ec.auc_roc_error IS 'How far ec.auc_roc may be from the exact v
 
 CREATE OR REPLACE MACRO ec.average_precision(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._middle(ec._ap_bounds(ec._ranked(score, label, prior, score_type, resolution)));
-COMMENT ON MACRO ec.average_precision IS 'Average precision (higher is better): sum over thresholds of (increase of recall) x precision, at prior';
 CREATE OR REPLACE MACRO ec.average_precision_error(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._half(ec._ap_bounds(ec._ranked(score, label, prior, score_type, resolution)));
 COMMENT ON MACRO ec.average_precision_error IS 'How far ec.average_precision may be from the exact value: half the range over the orders within bins';
 
 CREATE OR REPLACE MACRO ec.auprg(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._middle(ec._auprg_bounds(ec._ranked(score, label, prior, score_type, resolution)));
-COMMENT ON MACRO ec.auprg IS 'Area under the precision-recall-gain curve (higher is better): integral of 1 - R01/R11 over 1 - (P1/P0) R10/R11 in 0..1';
 CREATE OR REPLACE MACRO ec.auprg_error(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._half(ec._auprg_bounds(ec._ranked(score, label, prior, score_type, resolution)));
 COMMENT ON MACRO ec.auprg_error IS 'How far ec.auprg may be from the exact value: half the range over the orders within bins';
@@ -211,7 +208,6 @@ COMMENT ON MACRO ec.eer_error IS 'How far ec.eer may be from the exact value: ha
 CREATE OR REPLACE MACRO ec.min_dcf(score DOUBLE, label, prior, cost_fn := 1, cost_fp := 1, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._min_dcf_bounds(ec._ranked(score, label, prior, score_type, resolution),
                                       ec._not_negative(cost_fn), ec._not_negative(cost_fp)), lambda _b: _b['high'])[1];
-COMMENT ON MACRO ec.min_dcf IS 'Least detection cost over thresholds (lower is better): min (P1 c_fn R10 + P0 c_fp R01) / min(P1 c_fn, P0 c_fp)';
 CREATE OR REPLACE MACRO ec.min_dcf_error(score DOUBLE, label, prior, cost_fn := 1, cost_fp := 1, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._min_dcf_bounds(ec._ranked(score, label, prior, score_type, resolution),
                                       ec._not_negative(cost_fn), ec._not_negative(cost_fp)), lambda _b: _b['high'] - _b['low'])[1];
@@ -220,7 +216,6 @@ COMMENT ON MACRO ec.min_dcf_error IS 'How far ec.min_dcf, attained at an edge of
 CREATE OR REPLACE MACRO ec.specificity_at_sensitivity(score DOUBLE, label, sensitivity := 0.95, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._specificity_bounds(ec._ranked(score, label, NULL, score_type, resolution), ec._sensitivity(sensitivity)),
                    lambda _b: _b['low'])[1];
-COMMENT ON MACRO ec.specificity_at_sensitivity IS 'Specificity at the highest threshold whose sensitivity is enough (higher is better): R00 where first R11 >= sensitivity';
 CREATE OR REPLACE MACRO ec.specificity_at_sensitivity_error(score DOUBLE, label, sensitivity := 0.95, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._specificity_bounds(ec._ranked(score, label, NULL, score_type, resolution), ec._sensitivity(sensitivity)),
                    lambda _b: _b['high'] - _b['low'])[1];
@@ -228,7 +223,6 @@ COMMENT ON MACRO ec.specificity_at_sensitivity_error IS 'How far ec.specificity_
 
 CREATE OR REPLACE MACRO ec.ks(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
     ec._middle(ec._ks_bounds(ec._ranked(score, label, NULL, score_type, resolution)));
-COMMENT ON MACRO ec.ks IS 'Kolmogorov-Smirnov distance between the classes (higher is better): max |R11 - R01| over thresholds';
 CREATE OR REPLACE MACRO ec.ks_error(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
     ec._half(ec._ks_bounds(ec._ranked(score, label, NULL, score_type, resolution)));
 COMMENT ON MACRO ec.ks_error IS 'How far ec.ks may be from the exact value: half the range over the orders within bins';

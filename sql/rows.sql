@@ -421,37 +421,31 @@ CREATE OR REPLACE MACRO ec._vector_brier(score, y, score_type, prior) AS
 
 -- Public: one value a row, NULL for a row with a part missing or wrong ------------------------------------------------
 
-CREATE OR REPLACE MACRO ec.bayes_decision(score DOUBLE, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
+CREATE OR REPLACE MACRO ec.bayes_decision(score DOUBLE, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
               AND ec._score_ok(ec._likely(score, score_type, prior), costs, score_type)
          THEN CAST(ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END,
-(score DOUBLE[], costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
+(score DOUBLE[], costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false)
               OR NOT ec._priors_fit(prior, ec._vector_classes(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type))
               OR ec._no_threshold(threshold, score_type) OR ec._missing_vector(score, 0, NULL) THEN NULL
          WHEN ec._vector_ok(ec._likely_list(score, score_type, prior), ec._vector_costs(costs, cost_fn, cost_fp), score_type)
               AND ec._vector_fits(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
          THEN CAST(ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) AS INTEGER) END;
-COMMENT ON MACRO ec.bayes_decision IS 'Index of the cheapest decision for the row: argmin_j sum_i c_ij q_i, lowest index on ties';
 
-CREATE OR REPLACE MACRO ec._row_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
+CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
               AND ec._usable(ec._likely(score, score_type, prior), label, costs, score_type, NULL)
          THEN ec._cost(ec._costs(costs, cost_fn, cost_fp), ec._class(label),
-                       ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type)) END;
-CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
-    ec._row_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type),
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
+                       ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type)) END,
+(score DOUBLE[], label, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false)
               OR NOT ec._priors_fit(prior, ec._vector_classes(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type))
               OR ec._no_threshold(threshold, score_type) OR ec._missing_vector(score, label, NULL) THEN NULL
          WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, ec._vector_costs(costs, cost_fn, cost_fp), score_type, NULL)
               AND ec._vector_fits(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
          THEN ec._cost(ec._vector_costs(costs, cost_fn, cost_fp), ec._class(label),
-                       ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type)) END,
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
-    ec._row_cost(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type);
-COMMENT ON MACRO ec.row_cost IS 'What the decision costs the row: c_ij, i the label, j the decision';
+                       ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type)) END;
 
 -- Casts are for arguments without their names, numbers say, which no score_type is.
 CREATE OR REPLACE MACRO ec._row_log_loss(score, label, score_type, prior) AS
@@ -462,11 +456,10 @@ CREATE OR REPLACE MACRO ec._row_log_loss_vector(score, label, score_type, prior)
     CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, label, NULL) THEN NULL
          WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, NULL, score_type, NULL)
          THEN ec._vector_log_loss(score, ec._class(label), score_type, prior) END;
-CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, score_type := 'posterior', prior := NULL) AS
+CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, score_type, prior) AS
     ec._row_log_loss(score, label, CAST(score_type AS VARCHAR), prior),
-(score DOUBLE[], label, score_type := 'posterior', prior := NULL) AS
+(score DOUBLE[], label, score_type, prior) AS
     ec._row_log_loss_vector(score, label, CAST(score_type AS VARCHAR), prior);
-COMMENT ON MACRO ec.row_log_loss IS 'Log loss of the row in nats: -ln q_i, i the label';
 
 CREATE OR REPLACE MACRO ec._row_brier(score, label, score_type, prior) AS
     CASE WHEN ec._prior_ok(prior) AND ec._usable(ec._likely(score, score_type, prior), label, NULL, score_type, NULL)
@@ -476,11 +469,10 @@ CREATE OR REPLACE MACRO ec._row_brier_vector(score, label, score_type, prior) AS
     CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, label, NULL) THEN NULL
          WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, NULL, score_type, NULL)
          THEN ec._vector_brier(score, ec._class(label), score_type, prior) END;
-CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, score_type := 'posterior', prior := NULL) AS
+CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, score_type, prior) AS
     ec._row_brier(score, label, CAST(score_type AS VARCHAR), prior),
-(score DOUBLE[], label, score_type := 'posterior', prior := NULL) AS
+(score DOUBLE[], label, score_type, prior) AS
     ec._row_brier_vector(score, label, CAST(score_type AS VARCHAR), prior);
-COMMENT ON MACRO ec.row_brier IS 'Brier loss of the row: 1/K sum_k (q_k - [k = label])^2; binary (q1 - y)^2';
 
 CREATE OR REPLACE MACRO ec._row_posterior(score, score_type, prior) AS
     CASE WHEN ec._prior_ok(prior) AND ec._score_ok(ec._likely(score, score_type, prior), NULL, score_type) THEN ec._posterior(score, score_type, prior) END;
@@ -488,19 +480,17 @@ CREATE OR REPLACE MACRO ec._row_posterior_vector(score, score_type, prior) AS
     CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, 0, NULL) THEN NULL
          WHEN score_type = 'decision' THEN [ec._fail('score_type ''decision'' holds no posterior')]
          WHEN ec._vector_ok(ec._likely_list(score, score_type, prior), NULL, score_type) THEN ec._posteriors(score, score_type, prior) END;
-CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', prior := NULL) AS
+CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type, prior) AS
     ec._row_posterior(score, CAST(score_type AS VARCHAR), prior),
-(score DOUBLE[], score_type := 'posterior', prior := NULL) AS
+(score DOUBLE[], score_type, prior) AS
     ec._row_posterior_vector(score, CAST(score_type AS VARCHAR), prior);
-COMMENT ON MACRO ec.posterior IS 'The score as a posterior: q = 1/(1 + exp(-log_odds)), log_odds = llr + ln(P1/P0); lists: q_i ~ P_i exp(log_likelihood_i)';
 
 CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
     CASE WHEN ec._prior_ok(prior) AND ec._score_ok(ec._likely(score, score_type, prior), NULL, score_type) THEN ec._log_odds(score, score_type, prior) END;
-CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type := 'posterior', prior := NULL) AS
+CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type, prior) AS
     ec._row_log_odds(score, CAST(score_type AS VARCHAR), prior),
-(score DOUBLE[], score_type := 'posterior', prior := NULL) AS
+(score DOUBLE[], score_type, prior) AS
     ec._row_log_odds(ec._pair(score, CAST(score_type AS VARCHAR)), ec._pair_type(CAST(score_type AS VARCHAR)), prior);
-COMMENT ON MACRO ec.log_odds IS 'The score as log-odds of class 1: ln(q1/q0) = llr + ln(P1/P0)';
 
 CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
     ec._fail('score_type ''' || score_type || ''' holds no prior that could be shifted');
@@ -512,11 +502,10 @@ CREATE OR REPLACE MACRO ec._row_llr(score, prior, score_type) AS
     CASE WHEN NOT ec._prior_ok(prior) THEN NULL
          WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
          ELSE ec._unless_nan(ec._row_log_odds(score, score_type, prior) - ec._prior_log_odds(prior, 'llr')) END;
-CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type := 'posterior') AS
+CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type) AS
     ec._row_llr(score, prior, score_type),
-(score DOUBLE[], prior, score_type := 'posterior') AS
+(score DOUBLE[], prior, score_type) AS
     ec._row_llr(ec._pair(score, score_type), prior, ec._pair_type(score_type));
-COMMENT ON MACRO ec.llr IS 'Log-likelihood ratio: ln(q1/q0) - ln(prior/(1 - prior)), prior the one the posteriors were made with';
 
 CREATE OR REPLACE MACRO ec._scaled(q, factor1, factor0) AS q * factor1 / (q * factor1 + (1 - q) * factor0);
 -- Are both priors stated, and has every class a prior above 0 that the scores can come from?
@@ -530,7 +519,7 @@ CREATE OR REPLACE MACRO ec._shift_weights(from_, "to", k) AS
     list_transform(range(k), lambda _i: coalesce(ec._priors("to")[_i + 1], 1e0) / coalesce(ec._priors(from_)[_i + 1], 1e0));
 CREATE OR REPLACE MACRO ec._log_shift_weights(from_, "to", k) AS
     list_transform(range(k), lambda _i: ln(coalesce(ec._priors("to")[_i + 1], 1e0)) - ln(coalesce(ec._priors(from_)[_i + 1], 1e0)));
-CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 'posterior') AS
+CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type) AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
          WHEN score_type = 'decision' THEN ec._no_prior_in(score_type)
          WHEN NOT (ec._shift_ok(from_, "to", least(ec._p1(from_), ec._p0(from_))) AND ec._prior_ok(from_) AND ec._prior_ok("to")
@@ -538,7 +527,7 @@ CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 
          WHEN score_type = 'log_odds'
          THEN ec._unless_nan(score + (ec._prior_log_odds("to", 'shift_prior') - ec._prior_log_odds(from_, 'shift_prior')))
          ELSE ec._unless_nan(ec._scaled(score, ec._p1("to") / ec._p1(from_), ec._p0("to") / ec._p0(from_))) END,
-(score DOUBLE[], from_, "to", score_type := 'posterior') AS
+(score DOUBLE[], from_, "to", score_type) AS
     CASE WHEN score_type IN ('log_likelihoods', 'decision') THEN [ec._no_prior_in(score_type)]
          WHEN NOT ec._shift_ok(from_, "to", coalesce(list_min(ec._priors(from_)), 1)) OR ec._missing_vector(score, 0, NULL)
               OR NOT ec._vector_ok(score, NULL, score_type) OR NOT ec._priors_fit(from_, len(score))

@@ -85,54 +85,46 @@ CREATE OR REPLACE MACRO ec._briers_vector(score, label, prior, score_type, weigh
     ec._losses_vector(score, label, prior, score_type, weight,
                       ec._vector_brier(score, ec._y(label), score_type, prior));
 
-CREATE OR REPLACE MACRO ec.cross_entropy(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+CREATE OR REPLACE MACRO ec.cross_entropy(score DOUBLE, label, score_type, prior, weight) AS
     ec._mean_loss(ec._log_losses(score, label, prior, score_type, weight)),
-(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+(score DOUBLE[], label, score_type, prior, weight) AS
     ec._expected(ec._log_losses_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
-COMMENT ON MACRO ec.cross_entropy IS 'Cross-entropy in nats (lower is better): CE = sum_i P_i mean_i(-ln q_i)';
 
-CREATE OR REPLACE MACRO ec.nce(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+CREATE OR REPLACE MACRO ec.nce(score DOUBLE, label, score_type, prior, weight) AS
     ec._mean_over_entropy(ec._log_losses(score, label, prior, score_type, weight)),
-(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+(score DOUBLE[], label, score_type, prior, weight) AS
     ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
-COMMENT ON MACRO ec.nce IS 'Cross-entropy over that of the prior (lower is better): CE / (-sum_i P_i ln P_i)';
 
-CREATE OR REPLACE MACRO ec.brier(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+CREATE OR REPLACE MACRO ec.brier(score DOUBLE, label, score_type, prior, weight) AS
     ec._mean_loss(ec._briers(score, label, prior, score_type, weight)),
-(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+(score DOUBLE[], label, score_type, prior, weight) AS
     ec._expected(ec._briers_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
-COMMENT ON MACRO ec.brier IS 'Brier score (lower is better): sum_i P_i mean_i(1/K sum_k (q_k - [k = i])^2); binary: mean (q1 - y)^2';
 
-CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, score_type, prior, weight) AS
     ec._mean_over_spread(ec._briers(score, label, prior, score_type, weight)),
-(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+(score DOUBLE[], label, score_type, prior, weight) AS
     ec._expected_over_spread(ec._briers_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
-COMMENT ON MACRO ec.nbs IS 'Brier score over that of the prior (lower is better): BS / (1/K sum_i P_i (1 - P_i))';
 
 CREATE OR REPLACE MACRO ec._not_decided(score_type) AS
     CASE WHEN score_type = 'decision'
          THEN error('ec: bayes_risk makes the Bayes decisions; for decisions made, expected_cost') IS NULL
          ELSE true END;
-CREATE OR REPLACE MACRO ec.bayes_risk(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL,
-    score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.bayes_risk(score DOUBLE, label, costs, cost_fn, cost_fp, prior, score_type, weight) AS
     CASE WHEN ec._not_decided(score_type)
          THEN ec._expected_cost(score, label, costs, cost_fn, cost_fp, prior, NULL, score_type, weight) END,
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL,
-    score_type := 'posterior', weight := NULL) AS
+(score DOUBLE[], label, costs, cost_fn, cost_fp, prior, score_type, weight) AS
     CASE WHEN ec._not_decided(score_type) AND ec._costs_ok(costs, cost_fn, cost_fp)
          THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, NULL,
                                             score_type, weight, 'cost')) END;
-COMMENT ON MACRO ec.bayes_risk IS 'Expected cost of Bayes decisions (lower is better): sum_i P_i mean_i(c_i,j*), j* = argmin_j sum_i c_ij q_i';
 
 CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
     CASE WHEN CAST(score_type AS VARCHAR) = 'llr' THEN score_type
          ELSE error(concat('ec: cllr needs score_type := ''llr'', not ''', score_type, ''': ec.llr(score, prior) makes LLRs')) END;
-CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
+CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type, weight) AS
     list_transform(ec._losses(score, label, NULL, ec._llr_only(score_type), weight,
                               ec._sum_loss(1, score, label, ec._weighted(ec._softplus(-score), weight)),
                               ec._sum_loss(0, score, label, ec._weighted(ec._softplus(score), weight))),
                    lambda _l: (_l['m1'] + _l['m0']) / (2 * ln(2e0)))[1];
-COMMENT ON MACRO ec.cllr IS 'Cost of LLRs in bits (lower is better): (mean_1 log2(1 + exp(-llr)) + mean_0 log2(1 + exp(llr))) / 2';
 
 -- epsr ----------------------------------------------------------------------------------------------------------------
 
@@ -186,10 +178,10 @@ CREATE OR REPLACE MACRO ec._epsr(score, label, a, b, prior, score_type, weight) 
             ec._epsr_loss(ec._q0(score, score_type, prior), ec._posterior(score, score_type, prior), b, a), weight))));
 CREATE OR REPLACE MACRO ec._beta_ok(x, name) AS
     ec._number_is(x >= 0.001 AND x <= 20, x, format('epsr needs {} from 0.001 to 20', name));
-CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1.0, b := 1.0, score_type := 'posterior', prior := NULL, weight := NULL) AS
+CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a, b, score_type, prior, weight) AS
     CASE WHEN ec._beta_ok(a, 'a') AND ec._beta_ok(b, 'b')
          THEN ec._epsr(score, label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior, score_type, weight) END,
-(score DOUBLE[], label, a := 1.0, b := 1.0, score_type := 'posterior', prior := NULL, weight := NULL) AS
+(score DOUBLE[], label, a, b, score_type, prior, weight) AS
     CASE WHEN ec._beta_ok(a, 'a') AND ec._beta_ok(b, 'b') AND ec._two_classes(score, label, score_type, weight)
          THEN ec._epsr(ec._pair(score, score_type), label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior,
                        ec._pair_type(score_type), weight) END;

@@ -12,6 +12,7 @@ import pytest
 
 import polars_ec as ec
 from polars_ec.namespaces import DataFrameNamespace, ExpressionNamespace, LazyFrameNamespace
+from polars_ec.sql.overloads import FILES, bundle
 from tests.support.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS
 
 STREAMING = {case.name for case in CASES} | set(ROW_FUNCTIONS) | set(DIVERGENCES)
@@ -34,7 +35,6 @@ OTHERS = {
     "stratified_fold",
     "validate",
 }
-FILES = ("begin", "rows", "counts", "decisions", "scoring_rules", "sketch", "ranking", "calibration", "ece", "end")
 FRAME_FUNCTIONS = {"calibrate", "calibration_loss", "report", "sketch", "validate"}
 # Arguments that a warehouse does not need: SQL says label = 'late', or makes integers with CASE.
 # Bins of equal mass need the rows in order.
@@ -43,16 +43,16 @@ ONLY_IN_PYTHON = {"pos_label", "classes", "equal_mass"}
 
 @pytest.fixture(scope="module")
 def macros() -> dict[str, list[tuple[list[str], str]]]:
-    """Parameters and text of every public macro's overloads."""
+    """Parameters and comments of every public macro's overloads."""
     connection = duckdb.connect()
     ec.register(connection)
     rows = connection.execute(
-        "SELECT function_name, parameters, macro_definition FROM duckdb_functions() WHERE schema_name = 'ec'"
+        "SELECT function_name, parameters, comment FROM duckdb_functions() WHERE schema_name = 'ec'"
     ).fetchall()
     found: dict[str, list[tuple[list[str], str]]] = {}
-    for name, parameters, definition in rows:
+    for name, parameters, comment in rows:
         if not name.startswith("_"):
-            found.setdefault(name, []).append((parameters, definition))
+            found.setdefault(name, []).append((parameters, comment))
     return found
 
 
@@ -146,8 +146,9 @@ def test_macro_of_folds(macros) -> None:
 
 @pytest.mark.parametrize("name", sorted(STREAMING))
 def test_macro_defaults_are_the_functions(name: str) -> None:
-    text = (Path(__file__).parent.parent / "sql" / "polars_ec.sql").read_text("utf-8")
-    statement = re.search(rf"CREATE OR REPLACE MACRO ec\.{name}\((.*?)\n(?:COMMENT|CREATE)", text, re.DOTALL)
+    statement = re.search(
+        rf"CREATE OR REPLACE MACRO ec\.{name}\((.*?)\n(?:COMMENT|CREATE)", _part("polars_ec"), re.DOTALL
+    )
     assert statement is not None
     parameters = inspect.signature(getattr(ec, name)).parameters
     for parameter in parameters.values():
@@ -181,20 +182,31 @@ def _python_value(sql: str) -> object:
 
 
 def test_every_macro_has_a_comment(macros) -> None:
-    connection = duckdb.connect()
-    ec.register(connection)
-    comments = connection.execute(
-        "SELECT DISTINCT function_name, comment FROM duckdb_functions() WHERE schema_name = 'ec' "
-        "AND NOT starts_with(function_name, '_')"
-    ).fetchall()
-    assert {name for name, comment in comments if comment and ":" in comment and "\n" not in comment} == set(macros)
+    """By hand with a formula after a colon, or the docstring's sentence and what follows it, which has direction and formula."""
+    by_hand = re.findall(r"^COMMENT ON MACRO (?:TABLE )?ec\.(\w+) IS", "".join(map(_part, FILES)), re.MULTILINE)
+    assert len(by_hand) == len(set(by_hand))
+    for name, overloads in macros.items():
+        (comment,) = {comment for _, comment in overloads}
+        assert "\n" not in comment
+        if name in by_hand:
+            assert ":" in comment
+        else:
+            docstring = " ".join((inspect.getdoc(getattr(ec, name)) or "").split())
+            assert docstring.startswith(f"{comment} ")
+            assert name in ROW_FUNCTIONS or re.search("(Higher|Lower|higher|lower) is better", comment)
+            assert comment.endswith(".")
+            assert comment.count(". ") >= 1
+
+
+def _part(name: str) -> str:
+    return (Path(__file__).parent.parent / "sql" / f"{name}.sql").read_text("utf-8")
 
 
 def test_the_bundle_is_its_parts() -> None:
+    """`make sql` makes it anew."""
     folder = Path(__file__).parent.parent / "sql"
-    parts = [folder / f"{name}.sql" for name in FILES]
-    assert sorted(folder.glob("*.sql")) == sorted([*parts, folder / "polars_ec.sql"])
-    assert (folder / "polars_ec.sql").read_text("utf-8") == "".join(part.read_text("utf-8") for part in parts)
+    assert sorted(path.stem for path in folder.glob("*.sql")) == sorted([*FILES, "polars_ec"])
+    assert _part("polars_ec") == bundle()
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ from polars_ec.calibration.transform import calibrated_posterior
 from polars_ec.cells.grid import SKETCH_SCORE_TYPES
 from polars_ec.cells.parquet import SCHEMA_VERSION, first_line, read_described, write_described
 from polars_ec.class_names import ClassNames
+from polars_ec.dialects import WarehouseDialect
 from polars_ec.display import as_html, as_line, groups_by
 from polars_ec.exceptions import SketchError
 from polars_ec.options import as_expr
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.scores import VECTOR_TYPES
-from polars_ec.sql.sketch_query import WarehouseDialect
 from polars_ec.typing import IntoExpr
 
 

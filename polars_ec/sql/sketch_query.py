@@ -8,13 +8,10 @@ fraction have an exponent, for 0.1 is a decimal number to half of the engines.
 
 from __future__ import annotations
 
-import itertools
 import math
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from polars_ec.cells.grid import (
     RANGE,
@@ -25,14 +22,8 @@ from polars_ec.cells.grid import (
     checked_score_type,
     sorted_thresholds,
 )
+from polars_ec.dialects import WarehouseDialect, Writer, is_number, quoted
 from polars_ec.options import parse_options
-
-if TYPE_CHECKING:
-    from sqlglot import exp
-
-WarehouseDialect: TypeAlias = Literal[
-    "bigquery", "clickhouse", "databricks", "datafusion", "duckdb", "postgres", "snowflake", "spark", "trino"
-]
 
 _EXP_RANGE = 745  # exp(-x) is 0 beyond
 _LEAST_PRODUCT = 1e-300  # well above underflow
@@ -140,12 +131,10 @@ def sketch_query(
     │ b       ┆ 0     ┆ 0    ┆ 1     ┆ 1   ┆ 0.693    │
     └─────────┴───────┴──────┴───────┴─────┴──────────┘
     """
-    if dialect not in get_args(WarehouseDialect):
-        raise ValueError(f"dialect={dialect!r} is none of {', '.join(get_args(WarehouseDialect))}")
+    writer = Writer(dialect)
     resolution = checked_resolution(resolution)
     grid = Grid(checked_score_type(score_type), resolution, sorted_thresholds(thresholds))
     checked = parse_options({"pos_label": pos_label, "classes": classes})
-    writer = Writer(dialect)
     largest = writer.number(sys.float_info.max)
     query = _Query(
         keys=_parse_keys(by, grid.columns, writer),
@@ -178,117 +167,6 @@ def _parse_keys(by: str | Sequence[str] | Mapping[str, str], own: Sequence[str],
             raise ValueError(f"by= has the group column {name!r} twice")
         keys[name] = writer.expression(f"by[{name!r}]", sql)
     return keys
-
-
-class Writer:
-    """SQL of one dialect: checks what the caller wrote in it, and writes the query in it.
-
-    The caller's SQL goes into the query as it is; while the query is put into the dialect, a name stands for it. The query's own
-    names start with `ec_`, or where the caller has such names with something that no name of the caller's starts with.
-    """
-
-    def __init__(self, dialect: str) -> None:
-        try:
-            import sqlglot
-        except ModuleNotFoundError:
-            raise ImportError("SQL for warehouses needs sqlglot: pip install 'polars_ec[warehouse]'") from None
-        self._sqlglot = sqlglot
-        self._name = dialect
-        self._dialect = "duckdb" if dialect == "datafusion" else dialect  # DataFusion reads what DuckDB reads
-        self._texts: list[str] = []
-
-    def expression(self, what: str, sql: Any) -> str:
-        """A column or another expression of the caller."""
-        plain = isinstance(self._parse_expression(what, sql), self._sqlglot.exp.Column)
-        return self._keep(sql if plain else f"({sql}{_end_of_comment(sql)})")
-
-    def column_name(self, what: str, sql: Any) -> str:
-        """The name of a column without its table and quotes."""
-        column = self._parse_expression(what, sql)
-        if not isinstance(column, self._sqlglot.exp.Column):
-            raise ValueError(f"{what}={sql!r} is no column's name: pass {{name: {sql!r}}} to name it in the result")
-        return column.name
-
-    def table(self, sql: Any) -> str:
-        """What the caller put after FROM."""
-        if _clauses(self._parse("table", sql, "SELECT * FROM ")) - {"from", "from_", "joins", "laterals"}:
-            raise ValueError(f"table={sql!r} is more than a table: put a query into parentheses")
-        return self._keep(sql + _end_of_comment(sql))
-
-    def literal(self, what: str, value: Any) -> str:
-        """The value of a label."""
-        value = value.item() if hasattr(value, "item") else value
-        if isinstance(value, bool):
-            return "TRUE" if value else "FALSE"
-        if isinstance(value, str):
-            return self._keep(self._sqlglot.exp.Literal.string(value).sql(dialect=self._dialect))
-        if isinstance(value, int):
-            return str(value)
-        if isinstance(value, float) and math.isfinite(value):
-            return self.number(value)
-        raise ValueError(
-            f"{what} holds {value!r}, which is no string, finite number or Boolean: pass a condition as the label, "
-            "such as \"shipped = DATE '2026-01-31'\""
-        )
-
-    def number(self, value: float) -> str:
-        """A 64-bit float."""
-        digits = repr(value)
-        text = digits if "e" in digits else f"{digits}e0"
-        return f"CAST('{text}' AS DOUBLE)" if self._dialect == "snowflake" else text
-
-    def write(self, text: str) -> str:
-        """The query, from portable SQL into the dialect."""
-        query = self._sqlglot.parse_one(text)
-        identifiers = list(query.find_all(self._sqlglot.exp.Identifier))
-        literals = [literal.name for literal in query.find_all(self._sqlglot.exp.Literal)]
-        callers = "\n".join([*self._texts, *(name.name for name in identifiers if name.quoted), *literals])
-        prefix = next(p for p in _prefixes() if not re.search(rf"\b{p}", callers, re.IGNORECASE))
-        for name in identifiers:
-            if not name.quoted:
-                name.set("this", re.sub("^ec_", prefix, name.name))
-        written = query.sql(
-            self._dialect, pretty=True, max_text_width=120, unsupported_level=self._sqlglot.ErrorLevel.RAISE
-        )
-        return re.sub(rf"\b{prefix}text_(\d+)\b", lambda match: self._texts[int(match[1])], written)
-
-    def _keep(self, text: str) -> str:
-        self._texts.append(text)
-        return f"ec_text_{len(self._texts) - 1}"
-
-    def _parse_expression(self, what: str, sql: Any) -> exp.Expression:
-        select = self._parse(what, sql, "SELECT ")
-        found: list[exp.Expression] = select.expressions
-        if _clauses(select) or len(found) != 1 or found[0].is_star or isinstance(found[0], self._sqlglot.exp.Alias):
-            raise ValueError(f"{what}={sql!r} is not one expression: pass a column's name or one SQL expression")
-        return found[0]
-
-    def _parse(self, what: str, sql: Any, before: str) -> exp.Select:
-        if not isinstance(sql, str) or not sql.strip():
-            raise ValueError(f"{what}={sql!r} is neither a name nor an expression in SQL")
-        try:
-            statements = self._sqlglot.parse(before + sql, dialect=self._dialect)
-        except self._sqlglot.errors.SqlglotError as error:
-            reason = re.sub(r"\x1b\[\d+m", "", str(error)).split("\n")[0]
-            raise ValueError(f"{what}={sql!r} is no SQL of {self._name}: {reason}") from None
-        if len(statements) != 1 or not isinstance(statements[0], self._sqlglot.exp.Select):
-            raise ValueError(
-                f"{what}={sql!r} is no part of a query: pass a name or an expression, a query in parentheses"
-            )
-        return statements[0]
-
-
-def _prefixes() -> Iterator[str]:
-    yield "ec_"
-    yield from (f"ec{i}_" for i in itertools.count(1))
-
-
-def _clauses(select: exp.Select) -> set[str]:
-    return {name for name, value in select.args.items() if value and name != "expressions"}
-
-
-def _end_of_comment(sql: str) -> str:
-    return "\n" if re.search("--|#|//", sql) else ""
 
 
 # Everything below is portable SQL ---------------------------------------------------------------------------------------
@@ -380,11 +258,6 @@ def _log_odds_bin(log_odds: str, resolution: int, minus_infinity: str, plus_infi
         f"WHEN {log_odds} < {-RANGE} THEN {-edge - 1} WHEN {log_odds} >= {RANGE} THEN {edge} "
         f"WHEN {minus_infinity} THEN {-edge - 2} WHEN {plus_infinity} THEN {edge + 1} END"
     )
-
-
-def is_number(x: str) -> str:
-    """Not NaN: holds for infinities, and for NaN nowhere, be it unordered, above all numbers or below them."""
-    return f"1 / (1 + ABS({x})) >= 0 AND 1 / (1 + ABS({x})) <= 1"
 
 
 def _class_of_label(writer: Writer, pos_label: object, classes: tuple[object, ...] | None) -> str:
@@ -497,8 +370,3 @@ def _select(columns: Mapping[str, str], source: str) -> str:
     return (
         f"SELECT {', '.join(sql if sql == name else f'{sql} AS {name}' for name, sql in columns.items())} FROM {source}"
     )
-
-
-def quoted(name: str) -> str:
-    """A column's name in portable SQL."""
-    return '"' + name.replace('"', '""') + '"'

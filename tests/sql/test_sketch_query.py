@@ -14,7 +14,8 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from polars_ec.sql.sketch_query import WarehouseDialect, sketch_query
+from polars_ec.dialects import WarehouseDialect
+from polars_ec.sql.sketch_query import sketch_query
 from tests.support.cases import mostly_slow
 from tests.support.warehouse_cases import CASES, Case, check, write_log
 

@@ -19,6 +19,8 @@ _SCORES = {"posterior": "p", "llr": "x", "decision": "d", "posteriors": "v"}
 _OWN = {"beta": "2", "p_t": "0.3", "a": "1.5", "b": "3", "bins": "4", "norm": "2"}
 # Their prior has no default.
 _DETECTION = ("min_dcf",)
+# Lists of two become one number, whose text has been called with weight and prior: it is slow to plan.
+_PAIRS = ("epsr", "net_benefit")
 
 
 def _call(name: str, score: str, arguments: dict[str, str]) -> str:
@@ -38,7 +40,7 @@ def _variants(case: Case) -> list[str]:
             if "prior" in case.options and (score == "llr" or case.name == "dcf"):
                 given["prior"] = "0.3"
             found.append(_call(case.name, score, given))
-            if score in ("posterior", "posteriors"):
+            if score == "posterior" or (score == "posteriors" and case.name not in _PAIRS):
                 more = {key: value for key, value in (("weight", "w"), ("prior", "0.3")) if key in case.options}
                 found.append(_call(case.name, score, given | more))
                 if score == "posterior" and "prior" in more:

@@ -1,0 +1,116 @@
+"""The bundle sql/polars_ec.sql: the macros that are written by hand, and what follows from the Python functions (`make sql`).
+
+By hand a public macro has its formulas and the names of its parameters. From the Python function of its name it gets the defaults of
+the parameters, an overload for a BOOLEAN score where that may be a decision, and its comment where the file has none.
+
+A metric of decisions is one formula of `cells`, as `ec.recall(cells)` in decisions.sql: all overloads follow. One for costs of any
+shape has a second formula, of the classes' mean `cost`, `error` or `hit`, as `ec.accuracy(cells)` with `(hit)`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from polars_ec.metrics import binary, calibration_error, counts, decisions, divergence, ranking, rows, scoring_rules
+from polars_ec.rows import folds
+
+FOLDER = Path(__file__).parents[2] / "sql"
+FILES = ("begin", "rows", "counts", "decisions", "scoring_rules", "sketch", "ranking", "calibration", "ece", "end")
+
+_MODULES = (binary, calibration_error, counts, decisions, divergence, ranking, rows, scoring_rules, folds)
+# They take a decision for a score, as metrics with a threshold do.
+_COUNTS = ("n_rows", "n_missing", "n_invalid", "class_prior")
+_MACRO = re.compile(r"^CREATE OR REPLACE MACRO ec\.([a-z]\w*)(\(.*?);$", re.MULTILINE | re.DOTALL)
+_OVERLOAD = re.compile(r"^\((.*?)\) AS\s+(.*?)(?:,\n(?=\()|\Z)", re.MULTILINE | re.DOTALL)
+_ARGUMENTS = "score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight"
+_MATRIX = "ec._vector_costs(costs, cost_fn, cost_fp)"
+
+
+def bundle() -> str:
+    """The text of the bundle."""
+    return "".join(expand((FOLDER / f"{name}.sql").read_text("utf-8")) for name in FILES)
+
+
+def expand(part: str) -> str:
+    """One of the files by hand, with what follows from the Python functions."""
+
+    def expanded(found: re.Match[str]) -> str:
+        name, text = found.groups()
+        function = _function(name)
+        if function is None:
+            return found[0]
+        has_defaults = ":=" in text.partition(")")[0]
+        statements = [found[0]] if has_defaults else _statements(name, _OVERLOAD.findall(text), function)
+        if not re.search(rf"^COMMENT ON MACRO ec\.{name} IS", part, re.MULTILINE):
+            statements.append(_comment(name, function))
+        return "\n".join(statements)
+
+    return _MACRO.sub(expanded, part)
+
+
+def _function(name: str) -> Callable[..., Any] | None:
+    return next((vars(module)[name] for module in _MODULES if inspect.isfunction(vars(module).get(name))), None)
+
+
+def _statements(name: str, by_hand: Sequence[tuple[str, str]], function: Callable[..., Any]) -> list[str]:
+    """What creates the macro, given its overloads by hand: pairs of parameters and formula."""
+    parameters = inspect.signature(function).parameters
+    (head, formula), *others = by_hand
+    statements = []
+    overloads = dict(by_hand)
+    if head.startswith("cells"):
+        names = ", ".join(p for p in parameters if p not in ("score", "pos_label", "classes"))
+        single = _put("cells", f"ec._binary_cells({_ARGUMENTS})", formula)
+        of_list = _put("cells", f"ec._binary_cells_vector({_ARGUMENTS})", formula)
+        for what, of_means in others:
+            means = _put(what, f"ec._means({_ARGUMENTS}, '{what}')", of_means)
+            statements.append(
+                _create(f"_{name}", {_put("costs", 'costs "NULL"', _ARGUMENTS): single, _ARGUMENTS: means})
+            )
+            single = f"ec._{name}({_ARGUMENTS})"
+            list_means = f"ec._means_vector(score, label, {_MATRIX}, prior, threshold, score_type, weight, '{what}')"
+            of_list = f"CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN {_put(what, list_means, of_means)} END"
+        overloads = {f"score DOUBLE, {names}": single, f"score DOUBLE[], {names}": of_list}
+    if "label" in parameters and ("threshold" in parameters or name in _COUNTS):
+        head, formula = next(iter(overloads.items()))
+        decided = _put("score", "ec._boolean_decision(score, score_type)", formula)
+        overloads[_put("DOUBLE", "BOOLEAN", head)] = decided
+    return [*statements, _create(name, {_with_defaults(head, parameters): body for head, body in overloads.items()})]
+
+
+def _put(name: str, value: str, text: str) -> str:
+    return re.sub(rf"\b{name}\b", value, text)
+
+
+def _create(name: str, overloads: Mapping[str, str]) -> str:
+    texts = ",\n".join(f"({head}) AS\n    {body}" for head, body in overloads.items())
+    return f"CREATE OR REPLACE MACRO ec.{name}{texts};"
+
+
+def _with_defaults(head: str, parameters: Mapping[str, inspect.Parameter]) -> str:
+    def declared(parameter: str) -> str:
+        default = parameters[parameter.split()[0].strip('"')].default
+        return parameter if default is inspect.Parameter.empty else f"{parameter} := {_literal(default)}"
+
+    return ", ".join(map(declared, head.split(", ")))
+
+
+def _literal(value: str | float | None) -> str:
+    if value is None:
+        return "NULL"
+    return f"'{value}'" if isinstance(value, str) else f"{value:g}"
+
+
+def _comment(name: str, function: Callable[..., Any]) -> str:
+    """The docstring's first sentence, and the paragraph that has the direction and the formula."""
+    paragraphs = (inspect.getdoc(function) or "").partition("\n\nParameters\n")[0].split("\n\n")
+    text = " ".join(" ".join(paragraphs[:2]).split()).replace("'", "''")
+    return f"COMMENT ON MACRO ec.{name} IS '{text}';"
+
+
+if __name__ == "__main__":
+    (FOLDER / "polars_ec.sql").write_text(bundle(), "utf-8")
