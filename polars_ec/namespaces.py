@@ -112,7 +112,7 @@ class _FrameNamespace(Generic[FrameT]):
     def __init__(self, frame: FrameT) -> None:
         self._frame: FrameT = frame
 
-    @with_options(DecisionOptions)
+    @with_options(DecisionOptions, like=reports.report)
     def report(
         self,
         score: IntoExpr | Sequence[IntoExpr],
@@ -125,14 +125,14 @@ class _FrameNamespace(Generic[FrameT]):
         """The usual battery of metrics, one row per group: see `polars_ec.report`."""
         return reports.report(self._frame, score, label, by=by, min_rows=min_rows, **options)
 
-    @with_options(DecisionOptions)
+    @with_options(DecisionOptions, like=reports.validate)
     def validate(
         self, score: IntoExpr | Sequence[IntoExpr], label: IntoExpr, **options: Unpack[DecisionOptions]
     ) -> FrameT:
         """The frame itself, if no row of it is wrong: see `polars_ec.validate`."""
         return reports.validate(self._frame, score, label, **options)
 
-    @with_options(DecisionOptions)
+    @with_options(DecisionOptions, like=sketches.sketch)
     def sketch(
         self,
         score: IntoExpr,
@@ -164,7 +164,7 @@ class _FrameNamespace(Generic[FrameT]):
             **options,
         )
 
-    @with_options(PriorOptions)
+    @with_options(PriorOptions, like=calibration.calibrate)
     def calibrate(
         self,
         score: IntoExpr,
@@ -192,7 +192,7 @@ class _FrameNamespace(Generic[FrameT]):
             **options,
         )
 
-    @with_options(RiskOptions)
+    @with_options(RiskOptions, like=calibration.calibration_loss)
     def calibration_loss(
         self,
         score: IntoExpr,

@@ -7,16 +7,21 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, ForwardRef, ParamSpec, TypeVar
 
+from polars_ec.docstrings import completed, descriptions, without_parameter
 from polars_ec.options import DEFAULTS, check_keywords
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def with_options(options: type[Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Show the keywords of `options` in the function's signature, and refuse any other at the call.
+def with_options(
+    options: type[Any], *, raises: str = "", like: Callable[..., Any] | None = None
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Show the keywords of `options` in the function's signature and docstring, and refuse any other at the call.
 
-    Type checkers read the keywords from the annotation `**options: Unpack[...]`; people and `inspect` read them here.
+    Type checkers and editors read the keywords from the annotation `**options: Unpack[...]`; `help` and `inspect` read them
+    here. `raises` says an error that the functions of a family share. A method takes the docstring of the function `like`, whose
+    parameter `frame` it is a method of.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -53,6 +58,12 @@ def with_options(options: type[Any]) -> Callable[[Callable[P, T]], Callable[P, T
             return function(*args, **kwargs)
 
         checked.__signature__ = shown  # type: ignore[attr-defined]
+        if like is not None and like.__doc__:
+            checked.__doc__ = without_parameter(like.__doc__, "frame")
+        elif function.__doc__:
+            checked.__doc__ = completed(
+                function.__doc__, list(shown.parameters.values()), descriptions().get(options.__name__, {}), raises
+            )
         return checked
 
     return decorate

@@ -17,6 +17,8 @@ from polars_ec.typing import IntoExpr
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+_NOT_BINARY = "More than two classes or decisions."
+
 
 def _binary(
     name: str, score: IntoExpr, label: IntoExpr, options: Mapping[str, Any], formula: Callable[[RowSums], pl.Expr]
@@ -34,27 +36,15 @@ def _binary(
     return decision_metric(name, score, label, options, checked)
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def precision(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Share of positive decisions that are right; with `prior`, calibrated precision.
+    """Share of the positive decisions that are right; with `prior`, the calibrated precision.
 
     Higher is better; in [0, 1]. P_1 R_11 / (P_1 R_11 + P_0 R_01).
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if nothing is decided positive or a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if nothing is decided positive or a class with prior above 0 has no rows.
 
     References
     ----------
@@ -70,27 +60,15 @@ def precision(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOption
     return _binary("precision", score, label, options, formulas.precision)
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Share of the positive class that is decided positive (sensitivity); priors do not move it.
 
     Higher is better; in [0, 1]. R_11 = TP / N_1.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if there are no positives, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if there are no positives.
 
     References
     ----------
@@ -106,27 +84,15 @@ def recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions])
     return _binary("recall", score, label, options, lambda sums: sums.rate(1, [1]))
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def specificity(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Share of the negative class that is decided negative; priors do not move it.
 
     Higher is better; in [0, 1]. R_00 = TN / N_0.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if there are no negatives, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if there are no negatives.
 
     References
     ----------
@@ -142,27 +108,15 @@ def specificity(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOpti
     return _binary("specificity", score, label, options, lambda sums: sums.rate(0, [0]))
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def fpr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """False positive rate: share of the negative class that is decided positive.
 
     Lower is better; in [0, 1]. R_01 = FP / N_0.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if there are no negatives, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if there are no negatives.
 
     References
     ----------
@@ -178,27 +132,15 @@ def fpr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     return _binary("fpr", score, label, options, lambda sums: sums.rate(0, [1]))
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def fnr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """False negative rate: share of the positive class that is decided negative.
 
     Lower is better; in [0, 1]. R_10 = FN / N_1.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if there are no positives, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if there are no positives.
 
     References
     ----------
@@ -214,7 +156,7 @@ def fnr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     return _binary("fnr", score, label, options, lambda sums: sums.rate(1, [0]))
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """F score that weighs recall beta times as much as precision; with `prior`, the calibrated one.
 
@@ -222,21 +164,17 @@ def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unp
 
     Parameters
     ----------
-    score, label
-        Column name or expression, one row per decision.
     beta
-        Positive and finite, no unit; default 1.
-    **options
-        See `DecisionOptions`.
+        How many times as much recall counts as precision: above 0 and finite.
 
     Returns
     -------
-    Float64, one per group; null if the denominator is 0 or a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
+    Float64, one per group; null if the denominator is 0 or a class with prior above 0 has no rows.
 
     Raises
     ------
     ValueError, TypeError
-        beta not positive; more than two classes or decisions; else as for `confusion`.
+        `beta` not above 0, or infinite.
 
     References
     ----------
@@ -253,27 +191,15 @@ def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unp
     return _binary("fbeta", score, label, options, lambda sums: formulas.fbeta(sums, beta))
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Harmonic mean of precision and recall; with `prior`, the calibrated one.
 
     Higher is better; in [0, 1]. 2 P_1 R_11 / (2 P_1 R_11 + P_1 R_10 + P_0 R_01).
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if the denominator is 0 or a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if the denominator is 0 or a class with prior above 0 has no rows.
 
     References
     ----------
@@ -289,27 +215,16 @@ def f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> 
     return _binary("f1", score, label, options, lambda sums: formulas.fbeta(sums, 1.0))
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def mcc(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Matthews correlation coefficient of class and decision.
 
-    Higher is better; in [-1, 1]. sqrt(P_0 P_1) (R_11 - R_01) / sqrt(R_*1 R_*0), with R_*j the share of all rows decided j.
-
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
+    Higher is better; in [-1, 1]. sqrt(P_0 P_1) (R_11 - R_01) / sqrt(R_*1 R_*0), R_*j being the share of all rows that are
+    decided j.
 
     Returns
     -------
-    Float64, one per group; null if a class has no rows or prior 0, or if all decisions are the same, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if a class has no rows or prior 0, or if all decisions are the same.
 
     References
     ----------
@@ -325,27 +240,15 @@ def mcc(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     return _binary("mcc", score, label, options, formulas.mcc)
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def lr_plus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Likelihood ratio of a positive decision; priors do not move it.
 
     Higher is better; in [0, inf]. R_11 / R_01, inf without false positives.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if R_11 = R_01 = 0 or a class has no rows, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if R_11 = R_01 = 0 or a class has no rows.
 
     References
     ----------
@@ -361,27 +264,15 @@ def lr_plus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]
     return _binary("lr_plus", score, label, options, lambda sums: formulas.likelihood_ratio(sums, 1))
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def lr_minus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Likelihood ratio of a negative decision; priors do not move it.
 
     Lower is better; in [0, inf]. R_10 / R_00, inf without true negatives.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if R_10 = R_00 = 0 or a class has no rows, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if R_10 = R_00 = 0 or a class has no rows.
 
     References
     ----------
@@ -397,29 +288,26 @@ def lr_minus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions
     return _binary("lr_minus", score, label, options, lambda sums: formulas.likelihood_ratio(sums, 0))
 
 
-@with_options(ThresholdOptions)
+@with_options(ThresholdOptions, raises=_NOT_BINARY)
 def net_benefit(score: IntoExpr, label: IntoExpr, p_t: float, **options: Unpack[ThresholdOptions]) -> pl.Expr:
-    """Net benefit of deciding where the posterior is above p_t: hits per row, less false alarms at their exchange rate.
+    """Net benefit of deciding positive where the posterior is above p_t: hits per row, less false alarms at their price.
 
-    Higher is better; at most the positive class's prior. P_1 R_11 - p_t/(1 - p_t) P_0 R_01, which is P_1 minus the EC of costs 1 (miss) and p_t/(1 - p_t) (false alarm).
+    Higher is better; at most the positive class's prior. P_1 R_11 - p_t/(1 - p_t) P_0 R_01, which is P_1 minus the expected
+    cost of costs 1 (miss) and p_t/(1 - p_t) (false alarm).
 
     Parameters
     ----------
-    score, label
-        Column name or expression, one row per decision.
     p_t
-        Probability above 0 and below 1. Decisions are posterior > p_t, unless `threshold` says otherwise.
-    **options
-        See `ThresholdOptions`.
+        Probability above 0 and below 1. The positive class is decided where posterior > p_t, unless `threshold` is given.
 
     Returns
     -------
-    Float64, one per group; null if a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
+    Float64, one per group; null if a class with prior above 0 has no rows.
 
     Raises
     ------
     ValueError, TypeError
-        p_t outside (0, 1); more than two classes; else as for `confusion`.
+        `p_t` outside (0, 1).
 
     References
     ----------
@@ -440,27 +328,15 @@ def net_benefit(score: IntoExpr, label: IntoExpr, p_t: float, **options: Unpack[
     return _binary("net_benefit", score, label, {**options, **costs}, lambda sums: formulas.net_benefit(sums, share))
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def precision_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Precision on the scale where always deciding positive is 0 and perfection is 1; priors do not move it.
 
     Higher is better; in [-inf, 1]. (Prec - P_1) / ((1 - P_1) Prec) = 1 - R_01/R_11.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if nothing is decided positive, or a class has no rows or prior 0, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if nothing is decided positive, or a class has no rows or prior 0.
 
     References
     ----------
@@ -476,27 +352,15 @@ def precision_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionO
     return _binary("precision_gain", score, label, options, formulas.precision_gain)
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def recall_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Recall on the scale where a recall equal to the prior is 0 and perfection is 1; with `prior`, calibrated.
 
     Higher is better; in [-inf, 1]. (Rec - P_1) / ((1 - P_1) Rec) = 1 - (P_1/P_0) R_10/R_11.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if a class has no rows or P_0 = 0, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if a class has no rows or P_0 = 0.
 
     References
     ----------
