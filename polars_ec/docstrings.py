@@ -1,18 +1,18 @@
 """The docstrings that `help` shows: what public functions share is written once, and put into each of them here.
 
-A function says by hand what it alone has. Each entry of its parameters gets a type and a default; a common keyword gets its
-description as well, to which the function may add words of its own.
+A function says by hand what it alone has. All its parameters get an entry with type and default. Those that it does not
+describe itself are common ones, whose descriptions are in `options` and here.
 """
 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.util import find_spec
 from inspect import Parameter, cleandoc
 from itertools import pairwise
+
+from polars_ec import options
 
 _SECTIONS = ("Parameters", "Returns", "Raises", "Notes", "References", "Examples")
 
@@ -29,11 +29,11 @@ _UNDEFINED = {
 _ERRORS = "ValueError, TypeError"
 
 _SYMBOLS = {
-    r"\bP_": "P_i is the prior of class i",
-    r"\bR_": "R_ij is the share of class i that is decided j",
-    r"\bN_": "N_i is the number of rows of class i, by weight",
-    r"\bc_": "c_ij is the cost of decision j for class i",
-    r"\bq_": "q_i is the posterior of class i",
+    "P_": "P_i is the prior of class i",
+    "R_": "R_ij is the share of class i that is decided j",
+    "N_": "N_i is the number of rows of class i, by weight",
+    "c_ij": "c_ij is the cost of decision j for class i",
+    "q_": "q_i is the posterior of class i",
 }
 
 
@@ -49,7 +49,7 @@ def completed(text: str, parameters: Sequence[Parameter], shared: Mapping[str, s
     if _ERRORS not in raised:
         raised = [*raised, _ERRORS]
     sections["Raises"] = [*raised, *(f"    {error}" for error in (raises, *_common_errors(names)) if error)]
-    symbols = [meaning for symbol, meaning in _SYMBOLS.items() if re.search(symbol, summary)]
+    symbols = [meaning for symbol, meaning in _SYMBOLS.items() if symbol in summary]
     if symbols:
         meanings = f"{'; '.join(symbols)}. Of two classes, class 1 is the positive one."
         sections["Notes"] = [*sections.get("Notes", []), meanings]
@@ -70,8 +70,7 @@ def without_parameter(text: str, name: str) -> str:
 @cache
 def descriptions() -> Mapping[str, Mapping[str, str]]:
     """What the keywords of each family in `options` mean: Python drops the texts below keys, so its source is read."""
-    spec = find_spec("polars_ec.options")
-    source = None if spec is None else spec.loader.get_source(spec.name)  # type: ignore[union-attr]
+    source = options.__loader__.get_source(options.__name__)  # type: ignore[union-attr]
     families: dict[str, dict[str, str]] = {}
     for family in ast.parse(source or "").body:
         if isinstance(family, ast.ClassDef):
@@ -111,14 +110,15 @@ def _entries(parameters: Sequence[Parameter], written: Sequence[str], shared: Ma
             # Parameters that are described together are named in one line.
             names = line.split(", ")
             own |= {name: [] for name in names}
+    common = {**_COLUMNS, **shared}
     lines = []
     for parameter in parameters:
         default = "" if parameter.default is Parameter.empty else f", default {parameter.default!r}"
         lines.append(f"{parameter.name} : {parameter.annotation}{default}")
-        common = _COLUMNS.get(parameter.name, "") if parameter.name not in own else ""
-        text = shared.get(parameter.name, common)
-        lines += [f"    {line}" for line in text.split("\n") if line]
-        lines += own.get(parameter.name, [])
+        if parameter.name in own:
+            lines += own[parameter.name]
+        else:
+            lines += [f"    {line}" for line in common.get(parameter.name, "").split("\n") if line]
     return lines
 
 
@@ -126,10 +126,10 @@ def _common_errors(names: Sequence[str]) -> list[str]:
     explained = [f"`{name}`" for name in ("score_type", "pos_label", "classes") if name in names]
     errors = [
         "A keyword that the function does not have, or a value that it does not take.",
-        f"A column whose dtype needs {' or '.join(explained)} to be understood.",
+        f"A column of a dtype that does not say what it holds without {' or '.join(explained)}.",
     ]
     if "prior" in names:
-        errors.append("LLRs or log-likelihoods without `prior`, where posteriors are needed.")
+        errors.append("LLRs or log-likelihoods without a `prior`, where posteriors are needed.")
     sized = [f"`{name}`" for name in ("costs", "prior") if name in names]
     if sized:
         errors.append(f"{' or '.join(sized)} for another number of classes.")

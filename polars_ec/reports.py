@@ -64,9 +64,10 @@ def report(
         Names and expressions of the groups: `["carrier", pl.col("ts").dt.truncate("1mo")]`. Default: one group.
     min_rows
         Adds a Boolean column `small`, true where fewer rows than this were used. No group is dropped.
-    **options
-        See `DecisionOptions`. `prior` is the reference prior; as an expression it is evaluated on the whole log, so that
-        `pl.col("label").mean()` is the overall prior.
+    prior
+        The reference prior: the positive class's, or one per class (a sequence in class order, or a mapping from class),
+        "uniform", or an expression, which is evaluated on the whole log, so that `pl.col("label").mean()` is the overall
+        prior. None: there is no reference prior.
 
     Returns
     -------
@@ -79,7 +80,7 @@ def report(
     Raises
     ------
     ValueError, TypeError
-        As for the metrics; a `min_rows` that is not a whole number from 0. Raised here, before the log is read.
+        A `min_rows` that is not a whole number from 0. All are raised here, before the log is read.
 
     References
     ----------
@@ -349,7 +350,7 @@ def validate(
 
     Missing rows (a null in label, score or weight) are not wrong: labels arrive late. Reads the log once a score, once
     more for each kind of bad rows, to show them, and once for the values of a label that lacks the `pos_label`. Warns
-    if no row has the `pos_label`.
+    if no row has the `pos_label`. Only the options that say how to read the rows matter.
 
     Parameters
     ----------
@@ -359,8 +360,6 @@ def validate(
         Column name or expression, or several.
     label
         Column name or expression.
-    **options
-        See `DecisionOptions`; those that say how to read the rows matter.
 
     Returns
     -------
@@ -371,8 +370,6 @@ def validate(
     InvalidDataError
         Wrong rows: each kind, how many rows, and the first five with their row numbers. A `pos_label` that no row has, if
         the labels hold a value that is the same but for case, spaces at the ends or the form of a number.
-    ValueError, TypeError
-        As for the metrics.
 
     Examples
     --------

@@ -156,7 +156,7 @@ def ece(
     Lower is better, but it does not measure quality: always answering the prior has 0. In [0, 1], a share, not percent.
     With norm=1 it is sum_b w_b |mean q_1 in b - share of class 1 in b|, w_b being the share of the rows in bin b; with
     norm=2 the root of sum_b w_b (mean q_1 in b - share of class 1 in b)^2. Bin b of B is ((b-1)/B, b/B], closed on the
-    right; a posterior of 0 is in the first bin.
+    right; a posterior of 0 is in the first bin. With `prior`, rows of class i weigh P_i / N_i.
 
     Parameters
     ----------
@@ -172,8 +172,6 @@ def ece(
         being the share of the rows with a posterior of at most q. So rows of equal posteriors stay together, in the bin
         that the last of them reaches, and the bins before it that they fill stay empty. Exact, but it sorts the rows of a
         group: it does not stream, and SQL lacks it.
-    prior
-        Rows of class i then weigh P_i / N_i.
 
     Returns
     -------
@@ -212,7 +210,7 @@ def ece_mc(
 
     Lower is better, but it does not measure quality, and it sees one of the K posteriors. In [0, 1], a share, not percent.
     sum_b w_b |mean of max_k q_k in b - share of rows in b whose argmax_k q_k is the true class|, as for `ece`; the lowest
-    index is taken on ties.
+    index is taken on ties. With `prior`, rows of class i weigh P_i / N_i.
 
     Parameters
     ----------
@@ -222,8 +220,6 @@ def ece_mc(
         1 (the usual ECE) or 2 (root mean square).
     equal_mass
         Bins of equal weight instead of equal width, as for `ece`: it does not stream, and SQL lacks it.
-    prior
-        Rows of class i then weigh P_i / N_i.
 
     Returns
     -------

@@ -22,7 +22,8 @@ def confusion(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOption
     Parameters
     ----------
     prior
-        Here it matters only for the decisions that LLRs and log-likelihoods lead to.
+        Class priors, needed for the Bayes decisions of "llr" and "log_likelihoods" only: the positive class's, or one per
+        class (a sequence in class order, or a mapping from class), "uniform", or an expression that is constant in the group.
 
     Returns
     -------

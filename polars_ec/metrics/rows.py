@@ -330,7 +330,7 @@ def affine(
     alpha, beta
         Numbers, column names or expressions, such as the columns of a `Calibration` that was joined to the rows.
     score_type
-        Here LLRs are taken as log-odds are.
+        What the scores are: "posterior" or "log_odds" of the positive class, or "llr", which is taken as log-odds are.
 
     Returns
     -------

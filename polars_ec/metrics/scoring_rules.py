@@ -183,7 +183,7 @@ def cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.
     score
         Column name or expression: natural log-likelihood ratios.
     score_type
-        Here it must be "llr".
+        It must be "llr", log-likelihood ratios.
 
     Returns
     -------
