@@ -1,4 +1,8 @@
-"""The namespace `ec` on expressions and frames: one line per function, which is where the documentation is."""
+"""The namespace `ec` on expressions and frames: one line per function, which is where the documentation is.
+
+Polars adds namespaces at run time, so that type checkers and editors do not know them: the functions are the typed API. `help`
+and the completion of a notebook see both, the latter of an expression or frame that has a name: `score.ec.<TAB>`.
+"""
 
 from __future__ import annotations
 

@@ -70,9 +70,9 @@ def _row_loss(
 
 @with_options(RowCostOptions)
 def row_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RowCostOptions]) -> pl.Expr:
-    """Cost c_ij of each row's decision j when its class is i.
+    """Cost of each row's decision, given its class.
 
-    Lower is better; in [least cost, largest cost]. Its mean is the `expected_cost` at the empirical priors.
+    Lower is better; in [least cost, largest cost]. c_ij for class i and decision j. Its mean is the `expected_cost` at the empirical priors.
 
     Returns
     -------
