@@ -40,7 +40,7 @@ _SYMBOLS = {
 def completed(text: str, parameters: Sequence[Parameter], shared: Mapping[str, str], raises: str = "") -> str:
     """The docstring with all parameters, what makes values null, common errors, and what the symbols mean."""
     summary, sections = _split(cleandoc(text))
-    names = [parameter.name for parameter in parameters]
+    keywords = [parameter.name for parameter in parameters if parameter.kind is Parameter.KEYWORD_ONLY]
     sections["Parameters"] = _entries(parameters, sections.get("Parameters", []), shared)
     undefined = [rule for words, rule in _UNDEFINED.items() if words in "\n".join(sections.get("Returns", []))]
     if undefined:
@@ -48,7 +48,7 @@ def completed(text: str, parameters: Sequence[Parameter], shared: Mapping[str, s
     raised = sections.get("Raises", [])
     if _ERRORS not in raised:
         raised = [*raised, _ERRORS]
-    sections["Raises"] = [*raised, *(f"    {error}" for error in (raises, *_common_errors(names)) if error)]
+    sections["Raises"] = [*raised, *(f"    {error}" for error in (raises, *_common_errors(keywords)) if error)]
     symbols = [meaning for symbol, meaning in _SYMBOLS.items() if symbol in summary]
     if symbols:
         meanings = f"{'; '.join(symbols)}. Of two classes, class 1 is the positive one."
@@ -122,15 +122,15 @@ def _entries(parameters: Sequence[Parameter], written: Sequence[str], shared: Ma
     return lines
 
 
-def _common_errors(names: Sequence[str]) -> list[str]:
-    explained = [f"`{name}`" for name in ("score_type", "pos_label", "classes") if name in names]
+def _common_errors(keywords: Sequence[str]) -> list[str]:
+    explained = [f"`{name}`" for name in ("score_type", "pos_label", "classes") if name in keywords]
     errors = [
         "A keyword that the function does not have, or a value that it does not take.",
         f"A column of a dtype that does not say what it holds without {' or '.join(explained)}.",
     ]
-    if "prior" in names:
+    if "prior" in keywords:
         errors.append("LLRs or log-likelihoods without a `prior`, where posteriors are needed.")
-    sized = [f"`{name}`" for name in ("costs", "prior") if name in names]
+    sized = [f"`{name}`" for name in ("costs", "prior") if name in keywords]
     if sized:
         errors.append(f"{' or '.join(sized)} for another number of classes.")
     return errors

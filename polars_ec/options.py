@@ -70,7 +70,7 @@ class ClassPriorOption(TypedDict, total=False):
     prior: Prior
     """Class priors that weigh the classes: the positive class's, or one per class (a sequence in class order, or a mapping
     from class), "uniform", or an expression that is constant in the group. The value is the one that the metric would have
-    at these priors; posteriors and decisions stay as they are. Only "llr" and "log_likelihoods" need it, for it turns them
+    at these priors; posteriors and decisions stay as they are. Only "llr" and "log_likelihoods" need it, which it turns
     into posteriors. Default None: the shares of the classes in the group."""
 
 

@@ -158,7 +158,7 @@ def fnr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
 
 @with_options(DecisionOptions, raises=_NOT_BINARY)
 def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """F score that weighs recall beta times as much as precision; with `prior`, the calibrated one.
+    """F score, in which recall counts beta times as much as precision; with `prior`, the calibrated one.
 
     Higher is better; in [0, 1]. (1 + beta^2) P_1 R_11 / ((1 + beta^2) P_1 R_11 + beta^2 P_1 R_10 + P_0 R_01).
 
@@ -290,7 +290,7 @@ def lr_minus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions
 
 @with_options(ThresholdOptions, raises=_NOT_BINARY)
 def net_benefit(score: IntoExpr, label: IntoExpr, p_t: float, **options: Unpack[ThresholdOptions]) -> pl.Expr:
-    """Net benefit of deciding positive where the posterior is above p_t: hits per row, less false alarms at their price.
+    """Net benefit of deciding positive where the posterior is above p_t: hits minus false alarms at their price, per row.
 
     Higher is better; at most the positive class's prior. P_1 R_11 - p_t/(1 - p_t) P_0 R_01, which is P_1 minus the expected
     cost of costs 1 (miss) and p_t/(1 - p_t) (false alarm).
@@ -332,7 +332,7 @@ def net_benefit(score: IntoExpr, label: IntoExpr, p_t: float, **options: Unpack[
 def precision_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Precision on the scale where always deciding positive is 0 and perfection is 1; priors do not move it.
 
-    Higher is better; in [-inf, 1]. (Prec - P_1) / ((1 - P_1) Prec) = 1 - R_01/R_11.
+    Higher is better; in [-inf, 1]. (precision - P_1) / ((1 - P_1) precision) = 1 - R_01/R_11.
 
     Returns
     -------
@@ -356,7 +356,7 @@ def precision_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionO
 def recall_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Recall on the scale where a recall equal to the prior is 0 and perfection is 1; with `prior`, calibrated.
 
-    Higher is better; in [-inf, 1]. (Rec - P_1) / ((1 - P_1) Rec) = 1 - (P_1/P_0) R_10/R_11.
+    Higher is better; in [-inf, 1]. (recall - P_1) / ((1 - P_1) recall) = 1 - (P_1/P_0) R_10/R_11.
 
     Returns
     -------

@@ -98,7 +98,7 @@ def auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> 
 def average_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
     """Average precision: the area under the precision-recall curve, as a step sum; with `prior`, calibrated.
 
-    Higher is better; in [0, 1]. Sum over the distinct scores t, from the highest, of the gain in recall times the precision
+    Higher is better; in [0, 1]. Sum over the distinct scores t, highest first, of the gain in recall at t times the precision
     of deciding positive from t on.
 
     Parameters
@@ -128,8 +128,8 @@ def average_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorO
 def auprg(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
     """Area under the precision-recall-gain curve; with `prior`, calibrated.
 
-    Higher is better; at most 1, and 0 is not better than always deciding positive. Trapezoids of precision gain over recall
-    gain, from recall gain 0 (interpolated linearly in TP and FP) to 1.
+    Higher is better; at most 1, and 0 is as good as always deciding positive. Trapezoids of precision gain over recall gain,
+    from recall gain 0 (interpolated linearly in TP and FP) to 1.
 
     Parameters
     ----------
@@ -159,8 +159,8 @@ def auprg(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> 
 def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **options: Unpack[RowOptions]) -> pl.Expr:
     """Equal error rate: the error rate at the threshold where misses and false alarms are equally frequent.
 
-    Lower is better; in [0, 1], and at most 0.5 on the convex hull. FPR = FNR, on the ROC curve's convex hull or on the curve
-    itself, as `method` says.
+    Lower is better; in [0, 1], and at most 0.5 on the convex hull. The value of FPR and FNR where FPR = FNR, on the
+    ROC curve or its convex hull.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **optio
 
 @with_options(RiskOptions, raises=_NOT_NUMBERS)
 def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOptions]) -> pl.Expr:
-    """Expected cost at the best threshold for these very rows, in units of the costs.
+    """Expected cost at the threshold that is best for these rows, in units of the costs.
 
     Lower is better; in [least cost, largest cost]. min over t of the EC of (score > t). It is optimistic: the threshold has
     seen the labels.
@@ -232,7 +232,7 @@ def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOp
 
 @with_options(DetectionOptions, raises=_NOT_NUMBERS)
 def min_dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DetectionOptions]) -> pl.Expr:
-    """Detection cost at the best threshold for these very rows, normalised by the best naive system.
+    """Detection cost at the threshold that is best for these rows, divided by that of the best naive system.
 
     Lower is better; in [0, 1]. min over t of the EC of (score > t), divided by min(P_1 C_fn, P_0 C_fp), C_fn and C_fp being
     the costs. It is optimistic: the threshold has seen the labels.
@@ -266,7 +266,8 @@ def specificity_at_sensitivity(
 ) -> pl.Expr:
     """Specificity at the highest threshold whose sensitivity is at least the stated one.
 
-    Higher is better; in [0, 1]. 1 - FPR of deciding positive from the highest score t on for which TPR >= sensitivity.
+    Higher is better; in [0, 1]. 1 - FPR of deciding positive from t on, t being the highest score for which
+    TPR >= sensitivity.
 
     Parameters
     ----------
@@ -302,8 +303,8 @@ def specificity_at_sensitivity(
 def ks(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
     """Kolmogorov-Smirnov distance between the scores of the two classes.
 
-    Higher is better, if positives score higher; in [0, 1]. max over t of |TPR - FPR|, the shares of the positives and of the
-    negatives that score above t.
+    Higher is better, if positives score higher; in [0, 1]. max over t of |TPR - FPR|, which are the shares of the
+    positives and of the negatives that score above t.
 
     Parameters
     ----------
@@ -330,10 +331,10 @@ def ks(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Ex
 
 @with_options(RowOptions, raises=_NOT_NUMBERS)
 def min_cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
-    """Cllr after the best monotone calibration for these very rows (PAV), in bits.
+    """Cllr after the monotone calibration that is best for these rows (pool adjacent violators), in bits.
 
-    Lower is better; in [0, 1]: 1 is chance. min over monotone functions f of the `cllr` of f(score), which is the part of it
-    that such a calibration cannot remove.
+    Lower is better; in [0, 1]: 1 is chance. min over increasing functions f of the `cllr` of f(score): the part of it that
+    no monotone calibration can remove.
 
     Parameters
     ----------

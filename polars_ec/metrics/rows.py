@@ -72,7 +72,8 @@ def _row_loss(
 def row_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RowCostOptions]) -> pl.Expr:
     """Cost of each row's decision, given its class.
 
-    Lower is better; in [least cost, largest cost]. c_ij for class i and decision j. Its mean is the `expected_cost` at the empirical priors.
+    Lower is better; in [least cost, largest cost]. c_ij for class i and decision j. Its mean is the `expected_cost` at the
+    empirical priors.
 
     Returns
     -------
@@ -256,7 +257,7 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
     """The score that the same evidence gives at another prior: posteriors times to/from, renormalised.
 
     A metric's own `prior` weighs the classes and leaves posteriors alone; this moves the prior that is built into them.
-    Posteriors become q_i to_i/from_i / sum_k q_k to_k/from_k, log-odds get ln(to_1/to_0) - ln(from_1/from_0) added.
+    Posteriors become q_i to_i/from_i / sum_k q_k to_k/from_k, log-odds x become x + ln(to_1/to_0) - ln(from_1/from_0).
 
     Parameters
     ----------

@@ -140,10 +140,10 @@ def nbs(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl
 
 @with_options(RiskOptions, raises=_NOT_DECISIONS)
 def bayes_risk(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOptions]) -> pl.Expr:
-    """Expected cost of the Bayes decisions that the posteriors imply: the EPSR of a cost matrix.
+    """Expected cost of the Bayes decisions that the posteriors imply: the expected proper scoring rule of a cost matrix.
 
     Lower is better; in [least cost, largest cost]. sum_i P_i mean over class i of c_ij with j = argmin_j sum_k c_kj q_k.
-    With the naive cost as its unit it is `nec`.
+    Divided by the naive cost it is `nec`.
 
     Returns
     -------
@@ -192,7 +192,7 @@ def cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.
     Raises
     ------
     ValueError, TypeError
-        A `score_type` other than "llr": posteriors hold a prior, which `llr(score, prior)` takes out.
+        A `score_type` other than "llr": posteriors contain a prior, which `llr(score, prior)` removes.
 
     References
     ----------
