@@ -128,6 +128,11 @@ def sketches(sketch: ec.Sketch, others: Sequence[ec.Sketch]) -> None:
     assert_type(sketch.calibration_loss(training="test"), pl.DataFrame)
     assert_type(sketch.calibrate().apply("p"), pl.Expr)
     assert_type(ec.equivalent_cost(sketch, "f1"), pl.DataFrame)
+    sketch.evaluate("nec", treshold=0.5)  # type: ignore[call-arg]
+    sketch.evaluate("nec", cost_fn="4")  # type: ignore[arg-type]
+    sketch.cost_curve("nec", betta=1)  # type: ignore[call-arg]
+    sketch.best_threshold("f1", betta=1)  # type: ignore[call-arg]
+    ec.equivalent_cost(sketch, "sensitivity", sensitivty=0.9)  # type: ignore[call-arg]
 
 
 def values_and_databases(connection: duckdb.DuckDBPyConnection) -> None:
