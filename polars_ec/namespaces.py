@@ -1,4 +1,8 @@
-"""The namespace `ec` on expressions and frames: one line per function, which is where the documentation is."""
+"""The namespace `ec` on expressions and frames: one line per function, which is where the documentation is.
+
+Polars adds namespaces at run time, so that type checkers and editors do not know them: the functions are the typed API. `help`
+and the completion of a notebook see both, the latter of an expression or frame that has a name: `score.ec.<TAB>`.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +119,7 @@ class _FrameNamespace(Generic[FrameT]):
     def __init__(self, frame: FrameT) -> None:
         self._frame: FrameT = frame
 
-    @with_options(DecisionOptions)
+    @with_options(DecisionOptions, like=reports.report)
     def report(
         self,
         score: IntoExpr | Sequence[IntoExpr],
@@ -128,14 +132,14 @@ class _FrameNamespace(Generic[FrameT]):
         """The usual battery of metrics, one row per group: see `polars_ec.report`."""
         return reports.report(self._frame, score, label, by=by, min_rows=min_rows, **options)
 
-    @with_options(DecisionOptions)
+    @with_options(DecisionOptions, like=validate)
     def validate(
         self, score: IntoExpr | Sequence[IntoExpr], label: IntoExpr, **options: Unpack[DecisionOptions]
     ) -> FrameT:
         """The frame itself, if no row of it is wrong: see `polars_ec.validate`."""
         return validate(self._frame, score, label, **options)
 
-    @with_options(DecisionOptions)
+    @with_options(DecisionOptions, like=sketching.sketch)
     def sketch(
         self,
         score: IntoExpr,
@@ -167,7 +171,7 @@ class _FrameNamespace(Generic[FrameT]):
             **options,
         )
 
-    @with_options(PriorOptions)
+    @with_options(PriorOptions, like=calibration.calibrate)
     def calibrate(
         self,
         score: IntoExpr,
@@ -195,7 +199,7 @@ class _FrameNamespace(Generic[FrameT]):
             **options,
         )
 
-    @with_options(RiskOptions)
+    @with_options(RiskOptions, like=calibration.calibration_loss)
     def calibration_loss(
         self,
         score: IntoExpr,

@@ -1,4 +1,7 @@
-"""The keywords that families of metrics share: what they mean, each said once, their defaults, and their checks at the call."""
+"""The keywords that families of metrics share: what they mean, each said once, their defaults, and their checks at the call.
+
+Editors show the text below a key where that keyword is passed; `help` takes it from here too, see `docstrings`.
+"""
 
 from __future__ import annotations
 
@@ -29,140 +32,138 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
 )
 
 
-class RowOptions(TypedDict, total=False):
-    """How to read the rows.
-
-    score_type
-        What the scores are, see `ScoreType`. Default "posterior" (for a vector column: "posteriors").
-    weight
-        Column or expression of non-negative finite weights; a row of weight w counts as w rows. Default None: 1.
-    pos_label
-        Binary: the label's value that is the positive class; every other value is the negative class.
-    classes
-        The label's values in class order; a value that is not listed is wrong. Needed, if pos_label is not given,
-        unless the labels are Boolean or integers 0..K-1.
-    """
+class ScoreTypeOption(TypedDict, total=False):
+    """What the scores are."""
 
     score_type: ScoreType
+    """What the scores are. One number a row: "posterior" or "log_odds" of the positive class, "llr" (log-likelihood ratio)
+    or "decision" (index of the decision taken). A vector of K a row: "posteriors", "log_posteriors" (natural logarithms)
+    or "log_likelihoods". Default "posterior", which for a vector column means "posteriors"."""
+
+
+class WeightOption(TypedDict, total=False):
+    """How much each row counts."""
+
     weight: IntoExpr | None
+    """Column or expression of weights, finite and not negative: a row of weight w counts as w rows. Default None: 1 each."""
+
+
+class LabelOptions(TypedDict, total=False):
+    """Which value of the label is which class."""
+
     pos_label: object
+    """Binary: the label's value that is the positive class; every other value is the negative class. Default None: labels
+    are Boolean, or integers 0 to K-1, or `classes` lists them."""
+
     classes: Sequence[object] | None
+    """The label's values in class order; a value that is not listed is wrong. Pass it or `pos_label`, not both. Default
+    None: labels are Boolean, or integers 0 to K-1, or `pos_label` is given."""
+
+
+class RowOptions(ScoreTypeOption, WeightOption, LabelOptions, total=False):
+    """How to read the rows."""
+
+
+class ClassPriorOption(TypedDict, total=False):
+    """The class priors that weigh the classes."""
+
+    prior: Prior
+    """Class priors that weigh the classes: the positive class's, or one per class (a sequence in class order, or a mapping
+    from class), "uniform", or an expression that is constant in the group. The value is the one that the metric would have
+    at these priors; posteriors and decisions stay as they are. Only "llr" and "log_likelihoods" need it, which it turns
+    into posteriors. Default None: the shares of the classes in the group."""
+
+
+class RowPriorOption(TypedDict, total=False):
+    """The class priors that turn likelihoods into posteriors, row by row."""
+
+    prior: Prior
+    """Class priors that turn "llr" and "log_likelihoods" into posteriors, and are needed for these only: the positive
+    class's, or one per class (a sequence in class order, or a mapping from class), "uniform", or an expression. Default
+    None: no prior."""
+
+
+class DecisionThresholdOption(TypedDict, total=False):
+    """The threshold of binary decisions."""
+
+    threshold: float | None
+    """Binary: decide for the positive class where score > threshold, strictly, on the scale of the score as given. Default
+    None: Bayes decisions, those of least expected cost."""
+
+
+class ErrorCostOptions(TypedDict, total=False):
+    """The costs of the two kinds of binary errors."""
+
+    cost_fn: float
+    """Binary: the cost of a miss, which is a positive decided negative. Default 1."""
+
+    cost_fp: float
+    """Binary: the cost of a false alarm, which is a negative decided positive. Default 1."""
+
+
+class CostMatrixOption(TypedDict, total=False):
+    """The costs of all decisions."""
+
+    costs: Costs | None
+    """Cost matrix, K x M: a `CostMatrix` or nested sequence, whose rows are true classes and whose columns are decisions.
+    It replaces `cost_fn` and `cost_fp`. Default None: the costs of these two, and for K > 2 classes 1 for every error."""
 
 
 class CountOptions(RowOptions, total=False):
-    """Row options, and the costs whose shape says how many classes and decisions there are.
-
-    costs
-        K x M cost matrix. Only its shape matters here, and only for score_type "decision" or a List column.
-    """
+    """Row options, and the costs whose shape says how many classes and decisions there are."""
 
     costs: Costs | None
+    """Cost matrix, K x M: a `CostMatrix` or nested sequence. Here only its shape matters, and only for a List column or
+    `score_type="decision"`. Default None: as many decisions as classes."""
 
 
-class PriorOptions(RowOptions, total=False):
-    """Row options, and the class priors that weigh the classes.
-
-    prior
-        See `Prior`. Default None: the shares of the classes in the group. The value is the one the metric would have,
-        were the class prior that one; posteriors and decisions stay as they are. Only "llr" and "log_likelihoods" are
-        turned into posteriors with it, and so need it.
-    """
-
-    prior: Prior
+class PriorOptions(RowOptions, ClassPriorOption, total=False):
+    """Row options, and the class priors that weigh the classes."""
 
 
-class DetectionOptions(PriorOptions, total=False):
-    """Prior options, and the costs of the two kinds of binary errors, as in `DcfOptions`."""
-
-    cost_fn: float
-    cost_fp: float
+class DetectionOptions(PriorOptions, ErrorCostOptions, total=False):
+    """Prior options, and the costs of the two kinds of binary errors."""
 
 
-class ThresholdOptions(PriorOptions, total=False):
-    """Prior options, and the threshold of binary decisions.
-
-    threshold
-        Decide for the positive class where score > threshold, strictly, on the scale of the score as given.
-    """
-
-    threshold: float | None
+class ThresholdOptions(PriorOptions, DecisionThresholdOption, total=False):
+    """Prior options, and the threshold of binary decisions."""
 
 
-class DcfOptions(ThresholdOptions, total=False):
-    """Threshold options, and the costs of the two kinds of binary errors.
-
-    cost_fn, cost_fp
-        Cost of missing a positive, and of a false alarm. Default 1 each.
-    """
-
-    cost_fn: float
-    cost_fp: float
+class DcfOptions(ThresholdOptions, ErrorCostOptions, total=False):
+    """Threshold options, and the costs of the two kinds of binary errors."""
 
 
-class DecisionOptions(DcfOptions, total=False):
-    """All options of a metric of decisions.
-
-    costs
-        K x M cost matrix, rows = true class, columns = decision; takes the place of cost_fn and cost_fp. Default None.
-        Without threshold, decisions are Bayes decisions for these costs.
-    """
-
-    costs: Costs | None
+class DecisionOptions(DcfOptions, CostMatrixOption, total=False):
+    """All options of a metric of decisions."""
 
 
-class RiskOptions(PriorOptions, total=False):
-    """Prior options and costs (as in `DecisionOptions`), without a threshold: decisions are always Bayes decisions."""
-
-    cost_fn: float
-    cost_fp: float
-    costs: Costs | None
+class RiskOptions(DetectionOptions, CostMatrixOption, total=False):
+    """Prior options and costs, without a threshold: decisions are always Bayes decisions."""
 
 
-class ScoreTypeOption(TypedDict, total=False):
-    """What the scores are: `score_type`, as in `RowOptions`."""
+class ScoreOptions(ScoreTypeOption, RowPriorOption, total=False):
+    """What the scores are, and the prior that turns likelihoods into posteriors."""
+
+
+class DivergenceOptions(WeightOption, total=False):
+    """How to read posteriors and reference posteriors."""
 
     score_type: ScoreType
+    """What the score and the reference are: "posterior" or "log_odds" of the positive class, or a vector of K a row,
+    "posteriors" or "log_posteriors" (natural logarithms). Default "posterior", which for a vector column means
+    "posteriors"."""
 
 
-class ScoreOptions(ScoreTypeOption, total=False):
-    """What the scores are, and the prior that turns likelihoods into posteriors: as in `PriorOptions`, row by row."""
-
-    prior: Prior
+class RowDecisionOptions(ScoreOptions, DecisionThresholdOption, ErrorCostOptions, CostMatrixOption, total=False):
+    """Options of a decision for one row, without its label."""
 
 
-class DivergenceOptions(ScoreTypeOption, total=False):
-    """How to read posteriors and reference posteriors.
-
-    score_type
-        What both are: "posterior" (default; for vector columns "posteriors"), "log_odds" or "log_posteriors".
-    weight
-        As in `RowOptions`.
-    """
-
-    weight: IntoExpr | None
+class RowScoreOptions(ScoreOptions, LabelOptions, total=False):
+    """Options of a loss of one row, without weight."""
 
 
-class RowDecisionOptions(ScoreOptions, total=False):
-    """Options of a decision for one row, without its label: as in `DecisionOptions`."""
-
-    threshold: float | None
-    cost_fn: float
-    cost_fp: float
-    costs: Costs | None
-
-
-class RowScoreOptions(ScoreOptions, total=False):
-    """Options of a loss of one row: as in `PriorOptions`, without weight."""
-
-    pos_label: object
-    classes: Sequence[object] | None
-
-
-class RowCostOptions(RowDecisionOptions, total=False):
-    """Options of the cost of one row: as in `DecisionOptions`, without weight."""
-
-    pos_label: object
-    classes: Sequence[object] | None
+class RowCostOptions(RowDecisionOptions, LabelOptions, total=False):
+    """Options of the cost of one row, without weight."""
 
 
 def check_keywords(function: str, given: Iterable[str], known: Sequence[str]) -> None:

@@ -58,9 +58,10 @@ def report(
         Names and expressions of the groups: `["carrier", pl.col("ts").dt.truncate("1mo")]`. Default: one group.
     min_rows
         Adds a Boolean column `small`, true where fewer rows than this were used. No group is dropped.
-    **options
-        See `DecisionOptions`. `prior` is the reference prior; as an expression it is evaluated on the whole log, so that
-        `pl.col("label").mean()` is the overall prior.
+    prior
+        The reference prior: the positive class's, or one per class (a sequence in class order, or a mapping from class),
+        "uniform", or an expression, which is evaluated on the whole log, so that `pl.col("label").mean()` is the overall
+        prior. None: there is no reference prior.
 
     Returns
     -------
@@ -73,7 +74,7 @@ def report(
     Raises
     ------
     ValueError, TypeError
-        As for the metrics; a `min_rows` that is not a whole number from 0. Raised here, before the log is read.
+        A `min_rows` that is not a whole number from 0. All are raised here, before the log is read.
 
     References
     ----------

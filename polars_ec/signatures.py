@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, ForwardRef, ParamSpec, TypeVar
+from typing import Any, ForwardRef, TypeVar, cast
 
+from polars_ec.docstrings import completed, descriptions, without_parameter
 from polars_ec.options import DEFAULTS, check_keywords
 
-P = ParamSpec("P")
-T = TypeVar("T")
+# The decorated function keeps its own type: editors then find the description of each keyword below its key in `options`.
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def with_options(options: type[Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Show the keywords of `options` in the function's signature, and refuse any other at the call.
+def with_options(options: type[Any], *, raises: str = "", like: Callable[..., Any] | None = None) -> Callable[[F], F]:
+    """Show the keywords of `options` in the function's signature and docstring, and refuse any other at the call.
 
-    Type checkers read the keywords from the annotation `**options: Unpack[...]`; people and `inspect` read them here.
+    Type checkers and editors read the keywords from the annotation `**options: Unpack[...]`; `help` and `inspect` read them
+    here. `raises` is an error that several functions have in common. A method of frames takes the docstring of the function
+    `like`, without the entry of its parameter `frame`.
     """
 
-    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+    def decorate(function: F) -> F:
         own = signature(function)
         kept = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
         annotations = {name: _source(hint) for name, hint in options.__annotations__.items()}
@@ -36,7 +39,7 @@ def with_options(options: type[Any]) -> Callable[[Callable[P, T]], Callable[P, T
         public = [p for p in [*by_position, *by_name] if p != "self"]
 
         @wraps(function)
-        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        def checked(*args: Any, **kwargs: Any) -> Any:
             check_keywords(name, kwargs, public)
             if len(args) > len(by_position):
                 taken = " and ".join(p for p in by_position if p != "self")
@@ -53,7 +56,13 @@ def with_options(options: type[Any]) -> Callable[[Callable[P, T]], Callable[P, T
             return function(*args, **kwargs)
 
         checked.__signature__ = shown  # type: ignore[attr-defined]
-        return checked
+        if like is not None and like.__doc__:
+            checked.__doc__ = without_parameter(like.__doc__, "frame")
+        elif function.__doc__:
+            checked.__doc__ = completed(
+                function.__doc__, list(shown.parameters.values()), descriptions().get(options.__name__, {}), raises
+            )
+        return cast("F", checked)
 
     return decorate
 
@@ -62,13 +71,13 @@ def _source(hint: Any) -> Any:
     return hint.__forward_arg__ if isinstance(hint, ForwardRef) else hint
 
 
-def checked_keywords(function: Callable[P, T]) -> Callable[P, T]:
+def checked_keywords(function: F) -> F:
     """Refuse a keyword that the function does not have, with the one that may be meant."""
     known = [name for name, p in signature(function).parameters.items() if p.kind is Parameter.KEYWORD_ONLY]
 
     @wraps(function)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+    def checked(*args: Any, **kwargs: Any) -> Any:
         check_keywords(function.__name__, kwargs, known)
         return function(*args, **kwargs)
 
-    return checked
+    return cast("F", checked)

@@ -59,18 +59,20 @@ def sketch(
     reduction
         What a vector of K scores becomes. "one_vs_rest": K sketches in one, by a last group column `target`: the posterior
         of the class against all others. "top_label": the largest posterior, and whether its class (the first, on ties) is
-        the true one; two classes can be asked so too.
+        the true one; two classes can be asked so too. The costs are then of the binary problem.
     folds, fold_by
         Adds a group column `fold`, the `polars_ec.fold` of the key `fold_by`, for cross-validation: a key of the row, or of
         what correlated rows share.
     stratified
         Folds that share the keys of each class of each group out evenly. A key has one fold in each class then, and the
         rows are ranked in memory: this does not stream.
-    **options
-        See `DecisionOptions`. `score_type` is "posterior", "log_odds", "llr" (losses are at even prior), or here also
-        "raw": any real score, on a grid that is equal in ln|score|, hence free of scale. Vectors have theirs, and
-        become posteriors; `costs`, cost_fn and cost_fp are then of the binary problem. `prior` is of LLRs (where they
-        decide) and log-likelihoods alone.
+    prior
+        Class priors, only for LLRs (where they decide) and log-likelihoods: the positive class's, or one per class (a
+        sequence in class order, or a mapping from class), "uniform", or an expression.
+    score_type
+        What the scores are: "posterior" or "log_odds" of the positive class, "llr" (losses are at even prior), or here also
+        "raw", any real score, on a grid that is equal in ln|score|, hence free of scale. A vector of K a row:
+        "posteriors", "log_posteriors" or "log_likelihoods", which become posteriors. Default "posterior".
 
     Returns
     -------
@@ -79,7 +81,7 @@ def sketch(
     Raises
     ------
     ValueError, TypeError
-        As for the metrics; a resolution below 1; other score types; a prior that no decision needs.
+        A resolution below 1; a prior that no decision needs.
 
     References
     ----------

@@ -34,7 +34,7 @@ def validate(
 
     Missing rows (a null in label, score or weight) are not wrong: labels arrive late. Reads the log once a score, once
     more for each kind of bad rows, to show them, and once for the values of a label that lacks the `pos_label`. Warns
-    if no row has the `pos_label`.
+    if no row has the `pos_label`. Only the options that say how to read the rows matter.
 
     Parameters
     ----------
@@ -44,8 +44,6 @@ def validate(
         Column name or expression, or several.
     label
         Column name or expression.
-    **options
-        See `DecisionOptions`; those that say how to read the rows matter.
 
     Returns
     -------
@@ -56,8 +54,6 @@ def validate(
     InvalidDataError
         Wrong rows: each kind, how many rows, and the first five with their row numbers. A `pos_label` that no row has, if
         the labels hold a value that is the same but for case, spaces at the ends or the form of a number.
-    ValueError, TypeError
-        As for the metrics.
 
     Examples
     --------

@@ -68,9 +68,8 @@ def calibrate(
         As for `sketch`: beside the calibrator of all rows, one for each fold, of the rows of the others.
     resolution
         Of the sketch of one score a row.
-    **options
-        See `PriorOptions`. With `prior`, rows of class i weigh P_i over their share; as an expression it is evaluated on the
-        whole log, as for `report`.
+    prior
+        Class priors of the fit, stated as for `report`: rows of class i weigh P_i over their share. None: the group's own.
 
     Returns
     -------
@@ -82,7 +81,7 @@ def calibrate(
     Raises
     ------
     ValueError, TypeError
-        As for the metrics and `Sketch.calibrate`; a calibrator that is not for K classes.
+        A calibrator that is not for K classes; else as for `Sketch.calibrate`.
 
     References
     ----------
@@ -191,8 +190,8 @@ def calibration_loss(
         As for `sketch`.
     resolution
         Of the sketch of one score a row: affine losses are off by at most (alpha / resolution)^2 / 32.
-    **options
-        See `RiskOptions`. `prior` as an expression is evaluated on the whole log, as for `report`.
+    prior
+        Class priors of the losses and of the fit, stated as for `report`. None: the group's own.
 
     Returns
     -------
@@ -202,7 +201,7 @@ def calibration_loss(
     Raises
     ------
     ValueError, TypeError
-        Another rule or training; "cv" without folds; else as for the metrics.
+        Another rule or training; "cv" without folds.
 
     References
     ----------

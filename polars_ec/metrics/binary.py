@@ -14,28 +14,18 @@ from polars_ec.typing import IntoExpr
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+_NOT_BINARY = "More than two classes or decisions."
 
-@with_options(DecisionOptions)
+
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def precision(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Share of positive decisions that are right; with `prior`, calibrated precision.
+    """Share of the positive decisions that are right; with `prior`, the calibrated precision.
 
     Higher is better; in [0, 1]. P_1 R_11 / (P_1 R_11 + P_0 R_01).
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if nothing is decided positive or a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if nothing is decided positive or a class with prior above 0 has no rows.
 
     References
     ----------
@@ -51,27 +41,15 @@ def precision(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOption
     return decision_metric("precision", score, label, options)
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Share of the positive class that is decided positive (sensitivity); priors do not move it.
 
     Higher is better; in [0, 1]. R_11 = TP / N_1.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if there are no positives, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if there are no positives.
 
     References
     ----------
@@ -87,27 +65,15 @@ def recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions])
     return decision_metric("recall", score, label, options)
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def specificity(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Share of the negative class that is decided negative; priors do not move it.
 
     Higher is better; in [0, 1]. R_00 = TN / N_0.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if there are no negatives, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if there are no negatives.
 
     References
     ----------
@@ -123,27 +89,15 @@ def specificity(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOpti
     return decision_metric("specificity", score, label, options)
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def fpr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """False positive rate: share of the negative class that is decided positive.
 
     Lower is better; in [0, 1]. R_01 = FP / N_0.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if there are no negatives, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if there are no negatives.
 
     References
     ----------
@@ -159,27 +113,15 @@ def fpr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     return decision_metric("fpr", score, label, options)
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def fnr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """False negative rate: share of the positive class that is decided negative.
 
     Lower is better; in [0, 1]. R_10 = FN / N_1.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if there are no positives, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if there are no positives.
 
     References
     ----------
@@ -195,29 +137,25 @@ def fnr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     return decision_metric("fnr", score, label, options)
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """F score that weighs recall beta times as much as precision; with `prior`, the calibrated one.
+    """F score, in which recall counts beta times as much as precision; with `prior`, the calibrated one.
 
     Higher is better; in [0, 1]. (1 + beta^2) P_1 R_11 / ((1 + beta^2) P_1 R_11 + beta^2 P_1 R_10 + P_0 R_01).
 
     Parameters
     ----------
-    score, label
-        Column name or expression, one row per decision.
     beta
-        Positive and finite, no unit; default 1.
-    **options
-        See `DecisionOptions`.
+        How many times as much recall counts as precision: above 0 and finite.
 
     Returns
     -------
-    Float64, one per group; null if the denominator is 0 or a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
+    Float64, one per group; null if the denominator is 0 or a class with prior above 0 has no rows.
 
     Raises
     ------
     ValueError, TypeError
-        beta not positive; more than two classes or decisions; else as for `confusion`.
+        `beta` not above 0, or infinite.
 
     References
     ----------
@@ -234,27 +172,15 @@ def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unp
     return decision_metric("fbeta", score, label, options, beta=parse_beta(beta))
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Harmonic mean of precision and recall; with `prior`, the calibrated one.
 
     Higher is better; in [0, 1]. 2 P_1 R_11 / (2 P_1 R_11 + P_1 R_10 + P_0 R_01).
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if the denominator is 0 or a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if the denominator is 0 or a class with prior above 0 has no rows.
 
     References
     ----------
@@ -270,27 +196,16 @@ def f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> 
     return decision_metric("f1", score, label, options)
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def mcc(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Matthews correlation coefficient of class and decision.
 
-    Higher is better; in [-1, 1]. sqrt(P_0 P_1) (R_11 - R_01) / sqrt(R_*1 R_*0), with R_*j the share of all rows decided j.
-
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
+    Higher is better; in [-1, 1]. sqrt(P_0 P_1) (R_11 - R_01) / sqrt(R_*1 R_*0), R_*j being the share of all rows that are
+    decided j.
 
     Returns
     -------
-    Float64, one per group; null if a class has no rows or prior 0, or if all decisions are the same, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if a class has no rows or prior 0, or if all decisions are the same.
 
     References
     ----------
@@ -306,27 +221,15 @@ def mcc(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     return decision_metric("mcc", score, label, options)
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def lr_plus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Likelihood ratio of a positive decision; priors do not move it.
 
     Higher is better; in [0, inf]. R_11 / R_01, inf without false positives.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if R_11 = R_01 = 0 or a class has no rows, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if R_11 = R_01 = 0 or a class has no rows.
 
     References
     ----------
@@ -342,27 +245,15 @@ def lr_plus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]
     return decision_metric("lr_plus", score, label, options)
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def lr_minus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Likelihood ratio of a negative decision; priors do not move it.
 
     Lower is better; in [0, inf]. R_10 / R_00, inf without true negatives.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if R_10 = R_00 = 0 or a class has no rows, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if R_10 = R_00 = 0 or a class has no rows.
 
     References
     ----------
@@ -378,29 +269,26 @@ def lr_minus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions
     return decision_metric("lr_minus", score, label, options)
 
 
-@with_options(ThresholdOptions)
+@with_options(ThresholdOptions, raises=_NOT_BINARY)
 def net_benefit(score: IntoExpr, label: IntoExpr, p_t: float, **options: Unpack[ThresholdOptions]) -> pl.Expr:
-    """Net benefit of deciding where the posterior is above p_t: hits per row, less false alarms at their exchange rate.
+    """Net benefit of deciding positive where the posterior is above p_t: hits minus false alarms at their price, per row.
 
-    Higher is better; at most the positive class's prior. P_1 R_11 - p_t/(1 - p_t) P_0 R_01, which is P_1 minus the EC of costs 1 (miss) and p_t/(1 - p_t) (false alarm).
+    Higher is better; at most the positive class's prior. P_1 R_11 - p_t/(1 - p_t) P_0 R_01, which is P_1 minus the expected
+    cost of costs 1 (miss) and p_t/(1 - p_t) (false alarm).
 
     Parameters
     ----------
-    score, label
-        Column name or expression, one row per decision.
     p_t
-        Probability above 0 and below 1. Decisions are posterior > p_t, unless `threshold` says otherwise.
-    **options
-        See `ThresholdOptions`.
+        Probability above 0 and below 1. The positive class is decided where posterior > p_t, unless `threshold` is given.
 
     Returns
     -------
-    Float64, one per group; null if a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
+    Float64, one per group; null if a class with prior above 0 has no rows.
 
     Raises
     ------
     ValueError, TypeError
-        p_t outside (0, 1); more than two classes; else as for `confusion`.
+        `p_t` outside (0, 1).
 
     References
     ----------
@@ -421,27 +309,15 @@ def net_benefit(score: IntoExpr, label: IntoExpr, p_t: float, **options: Unpack[
     return decision_metric("net_benefit", score, label, {**options, **costs}, p_t=share)
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def precision_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Precision on the scale where always deciding positive is 0 and perfection is 1; priors do not move it.
 
-    Higher is better; in [-inf, 1]. (Prec - P_1) / ((1 - P_1) Prec) = 1 - R_01/R_11.
-
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
+    Higher is better; in [-inf, 1]. (precision - P_1) / ((1 - P_1) precision) = 1 - R_01/R_11.
 
     Returns
     -------
-    Float64, one per group; null if nothing is decided positive, or a class has no rows or prior 0, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if nothing is decided positive, or a class has no rows or prior 0.
 
     References
     ----------
@@ -457,27 +333,15 @@ def precision_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionO
     return decision_metric("precision_gain", score, label, options)
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def recall_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Recall on the scale where a recall equal to the prior is 0 and perfection is 1; with `prior`, calibrated.
 
-    Higher is better; in [-inf, 1]. (Rec - P_1) / ((1 - P_1) Rec) = 1 - (P_1/P_0) R_10/R_11.
-
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
+    Higher is better; in [-inf, 1]. (recall - P_1) / ((1 - P_1) recall) = 1 - (P_1/P_0) R_10/R_11.
 
     Returns
     -------
-    Float64, one per group; null if a class has no rows or P_0 = 0, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        More than two classes or decisions; else as for `confusion`.
+    Float64, one per group; null if a class has no rows or P_0 = 0.
 
     References
     ----------

@@ -118,36 +118,34 @@ def ece(
 ) -> pl.Expr:
     """Expected calibration error (ECE) of binary posteriors: mean posterior against share of positives, bin by bin.
 
-    Lower is better, but it is no measure of quality (always answering the prior has 0); in [0, 1], a share, not percent.
-    With norm=1 sum_b w_b |mean q_1 in b - share of class 1 in b|, w_b being the share of the rows in bin b; with norm=2
-    the root of sum_b w_b (mean q_1 in b - share of class 1 in b)^2. Bin b of B is ((b-1)/B, b/B], closed on the right;
-    a posterior of 0 is in the first bin.
+    Lower is better, but it does not measure quality: always answering the prior has 0. In [0, 1], a share, not percent.
+    With norm=1 it is sum_b w_b |mean q_1 in b - share of class 1 in b|, w_b being the share of the rows in bin b; with
+    norm=2 the root of sum_b w_b (mean q_1 in b - share of class 1 in b)^2. Bin b of B is ((b-1)/B, b/B], closed on the
+    right; a posterior of 0 is in the first bin. With `prior`, rows of class i weigh P_i / N_i.
 
     Parameters
     ----------
     score, label
         Column name or expression, one posterior a row.
     bins
-        How many bins of equal width, at least 1; in SQL at most 32. The value moves with it: compare only equal ones.
+        How many bins of equal width, at least 1; in SQL at most 32. The value depends on it: compare values of equally
+        many bins only.
     norm
         1 (the usual ECE) or 2 (root mean square).
     equal_mass
-        Bins of equal weight instead of equal width: bin b of B holds the posteriors q with (b-1)/B < F(q) <= b/B, F(q) being
-        the share of the rows with a posterior of at most q. So rows of equal posteriors stay together, in the bin that the
-        last of them reaches, and bins that they fill stay empty. Exact, but it sorts the rows of a group: it does not stream,
-        and SQL lacks it.
-    **options
-        See `PriorOptions`. With `prior` rows of class i weigh P_i / N_i.
+        Bins of equal weight instead of equal width: bin b of B holds the posteriors q with (b-1)/B < F(q) <= b/B, F(q)
+        being the share of the rows with a posterior of at most q. So rows of equal posteriors stay together, in the bin
+        that the last of them reaches, and the bins before it that they fill stay empty. Exact, but it sorts the rows of a
+        group: it does not stream, and SQL lacks it.
 
     Returns
     -------
-    Float64, one per group; null if a class with prior above 0 has no rows, and for a group without usable rows or with
-    wrong ones.
+    Float64, one per group; null if a class with prior above 0 has no rows.
 
     Raises
     ------
     ValueError, TypeError
-        Bins that are no whole number above 0, another norm, more than two classes; else as for `cross_entropy`.
+        `bins` that is not a whole number above 0; another `norm`; more than two classes; decisions instead of scores.
 
     References
     ----------
@@ -175,30 +173,27 @@ def ece_mc(
 ) -> pl.Expr:
     """Expected calibration error of the top class: its mean posterior against how often it is the true one, bin by bin.
 
-    Lower is better, but it is no measure of quality, and it sees one of the K posteriors; in [0, 1], a share, not percent.
-    As `ece`, of max_k q_k and of argmax_k q_k being the true class (lowest index on ties).
+    Lower is better, but it does not measure quality, and it sees one of the K posteriors. In [0, 1], a share, not percent.
+    sum_b w_b |mean of max_k q_k in b - share of rows in b whose argmax_k q_k is the true class|, as for `ece`; the lowest
+    index is taken on ties. With `prior`, rows of class i weigh P_i / N_i.
 
     Parameters
     ----------
-    score, label
-        Column name or expression, one vector of posteriors a row, or one posterior.
     bins
         How many bins of equal width in (0, 1], at least 1; those below 1/K stay empty. In SQL at most 32.
     norm
         1 (the usual ECE) or 2 (root mean square).
     equal_mass
         Bins of equal weight instead of equal width, as for `ece`: it does not stream, and SQL lacks it.
-    **options
-        See `PriorOptions`. With `prior` rows of class i weigh P_i / N_i.
 
     Returns
     -------
-    Float64, one per group; null as for `ece`.
+    Float64, one per group; null if a class with prior above 0 has no rows.
 
     Raises
     ------
     ValueError, TypeError
-        As for `ece`, for any number of classes.
+        `bins` that is not a whole number above 0; another `norm`; decisions instead of scores.
 
     References
     ----------

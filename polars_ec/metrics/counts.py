@@ -17,24 +17,18 @@ if TYPE_CHECKING:
 
 @with_options(DecisionOptions)
 def confusion(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Counts N_ij of class i decided j; rows are true classes, columns decisions.
+    """Counts N_ij of the rows of class i that are decided j; rows of the matrix are true classes, columns decisions.
 
     Parameters
     ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`. `prior` matters only for decisions from LLRs and log-likelihoods.
+    prior
+        Class priors, needed for the Bayes decisions of "llr" and "log_likelihoods" only: the positive class's, or one per
+        class (a sequence in class order, or a mapping from class), "uniform", or an expression that is constant in the group.
 
     Returns
     -------
-    Binary: struct (tn, fp, fn, tp), Int64, or Float64 sums of weights. Else Array(K x M) of the same. Null if the group
-    has wrong rows.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Score or label of a dtype that `score_type`, `pos_label` and `classes` do not explain; costs of the wrong shape.
+    Binary: a struct of tn, fp, fn and tp, Int64, or Float64 sums of weights. Else an Array (K x M) of the same. Null if the
+    group has wrong rows; all 0 without usable rows.
 
     References
     ----------
@@ -68,21 +62,13 @@ def pack_confusion(cells: list[list[pl.Expr]], dtype: type[pl.DataType]) -> pl.E
 
 @with_options(CountOptions)
 def n_rows(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions]) -> pl.Expr:
-    """Number of rows that metrics are made of: nothing missing in them, nothing wrong.
+    """Number of rows that metrics are made of: nothing in them is missing or wrong.
 
-    n_rows + n_missing + n_invalid is the number of rows of the group. Int64, never null. Weights do not count.
+    n_rows + n_missing + n_invalid is the number of rows of the group. Weights do not count.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression.
-    **options
-        See `CountOptions`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `confusion`.
+    Returns
+    -------
+    Int64, never null.
 
     Examples
     --------
@@ -98,19 +84,9 @@ def n_rows(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions]) ->
 def n_missing(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions]) -> pl.Expr:
     """Number of rows left out because label, score (any part) or weight is null, whatever the other parts hold.
 
+    Returns
+    -------
     Int64, never null.
-
-    Parameters
-    ----------
-    score, label
-        Column name or expression.
-    **options
-        See `CountOptions`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `confusion`.
 
     Examples
     --------
@@ -126,20 +102,12 @@ def n_missing(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions])
 def n_invalid(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions]) -> pl.Expr:
     """Number of rows that are present but wrong; one is enough to make the group's metrics null.
 
-    Wrong are: NaN; a posterior outside [0, 1]; a vector that does not sum to 1 within 1e-6 or is of another length; a
-    label that is no class; a decision that is none; a negative, infinite or NaN weight. Int64, never null.
+    Wrong are: NaN; a posterior outside [0, 1]; a vector that does not sum to 1 within 1e-6 or is of another length; a label
+    that is not a class; a decision whose index is out of range; a negative, infinite or NaN weight.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression.
-    **options
-        See `CountOptions`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `confusion`.
+    Returns
+    -------
+    Int64, never null.
 
     Examples
     --------
@@ -155,19 +123,11 @@ def n_invalid(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions])
 def class_prior(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions]) -> pl.Expr:
     """Share of the positive class (binary) or of each class among the rows that metrics are made of, by weight.
 
-    P_i = N_i / N, in [0, 1]. Float64, or Array(K); null without usable rows or with wrong ones.
+    In [0, 1]. P_i = N_i / N, N being the number of all these rows.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression.
-    **options
-        See `CountOptions`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `confusion`.
+    Returns
+    -------
+    Float64, or an Array of K where there are more than two classes, one per group.
 
     References
     ----------

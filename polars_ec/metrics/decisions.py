@@ -33,23 +33,11 @@ def decision_metric(
 def expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Expected cost (EC) of the decisions, in units of the costs.
 
-    Lower is better; between the smallest and the largest cost. EC = sum_ij c_ij P_i R_ij.
-
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
+    Lower is better; in [least cost, largest cost]. EC = sum_ij c_ij P_i R_ij.
 
     Returns
     -------
-    Float64, one per group; null if a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `confusion`.
+    Float64, one per group; null if a class with prior above 0 has no rows.
 
     References
     ----------
@@ -69,23 +57,17 @@ def expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOp
 def nec(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Expected cost normalised by that of the best naive system, which always takes the cheapest decision.
 
-    Lower is better; 0 is perfect, 1 is naive, above 1 is worse than not looking at the input. NEC = EC / min_j sum_i P_i c_ij.
-
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
+    Lower is better; in [0, inf): 0 is perfect, 1 is naive, above 1 is worse than not looking at the input.
+    NEC = EC / min_j sum_i P_i c_ij, with EC = sum_ij c_ij P_i R_ij.
 
     Returns
     -------
-    Float64, one per group; null if the naive cost is 0 or a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
+    Float64, one per group; null if the naive cost is 0 or a class with prior above 0 has no rows.
 
     Raises
     ------
     ValueError, TypeError
-        A negative cost (pass `costs.normalized()`); else as for `confusion`.
+        A negative cost: pass `costs.normalized()`.
 
     References
     ----------
@@ -105,23 +87,12 @@ def nec(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
 def error_rate(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Share of rows whose decision is not their class; abstaining counts as an error.
 
-    Lower is better; in [0, 1]. sum_i P_i (1 - R_ii): the EC of 0-1 costs. Decisions are those for the costs or threshold given.
-
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
+    Lower is better; in [0, 1]. sum_i P_i (1 - R_ii), the expected cost of 0-1 costs. The costs or the threshold given say
+    which decisions are taken, not what they cost.
 
     Returns
     -------
-    Float64, one per group; null if a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `confusion`.
+    Float64, one per group; null if a class with prior above 0 has no rows.
 
     References
     ----------
@@ -143,21 +114,9 @@ def accuracy(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions
 
     Higher is better; in [0, 1]. sum_i P_i R_ii.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `confusion`.
+    Float64, one per group; null if a class with prior above 0 has no rows.
 
     References
     ----------
@@ -179,21 +138,9 @@ def balanced_error_rate(score: IntoExpr, label: IntoExpr, **options: Unpack[Deci
 
     Lower is better; in [0, 1]. (1/K) sum_i (1 - R_ii).
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if any class has no rows, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `confusion`.
+    Float64, one per group; null if any class has no rows.
 
     References
     ----------
@@ -215,21 +162,9 @@ def balanced_accuracy(score: IntoExpr, label: IntoExpr, **options: Unpack[Decisi
 
     Higher is better; in [0, 1]. (1/K) sum_i R_ii.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DecisionOptions`.
-
     Returns
     -------
-    Float64, one per group; null if any class has no rows, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `confusion`.
+    Float64, one per group; null if any class has no rows.
 
     References
     ----------
@@ -249,23 +184,17 @@ def balanced_accuracy(score: IntoExpr, label: IntoExpr, **options: Unpack[Decisi
 def dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DcfOptions]) -> pl.Expr:
     """Normalised detection cost (actual DCF) of log-likelihood ratios at a stated prior and costs.
 
-    Lower is better; 0 is perfect, 1 is naive. (P_1 C_fn R_10 + P_0 C_fp R_01) / min(P_1 C_fn, P_0 C_fp), decided for the positive class where the LLR is above ln(C_fp/C_fn) - ln(P_1/P_0): the NEC of these costs.
-
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per decision.
-    **options
-        See `DcfOptions`.
+    Lower is better; in [0, inf): 0 is perfect, 1 is naive. (P_1 C_fn R_10 + P_0 C_fp R_01) / min(P_1 C_fn, P_0 C_fp), where
+    the positive class is decided if the LLR is above ln(C_fp/C_fn) - ln(P_1/P_0): the NEC of the costs C_fn and C_fp.
 
     Returns
     -------
-    Float64, one per group; null if the naive cost is 0 or a class with prior above 0 has no rows, and for a group without usable rows or with wrong ones.
+    Float64, one per group; null if the naive cost is 0 or a class with prior above 0 has no rows.
 
     Raises
     ------
     ValueError, TypeError
-        No `prior`; a `score_type` other than "llr" and "decision"; else as for `confusion`.
+        No `prior`; a `score_type` other than "llr" or "decision".
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""How far posteriors are from reference posteriors, and what a scoring rule expects of them if the reference is right."""
+"""How far posteriors are from reference posteriors, and what a scoring rule expects if the reference is right."""
 
 from __future__ import annotations
 
@@ -109,30 +109,27 @@ def expected_score_divergence(
 ) -> pl.Expr:
     """Expected divergence of posteriors from reference posteriors, as a proper scoring rule measures it.
 
-    Lower is better; 0 where they are equal; in [0, inf] nats for the cross-entropy, in [0, 2/K] for the Brier score. Mean
-    over the rows of d(s, q) = E_{h~s}[C(h, q) - C(h, s)], q being the score and s the reference: sum_i s_i ln(s_i / q_i),
-    or (1/K) sum_i (s_i - q_i)^2. It is `semi_empirical_epsr` of the score less that of the reference itself. With the
-    posteriors that a calibrator makes as the reference it is the calibration term of that decomposition; how much the
-    score would really gain is the calibration loss, which takes the labels' word and not the calibrator's.
+    Lower is better; in [0, inf] nats for the cross-entropy, in [0, 2/K] for the Brier score; 0 where they are equal. It is
+    the mean over the rows of d(s, q) = E_{h~s}[C(h, q) - C(h, s)], q being the score and s the reference, which is
+    sum_i s_i ln(s_i / q_i), or (1/K) sum_i (s_i - q_i)^2. It equals `semi_empirical_epsr` of the score minus that of the
+    reference itself. If the reference is what a calibrator makes of the score, this is the calibration term of that
+    decomposition. What calibration would really gain is the calibration loss, which is computed from the labels.
 
     Parameters
     ----------
     score, reference
-        Column name or expression, one posterior or vector of posteriors a row; both of the same kind.
+        Column name or expression: one posterior or vector of posteriors a row, both of the same kind.
     rule
         "cross_entropy" (Kullback-Leibler divergence) or "brier" (squared distance).
-    **options
-        See `DivergenceOptions`.
 
     Returns
     -------
-    Float64, one per group; null for a group without usable rows or with wrong ones. Cross-entropies closer than 1e-15 or
-    so cannot be told apart.
+    Float64, one per group. Cross-entropies closer than 1e-15 or so cannot be told apart.
 
     Raises
     ------
     ValueError, TypeError
-        Another rule; scores that are no posteriors; a score and a reference of different numbers of classes.
+        Another `rule`; scores that are not posteriors; a score and a reference of different numbers of classes.
 
     References
     ----------
@@ -160,28 +157,26 @@ def semi_empirical_epsr(
 ) -> pl.Expr:
     """Expected proper scoring rule of posteriors if the classes were drawn by reference posteriors.
 
-    Lower is better; in [0, inf] nats for the cross-entropy, in [0, 2/K] for the Brier score. Mean over the rows of
-    E_{h~s}[C(h, q)], q being the score and s the reference: -sum_i s_i ln q_i, or
+    Lower is better; in [0, inf] nats for the cross-entropy, in [0, 2/K] for the Brier score. It is the mean over the rows of
+    E_{h~s}[C(h, q)], q being the score and s the reference, which is -sum_i s_i ln q_i, or
     (1/K) sum_i ((s_i - q_i)^2 + s_i (1 - s_i)). No labels are read. Where it is far from `cross_entropy` or `brier`, the
-    reference is no good model of the classes, and the divergence from it no measure of calibration.
+    reference is not a good model of the classes, and the divergence from it does not measure calibration.
 
     Parameters
     ----------
     score, reference
-        Column name or expression, one posterior or vector of posteriors a row; both of the same kind.
+        Column name or expression: one posterior or vector of posteriors a row, both of the same kind.
     rule
         "cross_entropy" or "brier" (in the 1/K convention of `brier`).
-    **options
-        See `DivergenceOptions`.
 
     Returns
     -------
-    Float64, one per group; null as for `expected_score_divergence`.
+    Float64, one per group.
 
     Raises
     ------
     ValueError, TypeError
-        As for `expected_score_divergence`.
+        Another `rule`; scores that are not posteriors; a score and a reference of different numbers of classes.
 
     References
     ----------

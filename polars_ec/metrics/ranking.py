@@ -1,7 +1,7 @@
 """Ranking metrics of rows as they are: exact, in memory, for groups that are small.
 
-They sort the rows of a group, so they do not stream; for a log that does not fit in memory take the sketch, which gives the
-same metrics with a bound.
+They sort the rows of a group, so they do not stream. For a log that does not fit in memory take the sketch, which gives the
+same metrics with a bound on their error.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from polars_ec.typing import EerMethod, IntoExpr
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+_NOT_NUMBERS = "Scores that are not one number a row."
 
 
 def _ranked(
@@ -61,27 +63,21 @@ def _ranked(
     return per_group(name, score, label, parse_options(options), build)
 
 
-@with_options(RowOptions)
+@with_options(RowOptions, raises=_NOT_NUMBERS)
 def auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
     """Area under the ROC curve: how often a positive scores above a negative, ties counting half.
 
-    Higher is better; in [0, 1], 0.5 is chance. P(s_1 > s_0) + P(s_1 = s_0)/2; priors do not move it.
+    Higher is better; in [0, 1]: 0.5 is chance. P(s_1 > s_0) + P(s_1 = s_0)/2 for scores s_1 of a positive and s_0 of a
+    negative; priors do not move it.
 
     Parameters
     ----------
-    score, label
-        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
-    **options
-        See `RowOptions`.
+    score
+        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
 
     Returns
     -------
-    Float64, one per group; null if a class has no rows, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Scores that are no single number a row; else as for `confusion`.
+    Float64, one per group; null if a class has no rows.
 
     References
     ----------
@@ -97,27 +93,21 @@ def auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> 
     return _ranked("auc_roc", score, label, options)
 
 
-@with_options(PriorOptions)
+@with_options(PriorOptions, raises=_NOT_NUMBERS)
 def average_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
     """Average precision: the area under the precision-recall curve, as a step sum; with `prior`, calibrated.
 
-    Higher is better; in [0, 1]. Sum over distinct scores, from the highest, of the gain in recall times the precision.
+    Higher is better; in [0, 1]. Sum over the distinct scores t, highest first, of the gain in recall at t times the precision
+    of deciding positive from t on.
 
     Parameters
     ----------
-    score, label
-        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
-    **options
-        See `PriorOptions`.
+    score
+        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
 
     Returns
     -------
-    Float64, one per group; null if a class has no rows or the prior is 0, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Scores that are no single number a row; else as for `confusion`.
+    Float64, one per group; null if a class has no rows or the prior is 0.
 
     References
     ----------
@@ -133,28 +123,21 @@ def average_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorO
     return _ranked("average_precision", score, label, options)
 
 
-@with_options(PriorOptions)
+@with_options(PriorOptions, raises=_NOT_NUMBERS)
 def auprg(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
     """Area under the precision-recall-gain curve; with `prior`, calibrated.
 
-    Higher is better; at most 1, 0 is no better than always deciding positive. Trapezoids of precision gain over recall
-    gain from 0, found linearly in TP and FP, to 1.
+    Higher is better; at most 1, and 0 is as good as always deciding positive. Trapezoids of precision gain over recall gain,
+    from recall gain 0 (interpolated linearly in TP and FP) to 1.
 
     Parameters
     ----------
-    score, label
-        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
-    **options
-        See `PriorOptions`.
+    score
+        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
 
     Returns
     -------
-    Float64, one per group; null if a class has no rows or the prior is 0 or 1, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Scores that are no single number a row; else as for `confusion`.
+    Float64, one per group; null if a class has no rows or the prior is 0 or 1.
 
     References
     ----------
@@ -171,30 +154,28 @@ def auprg(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> 
     return _ranked("auprg", score, label, options)
 
 
-@with_options(RowOptions)
+@with_options(RowOptions, raises=_NOT_NUMBERS)
 def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **options: Unpack[RowOptions]) -> pl.Expr:
     """Equal error rate: the error rate at the threshold where misses and false alarms are equally frequent.
 
-    Lower is better; in [0, 0.5] on the convex hull of the ROC curve, which method="hull" takes; "linear" is between the
-    two points of the curve itself around FPR = FNR.
+    Lower is better; in [0, 1], and at most 0.5 on the convex hull. The value of FPR and FNR where FPR = FNR, on the
+    ROC curve or its convex hull.
 
     Parameters
     ----------
-    score, label
-        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
+    score
+        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
     method
-        "hull" or "linear".
-    **options
-        See `RowOptions`.
+        "hull": on the convex hull of the ROC curve. "linear": between the two points of the curve around FPR = FNR.
 
     Returns
     -------
-    Float64, one per group; null if a class has no rows, and for a group without usable rows or with wrong ones.
+    Float64, one per group; null if a class has no rows.
 
     Raises
     ------
     ValueError, TypeError
-        Another method; scores that are no single number a row; else as for `confusion`.
+        Another `method`.
 
     References
     ----------
@@ -210,27 +191,26 @@ def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **optio
     return _ranked("eer", score, label, options, method=checked_method(method))
 
 
-@with_options(RiskOptions)
+@with_options(RiskOptions, raises=_NOT_NUMBERS)
 def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOptions]) -> pl.Expr:
-    """Expected cost at the best threshold for these very rows, in units of the costs.
+    """Expected cost at the threshold that is best for these rows, in units of the costs.
 
-    Lower is better; it is optimistic, for the threshold has seen the labels. min over t of EC of (score > t).
+    Lower is better; in [least cost, largest cost]. min over t of the EC of (score > t). It is optimistic: the threshold has
+    seen the labels.
 
     Parameters
     ----------
-    score, label
-        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
-    **options
-        See `RiskOptions`.
+    score
+        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
 
     Returns
     -------
-    Float64, one per group; null if a class has no rows, and for a group without usable rows or with wrong ones.
+    Float64, one per group; null if a class has no rows.
 
     Raises
     ------
     ValueError, TypeError
-        Costs that are not 2 x 2, or where an error is cheaper than a hit; else as for `auc_roc`.
+        Costs that are not 2 x 2, or by which an error costs less than a right decision.
 
     References
     ----------
@@ -249,27 +229,21 @@ def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOp
     return _ranked("min_expected_cost", score, label, options)
 
 
-@with_options(DetectionOptions)
+@with_options(DetectionOptions, raises=_NOT_NUMBERS)
 def min_dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DetectionOptions]) -> pl.Expr:
-    """Detection cost at the best threshold for these very rows, normalised by the best naive system.
+    """Detection cost at the threshold that is best for these rows, divided by that of the best naive system.
 
-    Lower is better; in [0, 1]. min over t of EC of (score > t), over min(P_1 C_fn, P_0 C_fp).
+    Lower is better; in [0, 1]. min over t of the EC of (score > t), divided by min(P_1 C_fn, P_0 C_fp), C_fn and C_fp being
+    the costs. It is optimistic: the threshold has seen the labels.
 
     Parameters
     ----------
-    score, label
-        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
-    **options
-        See `DetectionOptions`.
+    score
+        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
 
     Returns
     -------
-    Float64, one per group; null if a class has no rows or the naive cost is 0, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `auc_roc`.
+    Float64, one per group; null if a class has no rows or the naive cost is 0.
 
     References
     ----------
@@ -285,31 +259,30 @@ def min_dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DetectionOptions
     return _ranked("min_dcf", score, label, options)
 
 
-@with_options(RowOptions)
+@with_options(RowOptions, raises=_NOT_NUMBERS)
 def specificity_at_sensitivity(
     score: IntoExpr, label: IntoExpr, *, sensitivity: float = 0.95, **options: Unpack[RowOptions]
 ) -> pl.Expr:
     """Specificity at the highest threshold whose sensitivity is at least the stated one.
 
-    Higher is better; in [0, 1]. 1 - FPR at the first distinct score, from the highest, with TPR >= sensitivity.
+    Higher is better; in [0, 1]. 1 - FPR of deciding positive from t on, t being the highest score for which
+    TPR >= sensitivity.
 
     Parameters
     ----------
-    score, label
-        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
+    score
+        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
     sensitivity
-        In (0, 1].
-    **options
-        See `RowOptions`.
+        The share of the positives to be found, above 0 and at most 1.
 
     Returns
     -------
-    Float64, one per group; null if a class has no rows, and for a group without usable rows or with wrong ones.
+    Float64, one per group; null if a class has no rows.
 
     Raises
     ------
     ValueError, TypeError
-        A sensitivity outside (0, 1]; else as for `auc_roc`.
+        A `sensitivity` outside (0, 1].
 
     References
     ----------
@@ -325,27 +298,21 @@ def specificity_at_sensitivity(
     return _ranked("specificity_at_sensitivity", score, label, options, sensitivity=checked_sensitivity(sensitivity))
 
 
-@with_options(RowOptions)
+@with_options(RowOptions, raises=_NOT_NUMBERS)
 def ks(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
     """Kolmogorov-Smirnov distance between the scores of the two classes.
 
-    In [0, 1]; higher is better if positives score higher. max over t of |TPR - FPR|.
+    Higher is better, if positives score higher; in [0, 1]. max over t of |TPR - FPR|, which are the shares of the
+    positives and of the negatives that score above t.
 
     Parameters
     ----------
-    score, label
-        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
-    **options
-        See `RowOptions`.
+    score
+        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
 
     Returns
     -------
-    Float64, one per group; null if a class has no rows, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Scores that are no single number a row; else as for `confusion`.
+    Float64, one per group; null if a class has no rows.
 
     References
     ----------
@@ -361,27 +328,21 @@ def ks(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Ex
     return _ranked("ks", score, label, options)
 
 
-@with_options(RowOptions)
+@with_options(RowOptions, raises=_NOT_NUMBERS)
 def min_cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
-    """Cllr after the best monotone calibration for these very rows (PAV), in bits.
+    """Cllr after the monotone calibration that is best for these rows (pool adjacent violators), in bits.
 
-    Lower is better; in [0, 1], 1 is chance. The part of `cllr` that no monotone calibration takes away.
+    Lower is better; in [0, 1]: 1 is chance. min over increasing functions f of the `cllr` of f(score): the part of it that
+    no monotone calibration can remove.
 
     Parameters
     ----------
-    score, label
-        Column name or expression, one number a row: posteriors, LLRs, or with score_type "log_odds" any real number.
-    **options
-        See `RowOptions`.
+    score
+        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
 
     Returns
     -------
-    Float64, one per group; null if a class has no rows, and for a group without usable rows or with wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Scores that are no single number a row; else as for `confusion`.
+    Float64, one per group; null if a class has no rows.
 
     References
     ----------

@@ -37,24 +37,12 @@ if TYPE_CHECKING:
 def bayes_decision(score: IntoExpr, **options: Unpack[RowDecisionOptions]) -> pl.Expr:
     """Index of the decision for each row: by threshold if one is given, else the one of least expected cost.
 
-    argmin over j of sum_i c_ij q_i, lowest index on ties; binary: score > threshold, strictly, where the posterior's
-    threshold is c_fp / (c_fp + c_fn).
-
-    Parameters
-    ----------
-    score
-        Column name or expression.
-    **options
-        See `RowDecisionOptions`.
+    argmin over j of sum_i c_ij q_i, lowest index on ties. Binary: 1 where score > threshold, strictly; of a posterior the
+    threshold is cost_fp / (cost_fp + cost_fn), unless one is given.
 
     Returns
     -------
-    Int32, one per row; null for a missing or wrong row.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `confusion`; score_type "llr" or "log_likelihoods" without prior or threshold.
+    Int32, one per row.
 
     References
     ----------
@@ -82,25 +70,14 @@ def _row_loss(
 
 @with_options(RowCostOptions)
 def row_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RowCostOptions]) -> pl.Expr:
-    """Cost c_ij of each row's decision j when its class is i.
+    """Cost of each row's decision, given its class.
 
-    Lower is better; in units of the costs. Its mean is the `expected_cost` at the empirical priors.
-
-    Parameters
-    ----------
-    score, label
-        Column name or expression.
-    **options
-        See `RowCostOptions`.
+    Lower is better; in [least cost, largest cost]. c_ij for class i and decision j. Its mean is the `expected_cost` at the
+    empirical priors.
 
     Returns
     -------
-    Float64, one per row; null for a missing or wrong row.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `confusion`.
+    Float64, one per row.
 
     References
     ----------
@@ -126,27 +103,15 @@ def row_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RowCostOptions]
     return _row_loss("row_cost", score, label, options, cost)
 
 
-@with_options(RowScoreOptions)
+@with_options(RowScoreOptions, raises="Decisions.")
 def row_log_loss(score: IntoExpr, label: IntoExpr, **options: Unpack[RowScoreOptions]) -> pl.Expr:
     """Negative natural logarithm of each row's posterior of its true class.
 
     Lower is better; in [0, inf] nats. -ln q_i for class i. Its mean is the `cross_entropy` at the empirical priors.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression.
-    **options
-        See `RowScoreOptions`.
-
     Returns
     -------
-    Float64, one per row; null for a missing or wrong row.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `cross_entropy`.
+    Float64, one per row.
 
     References
     ----------
@@ -162,27 +127,16 @@ def row_log_loss(score: IntoExpr, label: IntoExpr, **options: Unpack[RowScoreOpt
     return _row_loss("row_log_loss", score, label, options, lambda rows: rows.loss("log_loss"))
 
 
-@with_options(RowScoreOptions)
+@with_options(RowScoreOptions, raises="Decisions.")
 def row_brier(score: IntoExpr, label: IntoExpr, **options: Unpack[RowScoreOptions]) -> pl.Expr:
     """Mean over the classes of each row's squared error of the posteriors.
 
-    Lower is better; in [0, 2/K]. (1/K) sum_k (q_k - [k = i])^2 for class i. Its mean is the `brier` at the empirical priors.
-
-    Parameters
-    ----------
-    score, label
-        Column name or expression.
-    **options
-        See `RowScoreOptions`.
+    Lower is better; in [0, 2/K]. (1/K) sum_k (q_k - [k = i])^2 for class i. Its mean is the `brier` at the empirical
+    priors.
 
     Returns
     -------
-    Float64, one per row; null for a missing or wrong row.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `cross_entropy`.
+    Float64, one per row.
 
     References
     ----------
@@ -198,28 +152,16 @@ def row_brier(score: IntoExpr, label: IntoExpr, **options: Unpack[RowScoreOption
     return _row_loss("row_brier", score, label, options, lambda rows: rows.loss("brier"))
 
 
-@with_options(ScoreOptions)
+@with_options(ScoreOptions, raises="Decisions.")
 def posterior(score: IntoExpr, **options: Unpack[ScoreOptions]) -> pl.Expr:
     """Posterior of each row's score: of the positive class, or of every class for a vector.
 
-    In [0, 1]. Binary: 1/(1 + e^-x) of the log-odds x, which for an LLR is the LLR plus ln(P_1/P_0). Vectors: the softmax
-    of log-likelihoods plus log priors.
-
-    Parameters
-    ----------
-    score
-        Column name or expression.
-    **options
-        See `ScoreOptions`.
+    In [0, 1]. Binary: 1/(1 + e^-x) of the log-odds x; those of an LLR are the LLR plus ln(P_1/P_0). Vectors: the softmax of
+    log-likelihoods plus ln P.
 
     Returns
     -------
-    Float64 or Array(K), one per row; null for a missing or wrong row.
-
-    Raises
-    ------
-    ValueError, TypeError
-        score_type "llr" or "log_likelihoods" without prior; else as for `confusion`.
+    Float64, or an Array of K for a vector, one per row.
 
     References
     ----------
@@ -239,27 +181,15 @@ def posterior(score: IntoExpr, **options: Unpack[ScoreOptions]) -> pl.Expr:
     return per_row("posterior", score, parse_options(options), build)
 
 
-@with_options(ScoreOptions)
+@with_options(ScoreOptions, raises="A vector; decisions.")
 def log_odds(score: IntoExpr, **options: Unpack[ScoreOptions]) -> pl.Expr:
     """Log-odds ln(q_1/q_0) of each row's binary score.
 
-    In [-inf, inf], natural logarithm. ln q - ln(1 - q) of a posterior, LLR plus ln(P_1/P_0) of an LLR.
-
-    Parameters
-    ----------
-    score
-        Column name or expression, one number a row.
-    **options
-        See `ScoreOptions`.
+    In [-inf, inf], natural logarithm. Of a posterior ln q_1 - ln(1 - q_1), of an LLR the LLR plus ln(P_1/P_0).
 
     Returns
     -------
-    Float64, one per row; null for a missing or wrong row.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A vector; score_type "llr" without prior; else as for `confusion`.
+    Float64, one per row.
 
     References
     ----------
@@ -285,20 +215,19 @@ def llr(score: IntoExpr, prior: Prior, **options: Unpack[ScoreTypeOption]) -> pl
     Parameters
     ----------
     score
-        Column name or expression, one number a row: a posterior or log-odds.
+        Column name or expression: one number a row, a posterior or log-odds.
     prior
-        The prior that the scores hold, most often the class share in the training data.
-    **options
-        `score_type`, see `RowOptions`.
+        The class priors that the scores were made with, most often the positive class's share in the training data: stated
+        as the `prior` of `posterior` is.
 
     Returns
     -------
-    Float64, one per row; null for a missing or wrong row.
+    Float64, one per row; null for infinite log-odds that the prior contradicts.
 
     Raises
     ------
     ValueError, TypeError
-        No prior; a score that is an LLR already, or a vector; else as for `confusion`.
+        `prior` of None; a score that is an LLR already, or a vector.
 
     References
     ----------
@@ -328,26 +257,22 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
     """The score that the same evidence gives at another prior: posteriors times to/from, renormalised.
 
     A metric's own `prior` weighs the classes and leaves posteriors alone; this moves the prior that is built into them.
-    q_i to_i/from_i / sum_k q_k to_k/from_k; log-odds plus ln(to_1/to_0) - ln(from_1/from_0).
+    Posteriors become q_i to_i/from_i / sum_k q_k to_k/from_k, log-odds x become x + ln(to_1/to_0) - ln(from_1/from_0).
 
     Parameters
     ----------
-    score
-        Column name or expression.
     from_, to
-        The prior that the scores hold, and the one that they shall hold.
-    **options
-        `score_type`, see `RowOptions`.
+        The class priors that the scores were made with, and the target prior: each stated as the `prior` of `posterior` is.
 
     Returns
     -------
-    The kind of score that was given, one per row; null for a missing or wrong row, and where a column of priors holds none, or
-    in `from_` one of 0.
+    The kind of score that was given, one per row; null where a column of priors does not hold one, or `from_` has a class of
+    prior 0, or a posterior of 1 is of a class whose target prior is 0.
 
     Raises
     ------
     ValueError, TypeError
-        A prior that is None; LLRs, log-likelihoods and decisions, which hold no prior; else as for `confusion`.
+        A prior of None; LLRs, log-likelihoods and decisions, which were not made with a prior.
 
     References
     ----------
@@ -392,32 +317,25 @@ def _shift(scores: Scores, from_: list[pl.Expr], to: list[pl.Expr]) -> pl.Expr:
     return bind([*joint, reduce(add, joint)], lambda x: pl.concat_arr([x_k / x[-1] for x_k in x[:-1]]))
 
 
-@with_options(ScoreTypeOption)
+@with_options(ScoreTypeOption, raises="A vector; decisions.")
 def affine(
     score: IntoExpr, alpha: float | IntoExpr, beta: float | IntoExpr, **options: Unpack[ScoreTypeOption]
 ) -> pl.Expr:
     """Calibrated posterior of each row's binary score: an affine function of its log-odds, as a posterior.
 
-    In [0, 1]. 1/(1 + e^-(alpha x + beta)) of the log-odds x; with alpha = 0 that of beta, also where x is infinite.
-    Temperature scaling is beta = 0; alpha is the inverse temperature.
+    In [0, 1]. 1/(1 + e^-(alpha x + beta)) of the log-odds x; with alpha = 0 it is 1/(1 + e^-beta), also where x is infinite.
+    Temperature scaling has beta = 0, and alpha is the inverse of the temperature.
 
     Parameters
     ----------
-    score
-        Column name or expression, one number a row.
     alpha, beta
         Numbers, column names or expressions, such as the columns of a `Calibration` that was joined to the rows.
-    **options
-        `score_type`, see `RowOptions`; an LLR is taken as log-odds are.
+    score_type
+        What the scores are: "posterior" or "log_odds" of the positive class, or "llr", which is taken as log-odds are.
 
     Returns
     -------
-    Float64, one per row; null for a missing or wrong row, and where alpha or beta is null or not finite.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A vector; else as for `confusion`.
+    Float64, one per row; null where `alpha` or `beta` is null or not finite.
 
     References
     ----------

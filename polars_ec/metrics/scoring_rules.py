@@ -19,6 +19,8 @@ from polars_ec.typing import IntoExpr
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+_NOT_DECISIONS = "Decisions instead of scores."
+
 
 def _expected(
     name: str,
@@ -37,28 +39,15 @@ def _expected(
     return per_group(name, score, label, parse_options(options), build)
 
 
-@with_options(PriorOptions)
+@with_options(PriorOptions, raises=_NOT_DECISIONS)
 def cross_entropy(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
     """Cross-entropy (CE): the expected negative natural logarithm of the true class's posterior.
 
     Lower is better; in [0, inf] nats, inf if a posterior of 0 meets its class. sum_i P_i mean over class i of -ln q_i.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per posterior (or vector of posteriors).
-    **options
-        See `PriorOptions`.
-
     Returns
     -------
-    Float64, one per group; null if a class with prior above 0 has no rows, and for a group without usable rows or with
-    wrong ones.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Decisions instead of scores; else as for `confusion`.
+    Float64, one per group; null if a class with prior above 0 has no rows.
 
     References
     ----------
@@ -74,27 +63,15 @@ def cross_entropy(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptio
     return _expected("cross_entropy", score, label, options)
 
 
-@with_options(PriorOptions)
+@with_options(PriorOptions, raises=_NOT_DECISIONS)
 def nce(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
     """Cross-entropy normalised by that of always answering the prior.
 
-    Lower is better; in [0, inf], 1 is naive. CE / (-sum_i P_i ln P_i).
-
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per posterior (or vector of posteriors).
-    **options
-        See `PriorOptions`.
+    Lower is better; in [0, inf]: 0 is perfect, 1 is naive. CE / (-sum_i P_i ln P_i), CE being the `cross_entropy`.
 
     Returns
     -------
-    Float64, one per group; null if all prior is on one class, and where `cross_entropy` is null.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `cross_entropy`.
+    Float64, one per group; null if one class has all the prior, and if a class with prior above 0 has no rows.
 
     References
     ----------
@@ -110,28 +87,16 @@ def nce(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl
     return _expected("nce", score, label, options)
 
 
-@with_options(PriorOptions)
+@with_options(PriorOptions, raises=_NOT_DECISIONS)
 def brier(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
     """Brier score (BS): the expected squared error of the posteriors, averaged over the K classes.
 
     Lower is better; in [0, 2/K]. sum_i P_i mean over class i of (1/K) sum_k (q_k - [k = i])^2; for two classes that is
     the squared error of q_1. Multiply by K for the convention that sums over the classes.
 
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per posterior (or vector of posteriors).
-    **options
-        See `PriorOptions`.
-
     Returns
     -------
-    Float64, one per group; null as for `cross_entropy`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `cross_entropy`.
+    Float64, one per group; null if a class with prior above 0 has no rows.
 
     References
     ----------
@@ -147,27 +112,15 @@ def brier(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> 
     return _expected("brier", score, label, options)
 
 
-@with_options(PriorOptions)
+@with_options(PriorOptions, raises=_NOT_DECISIONS)
 def nbs(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
     """Brier score normalised by that of always answering the prior.
 
-    Lower is better; in [0, inf), 1 is naive. BS / (sum_i P_i (1 - P_i) / K).
-
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per posterior (or vector of posteriors).
-    **options
-        See `PriorOptions`.
+    Lower is better; in [0, inf): 0 is perfect, 1 is naive. BS / (sum_i P_i (1 - P_i) / K), BS being the `brier`.
 
     Returns
     -------
-    Float64, one per group; null if all prior is on one class, and where `brier` is null.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `cross_entropy`.
+    Float64, one per group; null if one class has all the prior, and if a class with prior above 0 has no rows.
 
     References
     ----------
@@ -183,28 +136,16 @@ def nbs(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl
     return _expected("nbs", score, label, options)
 
 
-@with_options(RiskOptions)
+@with_options(RiskOptions, raises=_NOT_DECISIONS)
 def bayes_risk(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOptions]) -> pl.Expr:
-    """Expected cost of the Bayes decisions that the posteriors imply: the EPSR of a cost matrix.
+    """Expected cost of the Bayes decisions that the posteriors imply: the expected proper scoring rule of a cost matrix.
 
-    Lower is better; between the smallest and the largest cost, in units of the costs. sum_i P_i mean over class i of
-    c_ij with j = argmin_j sum_k c_kj q_k. Divide by the naive cost with `nec`.
-
-    Parameters
-    ----------
-    score, label
-        Column name or expression, one row per posterior (or vector of posteriors).
-    **options
-        See `RiskOptions`.
+    Lower is better; in [least cost, largest cost]. sum_i P_i mean over class i of c_ij with j = argmin_j sum_k c_kj q_k.
+    Divided by the naive cost it is `nec`.
 
     Returns
     -------
-    Float64, one per group; null as for `cross_entropy`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `cross_entropy`.
+    Float64, one per group; null if a class with prior above 0 has no rows.
 
     References
     ----------
@@ -226,25 +167,24 @@ def bayes_risk(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOptions])
 def cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
     """Cost of log-likelihood ratios: cross-entropy at even priors, in bits.
 
-    Lower is better; in [0, inf], 1 is what LLRs of 0 have. (1/2) (mean over class 1 of log2(1 + e^-LLR) + mean over
-    class 0 of log2(1 + e^LLR)). It is the `nce` at prior 0.5.
+    Lower is better; in [0, inf]: LLRs of 0 have 1. (1/2) (mean over class 1 of log2(1 + e^-LLR) + mean over class 0 of
+    log2(1 + e^LLR)). It is the `nce` at prior 0.5.
 
     Parameters
     ----------
-    score, label
-        Column name or expression; scores are natural log-likelihood ratios.
-    **options
-        See `RowOptions`; `score_type` must be "llr".
+    score
+        Column name or expression: natural log-likelihood ratios.
+    score_type
+        It must be "llr", log-likelihood ratios.
 
     Returns
     -------
-    Float64, one per group; null if a class has no rows, and for a group without usable rows or with wrong ones.
+    Float64, one per group; null if a class has no rows.
 
     Raises
     ------
     ValueError, TypeError
-        A `score_type` other than "llr": posteriors hold a prior, which `llr(score, prior)` takes out; else as for
-        `confusion`.
+        A `score_type` other than "llr": posteriors contain a prior, which `llr(score, prior)` removes.
 
     References
     ----------
@@ -267,35 +207,32 @@ def cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.
     return _expected("cllr", score, label, {**options, "prior": 0.5}, lambda rows: rows.loss("log_loss") / math.log(2))
 
 
-@with_options(PriorOptions)
+@with_options(PriorOptions, raises=_NOT_DECISIONS)
 def epsr(
     score: IntoExpr, label: IntoExpr, *, a: float = 1.0, b: float = 1.0, **options: Unpack[PriorOptions]
 ) -> pl.Expr:
     """Binary expected proper scoring rule whose weight over operating points is the Beta(a, b) density.
 
-    Lower is better; in [0, inf]. The integral over t of w(t) times the Bayes risk of the costs [[0, 1/(1-t)], [1/t, 0]],
-    w(t) = t^(a-1) (1-t)^(b-1) / B(a, b). t is the posterior above which these costs decide positive. Normalisation:
-    a = b = 1 (all operating points alike) is the cross-entropy in nats, and a = b = 2 is 3 times the Brier score. A large
-    a weighs high thresholds (costly false alarms), a large b low ones (costly misses).
+    Lower is better; in [0, inf]. It is the integral over t of w(t) times the Bayes risk of the costs
+    [[0, 1/(1-t)], [1/t, 0]], with w(t) = t^(a-1) (1-t)^(b-1) / B(a, b); t is the posterior above which these costs decide
+    positive. With a = b = 1 all operating points weigh the same, and it is the cross-entropy in nats; with a = b = 2 it is
+    3 times the Brier score. A large `a` puts the weight on high thresholds (costly false alarms), a large `b` on low ones
+    (costly misses).
 
     Parameters
     ----------
-    score, label
-        Column name or expression, one row per posterior.
     a, b
-        Parameters of the Beta density, from 0.001 to 20, no unit. Default 1 and 1.
-    **options
-        See `PriorOptions`.
+        Parameters of the Beta density, from 0.001 to 20.
 
     Returns
     -------
-    Float64, one per group; null as for `cross_entropy`. Each row's loss is summed from series whose error is below
-    1e-10.
+    Float64, one per group; null if a class with prior above 0 has no rows. Each row's loss is summed from series whose
+    error is below 1e-10.
 
     Raises
     ------
     ValueError, TypeError
-        a or b outside [0.001, 20]; more than two classes; else as for `cross_entropy`.
+        `a` or `b` outside [0.001, 20]; more than two classes.
 
     References
     ----------

@@ -1,0 +1,144 @@
+"""What type checkers see of the public functions: `make lint` runs mypy over this file, and nothing calls its functions.
+
+Each `assert_type` states a type exactly, and each `type: ignore` an error that must be found, for one too many is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_type
+
+import duckdb
+import polars as pl
+
+import polars_ec as ec
+
+
+def counts() -> None:
+    assert_type(ec.confusion("p", "y", costs=[[0, 1], [1, 0]], weight="w"), pl.Expr)
+    assert_type(ec.n_rows("p", "y", costs=ec.CostMatrix.zero_one(3), score_type="decision"), pl.Expr)
+    assert_type(ec.n_missing("p", "y"), pl.Expr)
+    assert_type(ec.n_invalid("p", "y", pos_label="late"), pl.Expr)
+    assert_type(ec.class_prior("p", "y", classes=["ok", "late"]), pl.Expr)
+    ec.n_rows("p", "y", prior=0.5)  # type: ignore[call-arg]
+
+
+def decisions() -> None:
+    assert_type(ec.expected_cost("p", "y", costs=ec.CostMatrix.binary(4, 1)), pl.Expr)
+    assert_type(ec.nec(pl.col("p"), pl.col("y") > 0, cost_fn=4, prior=0.2, weight=pl.col("w")), pl.Expr)
+    assert_type(ec.error_rate("p", "y", threshold=0.5), pl.Expr)
+    assert_type(ec.accuracy("p", "y", prior="uniform"), pl.Expr)
+    assert_type(ec.balanced_error_rate("p", "y", prior=[0.5, 0.5]), pl.Expr)
+    assert_type(ec.balanced_accuracy("p", "y", prior={"ok": 0.9, "late": 0.1}), pl.Expr)
+    assert_type(ec.dcf("llr", "y", score_type="llr", prior=pl.col("prior")), pl.Expr)
+    ec.nec("p", "y", cost_fm=4)  # type: ignore[call-arg]
+    ec.nec("p", "y", cost_fn="4")  # type: ignore[arg-type]
+    ec.nec("p", "y", score_type="probability")  # type: ignore[arg-type]
+    ec.nec("p", "y", 4)  # type: ignore[call-arg, arg-type]
+    ec.nec("p")  # type: ignore[call-arg]
+    ec.nec(3, "y")  # type: ignore[arg-type]
+    ec.dcf("llr", "y", costs=[[0, 1], [1, 0]])  # type: ignore[call-arg]
+
+
+def binary_decisions() -> None:
+    assert_type(ec.precision("p", "y", prior=0.5), pl.Expr)
+    assert_type(ec.recall("p", "y"), pl.Expr)
+    assert_type(ec.specificity("p", "y"), pl.Expr)
+    assert_type(ec.fpr("p", "y"), pl.Expr)
+    assert_type(ec.fnr("p", "y"), pl.Expr)
+    assert_type(ec.fbeta("p", "y", beta=2.0, threshold=0.3), pl.Expr)
+    assert_type(ec.f1("p", "y"), pl.Expr)
+    assert_type(ec.mcc("p", "y"), pl.Expr)
+    assert_type(ec.lr_plus("p", "y"), pl.Expr)
+    assert_type(ec.lr_minus("p", "y"), pl.Expr)
+    assert_type(ec.net_benefit("p", "y", 0.2, threshold=None), pl.Expr)
+    assert_type(ec.precision_gain("p", "y"), pl.Expr)
+    assert_type(ec.recall_gain("p", "y"), pl.Expr)
+    ec.net_benefit("p", "y")  # type: ignore[call-arg]
+    ec.net_benefit("p", "y", 0.2, cost_fn=4)  # type: ignore[call-arg]
+
+
+def scoring_rules() -> None:
+    assert_type(ec.cross_entropy("p", "y", prior=0.2), pl.Expr)
+    assert_type(ec.nce("q", "y", score_type="log_posteriors"), pl.Expr)
+    assert_type(ec.brier("p", "y"), pl.Expr)
+    assert_type(ec.nbs("p", "y"), pl.Expr)
+    assert_type(ec.bayes_risk("p", "y", cost_fp=2), pl.Expr)
+    assert_type(ec.cllr("llr", "y", score_type="llr"), pl.Expr)
+    assert_type(ec.epsr("p", "y", a=2, b=2), pl.Expr)
+    assert_type(ec.ece("p", "y", bins=20, norm=2, equal_mass=True), pl.Expr)
+    assert_type(ec.ece_mc("q", "y"), pl.Expr)
+    assert_type(ec.expected_score_divergence("q", "s", rule="brier", weight="w"), pl.Expr)
+    assert_type(ec.semi_empirical_epsr("q", "s"), pl.Expr)
+    ec.nce("p", "y", threshold=0.5)  # type: ignore[call-arg]
+    ec.cllr("llr", "y", prior=0.5)  # type: ignore[call-arg]
+    ec.ece("p", "y", norm=3)  # type: ignore[arg-type]
+
+
+def ranking() -> None:
+    assert_type(ec.auc_roc("p", "y", score_type="log_odds"), pl.Expr)
+    assert_type(ec.average_precision("p", "y", prior=0.2), pl.Expr)
+    assert_type(ec.auprg("p", "y"), pl.Expr)
+    assert_type(ec.eer("p", "y", method="linear"), pl.Expr)
+    assert_type(ec.min_expected_cost("p", "y", costs=[[0, 1], [4, 0]]), pl.Expr)
+    assert_type(ec.min_dcf("p", "y", cost_fn=4), pl.Expr)
+    assert_type(ec.specificity_at_sensitivity("p", "y", sensitivity=0.9), pl.Expr)
+    assert_type(ec.ks("p", "y"), pl.Expr)
+    assert_type(ec.min_cllr("p", "y"), pl.Expr)
+    ec.auc_roc("p", "y", prior=0.2)  # type: ignore[call-arg]
+    ec.eer("p", "y", method="area")  # type: ignore[arg-type]
+
+
+def rows() -> None:
+    assert_type(ec.bayes_decision("p", cost_fn=9), pl.Expr)
+    assert_type(ec.row_cost("p", "y", threshold=0.5), pl.Expr)
+    assert_type(ec.row_log_loss("p", "y"), pl.Expr)
+    assert_type(ec.row_brier("p", "y", pos_label=1), pl.Expr)
+    assert_type(ec.posterior("llr", score_type="llr", prior=0.1), pl.Expr)
+    assert_type(ec.log_odds("p"), pl.Expr)
+    assert_type(ec.llr("p", 0.1), pl.Expr)
+    assert_type(ec.shift_prior("p", 0.5, pl.col("share")), pl.Expr)
+    assert_type(ec.affine("p", "alpha", 0.0), pl.Expr)
+    assert_type(ec.fold("id", folds=5), pl.Expr)
+    assert_type(ec.stratified_fold("id", ["segment", "y"]), pl.Expr)
+    ec.row_log_loss("p", "y", weight="w")  # type: ignore[call-arg]
+    ec.llr("p")  # type: ignore[call-arg]
+
+
+def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
+    assert_type(ec.report(lazy, "p", "y", by=["carrier"], min_rows=100, prior=0.2), pl.LazyFrame)
+    assert_type(ec.report(eager, ["p", "q"], "y"), pl.DataFrame)
+    assert_type(ec.validate(lazy, "p", "y"), pl.LazyFrame)
+    assert_type(ec.validate(eager, "p", "y", pos_label="late"), pl.DataFrame)
+    assert_type(ec.sketch(lazy, "p", "y", by="carrier", thresholds=[0.5], folds=5, fold_by="id"), ec.Sketch)
+    assert_type(ec.calibrate(lazy, "p", "y", "temperature", prior=0.2), ec.Calibration)
+    assert_type(ec.calibration_loss(lazy, "p", "y", "brier", training="test"), pl.DataFrame)
+    ec.report(lazy, "p", "y", metrics=["nec"])  # type: ignore[call-arg]
+    ec.report("log.parquet", "p", "y")  # type: ignore[type-var]
+    ec.sketch(lazy, "p", "y", reduction="pairs")  # type: ignore[arg-type]
+
+
+def sketches(sketch: ec.Sketch, others: Sequence[ec.Sketch]) -> None:
+    assert_type(ec.merge([sketch, *others]), ec.Sketch)
+    assert_type(sketch.group_by("carrier").filter(pl.col("carrier") == "AA"), ec.Sketch)
+    assert_type(sketch.evaluate("nec", "auc_roc", prior=0.2), pl.DataFrame)
+    assert_type(sketch.cost_curve("nec"), pl.DataFrame)
+    assert_type(sketch.best_threshold("f1"), pl.DataFrame)
+    assert_type(sketch.calibrate("pav"), ec.Calibration)
+    assert_type(sketch.calibration_loss(training="test"), pl.DataFrame)
+    assert_type(sketch.calibrate().apply("p"), pl.Expr)
+    assert_type(ec.equivalent_cost(sketch, "f1"), pl.DataFrame)
+    sketch.evaluate("nec", treshold=0.5)  # type: ignore[call-arg]
+    sketch.evaluate("nec", cost_fn="4")  # type: ignore[arg-type]
+    sketch.cost_curve("nec", betta=1)  # type: ignore[call-arg]
+    sketch.best_threshold("f1", betta=1)  # type: ignore[call-arg]
+    ec.equivalent_cost(sketch, "sensitivity", sensitivty=0.9)  # type: ignore[call-arg]
+
+
+def values_and_databases(connection: duckdb.DuckDBPyConnection) -> None:
+    assert_type(ec.CostMatrix.zero_one(3, abstain=0.2), ec.CostMatrix)
+    assert_type(ec.CostMatrix.binary(cost_fn=4).bayes_threshold(), float)
+    assert_type(ec.sketch_query("log", "p", "y", by="carrier", dialect="duckdb"), str)
+    ec.register(connection)
+    errors: list[type[ValueError]] = [ec.InvalidDataError, ec.SketchError]
+    del errors
