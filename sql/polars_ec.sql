@@ -441,7 +441,7 @@ CREATE OR REPLACE MACRO ec.bayes_decision(score DOUBLE, costs := NULL, cost_fn :
          WHEN ec._vector_ok(ec._likely_list(score, score_type, prior), ec._vector_costs(costs, cost_fn, cost_fp), score_type)
               AND ec._vector_fits(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
          THEN CAST(ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) AS INTEGER) END;
-COMMENT ON MACRO ec.bayes_decision IS 'Index of the decision for each row: by threshold if one is given, else the one of least expected cost. argmin over j of sum_i c_ij q_i, lowest index on ties; binary: score > threshold, strictly, where the posterior''s threshold is c_fp / (c_fp + c_fn).';
+COMMENT ON MACRO ec.bayes_decision IS 'Index of the decision for each row: by threshold if one is given, else the one of least expected cost. argmin over j of sum_i c_ij q_i, lowest index on ties. Binary: 1 where score > threshold, strictly; of a posterior the threshold is cost_fp / (cost_fp + cost_fn), unless one is given.';
 
 CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
@@ -461,7 +461,7 @@ CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn 
               AND ec._usable(ec._likely(ec._boolean_decision(score, score_type), score_type, prior), label, costs, score_type, NULL)
          THEN ec._cost(ec._costs(costs, cost_fn, cost_fp), ec._class(label),
                        ec._decide(ec._boolean_decision(score, score_type), costs, cost_fn, cost_fp, prior, threshold, score_type)) END;
-COMMENT ON MACRO ec.row_cost IS 'Cost c_ij of each row''s decision j when its class is i. Lower is better; in units of the costs. Its mean is the `expected_cost` at the empirical priors.';
+COMMENT ON MACRO ec.row_cost IS 'Cost of each row''s decision, given its class. Lower is better; in [least cost, largest cost]. c_ij for class i and decision j. Its mean is the `expected_cost` at the empirical priors.';
 
 -- Casts are for arguments without their names, numbers say, which no score_type is.
 CREATE OR REPLACE MACRO ec._row_log_loss(score, label, score_type, prior) AS
@@ -502,7 +502,7 @@ CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', pr
     ec._row_posterior(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type := 'posterior', prior := NULL) AS
     ec._row_posterior_vector(score, CAST(score_type AS VARCHAR), prior);
-COMMENT ON MACRO ec.posterior IS 'Posterior of each row''s score: of the positive class, or of every class for a vector. In [0, 1]. Binary: 1/(1 + e^-x) of the log-odds x, which for an LLR is the LLR plus ln(P_1/P_0). Vectors: the softmax of log-likelihoods plus log priors.';
+COMMENT ON MACRO ec.posterior IS 'Posterior of each row''s score: of the positive class, or of every class for a vector. In [0, 1]. Binary: 1/(1 + e^-x) of the log-odds x; those of an LLR are the LLR plus ln(P_1/P_0). Vectors: the softmax of log-likelihoods plus ln P.';
 
 CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
     CASE WHEN ec._prior_ok(prior) AND ec._score_ok(ec._likely(score, score_type, prior), NULL, score_type) THEN ec._log_odds(score, score_type, prior) END;
@@ -510,7 +510,7 @@ CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type := 'posterior', pri
     ec._row_log_odds(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type := 'posterior', prior := NULL) AS
     ec._row_log_odds(ec._pair(score, CAST(score_type AS VARCHAR)), ec._pair_type(CAST(score_type AS VARCHAR)), prior);
-COMMENT ON MACRO ec.log_odds IS 'Log-odds ln(q_1/q_0) of each row''s binary score. In [-inf, inf], natural logarithm. ln q - ln(1 - q) of a posterior, LLR plus ln(P_1/P_0) of an LLR.';
+COMMENT ON MACRO ec.log_odds IS 'Log-odds ln(q_1/q_0) of each row''s binary score. In [-inf, inf], natural logarithm. Of a posterior ln q_1 - ln(1 - q_1), of an LLR the LLR plus ln(P_1/P_0).';
 
 CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
     ec._fail('score_type ''' || score_type || ''' holds no prior that could be shifted');
@@ -1074,7 +1074,7 @@ CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cos
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._expected_cost(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.expected_cost IS 'Expected cost (EC) of the decisions, in units of the costs. Lower is better; between the smallest and the largest cost. EC = sum_ij c_ij P_i R_ij.';
+COMMENT ON MACRO ec.expected_cost IS 'Expected cost (EC) of the decisions, in units of the costs. Lower is better; in [least cost, largest cost]. EC = sum_ij c_ij P_i R_ij.';
 CREATE OR REPLACE MACRO ec._nec(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._rate_cost(_c, cost_fn, cost_fp),
                                                least(CAST(cost_fn AS DOUBLE) * _c['p1'], CAST(cost_fp AS DOUBLE) * _c['p0'])))[1],
@@ -1086,7 +1086,7 @@ CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1,
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._nec(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.nec IS 'Expected cost normalised by that of the best naive system, which always takes the cheapest decision. Lower is better; 0 is perfect, 1 is naive, above 1 is worse than not looking at the input. NEC = EC / min_j sum_i P_i c_ij.';
+COMMENT ON MACRO ec.nec IS 'Expected cost normalised by that of the best naive system, which always takes the cheapest decision. Lower is better; in [0, inf): 0 is perfect, 1 is naive, above 1 is worse than not looking at the input. NEC = EC / min_j sum_i P_i c_ij, with EC = sum_ij c_ij P_i R_ij.';
 CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._rate_cost(_c, 1, 1))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -1097,7 +1097,7 @@ CREATE OR REPLACE MACRO ec.error_rate(score DOUBLE, label, costs := NULL, cost_f
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._error_rate(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.error_rate IS 'Share of rows whose decision is not their class; abstaining counts as an error. Lower is better; in [0, 1]. sum_i P_i (1 - R_ii): the EC of 0-1 costs. Decisions are those for the costs or threshold given.';
+COMMENT ON MACRO ec.error_rate IS 'Share of rows whose decision is not their class; abstaining counts as an error. Lower is better; in [0, 1]. sum_i P_i (1 - R_ii), the expected cost of 0-1 costs. The costs or the threshold given say which decisions are taken, not what they cost.';
 CREATE OR REPLACE MACRO ec._accuracy(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r00(_c)))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -1146,7 +1146,7 @@ CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn := 1, cost_fp := 1, 
 (score BOOLEAN, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._dcf_ok(score_type) AND ec._has_prior(prior, prior)
          THEN ec._nec(ec._boolean_decision(score, score_type), label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight) END;
-COMMENT ON MACRO ec.dcf IS 'Normalised detection cost (actual DCF) of log-likelihood ratios at a stated prior and costs. Lower is better; 0 is perfect, 1 is naive. (P_1 C_fn R_10 + P_0 C_fp R_01) / min(P_1 C_fn, P_0 C_fp), decided for the positive class where the LLR is above ln(C_fp/C_fn) - ln(P_1/P_0): the NEC of these costs.';
+COMMENT ON MACRO ec.dcf IS 'Normalised detection cost (actual DCF) of log-likelihood ratios at a stated prior and costs. Lower is better; in [0, inf): 0 is perfect, 1 is naive. (P_1 C_fn R_10 + P_0 C_fp R_01) / min(P_1 C_fn, P_0 C_fp), where the positive class is decided if the LLR is above ln(C_fp/C_fn) - ln(P_1/P_0): the NEC of the costs C_fn and C_fp.';
 
 -- Binary metrics -------------------------------------------------------------------------------------------------------
 
@@ -1156,7 +1156,7 @@ CREATE OR REPLACE MACRO ec.precision(score DOUBLE, label, costs := NULL, cost_fn
     list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1],
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1];
-COMMENT ON MACRO ec.precision IS 'Share of positive decisions that are right; with `prior`, calibrated precision. Higher is better; in [0, 1]. P_1 R_11 / (P_1 R_11 + P_0 R_01).';
+COMMENT ON MACRO ec.precision IS 'Share of the positive decisions that are right; with `prior`, the calibrated precision. Higher is better; in [0, 1]. P_1 R_11 / (P_1 R_11 + P_0 R_01).';
 CREATE OR REPLACE MACRO ec.recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r11(_c)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1203,7 +1203,7 @@ CREATE OR REPLACE MACRO ec.fbeta(score DOUBLE, label, beta := 1, costs := NULL, 
 (score BOOLEAN, label, beta := 1, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._number_is(beta > 0 AND beta < CAST('inf' AS DOUBLE), beta, 'beta must be a finite number above 0')
          THEN ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))) END;
-COMMENT ON MACRO ec.fbeta IS 'F score that weighs recall beta times as much as precision; with `prior`, the calibrated one. Higher is better; in [0, 1]. (1 + beta^2) P_1 R_11 / ((1 + beta^2) P_1 R_11 + beta^2 P_1 R_10 + P_0 R_01).';
+COMMENT ON MACRO ec.fbeta IS 'F score, in which recall counts beta times as much as precision; with `prior`, the calibrated one. Higher is better; in [0, 1]. (1 + beta^2) P_1 R_11 / ((1 + beta^2) P_1 R_11 + beta^2 P_1 R_10 + P_0 R_01).';
 CREATE OR REPLACE MACRO ec.f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1223,7 +1223,7 @@ CREATE OR REPLACE MACRO ec.mcc(score DOUBLE, label, costs := NULL, cost_fn := 1,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * ec._rate_difference(_c),
         sqrt((_c['p1'] * ec._r11(_c) + _c['p0'] * ec._r01(_c)) * (_c['p1'] * ec._r10(_c) + _c['p0'] * ec._r00(_c)))) END)[1];
-COMMENT ON MACRO ec.mcc IS 'Matthews correlation coefficient of class and decision. Higher is better; in [-1, 1]. sqrt(P_0 P_1) (R_11 - R_01) / sqrt(R_*1 R_*0), with R_*j the share of all rows decided j.';
+COMMENT ON MACRO ec.mcc IS 'Matthews correlation coefficient of class and decision. Higher is better; in [-1, 1]. sqrt(P_0 P_1) (R_11 - R_01) / sqrt(R_*1 R_*0), R_*j being the share of all rows that are decided j.';
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
     CASE WHEN y > 0 THEN x / y WHEN y = 0 AND x > 0 THEN CAST('inf' AS DOUBLE) END;
@@ -1247,7 +1247,7 @@ CREATE OR REPLACE MACRO ec.precision_gain(score DOUBLE, label, costs := NULL, co
     list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1],
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
-COMMENT ON MACRO ec.precision_gain IS 'Precision on the scale where always deciding positive is 0 and perfection is 1; priors do not move it. Higher is better; in [-inf, 1]. (Prec - P_1) / ((1 - P_1) Prec) = 1 - R_01/R_11.';
+COMMENT ON MACRO ec.precision_gain IS 'Precision on the scale where always deciding positive is 0 and perfection is 1; priors do not move it. Higher is better; in [-inf, 1]. (precision - P_1) / ((1 - P_1) precision) = 1 - R_01/R_11.';
 CREATE OR REPLACE MACRO ec.recall_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
                                          WHEN _c['p1'] = 0 THEN 1e0
@@ -1260,7 +1260,7 @@ CREATE OR REPLACE MACRO ec.recall_gain(score DOUBLE, label, costs := NULL, cost_
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
                                          WHEN _c['p1'] = 0 THEN 1e0
                                          ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
-COMMENT ON MACRO ec.recall_gain IS 'Recall on the scale where a recall equal to the prior is 0 and perfection is 1; with `prior`, calibrated. Higher is better; in [-inf, 1]. (Rec - P_1) / ((1 - P_1) Rec) = 1 - (P_1/P_0) R_10/R_11.';
+COMMENT ON MACRO ec.recall_gain IS 'Recall on the scale where a recall equal to the prior is 0 and perfection is 1; with `prior`, calibrated. Higher is better; in [-inf, 1]. (recall - P_1) / ((1 - P_1) recall) = 1 - (P_1/P_0) R_10/R_11.';
 CREATE OR REPLACE MACRO ec._net_benefit(cells, p_t) AS
     list_transform(cells, lambda _c: ec._term(_c['p1'], ec._r11(_c)) - p_t / (1 - p_t) * ec._term(_c['p0'], ec._r01(_c)))[1];
 
@@ -1276,7 +1276,7 @@ CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, 
                                  ec._pair_type(score_type), weight) END,
 (score BOOLEAN, label, p_t, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._p_t_ok(p_t) THEN ec._net_benefit_at(ec._boolean_decision(score, score_type), label, CAST(p_t AS DOUBLE), prior, threshold, score_type, weight) END;
-COMMENT ON MACRO ec.net_benefit IS 'Net benefit of deciding where the posterior is above p_t: hits per row, less false alarms at their exchange rate. Higher is better; at most the positive class''s prior. P_1 R_11 - p_t/(1 - p_t) P_0 R_01, which is P_1 minus the EC of costs 1 (miss) and p_t/(1 - p_t) (false alarm).';
+COMMENT ON MACRO ec.net_benefit IS 'Net benefit of deciding positive where the posterior is above p_t: hits minus false alarms at their price, per row. Higher is better; at most the positive class''s prior. P_1 R_11 - p_t/(1 - p_t) P_0 R_01, which is P_1 minus the expected cost of costs 1 (miss) and p_t/(1 - p_t) (false alarm).';
 -- polars_ec for DuckDB, file 4 of 8: expectations of scoring rules. Load after decisions.
 -- Every one is sum_i P_i * mean over class i of a loss of the row: the files rows (losses) and counts (sums) do the rest.
 
@@ -1374,7 +1374,7 @@ CREATE OR REPLACE MACRO ec.nce(score DOUBLE, label, score_type := 'posterior', p
     ec._mean_over_entropy(ec._log_losses(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
-COMMENT ON MACRO ec.nce IS 'Cross-entropy normalised by that of always answering the prior. Lower is better; in [0, inf], 1 is naive. CE / (-sum_i P_i ln P_i).';
+COMMENT ON MACRO ec.nce IS 'Cross-entropy normalised by that of always answering the prior. Lower is better; in [0, inf]: 0 is perfect, 1 is naive. CE / (-sum_i P_i ln P_i), CE being the `cross_entropy`.';
 
 CREATE OR REPLACE MACRO ec.brier(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_loss(ec._briers(score, label, prior, score_type, weight)),
@@ -1386,7 +1386,7 @@ CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, score_type := 'posterior', p
     ec._mean_over_spread(ec._briers(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._expected_over_spread(ec._briers_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
-COMMENT ON MACRO ec.nbs IS 'Brier score normalised by that of always answering the prior. Lower is better; in [0, inf), 1 is naive. BS / (sum_i P_i (1 - P_i) / K).';
+COMMENT ON MACRO ec.nbs IS 'Brier score normalised by that of always answering the prior. Lower is better; in [0, inf): 0 is perfect, 1 is naive. BS / (sum_i P_i (1 - P_i) / K), BS being the `brier`.';
 
 CREATE OR REPLACE MACRO ec._not_decided(score_type) AS
     CASE WHEN score_type = 'decision'
@@ -1399,7 +1399,7 @@ CREATE OR REPLACE MACRO ec.bayes_risk(score DOUBLE, label, costs := NULL, cost_f
     CASE WHEN ec._not_decided(score_type) AND ec._costs_ok(costs, cost_fn, cost_fp)
          THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, NULL,
                                             score_type, weight, 'cost')) END;
-COMMENT ON MACRO ec.bayes_risk IS 'Expected cost of the Bayes decisions that the posteriors imply: the EPSR of a cost matrix. Lower is better; between the smallest and the largest cost, in units of the costs. sum_i P_i mean over class i of c_ij with j = argmin_j sum_k c_kj q_k. Divide by the naive cost with `nec`.';
+COMMENT ON MACRO ec.bayes_risk IS 'Expected cost of the Bayes decisions that the posteriors imply: the expected proper scoring rule of a cost matrix. Lower is better; in [least cost, largest cost]. sum_i P_i mean over class i of c_ij with j = argmin_j sum_k c_kj q_k. Divided by the naive cost it is `nec`.';
 
 CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
     CASE WHEN CAST(score_type AS VARCHAR) = 'llr' THEN score_type
@@ -1409,7 +1409,7 @@ CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', 
                               ec._sum_loss(1, score, label, ec._weighted(ec._softplus(-score), weight)),
                               ec._sum_loss(0, score, label, ec._weighted(ec._softplus(score), weight))),
                    lambda _l: (_l['m1'] + _l['m0']) / (2 * ln(2e0)))[1];
-COMMENT ON MACRO ec.cllr IS 'Cost of log-likelihood ratios: cross-entropy at even priors, in bits. Lower is better; in [0, inf], 1 is what LLRs of 0 have. (1/2) (mean over class 1 of log2(1 + e^-LLR) + mean over class 0 of log2(1 + e^LLR)). It is the `nce` at prior 0.5.';
+COMMENT ON MACRO ec.cllr IS 'Cost of log-likelihood ratios: cross-entropy at even priors, in bits. Lower is better; in [0, inf]: LLRs of 0 have 1. (1/2) (mean over class 1 of log2(1 + e^-LLR) + mean over class 0 of log2(1 + e^LLR)). It is the `nce` at prior 0.5.';
 
 -- epsr ----------------------------------------------------------------------------------------------------------------
 
@@ -1783,7 +1783,7 @@ CREATE OR REPLACE MACRO ec._specificity_bounds(groups, sensitivity) AS
 
 CREATE OR REPLACE MACRO ec.auc_roc(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._ranked(score, label, NULL, score_type, resolution), lambda _g: ec._auc_of(_g['c'], _g['n1'], _g['n0']))[1];
-COMMENT ON MACRO ec.auc_roc IS 'Area under the ROC curve: how often a positive scores above a negative, ties counting half. Higher is better; in [0, 1], 0.5 is chance. P(s_1 > s_0) + P(s_1 = s_0)/2; priors do not move it.';
+COMMENT ON MACRO ec.auc_roc IS 'Area under the ROC curve: how often a positive scores above a negative, ties counting half. Higher is better; in [0, 1]: 0.5 is chance. P(s_1 > s_0) + P(s_1 = s_0)/2 for scores s_1 of a positive and s_0 of a negative; priors do not move it.';
 CREATE OR REPLACE MACRO ec.auc_roc_error(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._ranked(score, label, NULL, score_type, resolution),
                    lambda _g: ec._auc_of(ec._best(_g['c']), _g['n1'], _g['n0']) - ec._auc_of(_g['c'], _g['n1'], _g['n0']))[1];
@@ -1791,14 +1791,14 @@ COMMENT ON MACRO ec.auc_roc_error IS 'How far ec.auc_roc may be from the exact v
 
 CREATE OR REPLACE MACRO ec.average_precision(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._middle(ec._ap_bounds(ec._ranked(score, label, prior, score_type, resolution)));
-COMMENT ON MACRO ec.average_precision IS 'Average precision: the area under the precision-recall curve, as a step sum; with `prior`, calibrated. Higher is better; in [0, 1]. Sum over distinct scores, from the highest, of the gain in recall times the precision.';
+COMMENT ON MACRO ec.average_precision IS 'Average precision: the area under the precision-recall curve, as a step sum; with `prior`, calibrated. Higher is better; in [0, 1]. Sum over the distinct scores t, highest first, of the gain in recall at t times the precision of deciding positive from t on.';
 CREATE OR REPLACE MACRO ec.average_precision_error(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._half(ec._ap_bounds(ec._ranked(score, label, prior, score_type, resolution)));
 COMMENT ON MACRO ec.average_precision_error IS 'How far ec.average_precision may be from the exact value: half the range over the orders within bins';
 
 CREATE OR REPLACE MACRO ec.auprg(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._middle(ec._auprg_bounds(ec._ranked(score, label, prior, score_type, resolution)));
-COMMENT ON MACRO ec.auprg IS 'Area under the precision-recall-gain curve; with `prior`, calibrated. Higher is better; at most 1, 0 is no better than always deciding positive. Trapezoids of precision gain over recall gain from 0, found linearly in TP and FP, to 1.';
+COMMENT ON MACRO ec.auprg IS 'Area under the precision-recall-gain curve; with `prior`, calibrated. Higher is better; at most 1, and 0 is as good as always deciding positive. Trapezoids of precision gain over recall gain, from recall gain 0 (interpolated linearly in TP and FP) to 1.';
 CREATE OR REPLACE MACRO ec.auprg_error(score DOUBLE, label, score_type := 'posterior', prior := NULL, resolution := 64) AS
     ec._half(ec._auprg_bounds(ec._ranked(score, label, prior, score_type, resolution)));
 COMMENT ON MACRO ec.auprg_error IS 'How far ec.auprg may be from the exact value: half the range over the orders within bins';
@@ -1813,7 +1813,7 @@ COMMENT ON MACRO ec.eer_error IS 'How far ec.eer may be from the exact value: ha
 CREATE OR REPLACE MACRO ec.min_dcf(score DOUBLE, label, prior, cost_fn := 1, cost_fp := 1, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._min_dcf_bounds(ec._ranked(score, label, prior, score_type, resolution),
                                       ec._not_negative(cost_fn), ec._not_negative(cost_fp)), lambda _b: _b['high'])[1];
-COMMENT ON MACRO ec.min_dcf IS 'Detection cost at the best threshold for these very rows, normalised by the best naive system. Lower is better; in [0, 1]. min over t of EC of (score > t), over min(P_1 C_fn, P_0 C_fp).';
+COMMENT ON MACRO ec.min_dcf IS 'Detection cost at the threshold that is best for these rows, divided by that of the best naive system. Lower is better; in [0, 1]. min over t of the EC of (score > t), divided by min(P_1 C_fn, P_0 C_fp), C_fn and C_fp being the costs. It is optimistic: the threshold has seen the labels.';
 CREATE OR REPLACE MACRO ec.min_dcf_error(score DOUBLE, label, prior, cost_fn := 1, cost_fp := 1, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._min_dcf_bounds(ec._ranked(score, label, prior, score_type, resolution),
                                       ec._not_negative(cost_fn), ec._not_negative(cost_fp)), lambda _b: _b['high'] - _b['low'])[1];
@@ -1822,7 +1822,7 @@ COMMENT ON MACRO ec.min_dcf_error IS 'How far ec.min_dcf, attained at an edge of
 CREATE OR REPLACE MACRO ec.specificity_at_sensitivity(score DOUBLE, label, sensitivity := 0.95, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._specificity_bounds(ec._ranked(score, label, NULL, score_type, resolution), ec._sensitivity(sensitivity)),
                    lambda _b: _b['low'])[1];
-COMMENT ON MACRO ec.specificity_at_sensitivity IS 'Specificity at the highest threshold whose sensitivity is at least the stated one. Higher is better; in [0, 1]. 1 - FPR at the first distinct score, from the highest, with TPR >= sensitivity.';
+COMMENT ON MACRO ec.specificity_at_sensitivity IS 'Specificity at the highest threshold whose sensitivity is at least the stated one. Higher is better; in [0, 1]. 1 - FPR of deciding positive from t on, t being the highest score for which TPR >= sensitivity.';
 CREATE OR REPLACE MACRO ec.specificity_at_sensitivity_error(score DOUBLE, label, sensitivity := 0.95, score_type := 'posterior', resolution := 64) AS
     list_transform(ec._specificity_bounds(ec._ranked(score, label, NULL, score_type, resolution), ec._sensitivity(sensitivity)),
                    lambda _b: _b['high'] - _b['low'])[1];
@@ -1830,7 +1830,7 @@ COMMENT ON MACRO ec.specificity_at_sensitivity_error IS 'How far ec.specificity_
 
 CREATE OR REPLACE MACRO ec.ks(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
     ec._middle(ec._ks_bounds(ec._ranked(score, label, NULL, score_type, resolution)));
-COMMENT ON MACRO ec.ks IS 'Kolmogorov-Smirnov distance between the scores of the two classes. In [0, 1]; higher is better if positives score higher. max over t of |TPR - FPR|.';
+COMMENT ON MACRO ec.ks IS 'Kolmogorov-Smirnov distance between the scores of the two classes. Higher is better, if positives score higher; in [0, 1]. max over t of |TPR - FPR|, which are the shares of the positives and of the negatives that score above t.';
 CREATE OR REPLACE MACRO ec.ks_error(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
     ec._half(ec._ks_bounds(ec._ranked(score, label, NULL, score_type, resolution)));
 COMMENT ON MACRO ec.ks_error IS 'How far ec.ks may be from the exact value: half the range over the orders within bins';
@@ -1956,7 +1956,7 @@ CREATE OR REPLACE MACRO ec.affine(score DOUBLE, alpha, beta, score_type := 'post
 (score DOUBLE[], alpha, beta, score_type := 'posterior') AS
     ec._affine(ec._row_log_odds(ec._pair(score, score_type), ec._calibrated_type(ec._pair_type(score_type)), NULL),
                ec._parameter(alpha), ec._parameter(beta));
-COMMENT ON MACRO ec.affine IS 'Calibrated posterior of each row''s binary score: an affine function of its log-odds, as a posterior. In [0, 1]. 1/(1 + e^-(alpha x + beta)) of the log-odds x; with alpha = 0 that of beta, also where x is infinite. Temperature scaling is beta = 0; alpha is the inverse temperature.';
+COMMENT ON MACRO ec.affine IS 'Calibrated posterior of each row''s binary score: an affine function of its log-odds, as a posterior. In [0, 1]. 1/(1 + e^-(alpha x + beta)) of the log-odds x; with alpha = 0 it is 1/(1 + e^-beta), also where x is infinite. Temperature scaling has beta = 0, and alpha is the inverse of the temperature.';
 -- polars_ec for DuckDB, file 8 of 8: calibration errors by bins of the posterior, and divergence from reference posteriors.
 -- Load after scoring_rules.
 -- Bin b of B holds b/B < q <= (b + 1)/B, b = 0..B-1; q = 0 is in the first. There is a sum per bin, at most 32 of them,
