@@ -59,27 +59,32 @@ def _function(name: str) -> Callable[..., Any] | None:
 def _statements(name: str, by_hand: Sequence[tuple[str, str]], function: Callable[..., Any]) -> list[str]:
     """What creates the macro, given its overloads by hand: pairs of parameters and formula."""
     parameters = inspect.signature(function).parameters
-    (head, formula), *others = by_hand
-    statements = []
+    private: list[str] = []
     overloads = dict(by_hand)
-    if head.startswith("cells"):
+    if by_hand[0][0].startswith("cells"):
         names = ", ".join(p for p in parameters if p not in ("score", "pos_label", "classes"))
-        single = _put("cells", f"ec._binary_cells({_ARGUMENTS})", formula)
-        of_list = _put("cells", f"ec._binary_cells_vector({_ARGUMENTS})", formula)
-        for what, of_means in others:
-            means = _put(what, f"ec._means({_ARGUMENTS}, '{what}')", of_means)
-            statements.append(
-                _create(f"_{name}", {_put("costs", 'costs "NULL"', _ARGUMENTS): single, _ARGUMENTS: means})
-            )
-            single = f"ec._{name}({_ARGUMENTS})"
-            list_means = f"ec._means_vector(score, label, {_MATRIX}, prior, threshold, score_type, weight, '{what}')"
-            of_list = f"CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN {_put(what, list_means, of_means)} END"
-        overloads = {f"score DOUBLE, {names}": single, f"score DOUBLE[], {names}": of_list}
+        private, of_number, of_list = _of_scores(name, by_hand)
+        overloads = {f"score DOUBLE, {names}": of_number, f"score DOUBLE[], {names}": of_list}
     if "label" in parameters and ("threshold" in parameters or name in _COUNTS):
         head, formula = next(iter(overloads.items()))
         decided = _put("score", "ec._boolean_decision(score, score_type)", formula)
         overloads[_put("DOUBLE", "BOOLEAN", head)] = decided
-    return [*statements, _create(name, {_with_defaults(head, parameters): body for head, body in overloads.items()})]
+    return [*private, _create(name, {_with_defaults(head, parameters): body for head, body in overloads.items()})]
+
+
+def _of_scores(name: str, by_hand: Sequence[tuple[str, str]]) -> tuple[list[str], str, str]:
+    """Formulas of a number and of a list, given that of the cells; and the macro that the first calls where costs have any shape."""
+    (_, of_cells), *others = by_hand
+    of_number = _put("cells", f"ec._binary_cells({_ARGUMENTS})", of_cells)
+    if not others:
+        return [], of_number, _put("cells", f"ec._binary_cells_vector({_ARGUMENTS})", of_cells)
+    ((what, of_means),) = others
+    of_any_costs = _put(what, f"ec._means({_ARGUMENTS}, '{what}')", of_means)
+    without_costs = _put("costs", 'costs "NULL"', _ARGUMENTS)
+    private = _create(f"_{name}", {without_costs: of_number, _ARGUMENTS: of_any_costs})
+    of_lists = f"ec._means_vector(score, label, {_MATRIX}, prior, threshold, score_type, weight, '{what}')"
+    checked = f"CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN {_put(what, of_lists, of_means)} END"
+    return [private], f"ec._{name}({_ARGUMENTS})", checked
 
 
 def _put(name: str, value: str, text: str) -> str:
