@@ -3,7 +3,7 @@ PYTHON ?= python3
 ROWS ?= 20_000_000
 EXAMPLES ?= 200
 PYTHONS := 3.11 3.12 3.13
-NUMERIC := tests/metrics tests/cells tests/calibration tests/test_papers.py
+NUMERIC := tests/metrics tests/cells tests/calibration tests/papers
 KILLS ?= 100
 VENV := .venv
 

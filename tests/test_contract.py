@@ -12,10 +12,8 @@ import pytest
 
 import polars_ec as ec
 from polars_ec.namespaces import DataFrameNamespace, ExpressionNamespace, LazyFrameNamespace
-from tests.support.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS
+from tests.support.cases import CASES, DIVERGENCES, METRICS, RANKING, STREAMING
 
-STREAMING = {case.name for case in CASES} | set(ROW_FUNCTIONS) | set(DIVERGENCES)
-METRICS = STREAMING | set(RANKING)
 OTHERS = {
     "Calibration",
     "CostMatrix",

@@ -16,10 +16,10 @@ from sklearn.isotonic import IsotonicRegression
 import polars_ec as ec
 from polars_ec.cells.evaluate import CELLS, DECISION_METRICS
 from polars_ec.exceptions import SketchError
-from tests.calibration.test_calibration import plain_newton
-from tests.metrics.test_properties import PROFILE
 from tests.support import ranking_oracle as oracle
-from tests.test_papers import gaussian_classes, log_likelihoods
+from tests.support.calibration_oracle import plain_newton
+from tests.support.gaussians import gaussian_classes, log_likelihoods
+from tests.support.profile import PROFILE
 
 RANDOM = np.random.default_rng(3)
 N = 400

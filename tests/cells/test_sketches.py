@@ -17,9 +17,9 @@ from polars.testing import assert_frame_equal
 import polars_ec as ec
 from polars_ec.cells.evaluate import CELLS
 from polars_ec.exceptions import SketchError
-from tests.metrics.test_golden import BINARY, expected_of, scores_of
-from tests.metrics.test_properties import EXAMPLES, PROFILE
 from tests.support.cases import CASES
+from tests.support.profile import EXAMPLES, PROFILE
+from tests.support.reference import BINARY, expected_of, scores_of
 
 DECISIONS = [case for case in CASES if "threshold" in case.options and case.name not in ("dcf", "confusion")]
 LOSSES = ("cross_entropy", "nce", "brier", "nbs")

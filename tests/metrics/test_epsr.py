@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -26,17 +25,15 @@ def test_series_against_mpmath(a: float, b: float) -> None:
         np.testing.assert_allclose(values, wanted, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("a", "b"), [(0.5, 2.0), (0.3, 0.7), (0.05, 0.05), (1.0, 1.0), (2.0, 2.0), (3.5, 1.2), (20.0, 0.9)]
-)
-def test_macro_is_the_expression(a: float, b: float) -> None:
-    connection = duckdb.connect()
-    ec.register(connection)
+def test_macro_is_the_expression(connection) -> None:
+    parameters = [(0.5, 2.0), (0.3, 0.7), (0.05, 0.05), (1.0, 1.0), (2.0, 2.0), (3.5, 1.2), (20.0, 0.9)]
+    calls = ", ".join(f"ec.epsr(p, y, a := {a}, b := {b})" for a, b in parameters)
     for label in (0, 1):
         log = pl.DataFrame({"p": POSTERIORS, "y": [label] * len(POSTERIORS)})
         connection.register("log", log.to_arrow())
-        value = connection.execute(f"SELECT ec.epsr(p, y, a := {a}, b := {b}) FROM log").fetchall()[0][0]
-        np.testing.assert_allclose(value, log.select(ec.epsr("p", "y", a=a, b=b)).item(), rtol=1e-11)
+        values = connection.execute(f"SELECT {calls} FROM log").fetchall()[0]
+        wanted = log.select(ec.epsr("p", "y", a=a, b=b).alias(f"{a}, {b}") for a, b in parameters).row(0)
+        np.testing.assert_allclose(values, wanted, rtol=1e-11, err_msg=str(parameters))
 
 
 @pytest.mark.parametrize(("a", "b", "factor"), [(1, 1, None), (2, 2, 3.0)])

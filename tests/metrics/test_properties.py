@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 import math
-import os
 from typing import Any
 
 import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polars_ec as ec
 from tests.support.cases import CASES, Case
 from tests.support.oracle import Group
+from tests.support.profile import EXAMPLES, PROFILE
 
 BY_NAME = {case.name: case for case in CASES}
 COUNTS = ("n_rows", "n_missing", "n_invalid")
-# Few, and always the same, unless the environment asks for more: see `make fuzz`.
-EXAMPLES = os.environ.get("EXAMPLES")
-PROFILE = settings(
-    max_examples=int(EXAMPLES or 16),
-    phases=[Phase.explicit, Phase.generate],
-    deadline=None,
-    derandomize=EXAMPLES is None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-
-
-@pytest.fixture(scope="module")
-def connection() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    ec.register(connection)
-    return connection
 
 
 # Strategies ----------------------------------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import polars_ec as ec
 from polars_ec.formulas.hull import upper_hull
-from tests.metrics.test_properties import PROFILE
 from tests.support import ranking_oracle as oracle
+from tests.support.profile import PROFILE
 
 COST_FN = 3.0
 

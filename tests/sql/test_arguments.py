@@ -9,18 +9,14 @@ import duckdb
 import polars as pl
 import pytest
 
-import polars_ec as ec
 from tests.support.cases import CASES, RANKING, ROW_FUNCTIONS, one_of_each_family
 from tests.support.doors import evaluate, sql_literal
 from tests.support.macro_calls import AGGREGATES, LOG, ROWS, with_argument
 
 
-@pytest.fixture(scope="module")
-def connection() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    ec.register(connection)
+@pytest.fixture(scope="module", autouse=True)
+def log_in_sql(connection) -> None:
     connection.execute(LOG)
-    return connection
 
 
 @pytest.fixture(scope="module")

@@ -7,17 +7,13 @@ import math
 import duckdb
 import pytest
 
-import polars_ec as ec
 from tests.support.cases import one_of_each_family
 from tests.support.macro_calls import AGGREGATES, LOG, ROWS
 
 
-@pytest.fixture(scope="module")
-def connection() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    ec.register(connection)
+@pytest.fixture(scope="module", autouse=True)
+def log_in_sql(connection) -> None:
     connection.execute(LOG)
-    return connection
 
 
 def test_every_macro_is_called(connection) -> None:

@@ -10,8 +10,6 @@ import polars as pl
 import pytest
 from mpmath import mp, mpf
 
-import polars_ec as ec
-
 COLUMNS = {
     "class": pl.Int8,
     "bin": pl.Int32,
@@ -29,13 +27,6 @@ LOG_ODDS = [-math.inf, -800.0, -64.001, -64.0, -63.99, -1.0, -1e-9, -0.0, 0.0, 1
 RAW = [-math.inf, -1e308, -3.5, -1.0, -5e-324, -0.0, 0.0, 5e-324, 0.3, 1.0, math.e, 7.0, 1e308, math.inf]
 SCORES = {"posterior": POSTERIORS, "log_odds": LOG_ODDS, "llr": LOG_ODDS, "raw": RAW}
 WRONG = {"posterior": [-0.1, 1.5, math.inf], "log_odds": [], "llr": [], "raw": []}
-
-
-@pytest.fixture(scope="module")
-def connection() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    ec.register(connection)
-    return connection
 
 
 def bin_of(x: float, score_type: str, r: int) -> int:

@@ -109,6 +109,9 @@ ROW_FUNCTIONS = {
     "affine": (("score_type",), False),
 }
 
+STREAMING = {case.name for case in CASES} | set(ROW_FUNCTIONS) | set(DIVERGENCES)
+METRICS = STREAMING | set(RANKING)
+
 # One metric of each family, where each metric is planned anew, which takes the time.
 _OF_EACH_FAMILY = {
     "auc_roc",
