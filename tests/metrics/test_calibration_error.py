@@ -63,9 +63,8 @@ def reweighted(label: np.ndarray, weight: np.ndarray, prior: list[float] | None)
 
 
 def check(name: str, frame: pl.DataFrame, wanted: float | None, **options: Any) -> None:
-    for door in DOORS:
-        if door == "sql" and options.get("equal_mass"):
-            continue
+    # That the namespace is the function shows in the tests below.
+    for door in ("function",) if options.get("equal_mass") else ("function", "sql"):
         value = evaluate(door, name, frame, "q", "y", engine="streaming", **options)
         if wanted is None:
             assert value is None, door

@@ -216,17 +216,16 @@ def test_columns_of_any_name(macro: str, connection) -> None:
     connection.execute(f"CREATE OR REPLACE TEMP TABLE plain AS FROM {values} AS t(p, y, w, g)")
     wanted = {by: rows_of(connection, macro, "plain", ["p", "y", "w"], list(by)) for by in ("", "g")}
     assert all(wanted.values())
-    for name in NAMES:
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE named AS SELECT *, g AS {quoted(name)} FROM plain")
-        assert rows_of(connection, macro, "named", ["p", "y", "w"], []) == wanted[""], name
+    beside = ", ".join(f"g AS {quoted(name)}" for name in NAMES)
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE named AS SELECT *, {beside} FROM plain")
+    assert rows_of(connection, macro, "named", ["p", "y", "w"], []) == wanted[""]
+    for i, name in enumerate(NAMES):
         assert rows_of(connection, macro, "named", ["p", "y", "w"], [name]) == wanted["g"], name
-        for position in range(3):
-            columns = ["p", "y", "w"]
-            connection.execute(
-                f"CREATE OR REPLACE TEMP TABLE named AS SELECT * RENAME ({columns[position]} AS {quoted(name)}) FROM plain"
-            )
-            columns[position] = name
-            assert rows_of(connection, macro, "named", columns, ["g"]) == wanted["g"], (name, position)
+        # Each name comes to be score, label and weight, beside others of these names.
+        columns = [NAMES[(i + k) % len(NAMES)] for k in range(3)]
+        renamed = ", ".join(f"{old} AS {quoted(new)}" for old, new in zip("pyw", columns, strict=True))
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE renamed AS SELECT * RENAME ({renamed}) FROM plain")
+        assert rows_of(connection, macro, "renamed", columns, ["g"]) == wanted["g"], columns
 
 
 @pytest.mark.parametrize("macro", ["sketch", "ranking_exact"])
