@@ -79,8 +79,8 @@ FAULTS = [
     ),
     Fault(
         "cllr in nats",
-        "rows.log_loss / math.log(2)",
-        "rows.log_loss",
+        "/ math.log(2))",
+        ")",
         ("tests/metrics/test_golden.py::test_made_cllr",),
     ),
     Fault(

@@ -10,7 +10,8 @@ import duckdb
 import pytest
 
 import polars_ec as ec
-from tests.support.cases import METRICS, RANKING
+from tests.support.cases import RANKING
+from tests.test_contract import METRICS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
