@@ -114,7 +114,8 @@ def test_bounds_where_the_bin_of_the_threshold_holds_one_class(label: int) -> No
     p = top if label else [1 - x for x in top]
     log = pl.DataFrame({"p": [*p, 0.5, 0.4, 0.6], "y": [label] * 4 + [1 - label] * 3})
     sketch = log.ec.sketch("p", "y", resolution=1)
-    for threshold in (0.8999, *(x + 1e-4 for x in p), *(x - 1e-4 for x in p)):
+    # Beside the bin, below its scores, and above each of them.
+    for threshold in (0.8999, min(p) - 1e-4, *(x + 1e-4 for x in p)):
         found = sketch.evaluate("mcc", threshold=threshold).row(0, named=True)
         value = log.select(ec.mcc("p", "y", threshold=threshold)).item()
         assert value is None or found["mcc_low"] - 1e-12 <= value <= found["mcc_high"] + 1e-12
