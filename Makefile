@@ -3,13 +3,13 @@ PYTHON ?= python3
 ROWS ?= 20_000_000
 EXAMPLES ?= 200
 PYTHONS := 3.11 3.12 3.13
-NUMERIC := tests/metrics tests/cells tests/calibration tests/test_papers.py
+NUMERIC := tests/metrics tests/cells tests/calibration tests/papers
 KILLS ?= 100
 VENV := .venv
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: demo test lint bench fuzz test-all test-slow test-cpu test-pythons test-lowest test-spark test-postgres sql clean
+.PHONY: demo test lint bench fuzz test-all test-slow test-faults test-cpu test-pythons test-lowest test-spark test-postgres sql clean
 
 demo: .venv/demo
 	$(VENV)/bin/polars-ec demo
@@ -21,6 +21,10 @@ test: .venv/test
 test-all: test test-slow
 test-slow: .venv/test
 	$(VENV)/bin/python -m pytest -n 2 -m slow
+
+# Twenty faults, each put into a copy of the sources: the tests named for it must fail.
+test-faults: .venv/test
+	$(VENV)/bin/python -m tests.seeded_faults
 
 lint: .venv/dev
 	$(VENV)/bin/ruff check .

@@ -13,10 +13,8 @@ import pytest
 import polars_ec as ec
 from polars_ec.namespaces import DataFrameNamespace, ExpressionNamespace, LazyFrameNamespace
 from polars_ec.sql.overloads import FILES, bundle
-from tests.support.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS
+from tests.support.cases import CASES, DIVERGENCES, METRICS, RANKING, ROW_FUNCTIONS, STREAMING
 
-STREAMING = {case.name for case in CASES} | set(ROW_FUNCTIONS) | set(DIVERGENCES)
-METRICS = STREAMING | set(RANKING)
 OTHERS = {
     "Calibration",
     "CostMatrix",

@@ -14,8 +14,8 @@ from polars.testing import assert_frame_equal
 import polars_ec as ec
 from polars_ec.calibration import multiclass as _class_fits
 from polars_ec.exceptions import SketchError
-from tests.metrics.test_golden import BINARY, MULTICLASS, expected_of, scores_of
-from tests.metrics.test_properties import PROFILE
+from tests.support.profile import PROFILE
+from tests.support.reference import BINARY, MULTICLASS, expected_of, scores_of
 
 FILES = (*BINARY, *MULTICLASS)
 

@@ -16,10 +16,10 @@ from sklearn.isotonic import IsotonicRegression
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import CELLS, DECISIONS
-from tests.calibration.test_calibration import plain_newton
-from tests.metrics.test_properties import PROFILE
 from tests.support import ranking_oracle as oracle
-from tests.test_papers import gaussian_classes, log_likelihoods
+from tests.support.calibration_oracle import plain_newton
+from tests.support.gaussians import gaussian_classes, log_likelihoods
+from tests.support.profile import PROFILE
 
 RANDOM = np.random.default_rng(3)
 N = 400
@@ -280,6 +280,13 @@ def test_reliability_refuses() -> None:
     assert 0 < sketch.reliability(resolution=64).height <= N
 
 
+def at_thresholds(log: pl.DataFrame, thresholds: list[float], metrics: list[pl.Expr]) -> pl.DataFrame:
+    """A row for each threshold: metrics of the decisions `d` to which it leads."""
+    at = pl.DataFrame({"at": thresholds}, schema={"at": pl.Float64}).with_row_index("number")
+    decided = at.join(log, how="cross").with_columns(d=pl.col("p") > pl.col("at"))
+    return decided.group_by("number", "at").agg(metrics).sort("number")
+
+
 @pytest.mark.parametrize("metric", ["f1", "nec", "mcc", "net_benefit"])
 def test_best_threshold(metric: str) -> None:
     keywords = {"p_t": 0.3} if metric == "net_benefit" else {}
@@ -287,7 +294,8 @@ def test_best_threshold(metric: str) -> None:
     for group, log, _ in parts():
         row = found.filter(g=group).to_dicts()[0]
         thresholds = [-1.0, *log["p"].unique()]
-        values = [log.select(getattr(ec, metric)("p", "y", threshold=t, **keywords)).item() for t in thresholds]
+        values = at_thresholds(log, thresholds, [getattr(ec, metric)("d", "y", score_type="decision", **keywords)])
+        values = values[f"d_{metric}"]
         best = (min if metric == "nec" else max)(value for value in values if value is not None)
         assert row[metric] == pytest.approx(best)
         assert log.select(
@@ -453,10 +461,12 @@ def test_no_weight_is_below_0(rows: list[tuple[int, bool, float]], made_exact: b
     metrics = [name for name in DECISIONS if name not in ("dcf", "net_benefit", "bayes_risk", *CELLS)]
     curve = sketch.cost_curve(*metrics, *CELLS)
     assert curve.select(pl.min_horizontal(pl.col(CELLS).min())).item() >= 0
-    for row in curve.to_dicts():
+    of_decisions = [getattr(ec, name)("d", "y", weight="w", score_type="decision").alias(name) for name in metrics]
+    expected = at_thresholds(log, curve["threshold"].to_list(), of_decisions)
+    for row, anew in zip(curve.to_dicts(), expected.to_dicts(), strict=True):
         at = row["threshold"]
         for name in metrics:
-            wanted = log.select(getattr(ec, name)("p", "y", weight="w", threshold=at)).item()
+            wanted = anew[name]
             assert (row[name] is None) == (wanted is None), (name, at)
             assert wanted is None or row[name] == pytest.approx(wanted, rel=1e-9, abs=1e-12), (name, at)
         if not made_exact:

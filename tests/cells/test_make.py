@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 
 from polars_ec.cells import make as _sketch_pass
 from polars_ec.rows.batches import batches
-from tests.metrics.test_streaming import assert_streams
+from tests.support.plans import assert_streams
 
 RANDOM = np.random.default_rng(11)
 VECTORS = pl.DataFrame(

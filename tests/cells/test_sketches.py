@@ -18,9 +18,9 @@ import polars_ec as ec
 from polars_ec.cells.files import description
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import CELLS
-from tests.metrics.test_golden import BINARY, expected_of, scores_of
-from tests.metrics.test_properties import EXAMPLES, PROFILE
 from tests.support.cases import CASES
+from tests.support.profile import EXAMPLES, PROFILE
+from tests.support.reference import BINARY, expected_of, scores_of
 
 DECISIONS = [case for case in CASES if "threshold" in case.options and case.name not in ("dcf", "confusion")]
 LOSSES = ("cross_entropy", "nce", "brier", "nbs")
@@ -45,39 +45,38 @@ def same(one: ec.Sketch, other: ec.Sketch) -> None:
     assert_frame_equal(one.frame, other.frame, rel_tol=1e-12, abs_tol=1e-300)
 
 
-@settings(PROFILE)
-@given(logs(wrong=True), st.booleans(), st.booleans())
-def test_sums_are_those_of_the_expressions(log, weighted, exact) -> None:
+@settings(PROFILE, max_examples=int(EXAMPLES or 24))
+@given(logs(wrong=True), st.booleans(), st.booleans(), st.sampled_from([{}, {"prior": 0.2}, {"threshold": 0.2}]))
+def test_sums_are_those_of_the_expressions(log, weighted, exact, keywords) -> None:
     weight = "w" if weighted else None
     sketch = log.lazy().ec.sketch("p", "y", by="g", weight=weight, exact=exact, thresholds=[0.2])
-    for keywords in ({}, {"prior": 0.2}, {"threshold": 0.2}):
-        rows = {"weight": weight, **keywords}
-        expected = log.group_by("g").agg(
-            ec.n_rows("p", "y", weight=weight).alias("n"),
-            ec.n_missing("p", "y", weight=weight).alias("n_missing"),
-            ec.n_invalid("p", "y", weight=weight).alias("n_invalid"),
-            ec.class_prior("p", "y", weight=weight).alias("class_prior"),
-            *(
-                getattr(ec, case.name)(
-                    "p", "y", **case.arguments, **(rows if case.name != "net_benefit" else {**rows, "threshold": 0.2})
-                ).alias(case.name)
-                for case in DECISIONS
-            ),
-            *(
-                getattr(ec, name)("p", "y", **{k: v for k, v in rows.items() if k != "threshold"}).alias(name)
-                for name in LOSSES
-            ),
-        )
-        arguments = {key: value for case in DECISIONS for key, value in case.arguments.items()}
-        names = [*(case.name for case in DECISIONS if case.name != "net_benefit"), *LOSSES]
-        found = sketch.evaluate(*names, **arguments, **keywords).join(
-            sketch.evaluate("net_benefit", **arguments, **{**keywords, "threshold": 0.2}).select("g", "net_benefit"),
-            on="g",
-            nulls_equal=True,
-        )
-        assert_frame_equal(
-            found.sort("g"), expected.select(found.columns).sort("g"), rel_tol=1e-9, abs_tol=1e-12, check_dtypes=False
-        )
+    rows = {"weight": weight, **keywords}
+    expected = log.group_by("g").agg(
+        ec.n_rows("p", "y", weight=weight).alias("n"),
+        ec.n_missing("p", "y", weight=weight).alias("n_missing"),
+        ec.n_invalid("p", "y", weight=weight).alias("n_invalid"),
+        ec.class_prior("p", "y", weight=weight).alias("class_prior"),
+        *(
+            getattr(ec, case.name)(
+                "p", "y", **case.arguments, **(rows if case.name != "net_benefit" else {**rows, "threshold": 0.2})
+            ).alias(case.name)
+            for case in DECISIONS
+        ),
+        *(
+            getattr(ec, name)("p", "y", **{k: v for k, v in rows.items() if k != "threshold"}).alias(name)
+            for name in LOSSES
+        ),
+    )
+    arguments = {key: value for case in DECISIONS for key, value in case.arguments.items()}
+    names = [*(case.name for case in DECISIONS if case.name != "net_benefit"), *LOSSES]
+    found = sketch.evaluate(*names, **arguments, **keywords).join(
+        sketch.evaluate("net_benefit", **arguments, **{**keywords, "threshold": 0.2}).select("g", "net_benefit"),
+        on="g",
+        nulls_equal=True,
+    )
+    assert_frame_equal(
+        found.sort("g"), expected.select(found.columns).sort("g"), rel_tol=1e-9, abs_tol=1e-12, check_dtypes=False
+    )
 
 
 @settings(PROFILE, max_examples=int(EXAMPLES or 25))
@@ -116,7 +115,8 @@ def test_bounds_where_the_bin_of_the_threshold_holds_one_class(label: int) -> No
     p = top if label else [1 - x for x in top]
     log = pl.DataFrame({"p": [*p, 0.5, 0.4, 0.6], "y": [label] * 4 + [1 - label] * 3})
     sketch = log.ec.sketch("p", "y", resolution=1)
-    for threshold in (0.8999, *(x + 1e-4 for x in p), *(x - 1e-4 for x in p)):
+    # Beside the bin, below its scores, and above each of them.
+    for threshold in (0.8999, min(p) - 1e-4, *(x + 1e-4 for x in p)):
         found = sketch.evaluate("mcc", threshold=threshold).row(0, named=True)
         value = log.select(ec.mcc("p", "y", threshold=threshold)).item()
         assert value is None or found["mcc_low"] - 1e-12 <= value <= found["mcc_high"] + 1e-12

@@ -25,7 +25,7 @@ from polars_ec.cli import commands, csv_fields
 from polars_ec.cli import logs as log_files
 from polars_ec.cli.csv_fields import first_ragged_row
 from polars_ec.cli.logs import Found, find
-from tests.metrics.test_properties import PROFILE
+from tests.support.profile import PROFILE
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = ("--score", "p", "--label", "y")

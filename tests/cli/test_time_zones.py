@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from polars_ec.cli import commands
 from polars_ec.cli.periods import Periods
 from polars_ec.cli.sql_report import connect, sql_report
-from tests.metrics.test_properties import PROFILE
+from tests.support.profile import PROFILE
 
 OPTIONS = ("--score", "p", "--label", "y", "--time", "ts")
 FORMATS = ("parquet", "arrow", "csv", "ndjson", "duckdb")

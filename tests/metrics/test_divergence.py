@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polars_ec as ec
-from tests.metrics.test_properties import PROFILE
-from tests.metrics.test_streaming import assert_streams
 from tests.support.doors import DOORS, evaluate
+from tests.support.plans import assert_streams
+from tests.support.profile import PROFILE
 
 NAMES = ("expected_score_divergence", "semi_empirical_epsr")
 RULES = ("cross_entropy", "brier")
@@ -136,7 +136,7 @@ def test_missing_and_wrong_rows(door: str, name: str) -> None:
     assert evaluate(door, name, pairs, "q", "s", by="g", weight="w") == pytest.approx(values)
 
 
-def test_errors() -> None:
+def test_errors(connection) -> None:
     with pytest.raises(ValueError, match="rule='spherical' is none of cross_entropy, brier"):
         ec.semi_empirical_epsr("q", "s", rule="spherical")
     for score_type in ("llr", "log_likelihoods", "decision"):
@@ -145,8 +145,6 @@ def test_errors() -> None:
     log = pl.LazyFrame({"q": [0.5], "v": [[0.2, 0.3, 0.5]]}, schema_overrides={"v": pl.Array(pl.Float64, 3)})
     with pytest.raises(ValueError, match="'q' is of 2 classes, and the reference 'v' of 3"):
         log.select(ec.expected_score_divergence("q", "v")).collect_schema()
-    connection = duckdb.connect()
-    ec.register(connection)
     for call, message in (
         ("ec.semi_empirical_epsr(0.3, 0.4, rule := 'spherical')", "rule must be"),
         ("ec.expected_score_divergence(0.3, 0.4, score_type := 'llr')", "holds no posteriors|needs prior"),

@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 import math
-import os
 from typing import Any
 
 import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polars_ec as ec
-from tests.support.cases import CASES, Case
+from tests.support.cases import CASES, Case, mostly_slow
 from tests.support.oracle import Group
+from tests.support.profile import EXAMPLES, PROFILE
 
 BY_NAME = {case.name: case for case in CASES}
+# In SQL: at most one of them in an example.
+SLOW_TO_PLAN = ("ece", "ece_mc", "epsr")
 COUNTS = ("n_rows", "n_missing", "n_invalid")
-# Few, and always the same, unless the environment asks for more: see `make fuzz`.
-EXAMPLES = os.environ.get("EXAMPLES")
-PROFILE = settings(
-    max_examples=int(EXAMPLES or 16),
-    phases=[Phase.explicit, Phase.generate],
-    deadline=None,
-    derandomize=EXAMPLES is None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-
-
-@pytest.fixture(scope="module")
-def connection() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    ec.register(connection)
-    return connection
 
 
 # Strategies ----------------------------------------------------------------------------------------------------------
@@ -275,7 +261,9 @@ def test_binary(score_type: str, data: st.DataObject, connection: duckdb.DuckDBP
         for case in CASES
         if score_type in case.score_types and not (case.name == "dcf" and options["prior"] is None)
     ]
-    cases = data.draw(st.lists(st.sampled_from(usable), min_size=6, max_size=6, unique_by=lambda case: case.name))
+    quick = [case for case in usable if case.name not in SLOW_TO_PLAN]
+    cases = data.draw(st.lists(st.sampled_from(quick), min_size=6, max_size=6, unique_by=lambda case: case.name))
+    cases += data.draw(st.sampled_from([*[[]] * 9, *([case] for case in usable if case.name in SLOW_TO_PLAN)]))
     boolean = data.draw(st.booleans()) and all(y in (0, 1, None) for _, _, y, _ in rows)
     check(cases, rows, options, 2, pl.Float64(), connection, pl.Boolean if boolean else pl.Int64)
 
@@ -292,8 +280,16 @@ def test_a_missing_row_may_have_any_weight(connection, prior: float | None) -> N
     check(OF_POSTERIORS, rows, options, 2, pl.Float64(), connection)
 
 
-@pytest.mark.parametrize("score_type", ["posteriors", "log_posteriors", "log_likelihoods"])
-@pytest.mark.parametrize("dtype", [pl.Array(pl.Float64, 3), pl.List(pl.Float64)])
+ARRAY, LIST = pl.Array(pl.Float64, 3), pl.List(pl.Float64)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "score_type"),
+    mostly_slow(
+        [(dtype, kind) for dtype in (ARRAY, LIST) for kind in ("posteriors", "log_posteriors", "log_likelihoods")],
+        [(ARRAY, "posteriors"), (LIST, "log_posteriors"), (ARRAY, "log_likelihoods")],
+    ),
+)
 def test_a_missing_part_of_a_vector(connection, dtype: pl.DataType, score_type: str) -> None:
     rows = [("a", [0.7, 0.2, 0.1], 0, 2.0), ("a", [0.2, 0.5, 0.3], 2, 1.0), ("a", [0.3, 0.4, 0.3], 1, 1.0)]
     rows += [("a", [0.5, None, 0.5], 1, 1.0), ("a", [None] * 3, 0, 1.0), ("a", None, 0, 1.0)]
@@ -307,7 +303,10 @@ def test_a_missing_part_of_a_vector(connection, dtype: pl.DataType, score_type: 
     check(cases, rows, options, 3, dtype, connection)
 
 
-@pytest.mark.parametrize(("prior", "weight"), [(None, None), (0.0, None), (0.0, "w"), (1.0, "w")])
+@pytest.mark.parametrize(
+    ("prior", "weight"),
+    mostly_slow([(None, None), (0.0, None), (0.0, "w"), (1.0, "w")], [(None, None), (0.0, "w")]),
+)
 def test_a_group_without_rows_has_no_value(connection, prior: float | None, weight: str | None) -> None:
     rows = [*GOOD_ROWS, ("b", None, 1, 1.0), ("b", None, 0, 1.0), ("b", 0.6, None, 1.0)]
     options = {"prior": prior, "score_type": "posterior"} | ({} if weight is None else {"weight": weight})

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import polars_ec as ec
 from polars_ec.formulas.hull import upper_hull
-from tests.metrics.test_properties import PROFILE
 from tests.support import ranking_oracle as oracle
+from tests.support.profile import PROFILE
 
 COST_FN = 3.0
 
@@ -95,6 +95,19 @@ def test_posteriors(rows, prior, weighted, resolution) -> None:
 @given(rows_of(RAW), st.sampled_from([None, 0.3]), st.booleans(), st.sampled_from([1, 64]))
 def test_raw_scores(rows, prior, weighted, resolution) -> None:
     check_all(rows, prior, weighted, "raw", resolution)
+
+
+@pytest.mark.parametrize("best", [True, False])
+def test_bounds_hold_for_the_best_and_the_worst_order_within_cells(best: bool) -> None:
+    """Where a bound of auc_roc is attained, so that no tighter one would be right."""
+    log_odds = [(bin_ + (0.8 if label == best else 0.2), label) for bin_ in (-1, 0, 1) for label in (False, True)]
+    rows = [(1 / (1 + math.exp(-x)), label, weight) for x, label in log_odds for weight in (1.0, 2.25)]
+    for weighted in (False, True):
+        check_all(rows, 0.3, weighted, "posterior", resolution=1)
+    log = pl.DataFrame({"s": [s for s, *_ in rows], "y": [y for _, y, _ in rows]})
+    found = log.ec.sketch("s", "y", resolution=1).evaluate("auc_roc").row(0, named=True)
+    exact = log.select(ec.auc_roc("s", "y")).item()
+    assert exact == pytest.approx(found["auc_roc"] + found["auc_roc_error"] * (1 if best else -1), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ORACLES)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -25,13 +24,6 @@ VECTORS = [
 ]
 LOGS = [[-800.0, -1.0, -2.0], [0.0, 0.0, 0.0], [-math.inf, 3.0, 1.0], [-math.inf] * 3, [math.inf, 0.0, 1.0], None]
 COSTS = [[0.0, 2.0, 1.0, 0.4], [5.0, 0.0, 1.0, 0.6], [1.0, 1.0, 0.0, 0.5]]
-
-
-@pytest.fixture(scope="module")
-def connection() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    ec.register(connection)
-    return connection
 
 
 def through_the_doors(name: str, scores, labels, dtype, connection, arguments: str, **options) -> list[list]:

@@ -10,6 +10,7 @@ import pytest
 
 import polars_ec as ec
 from tests.support.cases import CASES, ROW_FUNCTIONS
+from tests.support.plans import assert_streams, physical_plan
 
 SCALAR = [case for case in CASES if "posterior" in case.score_types]
 CALIBRATION = [case for case in SCALAR if case.name in ("ece", "ece_mc")]
@@ -38,18 +39,6 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> pl.LazyFrame:
         l=pl.concat_list(pl.col("p") / 2, (1 - pl.col("p")) / 2, pl.lit(0.5, pl.Float64)),
     ).write_parquet(path)
     return pl.scan_parquet(path)
-
-
-def physical_plan(frame: pl.LazyFrame) -> str:
-    dot = frame.show_graph(plan_stage="physical", engine="streaming", raw_output=True)
-    assert dot is not None
-    return dot.split("fallback>")[-1]
-
-
-def assert_streams(frame: pl.LazyFrame) -> None:
-    plan = physical_plan(frame)
-    assert "multi-scan[parquet]" in plan
-    assert "in-memory-map" not in plan
 
 
 def metrics(cases, score: str, **options) -> list[pl.Expr]:

@@ -10,15 +10,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from tests.calibration.test_calibration import rows_to_calibrate, simulated
-from tests.metrics.test_properties import PROFILE
-
-
-@pytest.fixture(scope="module")
-def connection() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    ec.register(connection)
-    return connection
+from tests.support.calibration_logs import rows_to_calibrate, simulated
+from tests.support.profile import PROFILE
 
 
 def plain_fold(key: int | str | None, folds: int) -> int:

@@ -6,11 +6,9 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-import duckdb
 import mpmath
 import pytest
 
-import polars_ec as ec
 from tests.support.cases import one_of_each_family
 from tests.support.macro_calls import AGGREGATES, LOG, with_argument
 
@@ -26,12 +24,9 @@ ROWS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def connection() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    ec.register(connection)
+@pytest.fixture(scope="module", autouse=True)
+def log_in_sql(connection) -> None:
     connection.execute(LOG)
-    return connection
 
 
 def source(of_positives: float, of_negatives: float) -> str:

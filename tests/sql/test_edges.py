@@ -20,13 +20,6 @@ LEAST = 5e-324
 INF, NAN = math.inf, math.nan
 
 
-@pytest.fixture(scope="module")
-def connection() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    ec.register(connection)
-    return connection
-
-
 def near(x: float, n: int = 3) -> list[float]:
     """The float and its neighbours, those that are posteriors."""
     found = [x]

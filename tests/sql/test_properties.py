@@ -12,19 +12,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import polars_ec as ec
-from tests.metrics.test_properties import PROFILE
+from tests.support.profile import PROFILE
 
 METRICS = ("nec", "net_benefit", "nce", "nbs", "ece")
 POSTERIORS = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(0, 1))
 ROWS = st.tuples(POSTERIORS, st.sampled_from([True, True, False, None]), st.floats(0.01, 100), st.sampled_from("ab"))
-
-
-@pytest.fixture(scope="module")
-def connection() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    ec.register(connection)
-    return connection
 
 
 def use(connection: duckdb.DuckDBPyConnection, rows: list[tuple[Any, ...]], **columns: list[Any]) -> None:

@@ -9,20 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-import polars_ec as ec
-from tests.metrics.test_golden import BINARY, expected_of, scores_of
+from tests.support.reference import BINARY, expected_of, scores_of
 
 METRICS = ("auc_roc", "average_precision", "auprg", "eer", "min_dcf", "specificity_at_sensitivity", "ks", "min_cllr")
 EXACT = ("auc_roc", "average_precision", "auprg", "min_dcf", "specificity_at_sensitivity", "ks")
 TAKES_PRIOR = {"average_precision", "auprg", "min_dcf"}
 ROUNDING = 1e-12
-
-
-@pytest.fixture(scope="module")
-def connection() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    ec.register(connection)
-    return connection
 
 
 def query(connection: duckdb.DuckDBPyConnection, sql: str) -> pl.DataFrame:

@@ -10,8 +10,6 @@ import polars as pl
 import pytest
 from mpmath import mp, mpf
 
-import polars_ec as ec
-
 COLUMNS = {
     "class": pl.Int8,
     "bin": pl.Int32,
@@ -29,13 +27,6 @@ LOG_ODDS = [-math.inf, -800.0, -64.001, -64.0, -63.99, -1.0, -1e-9, -0.0, 0.0, 1
 RAW = [-math.inf, -1e308, -3.5, -1.0, -5e-324, -0.0, 0.0, 5e-324, 0.3, 1.0, math.e, 7.0, 1e308, math.inf]
 SCORES = {"posterior": POSTERIORS, "log_odds": LOG_ODDS, "llr": LOG_ODDS, "raw": RAW}
 WRONG = {"posterior": [-0.1, 1.5, math.inf], "log_odds": [], "llr": [], "raw": []}
-
-
-@pytest.fixture(scope="module")
-def connection() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    ec.register(connection)
-    return connection
 
 
 def bin_of(x: float, score_type: str, r: int) -> int:
@@ -225,17 +216,16 @@ def test_columns_of_any_name(macro: str, connection) -> None:
     connection.execute(f"CREATE OR REPLACE TEMP TABLE plain AS FROM {values} AS t(p, y, w, g)")
     wanted = {by: rows_of(connection, macro, "plain", ["p", "y", "w"], list(by)) for by in ("", "g")}
     assert all(wanted.values())
-    for name in NAMES:
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE named AS SELECT *, g AS {quoted(name)} FROM plain")
-        assert rows_of(connection, macro, "named", ["p", "y", "w"], []) == wanted[""], name
+    beside = ", ".join(f"g AS {quoted(name)}" for name in NAMES)
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE named AS SELECT *, {beside} FROM plain")
+    assert rows_of(connection, macro, "named", ["p", "y", "w"], []) == wanted[""]
+    for i, name in enumerate(NAMES):
         assert rows_of(connection, macro, "named", ["p", "y", "w"], [name]) == wanted["g"], name
-        for position in range(3):
-            columns = ["p", "y", "w"]
-            connection.execute(
-                f"CREATE OR REPLACE TEMP TABLE named AS SELECT * RENAME ({columns[position]} AS {quoted(name)}) FROM plain"
-            )
-            columns[position] = name
-            assert rows_of(connection, macro, "named", columns, ["g"]) == wanted["g"], (name, position)
+        # Each name comes to be score, label and weight, beside others of these names.
+        columns = [NAMES[(i + k) % len(NAMES)] for k in range(3)]
+        renamed = ", ".join(f"{old} AS {quoted(new)}" for old, new in zip("pyw", columns, strict=True))
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE renamed AS SELECT * RENAME ({renamed}) FROM plain")
+        assert rows_of(connection, macro, "renamed", columns, ["g"]) == wanted["g"], columns
 
 
 @pytest.mark.parametrize("macro", ["sketch", "ranking_exact"])

@@ -109,8 +109,11 @@ ROW_FUNCTIONS = {
     "affine": (("score_type",), False),
 }
 
+STREAMING = {case.name for case in CASES} | set(ROW_FUNCTIONS) | set(DIVERGENCES)
+METRICS = STREAMING | set(RANKING)
+
 # One metric of each family, where each metric is planned anew, which takes the time.
-_OF_EACH_FAMILY = {
+OF_EACH_FAMILY = {
     "auc_roc",
     "bayes_decision",
     "cross_entropy",
@@ -129,7 +132,7 @@ _OF_EACH_FAMILY = {
 
 def one_of_each_family(values: Iterable[Any]) -> list[Any]:
     """Parameters that are metrics, their names, or tuples that begin with them: `make test-all` has the other metrics too."""
-    return mostly_slow(values, [value for value in values if _name_of(value) in _OF_EACH_FAMILY])
+    return mostly_slow(values, [value for value in values if _name_of(value) in OF_EACH_FAMILY])
 
 
 def mostly_slow(values: Iterable[Any], quick: Iterable[Any]) -> list[Any]:

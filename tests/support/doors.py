@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
+from tests.support.database import database
 
 DOORS = ("function", "namespace", "sql")
 
@@ -106,9 +107,7 @@ def _sql(
 
 @cache
 def _connection() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    ec.register(connection)
-    return connection
+    return database().cursor()
 
 
 def sql_literal(key: str, value: Any) -> str:

@@ -8,7 +8,7 @@ from tests.support.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS, Case
 
 # Columns: group g, label y, posterior p, LLR x, decision d, posteriors v, weight w. Class 1 of group a is the rarer one.
 LOG = """
-    CREATE OR REPLACE TABLE log AS
+    CREATE OR REPLACE TEMP TABLE log AS
     SELECT *, ln(p / (1 - p)) AS x, p > 0.5 AS d, [1 - p, p] AS v
     FROM (VALUES ('a', true, 0.9e0, 1.0), ('a', true, 0.45e0, 2.0), ('a', false, 0.7e0, 0.5), ('a', false, 0.1e0, 1.0),
                  ('a', false, 0.2e0, 1.0), ('a', NULL, 0.3e0, 1.0), ('b', true, 0.6e0, 1.0), ('b', true, 0.8e0, 3.0),

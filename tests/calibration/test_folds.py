@@ -1,0 +1,89 @@
+"""Folds of a key, sketches with folds, and what cross-validation makes of them."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import polars_ec as ec
+from tests.support.calibration_logs import simulated
+from tests.support.reference import BINARY, expected_of, log_of
+
+
+def test_folds_are_of_equal_size_and_tell_nothing_of_the_key() -> None:
+    n = 200_000
+    fold = pl.select(ec.fold(pl.int_range(n)).alias("fold"))["fold"]
+    assert fold.dtype == pl.Int8
+    expected = n / 5
+    assert all(abs(count - expected) < 5 * math.sqrt(expected) for count in fold.value_counts()["count"])
+    for period in (2, 3, 5, 7, 16, 1000):
+        share = (fold.gather_every(period) == 0).mean()
+        assert abs(share - 0.2) < 5 * math.sqrt(0.16 * period / n)
+    after = pl.DataFrame({"a": fold[:-1], "b": fold[1:]}).group_by("a", "b").len()["len"]
+    assert after.len() == 25
+    assert all(abs(count - n / 25) < 5 * math.sqrt(n / 25) for count in after)
+
+
+def test_folds_of_a_sketch() -> None:
+    log = simulated().drop("fold").with_row_index("id").with_columns(user=pl.format("u{}", pl.col("id") % 50))
+    by_user = log.ec.sketch("p", "y", by="g", folds=3, fold_by="user")
+    assert by_user.keys == ["g", "fold"]
+    assert by_user.frame.schema["fold"] == pl.Int8
+    expected = log.group_by("g", ec.fold("user", 3)).agg(n=pl.len().cast(pl.Int64))
+    found = by_user.evaluate("accuracy").select("g", "fold", "n")
+    assert_frame_equal(found, expected, check_row_order=False)
+    assert_frame_equal(by_user.group_by("g").frame, log.ec.sketch("p", "y", by="g").frame, abs_tol=1e-9)
+    sizes = log.ec.sketch("p", "y", by="g", folds=5, fold_by="id", stratified=True).frame
+    counts = (
+        sizes.group_by("g", "class", "fold")
+        .agg(pl.col("n").sum())
+        .group_by("g", "class")
+        .agg(spread=pl.col("n").max() - pl.col("n").min(), folds=pl.len())
+    )
+    assert counts["spread"].max() <= 1
+    assert counts["folds"].unique().to_list() == [5]
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_golden_loss_by_cross_validation(name: str) -> None:
+    golden = expected_of(name)["calibration"]["DP_5fold_cv"]["converged"]
+    log = log_of(name).with_row_index("id")
+    for stratified, exact in ((False, True), (True, True), (True, False)):
+        sketch = log.ec.sketch(
+            "log_odds", "label", score_type="log_odds", exact=exact, folds=5, fold_by="id", stratified=stratified
+        )
+        rcl = sketch.calibration_loss()["rcl"].item()
+        assert abs(rcl - golden["RCL_mean"]) < 4 * golden["RCL_std"]
+
+
+def test_a_prior_that_is_an_expression_is_of_the_whole_log() -> None:
+    """As in the report: within a group it would be the group's own."""
+    log = pl.DataFrame(
+        {
+            "g": ["a", "b"] * 6,
+            "p": [0.9, 0.8, 0.3, 0.6, 0.7, 0.2, 0.4, 0.35, 0.2, 0.1, 0.5, 0.45],
+            "y": [1] * 4 + [0] * 8,
+        }
+    ).with_columns(y=pl.when(pl.col("g") == "a").then("y").otherwise(1 - pl.col("y")))
+    share = log["y"].mean()
+    for prior in (pl.col("y").mean(), pl.col("y").cast(pl.Float64).sum() / pl.len()):
+        expected = log.ec.calibration_loss("p", "y", by="g", training="test", prior=share)
+        assert log.ec.calibration_loss("p", "y", by="g", training="test", prior=prior).equals(expected)
+        fitted = log.ec.calibrate("p", "y", by="g", prior=prior).frame
+        assert_frame_equal(fitted, log.ec.calibrate("p", "y", by="g", prior=share).frame)
+
+
+def test_folds_that_cannot_be() -> None:
+    log = simulated(50)
+    for folds in (1, 128, 2.5, True, None):
+        with pytest.raises(ValueError, match="folds="):
+            log.ec.sketch("p", "y", folds=folds, fold_by="x")
+    with pytest.raises(ValueError, match="go together"):
+        log.ec.sketch("p", "y", folds=5)
+    with pytest.raises(ValueError, match="has a column 'fold'"):
+        log.ec.sketch("p", "y", by="fold", folds=5, fold_by="g")
+    with pytest.raises(TypeError, match="key 'x' is Float64"):
+        log.ec.sketch("p", "y", folds=5, fold_by="x")

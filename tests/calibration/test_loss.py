@@ -1,0 +1,182 @@
+"""Calibration loss from sketches, against plain NumPy group by group, and values of other implementations."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import polars_ec as ec
+from polars_ec.exceptions import SketchError
+from tests.support.calibration_logs import simulated, small_logs
+from tests.support.calibration_oracle import (
+    RULES,
+    logit,
+    logit_of,
+    losses,
+    mean_at,
+    plain_newton,
+)
+from tests.support.profile import PROFILE
+from tests.support.reference import BINARY, expected_of, log_of
+
+COST_FP = 0.25
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("training", ["cv", "test", "held out"])
+@pytest.mark.parametrize(("weight", "prior"), [(None, None), ("w", 0.2)])
+def test_loss_is_that_of_rows_with_plain_calibrators(rule, training, weight, prior) -> None:
+    log, other = simulated(), simulated(seed=1)
+    costs = {"cost_fp": COST_FP} if rule == "bayes_risk" else {}
+    by = ["g", "fold"]
+    sketches = {
+        exact: log.ec.sketch("p", "y", by=by, weight=weight, exact=exact, thresholds=[COST_FP / (1 + COST_FP)])
+        for exact in (True, False)
+    }
+    held_out = other.ec.sketch("p", "y", by="g", weight=weight, exact=True).calibrate(prior=prior)
+    stated = held_out if training == "held out" else training
+    exact, binned = (
+        sketches[exact].calibration_loss(rule, training=stated, prior=prior, **costs).to_dicts()
+        for exact in (True, False)
+    )
+    assert [row["g"] for row in exact] == [0, 1, 2, 3]
+
+    def weights(rows):
+        return np.ones(rows.height) if weight is None else rows["w"].to_numpy()
+
+    def fit(rows):
+        y, w = rows["y"].to_numpy().astype(float), weights(rows)
+        if prior is not None:
+            w = w * np.where(y == 1, prior / (w @ y), (1 - prior) / (w @ (1 - y)))
+        return plain_newton(logit(rows["p"].to_numpy()), y, w)
+
+    for row, near in zip(exact, binned, strict=True):
+        rows = log.filter(pl.col("g") == row["g"])
+        x, y, w = logit(rows["p"].to_numpy()), rows["y"].to_numpy().astype(float), weights(rows)
+        if training == "cv":
+            z = np.empty(len(x))
+            for fold in range(5):
+                own = (rows["fold"] == fold).to_numpy()
+                alpha, beta = fit(rows.filter(~own))
+                z[own] = alpha * x[own] + beta
+        else:
+            alpha, beta = fit(rows if training == "test" else other.filter(pl.col("g") == row["g"]))
+            z = alpha * x + beta
+        raw, calibrated = (mean_at(prior, losses(rule, v, y, math.log(COST_FP)), y, w) for v in (x, z))
+        assert (row["raw"], near["raw"]) == (pytest.approx(raw, rel=1e-9),) * 2
+        assert row["calibrated"] == pytest.approx(calibrated, rel=1e-8)
+        assert row["cal_loss"] == pytest.approx(raw - calibrated, rel=1e-6)
+        assert row["rcl"] == pytest.approx(100 * (raw - calibrated) / raw, rel=1e-6)
+        assert (row["n"], row["reason"]) == (rows.height, None)
+        assert near["calibrated"] == pytest.approx(calibrated, rel=2e-2 if rule == "bayes_risk" else 1e-4)
+
+
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize(
+    ("calibrator", "block"), [("affine", "DP_train_on_test"), ("temperature", "temperature_train_on_test")]
+)
+def test_golden_loss_after_training_on_test(name: str, calibrator: str, block: str) -> None:
+    golden, log = expected_of(name)["calibration"][block], log_of(name)
+    for exact, tolerance in ((True, 1e-9), (False, 2e-4)):
+        sketch = log.ec.sketch("log_odds", "label", score_type="log_odds", exact=exact)
+        found = sketch.calibration_loss(calibrator=calibrator, training="test").to_dicts()[0]
+        assert found["calibrated"] == pytest.approx(golden["CE"], rel=tolerance)
+        assert found["rcl"] == pytest.approx(golden["RCL"], rel=tolerance)
+        brier = sketch.calibration_loss("brier", calibrator=calibrator, training="test").to_dicts()[0]
+        prior = found["class_prior"]
+        assert brier["calibrated"] / (prior * (1 - prior)) == pytest.approx(golden["NBS"], rel=tolerance)
+
+
+@settings(PROFILE, max_examples=100)
+@given(small_logs(), st.sampled_from(RULES), st.sampled_from(["cv", "test"]))
+def test_losses_of_few_rows_are_defined(log, rule, training) -> None:
+    sketch = log.ec.sketch("p", "y", by=["g", "fold"], weight="w", exact=True)
+    found = sketch.calibration_loss(rule, training=training)
+    fits = {(g, f): row for *_, g, f, row in ((r["g"], r["fold"], r) for r in sketch.calibrate().frame.to_dicts())}
+    assert found["g"].to_list() == sorted(log["g"].unique(), key=lambda g: (g is None, g))
+    for row in found.to_dicts():
+        rows = log.filter(pl.col("g").eq_missing(row["g"]), pl.col("w") > 0)
+        if rows.height == 0:
+            assert (row["calibrated"], row["reason"]) == (None, "no rows")
+            continue
+        used = [fits[row["g"], fold if training == "cv" else None] for fold in rows["fold"]]
+        lost = [fit["reason"] for fit in used if fit["alpha"] is None]
+        if lost:
+            assert row["calibrated"] is None
+            assert row["reason"] in lost
+            continue
+        x, y, w = logit_of(rows["p"]), rows["y"].to_numpy().astype(float), rows["w"].to_numpy()
+        alpha, beta = (np.array([fit[name] for fit in used]) for name in ("alpha", "beta"))
+        z = np.where(alpha == 0, 0, alpha * np.where(alpha == 0, 0, x)) + beta
+        with np.errstate(invalid="ignore"):
+            expected = mean_at(None, losses(rule, z, y), y, w)
+        assert row["calibrated"] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        assert row["reason"] == (None if all(fit["reason"] is None for fit in used) else "reversed")
+        if math.isfinite(row["raw"]):
+            assert row["cal_loss"] == row["raw"] - row["calibrated"]
+        else:
+            assert row["rcl"] is None
+
+
+def test_a_calibration_of_fewer_groups() -> None:
+    log = simulated()
+    sketch = log.ec.sketch("p", "y", by="g", exact=True)
+    overall = sketch.group_by().calibrate()
+    everywhere = sketch.calibration_loss(training=overall)
+    alpha, beta = overall.frame.select("alpha", "beta").row(0)
+    expected = log.group_by("g").agg(
+        ec.cross_entropy(alpha * (pl.col("p").log() - (-pl.col("p")).log1p()) + beta, "y", score_type="log_odds").alias(
+            "e"
+        )
+    )
+    assert everywhere["calibrated"].to_list() == pytest.approx(expected.sort("g")["e"].to_list())
+    some = sketch.filter(pl.col("g") < 2).calibrate()
+    found = sketch.calibration_loss(training=some)
+    assert found["reason"].to_list() == [None, None, "not calibrated", "not calibrated"]
+    assert found["calibrated"].null_count() == 2
+
+
+def test_actual_minus_minimum_cost_of_llrs() -> None:
+    log = simulated()
+    prior = 0.3
+    sketch = log.ec.sketch("x", "y", score_type="llr", prior=prior, exact=True)
+    found = sketch.calibration_loss("bayes_risk", training="test", prior=prior).to_dicts()[0]
+    assert found["raw"] == pytest.approx(prior * sketch.evaluate("dcf", prior=prior)["dcf"].item())
+    assert found["calibrated"] <= found["raw"]
+
+
+def test_loss_of_a_group_with_wrong_rows_is_null() -> None:
+    log = simulated(200).with_columns(p=pl.when(pl.col("g") == 1).then(7.0).otherwise("p"))
+    found = log.ec.sketch("p", "y", by="g").calibration_loss(training="test")
+    assert found.filter(pl.col("g") == 1).select("raw", "calibrated", "rcl", "reason").row(0) == (
+        None,
+        None,
+        None,
+        "wrong rows",
+    )
+    assert found["calibrated"].null_count() == 1
+
+
+def test_what_has_no_calibration_loss() -> None:
+    log = simulated(100)
+    sketch = log.ec.sketch("p", "y", by="g")
+    with pytest.raises(ValueError, match="rule='nce' is none of"):
+        sketch.calibration_loss("nce")
+    with pytest.raises(SketchError, match="needs a sketch with folds"):
+        sketch.calibration_loss()
+    with pytest.raises(ValueError, match="training='train' is neither"):
+        sketch.calibration_loss(training="train")
+    with pytest.raises(SketchError, match="declare it"):
+        sketch.calibration_loss("bayes_risk", training="test", cost_fn=3)
+    with pytest.raises(SketchError, match="by 'g', which is no group column"):
+        sketch.group_by().calibration_loss(training=sketch.calibrate())
+    with pytest.raises(SketchError, match="is of log_odds, and the sketch is of posterior"):
+        sketch.calibration_loss(training=log.ec.sketch("x", "y", score_type="log_odds").calibrate())
+    for score_type in ("raw", "llr"):
+        with pytest.raises(SketchError, match=f"{score_type} scores have no cross_entropy"):
+            log.ec.sketch("x", "y", score_type=score_type).calibration_loss(training="test")

@@ -1,0 +1,17 @@
+"""The one DuckDB database of the tests, with the macros registered."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import duckdb
+
+import polars_ec as ec
+
+
+@cache
+def database() -> duckdb.DuckDBPyConnection:
+    """Take a cursor of it: temporary tables, temporary views and registered frames are a cursor's own."""
+    connection = duckdb.connect()
+    ec.register(connection)
+    return connection
