@@ -20,11 +20,6 @@ class ClassNames:
     rest: bool = False
     fields: tuple[str, ...] = ()
 
-    @classmethod
-    def unnamed(cls, n_classes: int) -> ClassNames:
-        """The classes 0..K-1."""
-        return cls(tuple(range(n_classes)), stated=False)
-
     @property
     def known(self) -> tuple[Any, ...]:
         """The names that somebody gave the classes, in class order; none where nobody did."""

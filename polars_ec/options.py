@@ -6,15 +6,17 @@ Editors show the text below a key where that keyword is passed; `help` takes it 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, Signature
 from types import MappingProxyType
 from typing import Any, TypedDict, get_args
 
 import polars as pl
 
 from polars_ec.costs import CostMatrix, Costs, as_cost_matrix
-from polars_ec.priors import Prior, PriorSettings, parse_prior
+from polars_ec.priors import EMPIRICAL, Prior, PriorSettings, parse_prior
 from polars_ec.typing import IntoExpr, ScoreType
 
 DEFAULTS: Mapping[str, Any] = MappingProxyType(
@@ -166,6 +168,35 @@ class RowCostOptions(RowDecisionOptions, LabelOptions, total=False):
     """Options of the cost of one row, without weight."""
 
 
+def checked_at_call(function: Callable[..., Any], shown: Signature) -> Callable[..., Any]:
+    """The function, which refuses what this signature does not have, and shows it."""
+    name, parameters = function.__name__, shown.parameters.values()
+    by_position = [p.name for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
+    by_name = [p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
+    public = [p for p in [*by_position, *by_name] if p != "self"]
+    any_number = any(p.kind is Parameter.VAR_POSITIONAL for p in parameters)
+
+    @wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        check_keywords(name, kwargs, public)
+        if len(args) > len(by_position) and not any_number:
+            taken = " and ".join(p for p in by_position if p != "self")
+            raise TypeError(
+                f"{name}() takes {taken} by position, and {args[len(by_position)]!r} is one more: options go by name, such "
+                f"as {by_name[0]}="
+            )
+        if kwargs.get("by", ()) is None:
+            raise TypeError(f"{name}(): by=None names no groups: leave by= out for one group, or pass columns")
+        try:
+            shown.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name}(): {error}") from None
+        return function(*args, **kwargs)
+
+    checked.__signature__ = shown  # type: ignore[attr-defined]
+    return checked
+
+
 def check_keywords(function: str, given: Iterable[str], known: Sequence[str]) -> None:
     """TypeError for the first keyword that the function does not have, with the one that may be meant."""
     for name in given:
@@ -219,7 +250,7 @@ def parse_options(options: Mapping[str, Any]) -> Options:
     CostMatrix.binary(given["cost_fn"], given["cost_fp"])
     return Options(
         score_type=given["score_type"],
-        prior=parse_prior(given["prior"]),
+        prior=EMPIRICAL if given["prior"] is None else parse_prior(given["prior"]),
         weight=None if given["weight"] is None else as_expr(given["weight"], "weight"),
         pos_label=given["pos_label"],
         classes=_parse_classes(given["classes"], given["pos_label"]),

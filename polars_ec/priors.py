@@ -44,45 +44,38 @@ def _share(value: Any, prior: Any) -> float:
 
 @dataclass(frozen=True)
 class PriorSettings:
-    """A checked `prior=` argument: nothing (empirical), uniform, shares, shares by class, or an expression."""
+    """A checked `prior=` argument: nothing (empirical), uniform, shares, shares by class, or an expression.
 
+    `stated` is whether it is anything but the empirical prior, `n_classes` how many classes it is for, where that shows.
+    """
+
+    stated: bool = False
+    n_classes: int | None = None
     uniform: bool = False
     shares: tuple[float, ...] | None = None
     by_class: Mapping[Any, float] | None = None
     expression: pl.Expr | None = None
 
-    @property
-    def stated(self) -> bool:
-        """Whether anything but the empirical prior is asked for."""
-        stated = (self.shares, self.by_class, self.expression)
-        return self.uniform or any(value is not None for value in stated)
-
-    @property
-    def n_classes(self) -> int | None:
-        """How many classes the prior is for, where that shows."""
-        if self.shares is not None:
-            return len(self.shares)
-        return None if self.by_class is None else len(self.by_class)
-
-    def per_row(self, classes: ClassNames, dtype: pl.DataType | None) -> list[pl.Expr] | None:
-        """One expression per class, as stated for the row at hand, null where it is no prior; None for the empirical prior."""
+    def per_row(self, classes: ClassNames, dtype: pl.DataType | None) -> list[pl.Expr]:
+        """Of a stated prior one expression per class, as stated for the row at hand; null where it is no prior."""
         n = len(classes.values)
         if self.expression is not None:
             assert dtype is not None
             return checked_shares(_components(self.expression, dtype, classes))
-        if self.uniform:
-            return _literals([1 / n] * n)
         if self.shares is not None:
             return _literals(literal_prior(self.shares, n))
         if self.by_class is not None:
             shares = list(self.by_class.values())
             return _literals([shares[place] for place in classes.places(list(self.by_class), "prior=")])
-        return None
+        return _literals([1 / n] * n)
 
-    def per_group(self, classes: ClassNames, dtype: pl.DataType | None) -> list[pl.Expr] | None:
-        """The same for a group: null where an expression is not constant in it, or is no prior."""
-        rows = self.per_row(classes, dtype)
-        return rows if rows is None or self.expression is None else [constant(row) for row in rows]
+    def per_group(self, rows: list[pl.Expr]) -> list[pl.Expr]:
+        """The same for a group, from what `per_row` gave: null where an expression is not constant in it."""
+        return rows if self.expression is None else [constant(row) for row in rows]
+
+
+EMPIRICAL = PriorSettings()
+"""The prior where none is stated: the shares of the classes in the group at hand."""
 
 
 def constant(rows: pl.Expr) -> pl.Expr:
@@ -101,19 +94,18 @@ def checked_shares(shares: list[pl.Expr]) -> list[pl.Expr]:
 
 
 def parse_prior(prior: Prior) -> PriorSettings:
-    """Check `prior=` at the call; raises ValueError that names what is wrong."""
-    if prior is None:
-        return PriorSettings()
+    """Check a stated prior at the call; raises ValueError that names what is wrong."""
     if isinstance(prior, pl.Expr):
-        return PriorSettings(expression=prior)
+        return PriorSettings(stated=True, expression=prior)
     if isinstance(prior, str) and prior == "uniform":
-        return PriorSettings(uniform=True)
+        return PriorSettings(stated=True, uniform=True)
     if isinstance(prior, str):
         raise ValueError(f'prior={prior!r} is no prior: for a column pass pl.col("{prior}"), or say "uniform"')
     if isinstance(prior, Mapping):
         literal_prior(list(prior.values()), None)
-        return PriorSettings(by_class={c: float(p) for c, p in prior.items()})
-    return PriorSettings(shares=literal_prior(prior, None))
+        return PriorSettings(stated=True, n_classes=len(prior), by_class={c: float(p) for c, p in prior.items()})
+    shares = literal_prior(prior, None)
+    return PriorSettings(stated=True, n_classes=len(shares), shares=shares)
 
 
 def _literals(shares: Iterable[float]) -> list[pl.Expr]:

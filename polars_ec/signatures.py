@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, ForwardRef, TypeVar, cast
 
 from polars_ec.docstrings import completed, descriptions, without_parameter
-from polars_ec.options import DEFAULTS, check_keywords
+from polars_ec.options import DEFAULTS, checked_at_call
 
 # The decorated function keeps its own type: editors then find the description of each keyword below its key in `options`.
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,29 +32,7 @@ def with_options(options: type[Any], *, raises: str = "", like: Callable[..., An
         ]
         shown = own.replace(parameters=kept + shared)
 
-        name = function.__name__
-        by_position = [p.name for p in kept if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
-        by_name = [p.name for p in shown.parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
-        public = [p for p in [*by_position, *by_name] if p != "self"]
-
-        @wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
-            check_keywords(name, kwargs, public)
-            if len(args) > len(by_position):
-                taken = " and ".join(p for p in by_position if p != "self")
-                raise TypeError(
-                    f"{name}() takes {taken} by position, and {args[len(by_position)]!r} is one more: options go by name, such "
-                    f"as {by_name[0]}="
-                )
-            if kwargs.get("by", ()) is None:
-                raise TypeError(f"{name}(): by=None names no groups: leave by= out for one group, or pass columns")
-            try:
-                shown.bind(*args, **kwargs)
-            except TypeError as error:
-                raise TypeError(f"{name}(): {error}") from None
-            return function(*args, **kwargs)
-
-        checked.__signature__ = shown  # type: ignore[attr-defined]
+        checked = checked_at_call(function, shown)
         if like is not None and like.__doc__:
             checked.__doc__ = without_parameter(like.__doc__, "frame")
         elif function.__doc__:
@@ -73,11 +50,4 @@ def _source(hint: Any) -> Any:
 
 def checked_keywords(function: F) -> F:
     """Refuse a keyword that the function does not have, with the one that may be meant."""
-    known = [name for name, p in signature(function).parameters.items() if p.kind is Parameter.KEYWORD_ONLY]
-
-    @wraps(function)
-    def checked(*args: Any, **kwargs: Any) -> Any:
-        check_keywords(function.__name__, kwargs, known)
-        return function(*args, **kwargs)
-
-    return cast("F", checked)
+    return cast("F", checked_at_call(function, signature(function)))

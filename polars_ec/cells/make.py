@@ -43,6 +43,8 @@ class Split:
 
     def fold(self, rows: Rows, keys: list[pl.Expr]) -> pl.Expr | None:
         """The column `fold`, if there are folds."""
+        if self.folds is None and self.fold_by is None:
+            return None
         return fold_of(self.folds, self.fold_by, [*keys, class_index(rows.labels)] if self.stratified else [])
 
 

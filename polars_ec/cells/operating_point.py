@@ -79,7 +79,6 @@ def bayes_threshold(costs: CostMatrix, score_type: str, prior: Any, classes: Cla
     if not settings.prior.stated or settings.prior.expression is not None:
         raise ValueError("the Bayes threshold of LLRs moves with the prior: pass prior= a number, or threshold=")
     shares = settings.prior.per_row(classes, None)
-    assert shares is not None
     p0, p1 = pl.select(a=shares[0], b=shares[1]).row(0)
     if not 0 < p1 < 1:
         raise ValueError(f"prior={prior!r} leaves one class, and so no threshold for LLRs")

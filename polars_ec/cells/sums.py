@@ -143,9 +143,7 @@ def stated_shares(
         public = public.with_columns(settings.expression.alias(_PRIOR))
         dtype = public.schema[_PRIOR]
         settings = replace(settings, expression=pl.col(_PRIOR))
-    shares = settings.per_row(classes, dtype)
-    assert shares is not None
-    named = {f"{_PRIOR}_{i}": share for i, share in enumerate(shares)}
+    named = {f"{_PRIOR}_{i}": share for i, share in enumerate(settings.per_row(classes, dtype))}
     return public.with_columns(**named).select(*named).get_columns()
 
 

@@ -79,7 +79,7 @@ def _mean(
         sizes = [n_score_classes(dtype, settings) for _, dtype in inputs[:2]]
         if sizes[0] != sizes[1]:
             raise ValueError(f"{names[0]!r} is of {sizes[0]} classes, and the reference {names[1]!r} of {sizes[1]}")
-        classes = class_names(inputs[0][1], ClassNames.unnamed(sizes[0]), names[0])
+        classes = class_names(inputs[0][1], ClassNames(tuple(range(sizes[0])), stated=False), names[0])
         own, other = (
             read_scores(column_name, column, dtype, classes, settings, None)
             for column_name, (column, dtype) in zip(names, inputs[:2], strict=False)

@@ -22,7 +22,7 @@ from polars_ec.options import (
     parse_number,
     parse_options,
 )
-from polars_ec.priors import Prior, parse_prior
+from polars_ec.priors import Prior
 from polars_ec.rows.decisions import decide
 from polars_ec.rows.read import Priors, Rows, per_group, per_row
 from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, affine_log_odds, bind, log_sum_exp, sigmoid
@@ -284,7 +284,7 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
     >>> pl.DataFrame({"p": [0.5]}).select(ec.shift_prior("p", 0.5, 0.1).round(4)).item()
     0.1
     """
-    settings, target = parse_options({**options, "prior": from_}), parse_prior(to)
+    settings, target = parse_options({**options, "prior": from_}), parse_options({"prior": to}).prior
     _needs_posterior(settings, "shift_prior")
     for name, prior in (("from_", settings.prior), ("to", target)):
         if not prior.stated:

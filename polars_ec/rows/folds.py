@@ -106,10 +106,8 @@ def stratified_fold(key: IntoExpr, within: IntoExpr | Sequence[IntoExpr], folds:
     return pl.pipe_with_dtype([as_expr(key, "key")], build).alias(FOLD)
 
 
-def fold_of(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> pl.Expr | None:
-    """The column `fold` that the keywords ask for, if they do; with strata, even within each."""
-    if folds is None and key is None:
-        return None
+def fold_of(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> pl.Expr:
+    """The column `fold` that the keywords ask for; with strata, even within each."""
     if folds is None or key is None:
         raise ValueError("folds= and fold_by= go together: how many folds, and the key of the rows that they are by")
     return stratified_fold(key, strata, folds) if strata else fold(key, folds)

@@ -60,11 +60,14 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, s
             )
         positive = label.cast(pl.Boolean)
         masks = [~positive, positive] if n_classes == 2 else [positive] * n_classes
-        names = ClassNames((False, True), stated=False) if n_classes == 2 else ClassNames.unnamed(n_classes)
+        values = (False, True) if n_classes == 2 else tuple(range(n_classes))
+        names = ClassNames(values, stated=False)
         return Labels(label, masks, None, names)
     if dtype.is_integer():
         masks = [label == i for i in range(n_classes)]
-        return Labels(label, masks, label.is_between(0, n_classes - 1), ClassNames.unnamed(n_classes))
+        return Labels(
+            label, masks, label.is_between(0, n_classes - 1), ClassNames(tuple(range(n_classes)), stated=False)
+        )
     argument = "pos_label=" if n_classes == 2 else "classes=[...]"
     raise TypeError(
         f"label {name!r} is {dtype}, neither Boolean nor integers 0..{n_classes - 1}: pass {argument} to say which class is which"

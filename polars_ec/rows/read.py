@@ -160,9 +160,10 @@ def resolve(inputs: Sequence[Typed], settings: Options) -> Rows:
     prior, prior_dtype = settings.prior, rest[0][1] if rest else None
     names = class_names(score_dtype, labels.names, score_name)
     costs = _checked_costs(settings, names, score_name)
-    row_prior = prior.per_row(names, prior_dtype)
+    row_prior = prior.per_row(names, prior_dtype) if prior.stated else None
     scores = read_scores(score_name, score, score_dtype, names, settings, row_prior)
-    return Rows(settings, scores, labels, weight, costs, prior.per_group(names, prior_dtype), row_prior, names)
+    group_prior = None if row_prior is None else prior.per_group(row_prior)
+    return Rows(settings, scores, labels, weight, costs, group_prior, row_prior, names)
 
 
 def per_group(
@@ -199,9 +200,12 @@ def per_row(
         column = expression.meta.output_name()
         n_classes = n_score_classes(dtype, settings)
         fitting = classes if classes is not None and len(classes.values) == n_classes else None
-        names = class_names(dtype, fitting or ClassNames.unnamed(n_classes), column)
+        names = class_names(dtype, fitting or ClassNames(tuple(range(n_classes)), stated=False), column)
         dtypes = iter(dtype for _, dtype in rest)
-        priors = [prior.per_row(names, None if prior.expression is None else next(dtypes)) for prior in all_priors]
+        priors = [
+            prior.per_row(names, None if prior.expression is None else next(dtypes)) if prior.stated else None
+            for prior in all_priors
+        ]
         costs = _checked_costs(settings, names, column)
         scores = read_scores(column, expression, dtype, names, settings, priors[0])
         bad = reduce(or_, scores.defects.values())
