@@ -16,10 +16,9 @@ from polars_ec.formulas.sums import Sums
 from polars_ec.metrics.counts import pack_confusion, pack_prior
 from polars_ec.options import DecisionOptions, Options, parse_options
 from polars_ec.priors import constant
-from polars_ec.rows.columns import PRIOR, expand, resolve_columns, with_prior_column
 from polars_ec.rows.decisions import Decisions
 from polars_ec.rows.labels import class_index
-from polars_ec.rows.read import Rows, count_rows
+from polars_ec.rows.read import PRIOR, Rows, count_rows, expand, resolve_columns, with_prior_column
 from polars_ec.rows.scores import DecidedScores
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr

@@ -14,11 +14,11 @@ from polars_ec.calibration.fit import calibrate
 from polars_ec.calibration.parameters import Calibrator
 from polars_ec.cells import curves
 from polars_ec.cells import thresholds as of_log
+from polars_ec.cells.arguments import OperatingPoint
 from polars_ec.cells.cells import Cells, add_cells
 from polars_ec.cells.evaluate import evaluate
 from polars_ec.cells.files import cells_of_table, read_cells, write_cells
 from polars_ec.cells.grid import SketchScoreType
-from polars_ec.cells.operating_point import OperatingPoint
 from polars_ec.costs import CostMatrix, Costs
 from polars_ec.priors import Prior
 from polars_ec.signatures import checked_keywords

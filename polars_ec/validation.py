@@ -10,8 +10,8 @@ import polars as pl
 
 from polars_ec.exceptions import InvalidDataError
 from polars_ec.options import DecisionOptions, Options, as_expr, parse_options
-from polars_ec.rows.columns import expand, resolve_columns, with_prior_column
 from polars_ec.rows.labels import by_likeness, meant_values
+from polars_ec.rows.read import expand, resolve_columns, with_prior_column
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from polars_ec.calibration.parameters import AFFINE, CALIBRATORS, REVERSED, STEPS, Parameters
+from polars_ec.calibration.parameters import AFFINE, CALIBRATORS, REVERSED, STEPS, Parameters, calibrated_posterior
 from polars_ec.calibration.to_sql import calibration_sql
-from polars_ec.calibration.transform import calibrated_posterior
 from polars_ec.cells.grid import SKETCH_SCORE_TYPES
 from polars_ec.cells.parquet import SCHEMA_VERSION, first_line, read_described, write_described
 from polars_ec.class_names import ClassNames

@@ -8,10 +8,9 @@ import polars as pl
 
 from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.fit import calibrate
-from polars_ec.calibration.parameters import Calibrator
+from polars_ec.calibration.parameters import REASON, Calibrator, transform
 from polars_ec.calibration.step_functions import values_of_cells
 from polars_ec.calibration.training_set import log_odds_of_cells
-from polars_ec.calibration.transform import REASON, transform
 from polars_ec.cells.cells import Cells
 from polars_ec.cells.evaluate import evaluate
 from polars_ec.cells.grid import Grid

@@ -1,7 +1,8 @@
-"""The parameters of fitted calibrators, as a table."""
+"""The parameters of fitted calibrators, as a table; and the calibrated scores of rows, by their groups."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -9,7 +10,12 @@ import polars as pl
 
 from polars_ec.cells.grid import SketchScoreType
 from polars_ec.class_names import ClassNames
+from polars_ec.costs import CostMatrix
+from polars_ec.exceptions import SketchError
+from polars_ec.options import Options, parse_options
 from polars_ec.rows.folds import FOLD
+from polars_ec.rows.read import Priors, per_row
+from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, affine_log_odds, bind, log_sum_exp, sigmoid
 from polars_ec.typing import ScoreType
 
 Calibrator: TypeAlias = Literal["affine", "temperature", "pav", "histogram"]
@@ -24,6 +30,10 @@ AFFINE = ("alpha", "beta", "n", "n_iterations", "gradient_norm", "reason")
 STEPS = ("above", "log_odds", "n", "reason")
 PARAMETERS = frozenset({*AFFINE, *STEPS})
 """Columns of a `Calibration` that no group column can have the name of; nor `fold`, which is for folds."""
+
+# Names while scores are calibrated: no group column is called so.
+REASON = "__reason"
+_FIT, _X = "__fit", "__x"
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,3 +72,98 @@ class Parameters:
         if out_of_fold:
             return self.frame.filter(fold.is_not_null()), [*self.keys, FOLD]
         return self.frame.filter(fold.is_null()), self.keys
+
+
+def calibrated_posterior(calibration: Parameters, score: pl.Expr, out_of_fold: bool) -> pl.Expr:
+    """What `Calibration.apply` gives."""
+    parameters, by = calibration.fits(out_of_fold=out_of_fold)
+    if out_of_fold and parameters.height == 0:
+        raise SketchError("the calibration has no folds: make it with folds= and fold_by=")
+    n_classes, name = calibration.n_classes, score.meta.output_name()
+    x = per_row(
+        "calibrated", score, _reading(calibration), _reader(calibration, name), classes=calibration.classes
+    ).alias(_X)
+
+    def calibrate(rows: pl.Series) -> pl.Series:
+        table = rows.struct.unnest()
+        if not calibration.is_of_vectors:
+            log_odds = transform(parameters, by, table, table[_X])
+            return log_odds.select(sigmoid(pl.col("score"))).to_series()
+        found = _join(table, parameters.select(*by, "alpha", "beta"), by)
+        logs = softmax_affine(pl.col(_X), pl.col("alpha"), pl.col("beta"), n_classes)
+        return found.select(logs.arr.eval(pl.element().exp())).to_series()
+
+    dtype = pl.Array(pl.Float64, n_classes) if calibration.is_of_vectors else pl.Float64()
+    packed = pl.struct([*by, x])
+    return packed.map_batches(calibrate, return_dtype=dtype, is_elementwise=True).alias(f"{name}_calibrated")
+
+
+def _reading(calibration: Parameters) -> Options:
+    if calibration.is_of_vectors:
+        return parse_options({"score_type": calibration.score_type, "classes": range(calibration.n_classes)})
+    return parse_options({"score_type": "posterior" if calibration.score_type == "posterior" else "log_odds"})
+
+
+def _reader(calibration: Parameters, name: str) -> Callable[[Scores, CostMatrix, Priors], pl.Expr]:
+    def read(scores: Scores, _: CostMatrix, __: Priors) -> pl.Expr:
+        if isinstance(scores, VectorScores) and not calibration.is_of_vectors:
+            raise TypeError(f"the calibration is of one number a row, and {name!r} is a vector")
+        if isinstance(scores, VectorScores):
+            if len(scores.elements) != calibration.n_classes:
+                raise TypeError(
+                    f"the calibration is of {calibration.n_classes} classes, and {name!r} of {len(scores.elements)}"
+                )
+            return scores.of_log_posteriors(pl.concat_arr)
+        assert isinstance(scores, BinaryScores)
+        return scores.log_odds if calibration.is_affine else scores.score
+
+    return read
+
+
+def softmax_affine(log_posteriors: pl.Expr, alpha: pl.Expr, beta: pl.Expr, n_classes: int) -> pl.Expr:
+    """Log posteriors softmax(alpha l + beta), an array; null where there are no parameters."""
+
+    def moved(k: int) -> pl.Expr:
+        log_posterior, shift = log_posteriors.arr.get(k), beta.arr.get(k)
+        return pl.when(alpha == 0).then(shift).otherwise(alpha * log_posterior + shift)
+
+    scores = bind([moved(k) for k in range(n_classes)], lambda z: bind([*z, log_sum_exp(z)], _normalised))
+    return pl.when(alpha.is_not_null() & log_posteriors.is_not_null()).then(scores)
+
+
+def _normalised(values: list[pl.Expr]) -> pl.Expr:
+    return pl.concat_arr([value - values[-1] for value in values[:-1]])
+
+
+def transform(parameters: pl.DataFrame, by: list[str], rows: pl.DataFrame, x: pl.Series) -> pl.DataFrame:
+    """A row per row: `score`, its calibrated log-odds, and REASON, why it has none.
+
+    `parameters` are those of a `Calibration`, one fit for each value of the columns `by`. `x` is what they take: log-odds,
+    or, for steps, what is compared with thresholds.
+    """
+    fits = (parameters.unique(by, maintain_order=True) if by else parameters.head(1)).with_row_index(_FIT)
+    needed = [name for name in (_FIT, "reason", "alpha", "beta") if name in fits.columns]
+    found = _join(rows.with_columns(x.alias(_X)).select(*by, _X), fits.select(*by, *needed), by)
+    reason = pl.when(pl.col(_FIT).is_null()).then(pl.lit("not calibrated")).otherwise("reason").alias(REASON)
+    if "above" not in parameters.columns:
+        return found.select(affine_log_odds(pl.col(_X), pl.col("alpha"), pl.col("beta")).alias("score"), reason)
+    return found.select(_step_log_odds(_join(parameters, fits.select(*by, _FIT), by), found), reason)
+
+
+def _join(rows: pl.DataFrame, fits: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    if not by:
+        return rows.join(fits, how="cross", maintain_order="left")
+    return rows.join(fits, on=by, how="left", nulls_equal=True, maintain_order="left")
+
+
+def _step_log_odds(steps: pl.DataFrame, rows: pl.DataFrame) -> pl.Series:
+    # Imported here, for they need numpy.
+    import numpy as np
+
+    from polars_ec.calibration.step_functions import find_steps
+
+    ordered = steps.drop_nulls("above").sort(_FIT, "above", maintain_order=True)
+    of_rows = rows[_FIT].cast(pl.Int64).fill_null(-1).to_numpy()
+    values = rows[_X].fill_null(np.nan).to_numpy()
+    at = find_steps(ordered[_FIT].cast(pl.Int64).to_numpy(), ordered["above"].to_numpy(), of_rows, values)
+    return ordered["log_odds"].gather(pl.Series(at, dtype=pl.Int64).replace({-1: None})).alias("score")

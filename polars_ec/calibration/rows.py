@@ -9,16 +9,15 @@ import polars as pl
 
 from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.fit import calibrate as calibrate_cells
-from polars_ec.calibration.parameters import PARAMETERS, Calibrator
-from polars_ec.calibration.transform import softmax_affine
+from polars_ec.calibration.parameters import PARAMETERS, Calibrator, softmax_affine
 from polars_ec.cells.make import Split, make_cells
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
 from polars_ec.metrics.counts import class_prior, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
 from polars_ec.options import Options, PriorOptions, RiskOptions, parse_options
-from polars_ec.rows.columns import expand, resolve_columns, with_prior_column
 from polars_ec.rows.folds import FOLD
+from polars_ec.rows.read import expand, resolve_columns, with_prior_column
 from polars_ec.rows.scores import VectorScores
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr, Rule

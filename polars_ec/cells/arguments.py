@@ -1,26 +1,110 @@
-"""The keywords of a question to cells, checked; and which metrics cells have."""
+"""Where cells decide; and the keywords of a question to them, checked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from polars_ec.cells.grid import Grid
-from polars_ec.cells.operating_point import bayes_threshold, two_by_two
+import polars as pl
+
+from polars_ec.cells.cells import check_same
+from polars_ec.cells.grid import Grid, SketchScoreType
+from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
+from polars_ec.display import number
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.battery import BATTERY, OF_RANKS
 from polars_ec.formulas.calibration_error import EceBins
 from polars_ec.formulas.decisions import CELLS, DECISIONS, Arguments
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS, RankingArguments, checked_method, checked_sensitivity
-from polars_ec.options import check_keywords, did_you_mean, parse_beta, parse_number, parse_options
+from polars_ec.options import Options, check_keywords, did_you_mean, parse_beta, parse_number, parse_options
 from polars_ec.priors import PriorSettings
 
-_SHARED = ("costs", "cost_fn", "cost_fp", "threshold", "prior")
+_COSTS = ("costs", "cost_fn", "cost_fp")
+_SHARED = (*_COSTS, "threshold", "prior")
 KEYWORDS = (*_SHARED, "beta", "p_t", "sensitivity", "method", "bins", "norm")
+_BINS = EceBins(15, 1, equal_mass=False)
+_RANKING_CHECKS: Mapping[str, Callable[[Any], Any]] = {"sensitivity": checked_sensitivity, "method": checked_method}
 METRICS = (*DECISIONS, "confusion", *SCORING_RULES, "ece", "cllr", *RANKING_METRICS)
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """Two by two costs, and the threshold, None for the Bayes threshold of the costs."""
+
+    costs: CostMatrix = field(default_factory=CostMatrix.binary)
+    threshold: float | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], classes: ClassNames) -> OperatingPoint:
+        """That which the usual keywords describe."""
+        stated = parse_options({name: options[name] for name in (*_COSTS, "threshold") if name in options})
+        return cls(two_by_two(stated).for_classes(classes), stated.threshold)
+
+    @classmethod
+    def common(cls, points: Iterable[OperatingPoint]) -> OperatingPoint:
+        """The one that all have; SketchError if they differ."""
+        first, *others = points
+        for other in others:
+            check_same("costs", first.costs.values, other.costs.values)
+            check_same("threshold", first.threshold, other.threshold)
+        return first
+
+    def words(self) -> str:
+        """In words."""
+        return f"Bayes, {self.costs!r}" if self.threshold is None else f"score > {number(self.threshold)}"
+
+    def declared(self, score_type: SketchScoreType, options: Mapping[str, Any]) -> list[float | CostMatrix]:
+        """What must be exact of it when a log is sketched with these keywords."""
+        if self.threshold is not None:
+            return [self.threshold]
+        if score_type == "raw" or (score_type == "llr" and options.get("prior") is None):
+            return []
+        # An error that costs nothing has its threshold where all scores end, which need not be declared.
+        return [] if 0 in self.costs.margins() else [self.costs]
+
+    def stands_in(self, keywords: Mapping[str, Any], classes: ClassNames) -> tuple[dict[str, Any], float | None]:
+        """The keywords, with these costs where they name none; and then this threshold, if any."""
+        stated = {name: value for name, value in keywords.items() if value is not None or name not in _COSTS}
+        if not stated.keys() & {*_COSTS}:
+            return {**stated, "costs": self.costs}, self.threshold
+        (right_0, alarm), (miss, right_1) = self.costs.values
+        if "costs" not in stated and right_0 == right_1 == 0:
+            return {"cost_fn": miss, "cost_fp": alarm, **stated}, None
+        if isinstance(stated.get("costs"), CostMatrix):
+            stated["costs"] = stated["costs"].for_classes(classes)
+        return stated, None
+
+
+def bayes_threshold(costs: CostMatrix, score_type: str, prior: Any, classes: ClassNames) -> float:
+    """Above which score deciding 1 is cheaper, on the scale of the score."""
+    if score_type == "posterior":
+        return costs.bayes_threshold()
+    if score_type == "log_odds":
+        return costs.bayes_log_odds()
+    if score_type == "raw":
+        raise ValueError("raw scores have no Bayes threshold: pass threshold=, on their own scale")
+    settings = parse_options({"prior": prior})
+    if not settings.prior.stated or settings.prior.expression is not None:
+        raise ValueError("the Bayes threshold of LLRs moves with the prior: pass prior= a number, or threshold=")
+    shares = settings.prior.per_row(classes, None)
+    p0, p1 = pl.select(a=shares[0], b=shares[1]).row(0)
+    if not 0 < p1 < 1:
+        raise ValueError(f"prior={prior!r} leaves one class, and so no threshold for LLRs")
+    return costs.bayes_log_odds() - (math.log(p1) - math.log(p0))
+
+
+def two_by_two(settings: Options) -> CostMatrix:
+    """The costs, which a sketch takes for two decisions only; ValueError for others."""
+    costs = settings.costs(2)
+    if (costs.n_classes, costs.n_decisions) != (2, 2):
+        raise ValueError(
+            f"costs= is {costs.n_classes} x {costs.n_decisions}, and a sketch decides between two: evaluate it on the rows"
+        )
+    return costs
 
 
 @dataclass(frozen=True)
@@ -30,7 +114,7 @@ class EvaluationArguments:
     prior: PriorSettings
     formula: Arguments
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    ece: EceBins = field(default_factory=lambda: EceBins.of(15, 1))
+    ece: EceBins = _BINS
     ranking: RankingArguments = field(default_factory=lambda: RankingArguments(CostMatrix.binary()))
 
 
@@ -43,11 +127,11 @@ def parse_arguments(
     thresholds = {name: _threshold_of(name, grid, formula, keywords, own_threshold) for name in decides}
     if any(name.startswith("min_") for name in names):
         formula.costs.margins()
-    sensitivity = checked_sensitivity(keywords.get("sensitivity", 0.95))
-    method = checked_method(keywords.get("method", "hull"))
-    ece = EceBins.of(keywords.get("bins", 15), keywords.get("norm", 1))
-    ranking = RankingArguments(formula.costs, sensitivity, method)
-    return EvaluationArguments(prior, formula, thresholds, ece, ranking)
+    ece = _BINS
+    if keywords.keys() & {"bins", "norm"}:
+        ece = EceBins.of(keywords.get("bins", _BINS.number), keywords.get("norm", _BINS.norm))
+    stated: Any = {name: check(keywords[name]) for name, check in _RANKING_CHECKS.items() if name in keywords}
+    return EvaluationArguments(prior, formula, thresholds, ece, RankingArguments(formula.costs, **stated))
 
 
 def parse_formula_arguments(names: Sequence[str], keywords: Mapping[str, Any]) -> tuple[Arguments, PriorSettings]:

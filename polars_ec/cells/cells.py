@@ -12,8 +12,8 @@ from polars_ec.cells.grid import Grid
 from polars_ec.class_names import UNKNOWN
 from polars_ec.display import as_html, as_line, groups_by, numbers
 from polars_ec.exceptions import SketchError
-from polars_ec.rows.columns import expand
 from polars_ec.rows.folds import FOLD
+from polars_ec.rows.read import expand
 from polars_ec.typing import IntoExpr
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_ec.cells.arguments import OperatingPoint
 from polars_ec.cells.cells import Cells, add_up
 from polars_ec.cells.checks import dtype_of, fault_in_cells, fault_in_types, has_doubles
 from polars_ec.cells.grid import Grid, checked_resolution, checked_score_type, sorted_thresholds
-from polars_ec.cells.operating_point import OperatingPoint
 from polars_ec.cells.parquet import SCHEMA_VERSION, first_line, read_described, write_described
 from polars_ec.class_names import UNKNOWN, ClassNames
 from polars_ec.costs import CostMatrix

@@ -11,18 +11,17 @@ from typing import Any, get_args
 
 import polars as pl
 
+from polars_ec.cells.arguments import OperatingPoint, bayes_threshold
 from polars_ec.cells.cells import Cells
 from polars_ec.cells.grid import LOSSES, Grid, checked_resolution, checked_score_type, sorted_thresholds
-from polars_ec.cells.operating_point import OperatingPoint, bayes_threshold
 from polars_ec.class_names import UNKNOWN
 from polars_ec.costs import CostMatrix
 from polars_ec.options import Options, parse_options
 from polars_ec.rows.batches import batches
-from polars_ec.rows.columns import expand, resolve_columns
 from polars_ec.rows.decisions import decide
 from polars_ec.rows.folds import fold_of
 from polars_ec.rows.labels import class_index
-from polars_ec.rows.read import Rows
+from polars_ec.rows.read import Rows, expand, resolve_columns
 from polars_ec.rows.scores import VECTOR_TYPES, BinaryScores, VectorScores
 from polars_ec.typing import IntoExpr, Reduction
 

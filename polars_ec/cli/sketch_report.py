@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec.cells.arguments import bayes_threshold
 from polars_ec.cells.cells import check_keys
 from polars_ec.cells.evaluate import evaluate
-from polars_ec.cells.operating_point import bayes_threshold
 from polars_ec.cli.logs import DataError, UsageError
 from polars_ec.cli.periods import Periods, check_zone_of_periods, checked_zone, first_instant, is_calendar
 from polars_ec.cli.sketch_folder import SketchFolder, SketchSum, pos_label_note
