@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import polars as pl
 
-from polars_ec.sql.sketch_query import WarehouseDialect, Writer, is_number, quoted
+from polars_ec.sql.quoting import quoted
+from polars_ec.sql.sketch_query import WarehouseDialect, Writer, is_number
 
 if TYPE_CHECKING:
     from polars_ec.calibration.fit import Calibration

@@ -1,4 +1,4 @@
-"""The report of `frames.report`, computed by the DuckDB macros where the log is."""
+"""The report on rows, computed by the DuckDB macros where the log is."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-import polars_ec
 from polars_ec.cells.parquet import first_line
-from polars_ec.cli.logs import DataError, UsageError, status
-from polars_ec.cli.periods import DEFAULT_ZONE, Periods
-from polars_ec.cli.pos_label import MOST_VALUES
+from polars_ec.cli.errors import DataError, UsageError
+from polars_ec.cli.files import status
+from polars_ec.cli.labels import MOST_VALUES
+from polars_ec.cli.periods import DEFAULT_ZONE, PERIOD_NAMES, Periods
 from polars_ec.cli.terminal import panics_unseen
 from polars_ec.options import Settings, parse_options
-from polars_ec.reports import report as polars_report
+from polars_ec.reports import report
 from polars_ec.rows.scores import n_score_classes
+from polars_ec.sql.macros import register
+from polars_ec.sql.quoting import quoted, quoted_text
 
+# Functions import it where they need it: most commands do without, and it takes long to load.
 if TYPE_CHECKING:
     import duckdb
 
-_PERIODS = {"1h": "hour", "1d": "day", "1w": "week", "1mo": "month", "1q": "quarter", "1y": "year"}
 # Polars takes them for decimals of 38 digits, which do not hold them.
 _WIDE = {"HUGEINT": pl.Int128(), "UHUGEINT": pl.UInt128()}
 _COUNTS = ("n", "n_missing", "n_invalid")
@@ -51,14 +53,14 @@ def connect(file: str | None = None, zone: str | None = None) -> Iterator[duckdb
         if there is None or not stat.S_ISREG(there.st_mode):
             raise UsageError(f"{file}: {'no such DuckDB file' if there is None else 'not a regular file'}")
     with duckdb.connect() as connection:
-        polars_ec.register(connection)
+        register(connection)
         try:
-            connection.execute(f"SET TimeZone = {_text(zone or DEFAULT_ZONE)}")
+            connection.execute(f"SET TimeZone = {quoted_text(zone or DEFAULT_ZONE)}")
         except duckdb.Error as error:
             raise UsageError(f"--time-zone {zone}: {first_line(error)}") from error
         if file is not None:
             try:
-                connection.execute(f"ATTACH {_text(file)} AS log (TYPE duckdb, READ_ONLY)")
+                connection.execute(f"ATTACH {quoted_text(file)} AS log (TYPE duckdb, READ_ONLY)")
             except (duckdb.Error, UnicodeError) as error:
                 raise DataError(f"{file} cannot be read as a DuckDB database: {first_line(error)}") from error
             connection.execute("SET enable_external_access = false; SET lock_configuration = true")
@@ -129,10 +131,10 @@ def sql_report(
     min_rows: int | None = None,
     options: Mapping[str, Any],
 ) -> pl.DataFrame:
-    """What `frames.report` returns for the same rows, from one pass of DuckDB per score.
+    """What `polars_ec.report` returns for the same rows, from one pass of DuckDB per score.
 
     `relation` is SQL; the other names are names of its columns, unquoted. `periods` are of the zone that the connection
-    is in. `options` are those of `frames.report`, without expressions.
+    is in. `options` are those of `polars_ec.report`, without expressions.
     """
     rows = schema_of(connection, relation).to_frame()
     wide = {name: _WIDE[kind] for name, kind in _sql_types(connection, relation) if name in by and kind in _WIDE}
@@ -143,7 +145,7 @@ def sql_report(
         keys[periods.time] = _period(periods)
         polars_keys.append(periods.start)
     # The report on no rows has the columns, their dtypes and every error of the report on the rows.
-    empty = polars_report(rows, list(scores), label, by=polars_keys, min_rows=min_rows, **options)
+    empty = report(rows, list(scores), label, by=polars_keys, min_rows=min_rows, **options)
     settings = parse_options(options)
     if settings.score_type == "log_likelihoods":
         # At the group's own prior the macros would need log posteriors, which no macro makes without underflow.
@@ -176,12 +178,12 @@ def sql_report(
 
 def _period(periods: Periods) -> str:
     """Where the period of each row begins, as `Periods.start` has it."""
-    if periods.every not in _PERIODS:
-        raise UsageError(f"--every {periods.every}: DuckDB groups by one of {', '.join(_PERIODS)}")
-    unit, column = _PERIODS[periods.every], quoted(periods.time)
+    if periods.every not in PERIOD_NAMES:
+        raise UsageError(f"--every {periods.every}: DuckDB groups by one of {', '.join(PERIOD_NAMES)}")
+    unit, column = PERIOD_NAMES[periods.every], quoted(periods.time)
     if not periods.is_zoned:
         return f"date_trunc('{unit}', {column})"
-    local = f"({column} AT TIME ZONE {_text(periods.zone or DEFAULT_ZONE)})"
+    local = f"({column} AT TIME ZONE {quoted_text(periods.zone or DEFAULT_ZONE)})"
     if periods.is_local:
         return f"date_trunc('{unit}', {local})"
     if unit == "hour":
@@ -229,11 +231,11 @@ class _Model:
         # Without a prior there are no decisions of LLRs, and only counts are asked for.
         countable_only = self.settings.score_type == "llr" and self._prior is None
         if self._needs_decisions and not countable_only:
-            options = {**self._choice, "prior": self._prior, "score_type": _text(self.settings.score_type)}
+            options = {**self._choice, "prior": self._prior, "score_type": quoted_text(self.settings.score_type)}
             decision = _call("bayes_decision", self._score, **options)
             columns[_DECISION] = f"CAST([{decision}] AS DOUBLE[])" if self._is_wide else decision
         if self.settings.score_type == "llr" and not countable_only:
-            columns[_LOG_ODDS] = _call("log_odds", self._score, score_type=_text("llr"), prior=self._prior)
+            columns[_LOG_ODDS] = _call("log_odds", self._score, score_type=quoted_text("llr"), prior=self._prior)
         return f"(SELECT *, {', '.join(f'{sql} AS {name}' for name, sql in columns.items())} FROM {relation})"
 
     def column(self, name: str) -> str:
@@ -251,21 +253,28 @@ class _Model:
         # The number of classes is all that costs say here, and a score of two classes says it itself.
         costs = self._costs if self._is_list else None
         return _call(
-            metric, _SCORE, _LABEL, costs=costs, score_type=_text(self.settings.score_type), weight=self._weight
+            metric, _SCORE, _LABEL, costs=costs, score_type=quoted_text(self.settings.score_type), weight=self._weight
         )
 
     def _decisions(self, metric: str, *, prior: str | None) -> str:
         if self._needs_decisions:
-            options = {"costs": self._costs, **self._binary_costs, "prior": prior, "score_type": _text("decision")}
+            options = {
+                "costs": self._costs,
+                **self._binary_costs,
+                "prior": prior,
+                "score_type": quoted_text("decision"),
+            }
             return _call(metric, _DECISION, _LABEL, **options, weight=self._weight)
-        options = {**self._choice, "prior": prior, "score_type": _text(self.settings.score_type)}
+        options = {**self._choice, "prior": prior, "score_type": quoted_text(self.settings.score_type)}
         return _call(metric, _SCORE, _LABEL, **options, weight=self._weight)
 
     def _scoring_rule(self, metric: str, *, prior: str | None) -> str:
         if self.settings.score_type == "llr":
-            return _call(metric, _LOG_ODDS, _LABEL, prior=prior, score_type=_text("log_odds"), weight=self._weight)
+            return _call(
+                metric, _LOG_ODDS, _LABEL, prior=prior, score_type=quoted_text("log_odds"), weight=self._weight
+            )
         return _call(
-            metric, _SCORE, _LABEL, prior=prior, score_type=_text(self.settings.score_type), weight=self._weight
+            metric, _SCORE, _LABEL, prior=prior, score_type=quoted_text(self.settings.score_type), weight=self._weight
         )
 
     @property
@@ -290,7 +299,7 @@ class _Model:
     def _score(self) -> str:
         column, dtype = quoted(self.score_name), self.schema[self.score_name]
         if isinstance(dtype, pl.Struct):
-            fields = ", ".join(f"struct_extract({column}, {_text(field.name)})" for field in dtype.fields)
+            fields = ", ".join(f"struct_extract({column}, {quoted_text(field.name)})" for field in dtype.fields)
             return f"CAST([{fields}] AS DOUBLE[])"
         if dtype.is_nested():
             return f"CAST({column} AS DOUBLE[])"
@@ -337,7 +346,7 @@ class _Model:
     def _prior(self) -> str | None:
         prior = self.settings.prior
         if prior.uniform:
-            return _text("uniform")
+            return quoted_text("uniform")
         if prior.shares is None:
             return None
         return _numbers(prior.shares) if self._is_list or self._is_wide else _number(prior.shares[1])
@@ -353,15 +362,6 @@ def _call(macro: str, *args: str, **options: str | None) -> str:
     return f"ec.{macro}({', '.join([*args, *named])})"
 
 
-def quoted(identifier: str) -> str:
-    """An identifier as SQL writes it, whatever it holds."""
-    return '"' + identifier.replace('"', '""') + '"'
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
 def _number(value: float) -> str:
     # A bare 0.1 would be a DECIMAL.
     return f"CAST('{float(value)!r}' AS DOUBLE)"
@@ -374,4 +374,10 @@ def _numbers(values: Sequence[float]) -> str:
 def _value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return _number(value) if isinstance(value, float) else str(value) if isinstance(value, int) else _text(str(value))
+    return (
+        _number(value)
+        if isinstance(value, float)
+        else str(value)
+        if isinstance(value, int)
+        else quoted_text(str(value))
+    )

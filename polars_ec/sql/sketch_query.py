@@ -26,6 +26,7 @@ from polars_ec.cells.grid import (
     sorted_thresholds,
 )
 from polars_ec.options import parse_options
+from polars_ec.sql.quoting import quoted
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -497,8 +498,3 @@ def _select(columns: Mapping[str, str], source: str) -> str:
     return (
         f"SELECT {', '.join(sql if sql == name else f'{sql} AS {name}' for name, sql in columns.items())} FROM {source}"
     )
-
-
-def quoted(name: str) -> str:
-    """A column's name in portable SQL."""
-    return '"' + name.replace('"', '""') + '"'
