@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import polars as pl
 import typer
-from polars.exceptions import PanicException, PolarsError
+from polars.exceptions import PanicException
 
 from polars_ec import __version__
 from polars_ec.cells.parquet import first_line
@@ -23,7 +23,6 @@ from polars_ec.cli.options import (
     Quiet,
     Time,
     Weight,
-    in_terms_of_options,
     parse_classes,
     parse_json,
     parse_prior,
@@ -152,58 +151,48 @@ def report(
     }
     reading = {name: value for name, value in stated.items() if value is not None}
     folder = next((Path(path) for path in paths if SketchFolder.is_at(Path(path))), None)
-    try:
-        if folder is not None:
-            if len(paths) > 1:
-                raise UsageError(
-                    f"{', '.join(paths)}: report on one folder of sketches at a time, and on nothing beside it"
-                )
-            if time is not None:
-                check_period(time, every, time_zone)
-            known = {f"--{name.replace('_', '-')}": value for name, value in reading.items()}
-            known |= {} if label is None else {"--label": label}
-            known |= {} if not score else {"--score": ", ".join(score)}
-            _tell_undone(folder)
-            roll_up = RollUp(by or [], time, every, time_zone)
-            try:
-                with panics_unseen():
-                    table, warnings = sketch_report(folder, known, roll_up, options, min_rows)
-            except PanicException as error:
-                raise DataError(f"{folder}: {first_line(error)}") from error
-        else:
-            zone = check_period(time, every, time_zone)
-            if not score or label is None:
-                raise UsageError(f"a report on rows needs {'--label' if score else '--score'}: the column's name")
-            overall = options.get("prior") == "overall"
-            if overall:
-                del options["prior"]
-            request = Request(
-                score,
-                label,
-                by or [],
-                time,
-                every,
-                {"score_type": "posterior", **options, **reading},
-                min_rows,
-                overall,
-                zone,
+    if folder is None:
+        zone = check_period(time, every, time_zone)
+        if not score or label is None:
+            raise UsageError(f"a report on rows needs {'--label' if score else '--score'}: the column's name")
+        overall = options.get("prior") == "overall"
+        if overall:
+            del options["prior"]
+        asked = {"score_type": "posterior", **options, **reading}
+        table, warnings = _answer(
+            paths, Request(score, label, by or [], time, every, asked, min_rows, overall, time_zone=zone)
+        )
+    else:
+        if len(paths) > 1:
+            raise UsageError(
+                f"{', '.join(paths)}: report on one folder of sketches at a time, and on nothing beside it"
             )
-            table, warnings = _answer(paths, request)
-    except (ValueError, TypeError, PolarsError) as error:
-        raise UsageError(in_terms_of_options(first_line(error))) from error
-    for warning in [*warnings, *_told_of_wrong_rows(table)]:
+        if time is not None:
+            check_period(time, every, time_zone)
+        known = {f"--{name.replace('_', '-')}": value for name, value in reading.items()}
+        known |= {} if label is None else {"--label": label}
+        known |= {} if not score else {"--score": ", ".join(score)}
+        _tell_undone(folder)
+        try:
+            with panics_unseen():
+                table, warnings = sketch_report(
+                    folder, known, RollUp(by or [], time, every, time_zone), options, min_rows
+                )
+        except PanicException as error:
+            raise DataError(f"{folder}: {first_line(error)}") from error
+    for warning in [*warnings, *_told_of_invalid_rows(table)]:
         tell(warning)
     if chosen is Format.table and table.height > SHOWN_ROWS and not quiet:
         tell(f"the table shows {SHOWN_ROWS} of {table.height} rows: --format csv has them all")
     write(encode(table, chosen), out)
 
 
-def _told_of_wrong_rows(table: pl.DataFrame) -> list[str]:
+def _told_of_invalid_rows(table: pl.DataFrame) -> list[str]:
     """Metrics that are empty need a reason where the table is not all that is looked at."""
-    wrong = int(table["n_invalid"].sum())
-    if not wrong:
+    n_invalid = int(table["n_invalid"].sum())
+    if not n_invalid:
         return []
-    rows = "1 row has" if wrong == 1 else f"{wrong} rows have"
+    rows = "1 row has" if n_invalid == 1 else f"{n_invalid} rows have"
     return [f"{rows} a wrong score, label or weight (n_invalid), and their groups no metrics: is --score-type right?"]
 
 
@@ -251,7 +240,7 @@ def sketch(
     by: By = None,
     time: Time = None,
     every: Every = None,
-    resolution: Annotated[int, typer.Option(help="Bins to the nat of log-odds.")] = 64,
+    resolution: Annotated[int, typer.Option(help="Bins per nat of log-odds.")] = 64,
     exact: Annotated[bool, typer.Option("--exact", help="Keep every distinct score instead of bins.")] = False,
     threshold: Annotated[
         list[float] | None, typer.Option(help="Threshold that must be exact; once more for each further one.")
@@ -321,6 +310,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the log and the report.")] = Path("demo-output"),
 ) -> None:
     """Run the whole thing on real data: a model of flight delays, reported per carrier and per month."""
+    # What it needs is an extra, and of no use to the other commands.
     from polars_ec.cli.demo import run as run_demo
 
     run_demo(out, echo=lambda text: write(f"{text}\n".encode(), None))

@@ -44,7 +44,7 @@ def _second_line(note: bytes) -> str | None:
 def locked(folder: Path) -> Iterator[Lock]:
     """Keep any other job out until this one ends; DataError if there is one."""
     try:
-        import fcntl
+        import fcntl  # which Windows does not have, and only this needs
     except ModuleNotFoundError:
         raise UsageError("polars-ec sketch needs the file locks of POSIX (Linux, macOS, WSL)") from None
     file = folder / LOCK
@@ -54,11 +54,11 @@ def locked(folder: Path) -> Iterator[Lock]:
         handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     except OSError as error:
         if error.errno == errno.ELOOP and os.path.islink(file):
-            raise DataError(f"{file} is a link, and no lock of polars-ec: remove it") from None
+            raise DataError(f"{file} is a link, not a lock of polars-ec: remove it") from None
         raise UsageError(f"--out {folder}: {error.strerror}") from None
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise DataError(f"{file} is not a regular file, and no lock of polars-ec: remove it")
+            raise DataError(f"{file} is not a regular file, so not a lock of polars-ec: remove it")
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -22,7 +22,7 @@ from polars_ec.cli.hive_partitions import differs_from_folder, is_partitioned, p
 from polars_ec.cli.terminal import panics_unseen
 
 T = TypeVar("T")
-# What reading a damaged file ends in; a panic of Polars is no Exception to Python.
+# What reading a damaged file ends in; a panic of Polars is not an Exception to Python.
 READ_ERRORS = (PolarsError, OSError, PanicException)
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
+from polars.exceptions import PolarsError
 
+from polars_ec.cells.parquet import first_line
 from polars_ec.cli.errors import DataError, UsageError
 
 _KEYWORD = re.compile(
@@ -72,3 +76,12 @@ def in_terms_of_options(message: str) -> str:
     """Messages of the core speak of Python keywords, `pos_label=`; here they are options, `--pos-label`."""
     options = _KEYWORD.sub(lambda match: f"--{match[1].replace('_', '-')} ", message)
     return options.replace("--thresholds ", "--threshold ").replace("  ", " ").replace(" ,", ",")
+
+
+@contextmanager
+def refusals_as_usage_errors() -> Iterator[None]:
+    """Around a call of the core that takes what the options say: what it refuses is a mistake in them."""
+    try:
+        yield
+    except (ValueError, TypeError, PolarsError) as error:
+        raise UsageError(in_terms_of_options(first_line(error))) from error

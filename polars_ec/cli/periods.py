@@ -52,7 +52,7 @@ def check_zone_of_periods(zone: str | None, every: str | None) -> None:
 
 
 def check_period(time: str | None, every: str | None, zone: str | None) -> str | None:
-    """Refuse a time without a period, a period without a time, and what is no period or zone; the zone if not the default."""
+    """Refuse a time without a period, a period without a time, and what is not a period or zone; the zone if not the default."""
     if (time is None) != (every is None):
         raise UsageError("--time and --every go together: --time says which column, --every the period")
     check_duration(every)
@@ -61,7 +61,7 @@ def check_period(time: str | None, every: str | None, zone: str | None) -> str |
 
 
 def check_duration(every: str | None) -> None:
-    """Refuse what is no period."""
+    """Refuse what is not a period."""
     if every is not None and not _DURATION.fullmatch(every):
         raise UsageError(f"--every {every}: not a period such as 1h, 1d, 1w, 1mo, 1q or 1y")
 

@@ -6,7 +6,7 @@ import polars as pl
 
 from polars_ec.cli.labels import no_positives, said_of_positives, values_and_presence
 from polars_ec.cli.logs import Log, check_columns
-from polars_ec.cli.options import counted_prior
+from polars_ec.cli.options import counted_prior, refusals_as_usage_errors
 from polars_ec.cli.periods import check_time, with_time
 from polars_ec.cli.request import Request
 from polars_ec.cli.sql_report import connect, label_values, schema_of, sql_class_prior, sql_report, table_in_log
@@ -34,15 +34,18 @@ def report_from_files(log: Log, request: Request) -> tuple[pl.DataFrame, list[st
 
     if request.overall_prior:
         counted = {name: options[name] for name in _COUNT_OPTIONS if name in options}
-        shares = class_prior(request.scores[0], request.label, **counted)
-        options["prior"] = counted_prior(log.collect(frame.select(shares)).item())
-    answer = report(frame, request.scores, request.label, by=keys, min_rows=request.min_rows, **options)
+        with refusals_as_usage_errors():  # some of which come only when the types of the columns are known
+            shares = frame.select(class_prior(request.scores[0], request.label, **counted))
+            found = log.collect(shares).item()
+        options["prior"] = counted_prior(found)
+    with refusals_as_usage_errors():
+        answer = report(frame, request.scores, request.label, by=keys, min_rows=request.min_rows, **options)
     table = log.collect(answer)
     warnings: list[str] = []
     if "pos_label" in options and no_positives(table):
         labels = frame.select(values_and_presence(request.label, options["pos_label"]))
         warnings = said_of_positives(log.collect(labels), request.options["pos_label"], request.label, log.name)
-    return table if periods is None else periods.placed(table), warnings
+    return table if periods is None else log.read(lambda: periods.placed(table)), warnings
 
 
 def report_from_duckdb(file: str, table: str, request: Request) -> tuple[pl.DataFrame, list[str]]:

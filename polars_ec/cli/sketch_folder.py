@@ -101,7 +101,7 @@ class SketchFolder:
         try:
             there = status(file)
             if there is None or not stat.S_ISREG(there.st_mode):
-                return Bad(f"{file} is not a regular file, and no sketch: remove it")
+                return Bad(f"{file} is not a regular file, so not a sketch: remove it")
             with panics_unseen():
                 metadata, schema = described_schema(file)
         except PermissionError as error:
@@ -113,7 +113,7 @@ class SketchFolder:
         except DAMAGE:
             return damaged
         if METADATA_KEY not in metadata:
-            return Bad(f"{file} is no sketch of a polars-ec sketch job: put it elsewhere", may_be_replaced=True)
+            return Bad(f"{file} is not a sketch of a polars-ec sketch job: put it elsewhere", may_be_replaced=True)
         try:
             record = Record.decode(metadata[METADATA_KEY])
         except ValueError:
@@ -221,7 +221,7 @@ def pos_label_note(positive: str) -> str:
 
 
 def is_pos_label_note(source: str) -> bool:
-    """Whether it is such a note, and no input."""
+    """Whether it is such a note, and not an input."""
     return source.startswith(_POS_LABEL)
 
 

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from polars.exceptions import PolarsError
 
 from polars_ec.cells.parquet import first_line
 from polars_ec.cli.errors import DataError, UsageError
@@ -32,7 +31,7 @@ from polars_ec.cli.folder_lock import Lock, locked
 from polars_ec.cli.labels import label_value, values_and_presence, without_positives
 from polars_ec.cli.logs import check_columns, open_log
 from polars_ec.cli.manifest import COSTS, Entry, Record, difference, joined_types, key_dtypes, key_types
-from polars_ec.cli.options import in_terms_of_options
+from polars_ec.cli.options import in_terms_of_options, refusals_as_usage_errors
 from polars_ec.cli.periods import with_time
 from polars_ec.cli.request import SketchOptions
 from polars_ec.cli.sketch_folder import SketchFolder, pos_label_note
@@ -86,10 +85,8 @@ def run(
     DataError
         Another job is at work in the folder, or it cannot be written.
     """
-    try:
+    with refusals_as_usage_errors():
         recorded = options.recorded()
-    except (ValueError, TypeError, PolarsError) as error:
-        raise UsageError(in_terms_of_options(first_line(error))) from error
     if status(out) is None:
         for path in paths:
             find(path)  # a path that is mistyped should not leave a folder behind
@@ -145,9 +142,9 @@ class _Run:
             outcome.dropped.append(self.entries.pop(name).record.input)
         self._sketch_all(todo, track)
         self._look_for_positives(inputs)
-        if outcome.wrong:
+        if outcome.invalid:
             outcome.warnings.append(
-                f"{outcome.wrong} of the rows that were sketched have a wrong score, label or weight, and their groups no "
+                f"{outcome.invalid} of the rows that were sketched have a wrong score, label or weight, and their groups no "
                 "metrics: is --score-type right?"
             )
         folder.leave_undone({**earlier, **outcome.failures, **held})
@@ -158,7 +155,7 @@ class _Run:
         out = os.path.realpath(self.folder.path)
         found = Found()
         for path in paths:
-            # What is named, and gone or empty, is no mistake in the command where it has been sketched before.
+            # What is named, and gone or empty, is not a mistake in the command where it has been sketched before.
             if self.folder.name_for(os.path.realpath(path)) in self.entries and status(path) is None:
                 continue
             try:
@@ -271,7 +268,7 @@ class _Run:
                 common = joined
                 outcome.sketched += 1
                 outcome.rows += entry.record.rows
-                outcome.wrong += int(made.frame.filter(pl.col("class") == -1)["n"].sum())
+                outcome.invalid += int(made.frame.filter(pl.col("class") == -1)["n"].sum())
 
     def _refuse_renamed(self, task: Task, made: Sketch) -> None:
         """--vanished keep is for what was deleted: what was renamed has its size, its time and its cells."""

@@ -24,7 +24,7 @@ class Outcome:
     unchanged: int = 0
     elsewhere: int = 0
     rows: int = 0
-    wrong: int = 0
+    invalid: int = 0
     kept: list[str] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)

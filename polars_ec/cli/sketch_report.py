@@ -13,7 +13,7 @@ import polars as pl
 from polars_ec.cells.evaluate import CELLS, SCORING_RULES, bayes_threshold, check_keys, evaluate
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.manifest import Manifest
-from polars_ec.cli.options import counted_prior
+from polars_ec.cli.options import counted_prior, refusals_as_usage_errors
 from polars_ec.cli.periods import (
     PERIOD_NAMES,
     Periods,
@@ -80,15 +80,16 @@ def sketch_report(
     ways: list[Callable[[Sketch], Sketch]] = [lambda sketch: _rolled_up(folder, sketch, made_with, roll_up)]
     if options.get("prior") == "overall":
         ways.append(lambda sketch: sketch.group_by())
-    try:
-        rolled_up, *whole = total(manifest, sketches.read, *ways)
-    except SketchError as error:
-        raise DataError(f"{folder}: {error}") from error
-    rolled_up = _placed(rolled_up, manifest, roll_up)
-    if whole:
-        options["prior"] = counted_prior(whole[0].evaluate("auc_roc")["class_prior"].item())
-    check_keys(rolled_up.keys, [] if min_rows is None else ["small"])
-    table = _battery(rolled_up, options)
+    with refusals_as_usage_errors():
+        try:
+            rolled_up, *whole = total(manifest, sketches.read, *ways)
+        except SketchError as error:
+            raise DataError(f"{folder}: {error}") from error
+        rolled_up = _placed(rolled_up, manifest, roll_up)
+        if whole:
+            options["prior"] = counted_prior(whole[0].evaluate("auc_roc")["class_prior"].item())
+        check_keys(rolled_up.keys, [] if min_rows is None else ["small"])
+        table = _battery(rolled_up, options)
     table = table.sort(rolled_up.keys) if rolled_up.keys else table  # nulls first, as in the report on rows
     warnings = _warnings(sketches, manifest) if table["n"].sum() else []
     return (table if min_rows is None else table.with_columns(small=pl.col("n") < min_rows)), warnings

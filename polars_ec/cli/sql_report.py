@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
+from polars_ec.cells.evaluate import CELLS
 from polars_ec.cells.parquet import first_line
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.files import status
 from polars_ec.cli.labels import MOST_VALUES
+from polars_ec.cli.options import refusals_as_usage_errors
 from polars_ec.cli.periods import DEFAULT_ZONE, PERIOD_NAMES, Periods
 from polars_ec.cli.terminal import panics_unseen
 from polars_ec.options import Settings, parse_options
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 # Polars takes them for decimals of 38 digits, which do not hold them.
 _WIDE = {"HUGEINT": pl.Int128(), "UHUGEINT": pl.UInt128()}
 _COUNTS = ("n", "n_missing", "n_invalid")
-_CELLS = ("tn", "fp", "fn", "tp")
 
 # Columns that the report adds to the rows, and to the answer.
 _SCORE, _LABEL, _DECISION, _LOG_ODDS = "__ec_score", "__ec_label", "__ec_decision", "__ec_log_odds"
@@ -145,13 +146,14 @@ def sql_report(
         keys[periods.time] = _period(periods)
         polars_keys.append(periods.start)
     # The report on no rows has the columns, their dtypes and every error of the report on the rows.
-    empty = report(rows, list(scores), label, by=polars_keys, min_rows=min_rows, **options)
-    settings = parse_options(options)
+    with refusals_as_usage_errors():
+        empty = report(rows, list(scores), label, by=polars_keys, min_rows=min_rows, **options)
+        settings = parse_options(options)
     if settings.score_type == "log_likelihoods":
         # At the group's own prior the macros would need log posteriors, which no macro makes without underflow.
         raise UsageError("--score-type log_likelihoods: a DuckDB table must hold log posteriors; files may hold either")
     binary, several = "tn" in empty.columns, len(scores) > 1
-    added = {*keys, *(["score"] if several else []), *(["small"] if min_rows is not None else []), *_CELLS}
+    added = {*keys, *(["score"] if several else []), *(["small"] if min_rows is not None else []), *CELLS}
     metrics = [name for name in empty.columns if name not in added]
     tables = []
     for score in scores:
@@ -165,7 +167,7 @@ def sql_report(
             pl.when(pl.col("n_invalid") == 0).then(pl.col(name)).alias(name) for name in columns if name not in _COUNTS
         )
         if binary:
-            table = table.with_columns(_cell(table.schema[_CONFUSION], name) for name in _CELLS)
+            table = table.with_columns(_cell(table.schema[_CONFUSION], name) for name in CELLS)
         if several:
             table = table.with_columns(pl.lit(score).alias("score"))
         if min_rows is not None:
@@ -196,15 +198,18 @@ def sql_class_prior(
     connection: duckdb.DuckDBPyConnection, relation: str, score: str, label: str, options: Mapping[str, Any]
 ) -> Any:
     """Shares of the classes in the whole relation, as `polars_ec.class_prior` gives them."""
-    model = _Model(score, label, schema_of(connection, relation), parse_options(options))
-    return _select(connection, model.rows(relation), {}, {"class_prior": model.column("class_prior")}).item()
+    schema = schema_of(connection, relation)
+    with refusals_as_usage_errors():
+        model = _Model(score, label, schema, parse_options(options))
+        rows, shares = model.rows(relation), model.column("class_prior")
+    return _select(connection, rows, {}, {"class_prior": shares}).item()
 
 
 def _cell(confusion: pl.DataType, name: str) -> pl.Expr:
     """A cell of a binary confusion, which is a struct for single scores and a list of rows for vectors."""
     if isinstance(confusion, pl.Struct):
         return pl.col(_CONFUSION).struct.field(name)
-    row, column = divmod(_CELLS.index(name), 2)
+    row, column = divmod(CELLS.index(name), 2)
     return pl.col(_CONFUSION).list.get(row).list.get(column).alias(name)
 
 

@@ -40,7 +40,7 @@ def test_a_lock_that_is_a_link_is_not_followed(logs, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / ".polars-ec-sketch.lock").symlink_to(tmp_path / "victim")
     result = sketch(logs, out=tmp_path / "out", code=1)
-    assert "out/.polars-ec-sketch.lock is a link, and no lock of polars-ec: remove it" in result.stderr
+    assert "out/.polars-ec-sketch.lock is a link, not a lock of polars-ec: remove it" in result.stderr
     assert (tmp_path / "victim").read_text() == "precious"
 
 

@@ -222,6 +222,7 @@ def test_all_streams_closed(log, tmp_path):
     ("error", "line"),
     [
         (RuntimeError("this\nand that"), "unexpected error: RuntimeError: this"),
+        (ValueError("not about the call"), "unexpected error: ValueError: not about the call"),
         (AssertionError(), "unexpected error: AssertionError: AssertionError"),
         (RecursionError("maximum recursion depth exceeded"), "unexpected error: RecursionError: maximum"),
         (MemoryError(), "unexpected error: MemoryError: MemoryError"),

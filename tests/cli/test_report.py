@@ -341,6 +341,7 @@ def test_small_commands(tmp_path):
         ([*READ, "--score-type", "logit"], ["'logit' is none of posterior"]),
         ([*READ, "--score-type", "llr"], ["needs --prior"]),
         (["--score", "p", "--label", "outcome"], ["'outcome' is String", "--pos-label"]),
+        ([*READ, "--classes", "0", "--prior", "overall"], ["--classes", "0"]),
         (["--score", "p", "--label", "c", "--pos-label", "late"], ["'late' is not a value of the label"]),
         (["--score", "carrier", "--label", "y"], ["'carrier' is String"]),
         ([*READ, "--format", "parquet"], ["--out FILE"]),
@@ -375,6 +376,11 @@ def test_usage_errors_of_duckdb(folder):
         "uniform",
     )
     assert "log posteriors" in message
+
+
+def test_usage_errors_while_the_overall_prior_is_counted(folder):
+    args = ("--score", "p", "--label", "outcome", "--prior", "overall")
+    fails(2, "report", folder / "log.parquet", *args, words=["'outcome' is String", "--pos-label"])
 
 
 def test_usage_errors_of_paths(folder):

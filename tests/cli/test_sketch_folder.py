@@ -314,7 +314,7 @@ def test_a_folder_that_was_moved_as_a_whole_is_fine(logs, out, tmp_path):
 def test_what_else_may_be_called_a_sketch(logs, out):
     other = out / "other.sketch.parquet"
     LOG.ec.sketch("p", "y").write_parquet(other)
-    report_fails(out, f"{other} is no sketch of a polars-ec sketch job: put it elsewhere")
+    report_fails(out, f"{other} is not a sketch of a polars-ec sketch job: put it elsewhere")
     other.unlink()
     os.mkfifo(other)
     report_fails(out, f"{other} is not a regular file")
