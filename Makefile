@@ -50,7 +50,7 @@ test-python%: .venv-%/test
 
 # The property tests on other random logs each time, and more of them; flipped bits; and jobs that are killed.
 FUZZED := metrics/test_properties metrics/test_digits cells/test_sketches cells/test_sketch_files cells/test_curves \
-	sql/test_properties sql/test_calibration cli/test_inputs cli/test_time_zones cli/test_sketch_job
+	sql/test_properties sql/test_calibration cli/test_inputs cli/test_time_zones cli/test_sketch_kills
 fuzz: .venv/test
 	EXAMPLES=$(EXAMPLES) KILLS=$(KILLS) $(VENV)/bin/python -m pytest -n 2 $(FUZZED:%=tests/%.py)
 

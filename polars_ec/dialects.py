@@ -135,5 +135,10 @@ def is_number(x: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """A column's name in portable SQL."""
+    """The name of a column or table, whatever it holds."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def quoted_text(value: str) -> str:
+    """A text, whatever it holds, as a literal."""
+    return "'" + value.replace("'", "''") + "'"

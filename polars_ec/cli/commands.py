@@ -3,40 +3,43 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import polars as pl
 import typer
-from polars.exceptions import PanicException, PolarsError
+from polars.exceptions import PanicException
 
-import polars_ec
+from polars_ec import __version__
 from polars_ec.cells.parquet import first_line
-from polars_ec.cli.logs import DataError, DifferingFilesError, Log, UsageError, check_columns, open_log
+from polars_ec.cli.errors import DataError, UsageError
+from polars_ec.cli.exit_codes import one_line_errors, run
+from polars_ec.cli.logs import DifferingFilesError, open_log
 from polars_ec.cli.options import (
-    Question,
+    By,
+    Every,
+    PosLabel,
     Quiet,
-    check_duration,
-    check_period,
-    in_terms_of_options,
-    one_line_errors,
+    Time,
+    Weight,
     parse_classes,
     parse_json,
     parse_prior,
-    run,
 )
 from polars_ec.cli.output import SHOWN_ROWS, Format, encode, format_for, say, write
-from polars_ec.cli.periods import check_time, with_time
-from polars_ec.cli.pos_label import no_positives, values_and_presence, without_positives
-from polars_ec.cli.sketch_command import sketch
+from polars_ec.cli.periods import check_duration, check_period
+from polars_ec.cli.progress import progress
+from polars_ec.cli.request import Request, SketchOptions
+from polars_ec.cli.rows_report import report_from_duckdb, report_from_files
 from polars_ec.cli.sketch_folder import SketchFolder, is_pos_label_note
+from polars_ec.cli.sketch_job import Vanished
+from polars_ec.cli.sketch_job import run as run_job
 from polars_ec.cli.sketch_report import RollUp, sketch_report
-from polars_ec.cli.sql_report import connect, label_values, schema_of, sql_class_prior, sql_report, table_in_log
 from polars_ec.cli.terminal import panics_unseen, tell
 from polars_ec.sql import macros
 
 _DUCKDB = re.compile(r"duckdb:(?P<file>.+?)::(?P<table>.+)", re.DOTALL)
-_COUNT_OPTIONS = ("costs", "score_type", "weight", "pos_label", "classes")
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -47,7 +50,7 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
-        say(f"polars-ec {polars_ec.__version__}")
+        say(f"polars-ec {__version__}")
         raise typer.Exit
 
 
@@ -76,9 +79,9 @@ def report(
         list[str] | None, typer.Option(help="Column of scores; once more for each further model. Sketches know it.")
     ] = None,
     label: Annotated[str | None, typer.Option(help="Column of true classes. Sketches know it.")] = None,
-    by: Annotated[list[str] | None, typer.Option(help="Column of a segment; once more for each further one.")] = None,
-    time: Annotated[str | None, typer.Option(help="Column of dates or timestamps, cut to --every.")] = None,
-    every: Annotated[str | None, typer.Option(help="Period: 1h, 1d, 1w, 1mo, 1q, 1y.")] = None,
+    by: By = None,
+    time: Time = None,
+    every: Every = None,
     time_zone: Annotated[
         str | None,
         typer.Option(
@@ -109,8 +112,8 @@ def report(
             help="posterior (default), log_odds, llr, decision, posteriors, log_posteriors or log_likelihoods."
         ),
     ] = None,
-    weight: Annotated[str | None, typer.Option(help="Column of row weights.")] = None,
-    pos_label: Annotated[str | None, typer.Option(help="The label's value that is the positive class.")] = None,
+    weight: Weight = None,
+    pos_label: PosLabel = None,
     classes: Annotated[str | None, typer.Option(help="The label's values in class order: a,b,c or JSON.")] = None,
     min_rows: Annotated[int | None, typer.Option(help="Mark groups with fewer rows in a column `small`.")] = None,
     form: Annotated[
@@ -148,58 +151,48 @@ def report(
     }
     reading = {name: value for name, value in stated.items() if value is not None}
     folder = next((Path(path) for path in paths if SketchFolder.is_at(Path(path))), None)
-    try:
-        if folder is not None:
-            if len(paths) > 1:
-                raise UsageError(
-                    f"{', '.join(paths)}: report on one folder of sketches at a time, and on nothing beside it"
-                )
-            if time is not None:
-                check_period(time, every, time_zone)
-            known = {f"--{name.replace('_', '-')}": value for name, value in reading.items()}
-            known |= {} if label is None else {"--label": label}
-            known |= {} if not score else {"--score": ", ".join(score)}
-            _tell_undone(folder)
-            roll_up = RollUp(by or [], time, every, time_zone)
-            try:
-                with panics_unseen():
-                    table, warnings = sketch_report(folder, known, roll_up, options, min_rows)
-            except PanicException as error:
-                raise DataError(f"{folder}: {first_line(error)}") from error
-        else:
-            zone = check_period(time, every, time_zone)
-            if not score or label is None:
-                raise UsageError(f"a report on rows needs {'--label' if score else '--score'}: the column's name")
-            overall = options.get("prior") == "overall"
-            if overall:
-                del options["prior"]
-            question = Question(
-                score,
-                label,
-                by or [],
-                time,
-                every,
-                {"score_type": "posterior", **options, **reading},
-                min_rows,
-                overall,
-                zone,
+    if folder is None:
+        zone = check_period(time, every, time_zone)
+        if not score or label is None:
+            raise UsageError(f"a report on rows needs {'--label' if score else '--score'}: the column's name")
+        overall = options.get("prior") == "overall"
+        if overall:
+            del options["prior"]
+        asked = {"score_type": "posterior", **options, **reading}
+        table, warnings = _answer(
+            paths, Request(score, label, by or [], time, every, asked, min_rows, overall, time_zone=zone)
+        )
+    else:
+        if len(paths) > 1:
+            raise UsageError(
+                f"{', '.join(paths)}: report on one folder of sketches at a time, and on nothing beside it"
             )
-            table, warnings = _answer(paths, question)
-    except (ValueError, TypeError, PolarsError) as error:
-        raise UsageError(in_terms_of_options(first_line(error))) from error
-    for warning in [*warnings, *_told_of_wrong_rows(table)]:
+        if time is not None:
+            check_period(time, every, time_zone)
+        known = {f"--{name.replace('_', '-')}": value for name, value in reading.items()}
+        known |= {} if label is None else {"--label": label}
+        known |= {} if not score else {"--score": ", ".join(score)}
+        _tell_undone(folder)
+        try:
+            with panics_unseen():
+                table, warnings = sketch_report(
+                    folder, known, RollUp(by or [], time, every, time_zone), options, min_rows
+                )
+        except PanicException as error:
+            raise DataError(f"{folder}: {first_line(error)}") from error
+    for warning in [*warnings, *_told_of_invalid_rows(table)]:
         tell(warning)
     if chosen is Format.table and table.height > SHOWN_ROWS and not quiet:
         tell(f"the table shows {SHOWN_ROWS} of {table.height} rows: --format csv has them all")
     write(encode(table, chosen), out)
 
 
-def _told_of_wrong_rows(table: pl.DataFrame) -> list[str]:
+def _told_of_invalid_rows(table: pl.DataFrame) -> list[str]:
     """Metrics that are empty need a reason where the table is not all that is looked at."""
-    wrong = int(table["n_invalid"].sum())
-    if not wrong:
+    n_invalid = int(table["n_invalid"].sum())
+    if not n_invalid:
         return []
-    rows = "1 row has" if wrong == 1 else f"{wrong} rows have"
+    rows = "1 row has" if n_invalid == 1 else f"{n_invalid} rows have"
     return [f"{rows} a wrong score, label or weight (n_invalid), and their groups no metrics: is --score-type right?"]
 
 
@@ -213,7 +206,7 @@ def _tell_undone(folder: Path) -> None:
         tell(f"{folder}: the last polars-ec sketch left something undone: {first}{more}")
 
 
-def _answer(paths: list[str], question: Question) -> tuple[pl.DataFrame, list[str]]:
+def _answer(paths: list[str], request: Request) -> tuple[pl.DataFrame, list[str]]:
     """The report, and what is to be said about it."""
     tables = [match for match in map(_DUCKDB.fullmatch, paths) if match]
     if not tables:
@@ -222,84 +215,84 @@ def _answer(paths: list[str], question: Question) -> tuple[pl.DataFrame, list[st
             raise UsageError(f"{broken}: a DuckDB table is given as duckdb:FILE.duckdb::TABLE")
         log = open_log(paths)
         try:
-            return _answer_from_files(log, question)
+            return report_from_files(log, request)
         except DifferingFilesError:
-            return _answer_from_files(log.unified(question.columns(), question.by), question)
+            return report_from_files(log.unified(request.columns(), request.by), request)
     if len(paths) > 1:
         raise UsageError(f"{', '.join(paths)}: report on one DuckDB table at a time, and on nothing beside it")
-    return _answer_from_duckdb(tables[0]["file"], tables[0]["table"], question)
+    return report_from_duckdb(tables[0]["file"], tables[0]["table"], request)
 
 
-def _answer_from_files(log: Log, question: Question) -> tuple[pl.DataFrame, list[str]]:
-    schema = log.schema()
-    check_columns(question.columns(), schema, log.name)
-    log.check_zones(question.columns())
-    log.check_partitions()
-    frame = question.no_rows(schema.names()) if log.is_empty else log.frame
-    options = question.for_label(frame.collect_schema()[question.label])
-    log.check_rows()
-    keys: list[str | pl.Expr] = list(question.by)
-    periods = None
-    if question.time is not None:
-        frame = with_time(log, frame, question.time)
-        periods = question.periods(frame.collect_schema()[question.time])
-        keys.append(periods.start)
+@app.command()
+@one_line_errors
+def sketch(
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATH...",
+            help="Parquet, CSV, Arrow IPC or NDJSON files, globs, folders (hive-partitioned or not).",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the sketches.")],
+    score: Annotated[str, typer.Option(help="Column of scores.")],
+    label: Annotated[str, typer.Option(help="Column of true classes.")],
+    by: By = None,
+    time: Time = None,
+    every: Every = None,
+    resolution: Annotated[int, typer.Option(help="Bins per nat of log-odds.")] = 64,
+    exact: Annotated[bool, typer.Option("--exact", help="Keep every distinct score instead of bins.")] = False,
+    threshold: Annotated[
+        list[float] | None, typer.Option(help="Threshold that must be exact; once more for each further one.")
+    ] = None,
+    cost_fn: Annotated[float, typer.Option(help="Cost of a missed positive: its Bayes threshold is exact.")] = 1.0,
+    cost_fp: Annotated[float, typer.Option(help="Cost of a false alarm.")] = 1.0,
+    prior: Annotated[str | None, typer.Option(help="For LLRs: the prior whose Bayes threshold must be exact.")] = None,
+    score_type: Annotated[str, typer.Option(help="posterior, log_odds, llr or raw.")] = "posterior",
+    weight: Weight = None,
+    pos_label: PosLabel = None,
+    classes: Annotated[str | None, typer.Option(help="The label's two values in class order: a,b or JSON.")] = None,
+    time_zone: Annotated[
+        str | None,
+        typer.Option(
+            help="Calendar of the periods of timestamps with a zone or offset, such as Europe/Berlin. Default: UTC. "
+            "Timestamps without a zone are taken as they are."
+        ),
+    ] = None,
+    vanished: Annotated[
+        Vanished,
+        typer.Option(
+            help="What becomes of the sketch of an input that is no longer there; stop: it stays, as an error."
+        ),
+    ] = Vanished.stop,
+    quiet: Quiet = False,
+) -> None:
+    """Reduce a log, file by file, to a folder of small sketches, for `polars-ec report` DIR.
 
-    if question.overall_prior:
-        counted = {name: options[name] for name in _COUNT_OPTIONS if name in options}
-        shares = polars_ec.class_prior(question.scores[0], question.label, **counted)
-        options["prior"] = _checked_prior(log.collect(frame.select(shares)).item())
-    answer = polars_ec.report(frame, question.scores, question.label, by=keys, min_rows=question.min_rows, **options)
-    table = log.collect(answer)
-    warnings: list[str] = []
-    if "pos_label" in options and no_positives(table):
-        labels = frame.select(values_and_presence(question.label, options["pos_label"]))
-        warnings = _said_of(question, log.collect(labels), log.name)
-    return table if periods is None else periods.placed(table), warnings
-
-
-def _answer_from_duckdb(file: str, table: str, question: Question) -> tuple[pl.DataFrame, list[str]]:
-    with connect(file, question.time_zone) as connection:
-        relation = table_in_log(connection, file, table)
-        schema = schema_of(connection, relation)
-        check_columns(question.columns(), schema, f"{file}::{table}")
-        if question.time is not None:
-            check_time(question.time, schema[question.time])
-        options = question.for_label(schema[question.label])
-        if question.overall_prior:
-            found = sql_class_prior(connection, relation, question.scores[0], question.label, options)
-            options["prior"] = _checked_prior(found)
-        answer = sql_report(
-            connection,
-            relation,
-            question.scores,
-            question.label,
-            by=question.by,
-            periods=None if question.time is None else question.periods(schema[question.time]),
-            min_rows=question.min_rows,
-            options=options,
-        )
-        if "pos_label" not in options or not no_positives(answer):
-            return answer, []
-        labels = label_values(connection, relation, question.label, options["pos_label"])
-        return answer, _said_of(question, labels, f"{file}::{table}")
-
-
-def _said_of(question: Question, labels: pl.DataFrame, log: str) -> list[str]:
-    """What is to be said of a log where no positive was counted."""
-    if labels["is_there"].item():
-        return []
-    warning = without_positives(question.options["pos_label"], question.label, labels["values"].item().to_list(), log)
-    return [] if warning is None else [warning]
-
-
-def _checked_prior(shares: Any) -> Any:
-    if shares is None:
-        raise DataError("--prior overall: the log has wrong rows, or none with label and score: state the prior")
-    return shares if isinstance(shares, float) else list(shares)
-
-
-app.command("sketch")(sketch)
+    It can be killed and started again at any moment: the same command goes on, and reads only files that are new or
+    changed. A file that cannot be read is reported when the others are done, with exit code 1.
+    """
+    zone = check_period(time, every, time_zone)
+    options: dict[str, Any] = {"cost_fn": cost_fn, "cost_fp": cost_fp, "score_type": score_type}
+    parsed = {
+        "prior": None if prior is None else parse_prior(prior),
+        "weight": weight,
+        "pos_label": pos_label,
+        "classes": None if classes is None else parse_classes(classes),
+    }
+    options |= {name: value for name, value in parsed.items() if value is not None}
+    if options.get("prior") == "overall":
+        raise UsageError("--prior overall: a sketch is made before the whole log is read: state the prior")
+    request = Request([score], label, by or [], time, every, options, time_zone=zone)
+    grid = {"resolution": resolution, "exact": exact, "thresholds": threshold or []}
+    track = nullcontext if quiet else progress
+    outcome = run_job(paths, out, SketchOptions(request, grid), vanished=vanished, track=track)
+    for line in [*([] if quiet else outcome.notes()), *outcome.problems()]:
+        tell(line)
+    if not quiet:
+        say(outcome.summary(out))
+    if outcome.failures:
+        raise typer.Exit(1)
 
 
 @app.command("sql")
@@ -317,6 +310,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the log and the report.")] = Path("demo-output"),
 ) -> None:
     """Run the whole thing on real data: a model of flight delays, reported per carrier and per month."""
+    # What it needs is an extra, and of no use to the other commands.
     from polars_ec.cli.demo import run as run_demo
 
     run_demo(out, echo=lambda text: write(f"{text}\n".encode(), None))

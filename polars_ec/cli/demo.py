@@ -15,11 +15,14 @@ from typing import Any
 
 import polars as pl
 
-import polars_ec
-from polars_ec.cli.logs import DataError, UsageError
+from polars_ec.calibration.rows import calibration_loss
+from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.output import as_text
 from polars_ec.cli.periods import Periods
 from polars_ec.cli.sql_report import connect, sql_report
+from polars_ec.dialects import quoted_text
+from polars_ec.metrics.counts import class_prior
+from polars_ec.reports import report
 
 LATE_MINUTES = 15
 TRAINING_MONTHS = 3
@@ -59,28 +62,28 @@ def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -
     stopwatch.lap("log")
 
     frame = pl.scan_parquet(log, hive_partitioning=True)
-    prior = frame.select(polars_ec.class_prior("score", "late")).collect(engine="streaming").item()
+    prior = frame.select(class_prior("score", "late")).collect(engine="streaming").item()
     month = pl.col("time").dt.truncate("1mo")
-    report = partial(polars_ec.report, frame, "score", "late", prior=prior, cost_fn=COST_FN, cost_fp=COST_FP)
+    report_by = partial(report, frame, "score", "late", prior=prior, cost_fn=COST_FN, cost_fp=COST_FP)
     groups: Sequence[tuple[list[str], bool]] = ((["carrier"], True), ([], True), (["carrier"], False))
-    plans = [report(by=[*by, *([month] if monthly else [])]) for by, monthly in groups]
+    plans = [report_by(by=[*by, *([month] if monthly else [])]) for by, monthly in groups]
     by_both, by_month, by_carrier = pl.collect_all(plans, engine="streaming")
     stopwatch.lap("Polars")
 
     # Flights of one day share its weather, so they are in one fold.
     day = pl.col("time").dt.date().cast(pl.Int32)
-    losses = polars_ec.calibration_loss(frame, "score", "late", by="carrier", folds=FOLDS, fold_by=day)
+    losses = calibration_loss(frame, "score", "late", by="carrier", folds=FOLDS, fold_by=day)
     calibration = by_carrier.select("carrier", "n", "nce").join(losses.drop("n"), on="carrier", maintain_order="left")
     nce_calibrated = pl.col("nce") * pl.col("calibrated") / pl.col("raw")
     calibration = calibration.select("carrier", "n", "nce", "rcl", nce_calibrated=nce_calibrated)
     stopwatch.lap("calibration")
 
-    files = str(log / "*" / "*.parquet").replace("'", "''")
+    files = quoted_text(str(log / "*" / "*.parquet"))
     with connect() as connection:
         from_sql = [
             sql_report(
                 connection,
-                f"read_parquet('{files}', hive_partitioning = true)",
+                f"read_parquet({files}, hive_partitioning = true)",
                 ["score"],
                 "late",
                 by=by,

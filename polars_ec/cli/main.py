@@ -20,6 +20,7 @@ def _run() -> None:
         import typer  # noqa: F401
     except ModuleNotFoundError:
         sys.exit("polars-ec: the command line needs typer: pip install 'polars_ec[cli]'")
+    # Only now: the commands need typer, and their files need the standard streams to be open.
     from polars_ec.cli.commands import main as run
 
     run()

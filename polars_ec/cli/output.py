@@ -17,7 +17,7 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from polars_ec.cells.parquet import first_line
-from polars_ec.cli.logs import DataError, UsageError
+from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.terminal import escaped, panics_unseen
 from polars_ec.cli.whole_file import whole_file
 

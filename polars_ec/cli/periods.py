@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import polars as pl
 from polars.exceptions import PolarsError
 
-from polars_ec.cli.logs import Log, UsageError
+from polars_ec.cli.errors import UsageError
 
 # An instant is the same whatever zone or offset a file writes it with, so one zone serves for all formats.
 DEFAULT_ZONE = "UTC"
+# What the usual periods are called.
+PERIOD_NAMES = {"1h": "hour", "1d": "day", "1w": "week", "1mo": "month", "1q": "quarter", "1y": "year"}
 
 # With a time zone or without, with seconds or without: ISO 8601 as logs hold it.
 _TIME_FORMATS = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M%#z", "%Y-%m-%dT%H:%M", "%Y-%m-%d")
+_DURATION = re.compile(r"([1-9]\d*(ns|us|ms|s|m|h|d|w|mo|q|y))+")
 _CALENDAR = re.compile(r"(\d+(d|w|mo|q|y))+")
 _PLACED = "__placed"
 # Clocks that are put forward at midnight lack the first minutes of that day: by so much it has happened since 1990.
@@ -32,7 +36,7 @@ def checked_zone(zone: str | None) -> str | None:
     except PolarsError:
         known = False
     if not known:
-        from zoneinfo import available_timezones
+        from zoneinfo import available_timezones  # which few commands need
 
         by_lower = {name.lower(): name for name in sorted(available_timezones())}
         near = [by_lower[match] for match in difflib.get_close_matches(zone.lower(), by_lower, cutoff=0.7)]
@@ -47,14 +51,29 @@ def check_zone_of_periods(zone: str | None, every: str | None) -> None:
         raise UsageError(f"--time-zone {zone} is of periods: say which with --every")
 
 
-def with_time(log: Log, frame: pl.LazyFrame, time: str) -> pl.LazyFrame:
-    """The frame with `time` as dates or timestamps: NDJSON and CSV have no type for them."""
+def check_period(time: str | None, every: str | None, zone: str | None) -> str | None:
+    """Refuse a time without a period, a period without a time, and what is not a period or zone; the zone if not the default."""
+    if (time is None) != (every is None):
+        raise UsageError("--time and --every go together: --time says which column, --every the period")
+    check_duration(every)
+    check_zone_of_periods(zone, every)
+    return checked_zone(zone)
+
+
+def check_duration(every: str | None) -> None:
+    """Refuse what is not a period."""
+    if every is not None and not _DURATION.fullmatch(every):
+        raise UsageError(f"--every {every}: not a period such as 1h, 1d, 1w, 1mo, 1q or 1y")
+
+
+def with_time(frame: pl.LazyFrame, time: str, collect: Callable[[pl.LazyFrame], pl.DataFrame]) -> pl.LazyFrame:
+    """The frame with `time` as dates or timestamps: NDJSON and CSV have no type for them. `collect` reads one of its rows."""
     dtype = frame.collect_schema()[time]
     if dtype != pl.String:
         check_time(time, dtype)
         return frame
     text = pl.col(time).str.replace(" ", "T", literal=True)
-    sample = log.collect(frame.select(pl.col(time).drop_nulls().first())).item()
+    sample = collect(frame.select(pl.col(time).drop_nulls().first())).item()
     if sample is None:
         return frame.with_columns(pl.col(time).cast(pl.Datetime))
     for form in _TIME_FORMATS:

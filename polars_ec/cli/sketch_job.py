@@ -17,42 +17,25 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from polars.exceptions import PolarsError
 
-import polars_ec
 from polars_ec.cells.parquet import first_line
-from polars_ec.cli.logs import (
-    DataError,
-    Found,
-    NoFilesError,
-    UsageError,
-    check_columns,
-    find,
-    label_value,
-    open_log,
-    status,
-)
-from polars_ec.cli.options import Question, in_terms_of_options
+from polars_ec.cli.errors import DataError, UsageError
+from polars_ec.cli.files import Found, NoFilesError, find, status
+from polars_ec.cli.folder_lock import Lock, locked
+from polars_ec.cli.labels import label_value, values_and_presence, without_positives
+from polars_ec.cli.logs import check_columns, open_log
+from polars_ec.cli.manifest import COSTS, Entry, Record, difference, joined_types, key_dtypes, key_types
+from polars_ec.cli.options import in_terms_of_options, refusals_as_usage_errors
 from polars_ec.cli.periods import with_time
-from polars_ec.cli.pos_label import values_and_presence, without_positives
-from polars_ec.cli.sketch_folder import (
-    COSTS,
-    Entry,
-    Lock,
-    Record,
-    SketchFolder,
-    difference,
-    joined_types,
-    key_dtypes,
-    key_types,
-    pos_label_note,
-)
+from polars_ec.cli.request import SketchOptions
+from polars_ec.cli.sketch_folder import SketchFolder, pos_label_note
+from polars_ec.cli.sketch_outcome import Outcome, Task
 from polars_ec.costs import CostMatrix
 from polars_ec.sketches import Sketch
 
@@ -63,80 +46,6 @@ class Vanished(StrEnum):
     stop = "stop"
     keep = "keep"
     drop = "drop"
-
-
-@dataclass(frozen=True)
-class SketchOptions:
-    """How every input is sketched. `grid` has resolution, thresholds and exact, as `polars_ec.sketch` takes them."""
-
-    question: Question
-    grid: Mapping[str, Any] = field(default_factory=dict)
-
-    def recorded(self) -> dict[str, Any]:
-        """What sketches must have in common to be added up; ValueError or TypeError for options that make no sense.
-
-        The grid is the one that comes of the options, so that the same thresholds stated in another way are the same.
-        """
-        question = self.question
-        columns = dict.fromkeys(name for names in question.columns().values() for name in names)
-        made = self.sketch(question.no_rows([*columns]))
-        return {
-            "--score": question.scores[0],
-            "--label": question.label,
-            "--by": question.by,
-            "--time": question.time,
-            "--every": question.every,
-            "--time-zone": question.time_zone,
-            "--weight": question.options.get("weight"),
-            "--pos-label": question.options.get("pos_label"),
-            "--classes": question.options.get("classes"),
-            "--score-type": made.grid.score_type,
-            "--resolution": "exact" if made.grid.resolution is None else made.grid.resolution,
-            "thresholds (--threshold, --cost-fn, --cost-fp, --prior)": [repr(t) for t in made.grid.thresholds],
-            COSTS: None if made.costs == CostMatrix.binary() else [*map(list, made.costs.values)],
-        }
-
-    def sketch(self, frame: pl.LazyFrame) -> Sketch:
-        """The sketch of a log whose columns have been checked."""
-        question = self.question
-        schema = frame.collect_schema()
-        # One file may have categories where the next has text, or nanoseconds where it has microseconds.
-        categories = (pl.Categorical, pl.Enum)
-        keys = [pl.col(c).cast(pl.String) if isinstance(schema[c], categories) else pl.col(c) for c in question.by]
-        periods = None
-        if question.time is not None:
-            periods = question.periods(schema[question.time])
-            start = periods.start
-            keys.append(start.dt.cast_time_unit("us") if isinstance(periods.dtype, pl.Datetime) else start)
-        options = question.for_label(schema[question.label])
-        made = polars_ec.sketch(frame, question.scores[0], question.label, by=keys, **self.grid, **options)
-        return made if periods is None else replace(made, frame=periods.placed(made.frame))
-
-
-@dataclass(frozen=True)
-class Task:
-    """An input to read: where it is, and its size and modification time before it is read."""
-
-    file: Path
-    source: str
-    size: int
-    modified_ns: int
-
-
-@dataclass
-class Outcome:
-    """What a run did."""
-
-    sketched: int = 0
-    unchanged: int = 0
-    elsewhere: int = 0
-    rows: int = 0
-    wrong: int = 0
-    kept: list[str] = field(default_factory=list)
-    dropped: list[str] = field(default_factory=list)
-    waiting: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    failures: dict[str, str] = field(default_factory=dict)
 
 
 Track = Callable[[Sequence[Task]], AbstractContextManager[Iterable[Task]]]
@@ -176,15 +85,13 @@ def run(
     DataError
         Another job is at work in the folder, or it cannot be written.
     """
-    try:
+    with refusals_as_usage_errors():
         recorded = options.recorded()
-    except (ValueError, TypeError, PolarsError) as error:
-        raise UsageError(in_terms_of_options(first_line(error))) from error
     if status(out) is None:
         for path in paths:
             find(path)  # a path that is mistyped should not leave a folder behind
     folder = SketchFolder(out)
-    with folder.locked() as lock:
+    with locked(out) as lock:
         folder.clean()
         return _Run(folder, lock, options, recorded, vanished).bring_up_to_date(paths, track)
 
@@ -235,9 +142,9 @@ class _Run:
             outcome.dropped.append(self.entries.pop(name).record.input)
         self._sketch_all(todo, track)
         self._look_for_positives(inputs)
-        if outcome.wrong:
+        if outcome.invalid:
             outcome.warnings.append(
-                f"{outcome.wrong} of the rows that were sketched have a wrong score, label or weight, and their groups no "
+                f"{outcome.invalid} of the rows that were sketched have a wrong score, label or weight, and their groups no "
                 "metrics: is --score-type right?"
             )
         folder.leave_undone({**earlier, **outcome.failures, **held})
@@ -248,7 +155,7 @@ class _Run:
         out = os.path.realpath(self.folder.path)
         found = Found()
         for path in paths:
-            # What is named, and gone or empty, is no mistake in the command where it has been sketched before.
+            # What is named, and gone or empty, is not a mistake in the command where it has been sketched before.
             if self.folder.name_for(os.path.realpath(path)) in self.entries and status(path) is None:
                 continue
             try:
@@ -361,7 +268,7 @@ class _Run:
                 common = joined
                 outcome.sketched += 1
                 outcome.rows += entry.record.rows
-                outcome.wrong += int(made.frame.filter(pl.col("class") == -1)["n"].sum())
+                outcome.invalid += int(made.frame.filter(pl.col("class") == -1)["n"].sum())
 
     def _refuse_renamed(self, task: Task, made: Sketch) -> None:
         """--vanished keep is for what was deleted: what was renamed has its size, its time and its cells."""
@@ -413,19 +320,19 @@ def _gone(source: str) -> str | None:
 
 
 def _sketch_file(task: Task, options: SketchOptions) -> Sketch:
-    question = options.question
+    request = options.request
     log = open_log([str(task.file)])
     schema = log.schema()
-    check_columns(question.columns(), schema, log.name)
-    (score,) = question.scores
+    check_columns(request.columns(), schema, log.name)
+    (score,) = request.scores
     if schema[score].is_nested():
         raise DataError(f"{log.name}: --score {score} is {schema[score]}, and the job sketches one score a row")
     log.check_partitions()
     log.check_rows()
     try:
-        frame = question.no_rows(schema.names()) if log.is_empty else log.frame
-        if question.time is not None:
-            frame = with_time(log, frame, question.time)
+        frame = request.no_rows(schema.names()) if log.is_empty else log.frame
+        if request.time is not None:
+            frame = with_time(frame, request.time, log.collect)
         made = log.read(lambda: options.sketch(frame))
     except UsageError as error:
         raise DataError(f"{log.name}: {error}") from error

@@ -13,9 +13,20 @@ import polars as pl
 from polars_ec.cells.arguments import bayes_threshold
 from polars_ec.cells.cells import check_keys
 from polars_ec.cells.evaluate import evaluate
-from polars_ec.cli.logs import DataError, UsageError
-from polars_ec.cli.periods import Periods, check_zone_of_periods, checked_zone, first_instant, is_calendar
-from polars_ec.cli.sketch_folder import SketchFolder, SketchSum, pos_label_note
+from polars_ec.cli.errors import DataError, UsageError
+from polars_ec.cli.manifest import Manifest
+from polars_ec.cli.options import counted_prior, refusals_as_usage_errors
+from polars_ec.cli.periods import (
+    PERIOD_NAMES,
+    Periods,
+    check_zone_of_periods,
+    checked_zone,
+    first_instant,
+    is_calendar,
+)
+from polars_ec.cli.sketch_folder import SketchFolder, pos_label_note
+from polars_ec.cli.sketch_sum import total
+from polars_ec.exceptions import SketchError
 from polars_ec.formulas.battery import BATTERY, MOVED_BY_PRIOR
 from polars_ec.formulas.decisions import CELLS
 from polars_ec.formulas.losses import SCORING_RULES
@@ -23,7 +34,6 @@ from polars_ec.options import parse_options
 from polars_ec.sketches import Sketch
 
 _RANKING = ("auc_roc",)
-_PERIODS = {"1h": "hour", "1d": "day", "1w": "week", "1mo": "month", "1q": "quarter", "1y": "year"}
 
 
 @dataclass(frozen=True)
@@ -60,8 +70,9 @@ def sketch_report(
     The columns of `polars_ec.report`, and `auc_roc` with its bound. NAME_low and NAME_high where the sketches do not know
     the threshold.
     """
-    sketches = SketchFolder(folder).opened()
-    made_with = sketches.options
+    sketches = SketchFolder(folder)
+    manifest = sketches.manifest()
+    made_with = manifest.options
     for option, value in stated.items():
         if value != made_with[option]:
             raise UsageError(
@@ -71,27 +82,29 @@ def sketch_report(
     ways: list[Callable[[Sketch], Sketch]] = [lambda sketch: _rolled_up(folder, sketch, made_with, roll_up)]
     if options.get("prior") == "overall":
         ways.append(lambda sketch: sketch.group_by())
-    rolled_up, *whole = sketches.total(*ways)
-    rolled_up = _placed(rolled_up, sketches, roll_up)
-    if whole:
-        options["prior"] = whole[0].evaluate("auc_roc")["class_prior"].item()
-        if options["prior"] is None:
-            raise DataError("--prior overall: the log has wrong rows, or none with label and score: state the prior")
-    check_keys(rolled_up.keys, [] if min_rows is None else ["small"])
-    table = _battery(rolled_up, options)
+    with refusals_as_usage_errors():
+        try:
+            rolled_up, *whole = total(manifest, sketches.read, *ways)
+        except SketchError as error:
+            raise DataError(f"{folder}: {error}") from error
+        rolled_up = _placed(rolled_up, manifest, roll_up)
+        if whole:
+            options["prior"] = counted_prior(whole[0].evaluate("auc_roc")["class_prior"].item())
+        check_keys(rolled_up.keys, [] if min_rows is None else ["small"])
+        table = _battery(rolled_up, options)
     table = table.sort(rolled_up.keys) if rolled_up.keys else table  # nulls first, as in the report on rows
-    warnings = _warnings(folder, sketches) if table["n"].sum() else []
+    warnings = _warnings(sketches, manifest) if table["n"].sum() else []
     return (table if min_rows is None else table.with_columns(small=pl.col("n") < min_rows)), warnings
 
 
-def _warnings(folder: Path, sketches: SketchSum) -> list[str]:
-    positive = sketches.options["--pos-label"]
-    if positive is None or sketches.has_positives:
+def _warnings(sketches: SketchFolder, manifest: Manifest) -> list[str]:
+    positive = manifest.options["--pos-label"]
+    if positive is None or manifest.has_positives:
         return []
-    meant = SketchFolder(folder).undone().get(pos_label_note(positive))
+    meant = sketches.undone().get(pos_label_note(positive))
     if meant is not None:
         raise DataError(meant)
-    return [f"{folder}: no row that was sketched has the label {positive!r} (--pos-label)"]
+    return [f"{sketches.path}: no row that was sketched has the label {positive!r} (--pos-label)"]
 
 
 def _battery(sketch: Sketch, options: Mapping[str, Any]) -> pl.DataFrame:
@@ -133,7 +146,7 @@ def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_
     if roll_up.every is not None and time is None:
         raise UsageError(f"--every {roll_up.every}: {folder} was sketched without --time, so it has no periods")
     # `--by month --every 1mo` calls the periods so.
-    period_name = next((n for n in by if n == _PERIODS.get(roll_up.every or "") and n not in sketch.keys), time)
+    period_name = next((n for n in by if n == PERIOD_NAMES.get(roll_up.every or "") and n not in sketch.keys), time)
     for name in by:
         if name not in sketch.keys and name != period_name:
             near = difflib.get_close_matches(name, sketch.keys, cutoff=0.5)
@@ -158,14 +171,14 @@ def _periods(time: str, dtype: pl.DataType, roll_up: RollUp) -> Periods:
     return Periods(time, dtype, roll_up.every, checked_zone(own if roll_up.time_zone is None else roll_up.time_zone))
 
 
-def _placed(sketch: Sketch, sketches: SketchSum, roll_up: RollUp) -> Sketch:
+def _placed(sketch: Sketch, manifest: Manifest, roll_up: RollUp) -> Sketch:
     """The sum of what `_rolled_up` made, with instants as its periods."""
-    time = sketches.options["--time"]
-    if roll_up.every is None or time not in sketches.dtypes:
+    time = manifest.options["--time"]
+    if roll_up.every is None or time not in manifest.dtypes:
         return sketch
     for name in sketch.keys:
-        if name == time or name not in sketches.options["--by"]:
-            periods = _periods(name, sketches.dtypes[time], roll_up)
+        if name == time or name not in manifest.options["--by"]:
+            periods = _periods(name, manifest.dtypes[time], roll_up)
             sketch = replace(sketch, frame=periods.placed(sketch.frame))
     return sketch
 

@@ -1,4 +1,4 @@
-"""The report of `frames.report`, computed by the DuckDB macros where the log is."""
+"""The report on rows, computed by the DuckDB macros where the log is."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-import polars_ec
 from polars_ec.cells.parquet import first_line
-from polars_ec.cli.logs import DataError, UsageError, status
-from polars_ec.cli.periods import DEFAULT_ZONE, Periods
-from polars_ec.cli.pos_label import MOST_VALUES
+from polars_ec.cli.errors import DataError, UsageError
+from polars_ec.cli.files import status
+from polars_ec.cli.labels import MOST_VALUES
+from polars_ec.cli.options import refusals_as_usage_errors
+from polars_ec.cli.periods import DEFAULT_ZONE, PERIOD_NAMES, Periods
 from polars_ec.cli.terminal import panics_unseen
+from polars_ec.dialects import quoted, quoted_text
+from polars_ec.formulas.decisions import CELLS
 from polars_ec.options import Options, parse_options
-from polars_ec.reports import report as polars_report
+from polars_ec.reports import report
 from polars_ec.rows.scores import n_score_classes
+from polars_ec.sql.macros import register
 
+# Functions import it where they need it: most commands do without, and it takes long to load.
 if TYPE_CHECKING:
     import duckdb
 
-_PERIODS = {"1h": "hour", "1d": "day", "1w": "week", "1mo": "month", "1q": "quarter", "1y": "year"}
 # Polars takes them for decimals of 38 digits, which do not hold them.
 _WIDE = {"HUGEINT": pl.Int128(), "UHUGEINT": pl.UInt128()}
 _COUNTS = ("n", "n_missing", "n_invalid")
-_CELLS = ("tn", "fp", "fn", "tp")
 
 # Columns that the report adds to the rows, and to the answer.
 _SCORE, _LABEL, _DECISION, _LOG_ODDS = "__ec_score", "__ec_label", "__ec_decision", "__ec_log_odds"
@@ -51,14 +54,14 @@ def connect(file: str | None = None, zone: str | None = None) -> Iterator[duckdb
         if there is None or not stat.S_ISREG(there.st_mode):
             raise UsageError(f"{file}: {'no such DuckDB file' if there is None else 'not a regular file'}")
     with duckdb.connect() as connection:
-        polars_ec.register(connection)
+        register(connection)
         try:
-            connection.execute(f"SET TimeZone = {_text(zone or DEFAULT_ZONE)}")
+            connection.execute(f"SET TimeZone = {quoted_text(zone or DEFAULT_ZONE)}")
         except duckdb.Error as error:
             raise UsageError(f"--time-zone {zone}: {first_line(error)}") from error
         if file is not None:
             try:
-                connection.execute(f"ATTACH {_text(file)} AS log (TYPE duckdb, READ_ONLY)")
+                connection.execute(f"ATTACH {quoted_text(file)} AS log (TYPE duckdb, READ_ONLY)")
             except (duckdb.Error, UnicodeError) as error:
                 raise DataError(f"{file} cannot be read as a DuckDB database: {first_line(error)}") from error
             connection.execute("SET enable_external_access = false; SET lock_configuration = true")
@@ -129,10 +132,10 @@ def sql_report(
     min_rows: int | None = None,
     options: Mapping[str, Any],
 ) -> pl.DataFrame:
-    """What `frames.report` returns for the same rows, from one pass of DuckDB per score.
+    """What `polars_ec.report` returns for the same rows, from one pass of DuckDB per score.
 
     `relation` is SQL; the other names are names of its columns, unquoted. `periods` are of the zone that the connection
-    is in. `options` are those of `frames.report`, without expressions.
+    is in. `options` are those of `polars_ec.report`, without expressions.
     """
     rows = schema_of(connection, relation).to_frame()
     wide = {name: _WIDE[kind] for name, kind in _sql_types(connection, relation) if name in by and kind in _WIDE}
@@ -143,13 +146,14 @@ def sql_report(
         keys[periods.time] = _period(periods)
         polars_keys.append(periods.start)
     # The report on no rows has the columns, their dtypes and every error of the report on the rows.
-    empty = polars_report(rows, list(scores), label, by=polars_keys, min_rows=min_rows, **options)
-    settings = parse_options(options)
+    with refusals_as_usage_errors():
+        empty = report(rows, list(scores), label, by=polars_keys, min_rows=min_rows, **options)
+        settings = parse_options(options)
     if settings.score_type == "log_likelihoods":
         # At the group's own prior the macros would need log posteriors, which no macro makes without underflow.
         raise UsageError("--score-type log_likelihoods: a DuckDB table must hold log posteriors; files may hold either")
     binary, several = "tn" in empty.columns, len(scores) > 1
-    added = {*keys, *(["score"] if several else []), *(["small"] if min_rows is not None else []), *_CELLS}
+    added = {*keys, *(["score"] if several else []), *(["small"] if min_rows is not None else []), *CELLS}
     metrics = [name for name in empty.columns if name not in added]
     tables = []
     for score in scores:
@@ -163,7 +167,7 @@ def sql_report(
             pl.when(pl.col("n_invalid") == 0).then(pl.col(name)).alias(name) for name in columns if name not in _COUNTS
         )
         if binary:
-            table = table.with_columns(_cell(table.schema[_CONFUSION], name) for name in _CELLS)
+            table = table.with_columns(_cell(table.schema[_CONFUSION], name) for name in CELLS)
         if several:
             table = table.with_columns(pl.lit(score).alias("score"))
         if min_rows is not None:
@@ -176,12 +180,12 @@ def sql_report(
 
 def _period(periods: Periods) -> str:
     """Where the period of each row begins, as `Periods.start` has it."""
-    if periods.every not in _PERIODS:
-        raise UsageError(f"--every {periods.every}: DuckDB groups by one of {', '.join(_PERIODS)}")
-    unit, column = _PERIODS[periods.every], quoted(periods.time)
+    if periods.every not in PERIOD_NAMES:
+        raise UsageError(f"--every {periods.every}: DuckDB groups by one of {', '.join(PERIOD_NAMES)}")
+    unit, column = PERIOD_NAMES[periods.every], quoted(periods.time)
     if not periods.is_zoned:
         return f"date_trunc('{unit}', {column})"
-    local = f"({column} AT TIME ZONE {_text(periods.zone or DEFAULT_ZONE)})"
+    local = f"({column} AT TIME ZONE {quoted_text(periods.zone or DEFAULT_ZONE)})"
     if periods.is_local:
         return f"date_trunc('{unit}', {local})"
     if unit == "hour":
@@ -194,15 +198,18 @@ def sql_class_prior(
     connection: duckdb.DuckDBPyConnection, relation: str, score: str, label: str, options: Mapping[str, Any]
 ) -> Any:
     """Shares of the classes in the whole relation, as `polars_ec.class_prior` gives them."""
-    model = _Model(score, label, schema_of(connection, relation), parse_options(options))
-    return _select(connection, model.rows(relation), {}, {"class_prior": model.column("class_prior")}).item()
+    schema = schema_of(connection, relation)
+    with refusals_as_usage_errors():
+        model = _Model(score, label, schema, parse_options(options))
+        rows, shares = model.rows(relation), model.column("class_prior")
+    return _select(connection, rows, {}, {"class_prior": shares}).item()
 
 
 def _cell(confusion: pl.DataType, name: str) -> pl.Expr:
     """A cell of a binary confusion, which is a struct for single scores and a list of rows for vectors."""
     if isinstance(confusion, pl.Struct):
         return pl.col(_CONFUSION).struct.field(name)
-    row, column = divmod(_CELLS.index(name), 2)
+    row, column = divmod(CELLS.index(name), 2)
     return pl.col(_CONFUSION).list.get(row).list.get(column).alias(name)
 
 
@@ -229,11 +236,11 @@ class _Model:
         # Without a prior there are no decisions of LLRs, and only counts are asked for.
         countable_only = self.settings.score_type == "llr" and self._prior is None
         if self._needs_decisions and not countable_only:
-            options = {**self._choice, "prior": self._prior, "score_type": _text(self.settings.score_type)}
+            options = {**self._choice, "prior": self._prior, "score_type": quoted_text(self.settings.score_type)}
             decision = _call("bayes_decision", self._score, **options)
             columns[_DECISION] = f"CAST([{decision}] AS DOUBLE[])" if self._is_wide else decision
         if self.settings.score_type == "llr" and not countable_only:
-            columns[_LOG_ODDS] = _call("log_odds", self._score, score_type=_text("llr"), prior=self._prior)
+            columns[_LOG_ODDS] = _call("log_odds", self._score, score_type=quoted_text("llr"), prior=self._prior)
         return f"(SELECT *, {', '.join(f'{sql} AS {name}' for name, sql in columns.items())} FROM {relation})"
 
     def column(self, name: str) -> str:
@@ -251,21 +258,28 @@ class _Model:
         # The number of classes is all that costs say here, and a score of two classes says it itself.
         costs = self._costs if self._is_list else None
         return _call(
-            metric, _SCORE, _LABEL, costs=costs, score_type=_text(self.settings.score_type), weight=self._weight
+            metric, _SCORE, _LABEL, costs=costs, score_type=quoted_text(self.settings.score_type), weight=self._weight
         )
 
     def _decisions(self, metric: str, *, prior: str | None) -> str:
         if self._needs_decisions:
-            options = {"costs": self._costs, **self._binary_costs, "prior": prior, "score_type": _text("decision")}
+            options = {
+                "costs": self._costs,
+                **self._binary_costs,
+                "prior": prior,
+                "score_type": quoted_text("decision"),
+            }
             return _call(metric, _DECISION, _LABEL, **options, weight=self._weight)
-        options = {**self._choice, "prior": prior, "score_type": _text(self.settings.score_type)}
+        options = {**self._choice, "prior": prior, "score_type": quoted_text(self.settings.score_type)}
         return _call(metric, _SCORE, _LABEL, **options, weight=self._weight)
 
     def _scoring_rule(self, metric: str, *, prior: str | None) -> str:
         if self.settings.score_type == "llr":
-            return _call(metric, _LOG_ODDS, _LABEL, prior=prior, score_type=_text("log_odds"), weight=self._weight)
+            return _call(
+                metric, _LOG_ODDS, _LABEL, prior=prior, score_type=quoted_text("log_odds"), weight=self._weight
+            )
         return _call(
-            metric, _SCORE, _LABEL, prior=prior, score_type=_text(self.settings.score_type), weight=self._weight
+            metric, _SCORE, _LABEL, prior=prior, score_type=quoted_text(self.settings.score_type), weight=self._weight
         )
 
     @property
@@ -290,7 +304,7 @@ class _Model:
     def _score(self) -> str:
         column, dtype = quoted(self.score_name), self.schema[self.score_name]
         if isinstance(dtype, pl.Struct):
-            fields = ", ".join(f"struct_extract({column}, {_text(field.name)})" for field in dtype.fields)
+            fields = ", ".join(f"struct_extract({column}, {quoted_text(field.name)})" for field in dtype.fields)
             return f"CAST([{fields}] AS DOUBLE[])"
         if dtype.is_nested():
             return f"CAST({column} AS DOUBLE[])"
@@ -337,7 +351,7 @@ class _Model:
     def _prior(self) -> str | None:
         prior = self.settings.prior
         if prior.uniform:
-            return _text("uniform")
+            return quoted_text("uniform")
         if prior.shares is None:
             return None
         return _numbers(prior.shares) if self._is_list or self._is_wide else _number(prior.shares[1])
@@ -353,15 +367,6 @@ def _call(macro: str, *args: str, **options: str | None) -> str:
     return f"ec.{macro}({', '.join([*args, *named])})"
 
 
-def quoted(identifier: str) -> str:
-    """An identifier as SQL writes it, whatever it holds."""
-    return '"' + identifier.replace('"', '""') + '"'
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
 def _number(value: float) -> str:
     # A bare 0.1 would be a DECIMAL.
     return f"CAST('{float(value)!r}' AS DOUBLE)"
@@ -374,4 +379,10 @@ def _numbers(values: Sequence[float]) -> str:
 def _value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return _number(value) if isinstance(value, float) else str(value) if isinstance(value, int) else _text(str(value))
+    return (
+        _number(value)
+        if isinstance(value, float)
+        else str(value)
+        if isinstance(value, int)
+        else quoted_text(str(value))
+    )

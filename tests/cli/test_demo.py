@@ -10,7 +10,7 @@ import pytest
 
 import polars_ec
 from polars_ec.cli import demo
-from polars_ec.cli.logs import UsageError
+from polars_ec.cli.errors import UsageError
 
 
 def test_demo(tmp_path):

@@ -19,16 +19,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from typer.testing import CliRunner
 
-from polars_ec.cli import commands, csv_fields
-from polars_ec.cli import logs as log_files
+from polars_ec.cli import csv_fields
 from polars_ec.cli.csv_fields import first_ragged_row
-from polars_ec.cli.logs import Found, find
+from polars_ec.cli.files import Found, find
+from polars_ec.cli.logs import Log
+from tests.support.cli import READ, ROOT, fails, invoke, quiet_report, sketch
 from tests.support.profile import PROFILE
 
-ROOT = Path(__file__).parents[2]
-OPTIONS = ("--score", "p", "--label", "y")
 LOG = pl.DataFrame({"p": [0.9, 0.2, 0.6, 0.3], "y": [1, 0, 0, 1], "s": [1, 1, 2, 2]})
 WRITE = {
     "parquet": pl.DataFrame.write_parquet,
@@ -46,32 +44,8 @@ def write(log, path):
     return path
 
 
-def invoke(*args):
-    return CliRunner().invoke(commands.app, [str(arg) for arg in args])
-
-
-def report(*paths, by=(), args=OPTIONS):
-    result = invoke("report", *paths, *args, *(f"--by={name}" for name in by), "--format", "csv")
-    assert result.exit_code == 0, result.output
-    assert result.stderr == ""
-    return pl.read_csv(io.StringIO(result.stdout))
-
-
-def fails(code, *args, words=()):
-    result = invoke(*args)
-    assert result.exit_code == code, result.output
-    lines = result.stderr.splitlines()
-    assert len(lines) == 1, result.stderr
-    assert lines[0].startswith("polars-ec: ")
-    for word in words:
-        assert word in lines[0]
-    return lines[0]
-
-
-def sketch(*paths, out, args=OPTIONS, code=0):
-    result = invoke("sketch", *paths, "--out", out, *args)
-    assert result.exit_code == code, result.output
-    return result
+def report(*paths, by=(), args=READ):
+    return quiet_report(*paths, *args, *(f"--by={name}" for name in by))
 
 
 # Names -------------------------------------------------------------------------------------------------------------------
@@ -105,7 +79,7 @@ def test_names_that_are_not_utf8(tmp_path):
     write(LOG, tmp_path / "logs" / "good.parquet")
     bad = tmp_path / "logs" / os.fsdecode(b"\xffbad.parquet")
     write(LOG, bad)
-    assert r"logs/\xffbad.parquet: the name is not UTF-8: rename" in fails(1, "report", tmp_path / "logs", *OPTIONS)
+    assert r"logs/\xffbad.parquet: the name is not UTF-8: rename" in fails(1, "report", tmp_path / "logs", *READ)
     result = sketch(tmp_path / "logs", out=tmp_path / "out", code=1)
     assert len(result.stderr.splitlines()) == 1
     assert ": 1 sketched, 0 unchanged, 1 failed; 4 rows" in result.stdout
@@ -115,7 +89,7 @@ def test_names_that_are_not_utf8(tmp_path):
 @pytest.mark.parametrize("command", ["report", "sketch"])
 def test_names_that_are_too_long(tmp_path, command):
     more = () if command == "report" else ("--out", tmp_path / "out")
-    assert "File name too long" in fails(1, command, tmp_path / ("x" * 300 + ".csv"), *OPTIONS, *more)
+    assert "File name too long" in fails(1, command, tmp_path / ("x" * 300 + ".csv"), *READ, *more)
 
 
 # Folders -----------------------------------------------------------------------------------------------------------------
@@ -139,7 +113,7 @@ def locked(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("path", ["", "*", "**/*.parquet", "*/*.parquet"])
 def test_a_folder_that_cannot_be_listed_is_an_error(locked, path):
-    message = fails(1, "report", locked / path, *OPTIONS)
+    message = fails(1, "report", locked / path, *READ)
     assert message.endswith("logs/b: the folder cannot be listed: Permission denied")
 
 
@@ -178,13 +152,13 @@ def test_links_to_folders_and_to_nothing_are_named(tmp_path):
     write(LOG, tmp_path / "logs" / "a" / "x.parquet")
     write(LOG, tmp_path / "elsewhere" / "x.parquet")
     (tmp_path / "logs" / "out").symlink_to(tmp_path / "elsewhere")
-    message = fails(1, "report", tmp_path / "logs", *OPTIONS)
+    message = fails(1, "report", tmp_path / "logs", *READ)
     assert "logs/out: a link to a folder, which is not followed: name the folder as well" in message
     assert "logs/out: a link to a folder" in sketch(tmp_path / "logs", out=tmp_path / "s", code=1).stderr
     assert report(tmp_path / "logs" / "a", tmp_path / "logs" / "out")["n"].item() == 8
     (tmp_path / "logs" / "out").unlink()
     (tmp_path / "logs" / "2024").symlink_to(tmp_path / "nowhere")
-    assert "logs/2024: a link to what is not there" in fails(1, "report", tmp_path / "logs", *OPTIONS)
+    assert "logs/2024: a link to what is not there" in fails(1, "report", tmp_path / "logs", *READ)
 
 
 @pytest.mark.parametrize("kind", WRITE)
@@ -202,8 +176,8 @@ def test_links_within_the_log_double_nothing(tmp_path, kind):
 def test_links_that_lead_in_a_circle(tmp_path):
     (tmp_path / "a.parquet").symlink_to(tmp_path / "b.parquet")
     (tmp_path / "b.parquet").symlink_to(tmp_path / "a.parquet")
-    assert "symbolic links" in fails(1, "report", tmp_path / "a.parquet", *OPTIONS)
-    assert "symbolic links" in fails(1, "report", tmp_path, *OPTIONS)
+    assert "symbolic links" in fails(1, "report", tmp_path / "a.parquet", *READ)
+    assert "symbolic links" in fails(1, "report", tmp_path, *READ)
     write(LOG, tmp_path / "c.parquet")
     result = sketch(tmp_path, out=tmp_path / "out", code=1)
     assert len(result.stderr.splitlines()) == 2
@@ -220,7 +194,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path, monkeypatch, what, path):
     else:
         with socket.socket(socket.AF_UNIX) as made:
             made.bind("logs/x.parquet")
-    assert "logs/x.parquet: not a regular file" in fails(1, "report", path, *OPTIONS)
+    assert "logs/x.parquet: not a regular file" in fails(1, "report", path, *READ)
     assert "logs/x.parquet: not a regular file" in sketch(path, out="out", code=1).stderr
 
 
@@ -253,7 +227,7 @@ def test_damaged_files_are_told_in_a_line(tmp_path, kind, capfd):
             for _ in range(3):
                 broken[-1 - random_.randrange(min(len(content), 600))] ^= 1 << random_.randrange(7)
         (tmp_path / f"log.{kind}").write_bytes(broken)
-        result = invoke("report", tmp_path / f"log.{kind}", *OPTIONS, "--by", "s")
+        result = invoke("report", tmp_path / f"log.{kind}", *READ, "--by", "s")
         assert isinstance(result.exception, SystemExit | None), result.exception
         if result.exit_code:
             refused += 1
@@ -266,8 +240,7 @@ def test_damaged_files_are_told_in_a_line(tmp_path, kind, capfd):
 PANIC = """
 import polars as pl, sys
 from polars.exceptions import PanicException
-from typer.testing import CliRunner
-import polars_ec.cli.logs as sources
+import polars_ec.cli.file_kinds as sources
 import os
 scan = sources.pl.scan_parquet
 def panicking(files, **kwargs):
@@ -287,7 +260,7 @@ main()
 def test_a_panic_of_the_reader_is_an_error_like_others(tmp_path, debug):
     for name in ("bad", "good"):
         write(LOG, tmp_path / "logs" / f"{name}.parquet")
-    args = ["sketch", tmp_path / "logs", "--out", tmp_path / "out", *OPTIONS, *(["--debug"] if debug else [])]
+    args = ["sketch", tmp_path / "logs", "--out", tmp_path / "out", *READ, *(["--debug"] if debug else [])]
     done = subprocess.run(
         [sys.executable, "-c", PANIC, *map(str, args)], capture_output=True, text=True, check=False, cwd=ROOT
     )
@@ -296,7 +269,7 @@ def test_a_panic_of_the_reader_is_an_error_like_others(tmp_path, debug):
     lines = [line for line in done.stderr.splitlines() if line != "a warning"]  # what was printed otherwise is not lost
     assert len(lines) < len(done.stderr.splitlines())
     assert lines == [f"polars-ec: {tmp_path}/logs/bad.parquet: called unwrap() on an Err value"]
-    args = ["report", tmp_path / "logs" / "bad.parquet", *OPTIONS, *(["--debug"] if debug else [])]
+    args = ["report", tmp_path / "logs" / "bad.parquet", *READ, *(["--debug"] if debug else [])]
     done = subprocess.run(
         [sys.executable, "-c", PANIC, *map(str, args)], capture_output=True, text=True, check=False, cwd=ROOT
     )
@@ -312,7 +285,7 @@ def test_an_input_that_ends_the_process_comes_last_the_next_time(tmp_path):
         write(LOG, tmp_path / "logs" / f"{name}.parquet")
     code = re.sub("raise PanicException.*", "os.abort()", PANIC).replace('"bad"', '"a.par"')
     assert "os.abort()" in code
-    args = ["sketch", tmp_path / "logs", "--out", tmp_path / "out", *OPTIONS]
+    args = ["sketch", tmp_path / "logs", "--out", tmp_path / "out", *READ]
     command = [sys.executable, "-c", code, *map(str, args)]
     made = []
     for _ in range(2):
@@ -342,7 +315,7 @@ def test_an_input_that_ends_the_process_comes_last_the_next_time(tmp_path):
 def test_ragged_rows_are_refused(tmp_path, rows, line, words):
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "log.csv").write_text(f"p,y,s\n{rows}")
-    assert f"log.csv, line {line}: {words}" in fails(1, "report", tmp_path / "logs" / "log.csv", *OPTIONS)
+    assert f"log.csv, line {line}: {words}" in fails(1, "report", tmp_path / "logs" / "log.csv", *READ)
     write(LOG, tmp_path / "logs" / "other.csv")
     assert f"log.csv, line {line}: {words}" in sketch(tmp_path / "logs", out=tmp_path / "out", code=1).stderr
 
@@ -375,17 +348,17 @@ def test_ragged_rows_against_the_csv_module(tmp_path_factory, data):
 def test_dates_that_may_be_of_either_order_are_refused(tmp_path):
     for day in ("01/02/2024", "02-01-2024", "02/01/2024 05:00"):
         (tmp_path / "log.csv").write_text(f"ts,p,y\n{day},0.1,0\n{day},0.8,1\n", "utf-8")
-        result = invoke("report", tmp_path / "log.csv", *OPTIONS, "--time", "ts", "--every", "1mo")
+        result = invoke("report", tmp_path / "log.csv", *READ, "--time", "ts", "--every", "1mo")
         assert result.exit_code == 2
         assert "is not an ISO date or timestamp: convert it first" in result.stderr
 
 
 def test_wrong_rows_are_told(tmp_path):
     pl.DataFrame({"p": [0.1, 1.5, -2.0], "y": [0, 1, 1]}).write_parquet(tmp_path / "log.parquet")
-    result = invoke("report", tmp_path / "log.parquet", *OPTIONS)
+    result = invoke("report", tmp_path / "log.parquet", *READ)
     assert result.exit_code == 0
     assert "2 rows have a wrong score, label or weight" in result.stderr
-    result = invoke("sketch", tmp_path / "log.parquet", "--out", tmp_path / "out", *OPTIONS)
+    result = invoke("sketch", tmp_path / "log.parquet", "--out", tmp_path / "out", *READ)
     assert result.exit_code == 0
     assert "2 of the rows that were sketched have a wrong score" in result.stderr
 
@@ -395,15 +368,15 @@ def test_a_header_alone_is_a_log_without_rows(tmp_path, text):
     logs = tmp_path / "logs"
     logs.mkdir()
     (logs / "a.csv").write_text(text)
-    args = (*OPTIONS, "--by", "s", "--weight", "s")
+    args = (*READ, "--by", "s", "--weight", "s")
     table = report(logs / "a.csv", args=args)
     assert (table.height, table.columns[0]) == (0, "s")
-    assert report(logs / "a.csv", args=OPTIONS)["n"].to_list() == [0]
-    assert report(logs / "a.csv", args=(*OPTIONS, "--time", "s", "--every", "1mo")).height == 0
+    assert report(logs / "a.csv", args=READ)["n"].to_list() == [0]
+    assert report(logs / "a.csv", args=(*READ, "--time", "s", "--every", "1mo")).height == 0
     assert "no column 'q'" in fails(2, "report", logs / "a.csv", "--score", "q", "--label", "y")
     write(LOG, logs / "b.csv")
     assert_frame_equal(report(logs, by=["s"]), report(logs / "b.csv", by=["s"]))
-    sketch(logs, out=tmp_path / "out", args=(*OPTIONS, "--by", "s"))
+    sketch(logs, out=tmp_path / "out", args=(*READ, "--by", "s"))
     assert report(tmp_path / "out", args=("--by", "s"))["n"].to_list() == [2, 2]
 
 
@@ -450,7 +423,7 @@ def test_keys_of_types_that_mean_the_same(tmp_path, kind, swapped, case):
     *values, expected = MIXED[case]
     for name, s in zip("ba" if swapped else "ab", values, strict=True):
         write(pl.DataFrame({"p": [0.9, 0.2], "y": [1, 0], "s": s}), tmp_path / "logs" / f"{name}.{kind}")
-    sketch(tmp_path / "logs", out=tmp_path / "out", args=(*OPTIONS, "--by", "s"))
+    sketch(tmp_path / "logs", out=tmp_path / "out", args=(*READ, "--by", "s"))
     for table in (report(tmp_path / "logs", by=["s"]), report(tmp_path / "out", by=["s"], args=())):
         assert dict(table.select("s", "n").iter_rows()) == expected
 
@@ -468,9 +441,9 @@ def test_keys_of_types_that_mean_the_same(tmp_path, kind, swapped, case):
 def test_keys_of_types_that_do_not(tmp_path, kind, one, other):
     for name, s in (("a", one), ("b", other)):
         write(pl.DataFrame({"p": [0.9, 0.2], "y": [1, 0], "s": s}), tmp_path / "logs" / f"{name}.{kind}")
-    message = fails(1, "report", tmp_path / "logs", *OPTIONS, "--by", "s")
+    message = fails(1, "report", tmp_path / "logs", *READ, "--by", "s")
     assert f"b.{kind}: the column 's' is {other.dtype}, and {one.dtype} in" in message
-    result = sketch(tmp_path / "logs", out=tmp_path / "out", args=(*OPTIONS, "--by", "s"), code=1)
+    result = sketch(tmp_path / "logs", out=tmp_path / "out", args=(*READ, "--by", "s"), code=1)
     assert f"b.{kind}: the group column 's' is {other.dtype}, and {one.dtype} in the other inputs" in result.stderr
 
 
@@ -485,7 +458,7 @@ def test_other_columns_may_differ(tmp_path, kind):
     assert report(logs, by=["s"])["n"].to_list() == [8, 8]
     write(LOG.drop("s"), logs / f"e.{kind}")
     if kind != "ndjson":  # where a field may be left out of any row
-        assert f"e.{kind} has no column 's' (--by)" in fails(2, "report", logs, *OPTIONS, "--by", "s")
+        assert f"e.{kind} has no column 's' (--by)" in fails(2, "report", logs, *READ, "--by", "s")
 
 
 def test_text_that_passes_for_numbers_in_one_file(tmp_path):
@@ -509,7 +482,7 @@ def test_scores_of_whole_numbers_beside_floats(tmp_path):
 def test_a_folder_does_not_replace_a_column(tmp_path, kind):
     write(LOG, tmp_path / "logs" / "p=0.5" / f"x.{kind}")
     message = f"x.{kind} has a column 'p' of other values than its folder p=0.5 says: rename the folder"
-    assert message in fails(1, "report", tmp_path / "logs", *OPTIONS)
+    assert message in fails(1, "report", tmp_path / "logs", *READ)
     assert message in sketch(tmp_path / "logs", out=tmp_path / "out", code=1).stderr
     write(LOG.with_columns(p=0.5), tmp_path / "logs" / "p=0.5" / f"x.{kind}")  # as Polars writes partitions
     assert report(tmp_path / "logs")["n"].item() == 4
@@ -525,17 +498,17 @@ def test_a_folder_may_say_what_its_files_say(tmp_path, kind):
     assert report(tmp_path / "day=2024-01-01", by=["day"])["n"].to_list() == [4]
     assert report(tmp_path / "s=1", by=["s"])["n"].to_list() == [4]
     write(LOG.with_columns(s=pl.lit(None, dtype=pl.Int64)), tmp_path / "s=1" / f"y.{kind}")
-    assert "other values than its folder" in fails(1, "report", tmp_path / "s=1", *OPTIONS)
+    assert "other values than its folder" in fails(1, "report", tmp_path / "s=1", *READ)
 
 
 def test_errors_name_a_file_that_changed_since(tmp_path, monkeypatch):
     write(LOG, tmp_path / "a.parquet")
-    schema = log_files.Log.schema
+    schema = Log.schema
 
     def vanishes(self):
         found = schema(self)
         (tmp_path / "a.parquet").unlink()
         return found
 
-    monkeypatch.setattr(log_files.Log, "schema", vanishes)
-    assert "a.parquet: No such file or directory" in fails(1, "report", tmp_path / "a.parquet", *OPTIONS)
+    monkeypatch.setattr(Log, "schema", vanishes)
+    assert "a.parquet: No such file or directory" in fails(1, "report", tmp_path / "a.parquet", *READ)

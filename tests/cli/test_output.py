@@ -16,15 +16,12 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from polars_ec.cli import commands, sketch_command
-from polars_ec.cli.logs import UsageError
+from polars_ec.cli import commands, progress
+from polars_ec.cli.errors import UsageError
 from polars_ec.cli.output import Format, format_for
 from polars_ec.cli.terminal import escaped
-
-ROOT = Path(__file__).parents[2]
-OPTIONS = ("--score", "p", "--label", "y")
+from tests.support.cli import READ, ROOT, invoke, process
 
 
 @pytest.fixture
@@ -33,22 +30,12 @@ def log(tmp_path):
     return tmp_path / "log.parquet"
 
 
-def invoke(*args):
-    return CliRunner().invoke(commands.app, [str(arg) for arg in args])
-
-
-def process(*args, **keywords):
-    code = "from polars_ec.cli.main import main; main()"
-    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT, **keywords}
-    return subprocess.run([sys.executable, "-c", code, *map(str, args)], check=False, **options)
-
-
 # Formats -----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["r.html", "r.xlsx", "r.tsv", "report.2024", "r.jsonl"])
 def test_suffixes_that_are_not_known_are_refused(log, tmp_path, name):
-    result = invoke("report", log, *OPTIONS, "--out", tmp_path / name)
+    result = invoke("report", log, *READ, "--out", tmp_path / name)
     assert result.exit_code == 2
     suffix = Path(name).suffix
     assert result.stderr == (
@@ -56,7 +43,7 @@ def test_suffixes_that_are_not_known_are_refused(log, tmp_path, name):
         "--format table, csv, parquet, json\n"
     )
     assert not (tmp_path / name).exists()
-    assert invoke("report", log, *OPTIONS, "--out", tmp_path / name, "--format", "csv").exit_code == 0
+    assert invoke("report", log, *READ, "--out", tmp_path / name, "--format", "csv").exit_code == 0
     assert pl.read_csv(tmp_path / name)["n"].item() == 3
 
 
@@ -90,11 +77,11 @@ def test_json_is_json_whatever_the_groups_are(tmp_path):
     def refuse(constant):
         raise AssertionError(f"{constant} is not JSON")
 
-    text = invoke("report", tmp_path / "log.parquet", *OPTIONS, "--by", "g", "--format", "json").stdout
+    text = invoke("report", tmp_path / "log.parquet", *READ, "--by", "g", "--format", "json").stdout
     rows = json.loads(text, parse_constant=refuse)
     assert {row["g"] for row in rows} == {"NaN", "-Infinity", 1.5, None}
     assert {row["nce"] for row in rows} <= {None, "Infinity"}
-    text = invoke("report", tmp_path / "log.parquet", *OPTIONS, "--by", "h", "--by", "i", "--format", "json").stdout
+    text = invoke("report", tmp_path / "log.parquet", *READ, "--by", "h", "--by", "i", "--format", "json").stdout
     rows = json.loads(text, parse_constant=refuse)
     assert [row["i"] for row in rows if row["h"] == {"a": "NaN"}] == [["NaN"]]
 
@@ -114,20 +101,20 @@ def test_nothing_that_a_terminal_obeys_is_left():
 def test_groups_and_columns_are_escaped_in_tables(tmp_path):
     value = NASTY[:-1]
     pl.DataFrame({"p": [0.9, 0.2], "y": [1, 0], "s\x1b": [value, "ok"]}).write_parquet(tmp_path / "log.parquet")
-    result = invoke("report", tmp_path / "log.parquet", *OPTIONS, "--by", "s\x1b")
+    result = invoke("report", tmp_path / "log.parquet", *READ, "--by", "s\x1b")
     lines = result.stdout.splitlines()
     assert len(lines) == 3
     assert lines[0].startswith(r"s\x1b ")
     assert any(line.startswith(escaped(value)) for line in lines)
-    csv = invoke("report", tmp_path / "log.parquet", *OPTIONS, "--by", "s\x1b", "--format", "csv").stdout
+    csv = invoke("report", tmp_path / "log.parquet", *READ, "--by", "s\x1b", "--format", "csv").stdout
     assert value in csv  # for programs nothing is changed
-    rows = json.loads(invoke("report", tmp_path / "log.parquet", *OPTIONS, "--by", "s\x1b", "--format", "json").stdout)
+    rows = json.loads(invoke("report", tmp_path / "log.parquet", *READ, "--by", "s\x1b", "--format", "json").stdout)
     assert value in {row["s\x1b"] for row in rows}
 
 
 def test_messages_are_one_line_whatever_they_quote(tmp_path):
     for args in (
-        ("report", tmp_path / "x\n\x1b[2Jy.csv", *OPTIONS),
+        ("report", tmp_path / "x\n\x1b[2Jy.csv", *READ),
         ("report", tmp_path, "--score", "p", "--label", "y", "--prior", "a\nb"),
         ("report", tmp_path, "--score", "p", "--label", "y", "--costs", "[[\n"),
     ):
@@ -136,7 +123,7 @@ def test_messages_are_one_line_whatever_they_quote(tmp_path):
         assert len(result.stderr.splitlines()) == 1
         assert "\x1b" not in result.stderr
     pl.DataFrame({"p": [0.9], "y": ["a\nb"]}).write_parquet(tmp_path / "log\n.parquet")
-    result = invoke("sketch", tmp_path, "--out", tmp_path / "out\n", *OPTIONS, "--pos-label", "x\n")
+    result = invoke("sketch", tmp_path, "--out", tmp_path / "out\n", *READ, "--pos-label", "x\n")
     assert result.exit_code == 0
     assert result.stdout == rf"{tmp_path}/out\n: 1 sketched, 0 unchanged; 1 rows" + "\n"
     assert len(result.stderr.splitlines()) == 1
@@ -151,7 +138,7 @@ def test_out_may_be_a_pipe(log, tmp_path, name):
     read = []
     reader = threading.Thread(target=lambda: read.append((tmp_path / name).read_text()))
     reader.start()
-    result = invoke("report", log, *OPTIONS, "--out", tmp_path / name, "--format", "csv")
+    result = invoke("report", log, *READ, "--out", tmp_path / name, "--format", "csv")
     reader.join(10)
     assert result.exit_code == 0, result.output
     assert pl.read_csv(io.StringIO(read[0]))["n"].item() == 3
@@ -168,9 +155,9 @@ def test_out_may_be_a_process(log, tmp_path):
 
 def test_out_with_the_longest_name(log, tmp_path):
     out = tmp_path / ("r" * 251 + ".csv")
-    assert invoke("report", log, *OPTIONS, "--out", out).exit_code == 0
+    assert invoke("report", log, *READ, "--out", out).exit_code == 0
     assert pl.read_csv(out)["n"].item() == 3
-    result = invoke("report", log, *OPTIONS, "--out", tmp_path / ("r" * 300 + ".csv"))
+    result = invoke("report", log, *READ, "--out", tmp_path / ("r" * 300 + ".csv"))
     assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
     assert "File name too long" in result.stderr
 
@@ -180,17 +167,17 @@ def test_out_through_a_link_and_not_through_one_that_was_planted(log, tmp_path, 
     (tmp_path / "r.csv").symlink_to(tmp_path / "target.csv")
     monkeypatch.setattr("secrets.token_hex", lambda n: "known")
     (tmp_path / ".polars-ec-known.tmp").symlink_to(tmp_path / "victim")
-    result = invoke("report", log, *OPTIONS, "--out", tmp_path / "r.csv")
+    result = invoke("report", log, *READ, "--out", tmp_path / "r.csv")
     assert (result.exit_code, "File exists" in result.stderr) == (2, True)
     assert (tmp_path / "victim").read_text() == "precious"
     monkeypatch.undo()
-    assert invoke("report", log, *OPTIONS, "--out", tmp_path / "r.csv").exit_code == 0
+    assert invoke("report", log, *READ, "--out", tmp_path / "r.csv").exit_code == 0
     assert (tmp_path / "r.csv").is_symlink()
     assert pl.read_csv(tmp_path / "target.csv")["n"].item() == 3
 
 
 @pytest.mark.parametrize(
-    "args", [("sql",), ("--help",), ("report", "LOG", *OPTIONS), ("sketch", "LOG", "--out", "OUT", *OPTIONS)]
+    "args", [("sql",), ("--help",), ("report", "LOG", *READ), ("sketch", "LOG", "--out", "OUT", *READ)]
 )
 def test_a_full_disk_behind_stdout(log, tmp_path, args):
     named = [{"LOG": log, "OUT": tmp_path / "out"}.get(arg, arg) for arg in args]
@@ -201,7 +188,7 @@ def test_a_full_disk_behind_stdout(log, tmp_path, args):
     assert "No space left on device" in done.stderr
 
 
-@pytest.mark.parametrize("args", [("report", "LOG", *OPTIONS), ("sketch", "LOG", "--out", "OUT", *OPTIONS)])
+@pytest.mark.parametrize("args", [("report", "LOG", *READ), ("sketch", "LOG", "--out", "OUT", *READ)])
 def test_a_stdout_that_is_closed(log, tmp_path, args):
     named = [{"LOG": log, "OUT": tmp_path / "out"}.get(arg, arg) for arg in args]
     done = process(*named, stdout=None, preexec_fn=lambda: os.close(1))
@@ -218,7 +205,7 @@ def test_all_streams_closed(log, tmp_path):
         log,
         "--out",
         tmp_path / "out",
-        *OPTIONS,
+        *READ,
         stdout=None,
         stderr=None,
         preexec_fn=lambda: os.closerange(0, 3),
@@ -235,6 +222,7 @@ def test_all_streams_closed(log, tmp_path):
     ("error", "line"),
     [
         (RuntimeError("this\nand that"), "unexpected error: RuntimeError: this"),
+        (ValueError("not about the call"), "unexpected error: ValueError: not about the call"),
         (AssertionError(), "unexpected error: AssertionError: AssertionError"),
         (RecursionError("maximum recursion depth exceeded"), "unexpected error: RecursionError: maximum"),
         (MemoryError(), "unexpected error: MemoryError: MemoryError"),
@@ -248,7 +236,7 @@ def test_an_error_is_a_line_and_a_traceback_for_who_asks(log, monkeypatch, error
         raise error
 
     monkeypatch.setattr(commands, "open_log", fail)
-    result = invoke("report", log, *OPTIONS, *(["--debug"] if debug else []))
+    result = invoke("report", log, *READ, *(["--debug"] if debug else []))
     assert result.exit_code == (2 if isinstance(error, UsageError) else 1)
     lines = result.stderr.splitlines()
     assert lines[-1].startswith(f"polars-ec: {line}")
@@ -274,7 +262,7 @@ def test_an_error_is_a_line_and_a_traceback_for_who_asks(log, monkeypatch, error
     ],
 )
 def test_arguments_that_are_too_much(log, option, value):
-    result = invoke("report", log, *OPTIONS, option, value)
+    result = invoke("report", log, *READ, option, value)
     assert result.exit_code == 2
     assert len(result.stderr.splitlines()) == 1
     assert result.stderr.startswith(f"polars-ec: {option} ")
@@ -346,7 +334,7 @@ def test_an_interrupt_of_a_query_is_quiet(log, main):
     )
     code = before + QUERY.replace("MAIN", main)
     done = subprocess.run(
-        [sys.executable, "-c", code, "report", str(log), *OPTIONS],
+        [sys.executable, "-c", code, "report", str(log), *READ],
         capture_output=True,
         text=True,
         check=False,
@@ -377,7 +365,7 @@ main()
 
 
 def test_as_a_module(log):
-    command = [sys.executable, "-m", "polars_ec", "report", str(log), *OPTIONS, "--format", "csv"]
+    command = [sys.executable, "-m", "polars_ec", "report", str(log), *READ, "--format", "csv"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert pl.read_csv(io.StringIO(done.stdout))["n"].item() == 3
     command = [sys.executable, "-m", "polars_ec", "--help"]
@@ -402,18 +390,18 @@ def test_shells_can_complete(monkeypatch):
 
 def test_quiet(log, tmp_path):
     out = tmp_path / "out"
-    loud = invoke("sketch", log, "--out", out, *OPTIONS)
+    loud = invoke("sketch", log, "--out", out, *READ)
     assert loud.stdout == f"{out}: 1 sketched, 0 unchanged; 3 rows\n"
     log.unlink()
     for option in ("--quiet", "-q"):
-        result = invoke("sketch", log, "--out", out, *OPTIONS, "--vanished", "keep", option)
+        result = invoke("sketch", log, "--out", out, *READ, "--vanished", "keep", option)
         assert (result.exit_code, result.output) == (0, "")
-    result = invoke("sketch", log, "--out", out, *OPTIONS, "-q")
+    result = invoke("sketch", log, "--out", out, *READ, "-q")
     assert (result.exit_code, result.stdout, len(result.stderr.splitlines())) == (1, "", 1)  # an error is one
     many = pl.DataFrame({"p": [0.5] * 1500, "y": [1, 0] * 750, "i": range(1500)})
     many.write_parquet(tmp_path / "many.parquet")
-    assert "1000 of 1500 rows" in invoke("report", tmp_path / "many.parquet", *OPTIONS, "--by", "i").stderr
-    assert invoke("report", tmp_path / "many.parquet", *OPTIONS, "--by", "i", "-q").stderr == ""
+    assert "1000 of 1500 rows" in invoke("report", tmp_path / "many.parquet", *READ, "--by", "i").stderr
+    assert invoke("report", tmp_path / "many.parquet", *READ, "--by", "i", "-q").stderr == ""
 
 
 def test_progress_where_there_is_no_terminal(log, tmp_path, monkeypatch):
@@ -421,8 +409,8 @@ def test_progress_where_there_is_no_terminal(log, tmp_path, monkeypatch):
         (tmp_path / "logs").mkdir(exist_ok=True)
         (tmp_path / "logs" / f"{i}.parquet").write_bytes(log.read_bytes())
     now = iter(range(0, 1000, 6))
-    monkeypatch.setattr(sketch_command.clock, "monotonic", lambda: next(now))
-    result = invoke("sketch", tmp_path / "logs", "--out", tmp_path / "out", *OPTIONS)
+    monkeypatch.setattr(progress.clock, "monotonic", lambda: next(now))
+    result = invoke("sketch", tmp_path / "logs", "--out", tmp_path / "out", *READ)
     logs = tmp_path / "logs"
     assert result.stderr.splitlines() == [
         f"polars-ec: 1 of 5 inputs read, now {logs}/1.parquet",
@@ -432,7 +420,7 @@ def test_progress_where_there_is_no_terminal(log, tmp_path, monkeypatch):
 
 
 def test_min_rows_of_nothing(log):
-    assert invoke("report", log, *OPTIONS, "--min-rows", "0").exit_code == 0
+    assert invoke("report", log, *READ, "--min-rows", "0").exit_code == 0
 
 
 # Views of DuckDB -----------------------------------------------------------------------------------------------------------
@@ -455,7 +443,7 @@ def database(tmp_path):
 
 @pytest.mark.parametrize("view", ["spy", "lake", "names"])
 def test_a_view_reads_no_other_file(database, view):
-    result = invoke("report", f"{database}::{view}", *OPTIONS, "--by", "s", "--format", "csv")
+    result = invoke("report", f"{database}::{view}", *READ, "--by", "s", "--format", "csv")
     assert result.exit_code == 1
     assert "secret" not in result.stdout
     assert len(result.stderr.splitlines()) == 1
@@ -464,7 +452,7 @@ def test_a_view_reads_no_other_file(database, view):
 
 
 def test_other_views_are_fine(database):
-    result = invoke("report", f"{database}::fine", *OPTIONS, "--by", "s", "--format", "csv")
+    result = invoke("report", f"{database}::fine", *READ, "--by", "s", "--format", "csv")
     assert pl.read_csv(io.StringIO(result.stdout))["n"].item() == 10
 
 
@@ -474,7 +462,7 @@ def test_views_that_are_broken(database, tmp_path):
         connection.execute("CREATE TABLE gone AS SELECT 1 AS x")
         connection.execute("CREATE VIEW dangling AS SELECT * FROM gone")
         connection.execute("DROP TABLE gone")
-    result = invoke("report", f"{database}::dangling", *OPTIONS)
+    result = invoke("report", f"{database}::dangling", *READ)
     assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
     assert "gone" in result.stderr
 
@@ -483,8 +471,8 @@ def test_columns_of_types_that_polars_lacks(database, tmp_path):
     """They matter only to who asks for them."""
     with duckdb.connect(str(tmp_path / "log.duckdb")) as connection:
         connection.execute("CREATE VIEW timed AS SELECT *, INTERVAL 1 DAY AS i, {'a': INTERVAL 1 DAY} AS j FROM log")
-    assert invoke("report", f"{database}::timed", *OPTIONS).exit_code == 0
-    result = invoke("report", f"{database}::timed", *OPTIONS, "--by", "i")
+    assert invoke("report", f"{database}::timed", *READ).exit_code == 0
+    result = invoke("report", f"{database}::timed", *READ, "--by", "i")
     assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
     assert "interval" in result.stderr
 
@@ -492,13 +480,13 @@ def test_columns_of_types_that_polars_lacks(database, tmp_path):
 @pytest.mark.parametrize(("form", "shown"), [("csv", "00ff"), ("json", '"00ff"'), ("table", "00ff")])
 def test_groups_of_bytes(tmp_path, form, shown):
     pl.DataFrame({"p": [0.5], "y": [1], "b": [b"\x00\xff"]}).write_parquet(tmp_path / "log.parquet")
-    assert shown in invoke("report", tmp_path / "log.parquet", *OPTIONS, "--by", "b", "--format", form).stdout
+    assert shown in invoke("report", tmp_path / "log.parquet", *READ, "--by", "b", "--format", form).stdout
 
 
 def test_what_is_no_database(tmp_path):
     os.mkfifo(tmp_path / "log.duckdb")
-    assert "not a regular file" in invoke("report", f"duckdb:{tmp_path}/log.duckdb::log", *OPTIONS).stderr
-    result = invoke("report", f"duckdb:{tmp_path}/{'x' * 300}::log", *OPTIONS)
+    assert "not a regular file" in invoke("report", f"duckdb:{tmp_path}/log.duckdb::log", *READ).stderr
+    result = invoke("report", f"duckdb:{tmp_path}/{'x' * 300}::log", *READ)
     assert (result.exit_code, "File name too long" in result.stderr) == (1, True)
 
 
@@ -509,7 +497,7 @@ def test_what_is_no_database(tmp_path):
 def test_groups_of_durations(tmp_path, form, shown):
     g = pl.Series([36 * 3600 * 10**6], dtype=pl.Duration("us"))
     pl.DataFrame({"p": [0.2], "y": [True], "g": g}).write_parquet(tmp_path / "log.parquet")
-    result = invoke("report", tmp_path / "log.parquet", *OPTIONS, "--by", "g", "--format", form)
+    result = invoke("report", tmp_path / "log.parquet", *READ, "--by", "g", "--format", form)
     assert result.exit_code == 0, result.output
     assert shown in result.stdout
 
@@ -520,7 +508,7 @@ def test_days_beyond_all_calendars_are_a_line(tmp_path, capfd, dtype, form):
     """As DuckDB's infinity is, and what a wrong unit of time makes."""
     last = pl.Series([2**31 - 1], dtype=pl.Int32) if dtype == pl.Date else pl.Series([2**63 - 1], dtype=pl.Int64)
     pl.DataFrame({"p": [0.5], "y": [1], "g": last.cast(dtype)}).write_parquet(tmp_path / "log.parquet")
-    result = invoke("report", tmp_path / "log.parquet", *OPTIONS, "--by", "g", "--format", form)
+    result = invoke("report", tmp_path / "log.parquet", *READ, "--by", "g", "--format", form)
     assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
     assert f"the report cannot be written as {form}" in result.stderr
     assert "unexpected" not in result.stderr
@@ -535,7 +523,7 @@ def test_groups_of_integers_of_128_bits(database, tmp_path, form):
             rows = ", ".join(f"(0.5::DOUBLE, true, '{number}'::{kind})" for number in numbers)
             connection.execute(f"CREATE TABLE {kind} AS SELECT * FROM (VALUES {rows}) AS t(p, y, g)")
     for kind, numbers in values.items():
-        result = invoke("report", f"{database}::{kind}", *OPTIONS, "--by", "g", "--format", form)
+        result = invoke("report", f"{database}::{kind}", *READ, "--by", "g", "--format", form)
         assert result.exit_code == 0, result.output
         lines = result.stdout.splitlines()[0 if form == "json" else 1 :]
         assert [int(re.search(r"-?[0-9]+", line)[0]) for line in lines] == numbers

@@ -5,22 +5,17 @@ from __future__ import annotations
 import duckdb
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from polars_ec.cli import commands, sketch_job
-from polars_ec.cli.logs import DataError, Log
-from polars_ec.cli.pos_label import without_positives
-
-READ = ("--score", "p", "--label", "y")
+from polars_ec.cli import sketch_job
+from polars_ec.cli.errors import DataError
+from polars_ec.cli.labels import without_positives
+from polars_ec.cli.logs import Log
+from tests.support.cli import READ, invoke
 
 
 def log_of(labels):
     n = len(labels)
     return pl.DataFrame({"p": [0.1 + 0.8 * i / n for i in range(n)], "y": labels, "s": [i % 2 for i in range(n)]})
-
-
-def invoke(*args):
-    return CliRunner().invoke(commands.app, [str(arg) for arg in args])
 
 
 @pytest.fixture(params=["parquet", "csv", "duckdb", "sketches"])

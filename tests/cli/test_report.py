@@ -7,21 +7,19 @@ import io
 import json
 import subprocess
 import sys
-import tempfile
 
 import duckdb
 import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from typer.testing import CliRunner
 
 import polars_ec as ec
 from polars_ec.cli import commands
 from polars_ec.sql import macros
+from tests.support.cli import READ, fails, invoke, python, typed_report
 
-OPTIONS = ("--score", "p", "--label", "y")
-MONTHLY = (*OPTIONS, "--by", "carrier", "--time", "ts", "--every", "1mo", "--cost-fn", "5", "--prior", "0.1")
+MONTHLY = (*READ, "--by", "carrier", "--time", "ts", "--every", "1mo", "--cost-fn", "5", "--prior", "0.1")
 
 
 def make_log(n=1500):
@@ -73,32 +71,6 @@ def folder(tmp_path_factory):
     return folder
 
 
-def invoke(*args):
-    return CliRunner().invoke(commands.app, [str(arg) for arg in args])
-
-
-def report(*args):
-    """The report as the command computes it, with its dtypes."""
-    with tempfile.TemporaryDirectory() as out:
-        result = invoke("report", *args, "--out", f"{out}/report.parquet")
-        assert result.exit_code == 0, result.output
-        told = result.output.splitlines()
-        assert all("wrong score, label or weight" in line for line in told)
-        table = pl.read_parquet(f"{out}/report.parquet")
-        assert bool(told) == bool(table["n_invalid"].sum())
-        return table
-
-
-def fails(code, *args):
-    result = invoke("report", *args)
-    assert result.exit_code == code, result.output
-    assert isinstance(result.exception, SystemExit)
-    lines = result.output.splitlines()
-    assert len(lines) == 1, result.output
-    assert lines[0].startswith("polars-ec: ")
-    return lines[0]
-
-
 def expected(log=LOG, **options):
     month = pl.col("ts").dt.truncate("1mo")
     return log.ec.report("p", "y", by=["carrier", month], **{"cost_fn": 5, "prior": 0.1, **options})
@@ -110,25 +82,25 @@ def same(ours, theirs):
 
 @pytest.mark.parametrize("name", ["log.parquet", "log.csv", "log.arrow", "log.ndjson", "log.par*", "**/log.arrow"])
 def test_every_kind_of_file(folder, name):
-    same(report(folder / name, *MONTHLY), expected())
+    same(typed_report(folder / name, *MONTHLY), expected())
 
 
 @pytest.mark.parametrize("table", ["log", "main.log", 'a b.it\'s "x"'])
 def test_duckdb(folder, table):
-    same(report(f"duckdb:{folder}/log.duckdb::{table}", *MONTHLY), expected())
+    same(typed_report(f"duckdb:{folder}/log.duckdb::{table}", *MONTHLY), expected())
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "ndjson", "arrow"])
 def test_hive_folder(folder, kind):
-    ours = report(folder / f"hive_{kind}", *OPTIONS, "--by", "month")
+    ours = typed_report(folder / f"hive_{kind}", *READ, "--by", "month")
     theirs = LOG.ec.report("p", "y", by=pl.col("ts").dt.month().cast(pl.Int64).alias("month"))
     same(ours, theirs)
 
 
 def test_several_files_and_a_glob_of_folders(folder):
     files = sorted((folder / "hive_parquet").glob("*/*.parquet"))
-    same(report(*files, *MONTHLY), expected())
-    same(report(folder / "hive_parquet" / "month=*", *MONTHLY), expected())
+    same(typed_report(*files, *MONTHLY), expected())
+    same(typed_report(folder / "hive_parquet" / "month=*", *MONTHLY), expected())
 
 
 @pytest.mark.parametrize(
@@ -202,16 +174,16 @@ def test_several_files_and_a_glob_of_folders(folder):
 @pytest.mark.parametrize("source", ["log.parquet", "log.duckdb::log"])
 def test_options(folder, source, args, score, label, options):
     path = f"duckdb:{folder}/{source}" if "::" in source else folder / source
-    same(report(path, *args.split()), LOG.ec.report(score, label, **options))
+    same(typed_report(path, *args.split()), LOG.ec.report(score, label, **options))
 
 
 @pytest.mark.parametrize("source", ["log.parquet", "log.duckdb::log"])
 def test_overall_prior_is_that_of_the_whole_log(folder, source):
     path = f"duckdb:{folder}/{source}" if "::" in source else folder / source
-    same(report(path, *MONTHLY[:-1], "overall"), expected(prior=LOG["y"].mean()))
-    vectors = report(path, "--score", "v", "--label", "c", "--prior", "overall", "--classes", "0,1,2")
+    same(typed_report(path, *MONTHLY[:-1], "overall"), expected(prior=LOG["y"].mean()))
+    vectors = typed_report(path, "--score", "v", "--label", "c", "--prior", "overall", "--classes", "0,1,2")
     same(vectors.select(nec="nec_at_prior"), vectors.select("nec"))
-    ratios = report(path, "--score", "llr", "--label", "y", "--prior", "overall", "--score-type", "llr")
+    ratios = typed_report(path, "--score", "llr", "--label", "y", "--prior", "overall", "--score-type", "llr")
     same(ratios, LOG.ec.report("llr", "y", prior=LOG["y"].mean(), score_type="llr"))
 
 
@@ -222,17 +194,17 @@ def test_segments_may_be_called_what_other_reports_add(tmp_path, name):
     with duckdb.connect(str(tmp_path / "log.duckdb")) as connection:
         connection.execute(f"CREATE TABLE log AS FROM '{tmp_path}/log.parquet'")
     for path in (tmp_path / "log.parquet", f"duckdb:{tmp_path}/log.duckdb::log"):
-        same(report(path, *OPTIONS, "--by", name), log.ec.report("p", "y", by=name))
+        same(typed_report(path, *READ, "--by", name), log.ec.report("p", "y", by=name))
     if name == "score":
-        assert "'score'" in fails(2, tmp_path / "log.parquet", *OPTIONS, "--score", "q", "--by", name)
+        assert "'score'" in fails(2, "report", tmp_path / "log.parquet", *READ, "--score", "q", "--by", name)
 
 
 @pytest.mark.parametrize("every", ["1h", "1d", "1w", "1mo", "1q", "1y"])
 def test_periods_are_alike_in_both_engines(folder, every):
-    args = (*OPTIONS, "--time", "ts", "--every", every)
+    args = (*READ, "--time", "ts", "--every", every)
     table = LOG.ec.report("p", "y", by=pl.col("ts").dt.truncate(every))
-    same(report(folder / "log.parquet", *args), table)
-    same(report(f"duckdb:{folder}/log.duckdb::log", *args), table)
+    same(typed_report(folder / "log.parquet", *args), table)
+    same(typed_report(f"duckdb:{folder}/log.duckdb::log", *args), table)
 
 
 @pytest.mark.parametrize("zone", ["2024-01-31T23:30:00Z", "2024-01-31 23:30:00", "2024-01-31"])
@@ -240,7 +212,7 @@ def test_periods_are_alike_in_both_engines(folder, every):
 def test_times_as_text(tmp_path, zone, kind):
     log = pl.DataFrame({"ts": [zone, None, zone.replace("01-31", "02-29")], "p": [0.9, 0.5, 0.1], "y": [1, 0, 0]})
     getattr(log, f"write_{kind}")(tmp_path / f"log.{kind}")
-    table = report(tmp_path / f"log.{kind}", *OPTIONS, "--time", "ts", "--every", "1mo")
+    table = typed_report(tmp_path / f"log.{kind}", *READ, "--time", "ts", "--every", "1mo")
     assert [t and (t.year, t.month, t.day) for t in table["ts"]] == [None, (2024, 1, 1), (2024, 2, 1)]
 
 
@@ -249,8 +221,8 @@ def test_time_zones_are_kept(tmp_path):
     log.write_parquet(tmp_path / "log.parquet")
     with duckdb.connect(str(tmp_path / "log.duckdb")) as connection:
         connection.execute(f"CREATE TABLE log AS FROM '{tmp_path}/log.parquet'")
-    args = (*OPTIONS, "--time", "ts", "--every", "1d")
-    same(report(f"duckdb:{tmp_path}/log.duckdb::log", *args), report(tmp_path / "log.parquet", *args))
+    args = (*READ, "--time", "ts", "--every", "1d")
+    same(typed_report(f"duckdb:{tmp_path}/log.duckdb::log", *args), typed_report(tmp_path / "log.parquet", *args))
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), 1.5])
@@ -260,17 +232,17 @@ def test_wrong_rows_are_alike_in_both_engines(tmp_path, wrong):
     with duckdb.connect(str(tmp_path / "log.duckdb")) as connection:
         connection.execute(f"CREATE TABLE log AS FROM '{tmp_path}/log.parquet'")
     for path in (tmp_path / "log.parquet", f"duckdb:{tmp_path}/log.duckdb::log"):
-        table = report(path, *MONTHLY)
+        table = typed_report(path, *MONTHLY)
         same(table, expected(log))
         assert table["nec"].null_count() == 1
-        assert "wrong rows" in fails(1, path, *OPTIONS, "--prior", "overall")
+        assert "wrong rows" in fails(1, "report", path, *READ, "--prior", "overall")
 
 
 # Formats ---------------------------------------------------------------------------------------------------------------
 
 
 def test_table_shows_everything(folder):
-    args = ("report", folder / "log.parquet", *OPTIONS, "--time", "ts", "--every", "1d", "--by", "carrier")
+    args = ("report", folder / "log.parquet", *READ, "--time", "ts", "--every", "1d", "--by", "carrier")
     lines = invoke(*args).output.splitlines()
     table = LOG.ec.report("p", "y", by=["carrier", pl.col("ts").dt.truncate("1d")])
     assert len(lines) == 1 + table.height > 200
@@ -281,7 +253,7 @@ def test_table_shows_everything(folder):
 
 
 def test_table_says_what_it_does_not_show(folder):
-    result = invoke("report", folder / "log.parquet", *OPTIONS, "--time", "ts", "--every", "1h", "--by", "carrier")
+    result = invoke("report", folder / "log.parquet", *READ, "--time", "ts", "--every", "1h", "--by", "carrier")
     n = LOG.select(pl.struct("carrier", "ts").n_unique()).item()
     assert f"the table shows 1000 of {n} rows: --format csv has them all" in result.output
     assert len(result.output.splitlines()) == 1002
@@ -300,14 +272,14 @@ def test_csv_and_json(folder):
 
 def test_json_keeps_infinity_and_null(tmp_path):
     pl.DataFrame({"p": [0.0, 0.2], "y": [1, 0], "g": ["a", "b"]}).write_parquet(tmp_path / "log.parquet")
-    rows = json.loads(invoke("report", tmp_path / "log.parquet", *OPTIONS, "--format", "json").output)
+    rows = json.loads(invoke("report", tmp_path / "log.parquet", *READ, "--format", "json").output)
     assert rows[0]["nce"] == "Infinity"
     assert rows[0]["precision"] is None
 
 
 def test_out_is_written_whole_or_not_at_all(folder, tmp_path, monkeypatch):
     out = tmp_path / "report.csv"
-    assert invoke("report", folder / "log.parquet", *OPTIONS, "--out", out).exit_code == 0
+    assert invoke("report", folder / "log.parquet", *READ, "--out", out).exit_code == 0
     assert pl.read_csv(out)["n"].to_list() == [LOG["y"].drop_nulls().len()]
     before = out.read_bytes()
 
@@ -315,7 +287,7 @@ def test_out_is_written_whole_or_not_at_all(folder, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.replace", full)
-    assert "No space left" in fails(2, folder / "log.parquet", *OPTIONS, "--by", "carrier", "--out", out)
+    assert "No space left" in fails(2, "report", folder / "log.parquet", *READ, "--by", "carrier", "--out", out)
     assert out.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["report.csv"]
 
@@ -323,14 +295,14 @@ def test_out_is_written_whole_or_not_at_all(folder, tmp_path, monkeypatch):
 @pytest.mark.parametrize(("name", "form"), [("r.csv", None), ("r.json", None), ("r.txt", "json"), ("r", "table")])
 def test_format_is_the_stated_one_or_that_of_the_name(folder, tmp_path, name, form):
     stated = ["--format", form] if form else []
-    assert invoke("report", folder / "log.parquet", *OPTIONS, *stated, "--out", tmp_path / name).exit_code == 0
+    assert invoke("report", folder / "log.parquet", *READ, *stated, "--out", tmp_path / name).exit_code == 0
     text = (tmp_path / name).read_text()
     kind = form or name.split(".")[1]
     assert text.startswith({"csv": "n,n_missing", "json": '[{"n":', "table": " "}[kind])
 
 
 def test_out_may_be_a_device(folder):
-    assert invoke("report", folder / "log.parquet", *OPTIONS, "--out", "/dev/null").exit_code == 0
+    assert invoke("report", folder / "log.parquet", *READ, "--out", "/dev/null").exit_code == 0
     assert subprocess.run(["test", "-c", "/dev/null"], check=False).returncode == 0
 
 
@@ -349,62 +321,78 @@ def test_small_commands(tmp_path):
     [
         (["--score", "P", "--label", "y"], ["no column 'P' (--score)", "did you mean 'p'?", "ts, carrier, p, q"]),
         (["--score", "p", "--label", "outcom"], ["'outcom' (--label)", "'outcome'"]),
-        ([*OPTIONS, "--by", "carier"], ["'carier' (--by)", "'carrier'"]),
-        ([*OPTIONS, "--time", "tss", "--every", "1mo"], ["'tss' (--time)", "'ts'"]),
-        ([*OPTIONS, "--weight", "zzzz"], ["no column 'zzzz' (--weight): The columns are ts, carrier"]),
-        ([*OPTIONS, "--time", "ts"], ["--time and --every go together"]),
-        ([*OPTIONS, "--every", "1mo"], ["--time and --every go together"]),
-        ([*OPTIONS, "--time", "ts", "--every", "month"], ["--every month", "1mo"]),
-        ([*OPTIONS, "--time", "p", "--every", "1d"], ["--time p is Float64"]),
-        ([*OPTIONS, "--prior", "1.5"], ["--prior", "1.5", "between 0 and 1"]),
-        ([*OPTIONS, "--prior", "often"], ["--prior often", "uniform or overall"]),
-        ([*OPTIONS, "--prior", "[0.2,0.2]"], ["sums to 0.4"]),
-        ([*OPTIONS, "--costs", "[[0,1],[1"], ["--costs [[0,1],[1: not JSON"]),
-        ([*OPTIONS, "--costs", "[[0,1],[1]]"], ["ragged cost matrix"]),
-        ([*OPTIONS, "--costs", "5"], ["5"]),
+        ([*READ, "--by", "carier"], ["'carier' (--by)", "'carrier'"]),
+        ([*READ, "--time", "tss", "--every", "1mo"], ["'tss' (--time)", "'ts'"]),
+        ([*READ, "--weight", "zzzz"], ["no column 'zzzz' (--weight): The columns are ts, carrier"]),
+        ([*READ, "--time", "ts"], ["--time and --every go together"]),
+        ([*READ, "--every", "1mo"], ["--time and --every go together"]),
+        ([*READ, "--time", "ts", "--every", "month"], ["--every month", "1mo"]),
+        ([*READ, "--time", "p", "--every", "1d"], ["--time p is Float64"]),
+        ([*READ, "--prior", "1.5"], ["--prior", "1.5", "between 0 and 1"]),
+        ([*READ, "--prior", "often"], ["--prior often", "uniform or overall"]),
+        ([*READ, "--prior", "[0.2,0.2]"], ["sums to 0.4"]),
+        ([*READ, "--costs", "[[0,1],[1"], ["--costs [[0,1],[1: not JSON"]),
+        ([*READ, "--costs", "[[0,1],[1]]"], ["ragged cost matrix"]),
+        ([*READ, "--costs", "5"], ["5"]),
         (
-            [*OPTIONS, "--costs", "[[0,1],[1,0]]", "--cost-fn", "3"],
+            [*READ, "--costs", "[[0,1],[1,0]]", "--cost-fn", "3"],
             ["either --costs or --cost-fn and --cost-fp, not both"],
         ),
-        ([*OPTIONS, "--score-type", "logit"], ["'logit' is none of posterior"]),
-        ([*OPTIONS, "--score-type", "llr"], ["needs --prior"]),
+        ([*READ, "--score-type", "logit"], ["'logit' is none of posterior"]),
+        ([*READ, "--score-type", "llr"], ["needs --prior"]),
         (["--score", "p", "--label", "outcome"], ["'outcome' is String", "--pos-label"]),
+        ([*READ, "--classes", "0", "--prior", "overall"], ["--classes", "0"]),
         (["--score", "p", "--label", "c", "--pos-label", "late"], ["'late' is not a value of the label"]),
         (["--score", "carrier", "--label", "y"], ["'carrier' is String"]),
-        ([*OPTIONS, "--format", "parquet"], ["--out FILE"]),
-        ([*OPTIONS, "--out", "/no/such/folder/r.csv"], ["no folder /no/such/folder"]),
+        ([*READ, "--format", "parquet"], ["--out FILE"]),
+        ([*READ, "--out", "/no/such/folder/r.csv"], ["no folder /no/such/folder"]),
     ],
 )
 @pytest.mark.parametrize("source", ["log.parquet", "log.duckdb::log"])
 def test_usage_errors(folder, source, args, words):
-    message = fails(2, f"duckdb:{folder}/{source}" if "::" in source else folder / source, *args)
+    message = fails(2, "report", f"duckdb:{folder}/{source}" if "::" in source else folder / source, *args)
     for word in words:
         assert word in message
 
 
 def test_usage_errors_of_duckdb(folder):
     file = f"duckdb:{folder}/log.duckdb"
-    assert "has no table 'nope': it has log, a b.it's" in fails(2, f"{file}::nope", *OPTIONS)
-    assert "duckdb:FILE.duckdb::TABLE" in fails(2, file, *OPTIONS)
-    assert "no such DuckDB file" in fails(2, f"duckdb:{folder}/nope.duckdb::log", *OPTIONS)
-    assert "one DuckDB table at a time" in fails(2, f"{file}::log", folder / "log.csv", *OPTIONS)
-    assert "--every 2h" in fails(2, f"{file}::log", *OPTIONS, "--time", "ts", "--every", "2h")
+    assert "has no table 'nope': it has log, a b.it's" in fails(2, "report", f"{file}::nope", *READ)
+    assert "duckdb:FILE.duckdb::TABLE" in fails(2, "report", file, *READ)
+    assert "no such DuckDB file" in fails(2, "report", f"duckdb:{folder}/nope.duckdb::log", *READ)
+    assert "one DuckDB table at a time" in fails(2, "report", f"{file}::log", folder / "log.csv", *READ)
+    assert "--every 2h" in fails(2, "report", f"{file}::log", *READ, "--time", "ts", "--every", "2h")
     message = fails(
-        2, f"{file}::log", "--score", "v", "--label", "c", "--score-type", "log_likelihoods", "--prior", "uniform"
+        2,
+        "report",
+        f"{file}::log",
+        "--score",
+        "v",
+        "--label",
+        "c",
+        "--score-type",
+        "log_likelihoods",
+        "--prior",
+        "uniform",
     )
     assert "log posteriors" in message
 
 
+def test_usage_errors_while_the_overall_prior_is_counted(folder):
+    args = ("--score", "p", "--label", "outcome", "--prior", "overall")
+    fails(2, "report", folder / "log.parquet", *args, words=["'outcome' is String", "--pos-label"])
+
+
 def test_usage_errors_of_paths(folder):
-    assert "nope.parquet: no such file or folder" in fails(2, folder / "nope.parquet", *OPTIONS)
-    assert "no file matches" in fails(2, folder / "nope*.parquet", *OPTIONS)
-    assert "several kinds (Parquet, CSV)" in fails(2, folder / "log.parquet", folder / "log.csv", *OPTIONS)
-    assert "not a kind of file" in fails(2, folder / "log.duckdb", *OPTIONS)
+    assert "nope.parquet: no such file or folder" in fails(2, "report", folder / "nope.parquet", *READ)
+    assert "no file matches" in fails(2, "report", folder / "nope*.parquet", *READ)
+    assert "several kinds (Parquet, CSV)" in fails(2, "report", folder / "log.parquet", folder / "log.csv", *READ)
+    assert "not a kind of file" in fails(2, "report", folder / "log.duckdb", *READ)
 
 
 def test_missing_options():
     assert invoke("report", "x.parquet", "--label", "y").exit_code == 2
-    assert invoke("report", "x.parquet", *OPTIONS, "--format", "xlsx").exit_code == 2
+    assert invoke("report", "x.parquet", *READ, "--format", "xlsx").exit_code == 2
 
 
 def broken(folder, name, content):
@@ -423,40 +411,40 @@ def broken(folder, name, content):
     ],
 )
 def test_files_that_are_not_what_they_say(folder, tmp_path, name, source, words):
-    message = fails(1, broken(tmp_path, name, (folder / source).read_bytes()), *OPTIONS)
+    message = fails(1, "report", broken(tmp_path, name, (folder / source).read_bytes()), *READ)
     assert name in message
     assert words in message
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "ndjson", "arrow"])
 def test_empty_and_truncated_files(folder, tmp_path, suffix):
-    assert "the file is empty" in fails(1, broken(tmp_path, f"empty.{suffix}", b""), *OPTIONS)
+    assert "the file is empty" in fails(1, "report", broken(tmp_path, f"empty.{suffix}", b""), *READ)
     whole = (folder / f"log.{suffix}").read_bytes()
     if suffix != "csv":  # half a CSV is a CSV
         cut = broken(tmp_path, f"cut.{suffix}", whole[: len(whole) // 2])
-        assert f"cut.{suffix}" in fails(1, folder / f"log.{suffix}", cut, *OPTIONS)
+        assert f"cut.{suffix}" in fails(1, "report", folder / f"log.{suffix}", cut, *READ)
 
 
 def test_folder_without_data(tmp_path):
     (tmp_path / "_metadata.parquet").touch()
-    assert "the folder holds no data files" in fails(1, tmp_path, *OPTIONS)
+    assert "the folder holds no data files" in fails(1, "report", tmp_path, *READ)
 
 
 def test_broken_duckdb_file(folder, tmp_path):
     file = broken(tmp_path, "log.duckdb", (folder / "log.csv").read_bytes())
-    assert "log.duckdb cannot be read as a DuckDB database" in fails(1, f"duckdb:{file}::log", *OPTIONS)
+    assert "log.duckdb cannot be read as a DuckDB database" in fails(1, "report", f"duckdb:{file}::log", *READ)
 
 
 def test_late_row_that_does_not_parse(tmp_path):
     text = "p,y\n" + "0.5,1\n" * 20_000 + "half,1\n"
-    message = fails(1, broken(tmp_path, "log.csv", text.encode()), *OPTIONS)
+    message = fails(1, "report", broken(tmp_path, "log.csv", text.encode()), *READ)
     assert "log.csv cannot be read as CSV" in message
     assert "half" in message
 
 
 def test_text_that_is_no_time(tmp_path):
     file = broken(tmp_path, "log.ndjson", b'{"ts": "last monday", "p": 0.5, "y": 1}\n')
-    assert "'last monday'" in fails(2, file, *OPTIONS, "--time", "ts", "--every", "1d")
+    assert "'last monday'" in fails(2, "report", file, *READ, "--time", "ts", "--every", "1d")
 
 
 def test_interrupt_is_quiet(folder, monkeypatch):
@@ -464,15 +452,11 @@ def test_interrupt_is_quiet(folder, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(commands, "open_log", interrupted)
-    result = invoke("report", folder / "log.parquet", *OPTIONS)
+    result = invoke("report", folder / "log.parquet", *READ)
     assert (result.exit_code, result.output) == (130, "")
 
 
 # As a process ----------------------------------------------------------------------------------------------------------
-
-
-def python(code, **options):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, **options)
 
 
 def test_errors_go_to_stderr(folder):

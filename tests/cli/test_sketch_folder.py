@@ -1,86 +1,35 @@
-"""Folders of sketches that were renamed, copied, tampered with, locked, damaged or made unreadable."""
+"""Folders of sketches that were renamed, copied, damaged or made unreadable."""
 
 from __future__ import annotations
 
 import errno
-import fcntl
-import io
-import json
 import os
 import shutil
 import subprocess
 import sys
-import weakref
 from pathlib import Path
 
 import polars as pl
-import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
-from typer.testing import CliRunner
 
 import polars_ec as ec
-from polars_ec.cells.files import description
-from polars_ec.cli import commands, sketch_folder
 from polars_ec.cli.sketch_folder import SketchFolder
-from tests.cli.test_sketch_job import LOG, MADE_WITH, same, whole, write_files
+from tests.support.cli import ROOT, invoke, report
+from tests.support.sketch_jobs import (
+    LOG,
+    MADE_WITH,
+    loaded,
+    report_fails,
+    rewritten,
+    same,
+    sketch,
+    sketch_of,
+    whole,
+    write_files,
+)
 
-ROOT = Path(__file__).parents[2]
 FILES = 4
-
-
-def invoke(*args):
-    return CliRunner().invoke(commands.app, [str(arg) for arg in args])
-
-
-def sketch(*paths, out, code=0, args=MADE_WITH):
-    result = invoke("sketch", *paths, "--out", out, *args)
-    assert result.exit_code == code, result.output
-    return result
-
-
-def report(out, *args):
-    result = invoke("report", out, *args, "--format", "csv")
-    assert result.exit_code == 0, result.output
-    return pl.read_csv(io.StringIO(result.stdout), try_parse_dates=True)
-
-
-def fails(out, *words, code=1):
-    result = invoke("report", out)
-    assert result.exit_code == code, result.output
-    *before, line = result.stderr.splitlines()
-    assert all("left something undone" in other for other in before)
-    for word in words:
-        assert word in line
-    return line
-
-
-def loaded(out):
-    (total,) = SketchFolder(out).opened().total(lambda sketch: sketch)
-    return total.frame
-
-
-@pytest.fixture
-def logs(tmp_path):
-    return write_files(tmp_path / "logs", files=FILES)
-
-
-@pytest.fixture
-def out(logs, tmp_path):
-    sketch(logs, out=tmp_path / "out")
-    return tmp_path / "out"
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A log that no test changes, and its sketches, of which each test has its own."""
-    logs = write_files(tmp_path_factory.mktemp("made") / "logs", files=FILES)
-    sketch(logs, out=logs.parent / "out")
-    return logs, logs.parent / "out"
-
-
-def sketch_of(out, logs, i=1):
-    return out / SketchFolder.name_for(str(logs / f"part-{i:02}.parquet"))
 
 
 def n_rows(out):
@@ -174,7 +123,7 @@ def test_killed_between_dropping_and_adding(logs, out, tmp_path, step):
 import os, signal, sys
 from pathlib import Path
 import polars_ec.cli.sketch_job as job, polars_ec.cli.sketch_folder as folder
-from tests.cli.test_sketch_job import options
+from tests.support.sketch_jobs import options
 owner = folder.SketchFolder if {step!r} == "remove" else job._Run
 call, left = getattr(owner, {step!r}), [3 if {step!r} == "remove" else 1]
 def killing(*args):
@@ -253,11 +202,11 @@ import os, sys
 from pathlib import Path
 from polars_ec.cli.sketch_folder import SketchFolder
 folder = SketchFolder(Path(sys.argv[1]))
-folder.opened()
+folder.manifest()
 os.chdir(sys.argv[1])
 os.setuid(65534)
 try:
-    SketchFolder(Path(".")).opened()
+    SketchFolder(Path(".")).manifest()
 except Exception as error:
     print(error)
 """
@@ -278,100 +227,12 @@ def test_messages_of_sketches_that_cannot_be_opened(logs, out, monkeypatch, numb
 
     real = open
     monkeypatch.setattr("polars_ec.cells.parquet.open", refused, raising=False)
-    line = fails(out, f"{sketch_of(out, logs)} cannot be read: {os.strerror(number)}")
+    line = report_fails(out, f"{sketch_of(out, logs)} cannot be read: {os.strerror(number)}")
     assert "damaged" not in line
     assert "remove" not in line
     result = sketch(logs, out=out, code=1)
     assert f"{sketch_of(out, logs)} cannot be read: {os.strerror(number)}" in result.stderr
     assert sketch_of(out, logs).exists()
-
-
-# The manifest --------------------------------------------------------------------------------------------------------------
-
-
-def rewritten(file, change, *, checksum=True):
-    """The sketch with another entry of the manifest; as a program that knows the checksum writes it, or as an older one."""
-    found = ec.Sketch.read_parquet(file)
-    entry = pl.read_parquet_metadata(file)["polars_ec.input"]
-    text = change(json.loads(entry))
-    text = text if isinstance(text, str) else json.dumps(text)
-    if checksum:
-        found.write_parquet(file, metadata={"polars_ec.input": text})
-    else:
-        about = {"polars_ec.sketch": json.dumps(description(found, found.operating_point)), "polars_ec.input": text}
-        found.frame.write_parquet(file, metadata=about)
-
-
-def without(name):
-    return lambda entry: {key: value for key, value in entry.items() if key != name}
-
-
-TAMPERED = {
-    "no JSON": lambda entry: "{",
-    "empty": lambda entry: "",
-    "a list": lambda entry: [entry],
-    "null": lambda entry: None,
-    "a number": lambda entry: 7,
-    "deep": lambda entry: "[" * 100_000,
-    "no version": without("version"),
-    "version of text": lambda entry: {**entry, "version": "1"},
-    "version 0": lambda entry: {**entry, "version": 0},
-    "version true": lambda entry: {**entry, "version": True},
-    "no input": without("input"),
-    "input of a number": lambda entry: {**entry, "input": 7},
-    "input not absolute": lambda entry: {**entry, "input": "part-01.parquet"},
-    "input with a null byte": lambda entry: {**entry, "input": entry["input"] + "\0"},
-    "no size": without("size"),
-    "size of text": lambda entry: {**entry, "size": "7"},
-    "negative size": lambda entry: {**entry, "size": -1},
-    "no time": without("modified_ns"),
-    "time of null": lambda entry: {**entry, "modified_ns": None},
-    "no rows": without("rows"),
-    "rows of a float": lambda entry: {**entry, "rows": 1.5},
-    "other rows": lambda entry: {**entry, "rows": entry["rows"] + 1},
-    "no key types": without("key_types"),
-    "key types in a list": lambda entry: {**entry, "key_types": [*entry["key_types"]]},
-    "other keys": lambda entry: {**entry, "key_types": {"b": "String"}},
-    "other types": lambda entry: {**entry, "key_types": {**entry["key_types"], "carrier": "Int64"}},
-    "types of numbers": lambda entry: {**entry, "key_types": dict.fromkeys(entry["key_types"], 7)},
-    "no options": without("options"),
-    "options in a list": lambda entry: {**entry, "options": [1]},
-    "lacking an option": lambda entry: {**entry, "options": without("--by")(entry["options"])},
-    "another time": lambda entry: {**entry, "options": {**entry["options"], "--time": "carrier"}},
-    "--by of text": lambda entry: {**entry, "options": {**entry["options"], "--by": "carrier"}},
-    "--every of null": lambda entry: {**entry, "options": {**entry["options"], "--every": None}},
-    "a zone of a number": lambda entry: {**entry, "options": {**entry["options"], "--time-zone": 1}},
-    "positives of text": lambda entry: {**entry, "positives": "many"},
-}
-
-
-@pytest.mark.parametrize(
-    ("change", "checksum"),
-    [(change, i % 2 == 0) for i, change in enumerate(TAMPERED.values())],
-    ids=TAMPERED,
-)
-def test_entries_that_were_tampered_with(made, tmp_path, change, checksum):
-    """A line in the report; and made again by the job, for their input is there."""
-    logs, out = made[0], shutil.copytree(made[1], tmp_path / "out")
-    rewritten(sketch_of(out, logs), change, checksum=checksum)
-    fails(out, str(sketch_of(out, logs)), "damaged")
-    assert f": 1 sketched, {FILES - 1} unchanged; {LOG.height} rows" in sketch(logs, out=out).stdout
-    same(loaded(out), whole().frame)
-
-
-def test_fields_of_a_later_version_are_no_matter(logs, out):
-    rewritten(sketch_of(out, logs), lambda entry: {**entry, "colour": "blue"})
-    assert f": 0 sketched, {FILES} unchanged" in sketch(logs, out=out).stdout
-    rewritten(sketch_of(out, logs), without("positives"))
-    assert f": 0 sketched, {FILES} unchanged" in sketch(logs, out=out).stdout
-    same(loaded(out), whole().frame)
-
-
-@pytest.mark.parametrize("content", ["[]", "7", "{", "[" * 100_000, '{"a": 1}', "\udcff"])
-def test_lists_of_what_is_undone_that_were_tampered_with(logs, out, content):
-    (out / ".polars-ec-sketch.undone.json").write_bytes(content.encode(errors="surrogateescape"))
-    fails(out, ".polars-ec-sketch.undone.json is damaged", "remove it")
-    assert len(sketch(logs, out=out, code=1).stderr.splitlines()) == 1
 
 
 # What the sketches hold ----------------------------------------------------------------------------------------------------
@@ -405,7 +266,7 @@ def flipped(file):
 )
 def test_sketches_that_changed_are_made_again(logs, out, tmp_path, damage):
     damage(sketch_of(out, logs))
-    fails(out, str(sketch_of(out, logs)), "damaged", "remove it and run polars-ec sketch again")
+    report_fails(out, str(sketch_of(out, logs)), "damaged", "remove it and run polars-ec sketch again")
     # Of another input than this run's: said, and not counted as it is.
     result = sketch(logs / "part-00.parquet", out=out, code=1)
     assert f"{sketch_of(out, logs)} is" in result.stderr
@@ -424,7 +285,7 @@ def test_sketches_without_a_checksum_are_held_against_their_entry(logs, out):
     same(loaded(out), whole().frame)
     assert f": 0 sketched, {FILES} unchanged" in sketch(logs, out=out).stdout
     halved(file)
-    fails(out, f"{file} is damaged: it is not what its entry says")
+    report_fails(out, f"{file} is damaged: it is not what its entry says")
     assert f": 1 sketched, {FILES - 1} unchanged;" in sketch(logs, out=out).stdout
 
 
@@ -432,7 +293,7 @@ def test_a_copied_sketch_does_not_count_twice(logs, out):
     copy = out / "copy.sketch.parquet"
     shutil.copy(sketch_of(out, logs), copy)
     message = f"{copy} is a copy of the sketch of {logs}/part-01.parquet, which would count twice: remove it"
-    fails(out, message)
+    report_fails(out, message)
     result = sketch(logs, out=out, code=1)
     assert message in result.stderr
     assert f"; {LOG.height} rows" in result.stdout
@@ -453,83 +314,24 @@ def test_a_folder_that_was_moved_as_a_whole_is_fine(logs, out, tmp_path):
 def test_what_else_may_be_called_a_sketch(logs, out):
     other = out / "other.sketch.parquet"
     LOG.ec.sketch("p", "y").write_parquet(other)
-    fails(out, f"{other} is no sketch of a polars-ec sketch job: put it elsewhere")
+    report_fails(out, f"{other} is not a sketch of a polars-ec sketch job: put it elsewhere")
     other.unlink()
     os.mkfifo(other)
-    fails(out, f"{other} is not a regular file")
+    report_fails(out, f"{other} is not a regular file")
     assert "not a regular file" in sketch(logs, out=out, code=1).stderr
     other.unlink()
     other.mkdir()
-    fails(out, f"{other} is not a regular file")
+    report_fails(out, f"{other} is not a regular file")
     other.rmdir()
     other.symlink_to(out / "nowhere")
-    fails(out, f"{other} is not a regular file")
+    report_fails(out, f"{other} is not a regular file")
 
 
 def test_several_bad_ones_are_counted(logs, out):
     for i in range(3):
         flipped(sketch_of(out, logs, i))
         sketch_of(out, logs, i).write_bytes(b"")
-    fails(out, f"(2 more of {FILES} files are bad too)")
-
-
-# The lock ------------------------------------------------------------------------------------------------------------------
-
-
-def test_a_lock_that_is_a_link_is_not_followed(logs, tmp_path):
-    (tmp_path / "victim").write_text("precious")
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / ".polars-ec-sketch.lock").symlink_to(tmp_path / "victim")
-    result = sketch(logs, out=tmp_path / "out", code=1)
-    assert "out/.polars-ec-sketch.lock is a link, and no lock of polars-ec: remove it" in result.stderr
-    assert (tmp_path / "victim").read_text() == "precious"
-
-
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.mkdir(path)])
-def test_a_lock_that_is_no_file(logs, tmp_path, make):
-    (tmp_path / "out").mkdir()
-    make(tmp_path / "out" / ".polars-ec-sketch.lock")
-    command = [sys.executable, "-m", "polars_ec", "sketch", logs, "--out", tmp_path / "out", *MADE_WITH]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=30)
-    assert done.returncode in (1, 2)
-    assert len(done.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("number", "words"),
-    [
-        (errno.EWOULDBLOCK, "another job is at work here"),
-        (errno.EACCES, "another job is at work here"),
-        (errno.ENOLCK, "cannot be locked: No locks available"),
-        (errno.ENOTSUP, "cannot be locked: Operation not supported"),
-    ],
-)
-def test_not_every_failure_to_lock_is_another_job(logs, tmp_path, monkeypatch, number, words):
-    def refused(handle, how):
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(fcntl, "flock", refused)
-    result = sketch(logs, out=tmp_path / "out", code=1)
-    assert words in result.stderr
-    assert ("another job" in result.stderr) == ("another job" in words)
-
-
-@pytest.mark.parametrize("content", [b"", b"7\n", b'7\n"half', b"\xff\xfe\n[[[[", b"x" * 100_000])
-def test_whatever_a_lock_holds(logs, tmp_path, content):
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / ".polars-ec-sketch.lock").write_bytes(content)
-    sketch(logs, out=tmp_path / "out")
-    assert (tmp_path / "out" / ".polars-ec-sketch.lock").read_text() == f"{os.getpid()}\n"
-
-
-def test_temporaries_are_new_files(logs, tmp_path, monkeypatch):
-    (tmp_path / "victim").write_text("precious")
-    (tmp_path / "out").mkdir()
-    monkeypatch.setattr("secrets.token_hex", lambda n: "known")
-    planted = tmp_path / "out" / ".polars-ec-sketch-known.tmp"
-    monkeypatch.setattr(SketchFolder, "clean", lambda self: planted.symlink_to(tmp_path / "victim"))
-    assert "cannot be written: File exists" in sketch(logs, out=tmp_path / "out", code=1).stderr
-    assert (tmp_path / "victim").read_text() == "precious"
+    report_fails(out, f"(2 more of {FILES} files are bad too)")
 
 
 # Other ways to fail ----------------------------------------------------------------------------------------------------------
@@ -584,47 +386,4 @@ def test_a_report_while_a_sketch_goes(logs, out, monkeypatch):
         return read(self, name, entry)
 
     monkeypatch.setattr(SketchFolder, "read", vanishing)
-    fails(out, "cannot be read: No such file or directory")
-
-
-# Memory --------------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("by", [("--by", "carrier"), ("--by", "carrier", "--time", "ts", "--every", "1d"), ()])
-def test_a_report_holds_one_sketch_at_a_time(out, monkeypatch, by):
-    """While a sketch is read, none of those before it is there any more."""
-    alive, most = [], []
-    read = SketchFolder.read
-
-    def watched(self, name, entry):
-        most.append(sum(found() is not None for found in alive))
-        made = read(self, name, entry)
-        alive.append(weakref.ref(made))
-        return made
-
-    monkeypatch.setattr(SketchFolder, "read", watched)
-    assert report(out, *by)["n"].sum() == LOG.drop_nulls("y").height
-    assert most == [0] * FILES
-
-
-def test_what_waits_is_added_up(tmp_path, monkeypatch):
-    """Of ten sketches of the same cells no more than two and a half are ever kept."""
-    made = whole()
-    monkeypatch.setattr(sketch_folder, "_BATCH", 0)
-    total = sketch_folder._Sum(lambda sketch: sketch)
-    for _ in range(10):
-        total.add(made)
-        kept = sum(frame.height for part in total._parts for frame in part)
-        assert kept <= 2.5 * made.frame.height
-    same(total.total().frame, ec.merge([made] * 10).frame)
-
-
-@pytest.mark.parametrize("batch", [0, 500_000])
-def test_sums_are_those_of_all_at_once(logs, out, monkeypatch, batch):
-    monkeypatch.setattr(sketch_folder, "_BATCH", batch)
-    same(loaded(out), whole().frame)
-    expected = ec.merge([ec.Sketch.read_parquet(file) for file in sorted(out.glob("*.sketch.parquet"))])
-    same(loaded(out), expected.frame)
-    by_carrier = report(out, "--by", "carrier", "--prior", "overall")
-    assert by_carrier["n"].sum() == LOG.drop_nulls("y").height
-    assert pq.read_metadata(next(out.glob("*.sketch.parquet"))).num_rows > 0
+    report_fails(out, "cannot be read: No such file or directory")

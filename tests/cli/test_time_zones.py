@@ -12,14 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from typer.testing import CliRunner
 
-from polars_ec.cli import commands
 from polars_ec.cli.periods import Periods
 from polars_ec.cli.sql_report import connect, sql_report
+from tests.support.cli import READ, invoke, sketch, typed_report
 from tests.support.profile import PROFILE
 
-OPTIONS = ("--score", "p", "--label", "y", "--time", "ts")
+OPTIONS = (*READ, "--time", "ts")
 FORMATS = ("parquet", "arrow", "csv", "ndjson", "duckdb")
 UTC = dt.UTC
 
@@ -57,15 +56,10 @@ def source(folder, name, form):
     return f"duckdb:{file}::log" if form == "duckdb" else file
 
 
-def invoke(*args):
-    return CliRunner().invoke(commands.app, [str(arg) for arg in args])
-
-
-def report(path, *args, tmp_path):
-    result = invoke("report", path, *args, "--out", tmp_path / "r.parquet")
-    assert result.exit_code == 0, result.output
-    assert result.output == ""
-    return pl.read_parquet(tmp_path / "r.parquet")
+def report(*args):
+    table = typed_report(*args)
+    assert table["n_invalid"].sum() == 0
+    return table
 
 
 def starts(instants, every, zone):
@@ -105,19 +99,19 @@ def counted(table, zone="UTC"):
 )
 def test_the_same_instants_give_the_same_report(folder, tmp_path, form, zone, every):
     args = (*OPTIONS, "--every", every, *(() if zone is None else ("--time-zone", zone)))
-    table = report(source(folder, "zoned", form), *args, tmp_path=tmp_path)
+    table = report(source(folder, "zoned", form), *args)
     meant = "UTC" if zone is None or zone == "utc" else zone
     assert counted(table, meant) == starts(INSTANTS, every, meant)
     if form == "parquet":
         return
-    theirs = report(source(folder, "zoned", "parquet"), *args, tmp_path=tmp_path)
+    theirs = report(source(folder, "zoned", "parquet"), *args)
     assert_frame_equal(table, theirs, check_exact=False, rel_tol=1e-12, abs_tol=0)
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_without_a_zone_they_are_as_they_are(folder, tmp_path, form):
     path = source(folder, "naive", form)
-    table = report(path, *OPTIONS, "--every", "1mo", tmp_path=tmp_path)
+    table = report(path, *OPTIONS, "--every", "1mo")
     naive = [instant.astimezone(ZoneInfo("America/New_York")).replace(tzinfo=UTC) for instant in INSTANTS]
     assert counted(table, None) == starts(naive, "1mo", "UTC")
     result = invoke("report", path, *OPTIONS, "--every", "1mo", "--time-zone", "Europe/Berlin")
@@ -217,45 +211,46 @@ def test_both_engines_cut_alike(connection, data):
 # Sketches ----------------------------------------------------------------------------------------------------------------
 
 
-def sketch(path, out, *args, code=0):
-    result = invoke("sketch", path, "--out", out, *OPTIONS, *args)
-    assert result.exit_code == code, result.output
-    return result
-
-
 @pytest.mark.parametrize("form", FORMATS[:-1])
 @pytest.mark.parametrize("zone", [None, "Europe/Berlin", "America/New_York"])
 def test_sketches_have_the_calendar_of_the_report(folder, tmp_path, form, zone):
     args = () if zone is None else ("--time-zone", zone)
-    sketch(folder / f"zoned.{form}", tmp_path / "out", "--every", "1d", *args)
+    sketch(folder / f"zoned.{form}", out=tmp_path / "out", args=(*OPTIONS, "--every", "1d", *args))
     for every in ("1d", "1mo"):
-        table = report(tmp_path / "out", "--every", every, tmp_path=tmp_path)
+        table = report(tmp_path / "out", "--every", every)
         assert counted(table, zone or "UTC") == starts(INSTANTS, every, zone or "UTC")
-        theirs = report(folder / f"zoned.{form}", *OPTIONS, "--every", every, *args, tmp_path=tmp_path)
+        theirs = report(folder / f"zoned.{form}", *OPTIONS, "--every", every, *args)
         assert_frame_equal(table.select(theirs.columns), theirs, check_exact=False, rel_tol=1e-12, abs_tol=1e-12)
-    named = report(tmp_path / "out", "--by", "month", "--every", "1mo", tmp_path=tmp_path)
+    named = report(tmp_path / "out", "--by", "month", "--every", "1mo")
     assert_frame_equal(named.rename({"month": "ts"}), table)
 
 
 def test_a_folder_has_one_calendar(folder, tmp_path):
-    sketch(folder / "zoned.parquet", tmp_path / "out", "--every", "1d", "--time-zone", "Europe/Berlin")
-    sketch(folder / "zoned.csv", tmp_path / "out", "--every", "1d", "--time-zone", "Europe/Berlin")
-    assert '--time-zone "Europe/Berlin" and none' in sketch(folder, tmp_path / "out", "--every", "1d", code=2).stderr
-    sketch(folder / "zoned.parquet", tmp_path / "utc", "--every", "1d")
+    sketch(
+        folder / "zoned.parquet", out=tmp_path / "out", args=(*OPTIONS, "--every", "1d", "--time-zone", "Europe/Berlin")
+    )
+    sketch(folder / "zoned.csv", out=tmp_path / "out", args=(*OPTIONS, "--every", "1d", "--time-zone", "Europe/Berlin"))
+    assert (
+        '--time-zone "Europe/Berlin" and none'
+        in sketch(folder, out=tmp_path / "out", args=(*OPTIONS, "--every", "1d"), code=2).stderr
+    )
+    sketch(folder / "zoned.parquet", out=tmp_path / "utc", args=(*OPTIONS, "--every", "1d"))
     assert (
         ": 0 sketched, 1 unchanged"
-        in sketch(folder / "zoned.parquet", tmp_path / "utc", "--every", "1d", "--time-zone", "UTC").stdout
+        in sketch(
+            folder / "zoned.parquet", out=tmp_path / "utc", args=(*OPTIONS, "--every", "1d", "--time-zone", "UTC")
+        ).stdout
     )
-    message = sketch(folder / "naive.parquet", tmp_path / "utc", "--every", "1d", code=1).stderr
+    message = sketch(folder / "naive.parquet", out=tmp_path / "utc", args=(*OPTIONS, "--every", "1d"), code=1).stderr
     assert "the group column 'ts' is Datetime(time_unit='us', time_zone=None), and" in message
 
 
 def test_hours_roll_up_on_any_calendar_and_days_on_their_own(folder, tmp_path):
-    sketch(folder / "zoned.csv", tmp_path / "hours", "--every", "1h")
-    sketch(folder / "zoned.csv", tmp_path / "days", "--every", "1d")
+    sketch(folder / "zoned.csv", out=tmp_path / "hours", args=(*OPTIONS, "--every", "1h"))
+    sketch(folder / "zoned.csv", out=tmp_path / "days", args=(*OPTIONS, "--every", "1d"))
     for zone in ("Europe/Berlin", "America/New_York", "UTC"):
         args = ("--every", "1mo", "--time-zone", zone)
-        table = report(tmp_path / "hours", *args, tmp_path=tmp_path)
+        table = report(tmp_path / "hours", *args)
         assert counted(table, zone) == starts(INSTANTS, "1mo", zone)
         if zone != "UTC":
             result = invoke("report", tmp_path / "days", *args)
@@ -268,9 +263,9 @@ def test_hours_roll_up_on_any_calendar_and_days_on_their_own(folder, tmp_path):
 def test_days_on_which_clocks_change_roll_up(tmp_path, zone):
     instants = around_changes(zone) or INSTANTS
     log_of(instants, zone).write_parquet(tmp_path / "log.parquet")
-    sketch(tmp_path / "log.parquet", tmp_path / "out", "--every", "1d", "--time-zone", zone)
+    sketch(tmp_path / "log.parquet", out=tmp_path / "out", args=(*OPTIONS, "--every", "1d", "--time-zone", zone))
     for every in ("1d", "1w", "1mo"):
-        table = report(tmp_path / "out", "--every", every, tmp_path=tmp_path)
+        table = report(tmp_path / "out", "--every", every)
         assert table["n"].to_list() == list(starts(instants, every, zone).values())
 
 

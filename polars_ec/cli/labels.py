@@ -1,4 +1,7 @@
-"""A positive class that no row of the whole log has: a label that was mistyped looks like a log without positives."""
+"""Values of the label: as the command line states them, and as the log has them.
+
+A positive class that no row of the whole log has may be a label that was mistyped, which looks like a log without positives.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,22 @@ from typing import Any
 
 import polars as pl
 
-from polars_ec.cli.logs import DataError
+from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.rows.labels import by_likeness, meant_values
 
 # So many different values of the label are looked at, and so many of them are named.
 MOST_VALUES = 1000
 _NAMED = 5
+
+
+def label_value(text: str, dtype: pl.DataType) -> Any:
+    """A label's value from the command line, as the label's column holds it."""
+    if dtype == pl.Boolean and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return int(text) if dtype.is_integer() else float(text) if dtype.is_numeric() else text
+    except ValueError:
+        raise UsageError(f"{text!r} is not a value of the label, which is {dtype}") from None
 
 
 def values_and_presence(label: str, positive: Any) -> tuple[pl.Expr, pl.Expr]:
@@ -26,6 +39,14 @@ def values_and_presence(label: str, positive: Any) -> tuple[pl.Expr, pl.Expr]:
 def no_positives(table: pl.DataFrame) -> bool:
     """Whether no group of a report has a positive."""
     return bool((table["class_prior"].fill_null(0) == 0).all())
+
+
+def said_of_positives(found: pl.DataFrame, stated: str, label: str, log: str) -> list[str]:
+    """What to say of a log where no positive was counted; `found` is what `values_and_presence` select of it."""
+    if found["is_there"].item():
+        return []
+    warning = without_positives(stated, label, found["values"].item().to_list(), log)
+    return [] if warning is None else [warning]
 
 
 def without_positives(stated: str, label: str, values: Sequence[Any], log: str) -> str | None:

@@ -1,0 +1,170 @@
+"""The manifest of a folder of sketches: an entry for each input, and whether their sketches go together.
+
+No file holds it: each entry is in the metadata of its sketch.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import polars as pl
+
+from polars_ec.cli.column_types import common_type
+from polars_ec.cli.errors import DataError
+from polars_ec.sketches import Sketch
+
+_VERSION = 1
+METADATA_KEY = "polars_ec.input"
+# Options that every entry has; those of later versions may be missing, which is to say not stated.
+_TEXT_OPTIONS = ("--score", "--label", "--score-type")
+_OPTIONS = (*_TEXT_OPTIONS, "--by", "--time", "--every", "--weight", "--pos-label", "--classes", "--resolution")
+COSTS = "--cost-fn and --cost-fp"
+
+
+@dataclass(frozen=True)
+class Record:
+    """The entry of the manifest for one input.
+
+    `key_types` has the dtype of every group column, None where the column holds only nulls and so any dtype will do.
+    `positives` counts the usable rows of the positive class; entries of the time before it have None.
+    """
+
+    input: str
+    size: int
+    modified_ns: int
+    rows: int
+    key_types: dict[str, str | None]
+    options: dict[str, Any]
+    positives: int | None = None
+
+    def is_current(self) -> bool:
+        """Whether the input is still the file that was sketched."""
+        try:
+            now = os.stat(self.input)
+        except OSError:
+            return False
+        return (self.size, self.modified_ns) == (now.st_size, now.st_mtime_ns)
+
+    def encode(self) -> dict[str, str]:
+        """For the metadata of the sketch's file."""
+        return {METADATA_KEY: json.dumps({"version": _VERSION, **asdict(self)})}
+
+    @classmethod
+    def decode(cls, text: str) -> Record:
+        """What `encode` made; ValueError for anything else, DataError for what a newer version made."""
+        try:
+            entry = json.loads(text)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
+        version = entry.get("version") if isinstance(entry, dict) else None
+        if type(version) is not int or version < 1:
+            raise ValueError("no version")
+        if version > _VERSION:
+            raise DataError("of a newer version of polars_ec: update polars_ec")
+        known = {field.name: entry[field.name] for field in fields(cls) if field.name in entry}
+        try:
+            record = cls(**known)
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        if not _is_sound(record):
+            raise ValueError("an entry that cannot be")
+        return record
+
+
+def _is_sound(record: Record) -> bool:
+    counts = [record.size, record.rows, 0 if record.positives is None else record.positives]
+    types, options = record.key_types, record.options
+    return (
+        isinstance(record.input, str)
+        and os.path.isabs(record.input)
+        and "\0" not in record.input
+        and all(type(count) is int and count >= 0 for count in counts)
+        and type(record.modified_ns) is int
+        and isinstance(types, dict)
+        and all(value is None or isinstance(value, str) for value in types.values())
+        and isinstance(options, dict)
+        and all(name in options for name in _OPTIONS)
+        and all(isinstance(options[name], str) for name in _TEXT_OPTIONS)
+        and all(isinstance(options[name], str | None) for name in ("--time", "--every", "--weight", "--pos-label"))
+        and (options["--time"] is None) == (options["--every"] is None)
+        and isinstance(options.get("--time-zone"), str | None)
+        and isinstance(options["--by"], list)
+        and [*options["--by"], *([] if options["--time"] is None else [options["--time"]])] == list(types)
+    )
+
+
+@dataclass(frozen=True)
+class Bad:
+    """Why a file among the sketches is none that counts; `may_be_replaced` if its input, read anew, makes it good."""
+
+    why: str
+    may_be_replaced: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A sketch in the folder: its entry of the manifest, and the dtypes of its group columns; None: any will do."""
+
+    record: Record
+    dtypes: dict[str, pl.DataType | None]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Entries of sketches that go together, by the sketch's name; `dtypes` hold the group columns of all of them."""
+
+    entries: Mapping[str, Entry]
+    dtypes: Mapping[str, pl.DataType]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the sketches were made with."""
+        return next(iter(self.entries.values())).record.options
+
+    @property
+    def has_positives(self) -> bool:
+        """Whether some input has a row of the positive class, as far as the entries say."""
+        return any(entry.record.positives != 0 for entry in self.entries.values())
+
+
+def difference(stated: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
+    """The first option that differs, in words."""
+    for name in dict.fromkeys([*stated, *other]):
+        if stated.get(name) != other.get(name):
+            return f"{name} {_shown(stated.get(name))} and {_shown(other.get(name))}"
+    return None
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None or value == [] else json.dumps(value)
+
+
+def key_types(sketch: Sketch) -> dict[str, str | None]:
+    """The dtype of every group column, as an entry of the manifest has it."""
+    frame = sketch.frame.select(sketch.keys)
+    return {c.name: None if c.null_count() == c.len() else str(c.dtype) for c in frame.get_columns()}
+
+
+def key_dtypes(sketch: Sketch) -> dict[str, pl.DataType | None]:
+    """The dtype of every group column, None where any will do."""
+    return {name: None if text is None else sketch.frame.schema[name] for name, text in key_types(sketch).items()}
+
+
+def joined_types(common: Mapping[str, pl.DataType], entry: Entry) -> dict[str, pl.DataType]:
+    """The dtypes that hold the group columns so far and those of one more sketch; DataError if none do."""
+    joined = dict(common)
+    time = entry.record.options["--time"]
+    for key, dtype in entry.dtypes.items():
+        so_far = common.get(key)
+        both = [dtype for dtype in (so_far, dtype) if dtype is not None]
+        together = common_type(both)
+        # The same day of two calendars is not the same day.
+        if together is None or (key == time and len({getattr(dtype, "time_zone", None) for dtype in both}) > 1):
+            raise DataError(f"the group column {key!r} is {dtype}, and {so_far} in the other inputs")
+        if both:
+            joined[key] = together
+    return joined

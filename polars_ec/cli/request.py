@@ -1,0 +1,116 @@
+"""What is asked of a log: of the report on its rows, whichever engine answers, and of the sketch of each of its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import polars as pl
+
+from polars_ec.cli.labels import label_value
+from polars_ec.cli.manifest import COSTS
+from polars_ec.cli.periods import Periods
+from polars_ec.costs import CostMatrix
+from polars_ec.sketches import Sketch
+from polars_ec.sketching import sketch
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a log, whichever engine answers."""
+
+    scores: list[str]
+    label: str
+    by: list[str]
+    time: str | None
+    every: str | None
+    options: dict[str, Any]
+    min_rows: int | None = None
+    overall_prior: bool = False
+    time_zone: str | None = None
+
+    def columns(self) -> dict[str, list[str]]:
+        """The columns that the log must have, by option."""
+        weight, time = self.options.get("weight"), self.time
+        return {
+            "--score": self.scores,
+            "--label": [self.label],
+            "--by": self.by,
+            "--time": [] if time is None else [time],
+            "--weight": [] if weight is None else [weight],
+        }
+
+    def periods(self, dtype: pl.DataType) -> Periods:
+        """The periods of the column of times, which has this dtype."""
+        assert self.time is not None
+        assert self.every is not None
+        return Periods(self.time, dtype, self.every, self.time_zone)
+
+    def no_rows(self, names: Sequence[str]) -> pl.LazyFrame:
+        """A log of these columns without a row, of types that say nothing against it."""
+        label = pl.String if {"pos_label", "classes"} & set(self.options) else pl.Boolean
+        dtypes: dict[str, Any] = dict.fromkeys(names, pl.String)
+        dtypes |= dict.fromkeys(self.scores, pl.Float64) | {self.label: label}
+        if self.options.get("weight") is not None:
+            dtypes[self.options["weight"]] = pl.Float64
+        if self.time is not None:
+            dtypes[self.time] = pl.Datetime("us", "UTC" if self.time_zone is not None else None)
+        return pl.LazyFrame(schema=dtypes)
+
+    def for_label(self, dtype: pl.DataType) -> dict[str, Any]:
+        """The options, with the label's values as a label of this dtype holds them."""
+        options = dict(self.options)
+        if "pos_label" in options:
+            options["pos_label"] = label_value(options["pos_label"], dtype)
+        if "classes" in options:
+            options["classes"] = [label_value(value, dtype) for value in options["classes"]]
+        return options
+
+
+@dataclass(frozen=True)
+class SketchOptions:
+    """How every input is sketched. `grid` has resolution, thresholds and exact, as `polars_ec.sketch` takes them."""
+
+    request: Request
+    grid: Mapping[str, Any] = field(default_factory=dict)
+
+    def recorded(self) -> dict[str, Any]:
+        """What sketches must have in common to be added up; ValueError or TypeError for options that make no sense.
+
+        The grid is the one that comes of the options, so that the same thresholds stated in another way are the same.
+        """
+        request = self.request
+        columns = dict.fromkeys(name for names in request.columns().values() for name in names)
+        made = self.sketch(request.no_rows([*columns]))
+        return {
+            "--score": request.scores[0],
+            "--label": request.label,
+            "--by": request.by,
+            "--time": request.time,
+            "--every": request.every,
+            "--time-zone": request.time_zone,
+            "--weight": request.options.get("weight"),
+            "--pos-label": request.options.get("pos_label"),
+            "--classes": request.options.get("classes"),
+            "--score-type": made.grid.score_type,
+            "--resolution": "exact" if made.grid.resolution is None else made.grid.resolution,
+            "thresholds (--threshold, --cost-fn, --cost-fp, --prior)": [repr(t) for t in made.grid.thresholds],
+            COSTS: None if made.costs == CostMatrix.binary() else [*map(list, made.costs.values)],
+        }
+
+    def sketch(self, frame: pl.LazyFrame) -> Sketch:
+        """The sketch of a log whose columns have been checked."""
+        request = self.request
+        schema = frame.collect_schema()
+        # One file may have categories where the next has text, or nanoseconds where it has microseconds.
+        categories = (pl.Categorical, pl.Enum)
+        keys = [pl.col(c).cast(pl.String) if isinstance(schema[c], categories) else pl.col(c) for c in request.by]
+        periods = None
+        if request.time is not None:
+            periods = request.periods(schema[request.time])
+            start = periods.start
+            keys.append(start.dt.cast_time_unit("us") if isinstance(periods.dtype, pl.Datetime) else start)
+        options = request.for_label(schema[request.label])
+        made = sketch(frame, request.scores[0], request.label, by=keys, **self.grid, **options)
+        return made if periods is None else replace(made, frame=periods.placed(made.frame))

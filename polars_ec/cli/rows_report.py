@@ -1,0 +1,76 @@
+"""The report of `polars-ec report` on the rows of a log, in files or in a table of DuckDB."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from polars_ec.cli.labels import no_positives, said_of_positives, values_and_presence
+from polars_ec.cli.logs import Log, check_columns
+from polars_ec.cli.options import counted_prior, refusals_as_usage_errors
+from polars_ec.cli.periods import check_time, with_time
+from polars_ec.cli.request import Request
+from polars_ec.cli.sql_report import connect, label_values, schema_of, sql_class_prior, sql_report, table_in_log
+from polars_ec.metrics.counts import class_prior
+from polars_ec.reports import report
+
+_COUNT_OPTIONS = ("costs", "score_type", "weight", "pos_label", "classes")
+
+
+def report_from_files(log: Log, request: Request) -> tuple[pl.DataFrame, list[str]]:
+    """The report on the rows of files, and what is to be said about it."""
+    schema = log.schema()
+    check_columns(request.columns(), schema, log.name)
+    log.check_zones(request.columns())
+    log.check_partitions()
+    frame = request.no_rows(schema.names()) if log.is_empty else log.frame
+    options = request.for_label(frame.collect_schema()[request.label])
+    log.check_rows()
+    keys: list[str | pl.Expr] = list(request.by)
+    periods = None
+    if request.time is not None:
+        frame = with_time(frame, request.time, log.collect)
+        periods = request.periods(frame.collect_schema()[request.time])
+        keys.append(periods.start)
+
+    if request.overall_prior:
+        counted = {name: options[name] for name in _COUNT_OPTIONS if name in options}
+        with refusals_as_usage_errors():  # some of which come only when the types of the columns are known
+            shares = frame.select(class_prior(request.scores[0], request.label, **counted))
+            found = log.collect(shares).item()
+        options["prior"] = counted_prior(found)
+    with refusals_as_usage_errors():
+        answer = report(frame, request.scores, request.label, by=keys, min_rows=request.min_rows, **options)
+    table = log.collect(answer)
+    warnings: list[str] = []
+    if "pos_label" in options and no_positives(table):
+        labels = frame.select(values_and_presence(request.label, options["pos_label"]))
+        warnings = said_of_positives(log.collect(labels), request.options["pos_label"], request.label, log.name)
+    return table if periods is None else log.read(lambda: periods.placed(table)), warnings
+
+
+def report_from_duckdb(file: str, table: str, request: Request) -> tuple[pl.DataFrame, list[str]]:
+    """The report on the rows of a table in a DuckDB file, and what is to be said about it."""
+    with connect(file, request.time_zone) as connection:
+        relation = table_in_log(connection, file, table)
+        schema = schema_of(connection, relation)
+        check_columns(request.columns(), schema, f"{file}::{table}")
+        if request.time is not None:
+            check_time(request.time, schema[request.time])
+        options = request.for_label(schema[request.label])
+        if request.overall_prior:
+            found = sql_class_prior(connection, relation, request.scores[0], request.label, options)
+            options["prior"] = counted_prior(found)
+        answer = sql_report(
+            connection,
+            relation,
+            request.scores,
+            request.label,
+            by=request.by,
+            periods=None if request.time is None else request.periods(schema[request.time]),
+            min_rows=request.min_rows,
+            options=options,
+        )
+        if "pos_label" not in options or not no_positives(answer):
+            return answer, []
+        labels = label_values(connection, relation, request.label, options["pos_label"])
+        return answer, said_of_positives(labels, request.options["pos_label"], request.label, f"{file}::{table}")

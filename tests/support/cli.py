@@ -1,0 +1,77 @@
+"""The command line as tests call it: a command in, what it printed or the table that it made out."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import polars as pl
+from typer.testing import CliRunner
+
+from polars_ec.cli import commands
+
+ROOT = Path(__file__).parents[2]
+READ = ("--score", "p", "--label", "y")
+
+
+def invoke(*args):
+    return CliRunner().invoke(commands.app, [str(arg) for arg in args])
+
+
+def process(*args, **keywords):
+    """The same in a process of its own, from its standard streams on."""
+    return python("from polars_ec.cli.main import main; main()", *args, **keywords)
+
+
+def python(code, *args, **keywords):
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT, **keywords}
+    return subprocess.run([sys.executable, "-c", code, *map(str, args)], check=False, **options)
+
+
+def report(*args):
+    """The report as CSV has it."""
+    result = invoke("report", *args, "--format", "csv")
+    assert result.exit_code == 0, result.output
+    return pl.read_csv(io.StringIO(result.stdout), try_parse_dates=True)
+
+
+def quiet_report(*args):
+    """The report as CSV has it, of a log that there is nothing to say about."""
+    result = invoke("report", *args, "--format", "csv")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    return pl.read_csv(io.StringIO(result.stdout))
+
+
+def typed_report(*args):
+    """The report with its dtypes; of nothing but wrong rows there is anything to say."""
+    with tempfile.TemporaryDirectory() as out:
+        result = invoke("report", *args, "--out", f"{out}/report.parquet")
+        assert result.exit_code == 0, result.output
+        table = pl.read_parquet(f"{out}/report.parquet")
+    told = result.output.splitlines()
+    assert all("wrong score, label or weight" in line for line in told)
+    assert bool(told) == bool(table["n_invalid"].sum())
+    return table
+
+
+def fails(code, *args, words=()):
+    """The one line on stderr of a command that ends in this exit code."""
+    result = invoke(*args)
+    assert result.exit_code == code, result.output
+    assert isinstance(result.exception, SystemExit)
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("polars-ec: ")
+    for word in words:
+        assert word in line
+    return line
+
+
+def sketch(*paths, out, args=READ, code=0):
+    result = invoke("sketch", *paths, "--out", out, *args)
+    assert result.exit_code == code, result.output
+    return result
