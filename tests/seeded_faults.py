@@ -33,7 +33,7 @@ FAULTS = [
         "a score at the threshold is decided positive",
         "positive=scores.score > threshold)",
         "positive=scores.score >= threshold)",
-        ("tests/metrics/test_properties.py::test_binary[posterior]",),
+        ("tests/metrics/test_rows.py::test_a_score_at_the_threshold_is_decided_negative",),
     ),
     Fault(
         "misses for false alarms in precision",

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
+from tests.support.doors import sql_literal
 from tests.support.oracle import WrongRowError, brier_of, decision_of, log_loss_of, posterior_of
 
 POSTERIORS = [0.0, 1e-300, 1e-10, 0.1, 0.2, 0.5, 0.9, 1 - 1e-16, 1.0, None, math.nan, 1.5, -0.1]
@@ -122,6 +123,21 @@ def test_vector_decisions(connection) -> None:
             "row_cost", VECTORS, [2] * len(VECTORS), dtype, connection, f"costs := {costs}", costs=costs
         )
         assert_rows(doors, [None if d is None else costs[2][d] for d in decisions])
+
+
+@pytest.mark.parametrize("score_type", ["posterior", "log_odds", "llr"])
+@pytest.mark.parametrize("threshold", [0.25, 0.5])
+def test_a_score_at_the_threshold_is_decided_negative(score_type: str, threshold: float, connection) -> None:
+    """At a stated one, and at the Bayes threshold of costs; LLRs at even priors."""
+    prior = {"prior": 0.5} if score_type == "llr" else {}
+    own = threshold if score_type == "posterior" else math.log(threshold / (1 - threshold))
+    scores = [math.nextafter(own, -math.inf), own, math.nextafter(own, math.inf)]
+    stated = {"threshold": own, "score_type": score_type, **prior}
+    of_costs = {"cost_fn": 1 / threshold - 1, "score_type": score_type, **prior}
+    for options in (stated, of_costs):
+        named = ", ".join(f"{name} := {sql_literal(name, value)}" for name, value in options.items())
+        doors = through_the_doors("bayes_decision", scores, [0] * 3, pl.Float64, connection, named, **options)
+        assert doors == [[0, 0, 1]] * 3, options
 
 
 def test_a_tie_goes_to_the_lowest_index(connection) -> None:

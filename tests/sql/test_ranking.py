@@ -303,36 +303,43 @@ def golden(name: str, prior: float | None) -> dict[str, float]:
     }
 
 
+@pytest.fixture
+def reference(connection) -> str:
+    """The score sets, each a group."""
+    sets = (f"SELECT '{name}' AS name, lp1 - lp0 AS score, label FROM '{scores_of(name)}'" for name in BINARY)
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW reference AS {' UNION ALL '.join(sets)}")
+    return "reference"
+
+
 @pytest.mark.parametrize("prior", [None, 0.5, 0.1, 0.01])
-@pytest.mark.parametrize("name", BINARY)
-def test_reference_values(connection, name: str, prior: float | None) -> None:
-    values = golden(name, prior)
-    connection.execute(
-        f"CREATE OR REPLACE TEMP VIEW reference AS SELECT lp1 - lp0 AS score, label FROM '{scores_of(name)}'"
-    )
-    calls = ", ".join(call(metric, prior=prior, score_type="log_odds") for metric in values)
-    row = query(connection, f"SELECT {calls} FROM reference").to_dicts()[0]
-    for metric, value in values.items():
-        slack = 1e-8 if metric == "eer" else 1e-10
-        assert abs(row[metric] - value) <= row[f"{metric}_error"] + slack, metric
-    assert row.get("auc_roc_error", 0) <= 2e-3
+def test_reference_values(connection, reference: str, prior: float | None) -> None:
+    calls = ", ".join(call(metric, prior=prior, score_type="log_odds") for metric in golden(BINARY[0], prior))
     stated = "NULL" if prior is None else prior
-    sorted_ = query(
-        connection, f"FROM ec.ranking_exact('reference', score, label, prior := {stated}, score_type := 'log_odds')"
-    ).to_dicts()[0]
-    for metric in set(values) & set(EXACT):
-        assert sorted_[metric] == pytest.approx(values[metric], rel=1e-9, abs=0), metric
-
-
-@pytest.mark.parametrize("name", BINARY)
-def test_a_fine_resolution_is_exact_for_the_hull(connection, name: str) -> None:
-    values = golden(name, None)
-    connection.execute(
-        f"CREATE OR REPLACE TEMP VIEW reference AS SELECT lp1 - lp0 AS score, label FROM '{scores_of(name)}'"
+    arguments = f"score, label, groups := ['name'], prior := {stated}, score_type := 'log_odds'"
+    of_bins, of_rows = (
+        {row["name"]: row for row in query(connection, sql).to_dicts()}
+        for sql in (
+            f"SELECT name, {calls} FROM {reference} GROUP BY name",
+            f"FROM ec.ranking_exact('{reference}', {arguments})",
+        )
     )
+    for name in BINARY:
+        values, row = golden(name, prior), of_bins[name]
+        for metric, value in values.items():
+            slack = 1e-8 if metric == "eer" else 1e-10
+            assert abs(row[metric] - value) <= row[f"{metric}_error"] + slack, (name, metric)
+        assert row.get("auc_roc_error", 0) <= 2e-3
+        for metric in set(values) & set(EXACT):
+            assert of_rows[name][metric] == pytest.approx(values[metric], rel=1e-9, abs=0), (name, metric)
+
+
+def test_a_fine_resolution_is_exact_for_the_hull(connection, reference: str) -> None:
     calls = ", ".join(call(metric, score_type="log_odds", resolution=1_000_000) for metric in ("eer", "min_cllr"))
-    eer, eer_error, cllr, cllr_error = connection.execute(f"SELECT {calls} FROM reference").fetchall()[0]
-    assert eer == pytest.approx(values["eer"], abs=1e-7)
-    assert cllr == pytest.approx(values["min_cllr"], rel=1e-9)
-    assert eer_error == pytest.approx(0, abs=1e-9)
-    assert cllr_error == pytest.approx(0, abs=1e-9)
+    rows = connection.execute(f"SELECT name, {calls} FROM {reference} GROUP BY name").fetchall()
+    assert {name for name, *_ in rows} == set(BINARY)
+    for name, eer, eer_error, cllr, cllr_error in rows:
+        values = golden(name, None)
+        assert eer == pytest.approx(values["eer"], abs=1e-7)
+        assert cllr == pytest.approx(values["min_cllr"], rel=1e-9)
+        assert eer_error == pytest.approx(0, abs=1e-9)
+        assert cllr_error == pytest.approx(0, abs=1e-9)
