@@ -6,32 +6,23 @@ and the completion of a notebook see both, the latter of an expression or frame 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, Generic, Literal, ParamSpec, TypeVar
+from inspect import Parameter, signature
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
 from polars_ec import reports, sketching
 from polars_ec.calibration import rows as calibration
-from polars_ec.costs import CostMatrix
+from polars_ec.docstrings import without_parameter
 from polars_ec.metrics import binary, counts, decisions, divergence, ranking, rows, scoring_rules
 from polars_ec.metrics import calibration_error as calibration_errors
-from polars_ec.options import DecisionOptions, PriorOptions, RiskOptions
-from polars_ec.signatures import with_options
-from polars_ec.sketches import Sketch
-from polars_ec.typing import IntoExpr, Reduction, Rule
+from polars_ec.typing import IntoExpr
 from polars_ec.validation import validate
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from polars_ec.calibration.calibration import Calibration
-    from polars_ec.calibration.parameters import Calibrator
 
 P = ParamSpec("P")
 T = TypeVar("T")
-FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 
 def _of_expression(
@@ -41,6 +32,19 @@ def _of_expression(
     def method(self: ExpressionNamespace, /, *args: P.args, **kwargs: P.kwargs) -> pl.Expr:
         return function(self._score, *args, **kwargs)
 
+    return method
+
+
+def _of_frame(function: Callable[..., T]) -> Callable[..., T]:
+    @wraps(function)
+    def method(self: _FrameNamespace, /, *args: Any, **kwargs: Any) -> T:
+        return function(self._frame, *args, **kwargs)
+
+    frame, *others = signature(function).parameters.values()
+    parameters = [frame.replace(name="self", annotation=Parameter.empty), *others]
+    method.__signature__ = signature(function).replace(parameters=parameters)  # type: ignore[attr-defined]
+    if function.__doc__:
+        method.__doc__ = without_parameter(function.__doc__, "frame")
     return method
 
 
@@ -113,130 +117,24 @@ class ExpressionNamespace:
     affine = _of_expression(rows.affine)
 
 
-class _FrameNamespace(Generic[FrameT]):
+class _FrameNamespace:
     """What is asked of a whole log: `lf.ec.report("score", "label", by="segment")`."""
 
-    def __init__(self, frame: FrameT) -> None:
-        self._frame: FrameT = frame
+    def __init__(self, frame: pl.LazyFrame | pl.DataFrame) -> None:
+        self._frame = frame
 
-    @with_options(DecisionOptions, like=reports.report)
-    def report(
-        self,
-        score: IntoExpr | Sequence[IntoExpr],
-        label: IntoExpr,
-        *,
-        by: IntoExpr | Sequence[IntoExpr] = (),
-        min_rows: int | None = None,
-        **options: Unpack[DecisionOptions],
-    ) -> FrameT:
-        """The usual battery of metrics, one row per group: see `polars_ec.report`."""
-        return reports.report(self._frame, score, label, by=by, min_rows=min_rows, **options)
-
-    @with_options(DecisionOptions, like=validate)
-    def validate(
-        self, score: IntoExpr | Sequence[IntoExpr], label: IntoExpr, **options: Unpack[DecisionOptions]
-    ) -> FrameT:
-        """The frame itself, if no row of it is wrong: see `polars_ec.validate`."""
-        return validate(self._frame, score, label, **options)
-
-    @with_options(DecisionOptions, like=sketching.sketch)
-    def sketch(
-        self,
-        score: IntoExpr,
-        label: IntoExpr,
-        *,
-        by: IntoExpr | Sequence[IntoExpr] = (),
-        resolution: int = 64,
-        thresholds: Sequence[float | CostMatrix] = (),
-        exact: bool = False,
-        reduction: Reduction = "one_vs_rest",
-        folds: int | None = None,
-        fold_by: IntoExpr | None = None,
-        stratified: bool = False,
-        **options: Unpack[DecisionOptions],
-    ) -> Sketch:
-        """The log reduced to cells of equal log-odds, by one pass: see `polars_ec.sketch`."""
-        return sketching.sketch(
-            self._frame,
-            score,
-            label,
-            by=by,
-            resolution=resolution,
-            thresholds=thresholds,
-            exact=exact,
-            reduction=reduction,
-            folds=folds,
-            fold_by=fold_by,
-            stratified=stratified,
-            **options,
-        )
-
-    @with_options(PriorOptions, like=calibration.calibrate)
-    def calibrate(
-        self,
-        score: IntoExpr,
-        label: IntoExpr,
-        calibrator: Calibrator = "affine",
-        *,
-        by: IntoExpr | Sequence[IntoExpr] = (),
-        folds: int | None = None,
-        fold_by: IntoExpr | None = None,
-        stratified: bool = False,
-        resolution: int = 64,
-        **options: Unpack[PriorOptions],
-    ) -> Calibration:
-        """The transform of scores into calibrated posteriors, fitted for every group: see `polars_ec.calibrate`."""
-        return calibration.calibrate(
-            self._frame,
-            score,
-            label,
-            calibrator,
-            by=by,
-            folds=folds,
-            fold_by=fold_by,
-            stratified=stratified,
-            resolution=resolution,
-            **options,
-        )
-
-    @with_options(RiskOptions, like=calibration.calibration_loss)
-    def calibration_loss(
-        self,
-        score: IntoExpr,
-        label: IntoExpr,
-        rule: Rule = "cross_entropy",
-        *,
-        calibrator: Calibrator = "affine",
-        training: Literal["cv", "test"] | Calibration = "cv",
-        by: IntoExpr | Sequence[IntoExpr] = (),
-        folds: int | None = None,
-        fold_by: IntoExpr | None = None,
-        stratified: bool = False,
-        resolution: int = 64,
-        **options: Unpack[RiskOptions],
-    ) -> pl.DataFrame:
-        """What calibration would take off a loss, per group: see `polars_ec.calibration_loss`."""
-        return calibration.calibration_loss(
-            self._frame,
-            score,
-            label,
-            rule,
-            calibrator=calibrator,
-            training=training,
-            by=by,
-            folds=folds,
-            fold_by=fold_by,
-            stratified=stratified,
-            resolution=resolution,
-            **options,
-        )
+    report = _of_frame(reports.report)
+    validate = _of_frame(validate)
+    sketch = _of_frame(sketching.sketch)
+    calibrate = _of_frame(calibration.calibrate)
+    calibration_loss = _of_frame(calibration.calibration_loss)
 
 
 @pl.api.register_lazyframe_namespace("ec")
-class LazyFrameNamespace(_FrameNamespace[pl.LazyFrame]):
+class LazyFrameNamespace(_FrameNamespace):
     """`lf.ec`: lazy in, lazy out."""
 
 
 @pl.api.register_dataframe_namespace("ec")
-class DataFrameNamespace(_FrameNamespace[pl.DataFrame]):
+class DataFrameNamespace(_FrameNamespace):
     """`df.ec`: a DataFrame in, a DataFrame out."""

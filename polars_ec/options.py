@@ -173,14 +173,15 @@ def checked_at_call(function: Callable[..., Any], shown: Signature) -> Callable[
     name, parameters = function.__name__, shown.parameters.values()
     by_position = [p.name for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
     by_name = [p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
-    public = [p for p in [*by_position, *by_name] if p != "self"]
+    # What a method is of goes without saying.
+    public = [p for p in [*by_position, *by_name] if p not in ("self", "frame")]
     any_number = any(p.kind is Parameter.VAR_POSITIONAL for p in parameters)
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         check_keywords(name, kwargs, public)
         if len(args) > len(by_position) and not any_number:
-            taken = " and ".join(p for p in by_position if p != "self")
+            taken = " and ".join(p for p in by_position if p in public)
             raise TypeError(
                 f"{name}() takes {taken} by position, and {args[len(by_position)]!r} is one more: options go by name, such "
                 f"as {by_name[0]}="

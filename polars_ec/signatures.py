@@ -6,19 +6,18 @@ from collections.abc import Callable
 from inspect import Parameter, signature
 from typing import Any, ForwardRef, TypeVar, cast
 
-from polars_ec.docstrings import completed, descriptions, without_parameter
+from polars_ec.docstrings import completed, descriptions
 from polars_ec.options import DEFAULTS, checked_at_call
 
 # The decorated function keeps its own type: editors then find the description of each keyword below its key in `options`.
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def with_options(options: type[Any], *, raises: str = "", like: Callable[..., Any] | None = None) -> Callable[[F], F]:
+def with_options(options: type[Any], *, raises: str = "") -> Callable[[F], F]:
     """Show the keywords of `options` in the function's signature and docstring, and refuse any other at the call.
 
     Type checkers and editors read the keywords from the annotation `**options: Unpack[...]`; `help` and `inspect` read them
-    here. `raises` is an error that several functions have in common. A method of frames takes the docstring of the function
-    `like`, without the entry of its parameter `frame`.
+    here. `raises` is an error that several functions have in common.
     """
 
     def decorate(function: F) -> F:
@@ -33,9 +32,7 @@ def with_options(options: type[Any], *, raises: str = "", like: Callable[..., An
         shown = own.replace(parameters=kept + shared)
 
         checked = checked_at_call(function, shown)
-        if like is not None and like.__doc__:
-            checked.__doc__ = without_parameter(like.__doc__, "frame")
-        elif function.__doc__:
+        if function.__doc__:
             checked.__doc__ = completed(
                 function.__doc__, list(shown.parameters.values()), descriptions().get(options.__name__, {}), raises
             )

@@ -148,7 +148,6 @@ def test_docstrings_may_be_stripped() -> None:
 
     stripped = with_options(options.RowOptions)(report)
     assert stripped.__doc__ is None
-    assert with_options(options.RowOptions, like=stripped)(report).__doc__ is None
     assert stripped(None, "p", weight="w") == "p"
 
 

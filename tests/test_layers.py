@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import polars_ec as ec
+from tests.support.trace import CALLS, visited
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "polars_ec"
@@ -121,6 +122,13 @@ def test_no_modules_import_each_other() -> None:
 def test_there_are_few_layers() -> None:
     assert not circles(), "a circle has no end"
     assert len(layers()) <= MOST_LAYERS, " -> ".join(layers())
+
+
+@pytest.mark.parametrize(
+    ("call", "most"), list(zip(CALLS, (9, 22), strict=True)), ids=["a metric", "a calibration loss"]
+)
+def test_a_call_goes_through_few_files(call: str, most: int) -> None:
+    assert len(visited(CALLS[call])) <= most
 
 
 def test_no_module_has_the_name_of_an_exported_function() -> None:
