@@ -151,9 +151,18 @@ def test_docstrings_may_be_stripped() -> None:
     assert stripped(None, "p", weight="w") == "p"
 
 
+def typed_as(name: str) -> str:
+    """What a type checker sees of an export: metrics of one file and signature are one to it."""
+    export = getattr(ec, name)
+    return f"{export.__module__} {inspect.signature(export)}" if name in METRICS else name
+
+
 def test_every_export_is_in_the_typed_api() -> None:
     text = (Path(__file__).parent / "typed_api.py").read_text("utf-8")
-    assert not [name for name in ec.__all__ if f"ec.{name}" not in text]
+    checked = {
+        typed_as(name) for name in ec.__all__ if f"ec.{name}(" in text or (name[0].isupper() and f"ec.{name}" in text)
+    }
+    assert not [name for name in ec.__all__ if typed_as(name) not in checked]
 
 
 @pytest.mark.parametrize(

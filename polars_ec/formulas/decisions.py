@@ -84,14 +84,18 @@ def fbeta(sums: Sums, beta: float) -> pl.Expr:
     return pl.when(hits + misses + alarms != 0).then(value)
 
 
+def rate_difference(sums: Sums) -> pl.Expr:
+    """R_11 - R_01, of the smaller ones of the rates, for they have the digits of the difference."""
+    decided = sums.rate(1, [1]) - sums.rate(0, [1])
+    left = sums.rate(0, [0]) - sums.rate(1, [0])
+    return pl.when(sums.rate(1, [1]) > 0.5).then(left).otherwise(decided)
+
+
 def mcc(sums: Sums) -> pl.Expr:
     p0, p1 = sums.prior
     positive = sums.joint(1, [1]) + sums.joint(0, [1])
     negative = sums.joint(1, [0]) + sums.joint(0, [0])
-    # The smaller ones of the rates have the digits of the difference.
-    decided = sums.rate(1, [1]) - sums.rate(0, [1])
-    left = sums.rate(0, [0]) - sums.rate(1, [0])
-    covariance = (p0 * p1).sqrt() * pl.when(sums.rate(1, [1]) > 0.5).then(left).otherwise(decided)
+    covariance = (p0 * p1).sqrt() * rate_difference(sums)
     return pl.when((p0 != 0) & (p1 != 0)).then(ratio(covariance, (positive * negative).sqrt()))
 
 

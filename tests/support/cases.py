@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+
+from tests.support.oracle import Group
 
 DECISION = ("costs", "cost_fn", "cost_fp", "prior", "threshold", "score_type", "weight")
 DCF = DECISION[1:]
@@ -35,6 +37,7 @@ class Case:
         "log_likelihoods",
     )
     infinite: bool = False  # inf is a proper value of it
+    expected: Callable[[Group], float | None] | None = None  # where the oracle's group has no method of this name
 
 
 _POSTERIORS = ("posterior", "log_odds", "llr", "posteriors", "log_posteriors", "log_likelihoods")
