@@ -37,13 +37,14 @@ class Case:
         "log_likelihoods",
     )
     infinite: bool = False  # inf is a proper value of it
+    moved_by_prior: bool = True
     expected: Callable[[Group], float | None] | None = None  # where the oracle's group has no method of this name
 
 
 _POSTERIORS = ("posterior", "log_odds", "llr", "posteriors", "log_posteriors", "log_likelihoods")
 
 CASES = [
-    Case("confusion", DECISION),
+    Case("confusion", DECISION, moved_by_prior=False),
     Case("n_rows", COUNT),
     Case("n_missing", COUNT),
     Case("n_invalid", COUNT),
@@ -52,19 +53,19 @@ CASES = [
     Case("nec", DECISION),
     Case("error_rate", DECISION),
     Case("accuracy", DECISION),
-    Case("balanced_error_rate", DECISION),
-    Case("balanced_accuracy", DECISION),
+    Case("balanced_error_rate", DECISION, moved_by_prior=False),
+    Case("balanced_accuracy", DECISION, moved_by_prior=False),
     Case("dcf", DCF, binary=True, score_types=("llr", "decision")),
     Case("precision", DECISION, binary=True),
-    Case("recall", DECISION, binary=True),
-    Case("specificity", DECISION, binary=True),
-    Case("fpr", DECISION, binary=True),
-    Case("fnr", DECISION, binary=True),
+    Case("recall", DECISION, binary=True, moved_by_prior=False),
+    Case("specificity", DECISION, binary=True, moved_by_prior=False),
+    Case("fpr", DECISION, binary=True, moved_by_prior=False),
+    Case("fnr", DECISION, binary=True, moved_by_prior=False),
     Case("fbeta", DECISION, {"beta": 2.0}, binary=True),
     Case("f1", DECISION, binary=True),
     Case("mcc", DECISION, binary=True),
-    Case("lr_plus", DECISION, binary=True, infinite=True),
-    Case("lr_minus", DECISION, binary=True, infinite=True),
+    Case("lr_plus", DECISION, binary=True, infinite=True, moved_by_prior=False),
+    Case("lr_minus", DECISION, binary=True, infinite=True, moved_by_prior=False),
     Case("net_benefit", THRESHOLD, {"p_t": 0.3}, binary=True),
     Case("precision_gain", DECISION, binary=True, infinite=True),
     Case("recall_gain", DECISION, binary=True, infinite=True),
