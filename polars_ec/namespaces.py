@@ -76,6 +76,7 @@ class ExpressionNamespace:
     fnr = _of_expression(binary.fnr)
     fbeta = _of_expression(binary.fbeta)
     f1 = _of_expression(binary.f1)
+    informedness = _of_expression(binary.informedness)
     mcc = _of_expression(binary.mcc)
     lr_plus = _of_expression(binary.lr_plus)
     lr_minus = _of_expression(binary.lr_minus)

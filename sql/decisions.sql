@@ -161,6 +161,7 @@ CREATE OR REPLACE MACRO ec.f1(cells) AS ec._fbeta(cells, 0.5e0, 0.5e0);
 -- R11 - R01 is R00 - R10: the smaller ones of the rates have the digits of the difference.
 CREATE OR REPLACE MACRO ec._rate_difference(c) AS
     CASE WHEN ec._r11(c) > 0.5 THEN ec._r00(c) - ec._r10(c) ELSE ec._r11(c) - ec._r01(c) END;
+CREATE OR REPLACE MACRO ec.informedness(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._rate_difference(_c)))[1];
 CREATE OR REPLACE MACRO ec.mcc(cells) AS
     list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * ec._rate_difference(_c),
         sqrt((_c['p1'] * ec._r11(_c) + _c['p0'] * ec._r01(_c)) * (_c['p1'] * ec._r10(_c) + _c['p0'] * ec._r00(_c)))) END)[1];

@@ -1214,6 +1214,13 @@ COMMENT ON MACRO ec.f1 IS 'Harmonic mean of precision and recall; with `prior`, 
 -- R11 - R01 is R00 - R10: the smaller ones of the rates have the digits of the difference.
 CREATE OR REPLACE MACRO ec._rate_difference(c) AS
     CASE WHEN ec._r11(c) > 0.5 THEN ec._r00(c) - ec._r10(c) ELSE ec._r11(c) - ec._r01(c) END;
+CREATE OR REPLACE MACRO ec.informedness(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._rate_difference(_c)))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._rate_difference(_c)))[1],
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._rate_difference(_c)))[1];
+COMMENT ON MACRO ec.informedness IS 'How much more often positives than negatives are decided positive (Youden''s J); priors do not move it. Higher is better; in [-1, 1], 0 is chance. R_11 - R_01: recall plus specificity less 1, or 1 - 2 balanced_error_rate.';
 CREATE OR REPLACE MACRO ec.mcc(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * ec._rate_difference(_c),
         sqrt((_c['p1'] * ec._r11(_c) + _c['p0'] * ec._r01(_c)) * (_c['p1'] * ec._r10(_c) + _c['p0'] * ec._r00(_c)))) END)[1],

@@ -162,6 +162,7 @@ DECISIONS: Mapping[str, Formula] = MappingProxyType(
         "fnr": Formula(lambda sums, _: sums.rate(1, [0]), "lower"),
         "fbeta": Formula(lambda sums, a: fbeta(sums, a.beta), "higher"),
         "f1": Formula(lambda sums, _: fbeta(sums, 1.0), "higher"),
+        "informedness": Formula(lambda sums, _: rate_difference(sums), "higher"),
         "mcc": Formula(lambda sums, _: mcc(sums), "higher"),
         "lr_plus": Formula(lambda sums, _: likelihood_ratio(sums, 1), "higher"),
         "lr_minus": Formula(lambda sums, _: likelihood_ratio(sums, 0), "lower"),

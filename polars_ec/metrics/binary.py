@@ -197,6 +197,30 @@ def f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> 
 
 
 @with_options(DecisionOptions, raises=_NOT_BINARY)
+def informedness(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """How much more often positives than negatives are decided positive (Youden's J); priors do not move it.
+
+    Higher is better; in [-1, 1], 0 is chance. R_11 - R_01: recall plus specificity less 1, or 1 - 2 balanced_error_rate.
+
+    Returns
+    -------
+    Float64, one per group; null if a class has no rows.
+
+    References
+    ----------
+    Youden, "Index for rating diagnostic tests", 1950; Ferrer, "The expected cost", Eq. 6, for the balanced error rate.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> log.select(ec.informedness("p", "y").round(4)).item()
+    0.1667
+    """
+    return decision_metric("informedness", score, label, options)
+
+
+@with_options(DecisionOptions, raises=_NOT_BINARY)
 def mcc(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Matthews correlation coefficient of class and decision.
 

@@ -63,6 +63,13 @@ CASES = [
     Case("fnr", DECISION, binary=True, moved_by_prior=False),
     Case("fbeta", DECISION, {"beta": 2.0}, binary=True),
     Case("f1", DECISION, binary=True),
+    Case(
+        "informedness",
+        DECISION,
+        binary=True,
+        moved_by_prior=False,
+        expected=lambda g: None if None in (g.recall(), g.fpr()) else g.recall() - g.fpr(),
+    ),
     Case("mcc", DECISION, binary=True),
     Case("lr_plus", DECISION, binary=True, infinite=True, moved_by_prior=False),
     Case("lr_minus", DECISION, binary=True, infinite=True, moved_by_prior=False),
