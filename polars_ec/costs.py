@@ -216,6 +216,10 @@ class CostMatrix:
         ratio = cost_fp / cost_fn
         return math.log(ratio) if 0 < ratio < math.inf else math.log(cost_fp) - math.log(cost_fn)
 
+    def bayes_threshold_on(self, score_type: str) -> float:
+        """The Bayes threshold of posteriors, or, for another kind of scores, that of log-odds."""
+        return self.bayes_threshold() if score_type == "posterior" else self.bayes_log_odds()
+
     @property
     def names_classes(self) -> bool:
         """Whether the rows have names of their own; else they are the classes in order."""

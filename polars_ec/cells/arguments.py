@@ -81,12 +81,10 @@ class OperatingPoint:
 
 def bayes_threshold(costs: CostMatrix, score_type: str, prior: Any, classes: ClassNames) -> float:
     """Above which score deciding 1 is cheaper, on the scale of the score."""
-    if score_type == "posterior":
-        return costs.bayes_threshold()
-    if score_type == "log_odds":
-        return costs.bayes_log_odds()
     if score_type == "raw":
         raise ValueError("raw scores have no Bayes threshold: pass threshold=, on their own scale")
+    if score_type != "llr":
+        return costs.bayes_threshold_on(score_type)
     settings = parse_options({"prior": prior})
     if not settings.prior.stated or settings.prior.expression is not None:
         raise ValueError("the Bayes threshold of LLRs moves with the prior: pass prior= a number, or threshold=")

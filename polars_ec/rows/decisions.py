@@ -69,7 +69,7 @@ def decide(scores: Scores, costs: CostMatrix, threshold: float | None) -> Decisi
 def _bayes_threshold(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | None:
     """Where deciding 1 becomes cheaper, on the scores' own scale; None where that is no matter of a threshold."""
     try:
-        threshold = costs.bayes_threshold() if scores.score_type == "posterior" else costs.bayes_log_odds()
+        threshold = costs.bayes_threshold_on(scores.score_type)
     except ValueError:
         return None
     return pl.lit(threshold) - scores.prior_log_odds if scores.score_type == "llr" else pl.lit(threshold)
@@ -81,9 +81,8 @@ def _reversed_threshold(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | No
     if c00 <= c01 or c11 < c10:
         return None
     other = CostMatrix([[c01, c00], [c11, c10]])
-    if scores.score_type == "posterior":
-        return scores.score < other.bayes_threshold()
-    return scores.log_odds < other.bayes_log_odds()
+    score = scores.score if scores.score_type == "posterior" else scores.log_odds
+    return score < other.bayes_threshold_on(scores.score_type)
 
 
 def _cheapest(posteriors: list[pl.Expr], costs: CostMatrix) -> pl.Expr:

@@ -256,6 +256,13 @@ def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: st
     return expanded
 
 
+def check_names(keys: Iterable[pl.Expr], taken: Collection[str], of: str) -> None:
+    """ValueError if a group column has a name that is taken in a result."""
+    clash = sorted({key.meta.output_name() for key in keys}.intersection(taken))
+    if clash:
+        raise ValueError(f"by= has a column {clash[0]!r}, which {of} has too: rename it with .alias()")
+
+
 def _checked_costs(settings: Options, classes: ClassNames, column: str) -> CostMatrix:
     n_classes = len(classes.values)
     costs = settings.costs(n_classes)
