@@ -204,7 +204,7 @@ def test_all_null_columns_are_missing() -> None:
         ),
         (
             lambda: LOG.ec.report("p", "y", classes=["a", "b", "c"]),
-            r"lists 3 classes, and there are 2: scores of 3 classes are a vector a row",
+            r"lists 3 classes, and there are 2: scores of 3 classes are one column, a vector a row",
         ),
         (lambda: ec.nec("p", "y", prior="overall"), r"prior='overall' is not a prior: for a column pass pl.col"),
         (
