@@ -43,7 +43,7 @@ class ClassNames:
             return list(range(len(names)))
         raise ValueError(
             f"{what} names the classes {list(names)}, and the classes are {list(self.fields or self.values)}: use the same "
-            "names, or none"
+            "names, or none, as in a list or an array"
         )
 
     def goes_with(self, other: ClassNames) -> bool:

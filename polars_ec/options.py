@@ -268,7 +268,12 @@ def as_expr(column: IntoExpr, what: str) -> pl.Expr:
         return pl.col(column)
     if isinstance(column, pl.Expr):
         return column
-    raise TypeError(f"{what}={column!r} is neither a column's name nor a Polars expression")
+    if hasattr(column, "__array__"):
+        raise TypeError(
+            f"{what}= holds values ({type(column).__name__}), not a column's name: make them a column of a frame, and name it"
+        )
+    vector = ": for one vector a row pass pl.concat_arr(...) of them" if isinstance(column, list | tuple) else ""
+    raise TypeError(f"{what}={column!r} is neither a column's name nor a Polars expression{vector}")
 
 
 def parse_number(value: Any, what: str) -> float:

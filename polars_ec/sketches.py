@@ -168,31 +168,31 @@ class Sketch(Cells):
         return evaluate(self, metrics, keywords, own_threshold=own_threshold)
 
     def roc(self) -> pl.DataFrame:
-        """The ROC curve: see `polars_ec.cells.curves.roc`."""
+        """The ROC curve: `threshold`, `fpr`, `tpr`. See help("polars_ec.cells.curves.roc")."""
         return curves.roc(self)
 
     def roc_hull(self) -> pl.DataFrame:
-        """The convex hull of the ROC curve: see `polars_ec.cells.curves.roc_hull`."""
+        """The convex hull of the ROC curve: `fpr`, `tpr`. See help("polars_ec.cells.curves.roc_hull")."""
         return curves.roc_hull(self)
 
     def det(self) -> pl.DataFrame:
-        """The DET curve: see `polars_ec.cells.curves.det`."""
+        """The DET curve: `threshold`, `fpr`, `fnr`, and their probits. See help("polars_ec.cells.curves.det")."""
         return curves.det(self)
 
     def pr(self, *, prior: Prior = None) -> pl.DataFrame:
-        """The precision-recall curve: see `polars_ec.cells.curves.pr`."""
+        """The precision-recall curve: `threshold`, `recall`, `precision`. See help("polars_ec.cells.curves.pr")."""
         return curves.pr(self, prior=prior)
 
     def prg(self, *, prior: Prior = None) -> pl.DataFrame:
-        """The precision-recall-gain curve: see `polars_ec.cells.curves.prg`."""
+        """The curve of `recall_gain` and `precision_gain` by `threshold`. See help("polars_ec.cells.curves.prg")."""
         return curves.prg(self, prior=prior)
 
     def bayes_error(self, prior_log_odds: Sequence[float]) -> pl.DataFrame:
-        """Actual and minimum DCF over the prior: see `polars_ec.cells.curves.bayes_error`."""
+        """Actual and minimum DCF of LLRs over the prior. See help("polars_ec.cells.curves.bayes_error")."""
         return curves.bayes_error(self, prior_log_odds)
 
     def bayes_risk(self) -> pl.DataFrame:
-        """Risk over operating points, whose integral is the cross-entropy: see `polars_ec.cells.curves.bayes_risk`."""
+        """Risk by operating point: its integral is the cross-entropy. See help("polars_ec.cells.curves.bayes_risk")."""
         return curves.bayes_risk(self)
 
     @checked_keywords
@@ -269,7 +269,7 @@ class Sketch(Cells):
         return of_log.best_threshold(self, metric, self.at_own_point(keywords))
 
     def reliability(self, *, resolution: int = 2, calibrator: Calibrator | None = None) -> pl.DataFrame:
-        """Mean posterior, share of positives and calibration curve per bin: see `polars_ec.calibration.reliability.reliability`."""
+        """Mean posterior and share of positives per bin. See help("polars_ec.calibration.reliability.reliability")."""
         # Imported here, for it needs numpy.
         from polars_ec.calibration.reliability import reliability
 
@@ -278,7 +278,7 @@ class Sketch(Cells):
     def calibrate(
         self, calibrator: Calibrator = "affine", *, prior: Prior = None, bins: int = 15, equal_mass: bool = False
     ) -> Calibration:
-        """The transform of scores into calibrated posteriors, fitted for every group: see `polars_ec.calibration.fit.calibrate`."""
+        """Calibrators of the scores, fitted for every group. See help("polars_ec.calibration.fit.calibrate")."""
         return calibrate(self, calibrator, prior=prior, bins=bins, equal_mass=equal_mass)
 
     def calibration_loss(

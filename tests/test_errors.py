@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -192,6 +193,24 @@ def test_all_null_columns_are_missing() -> None:
         (lambda: pl.col("p").ec.nec("y", 5), r"nec\(\) takes score and label by position, and 5 is one more"),
         (lambda: ec.fbeta("p", "y", 2), r"fbeta\(\) takes score and label by position.* such as beta="),
         (lambda: ec.nec("p", "y", cost_fm=1), r"nec\(\) has no keyword cost_fm=: did you mean cost_fp\? It has score,"),
+        (
+            lambda: ec.nec(np.array([0.5]), "y"),
+            r"^score= holds values \(ndarray\).* make them a column of a frame, and name it$",
+        ),
+        (lambda: ec.nec("p", pl.Series([True])), r"^label= holds values \(Series\)"),
+        (
+            lambda: ec.nec(["p", "q"], "y"),
+            r"score=\['p', 'q'\] is neither .* one vector a row pass pl.concat_arr\(...\)",
+        ),
+        (
+            lambda: LOG.ec.report("p", "y", classes=["a", "b", "c"]),
+            r"lists 3 classes, and there are 2: scores of 3 classes are one column, a vector a row",
+        ),
+        (lambda: ec.nec("p", "y", prior="overall"), r"prior='overall' is not a prior: for a column pass pl.col"),
+        (
+            lambda: ec.register("log.duckdb"),
+            r"connection='log.duckdb' is not a DuckDB connection: pass what duckdb.connect",
+        ),
         (lambda: ec.nec("p"), r"nec\(\): missing a required argument: 'label'"),
         (
             lambda: LOG.ec.report("p", "y", metrics=["nec"]),

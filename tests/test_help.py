@@ -49,6 +49,13 @@ def entries(function) -> dict[str, str]:
     return {head: " ".join(lines.split()) for head, lines in re.findall(r"^(\S.*)\n((?: +.*\n?)*)", f"{text}\n", re.M)}
 
 
+def test_where_a_text_sends_its_reader_there_is_more() -> None:
+    texts = [inspect.getdoc(member) or "" for _, member in inspect.getmembers(ec.Sketch, inspect.isfunction)]
+    named = re.findall(r'help\("([\w.]+)"\)', "".join(texts))
+    assert len(named) == 9
+    assert all("Examples" in sections(pydoc.locate(name)) for name in named)
+
+
 @pytest.mark.parametrize("name", SHARED)
 def test_every_parameter_has_its_type_its_default_and_a_description(name: str) -> None:
     function = SHARED[name]

@@ -57,14 +57,20 @@ def calibrate(
     ----------
     frame
         The log, a LazyFrame or a DataFrame.
-    score, label
+    score
         Column name or expression: posteriors of K classes or their logs; or one score of two.
+    label
+        Column name or expression.
     calibrator
         "affine" or "temperature"; for one score a row also "pav" and "histogram".
     by
         Names and expressions of the groups.
-    folds, fold_by, stratified
-        As for `sketch`: beside the calibrator of all rows, one for each fold, of the rows of the others.
+    folds
+        How many folds: beside the calibrator of all rows there is one for each fold, of the rows of the others.
+    fold_by
+        Column name or expression: the key whose `fold` a row is in, of the row, or of what correlated rows share.
+    stratified
+        Folds that share the keys of each class of each group out evenly, as for `sketch`.
     resolution
         Of the sketch of one score a row.
     prior
@@ -161,26 +167,34 @@ def calibration_loss(
 ) -> pl.DataFrame:
     """What calibration would take off a loss, per group: the loss of the scores as they are, minus that after calibration.
 
-    Higher means worse calibrated scores; see `Sketch.calibration_loss`, which this is for one score a row.
+    Higher means worse calibrated scores; about 0 for calibrated ones, and below it where the calibrator is overfitted.
+    CalLoss = EPSR raw - EPSR calibrated, EPSR being the mean loss; RCL = 100 CalLoss / EPSR raw. Of one score a row it is
+    `Sketch.calibration_loss` of its sketch.
 
     Parameters
     ----------
     frame
         The log, a LazyFrame or a DataFrame.
-    score, label
+    score
         Column name or expression: posteriors of K classes or their logs; or one score of two.
+    label
+        Column name or expression.
     rule
         "cross_entropy", "brier", or "bayes_risk", the expected cost of Bayes decisions for the costs.
     calibrator
         "affine" or "temperature"; for one score a row also "pav" and "histogram".
     training
         What the calibrator is fitted on. "cv": for each fold the rows of the other folds; the losses of all folds' rows are
-        added up; this needs folds and fold_by. "test": the very rows. A `Calibration`: that one, made of another log; it
+        added up; this needs `folds` and `fold_by`. "test": the very rows. A `Calibration`: that one, made of another log; it
         may have fewer group columns.
     by
         Names and expressions of the groups.
-    folds, fold_by, stratified
-        As for `sketch`.
+    folds
+        How many folds, such as 5; only with "cv".
+    fold_by
+        Column name or expression: the key whose `fold` a row is in, of the row, or of what correlated rows share.
+    stratified
+        Folds that share the keys of each class of each group out evenly, as for `sketch`.
     resolution
         Of the sketch of one score a row: affine losses are off by at most (alpha / resolution)^2 / 32.
     prior
@@ -188,8 +202,9 @@ def calibration_loss(
 
     Returns
     -------
-    One row per group, sorted: the group columns, `n`, `class_prior`, `raw`, `calibrated`, `cal_loss`, `rcl` in percent, and
-    `reason`, as `Sketch.calibration_loss` gives them.
+    One row per group, sorted: the group columns, `n`, `class_prior`, `raw` (the loss of the scores as they are), `calibrated`,
+    `cal_loss`, `rcl` in percent (null where `raw` is 0), and `reason`: why there is no calibrated loss, as `calibrate` says
+    it, such as "infinite log-odds" (a row's own class has posterior 0: clip the scores).
 
     Raises
     ------

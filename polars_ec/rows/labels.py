@@ -48,7 +48,12 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, s
         return Labels(label, [~positive, positive], _not_nan(label, dtype), names)
     if classes is not None:
         if len(classes) != n_classes:
-            raise ValueError(f"classes={list(classes)} lists {len(classes)} classes, and there are {n_classes}")
+            vector = (
+                f": scores of {len(classes)} classes are one column, a vector a row"
+                if n_classes == 2 < len(classes)
+                else ""
+            )
+            raise ValueError(f"classes={list(classes)} lists {len(classes)} classes, and there are {n_classes}{vector}")
         for value in classes:
             _check_value(name, dtype, value, "classes")
         masks = [label == _literal(value, dtype) for value in classes]

@@ -48,6 +48,8 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
 
     Raises
     ------
+    TypeError
+        It is not a connection, but the name of a file, say.
     ValueError
         The name `ec` is taken by a read-only database, or by a database and a schema at once, so that `ec.nec` cannot be
         found; the message says what to do.
@@ -63,6 +65,8 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     >>> connection.sql(f"SELECT ec.accuracy(p, y) AS accuracy FROM {log}").fetchall()
     [(0.3333333333333333,)]
     """
+    if not hasattr(connection, "cursor"):
+        raise TypeError(f"connection={connection!r} is not a DuckDB connection: pass what duckdb.connect(...) returns")
     with connection.cursor() as other:  # an error in a transaction of the caller's would end it
         other.execute(text().partition(_CREATE_SCHEMA)[0].partition(_BEGIN)[2])
     with _one_at_a_time:

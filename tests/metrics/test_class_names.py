@@ -66,7 +66,7 @@ def test_names_that_mean_nothing_go_in_order_where_classes_have_none() -> None:
     ],
 )
 def test_names_that_do_not_go_together_are_refused_at_the_plan(score: pl.Expr, options: dict) -> None:
-    with pytest.raises(ValueError, match=r"names the classes .* use the same names"):
+    with pytest.raises(ValueError, match=r"names the classes .* use the same names, or none, as in a list"):
         LOG.lazy().select(ec.accuracy(score, "label", **options)).collect_schema()
 
 
@@ -324,5 +324,5 @@ def test_sets_have_no_order() -> None:
         CostMatrix(COSTS, classes={"cat", "dog", "eel"})
     with pytest.raises(ValueError, match="nested sequence"):
         CostMatrix({(0, 1), (1, 0)})
-    with pytest.raises(ValueError, match="is no prior"):
+    with pytest.raises(ValueError, match="is not a prior"):
         ec.nec("p", "y", prior={0.9, 0.1})
