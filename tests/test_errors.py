@@ -222,6 +222,14 @@ def test_all_null_columns_are_missing() -> None:
             r"equivalent_cost\(\) has no keyword costfn=: did you mean cost_fn\?",
         ),
         (
+            lambda: ec.equivalent_cost(LOG.collect().ec.sketch("p", "y"), "sensitivity", cost_fn=4),
+            r"cost_fn=4 is of a metric of decisions, and 'sensitivity' takes sensitivity= alone",
+        ),
+        (
+            lambda: ec.equivalent_cost(LOG.collect().ec.sketch("p", "y"), "sensitivity", beta=2),
+            r"beta=2 is of a metric of decisions",
+        ),
+        (
             lambda: LOG.collect().ec.sketch("p", "y").best_threshold("f1", betta=1),
             r"best_threshold\(\) has no keyword betta=: did you mean beta\?",
         ),
