@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from functools import cache
-from inspect import Parameter, cleandoc
+from inspect import Parameter, cleandoc, getsource
 from itertools import pairwise
 
 from polars_ec import options
@@ -70,9 +70,13 @@ def without_parameter(text: str, name: str) -> str:
 @cache
 def descriptions() -> Mapping[str, Mapping[str, str]]:
     """What the keywords of each family in `options` mean: Python drops the texts below keys, so its source is read."""
-    source = options.__loader__.get_source(options.__name__)  # type: ignore[union-attr]
+    try:
+        source = getsource(options)
+    except OSError:
+        # A package without its source works, and its help names the keywords alone.
+        return {}
     families: dict[str, dict[str, str]] = {}
-    for family in ast.parse(source or "").body:
+    for family in ast.parse(source).body:
         if isinstance(family, ast.ClassDef):
             known = families[family.name] = {}
             for base in family.bases:

@@ -173,13 +173,13 @@ def checked_at_call(function: Callable[..., Any], shown: Signature) -> Callable[
     name, parameters = function.__name__, shown.parameters.values()
     by_position = [p.name for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
     by_name = [p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
-    # What a method is of goes without saying.
+    # What a method is of goes without saying: it is not among what messages list.
     public = [p for p in [*by_position, *by_name] if p not in ("self", "frame")]
     any_number = any(p.kind is Parameter.VAR_POSITIONAL for p in parameters)
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        check_keywords(name, kwargs, public)
+        check_keywords(name, [given for given in kwargs if given not in by_position], public)
         if len(args) > len(by_position) and not any_number:
             taken = " and ".join(p for p in by_position if p in public)
             raise TypeError(

@@ -198,9 +198,14 @@ def equivalent_cost(
     >>> ec.equivalent_cost(log.ec.sketch("p", "y"), "sensitivity", sensitivity=0.6).select("alpha", "cost_fn").rows()
     [(1.0, 1.0)]
     """
+    keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
     if metric == "sensitivity":
+        for name, value in keywords.items():
+            if value is not None and (name, value) != ("beta", 1.0):
+                raise TypeError(
+                    f"{name}={value!r} is of a metric of decisions, and 'sensitivity' takes sensitivity= alone"
+                )
         return cost_of_sensitivity(sketch, 0.95 if sensitivity is None else sensitivity)
     if sensitivity is not None:
         raise TypeError(f"sensitivity={sensitivity!r} is of the metric 'sensitivity', and the metric is {metric!r}")
-    keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
     return cost_of_metric(sketch, metric, sketch.at_own_point(keywords))

@@ -31,6 +31,10 @@ TWO = pl.DataFrame({"s": ["a"] * 4, "p": [0.9, 0.6, 0.7, 0.1], "y": [1, 0, 1, 0]
             "Sketch(rows: 0; groups: none; scores: posterior, every score; thresholds: 0.3; decisions: score > 0.3)",
         ),
         (
+            TWO.ec.sketch("p", "y", resolution=1),
+            "Sketch(rows: 4; groups: none; scores: posterior, 1 bin to the nat; thresholds: 0.5; ",
+        ),
+        (
             TWO.ec.sketch("p", "y", by="s", thresholds=[k / 10 for k in range(10)]),
             "Sketch(rows: 4; groups: 1 by s; scores: posterior, 64 bins to the nat; thresholds: 10 from 0 to 0.9; "
             "decisions: Bayes, CostMatrix([[0, 1], [1, 0]]))",

@@ -233,12 +233,28 @@ def test_all_null_columns_are_missing() -> None:
             r"'recal' is no metric of decisions: did you mean",
         ),
         (
+            lambda: LOG.collect().ec.sketch("p", "y").cost_curve(["nec"]),
+            r"\['nec'\] is no metric of decisions: did you mean nec\?",
+        ),
+        (
+            lambda: LOG.ec.sketch(frame=LOG, score="p", label="y"),
+            r"sketch\(\): multiple values for argument 'frame'",
+        ),
+        (
             lambda: ec.equivalent_cost(LOG.collect().ec.sketch("p", "y"), "sensitivity", sensitivty=0.9),
             r"equivalent_cost\(\) has no keyword sensitivty=: did you mean sensitivity\?",
         ),
         (
             lambda: ec.equivalent_cost(LOG.collect().ec.sketch("p", "y"), "f1", costfn=1),
             r"equivalent_cost\(\) has no keyword costfn=: did you mean cost_fn\?",
+        ),
+        (
+            lambda: ec.equivalent_cost(LOG.collect().ec.sketch("p", "y"), "sensitivity", cost_fn=4),
+            r"cost_fn=4 is of a metric of decisions, and 'sensitivity' takes sensitivity= alone",
+        ),
+        (
+            lambda: ec.equivalent_cost(LOG.collect().ec.sketch("p", "y"), "sensitivity", beta=2),
+            r"beta=2 is of a metric of decisions",
         ),
         (
             lambda: LOG.collect().ec.sketch("p", "y").best_threshold("f1", betta=1),
@@ -284,3 +300,11 @@ def test_all_null_columns_are_missing() -> None:
 def test_calls_that_are_slips_name_the_function_and_the_way_out(call, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         call()
+
+
+@pytest.mark.parametrize("function", [ec.sketch, ec.report, ec.validate, ec.calibrate, ec.calibration_loss])
+def test_the_frame_goes_by_name_too(function) -> None:
+    with pytest.raises(TypeError, match=r"\(\) has no keyword fold="):
+        function(frame=LOG, score="p", label="y", fold=1)
+    own = {"training": "test"} if function is ec.calibration_loss else {}
+    assert function(frame=LOG, score="p", label="y", **own) is not None

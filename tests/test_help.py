@@ -142,7 +142,10 @@ def test_each_keyword_of_a_family_is_described_with_its_default(name: str) -> No
 
 
 def test_without_source_help_lacks_descriptions_but_nothing_fails(monkeypatch) -> None:
-    monkeypatch.setattr(options.__loader__, "get_source", lambda _: None, raising=False)
+    def getsource(_: object) -> str:
+        raise OSError("source code not available")
+
+    monkeypatch.setattr(docstrings, "getsource", getsource)
     assert docstrings.descriptions.__wrapped__() == {}
     parameters = list(inspect.signature(ec.nec).parameters.values())
     text = docstrings.completed("Summary.\n\nReturns\n-------\nFloat64, one per group.\n", parameters, {})

@@ -60,7 +60,8 @@ class Cells:
         )
         rows = f"{counts['used']:,}" + "".join(f", {counts[x]:,} {x}" for x in ("missing", "wrong") if counts[x])
         n_groups = self.frame.select(self.keys).n_unique() if self.keys else 1
-        bins = "every score" if self.grid.resolution is None else f"{self.grid.resolution} bins to the nat"
+        resolution = self.grid.resolution
+        bins = "every score" if resolution is None else f"{resolution} bin{'s' if resolution > 1 else ''} to the nat"
         return {
             "rows": rows,
             "groups": groups_by(n_groups, self.keys),

@@ -33,7 +33,7 @@ _DEFAULTS: Mapping[str, Any] = MappingProxyType({})
 def cost_curve(cells: Cells, metrics: Sequence[str], keywords: Mapping[str, Any] = _DEFAULTS) -> pl.DataFrame:
     """Metrics of decisions at every operating point: what `Sketch.cost_curve` gives."""
     for name in metrics:
-        if name not in DECISIONS:
+        if not isinstance(name, str) or name not in DECISIONS:
             hint = did_you_mean(str(name), DECISIONS)
             raise SketchError(f"{name!r} is no metric of decisions: {hint}They are {', '.join(DECISIONS)}")
     table, formulas = at_every_edge(cells, metrics, keywords)
