@@ -14,7 +14,7 @@ from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
 from polars_ec.options import Options, parse_options
 from polars_ec.rows.folds import FOLD
-from polars_ec.rows.read import Priors, per_row
+from polars_ec.rows.read import Priors, join_groups, per_row
 from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, affine_log_odds, bind, log_sum_exp, sigmoid
 from polars_ec.typing import ScoreType
 
@@ -153,7 +153,7 @@ def transform(parameters: pl.DataFrame, by: list[str], rows: pl.DataFrame, x: pl
 def _join(rows: pl.DataFrame, fits: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     if not by:
         return rows.join(fits, how="cross", maintain_order="left")
-    return rows.join(fits, on=by, how="left", nulls_equal=True, maintain_order="left")
+    return join_groups(rows, fits, by)
 
 
 def _step_log_odds(steps: pl.DataFrame, rows: pl.DataFrame) -> pl.Series:

@@ -17,7 +17,7 @@ from polars_ec.metrics.counts import class_prior, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
 from polars_ec.options import Options, PriorOptions, RiskOptions, parse_options
 from polars_ec.rows.folds import FOLD
-from polars_ec.rows.read import check_names, expand, resolve_columns, with_prior_column
+from polars_ec.rows.read import check_names, expand, join_groups, resolve_columns, with_prior_column
 from polars_ec.rows.scores import VectorScores
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr, Rule
@@ -125,8 +125,7 @@ def _prior_of_groups(frame: pl.LazyFrame, rows: Rows, by: IntoExpr | Sequence[In
     stated = frame.group_by(keys).agg(share).collect(engine="streaming")
 
     def look_up(groups: pl.Series) -> pl.Series:
-        found = groups.struct.unnest().join(stated, on=names, how="left", nulls_equal=True, maintain_order="left")
-        return found[_PRIOR]
+        return join_groups(groups.struct.unnest(), stated, names)[_PRIOR]
 
     return pl.struct(names).map_batches(look_up, return_dtype=pl.Float64)
 

@@ -17,6 +17,7 @@ from polars_ec.cells.grid import Grid
 from polars_ec.class_names import ClassNames
 from polars_ec.formulas.sums import GROUP, Sums, ratio
 from polars_ec.priors import PriorSettings
+from polars_ec.rows.read import join_groups
 
 _PRIOR = "__ec_prior"
 
@@ -57,7 +58,7 @@ def number_groups(cells: Cells, keys: list[str]) -> tuple[pl.DataFrame, pl.DataF
         zero = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
         return cells.frame.with_columns(zero), pl.DataFrame({GROUP: [0]}, schema={GROUP: pl.get_index_type()})
     groups = cells.frame.select(keys).unique(maintain_order=True).with_row_index(GROUP)
-    return cells.frame.join(groups, on=keys, how="left", nulls_equal=True, maintain_order="left"), groups
+    return join_groups(cells.frame, groups, keys), groups
 
 
 def tabulate(cells: Cells, keys: list[str], arguments: EvaluationArguments) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 PRIOR = "__ec_prior"
 """The column of a stated prior that is an expression."""
 
+_ONE = "__ec_one"
+
 Typed = tuple[pl.Expr, pl.DataType]
 Priors = Sequence[list[pl.Expr]]
 
@@ -254,6 +256,17 @@ def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: st
     if twice:
         raise ValueError(f"{what}= has the name {twice[0]!r} twice: give one of them another with .alias()")
     return expanded
+
+
+def join_groups(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Each row with what its group has in another table; null and NaN are groups as well."""
+    keys = list(by)
+    if len(by) == 1 and rows.schema[by[0]].is_float():
+        # By one key that is sorted Polars does not find NaN.
+        one, keys = pl.lit(0).alias(_ONE), [*by, _ONE]
+        rows, others = rows.with_columns(one), others.with_columns(one)
+    joined = rows.join(others, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    return joined.drop(_ONE, strict=False)
 
 
 def check_names(keys: Iterable[pl.Expr], taken: Collection[str], of: str) -> None:
