@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar, Unpack
 
 import polars as pl
 
@@ -22,9 +22,6 @@ from polars_ec.rows.read import PRIOR, Rows, count_rows, expand, resolve_columns
 from polars_ec.rows.scores import DecidedScores
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 

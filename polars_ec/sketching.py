@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import polars as pl
 
@@ -16,9 +16,6 @@ from polars_ec.priors import Prior
 from polars_ec.signatures import checked_keywords, with_options
 from polars_ec.sketches import Sketch
 from polars_ec.typing import IntoExpr, Reduction
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 @with_options(DecisionOptions)

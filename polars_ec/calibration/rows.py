@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Unpack
 
 import polars as pl
 
@@ -17,15 +17,10 @@ from polars_ec.metrics.counts import class_prior, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
 from polars_ec.options import Options, PriorOptions, RiskOptions, parse_options
 from polars_ec.rows.folds import FOLD
-from polars_ec.rows.read import expand, resolve_columns, with_prior_column
+from polars_ec.rows.read import Rows, expand, resolve_columns, with_prior_column
 from polars_ec.rows.scores import VectorScores
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr, Rule
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from polars_ec.rows.read import Rows
 
 # Names while rows are read: no group column is called so.
 _LABEL, _WEIGHT, _PRIOR, _RAW, _CALIBRATED = "__label", "__weight", "__prior", "__raw", "__calibrated"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import polars as pl
 
@@ -10,9 +10,6 @@ from polars_ec.options import CountOptions, DecisionOptions, parse_options
 from polars_ec.rows.read import Rows, count_rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 @with_options(DecisionOptions)

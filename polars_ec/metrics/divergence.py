@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import add, or_
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -16,9 +16,6 @@ from polars_ec.rows.read import Typed, read_weight
 from polars_ec.rows.scores import Scores, class_names, n_score_classes, read_scores
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr, ScoringRule
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 _RowLoss = Callable[[Scores, Scores, int], pl.Expr]
 

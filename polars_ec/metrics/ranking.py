@@ -7,7 +7,7 @@ same metrics with a bound on their error.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -17,9 +17,6 @@ from polars_ec.rows.read import Rows, per_group
 from polars_ec.rows.scores import BinaryScores
 from polars_ec.signatures import with_options
 from polars_ec.typing import EerMethod, IntoExpr
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 _NOT_NUMBERS = "Scores that are not one number a row."
 
