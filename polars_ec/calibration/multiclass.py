@@ -1,30 +1,25 @@
-"""Calibrators of K posteriors, fitted by passes over the log: the rows of every group and fold, as `_softmax` takes them."""
+"""Calibrators of K posteriors, fitted by passes over the log: the rows of every group and fold, as `softmax_newton` takes them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from polars_ec.calibration.arrays import Booleans, Floats, Texts
 from polars_ec.calibration.parameters import REVERSED
 from polars_ec.calibration.softmax_newton import Batch, Fits, fit_softmax
 from polars_ec.calibration.training_set import all_and_others, first_reason, reason_column
 from polars_ec.rows.batches import batches
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.labels import class_index
+from polars_ec.rows.read import Rows
 from polars_ec.rows.scores import VectorScores
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from polars_ec.calibration.softmax_newton import Booleans, Floats
-    from polars_ec.rows.read import Rows
-
-    Texts = NDArray[np.str_]
 
 _BATCH = 100_000
 _KEPT = 20_000_000  # numbers
@@ -36,7 +31,7 @@ _N, _IMPOSSIBLE = "__n", "__impossible"
 
 @dataclass(frozen=True)
 class _Log:
-    """The log, and what one pass has found in it. Fit j of group g has the number j n_groups + g, as `_training` has it.
+    """The log, and what one pass has found in it. Fit j of group g has the number j n_groups + g, as `training_set` has it.
 
     `rows` has _GROUP, _FOLD, _CLASS, _WEIGHT and log posteriors, of usable rows. By group, fold and class: `n` rows,
     `weight`, and `impossible`, whether (1) or not (0) a row's own class has posterior 0. `wrong`: whether the group has wrong rows.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Self
 
 import polars as pl
 
@@ -15,9 +15,6 @@ from polars_ec.exceptions import SketchError
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.read import expand
 from polars_ec.typing import IntoExpr
-
-if TYPE_CHECKING:
-    from typing import Self
 
 _MOST_ROWS = 2**63 - 1
 # What names of columns begin with while metrics are computed.

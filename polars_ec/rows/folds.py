@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import polars as pl
 
 from polars_ec.options import as_expr
 from polars_ec.rows.scores import bind
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polars_ec.typing import IntoExpr
+from polars_ec.typing import IntoExpr
 
 # The group column of a sketch or calibration with folds.
 FOLD = "fold"

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from polars_ec.class_names import ClassNames
-
-if TYPE_CHECKING:
-    from polars_ec.options import Options
-
+from polars_ec.options import Options
 
 # What Polars compares a column of integers with.
 _INTEGERS = range(-(2**63), 2**64)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_, or_
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -23,9 +22,7 @@ from polars_ec.priors import PriorSettings
 from polars_ec.rows.decisions import Decisions, decide
 from polars_ec.rows.labels import Labels, read_labels
 from polars_ec.rows.scores import Scores, class_names, n_score_classes, read_scores
-
-if TYPE_CHECKING:
-    from polars_ec.typing import IntoExpr
+from polars_ec.typing import IntoExpr
 
 PRIOR = "__ec_prior"
 """The column of a stated prior that is an expression."""
