@@ -10,11 +10,10 @@ import polars as pl
 from polars_ec.cells.make import Split, make_cells
 from polars_ec.cells.thresholds import cost_of_metric, cost_of_sensitivity
 from polars_ec.costs import CostMatrix, Costs
-from polars_ec.exceptions import SketchError
 from polars_ec.options import DecisionOptions
 from polars_ec.priors import Prior
 from polars_ec.signatures import checked_keywords, with_options
-from polars_ec.sketches import Sketch
+from polars_ec.sketches import Sketch, sketch_of
 from polars_ec.typing import IntoExpr, Reduction
 
 
@@ -111,38 +110,7 @@ def sketch(
         reduction=reduction,
         split=Split(folds, fold_by, stratified),
     )
-    return Sketch.of(cells, point)
-
-
-def merge(sketches: Sequence[Sketch]) -> Sketch:
-    """The sketch of several logs together; in any order and grouping the same.
-
-    Parameters
-    ----------
-    sketches
-        At least one; made with the same group columns, score type, resolution, thresholds and costs.
-
-    Returns
-    -------
-    A Sketch.
-
-    Raises
-    ------
-    SketchError
-        They differ; the message names in what. More rows than a 64-bit integer holds.
-
-    Examples
-    --------
-    >>> import polars as pl, polars_ec as ec
-    >>> day = pl.DataFrame({"p": [0.9, 0.2], "y": [True, False]}).ec.sketch("p", "y")
-    >>> ec.merge([day, day]).frame["n"].sum()
-    4
-    """
-    if isinstance(sketches, Sketch):
-        raise TypeError("merge() takes a list of sketches, and this is one")
-    if not sketches:
-        raise SketchError("merge() needs at least one sketch")
-    return Sketch.together(sketches)
+    return sketch_of(cells, point)
 
 
 @checked_keywords

@@ -5,7 +5,6 @@ from __future__ import annotations
 import polars as pl
 
 from polars_ec.calibration.fit import calibrate
-from polars_ec.calibration.loss import calibrated_cells
 from polars_ec.calibration.parameters import Calibrator
 from polars_ec.cells.cells import Cells
 from polars_ec.cells.grid import Grid, checked_resolution
@@ -16,7 +15,7 @@ from polars_ec.formulas.sums import ratio
 _WRONG, _CALIBRATED = "__wrong", "__calibrated"
 
 
-def reliability(cells: Cells, resolution: int = 2, calibrator: Calibrator | None = None) -> pl.DataFrame:
+def reliability(cells: Cells, *, resolution: int = 2, calibrator: Calibrator | None = None) -> pl.DataFrame:
     """The reliability diagram: mean posterior and share of positives per bin of log-odds, and the calibration curve.
 
     Calibrated scores have `posterior` = `positive_share` in every bin, up to chance; the curve shows what a calibrator would
@@ -71,6 +70,9 @@ def reliability(cells: Cells, resolution: int = 2, calibrator: Calibrator | None
         "positive_share": pl.when(pl.col("class") == 1).then(weight).sum(),
     }
     if calibrator is not None:
+        # Imported here, for it needs numpy.
+        from polars_ec.calibration.loss import calibrated_cells
+
         calibrated = calibrated_cells(whole, calibrate(whole, calibrator), out_of_fold=False)["posterior"]
         judged = judged.with_columns(calibrated.alias(_CALIBRATED))
         known = pl.col(_CALIBRATED).is_not_null().all()

@@ -43,12 +43,12 @@ class Cells:
         return [name for name in self.keys if name != FOLD]
 
     def __repr__(self) -> str:
-        return as_line(type(self).__name__, self.facts())
+        return as_line(type(self).__name__, self._facts())
 
     def _repr_html_(self) -> str:
-        return as_html(type(self).__name__, self.facts())
+        return as_html(type(self).__name__, self._facts())
 
-    def facts(self) -> dict[str, str]:
+    def _facts(self) -> dict[str, str]:
         """What it holds, in words."""
         label, n = pl.col("class"), pl.col("n")
         counted = {"used": label >= 0, "missing": label.is_null(), "wrong": label == -1}

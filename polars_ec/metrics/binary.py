@@ -165,7 +165,6 @@ def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unp
     >>> log.select(ec.fbeta("p", "y", beta=2.0).round(4)).item()
     0.5
     """
-    parse_beta(beta)
     return decision_metric("fbeta", score, label, options, beta=parse_beta(beta))
 
 
