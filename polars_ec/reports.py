@@ -171,7 +171,7 @@ def _sum_per_group(cells: pl.LazyFrame, keys: list[str], models: list[Rows]) -> 
 def _columns(rows: Rows) -> dict[str, pl.Expr]:
     """What the sums are made of, row by row."""
     decided = rows.decisions
-    columns = {"present": rows.present, "invalid": rows.wrong}
+    columns = {"present": rows.present, "invalid": rows.invalid}
     columns["decision"] = decided.index if decided.positive is None else decided.positive
     if not isinstance(rows.scores, DecidedScores):
         columns |= {"log_loss": rows.weighted(rows.loss("log_loss")), "brier": rows.weighted(rows.loss("brier"))}

@@ -44,7 +44,7 @@ def sketch(
     by
         Names and expressions of the groups.
     resolution
-        Bins to the nat of log-odds (to the factor e of |score| for raw scores); memory and bounds go with it. Beyond 64
+        Bins per nat of log-odds (to the factor e of |score| for raw scores); memory and bounds go with it. Beyond 64
         nats bins are open-ended; posteriors 0 and 1 and infinite log-odds have bins of their own.
     thresholds
         Operating points that must be exact: numbers on the scale of the score, or `CostMatrix` objects, whose Bayes

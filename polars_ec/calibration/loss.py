@@ -120,11 +120,11 @@ def _reasons(cells: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 def compare(table: pl.DataFrame) -> pl.DataFrame:
     """`cal_loss`, `rcl` and `reason` of `raw`, `calibrated`, `n_invalid`, and whether some rows were `lost`."""
-    wrong, raw = pl.col("n_invalid") > 0, pl.col("raw")
+    invalid, raw = pl.col("n_invalid") > 0, pl.col("raw")
     gain = raw - pl.col("calibrated")
     return (
         table.with_columns(
-            pl.when(wrong).then(pl.lit("wrong rows")).otherwise("reason").alias("reason"),
+            pl.when(invalid).then(pl.lit("wrong rows")).otherwise("reason").alias("reason"),
             pl.when(~pl.col("lost")).then("calibrated"),
         )
         .with_columns(cal_loss=gain.fill_nan(None))

@@ -12,7 +12,7 @@ from polars_ec.exceptions import SketchError
 from polars_ec.formulas.sums import ratio
 
 # Names while cells are read: no group column is called so.
-_WRONG, _CALIBRATED = "__wrong", "__calibrated"
+_INVALID, _CALIBRATED = "__invalid", "__calibrated"
 
 
 def reliability(cells: Cells, *, resolution: int = 2, calibrator: Calibrator | None = None) -> pl.DataFrame:
@@ -26,7 +26,7 @@ def reliability(cells: Cells, *, resolution: int = 2, calibrator: Calibrator | N
     cells
         Of posteriors or log-odds. Of K classes it has a curve for each `target`, or one of the top label.
     resolution
-        Bins to the nat; a divisor of the sketch's own, unless that is exact.
+        Bins per nat; a divisor of the sketch's own, unless that is exact.
     calibrator
         One of those of `Sketch.calibrate`, fitted to these very rows of the group: it has seen the labels.
 
@@ -63,8 +63,8 @@ def reliability(cells: Cells, *, resolution: int = 2, calibrator: Calibrator | N
     if clash:
         raise SketchError(f"the sketch has a group column {clash[0]!r}, which its reliability has too: rename it")
     whole = cells.group_by(*keys)
-    weight, wrong = pl.col("weight"), (pl.col("class") == -1).any()
-    judged = whole.frame.with_columns((wrong.over(keys) if keys else wrong).alias(_WRONG))
+    weight, invalid = pl.col("weight"), (pl.col("class") == -1).any()
+    judged = whole.frame.with_columns((invalid.over(keys) if keys else invalid).alias(_INVALID))
     totals = {
         "posterior": pl.col("posterior").sum(),
         "positive_share": pl.when(pl.col("class") == 1).then(weight).sum(),
@@ -77,7 +77,7 @@ def reliability(cells: Cells, *, resolution: int = 2, calibrator: Calibrator | N
         judged = judged.with_columns(calibrated.alias(_CALIBRATED))
         known = pl.col(_CALIBRATED).is_not_null().all()
         totals["calibrated"] = pl.when(known).then(pl.col(_CALIBRATED).sum())
-    means = {name: pl.when(~pl.col(_WRONG).any()).then(ratio(total, weight.sum())) for name, total in totals.items()}
+    means = {name: pl.when(~pl.col(_INVALID).any()).then(ratio(total, weight.sum())) for name, total in totals.items()}
     return (
         judged.filter(pl.col("class") >= 0)
         .group_by(*keys, bins)
@@ -87,7 +87,7 @@ def reliability(cells: Cells, *, resolution: int = 2, calibrator: Calibrator | N
 
 
 def _coarse_bins(grid: Grid, resolution: int) -> pl.Expr:
-    """The bin that a cell is in where there are fewer bins to the nat."""
+    """The bin that a cell is in where there are fewer bins per nat."""
     coarse = Grid(grid.score_type, resolution)
     if grid.resolution is None:
         return coarse.bin(pl.col("score"), coarse.position(pl.col("score")))

@@ -24,7 +24,7 @@ from polars_ec.typing import IntoExpr, Rule
 
 # Names while rows are read: no group column is called so.
 _LABEL, _WEIGHT, _PRIOR, _RAW, _CALIBRATED = "__label", "__weight", "__prior", "__raw", "__calibrated"
-_REASON, _FOUND, _GROUP, _WRONG = "__reason", "__found", "__group", "__wrong"
+_REASON, _FOUND, _GROUP, _INVALID = "__reason", "__found", "__group", "__invalid"
 
 
 @with_options(PriorOptions)
@@ -266,7 +266,7 @@ def _losses(
         (pl.lit(1.0) if rows.weight is None else rows.weight).alias(_WEIGHT),
         rows.scores.of_log_posteriors(pl.concat_arr).alias(_RAW),
         # Of a wrong score there may be no log posteriors, which would be taken for a missing one.
-        pl.when(rows.usable).then(pl.lit(value=False)).otherwise(rows.present).alias(_WRONG),
+        pl.when(rows.usable).then(pl.lit(value=False)).otherwise(rows.present).alias(_INVALID),
         *([] if rows.prior is None else [pl.concat_arr(rows.row_prior or []).alias(_PRIOR)]),
     )
     parameters, on = calibration.fits(out_of_fold=fold is not None)
@@ -288,7 +288,7 @@ def _losses(
     if rule == "bayes_risk":
         judge["costs"] = CostMatrix(rows.costs.values)
     metric = {"cross_entropy": cross_entropy, "brier": brier, "bayes_risk": bayes_risk}[rule]
-    wrong = pl.col(_WRONG)
+    invalid = pl.col(_INVALID)
     usable = pl.col(_RAW).is_not_null() & pl.col(_LABEL).is_not_null() & (pl.col(_WEIGHT) > 0)
     lost = usable & pl.col(_CALIBRATED).is_null()
     reason = pl.when(pl.col(_FOUND).is_null()).then(pl.lit("not calibrated")).otherwise(_REASON)
@@ -296,10 +296,10 @@ def _losses(
         joined.group_by(names or pl.lit(0).alias(_GROUP))
         .agg(
             n_rows(_RAW, _LABEL, **read).alias("n"),
-            wrong.sum().alias("n_invalid"),
-            pl.when(~wrong.any()).then(class_prior(_RAW, _LABEL, **read)).alias("class_prior"),
-            pl.when(~wrong.any()).then(metric(_RAW, _LABEL, **judge)).alias("raw"),
-            pl.when(~wrong.any()).then(metric(_CALIBRATED, _LABEL, **judge)).alias("calibrated"),
+            invalid.sum().alias("n_invalid"),
+            pl.when(~invalid.any()).then(class_prior(_RAW, _LABEL, **read)).alias("class_prior"),
+            pl.when(~invalid.any()).then(metric(_RAW, _LABEL, **judge)).alias("raw"),
+            pl.when(~invalid.any()).then(metric(_CALIBRATED, _LABEL, **judge)).alias("calibrated"),
             lost.any().alias("lost"),
             # The reason of lost rows, if there are any, comes before another.
             pl.when(~usable.any())

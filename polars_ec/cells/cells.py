@@ -51,13 +51,13 @@ class Cells:
     def _facts(self) -> dict[str, str]:
         """What it holds, in words."""
         label, n = pl.col("class"), pl.col("n")
-        counted = {"used": label >= 0, "missing": label.is_null(), "wrong": label == -1}
+        counted = {"used": label >= 0, "missing": label.is_null(), "invalid": label == -1}
         counts = self.frame.select(n.filter(mask).sum().alias(name) for name, mask in counted.items()).row(
             0, named=True
         )
-        rows = f"{counts['used']:,}" + "".join(f", {counts[x]:,} {x}" for x in ("missing", "wrong") if counts[x])
+        rows = f"{counts['used']:,}" + "".join(f", {counts[x]:,} {x}" for x in ("missing", "invalid") if counts[x])
         n_groups = self.frame.select(self.keys).n_unique() if self.keys else 1
-        bins = "every score" if self.grid.resolution is None else f"{self.grid.resolution} bins to the nat"
+        bins = "every score" if self.grid.resolution is None else f"{self.grid.resolution} bins per nat"
         return {
             "rows": rows,
             "groups": groups_by(n_groups, self.keys),

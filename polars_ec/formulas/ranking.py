@@ -222,6 +222,7 @@ def _min_cllr_of_hull() -> pl.Expr:
 
 def hulls(cells: pl.DataFrame, outer: bool) -> pl.DataFrame:
     """Corners `fpr`, `tpr` of the hull of each group's ROC curve; `outer`: of the highest curve that the cells allow."""
+    # Imported here, for it needs numpy.
     from polars_ec.formulas.hull import upper_hull
 
     steps = cells.select(GROUP, _fpr.alias("fpr"), _tpr.alias("tpr"))
@@ -273,7 +274,7 @@ def of_rows(
     rows: pl.DataFrame, name: str, arguments: RankingArguments, *, stated: bool, weighted: bool
 ) -> float | None:
     """The exact value for the rows of one group; None where it is undefined."""
-    if rows["wrong"].any():
+    if rows["invalid"].any():
         return None
     used = rows.filter("usable")
     amount = pl.col("weight") if weighted else pl.lit(1.0)

@@ -113,7 +113,7 @@ def n_invalid(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions])
     >>> log.select(ec.n_invalid("p", "y")).item()
     2
     """
-    return per_group("n_invalid", score, label, parse_options(options), lambda rows: count_rows(rows.wrong))
+    return per_group("n_invalid", score, label, parse_options(options), lambda rows: count_rows(rows.invalid))
 
 
 @with_options(CountOptions)

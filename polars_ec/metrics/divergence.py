@@ -90,8 +90,8 @@ def _mean(
             defects.append(~((amount >= 0) & amount.is_finite()))
             loss = pl.when(amount == 0).then(0.0).otherwise(loss * amount)
         mean = ratio(pl.when(present).then(loss).sum(), pl.when(present).then(amount).sum())
-        wrong = present & reduce(or_, defects)
-        return pl.when(wrong.sum() == 0).then(mean).alias(f"{names[0]}_{name}")
+        invalid = present & reduce(or_, defects)
+        return pl.when(invalid.sum() == 0).then(mean).alias(f"{names[0]}_{name}")
 
     return pl.pipe_with_dtype(columns, resolved)
 

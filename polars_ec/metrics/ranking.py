@@ -39,7 +39,7 @@ def _ranked(
             rows.costs.margins()
         columns = {
             "usable": rows.usable,
-            "wrong": rows.wrong,
+            "invalid": rows.invalid,
             "score": rows.scores.score,
             "positive": rows.labels.in_class[1],
             "weight": pl.lit(None, dtype=pl.Float64) if rows.weight is None else rows.weight,

@@ -70,11 +70,11 @@ class Rows:
         return self.present & self._valid
 
     @property
-    def wrong(self) -> pl.Expr:
+    def invalid(self) -> pl.Expr:
         """Present but wrong; never null."""
         return self.present & ~self._valid
 
-    def class_or_wrong(self, index: pl.Expr) -> pl.Expr:
+    def class_or_invalid(self, index: pl.Expr) -> pl.Expr:
         """Int16 `index` of a usable row, -1 of a wrong one, null of a missing one."""
         return pl.when(self.usable).then(index).when(self.present).then(-1).cast(pl.Int16)
 
@@ -144,7 +144,7 @@ class RowSums(Sums):
 
     def guarded(self, value: pl.Expr) -> pl.Expr:
         """`value`, null where the group has wrong rows, or weights whose sum is more than a float holds."""
-        right = self._rows.wrong.sum() == 0
+        right = self._rows.invalid.sum() == 0
         if self._rows.weight is not None:
             right &= self.size.is_finite()
         return pl.when(right).then(value)

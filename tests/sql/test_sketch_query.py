@@ -161,7 +161,7 @@ def test_score_and_label_swapped() -> None:
 BAD_CALLS = [
     ({"dialect": "mysql"}, "dialect='mysql' is none of bigquery"),
     ({"score_type": "decision"}, "score_type='decision' cannot be sketched"),
-    ({"resolution": 0}, "resolution=0 is no whole number"),
+    ({"resolution": 0}, "resolution=0 is not a whole number"),
     ({"resolution": True}, "resolution=True"),
     ({"resolution": 1.5}, "resolution=1.5"),
     ({"resolution": 2_000_000}, "from 1 to 4096"),
