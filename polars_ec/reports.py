@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import reduce
 from operator import add
 from typing import TypeVar, Unpack
@@ -18,7 +18,7 @@ from polars_ec.options import DecisionOptions, Options, parse_options
 from polars_ec.priors import constant
 from polars_ec.rows.decisions import Decisions
 from polars_ec.rows.labels import class_index
-from polars_ec.rows.read import PRIOR, Rows, count_rows, expand, resolve_columns, with_prior_column
+from polars_ec.rows.read import PRIOR, Rows, check_key_names, count_rows, expand, resolve_columns, with_prior_column
 from polars_ec.rows.scores import DecidedScores
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
@@ -121,7 +121,7 @@ def _report(
     sums = _with_class_priors(_sum_per_group(_sum_per_class(frame, keys, models), key_names, models), models)
     several = len(models) > 1
     rows = [_table(model, m, settings, min_rows) for m, model in enumerate(models)]
-    _check_names(key_names, [*rows[0], *(["score"] if several else [])])
+    check_key_names(keys, [*rows[0], *(["score"] if several else [])], "the report")
     if not several:
         return sums.select(*key_names, **rows[0])
     packed = [
@@ -284,9 +284,3 @@ def _stated_prior(rows: Rows, settings: Options) -> list[pl.Expr] | None:
     if settings.prior.expression is None:
         return rows.prior
     return [pl.col(f"{PRIOR}_{i}") for i in range(rows.costs.n_classes)]
-
-
-def _check_names(keys: list[str], columns: Iterable[str]) -> None:
-    clash = sorted(set(keys) & set(columns))
-    if clash:
-        raise ValueError(f"by= has a column {clash[0]!r}, which the report has too: rename it with .alias()")
