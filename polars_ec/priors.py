@@ -22,7 +22,7 @@ def literal_prior(prior: Any, n_classes: int | None) -> tuple[float, ...]:
     """Shares of the classes from a number (of class 1) or a sequence, checked; `n_classes` None: any number of them."""
     if isinstance(prior, bool | str | Set) or not (hasattr(prior, "__float__") or hasattr(prior, "__iter__")):
         raise ValueError(
-            f'prior={prior!r} is no prior: pass the positive class\'s share, a share per class, "uniform" or an expression'
+            f'prior={prior!r} is not a prior: pass the positive class\'s share, a share per class, "uniform" or an expression'
         )
     if hasattr(prior, "__iter__") and getattr(prior, "ndim", 1) != 0:
         shares = tuple(_share(p, prior) for p in prior)
@@ -57,7 +57,7 @@ class PriorSettings:
     expression: pl.Expr | None = None
 
     def per_row(self, classes: ClassNames, dtype: pl.DataType | None) -> list[pl.Expr]:
-        """Of a stated prior one expression per class, as stated for the row at hand; null where it is no prior."""
+        """Of a stated prior one expression per class, as stated for the row at hand; null where it is not a prior."""
         n = len(classes.values)
         if self.expression is not None:
             assert dtype is not None
@@ -100,7 +100,7 @@ def parse_prior(prior: Prior) -> PriorSettings:
     if isinstance(prior, str) and prior == "uniform":
         return PriorSettings(stated=True, uniform=True)
     if isinstance(prior, str):
-        raise ValueError(f'prior={prior!r} is no prior: for a column pass pl.col("{prior}"), or say "uniform"')
+        raise ValueError(f'prior={prior!r} is not a prior: for a column pass pl.col("{prior}"), or say "uniform"')
     if isinstance(prior, Mapping):
         literal_prior(list(prior.values()), None)
         return PriorSettings(stated=True, n_classes=len(prior), by_class={c: float(p) for c, p in prior.items()})

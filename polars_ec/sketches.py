@@ -354,7 +354,7 @@ class Sketch(Cells):
         ------
         SketchError
             Columns that are not there or not numbers, and values that no cell can have, such as a bin off the grid. A cell
-            in several rows is no fault: they are added up.
+            in several rows is not a fault: they are added up.
         """
         stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold}
         cells = cells_of_table(table, score_type, resolution, thresholds, weighted)

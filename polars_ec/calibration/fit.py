@@ -40,7 +40,7 @@ def calibrate(
     Returns
     -------
     A `Calibration`. Parameters are null where there are none, and `reason` says why: "wrong rows", "no rows" (of weight),
-    "no prior" (one that is no share), "one class"; for affine and temperature, where the cross-entropy has no least
+    "no prior" (one that is not a share), "one class"; for affine and temperature, where the cross-entropy has no least
     value: "one score" (all rows in one cell), "separable" (a threshold parts the classes, but for rows of one cell),
     "infinite log-odds" (against the row's class), "not converged". Steps of one class alone have infinite log-odds.
 
@@ -71,7 +71,7 @@ def calibrate(
     grid, keys = cells.grid, cells.keys_beside_fold
     if grid.score_type == "raw" and not ordinal:
         raise SketchError(
-            "raw scores are no log-odds: calibrate them with 'pav', or with 'histogram' and equal_mass=True"
+            "raw scores are not log-odds: calibrate them with 'pav', or with 'histogram' and equal_mass=True"
         )
     affine = calibrator in ("affine", "temperature")
     clash = sorted(PARAMETERS.intersection(keys))

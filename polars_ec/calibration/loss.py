@@ -62,7 +62,9 @@ def _calibration(cells: Cells, calibrator: Calibrator, training: Any, options: d
     if isinstance(training, Calibration):
         unknown = sorted(set(training.keys) - set(cells.keys_beside_fold))
         if unknown:
-            raise SketchError(f"training= is a calibration by {unknown[0]!r}, which is no group column of the sketch")
+            raise SketchError(
+                f"training= is a calibration by {unknown[0]!r}, which is not a group column of the sketch"
+            )
         if training.score_type != cells.grid.score_type:
             raise SketchError(f"training= is of {training.score_type}, and the sketch is of {cells.grid.score_type}")
         return training

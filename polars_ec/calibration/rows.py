@@ -243,7 +243,7 @@ def _losses(
     names = [key.meta.output_name() for key in keys]
     unknown = sorted(set(calibration.keys) - set(names))
     if unknown:
-        raise SketchError(f"training= is a calibration by {unknown[0]!r}, which is no group column in by=")
+        raise SketchError(f"training= is a calibration by {unknown[0]!r}, which is not a group column in by=")
     n_classes = len(rows.labels.in_class)
     if not calibration.is_of_vectors or calibration.n_classes != n_classes:
         made_of = f"vectors of {calibration.n_classes}" if calibration.is_of_vectors else "one score a row"

@@ -161,7 +161,7 @@ def check_metrics(names: Sequence[str], grid: Grid, llr_prior: Any) -> None:
             )
         if name not in METRICS:
             hint = did_you_mean(str(name), METRICS)
-            raise SketchError(f"{name!r} is no metric of a sketch: {hint}It has {', '.join(METRICS)}")
+            raise SketchError(f"{name!r} is not a metric of a sketch: {hint}It has {', '.join(METRICS)}")
         if (name in SCORING_RULES or name == "ece") and grid.score_type == "raw":
             raise SketchError(f"{name} is of posteriors, and the sketch is of raw scores: min_cllr judges their order")
         if name == "ece" and grid.score_type == "llr":

@@ -39,7 +39,7 @@ class Cells:
 
     @property
     def keys_beside_fold(self) -> list[str]:
-        """Names of the group columns that are no fold of cross-validation."""
+        """Names of the group columns that are not a fold of cross-validation."""
         return [name for name in self.keys if name != FOLD]
 
     def __repr__(self) -> str:
@@ -86,7 +86,7 @@ class Cells:
         used = {name for predicate in predicates for name in predicate.meta.root_names()}
         if not used <= set(keys):
             raise SketchError(
-                f"filter(): {sorted(used - set(keys))[0]!r} is no group column of the sketch, which has {keys}: a filter "
+                f"filter(): {sorted(used - set(keys))[0]!r} is not a group column of the sketch, which has {keys}: a filter "
                 "on anything else would change what the cells mean"
             )
         return replace(self, frame=self.frame.filter(*predicates))

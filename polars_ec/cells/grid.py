@@ -68,7 +68,7 @@ def checked_resolution(resolution: Any) -> int:
 def sorted_thresholds(thresholds: Iterable[Any]) -> tuple[float, ...]:
     """In ascending order, each once; 0 stands for -0 too."""
     if isinstance(thresholds, str) or not hasattr(thresholds, "__iter__"):
-        raise ValueError(f"thresholds={thresholds!r} is no sequence of numbers: pass [{thresholds!r}]")
+        raise ValueError(f"thresholds={thresholds!r} is not a sequence of numbers: pass [{thresholds!r}]")
     return tuple(sorted({parse_number(threshold, "thresholds") + 0.0 for threshold in thresholds}))
 
 

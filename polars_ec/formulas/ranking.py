@@ -51,7 +51,7 @@ def prepare(cells: pl.DataFrame, prior: pl.DataFrame | None) -> pl.DataFrame:
     """Cells with what formulas need: running sums from the top, the groups' totals, and priors `p1`, `p0`.
 
     `cells` has GROUP, `w1`, `w0` (rows, or their weight), `whole` (whether these are counts of rows), `point` and
-    `threshold`, and is sorted; `prior` has GROUP, `p1` and `p0`, null where what is stated is no prior; None for the groups'
+    `threshold`, and is sorted; `prior` has GROUP, `p1` and `p0`, null where what is stated is not a prior; None for the groups'
     own. Groups that lack a class, or whose weights sum to more than a float holds, are left out: nothing is defined there.
     """
     counted = cells.filter((pl.col("w1") > 0) | (pl.col("w0") > 0)).with_columns(

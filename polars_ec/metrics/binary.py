@@ -323,7 +323,7 @@ def net_benefit(score: IntoExpr, label: IntoExpr, p_t: float, **options: Unpack[
     """
     share = parse_number(p_t, "p_t")
     if not 0 < share < 1:
-        raise ValueError(f"p_t={p_t!r} is no probability threshold: pass a number above 0 and below 1")
+        raise ValueError(f"p_t={p_t!r} is not a probability threshold: pass a number above 0 and below 1")
     # These costs have p_t as their Bayes threshold, to the last bit: p_t + (1 - p_t) rounds to 1.
     costs = {"cost_fp": share, "cost_fn": 1 - share}
     return decision_metric("net_benefit", score, label, {**options, **costs}, p_t=share)

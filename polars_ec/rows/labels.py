@@ -86,7 +86,7 @@ def _check_value(name: str, dtype: pl.DataType, value: Any, argument: str) -> No
     if dtype.is_integer() and isinstance(value, int) and not _INTEGERS.start <= value < _INTEGERS.stop:
         raise ValueError(f"{argument} holds {value!r}, which is beyond the integers of label {name!r}: {dtype}")
     if isinstance(dtype, pl.Enum) and value not in dtype.categories:
-        raise ValueError(f"{argument} holds {value!r}, which is no category of label {name!r}: {dtype}")
+        raise ValueError(f"{argument} holds {value!r}, which is not a category of label {name!r}: {dtype}")
 
 
 def _literal(value: Any, dtype: pl.DataType) -> pl.Expr:

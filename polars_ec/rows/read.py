@@ -55,7 +55,7 @@ class Rows:
         """What can be wrong with a row that is present: a mask for each kind."""
         found = dict(self.scores.defects)
         if self.labels.valid is not None:
-            found["label is no class"] = ~self.labels.valid
+            found["label is not a class"] = ~self.labels.valid
         if self.weight is not None:
             found["weight is negative, infinite or NaN"] = ~((self.weight >= 0) & self.weight.is_finite())
         return found

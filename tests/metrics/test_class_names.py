@@ -201,7 +201,7 @@ def test_validate_tells_that_no_row_has_the_positive_label() -> None:
     assert log.ec.validate("p", "y", pos_label="yes") is log
     late = log.with_columns(y=pl.lit(None, dtype=pl.String))
     assert late.ec.validate("p", "y", pos_label="Yes") is late
-    with pytest.raises(ValueError, match="no category"):
+    with pytest.raises(ValueError, match="not a category"):
         log.cast({"y": pl.Enum(["yes", "no"])}).lazy().select(ec.nec("p", "y", pos_label="Yes")).collect_schema()
 
 
@@ -324,5 +324,5 @@ def test_sets_have_no_order() -> None:
         CostMatrix(COSTS, classes={"cat", "dog", "eel"})
     with pytest.raises(ValueError, match="nested sequence"):
         CostMatrix({(0, 1), (1, 0)})
-    with pytest.raises(ValueError, match="is no prior"):
+    with pytest.raises(ValueError, match="is not a prior"):
         ec.nec("p", "y", prior={0.9, 0.1})

@@ -244,7 +244,7 @@ def test_priors_of_rows_that_are_bad_or_contradicted(door: str) -> None:
     assert evaluate(door, "shift_prior", certain, "s", score_type="log_odds", from_=0.5, to="prior") == [
         None, None, INF, -INF, -INF,
     ]  # fmt: skip
-    # ln(0.5/0.5) less ln(5e-324/1), which is no quotient that a float can say
+    # ln(0.5/0.5) less ln(5e-324/1), which is not a quotient that a float can say
     tiny = pl.DataFrame({"s": [0.0], "from": [LEAST], "to": [0.5]})
     found = evaluate(door, "shift_prior", tiny, "s", score_type="log_odds", from_="from", to="to")
     assert found == pytest.approx([-math.log(LEAST)], rel=1e-15)
