@@ -13,8 +13,7 @@ from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.fit import calibrate
 from polars_ec.calibration.parameters import Calibrator
 from polars_ec.calibration.reliability import reliability
-from polars_ec.cells import curves
-from polars_ec.cells import thresholds as of_log
+from polars_ec.cells import curves, thresholds
 from polars_ec.cells.arguments import OperatingPoint
 from polars_ec.cells.cells import Cells, add_cells
 from polars_ec.cells.evaluate import evaluate
@@ -241,7 +240,7 @@ class Sketch(Cells):
         [(0.1, 0.8)]
         """
         keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
-        return of_log.best_threshold(self, metric, self.at_own_point(keywords))
+        return thresholds.best_threshold(self, metric, self.at_own_point(keywords))
 
     def calibration_loss(
         self,
