@@ -60,7 +60,7 @@ class Sketch(Cells):
         """Where it decides if it is told nothing else."""
         return OperatingPoint(self.costs, self.threshold)
 
-    def at_own_point(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    def _at_own_point(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
         """The keywords, with its own costs where they name none."""
         return self.operating_point.stands_in(keywords, self.grid.classes)[0]
 
@@ -203,7 +203,7 @@ class Sketch(Cells):
         [(inf, 2.0), (0.7, 1.0), (0.4, 1.5), (0.1, 0.5), (-inf, 1.0)]
         """
         keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
-        return curves.cost_curve(self, metrics, self.at_own_point(keywords))
+        return curves.cost_curve(self, metrics, self._at_own_point(keywords))
 
     @checked_keywords
     def best_threshold(
@@ -240,7 +240,7 @@ class Sketch(Cells):
         [(0.1, 0.8)]
         """
         keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
-        return thresholds.best_threshold(self, metric, self.at_own_point(keywords))
+        return thresholds.best_threshold(self, metric, self._at_own_point(keywords))
 
     def calibration_loss(
         self,
@@ -306,7 +306,7 @@ class Sketch(Cells):
         # Imported here, for it needs numpy.
         from polars_ec.calibration.loss import calibration_loss
 
-        keywords = self.at_own_point({"prior": prior, "costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp})
+        keywords = self._at_own_point({"prior": prior, "costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp})
         return calibration_loss(self, rule, calibrator, training, {"bins": bins, "equal_mass": equal_mass}, keywords)
 
     def write_parquet(self, path: str | Path | IO[bytes], *, metadata: Mapping[str, str] | None = None) -> None:

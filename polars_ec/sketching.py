@@ -168,4 +168,5 @@ def equivalent_cost(
     if sensitivity is not None:
         raise TypeError(f"sensitivity={sensitivity!r} is of the metric 'sensitivity', and the metric is {metric!r}")
     keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
-    return cost_of_metric(sketch, metric, sketch.at_own_point(keywords))
+    keywords, _ = sketch.operating_point.stands_in(keywords, sketch.grid.classes)
+    return cost_of_metric(sketch, metric, keywords)

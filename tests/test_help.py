@@ -90,6 +90,13 @@ def test_help_does_not_send_the_reader_elsewhere(name: str) -> None:
     assert not re.search(r"[Aa]s\s+for\s+the\s+metrics|As for `(confusion|cross_entropy|auc_roc)`", text)
 
 
+@pytest.mark.parametrize("name", [name for name, it in vars(ec.Sketch).items() if callable(it) and name[0] != "_"])
+def test_methods_of_a_sketch_say_what_they_do(name: str) -> None:
+    text = inspect.getdoc(getattr(ec.Sketch, name)) or ""
+    assert len(text) > 80
+    assert not re.search("[Ss]ee `", text)
+
+
 @pytest.mark.parametrize("name", PUBLIC)
 def test_sections_are_those_of_numpy_in_their_order(name: str) -> None:
     known = ["Summary", "Parameters", "Returns", "Raises", "Notes", "References", "Examples"]
