@@ -18,7 +18,7 @@ from polars_ec.options import DecisionOptions, Options, parse_options
 from polars_ec.priors import constant
 from polars_ec.rows.decisions import Decisions
 from polars_ec.rows.labels import class_index
-from polars_ec.rows.read import PRIOR, Rows, check_key_names, count_rows, expand, resolve_columns, with_prior_column
+from polars_ec.rows.read import PRIOR, Rows, check_names, count_rows, expand, resolve_columns, with_prior_column
 from polars_ec.rows.scores import DecidedScores
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
@@ -121,7 +121,7 @@ def _report(
     sums = _with_class_priors(_sum_per_group(_sum_per_class(frame, keys, models), key_names, models), models)
     several = len(models) > 1
     rows = [_table(model, m, settings, min_rows) for m, model in enumerate(models)]
-    check_key_names(keys, [*rows[0], *(["score"] if several else [])], "the report")
+    check_names(keys, {*rows[0], *(["score"] if several else [])}, "the report")
     if not several:
         return sums.select(*key_names, **rows[0])
     packed = [

@@ -17,7 +17,7 @@ from polars_ec.metrics.counts import class_prior, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
 from polars_ec.options import Options, PriorOptions, RiskOptions, parse_options
 from polars_ec.rows.folds import FOLD
-from polars_ec.rows.read import Rows, check_key_names, expand, resolve_columns, with_prior_column
+from polars_ec.rows.read import Rows, check_names, expand, resolve_columns, with_prior_column
 from polars_ec.rows.scores import VectorScores
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr, Rule
@@ -127,7 +127,7 @@ def _of_classes(
         raise ValueError(
             f"calibrator={calibrator!r} is of one score a row, and these are vectors: pass 'affine' or 'temperature'"
         )
-    check_key_names(keys, {FOLD, *PARAMETERS}, "calibration")
+    check_names(keys, {FOLD, *PARAMETERS}, "calibration")
     # Imported here, for it needs numpy.
     from polars_ec.calibration.multiclass import fit_classes
 
@@ -220,7 +220,7 @@ def calibration_loss(
         prior = _prior_of_groups(lazy, rows, by, settings)
         return loss_of_cells(cells, rule, calibrator, training, {}, {"prior": prior, "costs": point.costs})
     keys = expand(lazy, by, "by")
-    check_key_names(keys, {FOLD, *PARAMETERS, *NAMES}, "calibration")
+    check_names(keys, {FOLD, *PARAMETERS, *NAMES}, "calibration")
     fold = split.fold(rows, keys)
     if not isinstance(training, Calibration):
         training = _of_classes(lazy, rows, calibrator, keys, fold, folds or 0)

@@ -21,7 +21,7 @@ from polars_ec.rows.batches import batches
 from polars_ec.rows.decisions import decide
 from polars_ec.rows.folds import fold_of
 from polars_ec.rows.labels import class_index
-from polars_ec.rows.read import Rows, check_key_names, expand, resolve_columns
+from polars_ec.rows.read import Rows, check_names, expand, resolve_columns
 from polars_ec.rows.scores import VECTOR_TYPES, BinaryScores, VectorScores
 from polars_ec.typing import IntoExpr, Reduction
 
@@ -92,7 +92,7 @@ def make_cells(
             raise ValueError("by= has a column 'fold', which folds= adds: rename it with .alias()")
         keys = [*keys, fold]
     own = {*grid.columns, *_NAMES, *([TARGET] if _is_one_vs_rest(rows, reduction) else [])}
-    check_key_names(keys, own, "a sketch")
+    check_names(keys, own, "a sketch")
     return Cells(_pass(lazy, keys, rows, grid, reduction), grid, rows.weight is not None), point
 
 

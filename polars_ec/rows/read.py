@@ -253,11 +253,11 @@ def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: st
     return expanded
 
 
-def check_key_names(keys: Iterable[pl.Expr], columns: Collection[str], what: str) -> None:
-    """ValueError if a group column has the name of a column of the result."""
-    clash = sorted({key.meta.output_name() for key in keys}.intersection(columns))
+def check_names(keys: Iterable[pl.Expr], taken: Collection[str], of: str) -> None:
+    """ValueError if a group column has a name that is taken in a result."""
+    clash = sorted({key.meta.output_name() for key in keys}.intersection(taken))
     if clash:
-        raise ValueError(f"by= has a column {clash[0]!r}, which {what} has too: rename it with .alias()")
+        raise ValueError(f"by= has a column {clash[0]!r}, which {of} has too: rename it with .alias()")
 
 
 def _checked_costs(settings: Options, classes: ClassNames, column: str) -> CostMatrix:

@@ -34,7 +34,6 @@ WRITE = {
     "csv": pl.DataFrame.write_csv,
     "ndjson": pl.DataFrame.write_ndjson,
 }
-SCAN_TYPES = {"csv", "ndjson"}
 
 
 def write(log, path):
