@@ -62,8 +62,8 @@ from polars_ec.metrics.rows import (
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cllr, cross_entropy, epsr, nbs, nce
 from polars_ec.reports import report
 from polars_ec.rows.folds import fold, stratified_fold
-from polars_ec.sketches import Sketch
-from polars_ec.sketching import equivalent_cost, merge, sketch
+from polars_ec.sketches import Sketch, merge
+from polars_ec.sketching import equivalent_cost, sketch
 from polars_ec.sql.macros import register
 from polars_ec.sql.sketch_query import sketch_query
 from polars_ec.validation import validate

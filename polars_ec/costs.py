@@ -130,7 +130,7 @@ class CostMatrix:
         """
         for name, cost in (("cost_fn", cost_fn), ("cost_fp", cost_fp)):
             if not _is_number(cost) or not 0 <= cost < math.inf:
-                raise ValueError(f"{name}={cost!r} is no cost: pass a finite number that is not negative")
+                raise ValueError(f"{name}={cost!r} is not a cost: pass a finite number that is not negative")
         return cls([[0.0, cost_fp], [cost_fn, 0.0]])
 
     @classmethod

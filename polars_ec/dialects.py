@@ -44,7 +44,7 @@ class Writer:
         """The name of a column without its table and quotes."""
         column = self._parse_expression(what, sql)
         if not isinstance(column, self._sqlglot.exp.Column):
-            raise ValueError(f"{what}={sql!r} is no column's name: pass {{name: {sql!r}}} to name it in the result")
+            raise ValueError(f"{what}={sql!r} is not a column's name: pass {{name: {sql!r}}} to name it in the result")
         return column.name
 
     def table(self, sql: Any) -> str:
@@ -65,7 +65,7 @@ class Writer:
         if isinstance(value, float) and math.isfinite(value):
             return self.number(value)
         raise ValueError(
-            f"{what} holds {value!r}, which is no string, finite number or Boolean: pass a condition as the label, "
+            f"{what} holds {value!r}, which is not a string, finite number or Boolean: pass a condition as the label, "
             "such as \"shipped = DATE '2026-01-31'\""
         )
 
@@ -108,10 +108,10 @@ class Writer:
             statements = self._sqlglot.parse(before + sql, dialect=self._dialect)
         except self._sqlglot.errors.SqlglotError as error:
             reason = re.sub(r"\x1b\[\d+m", "", str(error)).split("\n")[0]
-            raise ValueError(f"{what}={sql!r} is no SQL of {self._name}: {reason}") from None
+            raise ValueError(f"{what}={sql!r} is not SQL of {self._name}: {reason}") from None
         if len(statements) != 1 or not isinstance(statements[0], self._sqlglot.exp.Select):
             raise ValueError(
-                f"{what}={sql!r} is no part of a query: pass a name or an expression, a query in parentheses"
+                f"{what}={sql!r} is not part of a query: pass a name or an expression, a query in parentheses"
             )
         return statements[0]
 

@@ -279,7 +279,7 @@ def as_expr(column: IntoExpr, what: str) -> pl.Expr:
 def parse_number(value: Any, what: str) -> float:
     """A float that is not NaN."""
     if isinstance(value, bool | str | pl.Expr) or not hasattr(value, "__float__") or math.isnan(float(value)):
-        raise ValueError(f"{what}={value!r} is no number")
+        raise ValueError(f"{what}={value!r} is not a number")
     return float(value)
 
 

@@ -57,7 +57,7 @@ class PriorSettings:
     expression: pl.Expr | None = None
 
     def per_row(self, classes: ClassNames, dtype: pl.DataType | None) -> list[pl.Expr]:
-        """Of a stated prior one expression per class, as stated for the row at hand; null where it is no prior."""
+        """Of a stated prior one expression per class, as stated for the row at hand; null where it is not a prior."""
         n = len(classes.values)
         if self.expression is not None:
             assert dtype is not None

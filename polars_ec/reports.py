@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar, Unpack
 
 import polars as pl
 
@@ -22,9 +22,6 @@ from polars_ec.rows.read import PRIOR, Rows, check_names, count_rows, expand, re
 from polars_ec.rows.scores import DecidedScores
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
@@ -174,7 +171,7 @@ def _sum_per_group(cells: pl.LazyFrame, keys: list[str], models: list[Rows]) -> 
 def _columns(rows: Rows) -> dict[str, pl.Expr]:
     """What the sums are made of, row by row."""
     decided = rows.decisions
-    columns = {"present": rows.present, "invalid": rows.wrong}
+    columns = {"present": rows.present, "invalid": rows.invalid}
     columns["decision"] = decided.index if decided.positive is None else decided.positive
     if not isinstance(rows.scores, DecidedScores):
         columns |= {"log_loss": rows.weighted(rows.loss("log_loss")), "brier": rows.weighted(rows.loss("brier"))}

@@ -13,11 +13,11 @@ from polars_ec.options import DEFAULTS, checked_at_call
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def with_options(options: type[Any], *, raises: str = "") -> Callable[[F], F]:
+def with_options(options: type[Any], *, score: str = "", raises: str = "") -> Callable[[F], F]:
     """Show the keywords of `options` in the function's signature and docstring, and refuse any other at the call.
 
     Type checkers and editors read the keywords from the annotation `**options: Unpack[...]`; `help` and `inspect` read them
-    here. `raises` is an error that several functions have in common.
+    here. `score` and `raises` are what several functions have in common: what their score is, and an error.
     """
 
     def decorate(function: F) -> F:
@@ -30,12 +30,10 @@ def with_options(options: type[Any], *, raises: str = "") -> Callable[[F], F]:
             if name in annotations
         ]
         shown = own.replace(parameters=kept + shared)
-
         checked = checked_at_call(function, shown)
         if function.__doc__:
-            checked.__doc__ = completed(
-                function.__doc__, list(shown.parameters.values()), descriptions().get(options.__name__, {}), raises
-            )
+            texts = {**descriptions().get(options.__name__, {}), **({"score": score} if score else {})}
+            checked.__doc__ = completed(function.__doc__, list(shown.parameters.values()), texts, raises)
         return cast("F", checked)
 
     return decorate

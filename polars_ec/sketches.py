@@ -12,14 +12,15 @@ import polars as pl
 from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.fit import calibrate
 from polars_ec.calibration.parameters import Calibrator
-from polars_ec.cells import curves
-from polars_ec.cells import thresholds as of_log
+from polars_ec.calibration.reliability import reliability
+from polars_ec.cells import curves, thresholds
 from polars_ec.cells.arguments import OperatingPoint
 from polars_ec.cells.cells import Cells, add_cells
 from polars_ec.cells.evaluate import evaluate
 from polars_ec.cells.files import cells_of_table, read_cells, write_cells
 from polars_ec.cells.grid import SketchScoreType
 from polars_ec.costs import CostMatrix, Costs
+from polars_ec.exceptions import SketchError
 from polars_ec.priors import Prior
 from polars_ec.signatures import checked_keywords
 from polars_ec.typing import EceNorm, EerMethod, Rule
@@ -54,32 +55,22 @@ class Sketch(Cells):
     costs: CostMatrix = field(default_factory=CostMatrix.binary)
     threshold: float | None = None
 
-    @classmethod
-    def of(cls, cells: Cells, point: OperatingPoint) -> Sketch:
-        """Cells with the operating point that they were made for."""
-        return cls(cells.frame, cells.grid, cells.weighted, point.costs, point.threshold)
-
     @property
     def operating_point(self) -> OperatingPoint:
         """Where it decides if it is told nothing else."""
         return OperatingPoint(self.costs, self.threshold)
 
-    def at_own_point(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    def _at_own_point(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
         """The keywords, with its own costs where they name none."""
         return self.operating_point.stands_in(keywords, self.grid.classes)[0]
 
-    def facts(self) -> dict[str, str]:
+    def _facts(self) -> dict[str, str]:
         """What it holds, in words."""
-        return {**super().facts(), "decisions": self.operating_point.words()}
+        return {**super()._facts(), "decisions": self.operating_point.words()}
 
     def __add__(self, other: Sketch) -> Sketch:
         """The sketch of both logs together."""
-        return self.together([self, other])
-
-    @classmethod
-    def together(cls, sketches: Sequence[Sketch]) -> Sketch:
-        """The sketch of all logs: see `polars_ec.merge`."""
-        return cls.of(add_cells(sketches), OperatingPoint.common(sketch.operating_point for sketch in sketches))
+        return merge([self, other])
 
     @checked_keywords
     def evaluate(
@@ -97,7 +88,7 @@ class Sketch(Cells):
         bins: int = 15,
         norm: EceNorm = 1,
     ) -> pl.DataFrame:
-        """Metrics of every group, one row per group, sorted: see `polars_ec.metrics` for what each of them is.
+        """Metrics of every group, one row per group, sorted: the function of its name says what each of them is.
 
         Sums are exact. A metric of decisions is exact at a declared threshold; at any other it comes as two columns, `NAME_low` and
         `NAME_high`. A ranking metric comes with `NAME_error`: |returned - exact| <= error, beside rounding; and, where a
@@ -167,33 +158,16 @@ class Sketch(Cells):
         )
         return evaluate(self, metrics, keywords, own_threshold=own_threshold)
 
-    def roc(self) -> pl.DataFrame:
-        """The ROC curve: `threshold`, `fpr`, `tpr`. See help("polars_ec.cells.curves.roc")."""
-        return curves.roc(self)
-
-    def roc_hull(self) -> pl.DataFrame:
-        """The convex hull of the ROC curve: `fpr`, `tpr`. See help("polars_ec.cells.curves.roc_hull")."""
-        return curves.roc_hull(self)
-
-    def det(self) -> pl.DataFrame:
-        """The DET curve: `threshold`, `fpr`, `fnr`, and their probits. See help("polars_ec.cells.curves.det")."""
-        return curves.det(self)
-
-    def pr(self, *, prior: Prior = None) -> pl.DataFrame:
-        """The precision-recall curve: `threshold`, `recall`, `precision`. See help("polars_ec.cells.curves.pr")."""
-        return curves.pr(self, prior=prior)
-
-    def prg(self, *, prior: Prior = None) -> pl.DataFrame:
-        """The curve of `recall_gain` and `precision_gain` by `threshold`. See help("polars_ec.cells.curves.prg")."""
-        return curves.prg(self, prior=prior)
-
-    def bayes_error(self, prior_log_odds: Sequence[float]) -> pl.DataFrame:
-        """Actual and minimum DCF of LLRs over the prior. See help("polars_ec.cells.curves.bayes_error")."""
-        return curves.bayes_error(self, prior_log_odds)
-
-    def bayes_risk(self) -> pl.DataFrame:
-        """Risk by operating point: its integral is the cross-entropy. See help("polars_ec.cells.curves.bayes_risk")."""
-        return curves.bayes_risk(self)
+    # A sketch is cells: these are the functions themselves, with their documentation.
+    roc = curves.roc
+    roc_hull = curves.roc_hull
+    det = curves.det
+    pr = curves.pr
+    prg = curves.prg
+    bayes_error = curves.bayes_error
+    bayes_risk = curves.bayes_risk
+    reliability = reliability
+    calibrate = calibrate
 
     @checked_keywords
     def cost_curve(
@@ -229,7 +203,7 @@ class Sketch(Cells):
         [(inf, 2.0), (0.7, 1.0), (0.4, 1.5), (0.1, 0.5), (-inf, 1.0)]
         """
         keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
-        return curves.cost_curve(self, metrics, self.at_own_point(keywords))
+        return curves.cost_curve(self, metrics, self._at_own_point(keywords))
 
     @checked_keywords
     def best_threshold(
@@ -266,20 +240,7 @@ class Sketch(Cells):
         [(0.1, 0.8)]
         """
         keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
-        return of_log.best_threshold(self, metric, self.at_own_point(keywords))
-
-    def reliability(self, *, resolution: int = 2, calibrator: Calibrator | None = None) -> pl.DataFrame:
-        """Mean posterior and share of positives per bin. See help("polars_ec.calibration.reliability.reliability")."""
-        # Imported here, for it needs numpy.
-        from polars_ec.calibration.reliability import reliability
-
-        return reliability(self, resolution, calibrator)
-
-    def calibrate(
-        self, calibrator: Calibrator = "affine", *, prior: Prior = None, bins: int = 15, equal_mass: bool = False
-    ) -> Calibration:
-        """Calibrators of the scores, fitted for every group. See help("polars_ec.calibration.fit.calibrate")."""
-        return calibrate(self, calibrator, prior=prior, bins=bins, equal_mass=equal_mass)
+        return thresholds.best_threshold(self, metric, self._at_own_point(keywords))
 
     def calibration_loss(
         self,
@@ -345,7 +306,7 @@ class Sketch(Cells):
         # Imported here, for it needs numpy.
         from polars_ec.calibration.loss import calibration_loss
 
-        keywords = self.at_own_point({"prior": prior, "costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp})
+        keywords = self._at_own_point({"prior": prior, "costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp})
         return calibration_loss(self, rule, calibrator, training, {"bins": bins, "equal_mass": equal_mass}, keywords)
 
     def write_parquet(self, path: str | Path | IO[bytes], *, metadata: Mapping[str, str] | None = None) -> None:
@@ -359,7 +320,7 @@ class Sketch(Cells):
         SketchError for any other file, and for one that is damaged: its values are not those that were written, or none
         that cells can have; the message says what is wrong. Files of the time before checksums are read without.
         """
-        return cls.of(*read_cells(path))
+        return sketch_of(*read_cells(path))
 
     @classmethod
     def from_arrow(
@@ -392,8 +353,44 @@ class Sketch(Cells):
         ------
         SketchError
             Columns that are not there or not numbers, and values that no cell can have, such as a bin off the grid. A cell
-            in several rows is no fault: they are added up.
+            in several rows is not a fault: they are added up.
         """
         stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold}
         cells = cells_of_table(table, score_type, resolution, thresholds, weighted)
-        return cls.of(cells, OperatingPoint.of(stated, cells.grid.classes))
+        return sketch_of(cells, OperatingPoint.of(stated, cells.grid.classes))
+
+
+def sketch_of(cells: Cells, point: OperatingPoint) -> Sketch:
+    """Cells with the operating point that they were made for."""
+    return Sketch(cells.frame, cells.grid, cells.weighted, point.costs, point.threshold)
+
+
+def merge(sketches: Sequence[Sketch]) -> Sketch:
+    """The sketch of several logs together; in any order and grouping the same.
+
+    Parameters
+    ----------
+    sketches
+        At least one; made with the same group columns, score type, resolution, thresholds and costs.
+
+    Returns
+    -------
+    A Sketch.
+
+    Raises
+    ------
+    SketchError
+        They differ; the message names in what. More rows than a 64-bit integer holds.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> day = pl.DataFrame({"p": [0.9, 0.2], "y": [True, False]}).ec.sketch("p", "y")
+    >>> ec.merge([day, day]).frame["n"].sum()
+    4
+    """
+    if isinstance(sketches, Sketch):
+        raise TypeError("merge() takes a list of sketches, and this is one")
+    if not sketches:
+        raise SketchError("merge() needs at least one sketch")
+    return sketch_of(add_cells(sketches), OperatingPoint.common(sketch.operating_point for sketch in sketches))

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import polars as pl
 
 from polars_ec.cells.make import Split, make_cells
 from polars_ec.cells.thresholds import cost_of_metric, cost_of_sensitivity
 from polars_ec.costs import CostMatrix, Costs
-from polars_ec.exceptions import SketchError
 from polars_ec.options import DecisionOptions
 from polars_ec.priors import Prior
 from polars_ec.signatures import checked_keywords, with_options
-from polars_ec.sketches import Sketch
+from polars_ec.sketches import Sketch, sketch_of
 from polars_ec.typing import IntoExpr, Reduction
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 @with_options(DecisionOptions)
@@ -48,7 +44,7 @@ def sketch(
     by
         Names and expressions of the groups.
     resolution
-        Bins to the nat of log-odds (to the factor e of |score| for raw scores); memory and bounds go with it. Beyond 64
+        Bins per nat of log-odds (to the factor e of |score| for raw scores); memory and bounds go with it. Beyond 64
         nats bins are open-ended; posteriors 0 and 1 and infinite log-odds have bins of their own.
     thresholds
         Operating points that must be exact: numbers on the scale of the score, or `CostMatrix` objects, whose Bayes
@@ -114,38 +110,7 @@ def sketch(
         reduction=reduction,
         split=Split(folds, fold_by, stratified),
     )
-    return Sketch.of(cells, point)
-
-
-def merge(sketches: Sequence[Sketch]) -> Sketch:
-    """The sketch of several logs together; in any order and grouping the same.
-
-    Parameters
-    ----------
-    sketches
-        At least one; made with the same group columns, score type, resolution, thresholds and costs.
-
-    Returns
-    -------
-    A Sketch.
-
-    Raises
-    ------
-    SketchError
-        They differ; the message names in what. More rows than a 64-bit integer holds.
-
-    Examples
-    --------
-    >>> import polars as pl, polars_ec as ec
-    >>> day = pl.DataFrame({"p": [0.9, 0.2], "y": [True, False]}).ec.sketch("p", "y")
-    >>> ec.merge([day, day]).frame["n"].sum()
-    4
-    """
-    if isinstance(sketches, Sketch):
-        raise TypeError("merge() takes a list of sketches, and this is one")
-    if not sketches:
-        raise SketchError("merge() needs at least one sketch")
-    return Sketch.together(sketches)
+    return sketch_of(cells, point)
 
 
 @checked_keywords
@@ -208,4 +173,5 @@ def equivalent_cost(
         return cost_of_sensitivity(sketch, 0.95 if sensitivity is None else sensitivity)
     if sensitivity is not None:
         raise TypeError(f"sensitivity={sensitivity!r} is of the metric 'sensitivity', and the metric is {metric!r}")
-    return cost_of_metric(sketch, metric, sketch.at_own_point(keywords))
+    stated, _ = sketch.operating_point.stands_in(keywords, sketch.grid.classes)
+    return cost_of_metric(sketch, metric, stated)

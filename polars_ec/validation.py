@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar, Unpack
 
 import polars as pl
 
@@ -14,9 +14,6 @@ from polars_ec.rows.labels import by_likeness, meant_values
 from polars_ec.rows.read import expand, resolve_columns, with_prior_column
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 

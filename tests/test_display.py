@@ -23,7 +23,7 @@ TWO = pl.DataFrame({"s": ["a"] * 4, "p": [0.9, 0.6, 0.7, 0.1], "y": [1, 0, 1, 0]
         ),
         (
             LOG.ec.sketch("p", "y", by="s", cost_fn=4),
-            "Sketch(rows: 2, 1 missing, 1 wrong; groups: 3 by s; scores: posterior, 64 bins to the nat; thresholds: 0.2; "
+            "Sketch(rows: 2, 1 missing, 1 invalid; groups: 3 by s; scores: posterior, 64 bins per nat; thresholds: 0.2; "
             "decisions: Bayes, CostMatrix([[0, 1], [4, 0]]))",
         ),
         (
@@ -32,11 +32,11 @@ TWO = pl.DataFrame({"s": ["a"] * 4, "p": [0.9, 0.6, 0.7, 0.1], "y": [1, 0, 1, 0]
         ),
         (
             TWO.ec.sketch("p", "y", resolution=1),
-            "Sketch(rows: 4; groups: none; scores: posterior, 1 bin to the nat; thresholds: 0.5; ",
+            "Sketch(rows: 4; groups: none; scores: posterior, 1 bin per nat; thresholds: 0.5; ",
         ),
         (
             TWO.ec.sketch("p", "y", by="s", thresholds=[k / 10 for k in range(10)]),
-            "Sketch(rows: 4; groups: 1 by s; scores: posterior, 64 bins to the nat; thresholds: 10 from 0 to 0.9; "
+            "Sketch(rows: 4; groups: 1 by s; scores: posterior, 64 bins per nat; thresholds: 10 from 0 to 0.9; "
             "decisions: Bayes, CostMatrix([[0, 1], [1, 0]]))",
         ),
         (

@@ -55,7 +55,7 @@ def test_bad_options_fail_at_the_call(options: dict, message: str) -> None:
 WHEN_RESOLVED = [
     (("p", "text", {}), TypeError, "label 'text' is String.*pos_label"),
     (("p", "number", {}), TypeError, "label 'number' is Float64.*pos_label"),
-    (("p", "enum", {"pos_label": "early"}), ValueError, "'early'.*no category of label 'enum'"),
+    (("p", "enum", {"pos_label": "early"}), ValueError, "'early'.*not a category of label 'enum'"),
     (("p", "text", {"pos_label": 1}), TypeError, "pos_label holds 1"),
     (("p", "y", {"pos_label": True}), TypeError, "pos_label holds True"),
     (("p", "text", {"classes": ["ok", "late", "never"]}), ValueError, "3 classes, and there are 2"),
@@ -226,15 +226,15 @@ def test_all_null_columns_are_missing() -> None:
         ),
         (
             lambda: LOG.collect().ec.sketch("p", "y").evaluate("auc"),
-            r"'auc' is no metric of a sketch: did you mean auc_roc\?",
+            r"'auc' is not a metric of a sketch: did you mean auc_roc\?",
         ),
         (
             lambda: LOG.collect().ec.sketch("p", "y").cost_curve("recal"),
-            r"'recal' is no metric of decisions: did you mean",
+            r"'recal' is not a metric of decisions: did you mean",
         ),
         (
             lambda: LOG.collect().ec.sketch("p", "y").cost_curve(["nec"]),
-            r"\['nec'\] is no metric of decisions: did you mean nec\?",
+            r"\['nec'\] is not a metric of decisions: did you mean nec\?",
         ),
         (
             lambda: LOG.ec.sketch(frame=LOG, score="p", label="y"),

@@ -204,7 +204,7 @@ def test_validate_names_every_kind() -> None:
         "'p': posterior is NaN or outside [0, 1] in 7 rows; the first: row 1 (p=nan, y=1, w=1.0)"
     )
     assert lines[0].count("row ") == 5
-    assert "label is no class in 1 row; the first: row 3 (p=0.5, y=7, w=1.0)" in lines[1]
+    assert "label is not a class in 1 row; the first: row 3 (p=0.5, y=7, w=1.0)" in lines[1]
     assert "weight is negative, infinite or NaN in 1 row; the first: row 4" in lines[2]
     assert issubclass(InvalidDataError, ValueError)
 

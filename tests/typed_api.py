@@ -124,6 +124,8 @@ def sketches(sketch: ec.Sketch, others: Sequence[ec.Sketch]) -> None:
     assert_type(sketch.evaluate("nec", "auc_roc", prior=0.2), pl.DataFrame)
     assert_type(sketch.cost_curve("nec"), pl.DataFrame)
     assert_type(sketch.best_threshold("f1"), pl.DataFrame)
+    assert_type(sketch.pr(prior=0.2), pl.DataFrame)
+    assert_type(sketch.reliability(calibrator="pav"), pl.DataFrame)
     assert_type(sketch.calibrate("pav"), ec.Calibration)
     assert_type(sketch.calibration_loss(training="test"), pl.DataFrame)
     assert_type(sketch.calibrate().apply("p"), pl.Expr)

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 
+from polars_ec.calibration.arrays import Booleans, Floats, Integers
 from polars_ec.calibration.logistic_newton import Points, fit_lines
 from polars_ec.calibration.parameters import REVERSED
-from polars_ec.calibration.training_set import first_reason, reason_column
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from polars_ec.calibration.training_set import Training
-
-    Floats = NDArray[np.float64]
-    Booleans = NDArray[np.bool_]
+from polars_ec.calibration.training_set import Training, first_reason, reason_column
 
 
 @np.errstate(all="ignore")
@@ -80,7 +71,7 @@ def _reversed(training: Training, with_shift: bool) -> Booleans:
 
 
 def _solve(
-    training: Training, with_shift: bool, solved: Booleans, columns: dict[str, Floats], n_iterations: NDArray[np.int64]
+    training: Training, with_shift: bool, solved: Booleans, columns: dict[str, Floats], n_iterations: Integers
 ) -> None:
     """Newton: first for all rows of each group, from where the folds of a group then start."""
     first = np.arange(training.n_fits) < training.n_groups

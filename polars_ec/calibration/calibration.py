@@ -46,12 +46,12 @@ class Calibration(Parameters):
     """
 
     def __repr__(self) -> str:
-        return as_line("Calibration", self.facts())
+        return as_line("Calibration", self._facts())
 
     def _repr_html_(self) -> str:
-        return as_html("Calibration", self.facts())
+        return as_html("Calibration", self._facts())
 
-    def facts(self) -> dict[str, str]:
+    def _facts(self) -> dict[str, str]:
         """What it holds, in words."""
         fits = self.frame.unique([*self.keys, FOLD])
         whole = fits.filter(pl.col(FOLD).is_null())

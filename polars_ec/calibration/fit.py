@@ -31,7 +31,7 @@ def calibrate(
     calibrator
         Its name.
     prior
-        See `Prior`; as for `Sketch.evaluate`. Rows of class i weigh P_i over their share. Default None: the group's own.
+        As for `Sketch.evaluate`. Rows of class i weigh P_i over their share. Default None: the group's own.
     bins, equal_mass
         Of the histogram: how many, and whether they are of equal weight instead of equal width. Equal width is exact
         where the edges k / bins of the posterior are declared thresholds; a cell that an edge cuts is below it. A bin
@@ -40,7 +40,7 @@ def calibrate(
     Returns
     -------
     A `Calibration`. Parameters are null where there are none, and `reason` says why: "wrong rows", "no rows" (of weight),
-    "no prior" (one that is no share), "one class"; for affine and temperature, where the cross-entropy has no least
+    "no prior" (one that is not a share), "one class"; for affine and temperature, where the cross-entropy has no least
     value: "one score" (all rows in one cell), "separable" (a threshold parts the classes, but for rows of one cell),
     "infinite log-odds" (against the row's class), "not converged". Steps of one class alone have infinite log-odds.
 
@@ -66,12 +66,12 @@ def calibrate(
     if calibrator not in CALIBRATORS:
         raise ValueError(f"calibrator={calibrator!r} is none of {', '.join(CALIBRATORS)}")
     if isinstance(bins, bool) or not hasattr(bins, "__index__") or bins < 1:
-        raise ValueError(f"bins={bins!r} is no whole number from 1")
+        raise ValueError(f"bins={bins!r} is not a whole number from 1")
     ordinal = calibrator == "pav" or (calibrator == "histogram" and equal_mass)
     grid, keys = cells.grid, cells.keys_beside_fold
     if grid.score_type == "raw" and not ordinal:
         raise SketchError(
-            "raw scores are no log-odds: calibrate them with 'pav', or with 'histogram' and equal_mass=True"
+            "raw scores are not log-odds: calibrate them with 'pav', or with 'histogram' and equal_mass=True"
         )
     affine = calibrator in ("affine", "temperature")
     clash = sorted(PARAMETERS.intersection(keys))

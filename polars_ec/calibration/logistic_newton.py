@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Booleans = NDArray[np.bool_]
+from polars_ec.calibration.arrays import Booleans, Floats, Integers
 
 # Half the squared Newton decrement is what a step can still gain, in nats a row; times the share of the rarer class.
 CONVERGED = 1e-20

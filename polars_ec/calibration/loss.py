@@ -62,7 +62,9 @@ def _calibration(cells: Cells, calibrator: Calibrator, training: Any, options: d
     if isinstance(training, Calibration):
         unknown = sorted(set(training.keys) - set(cells.keys_beside_fold))
         if unknown:
-            raise SketchError(f"training= is a calibration by {unknown[0]!r}, which is no group column of the sketch")
+            raise SketchError(
+                f"training= is a calibration by {unknown[0]!r}, which is not a group column of the sketch"
+            )
         if training.score_type != cells.grid.score_type:
             raise SketchError(f"training= is of {training.score_type}, and the sketch is of {cells.grid.score_type}")
         return training
@@ -120,11 +122,11 @@ def _reasons(cells: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 def compare(table: pl.DataFrame) -> pl.DataFrame:
     """`cal_loss`, `rcl` and `reason` of `raw`, `calibrated`, `n_invalid`, and whether some rows were `lost`."""
-    wrong, raw = pl.col("n_invalid") > 0, pl.col("raw")
+    invalid, raw = pl.col("n_invalid") > 0, pl.col("raw")
     gain = raw - pl.col("calibrated")
     return (
         table.with_columns(
-            pl.when(wrong).then(pl.lit("wrong rows")).otherwise("reason").alias("reason"),
+            pl.when(invalid).then(pl.lit("wrong rows")).otherwise("reason").alias("reason"),
             pl.when(~pl.col("lost")).then("calibrated"),
         )
         .with_columns(cal_loss=gain.fill_nan(None))

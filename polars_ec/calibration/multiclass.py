@@ -1,30 +1,25 @@
-"""Calibrators of K posteriors, fitted by passes over the log: the rows of every group and fold, as `_softmax` takes them."""
+"""Calibrators of K posteriors, fitted by passes over the log: the rows of every group and fold, as `softmax_newton` takes them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from polars_ec.calibration.arrays import Booleans, Floats, Texts
 from polars_ec.calibration.parameters import REVERSED
 from polars_ec.calibration.softmax_newton import Batch, Fits, fit_softmax
 from polars_ec.calibration.training_set import all_and_others, first_reason, reason_column
 from polars_ec.rows.batches import batches
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.labels import class_index
+from polars_ec.rows.read import Rows
 from polars_ec.rows.scores import VectorScores
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from polars_ec.calibration.softmax_newton import Booleans, Floats
-    from polars_ec.rows.read import Rows
-
-    Texts = NDArray[np.str_]
 
 _BATCH = 100_000
 _KEPT = 20_000_000  # numbers
@@ -36,10 +31,10 @@ _N, _IMPOSSIBLE = "__n", "__impossible"
 
 @dataclass(frozen=True)
 class _Log:
-    """The log, and what one pass has found in it. Fit j of group g has the number j n_groups + g, as `_training` has it.
+    """The log, and what one pass has found in it. Fit j of group g has the number j n_groups + g, as `training_set` has it.
 
     `rows` has _GROUP, _FOLD, _CLASS, _WEIGHT and log posteriors, of usable rows. By group, fold and class: `n` rows,
-    `weight`, and `impossible`, whether (1) or not (0) a row's own class has posterior 0. `wrong`: whether the group has wrong rows.
+    `weight`, and `impossible`, whether (1) or not (0) a row's own class has posterior 0. `invalid`: whether the group has wrong rows.
     """
 
     rows: pl.LazyFrame
@@ -47,7 +42,7 @@ class _Log:
     n: Floats
     weight: Floats
     impossible: Floats
-    wrong: Booleans
+    invalid: Booleans
 
     @property
     def n_classes(self) -> int:
@@ -97,7 +92,7 @@ def fit_classes(
     lacking = (weight == 0) | (shares == 0) if with_shift else (weight == 0) & (shares > 0)
     reason = first_reason(
         [
-            (np.tile(log.wrong, len(own) // max(log.groups.height, 1)), "wrong rows"),
+            (np.tile(log.invalid, len(own) // max(log.groups.height, 1)), "wrong rows"),
             (~(weight.sum(axis=1) > 0), "no rows"),
             (np.isnan(shares).any(axis=1), "no prior"),
             (lacking.any(axis=1), "a class without rows"),
@@ -154,7 +149,7 @@ def _read(frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, n_fold
     made = frame.select(
         *keys,
         (pl.lit(0, dtype=pl.Int8) if fold is None else fold).alias(_FOLD),
-        rows.class_or_wrong(class_index(rows.labels)).alias(_CLASS),
+        rows.class_or_invalid(class_index(rows.labels)).alias(_CLASS),
         pl.when(rows.usable).then(weight).alias(_WEIGHT),
         logs.alias(_LOG),
     ).with_columns(pl.col(_LOG).list.get(k).alias(f"{_LOG}_{k}") for k in range(n_classes))
@@ -171,8 +166,8 @@ def _read(frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, n_fold
     groups = counted.select(names).unique().sort(names, nulls_last=True) if names else pl.DataFrame(height=1)
     groups = groups.with_row_index(_GROUP)
     numbered = _number(counted.lazy(), groups, names).collect()
-    wrong = np.zeros(groups.height, dtype=bool)
-    wrong[numbered.filter(pl.col(_CLASS) == -1)[_GROUP].to_numpy()] = True
+    invalid = np.zeros(groups.height, dtype=bool)
+    invalid[numbered.filter(pl.col(_CLASS) == -1)[_GROUP].to_numpy()] = True
     cells = numbered.filter(pl.col(_CLASS) >= 0)
     at = tuple(cells[name].to_numpy().astype(np.int64) for name in (_GROUP, _FOLD, _CLASS))
 
@@ -185,7 +180,7 @@ def _read(frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, n_fold
     if counted[_N].sum() * (n_classes + 3) <= _KEPT:
         # Small enough to be read once.
         used = used.collect(engine="streaming").lazy()
-    return _Log(used, groups, spread(_N), spread(_WEIGHT), spread(_IMPOSSIBLE), wrong)
+    return _Log(used, groups, spread(_N), spread(_WEIGHT), spread(_IMPOSSIBLE), invalid)
 
 
 def _number(frame: pl.LazyFrame, groups: pl.DataFrame, names: list[str]) -> pl.LazyFrame:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import polars as pl
 
 from polars_ec.calibration.fit import calibrate
-from polars_ec.calibration.loss import calibrated_cells
 from polars_ec.calibration.parameters import Calibrator
 from polars_ec.cells.cells import Cells
 from polars_ec.cells.grid import Grid, checked_resolution
@@ -13,10 +12,10 @@ from polars_ec.exceptions import SketchError
 from polars_ec.formulas.sums import ratio
 
 # Names while cells are read: no group column is called so.
-_WRONG, _CALIBRATED = "__wrong", "__calibrated"
+_INVALID, _CALIBRATED = "__invalid", "__calibrated"
 
 
-def reliability(cells: Cells, resolution: int = 2, calibrator: Calibrator | None = None) -> pl.DataFrame:
+def reliability(cells: Cells, *, resolution: int = 2, calibrator: Calibrator | None = None) -> pl.DataFrame:
     """The reliability diagram: mean posterior and share of positives per bin of log-odds, and the calibration curve.
 
     Calibrated scores have `posterior` = `positive_share` in every bin, up to chance; the curve shows what a calibrator would
@@ -27,7 +26,7 @@ def reliability(cells: Cells, resolution: int = 2, calibrator: Calibrator | None
     cells
         Of posteriors or log-odds. Of K classes it has a curve for each `target`, or one of the top label.
     resolution
-        Bins to the nat; a divisor of the sketch's own, unless that is exact.
+        Bins per nat; a divisor of the sketch's own, unless that is exact.
     calibrator
         One of those of `Sketch.calibrate`, fitted to these very rows of the group: it has seen the labels.
 
@@ -64,18 +63,21 @@ def reliability(cells: Cells, resolution: int = 2, calibrator: Calibrator | None
     if clash:
         raise SketchError(f"the sketch has a group column {clash[0]!r}, which its reliability has too: rename it")
     whole = cells.group_by(*keys)
-    weight, wrong = pl.col("weight"), (pl.col("class") == -1).any()
-    judged = whole.frame.with_columns((wrong.over(keys) if keys else wrong).alias(_WRONG))
+    weight, invalid = pl.col("weight"), (pl.col("class") == -1).any()
+    judged = whole.frame.with_columns((invalid.over(keys) if keys else invalid).alias(_INVALID))
     totals = {
         "posterior": pl.col("posterior").sum(),
         "positive_share": pl.when(pl.col("class") == 1).then(weight).sum(),
     }
     if calibrator is not None:
+        # Imported here, for it needs numpy.
+        from polars_ec.calibration.loss import calibrated_cells
+
         calibrated = calibrated_cells(whole, calibrate(whole, calibrator), out_of_fold=False)["posterior"]
         judged = judged.with_columns(calibrated.alias(_CALIBRATED))
         known = pl.col(_CALIBRATED).is_not_null().all()
         totals["calibrated"] = pl.when(known).then(pl.col(_CALIBRATED).sum())
-    means = {name: pl.when(~pl.col(_WRONG).any()).then(ratio(total, weight.sum())) for name, total in totals.items()}
+    means = {name: pl.when(~pl.col(_INVALID).any()).then(ratio(total, weight.sum())) for name, total in totals.items()}
     return (
         judged.filter(pl.col("class") >= 0)
         .group_by(*keys, bins)
@@ -85,7 +87,7 @@ def reliability(cells: Cells, resolution: int = 2, calibrator: Calibrator | None
 
 
 def _coarse_bins(grid: Grid, resolution: int) -> pl.Expr:
-    """The bin that a cell is in where there are fewer bins to the nat."""
+    """The bin that a cell is in where there are fewer bins per nat."""
     coarse = Grid(grid.score_type, resolution)
     if grid.resolution is None:
         return coarse.bin(pl.col("score"), coarse.position(pl.col("score")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Unpack
 
 import polars as pl
 
@@ -17,19 +17,14 @@ from polars_ec.metrics.counts import class_prior, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
 from polars_ec.options import Options, PriorOptions, RiskOptions, parse_options
 from polars_ec.rows.folds import FOLD
-from polars_ec.rows.read import check_names, expand, join_groups, resolve_columns, with_prior_column
+from polars_ec.rows.read import Rows, check_names, expand, join_groups, resolve_columns, with_prior_column
 from polars_ec.rows.scores import VectorScores
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr, Rule
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from polars_ec.rows.read import Rows
-
 # Names while rows are read: no group column is called so.
 _LABEL, _WEIGHT, _PRIOR, _RAW, _CALIBRATED = "__label", "__weight", "__prior", "__raw", "__calibrated"
-_REASON, _FOUND, _GROUP, _WRONG = "__reason", "__found", "__group", "__wrong"
+_REASON, _FOUND, _GROUP, _INVALID = "__reason", "__found", "__group", "__invalid"
 
 
 @with_options(PriorOptions)
@@ -262,7 +257,7 @@ def _losses(
     names = [key.meta.output_name() for key in keys]
     unknown = sorted(set(calibration.keys) - set(names))
     if unknown:
-        raise SketchError(f"training= is a calibration by {unknown[0]!r}, which is no group column in by=")
+        raise SketchError(f"training= is a calibration by {unknown[0]!r}, which is not a group column in by=")
     n_classes = len(rows.labels.in_class)
     if not calibration.is_of_vectors or calibration.n_classes != n_classes:
         made_of = f"vectors of {calibration.n_classes}" if calibration.is_of_vectors else "one score a row"
@@ -279,7 +274,7 @@ def _losses(
         (pl.lit(1.0) if rows.weight is None else rows.weight).alias(_WEIGHT),
         rows.scores.of_log_posteriors(pl.concat_arr).alias(_RAW),
         # Of a wrong score there may be no log posteriors, which would be taken for a missing one.
-        pl.when(rows.usable).then(pl.lit(value=False)).otherwise(rows.present).alias(_WRONG),
+        pl.when(rows.usable).then(pl.lit(value=False)).otherwise(rows.present).alias(_INVALID),
         *([] if rows.prior is None else [pl.concat_arr(rows.row_prior or []).alias(_PRIOR)]),
     )
     parameters, on = calibration.fits(out_of_fold=fold is not None)
@@ -301,7 +296,7 @@ def _losses(
     if rule == "bayes_risk":
         judge["costs"] = CostMatrix(rows.costs.values)
     metric = {"cross_entropy": cross_entropy, "brier": brier, "bayes_risk": bayes_risk}[rule]
-    wrong = pl.col(_WRONG)
+    invalid = pl.col(_INVALID)
     usable = pl.col(_RAW).is_not_null() & pl.col(_LABEL).is_not_null() & (pl.col(_WEIGHT) > 0)
     lost = usable & pl.col(_CALIBRATED).is_null()
     reason = pl.when(pl.col(_FOUND).is_null()).then(pl.lit("not calibrated")).otherwise(_REASON)
@@ -309,10 +304,10 @@ def _losses(
         joined.group_by(names or pl.lit(0).alias(_GROUP))
         .agg(
             n_rows(_RAW, _LABEL, **read).alias("n"),
-            wrong.sum().alias("n_invalid"),
-            pl.when(~wrong.any()).then(class_prior(_RAW, _LABEL, **read)).alias("class_prior"),
-            pl.when(~wrong.any()).then(metric(_RAW, _LABEL, **judge)).alias("raw"),
-            pl.when(~wrong.any()).then(metric(_CALIBRATED, _LABEL, **judge)).alias("calibrated"),
+            invalid.sum().alias("n_invalid"),
+            pl.when(~invalid.any()).then(class_prior(_RAW, _LABEL, **read)).alias("class_prior"),
+            pl.when(~invalid.any()).then(metric(_RAW, _LABEL, **judge)).alias("raw"),
+            pl.when(~invalid.any()).then(metric(_CALIBRATED, _LABEL, **judge)).alias("calibrated"),
             lost.any().alias("lost"),
             # The reason of lost rows, if there are any, comes before another.
             pl.when(~usable.any())

@@ -8,18 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polars_ec.calibration.arrays import Booleans, Floats, Integers
 from polars_ec.calibration.logistic_newton import ARMIJO, CLOSE_ENOUGH, CONVERGED, ROUNDING
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Booleans = NDArray[np.bool_]
 
 _MAX_PASSES = 60
 _BLOCK = 16384

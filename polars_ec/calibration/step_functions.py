@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from polars_ec.calibration.training_set import first_reason, reason_column
-from polars_ec.cells.grid import posterior_edges
+from polars_ec.calibration.arrays import Booleans, Floats, Integers
+from polars_ec.calibration.training_set import Training, first_reason, reason_column
+from polars_ec.cells.grid import Grid, posterior_edges
 from polars_ec.formulas.hull import upper_hull
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from polars_ec.calibration.training_set import Training
-    from polars_ec.cells.grid import Grid
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -128,7 +119,7 @@ def _lower_edges(grid: Grid, cells: pl.DataFrame) -> Floats:
     return cells.with_columns(pl.col("above").fill_null(0)).select(edge=grid.lower_edge())["edge"].to_numpy()
 
 
-def _new(values: Integers) -> NDArray[np.bool_]:
+def _new(values: Integers) -> Booleans:
     """Where a value differs from the one before."""
     different = np.ones(len(values), dtype=bool)
     different[1:] = values[1:] != values[:-1]

@@ -6,11 +6,13 @@ A fit is of one group: number 0 of all its rows, number 1 + f of the rows outsid
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from polars_ec.calibration.arrays import Booleans, Floats, Integers, Texts
 from polars_ec.cells.cells import Cells
 from polars_ec.cells.grid import Grid
 from polars_ec.cells.sums import cells_and_priors
@@ -19,15 +21,6 @@ from polars_ec.formulas.sums import GROUP
 from polars_ec.priors import Prior
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.scores import BinaryScores
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Booleans = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -87,12 +80,12 @@ class Training:
         return pl.concat([keys.with_columns(pl.lit(value, dtype=fold.dtype).alias(FOLD)) for value in fold])
 
 
-def first_reason(reasons: list[tuple[Booleans, str]]) -> NDArray[np.str_]:
+def first_reason(reasons: list[tuple[Booleans, str]]) -> Texts:
     """The first reason that holds for each fit; empty where none does."""
     return np.select([mask for mask, _ in reasons], [text for _, text in reasons], "").astype(np.str_)
 
 
-def reason_column(reasons: NDArray[np.str_]) -> pl.Series:
+def reason_column(reasons: Texts) -> pl.Series:
     """Reasons as a column, with nulls."""
     return pl.Series("reason", [reason or None for reason in reasons.tolist()], dtype=pl.String)
 

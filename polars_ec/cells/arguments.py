@@ -20,12 +20,11 @@ from polars_ec.formulas.calibration_error import EceBins
 from polars_ec.formulas.decisions import CELLS, DECISIONS, Arguments
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS, RankingArguments, checked_method, checked_sensitivity
-from polars_ec.options import Options, check_keywords, did_you_mean, parse_beta, parse_number, parse_options
+from polars_ec.options import Options, did_you_mean, parse_beta, parse_number, parse_options
 from polars_ec.priors import PriorSettings
 
 _COSTS = ("costs", "cost_fn", "cost_fp")
 _SHARED = (*_COSTS, "threshold", "prior")
-KEYWORDS = (*_SHARED, "beta", "p_t", "sensitivity", "method", "bins", "norm")
 _BINS = EceBins(15, 1, equal_mass=False)
 _RANKING_CHECKS: Mapping[str, Callable[[Any], Any]] = {"sensitivity": checked_sensitivity, "method": checked_method}
 METRICS = (*DECISIONS, "confusion", *SCORING_RULES, "ece", "cllr", *RANKING_METRICS)
@@ -134,7 +133,6 @@ def parse_arguments(
 
 def parse_formula_arguments(names: Sequence[str], keywords: Mapping[str, Any]) -> tuple[Arguments, PriorSettings]:
     """What the formulas of decisions take, and the prior."""
-    check_keywords("evaluate", keywords, KEYWORDS)
     options = parse_options({name: value for name, value in keywords.items() if name in _SHARED})
     p_t = 0.0 if keywords.get("p_t") is None else parse_number(keywords["p_t"], "p_t")
     if "net_benefit" in names and (keywords.get("p_t") is None or not 0 <= p_t < 1):
@@ -159,7 +157,7 @@ def check_metrics(names: Sequence[str], grid: Grid, llr_prior: Any) -> None:
             )
         if name not in METRICS:
             hint = did_you_mean(str(name), METRICS)
-            raise SketchError(f"{name!r} is no metric of a sketch: {hint}It has {', '.join(METRICS)}")
+            raise SketchError(f"{name!r} is not a metric of a sketch: {hint}It has {', '.join(METRICS)}")
         if (name in SCORING_RULES or name == "ece") and grid.score_type == "raw":
             raise SketchError(f"{name} is of posteriors, and the sketch is of raw scores: min_cllr judges their order")
         if name == "ece" and grid.score_type == "llr":

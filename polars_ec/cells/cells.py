@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Self
 
 import polars as pl
 
@@ -15,9 +15,6 @@ from polars_ec.exceptions import SketchError
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.read import expand
 from polars_ec.typing import IntoExpr
-
-if TYPE_CHECKING:
-    from typing import Self
 
 _MOST_ROWS = 2**63 - 1
 # What names of columns begin with while metrics are computed.
@@ -42,26 +39,26 @@ class Cells:
 
     @property
     def keys_beside_fold(self) -> list[str]:
-        """Names of the group columns that are no fold of cross-validation."""
+        """Names of the group columns that are not a fold of cross-validation."""
         return [name for name in self.keys if name != FOLD]
 
     def __repr__(self) -> str:
-        return as_line(type(self).__name__, self.facts())
+        return as_line(type(self).__name__, self._facts())
 
     def _repr_html_(self) -> str:
-        return as_html(type(self).__name__, self.facts())
+        return as_html(type(self).__name__, self._facts())
 
-    def facts(self) -> dict[str, str]:
+    def _facts(self) -> dict[str, str]:
         """What it holds, in words."""
         label, n = pl.col("class"), pl.col("n")
-        counted = {"used": label >= 0, "missing": label.is_null(), "wrong": label == -1}
+        counted = {"used": label >= 0, "missing": label.is_null(), "invalid": label == -1}
         counts = self.frame.select(n.filter(mask).sum().alias(name) for name, mask in counted.items()).row(
             0, named=True
         )
-        rows = f"{counts['used']:,}" + "".join(f", {counts[x]:,} {x}" for x in ("missing", "wrong") if counts[x])
+        rows = f"{counts['used']:,}" + "".join(f", {counts[x]:,} {x}" for x in ("missing", "invalid") if counts[x])
         n_groups = self.frame.select(self.keys).n_unique() if self.keys else 1
         resolution = self.grid.resolution
-        bins = "every score" if resolution is None else f"{resolution} bin{'s' if resolution > 1 else ''} to the nat"
+        bins = "every score" if resolution is None else f"{resolution} bin{'s' if resolution > 1 else ''} per nat"
         return {
             "rows": rows,
             "groups": groups_by(n_groups, self.keys),
@@ -90,7 +87,7 @@ class Cells:
         used = {name for predicate in predicates for name in predicate.meta.root_names()}
         if not used <= set(keys):
             raise SketchError(
-                f"filter(): {sorted(used - set(keys))[0]!r} is no group column of the sketch, which has {keys}: a filter "
+                f"filter(): {sorted(used - set(keys))[0]!r} is not a group column of the sketch, which has {keys}: a filter "
                 "on anything else would change what the cells mean"
             )
         return replace(self, frame=self.frame.filter(*predicates))

@@ -27,7 +27,7 @@ def checksum(frame: pl.DataFrame, about: Mapping[str, Any], further: Mapping[str
 
 
 def _bytes_of(column: pl.Series) -> Iterator[Any]:
-    """Type, nulls and values of a column as bytes that hang on nothing else."""
+    """Type, nulls and values of a column as bytes that depend on nothing else."""
     dtype = column.dtype
     yield f"{_type_name(dtype)}\n".encode()
     has_nulls = column.null_count() > 0

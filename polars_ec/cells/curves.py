@@ -35,7 +35,7 @@ def cost_curve(cells: Cells, metrics: Sequence[str], keywords: Mapping[str, Any]
     for name in metrics:
         if not isinstance(name, str) or name not in DECISIONS:
             hint = did_you_mean(str(name), DECISIONS)
-            raise SketchError(f"{name!r} is no metric of decisions: {hint}They are {', '.join(DECISIONS)}")
+            raise SketchError(f"{name!r} is not a metric of decisions: {hint}They are {', '.join(DECISIONS)}")
     table, formulas = at_every_edge(cells, metrics, keywords)
     check_keys(cells.keys, ["threshold", *formulas])
     return table.select(*cells.keys, "threshold", **formulas)

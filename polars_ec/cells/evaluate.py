@@ -18,7 +18,7 @@ from polars_ec.cells.sums import GroupSums, is_exact, placed, prior_columns, sta
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.calibration_error import of_cells as calibration_error_of_cells
 from polars_ec.formulas.decisions import CELLS, decision_value
-from polars_ec.formulas.losses import SCORING_RULES, ScoringRule
+from polars_ec.formulas.losses import SCORING_RULES, ScoringFormula
 from polars_ec.formulas.ranking import RANKING_METRICS, prepare
 from polars_ec.formulas.ranking import evaluate as evaluate_ranks
 from polars_ec.formulas.sums import GROUP, ratio, row_weight
@@ -112,7 +112,7 @@ def _formula_columns(name: str, arguments: EvaluationArguments, grid: Grid, weig
     return {f"{name}_low": pl.min_horizontal(corners), f"{name}_high": pl.max_horizontal(corners)}
 
 
-def _expected_loss(sums: GroupSums, rule: ScoringRule, end: str = "") -> pl.Expr:
+def _expected_loss(sums: GroupSums, rule: ScoringFormula, end: str = "") -> pl.Expr:
     return rule.value(sums, [sums.total(i, rule.loss + end) for i in range(2)])
 
 

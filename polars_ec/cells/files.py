@@ -86,7 +86,9 @@ def cells_of_table(
     own = list(grid.columns)
     lacking = [name for name in own if name not in made.columns]
     if lacking:
-        raise SketchError(f"the table lacks {', '.join(lacking)}: it is no result of a sketch of {score_type} scores")
+        raise SketchError(
+            f"the table lacks {', '.join(lacking)}: it is not a result of a sketch of {score_type} scores"
+        )
     above = made["above"].max()
     if isinstance(above, int) and above > len(grid.thresholds):
         raise SketchError(

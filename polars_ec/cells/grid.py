@@ -59,16 +59,16 @@ def checked_score_type(score_type: Any) -> SketchScoreType:
 
 
 def checked_resolution(resolution: Any) -> int:
-    """The number of bins to the nat, if it is one."""
+    """The number of bins per nat, if it is one."""
     if isinstance(resolution, bool) or not hasattr(resolution, "__index__") or not 1 <= resolution <= _FINEST:
-        raise ValueError(f"resolution={resolution!r} is no whole number of bins to the nat from 1 to {_FINEST}")
+        raise ValueError(f"resolution={resolution!r} is not a whole number of bins per nat from 1 to {_FINEST}")
     return int(resolution)
 
 
 def sorted_thresholds(thresholds: Iterable[Any]) -> tuple[float, ...]:
     """In ascending order, each once; 0 stands for -0 too."""
     if isinstance(thresholds, str) or not hasattr(thresholds, "__iter__"):
-        raise ValueError(f"thresholds={thresholds!r} is no sequence of numbers: pass [{thresholds!r}]")
+        raise ValueError(f"thresholds={thresholds!r} is not a sequence of numbers: pass [{thresholds!r}]")
     return tuple(sorted({parse_number(threshold, "thresholds") + 0.0 for threshold in thresholds}))
 
 
@@ -76,7 +76,7 @@ def sorted_thresholds(thresholds: Iterable[Any]) -> tuple[float, ...]:
 class Grid:
     """How scores become cells.
 
-    `resolution` is the number of bins to the nat, None where every distinct score is a cell. `thresholds` ascend, on
+    `resolution` is the number of bins per nat, None where every distinct score is a cell. `thresholds` ascend, on
     the scale of the score: each is the edge of a cell. `classes` are what the two classes are called in the log.
     """
 

@@ -183,7 +183,7 @@ def _one_score(rows: Rows, reduction: Reduction) -> dict[str, pl.Expr]:
         score = scores.of_posteriors(lambda posteriors: pl.concat_list(q.clip(upper_bound=1) for q in posteriors))
     read = {
         _SCORE: pl.when(rows.usable).then(score),
-        _INDEX: rows.class_or_wrong(index),
+        _INDEX: rows.class_or_invalid(index),
     }
     return read if rows.weight is None else {**read, _WEIGHT: pl.when(rows.usable).then(rows.weight)}
 

@@ -8,4 +8,4 @@ MOVED_BY_PRIOR = ("nec", "nce", "nbs", "precision", "f1")
 BATTERY = (*MOVED_BY_PRIOR, "recall")
 
 OF_RANKS = ("auc_roc", "average_precision", "eer", "min_cllr")
-"""What scores that are no posteriors are judged by: their order."""
+"""What scores that are not posteriors are judged by: their order."""

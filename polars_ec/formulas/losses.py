@@ -46,7 +46,7 @@ def _of_priors(
 
 
 @dataclass(frozen=True)
-class ScoringRule:
+class ScoringFormula:
     """A mean loss of the rows: the name of the loss, and what its expectation is divided by."""
 
     loss: str
@@ -58,11 +58,11 @@ class ScoringRule:
         return expected if self.normaliser is None else ratio(expected, self.normaliser(sums))
 
 
-SCORING_RULES: Mapping[str, ScoringRule] = MappingProxyType(
+SCORING_RULES: Mapping[str, ScoringFormula] = MappingProxyType(
     {
-        "cross_entropy": ScoringRule("log_loss"),
-        "nce": ScoringRule("log_loss", entropy),
-        "brier": ScoringRule("brier"),
-        "nbs": ScoringRule("brier", prior_brier),
+        "cross_entropy": ScoringFormula("log_loss"),
+        "nce": ScoringFormula("log_loss", entropy),
+        "brier": ScoringFormula("brier"),
+        "nbs": ScoringFormula("brier", prior_brier),
     }
 )

@@ -51,7 +51,7 @@ def prepare(cells: pl.DataFrame, prior: pl.DataFrame | None) -> pl.DataFrame:
     """Cells with what formulas need: running sums from the top, the groups' totals, and priors `p1`, `p0`.
 
     `cells` has GROUP, `w1`, `w0` (rows, or their weight), `whole` (whether these are counts of rows), `point` and
-    `threshold`, and is sorted; `prior` has GROUP, `p1` and `p0`, null where what is stated is no prior; None for the groups'
+    `threshold`, and is sorted; `prior` has GROUP, `p1` and `p0`, null where what is stated is not a prior; None for the groups'
     own. Groups that lack a class, or whose weights sum to more than a float holds, are left out: nothing is defined there.
     """
     counted = cells.filter((pl.col("w1") > 0) | (pl.col("w0") > 0)).with_columns(
@@ -222,6 +222,7 @@ def _min_cllr_of_hull() -> pl.Expr:
 
 def hulls(cells: pl.DataFrame, outer: bool) -> pl.DataFrame:
     """Corners `fpr`, `tpr` of the hull of each group's ROC curve; `outer`: of the highest curve that the cells allow."""
+    # Imported here, for it needs numpy.
     from polars_ec.formulas.hull import upper_hull
 
     steps = cells.select(GROUP, _fpr.alias("fpr"), _tpr.alias("tpr"))
@@ -273,7 +274,7 @@ def of_rows(
     rows: pl.DataFrame, name: str, arguments: RankingArguments, *, stated: bool, weighted: bool
 ) -> float | None:
     """The exact value for the rows of one group; None where it is undefined."""
-    if rows["wrong"].any():
+    if rows["invalid"].any():
         return None
     used = rows.filter("usable")
     amount = pl.col("weight") if weighted else pl.lit(1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import polars as pl
 
@@ -10,9 +10,6 @@ from polars_ec.metrics.decisions import decision_metric
 from polars_ec.options import DecisionOptions, ThresholdOptions, parse_beta, parse_number
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 _NOT_BINARY = "More than two classes or decisions."
 
@@ -168,7 +165,6 @@ def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unp
     >>> log.select(ec.fbeta("p", "y", beta=2.0).round(4)).item()
     0.5
     """
-    parse_beta(beta)
     return decision_metric("fbeta", score, label, options, beta=parse_beta(beta))
 
 
@@ -327,7 +323,7 @@ def net_benefit(score: IntoExpr, label: IntoExpr, p_t: float, **options: Unpack[
     """
     share = parse_number(p_t, "p_t")
     if not 0 < share < 1:
-        raise ValueError(f"p_t={p_t!r} is no probability threshold: pass a number above 0 and below 1")
+        raise ValueError(f"p_t={p_t!r} is not a probability threshold: pass a number above 0 and below 1")
     # These costs have p_t as their Bayes threshold, to the last bit: p_t + (1 - p_t) rounds to 1.
     costs = {"cost_fp": share, "cost_fn": 1 - share}
     return decision_metric("net_benefit", score, label, {**options, **costs}, p_t=share)

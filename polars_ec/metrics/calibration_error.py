@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -20,9 +20,6 @@ from polars_ec.rows.labels import class_index
 from polars_ec.rows.read import Rows, RowSums, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import EceNorm, IntoExpr
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True)

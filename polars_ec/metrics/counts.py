@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import polars as pl
 
@@ -10,9 +10,6 @@ from polars_ec.options import CountOptions, DecisionOptions, parse_options
 from polars_ec.rows.read import Rows, count_rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 @with_options(DecisionOptions)
@@ -116,7 +113,7 @@ def n_invalid(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions])
     >>> log.select(ec.n_invalid("p", "y")).item()
     2
     """
-    return per_group("n_invalid", score, label, parse_options(options), lambda rows: count_rows(rows.wrong))
+    return per_group("n_invalid", score, label, parse_options(options), lambda rows: count_rows(rows.invalid))
 
 
 @with_options(CountOptions)

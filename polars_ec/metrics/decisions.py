@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -12,9 +12,6 @@ from polars_ec.options import DcfOptions, DecisionOptions, parse_options
 from polars_ec.rows.read import Rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 def decision_metric(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import add, or_
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -16,9 +16,6 @@ from polars_ec.rows.read import Typed, read_weight
 from polars_ec.rows.scores import Scores, class_names, n_score_classes, read_scores
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr, ScoringRule
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 _RowLoss = Callable[[Scores, Scores, int], pl.Expr]
 
@@ -93,8 +90,8 @@ def _mean(
             defects.append(~((amount >= 0) & amount.is_finite()))
             loss = pl.when(amount == 0).then(0.0).otherwise(loss * amount)
         mean = ratio(pl.when(present).then(loss).sum(), pl.when(present).then(amount).sum())
-        wrong = present & reduce(or_, defects)
-        return pl.when(wrong.sum() == 0).then(mean).alias(f"{names[0]}_{name}")
+        invalid = present & reduce(or_, defects)
+        return pl.when(invalid.sum() == 0).then(mean).alias(f"{names[0]}_{name}")
 
     return pl.pipe_with_dtype(columns, resolved)
 

@@ -7,7 +7,7 @@ same metrics with a bound on their error.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -18,9 +18,7 @@ from polars_ec.rows.scores import BinaryScores
 from polars_ec.signatures import with_options
 from polars_ec.typing import EerMethod, IntoExpr
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
+_NUMBER = 'Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.'
 _NOT_NUMBERS = "Scores that are not one number a row."
 
 
@@ -42,7 +40,7 @@ def _ranked(
             rows.costs.margins()
         columns = {
             "usable": rows.usable,
-            "wrong": rows.wrong,
+            "invalid": rows.invalid,
             "score": rows.scores.score,
             "positive": rows.labels.in_class[1],
             "weight": pl.lit(None, dtype=pl.Float64) if rows.weight is None else rows.weight,
@@ -63,17 +61,12 @@ def _ranked(
     return per_group(name, score, label, parse_options(options), build)
 
 
-@with_options(RowOptions, raises=_NOT_NUMBERS)
+@with_options(RowOptions, score=_NUMBER, raises=_NOT_NUMBERS)
 def auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
     """Area under the ROC curve: how often a positive scores above a negative, ties counting half.
 
     Higher is better; in [0, 1]: 0.5 is chance. P(s_1 > s_0) + P(s_1 = s_0)/2 for scores s_1 of a positive and s_0 of a
     negative; priors do not move it.
-
-    Parameters
-    ----------
-    score
-        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
 
     Returns
     -------
@@ -93,17 +86,12 @@ def auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> 
     return _ranked("auc_roc", score, label, options)
 
 
-@with_options(PriorOptions, raises=_NOT_NUMBERS)
+@with_options(PriorOptions, score=_NUMBER, raises=_NOT_NUMBERS)
 def average_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
     """Average precision: the area under the precision-recall curve, as a step sum; with `prior`, calibrated.
 
     Higher is better; in [0, 1]. Sum over the distinct scores t, highest first, of the gain in recall at t times the precision
     of deciding positive from t on.
-
-    Parameters
-    ----------
-    score
-        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
 
     Returns
     -------
@@ -123,17 +111,12 @@ def average_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorO
     return _ranked("average_precision", score, label, options)
 
 
-@with_options(PriorOptions, raises=_NOT_NUMBERS)
+@with_options(PriorOptions, score=_NUMBER, raises=_NOT_NUMBERS)
 def auprg(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
     """Area under the precision-recall-gain curve; with `prior`, calibrated.
 
     Higher is better; at most 1, and 0 is as good as always deciding positive. Trapezoids of precision gain over recall gain,
     from recall gain 0 (interpolated linearly in TP and FP) to 1.
-
-    Parameters
-    ----------
-    score
-        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
 
     Returns
     -------
@@ -154,7 +137,7 @@ def auprg(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> 
     return _ranked("auprg", score, label, options)
 
 
-@with_options(RowOptions, raises=_NOT_NUMBERS)
+@with_options(RowOptions, score=_NUMBER, raises=_NOT_NUMBERS)
 def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **options: Unpack[RowOptions]) -> pl.Expr:
     """Equal error rate: the error rate at the threshold where misses and false alarms are equally frequent.
 
@@ -163,8 +146,6 @@ def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **optio
 
     Parameters
     ----------
-    score
-        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
     method
         "hull": on the convex hull of the ROC curve. "linear": between the two points of the curve around FPR = FNR.
 
@@ -191,17 +172,12 @@ def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **optio
     return _ranked("eer", score, label, options, method=checked_method(method))
 
 
-@with_options(RiskOptions, raises=_NOT_NUMBERS)
+@with_options(RiskOptions, score=_NUMBER, raises=_NOT_NUMBERS)
 def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOptions]) -> pl.Expr:
     """Expected cost at the threshold that is best for these rows, in units of the costs.
 
     Lower is better; in [least cost, largest cost]. min over t of the EC of (score > t). It is optimistic: the threshold has
     seen the labels.
-
-    Parameters
-    ----------
-    score
-        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
 
     Returns
     -------
@@ -229,17 +205,12 @@ def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOp
     return _ranked("min_expected_cost", score, label, options)
 
 
-@with_options(DetectionOptions, raises=_NOT_NUMBERS)
+@with_options(DetectionOptions, score=_NUMBER, raises=_NOT_NUMBERS)
 def min_dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DetectionOptions]) -> pl.Expr:
     """Detection cost at the threshold that is best for these rows, divided by that of the best naive system.
 
     Lower is better; in [0, 1]. min over t of the EC of (score > t), divided by min(P_1 C_fn, P_0 C_fp), C_fn and C_fp being
     the costs. It is optimistic: the threshold has seen the labels.
-
-    Parameters
-    ----------
-    score
-        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
 
     Returns
     -------
@@ -259,7 +230,7 @@ def min_dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DetectionOptions
     return _ranked("min_dcf", score, label, options)
 
 
-@with_options(RowOptions, raises=_NOT_NUMBERS)
+@with_options(RowOptions, score=_NUMBER, raises=_NOT_NUMBERS)
 def specificity_at_sensitivity(
     score: IntoExpr, label: IntoExpr, *, sensitivity: float = 0.95, **options: Unpack[RowOptions]
 ) -> pl.Expr:
@@ -270,8 +241,6 @@ def specificity_at_sensitivity(
 
     Parameters
     ----------
-    score
-        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
     sensitivity
         The share of the positives to be found, above 0 and at most 1.
 
@@ -298,17 +267,12 @@ def specificity_at_sensitivity(
     return _ranked("specificity_at_sensitivity", score, label, options, sensitivity=checked_sensitivity(sensitivity))
 
 
-@with_options(RowOptions, raises=_NOT_NUMBERS)
+@with_options(RowOptions, score=_NUMBER, raises=_NOT_NUMBERS)
 def ks(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
     """Kolmogorov-Smirnov distance between the scores of the two classes.
 
     Higher is better, if positives score higher; in [0, 1]. max over t of |TPR - FPR|, which are the shares of the
     positives and of the negatives that score above t.
-
-    Parameters
-    ----------
-    score
-        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
 
     Returns
     -------
@@ -328,17 +292,12 @@ def ks(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Ex
     return _ranked("ks", score, label, options)
 
 
-@with_options(RowOptions, raises=_NOT_NUMBERS)
+@with_options(RowOptions, score=_NUMBER, raises=_NOT_NUMBERS)
 def min_cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
     """Cllr after the monotone calibration that is best for these rows (pool adjacent violators), in bits.
 
     Lower is better; in [0, 1]: 1 is chance. min over increasing functions f of the `cllr` of f(score): the part of it that
     no monotone calibration can remove.
-
-    Parameters
-    ----------
-    score
-        Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.
 
     Returns
     -------

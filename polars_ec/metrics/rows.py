@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -28,9 +28,6 @@ from polars_ec.rows.read import Priors, Rows, per_group, per_row
 from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, affine_log_odds, bind, log_sum_exp, sigmoid
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 @with_options(RowDecisionOptions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -15,9 +15,6 @@ from polars_ec.options import PriorOptions, RiskOptions, RowOptions, parse_optio
 from polars_ec.rows.read import Rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 _NOT_DECISIONS = "Decisions instead of scores."
 

@@ -67,7 +67,7 @@ def decide(scores: Scores, costs: CostMatrix, threshold: float | None) -> Decisi
 
 
 def _bayes_threshold(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | None:
-    """Where deciding 1 becomes cheaper, on the scores' own scale; None where that is no matter of a threshold."""
+    """Where deciding 1 becomes cheaper, on the scores' own scale; None where that is not a matter of a threshold."""
     try:
         threshold = costs.bayes_threshold_on(scores.score_type)
     except ValueError:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import polars as pl
 
 from polars_ec.options import as_expr
 from polars_ec.rows.scores import bind
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polars_ec.typing import IntoExpr
+from polars_ec.typing import IntoExpr
 
 # The group column of a sketch or calibration with folds.
 FOLD = "fold"
@@ -34,8 +30,8 @@ def fold(key: IntoExpr, folds: int = 5) -> pl.Expr:
     Parameters
     ----------
     key
-        Column name or expression: integers of any size or strings (also categories). A key of the row, or, where rows hang together,
-        of what they share, such as the user.
+        Column name or expression: integers of any size or strings (also categories). A key of the row, or of what correlated
+        rows share, such as the user.
     folds
         How many, from 2 to 127.
 
@@ -116,7 +112,7 @@ def fold_of(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> p
 def checked_folds(folds: int) -> int:
     """The number of folds, if it is one."""
     if isinstance(folds, bool) or not hasattr(folds, "__index__") or not 2 <= folds <= _LARGEST:
-        raise ValueError(f"folds={folds!r} is no whole number from 2 to {_LARGEST}")
+        raise ValueError(f"folds={folds!r} is not a whole number from 2 to {_LARGEST}")
     return int(folds)
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from polars_ec.class_names import ClassNames
-
-if TYPE_CHECKING:
-    from polars_ec.options import Options
-
+from polars_ec.options import Options
 
 # What Polars compares a column of integers with.
 _INTEGERS = range(-(2**63), 2**64)
@@ -94,7 +91,7 @@ def _check_value(name: str, dtype: pl.DataType, value: Any, argument: str) -> No
     if dtype.is_integer() and isinstance(value, int) and not _INTEGERS.start <= value < _INTEGERS.stop:
         raise ValueError(f"{argument} holds {value!r}, which is beyond the integers of label {name!r}: {dtype}")
     if isinstance(dtype, pl.Enum) and value not in dtype.categories:
-        raise ValueError(f"{argument} holds {value!r}, which is no category of label {name!r}: {dtype}")
+        raise ValueError(f"{argument} holds {value!r}, which is not a category of label {name!r}: {dtype}")
 
 
 def _literal(value: Any, dtype: pl.DataType) -> pl.Expr:

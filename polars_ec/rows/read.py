@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_, or_
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -23,9 +22,7 @@ from polars_ec.priors import PriorSettings
 from polars_ec.rows.decisions import Decisions, decide
 from polars_ec.rows.labels import Labels, read_labels
 from polars_ec.rows.scores import Scores, class_names, n_score_classes, read_scores
-
-if TYPE_CHECKING:
-    from polars_ec.typing import IntoExpr
+from polars_ec.typing import IntoExpr
 
 PRIOR = "__ec_prior"
 """The column of a stated prior that is an expression."""
@@ -60,7 +57,7 @@ class Rows:
         """What can be wrong with a row that is present: a mask for each kind."""
         found = dict(self.scores.defects)
         if self.labels.valid is not None:
-            found["label is no class"] = ~self.labels.valid
+            found["label is not a class"] = ~self.labels.valid
         if self.weight is not None:
             found["weight is negative, infinite or NaN"] = ~((self.weight >= 0) & self.weight.is_finite())
         return found
@@ -75,11 +72,11 @@ class Rows:
         return self.present & self._valid
 
     @property
-    def wrong(self) -> pl.Expr:
+    def invalid(self) -> pl.Expr:
         """Present but wrong; never null."""
         return self.present & ~self._valid
 
-    def class_or_wrong(self, index: pl.Expr) -> pl.Expr:
+    def class_or_invalid(self, index: pl.Expr) -> pl.Expr:
         """Int16 `index` of a usable row, -1 of a wrong one, null of a missing one."""
         return pl.when(self.usable).then(index).when(self.present).then(-1).cast(pl.Int16)
 
@@ -149,7 +146,7 @@ class RowSums(Sums):
 
     def guarded(self, value: pl.Expr) -> pl.Expr:
         """`value`, null where the group has wrong rows, or weights whose sum is more than a float holds."""
-        right = self._rows.wrong.sum() == 0
+        right = self._rows.invalid.sum() == 0
         if self._rows.weight is not None:
             right &= self.size.is_finite()
         return pl.when(right).then(value)

@@ -10,15 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add, or_
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import polars as pl
 
 from polars_ec.class_names import ClassNames
+from polars_ec.options import Options
 from polars_ec.typing import ScoreType
-
-if TYPE_CHECKING:
-    from polars_ec.options import Options
 
 SCALAR_TYPES = ("posterior", "log_odds", "llr", "decision")
 VECTOR_TYPES = ("posteriors", "log_posteriors", "log_likelihoods")

@@ -261,7 +261,7 @@ def _log_odds_bin(log_odds: str, resolution: int, minus_infinity: str, plus_infi
 
 
 def _class_of_label(writer: Writer, pos_label: object, classes: tuple[object, ...] | None) -> str:
-    """0, 1, or -1 for a label that is no class."""
+    """0, 1, or -1 for a label that is not a class."""
     if classes is not None:
         if len(classes) != 2:
             raise ValueError(f"classes={list(classes)} lists {len(classes)} classes, and a sketch holds two")

@@ -276,7 +276,7 @@ def test_errors() -> None:
         log.ec.calibration_loss("q", "y", training="train")
     with pytest.raises(ValueError, match="rule='accuracy' is none of"):
         log.ec.calibration_loss("q", "y", "accuracy", training="test")
-    with pytest.raises(SketchError, match="calibration by 'g', which is no group column"):
+    with pytest.raises(SketchError, match="calibration by 'g', which is not a group column"):
         log.ec.calibration_loss("q", "y", training=log.ec.calibrate("q", "y", by="g"))
     with pytest.raises(ValueError, match="folds= and fold_by= go together"):
         log.ec.calibrate("q", "y", folds=3)

@@ -224,7 +224,7 @@ def test_what_cannot_be_calibrated() -> None:
     log = simulated(50)
     with pytest.raises(ValueError, match="calibrator='platt' is none of affine, temperature, pav, histogram"):
         log.ec.sketch("p", "y").calibrate("platt")
-    with pytest.raises(SketchError, match="raw scores are no log-odds"):
+    with pytest.raises(SketchError, match="raw scores are not log-odds"):
         log.ec.sketch("x", "y", score_type="raw").calibrate()
     with pytest.raises(SketchError, match="'fold' holds null"):
         log.ec.sketch("p", "y", by=pl.lit(None).alias("fold")).calibrate()

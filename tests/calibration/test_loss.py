@@ -173,7 +173,7 @@ def test_what_has_no_calibration_loss() -> None:
         sketch.calibration_loss(training="train")
     with pytest.raises(SketchError, match="declare it"):
         sketch.calibration_loss("bayes_risk", training="test", cost_fn=3)
-    with pytest.raises(SketchError, match="by 'g', which is no group column"):
+    with pytest.raises(SketchError, match="by 'g', which is not a group column"):
         sketch.group_by().calibration_loss(training=sketch.calibrate())
     with pytest.raises(SketchError, match="is of log_odds, and the sketch is of posterior"):
         sketch.calibration_loss(training=log.ec.sketch("x", "y", score_type="log_odds").calibrate())

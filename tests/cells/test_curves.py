@@ -338,7 +338,7 @@ def test_groups_with_wrong_rows_have_no_curve() -> None:
     sketch = log.ec.sketch("p", "y", by="g")
     assert sketch.roc()["g"].unique().to_list() == ["a"]
     assert sketch.roc_hull()["g"].unique().to_list() == ["a"]
-    with pytest.raises(SketchError, match="no metric of decisions"):
+    with pytest.raises(SketchError, match="not a metric of decisions"):
         sketch.cost_curve("brier")
 
 

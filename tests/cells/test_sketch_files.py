@@ -314,7 +314,7 @@ WRONG = {
     "a bin of missing rows": ("binned", {"bin": pl.col("bin").fill_null(3)}),
     "above too many": ("weighted", {"above": pl.col("above") + 3}),
     "above too few": ("weighted", {"above": pl.col("above") - 3}),
-    "a score that is no posterior": ("exact", {"score": pl.col("score") + 1}),
+    "a score that is not a posterior": ("exact", {"score": pl.col("score") + 1}),
     "a score that is NaN": ("exact", {"score": pl.col("score") * math.nan}),
     "a NaN loss": ("binned", {"log_loss": pl.col("log_loss") * math.nan}),
     "a null loss": ("binned", {"log_loss": pl.when(~FIRST).then("log_loss")}),

@@ -316,7 +316,7 @@ def test_the_declared_operating_points() -> None:
     assert log.ec.sketch("p", "y", score_type="log_odds", cost_fn=4).grid.thresholds == (math.log(1 / 4),)
     with pytest.raises(ValueError, match="raw scores have no Bayes threshold"):
         log.ec.sketch("p", "y", score_type="raw", thresholds=[costs])
-    with pytest.raises(ValueError, match="'p' is no number"):
+    with pytest.raises(ValueError, match="'p' is not a number"):
         log.ec.sketch("p", "y", thresholds=["p"])
 
 
@@ -506,14 +506,14 @@ def test_what_cannot_be_added_up() -> None:
             sketch + other
     with pytest.raises(SketchError, match="at least one"):
         ec.merge([])
-    with pytest.raises(SketchError, match="'bin' is no group column"):
+    with pytest.raises(SketchError, match="'bin' is not a group column"):
         sketch.filter(pl.col("bin") > 0)
 
 
 def test_errors() -> None:
     log = pl.DataFrame({"n": ["a"], "p": [0.9], "y": [True]})
     sketch = log.ec.sketch("p", "y")
-    with pytest.raises(SketchError, match="'auc' is no metric of a sketch"):
+    with pytest.raises(SketchError, match="'auc' is not a metric of a sketch"):
         sketch.evaluate("auc")
     with pytest.raises(SketchError, match="epsr"):
         sketch.evaluate("epsr")

@@ -34,7 +34,6 @@ WRITE = {
     "csv": pl.DataFrame.write_csv,
     "ndjson": pl.DataFrame.write_ndjson,
 }
-SCAN_TYPES = {"csv", "ndjson"}
 
 
 def write(log, path):
@@ -199,7 +198,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path, monkeypatch, what, path):
 
 
 def test_what_a_folder_is_found_to_hold(tmp_path):
-    """Against the files that were put there: hidden ones are no data, and neither are other kinds."""
+    """Against the files that were put there: hidden ones are not data, and neither are other kinds."""
     names = ["a.parquet", "b/c.csv", "b/.d.csv", "_e/f.csv", ".g/h.csv", "i.txt", "j.parquet/k.parquet", "l=1/m.csv.gz"]
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)

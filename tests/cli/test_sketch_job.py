@@ -174,7 +174,7 @@ def test_the_same_options_in_other_words(logs, tmp_path):
         ((*READ, "--by", "n"), "column 'n', which a sketch has too"),
         ((*READ, "--prior", "overall"), "state the prior"),
         ((*READ, "--prior", "2"), "--prior 2"),
-        ((*READ, "--threshold", "nan"), "--threshold nan is no number"),
+        ((*READ, "--threshold", "nan"), "--threshold nan is not a number"),
     ],
 )
 def test_options_that_make_no_sense_touch_nothing(logs, tmp_path, args, words):

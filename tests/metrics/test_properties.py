@@ -17,7 +17,6 @@ from tests.support.cases import CASES, Case, mostly_slow
 from tests.support.oracle import Group
 from tests.support.profile import EXAMPLES, PROFILE
 
-BY_NAME = {case.name: case for case in CASES}
 # In SQL: at most one of them in an example.
 SLOW_TO_PLAN = ("ece", "ece_mc", "epsr")
 COUNTS = ("n_rows", "n_missing", "n_invalid")

@@ -10,18 +10,7 @@ import mpmath
 import pytest
 
 from tests.support.cases import one_of_each_family
-from tests.support.macro_calls import AGGREGATES, LOG, with_argument
-
-# Binary fractions, so that 1 - p is exact. Class, posterior, weight before a factor for the class.
-ROWS = [
-    (1, 0.875, 1.0),
-    (1, 0.25, 1.5),
-    (1, 0.625, 1.0),
-    (0, 0.75, 0.5),
-    (0, 0.125, 1.0),
-    (0, 0.375, 2.0),
-    (0, 0.5, 1.0),
-]
+from tests.support.macro_calls import AGGREGATES, EIGHTHS, LOG, with_argument
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -30,7 +19,7 @@ def log_in_sql(connection) -> None:
 
 
 def source(of_positives: float, of_negatives: float) -> str:
-    values = ", ".join(f"({y}, {p!r}e0, {w * (of_positives if y else of_negatives)!r})" for y, p, w in ROWS)
+    values = ", ".join(f"({y}, {p!r}e0, {w * (of_positives if y else of_negatives)!r})" for y, p, w in EIGHTHS)
     return f"(SELECT y, p, [1 - p, p] AS v, CAST(w AS DOUBLE) AS w FROM (VALUES {values}) AS t(y, p, w)) AS log"
 
 
@@ -38,7 +27,7 @@ class Exact:
     """Metrics of the rows in exact arithmetic, by their definitions; costs are 2 and 1 where there are any."""
 
     def __init__(self, of_positives: float, of_negatives: float, prior: list[Any] | None = None) -> None:
-        rows = [(y, Fraction(p), Fraction(w * (of_positives if y else of_negatives))) for y, p, w in ROWS]
+        rows = [(y, Fraction(p), Fraction(w * (of_positives if y else of_negatives))) for y, p, w in EIGHTHS]
         self.rows = rows
         self.n = [sum(w for y, _, w in rows if y == i) for i in (0, 1)]
         self.p = [n / sum(self.n) for n in self.n] if prior is None else [Fraction(p) for p in prior]

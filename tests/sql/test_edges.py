@@ -14,6 +14,7 @@ import pytest
 import polars_ec as ec
 from tests.support.cases import CASES, Case, mostly_slow
 from tests.support.doors import evaluate, sql_literal
+from tests.support.macro_calls import EIGHTHS
 
 BOTH = ("function", "sql")
 LEAST = 5e-324
@@ -244,7 +245,7 @@ def test_priors_of_rows_that_are_bad_or_contradicted(door: str) -> None:
     assert evaluate(door, "shift_prior", certain, "s", score_type="log_odds", from_=0.5, to="prior") == [
         None, None, INF, -INF, -INF,
     ]  # fmt: skip
-    # ln(0.5/0.5) less ln(5e-324/1), which is no quotient that a float can say
+    # ln(0.5/0.5) less ln(5e-324/1), which is not a quotient that a float can say
     tiny = pl.DataFrame({"s": [0.0], "from": [LEAST], "to": [0.5]})
     found = evaluate(door, "shift_prior", tiny, "s", score_type="log_odds", from_="from", to="to")
     assert found == pytest.approx([-math.log(LEAST)], rel=1e-15)
@@ -315,18 +316,9 @@ def test_metrics_of_a_score_that_its_prior_contradicts(score_type: str, prior: f
 
 # Groups --------------------------------------------------------------------------------------------------------------
 
-USUAL = [
-    (1, 0.875, 1.0),
-    (1, 0.25, 1.5),
-    (1, 0.625, 1.0),
-    (0, 0.75, 0.5),
-    (0, 0.125, 1.0),
-    (0, 0.375, 2.0),
-    (0, 0.5, 1.0),
-]
 GROUPS: dict[str, list[tuple[int | None, float | None, float]]] = {
-    "rare 1": [(y, p, w * (1e-12 if y else 1)) for y, p, w in USUAL],
-    "rare 0": [(y, p, w * (1e12 if y else 1)) for y, p, w in USUAL],
+    "rare 1": [(y, p, w * (1e-12 if y else 1)) for y, p, w in EIGHTHS],
+    "rare 0": [(y, p, w * (1e12 if y else 1)) for y, p, w in EIGHTHS],
     "edges": [(1, 1.0, 1), (1, 1e-300, 1), (0, 0.0, 1), (0, 1e-300, 1), (0, 1 - 2**-53, 1), (1, LEAST, 1)],
     "perfect": [(1, 1.0, 1), (1, 0.875, 1), (0, 0.125, 1), (0, 0.0, 1)],
     "reversed": [(1, 0.0, 1), (1, 0.125, 1), (0, 0.875, 1), (0, 1.0, 1)],

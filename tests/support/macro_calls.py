@@ -6,6 +6,17 @@ import re
 
 from tests.support.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS, Case
 
+# Binary fractions, so that 1 - p is exact. Class, posterior, weight before a factor for the class.
+EIGHTHS = [
+    (1, 0.875, 1.0),
+    (1, 0.25, 1.5),
+    (1, 0.625, 1.0),
+    (0, 0.75, 0.5),
+    (0, 0.125, 1.0),
+    (0, 0.375, 2.0),
+    (0, 0.5, 1.0),
+]
+
 # Columns: group g, label y, posterior p, LLR x, decision d, posteriors v, weight w. Class 1 of group a is the rarer one.
 LOG = """
     CREATE OR REPLACE TEMP TABLE log AS

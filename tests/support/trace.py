@@ -16,7 +16,8 @@ import polars as pl
 import polars_ec as ec
 
 PACKAGE = Path(ec.__file__).parent
-FRAME = pl.DataFrame({"s": list("aabb"), "p": [0.9, 0.4, 0.7, 0.1], "y": [1, 0, 1, 0]})
+# No threshold parts the classes, so that a calibrator is fitted.
+FRAME = pl.DataFrame({"s": list("aabbab"), "p": [0.9, 0.4, 0.7, 0.1, 0.3, 0.8], "y": [1, 1, 0, 0, 0, 1]})
 CALLS: dict[str, Callable[[], Any]] = {
     'frame.group_by("s").agg(ec.nec("p", "y"))': lambda: FRAME.group_by("s").agg(ec.nec("p", "y")),
     'frame.ec.calibration_loss("p", "y", training="test")': lambda: FRAME.ec.calibration_loss(
