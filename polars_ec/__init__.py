@@ -9,22 +9,7 @@ from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.rows import calibrate, calibration_loss
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import InvalidDataError, SketchError
-from polars_ec.metrics.binary import (
-    f1,
-    fbeta,
-    fnr,
-    fpr,
-    informedness,
-    lr_minus,
-    lr_plus,
-    mcc,
-    net_benefit,
-    precision,
-    precision_gain,
-    recall,
-    recall_gain,
-    specificity,
-)
+from polars_ec.metrics.binary import f1, fbeta, mcc, net_benefit, precision, precision_gain, recall_gain
 from polars_ec.metrics.calibration_error import ece, ece_mc
 from polars_ec.metrics.counts import class_prior, confusion, n_invalid, n_missing, n_rows
 from polars_ec.metrics.decisions import (
@@ -48,6 +33,7 @@ from polars_ec.metrics.ranking import (
     min_expected_cost,
     specificity_at_sensitivity,
 )
+from polars_ec.metrics.rates import fnr, fpr, informedness, lr_minus, lr_plus, recall, specificity
 from polars_ec.metrics.rows import (
     affine,
     bayes_decision,
@@ -142,3 +128,8 @@ __all__ = [
     "stratified_fold",
     "validate",
 ]
+
+
+def __dir__() -> list[str]:
+    """What users take from here, for completion: not the modules, whose names are near those of the functions."""
+    return sorted([*__all__, "__version__"])

@@ -14,6 +14,7 @@ from polars_ec.priors import literal_prior
 if TYPE_CHECKING:
     import numpy as np
 
+_SHOWN_COSTS = 150
 
 Costs: TypeAlias = "CostMatrix | Sequence[Sequence[float]]"
 """K x M costs, rows = true class, columns = decision."""
@@ -78,14 +79,22 @@ class CostMatrix:
         object.__setattr__(self, "_named", (classes is not None, decisions is not None))
 
     def __repr__(self) -> str:
+        if self._is_large:
+            return f"CostMatrix({self.n_classes} x {self.n_decisions})"
         rows = ", ".join(f"[{', '.join(map(number, row))}]" for row in self.values)
         names = (("classes", self.classes), ("decisions", self.decisions))
         stated = [f", {what}={list(values)!r}" for (what, values), own in zip(names, self._named, strict=True) if own]
         return f"CostMatrix([{rows}]{''.join(stated)})"
 
     def _repr_html_(self) -> str:
+        if self._is_large:
+            return html_table(repr(self), (), ())
         rows = [[name, *map(number, row)] for name, row in zip(self.classes, self.values, strict=True)]
         return html_table("Costs", ["true class", *(f"decide {name}" for name in self.decisions)], rows)
+
+    @property
+    def _is_large(self) -> bool:
+        return self.n_classes * self.n_decisions > _SHOWN_COSTS
 
     @property
     def n_classes(self) -> int:

@@ -16,7 +16,7 @@ import polars as pl
 from polars_ec import reports, sketching
 from polars_ec.calibration import rows as calibration
 from polars_ec.docstrings import without_parameter
-from polars_ec.metrics import binary, counts, decisions, divergence, ranking, rows, scoring_rules
+from polars_ec.metrics import binary, counts, decisions, divergence, ranking, rates, rows, scoring_rules
 from polars_ec.metrics import calibration_error as calibration_errors
 from polars_ec.typing import IntoExpr
 from polars_ec.validation import validate
@@ -70,16 +70,16 @@ class ExpressionNamespace:
     dcf = _of_expression(decisions.dcf)
 
     precision = _of_expression(binary.precision)
-    recall = _of_expression(binary.recall)
-    specificity = _of_expression(binary.specificity)
-    fpr = _of_expression(binary.fpr)
-    fnr = _of_expression(binary.fnr)
+    recall = _of_expression(rates.recall)
+    specificity = _of_expression(rates.specificity)
+    fpr = _of_expression(rates.fpr)
+    fnr = _of_expression(rates.fnr)
     fbeta = _of_expression(binary.fbeta)
     f1 = _of_expression(binary.f1)
-    informedness = _of_expression(binary.informedness)
+    informedness = _of_expression(rates.informedness)
     mcc = _of_expression(binary.mcc)
-    lr_plus = _of_expression(binary.lr_plus)
-    lr_minus = _of_expression(binary.lr_minus)
+    lr_plus = _of_expression(rates.lr_plus)
+    lr_minus = _of_expression(rates.lr_minus)
     net_benefit = _of_expression(binary.net_benefit)
     precision_gain = _of_expression(binary.precision_gain)
     recall_gain = _of_expression(binary.recall_gain)

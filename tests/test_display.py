@@ -66,6 +66,13 @@ def test_a_cost_matrix_is_shown_as_it_is_written() -> None:
         assert eval(repr(costs), {"CostMatrix": ec.CostMatrix}) == costs
 
 
+def test_a_large_cost_matrix_is_its_size() -> None:
+    costs = ec.CostMatrix.zero_one(100)
+    assert repr(costs) == "CostMatrix(100 x 100)"
+    assert "100 x 100" in costs._repr_html_()
+    assert len(costs._repr_html_()) < 200
+
+
 def test_names_are_escaped() -> None:
     costs = ec.CostMatrix([[0, 1], [1, 0]], classes=["</table><script>", "b&"])
     assert "<script>" not in costs._repr_html_()

@@ -167,6 +167,11 @@ def typed_as(name: str) -> str:
     return f"{export.__module__} {inspect.signature(export)}" if name in METRICS else name
 
 
+def test_completion_of_the_package_lists_what_it_exports() -> None:
+    assert dir(ec) == sorted([*ec.__all__, "__version__"])
+    assert all(hasattr(ec, name) for name in dir(ec))
+
+
 def test_every_export_is_in_the_typed_api() -> None:
     text = (Path(__file__).parent / "typed_api.py").read_text("utf-8")
     checked = {

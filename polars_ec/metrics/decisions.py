@@ -13,6 +13,9 @@ from polars_ec.rows.read import Rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
 
+NOT_BINARY = "More than two classes or decisions."
+"""An error that metrics of two classes and two decisions have in common."""
+
 
 def decision_metric(
     name: str, score: IntoExpr, label: IntoExpr, options: Mapping[str, Any], **arguments: float

@@ -15,13 +15,23 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from polars_ec.metrics import binary, calibration_error, counts, decisions, divergence, ranking, rows, scoring_rules
+from polars_ec.metrics import (
+    binary,
+    calibration_error,
+    counts,
+    decisions,
+    divergence,
+    ranking,
+    rates,
+    rows,
+    scoring_rules,
+)
 from polars_ec.rows import folds
 
 FOLDER = Path(__file__).parents[2] / "sql"
 FILES = ("begin", "rows", "counts", "decisions", "scoring_rules", "sketch", "ranking", "calibration", "ece", "end")
 
-_MODULES = (binary, calibration_error, counts, decisions, divergence, ranking, rows, scoring_rules, folds)
+_MODULES = (binary, calibration_error, counts, decisions, divergence, ranking, rates, rows, scoring_rules, folds)
 # They take a decision for a score, as metrics with a threshold do.
 _COUNTS = ("n_rows", "n_missing", "n_invalid", "class_prior")
 _MACRO = re.compile(r"^CREATE OR REPLACE MACRO ec\.([a-z]\w*)(\(.*?);$", re.MULTILINE | re.DOTALL)
