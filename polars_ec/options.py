@@ -16,7 +16,7 @@ from typing import Any, TypedDict, get_args
 import polars as pl
 
 from polars_ec.costs import CostMatrix, Costs, as_cost_matrix
-from polars_ec.priors import EMPIRICAL, Prior, PriorSettings, parse_prior
+from polars_ec.priors import EMPIRICAL, CheckedPrior, Prior, parse_prior
 from polars_ec.typing import IntoExpr, ScoreType
 
 DEFAULTS: Mapping[str, Any] = MappingProxyType(
@@ -221,7 +221,7 @@ class Options:
     """The shared keywords of one call, checked."""
 
     score_type: ScoreType
-    prior: PriorSettings
+    prior: CheckedPrior
     weight: pl.Expr | None
     pos_label: object
     classes: tuple[object, ...] | None

@@ -43,7 +43,7 @@ def _share(value: Any, prior: Any) -> float:
 
 
 @dataclass(frozen=True)
-class PriorSettings:
+class CheckedPrior:
     """A checked `prior=` argument: nothing (empirical), uniform, shares, shares by class, or an expression.
 
     `stated` is whether it is anything but the empirical prior, `n_classes` how many classes it is for, where that shows.
@@ -74,7 +74,7 @@ class PriorSettings:
         return rows if self.expression is None else [constant(row) for row in rows]
 
 
-EMPIRICAL = PriorSettings()
+EMPIRICAL = CheckedPrior()
 """The prior where none is stated: the shares of the classes in the group at hand."""
 
 
@@ -93,19 +93,19 @@ def checked_shares(shares: list[pl.Expr]) -> list[pl.Expr]:
     return [pl.when(valid).then(share) for share in shares]
 
 
-def parse_prior(prior: Prior) -> PriorSettings:
+def parse_prior(prior: Prior) -> CheckedPrior:
     """Check a stated prior at the call; raises ValueError that names what is wrong."""
     if isinstance(prior, pl.Expr):
-        return PriorSettings(stated=True, expression=prior)
+        return CheckedPrior(stated=True, expression=prior)
     if isinstance(prior, str) and prior == "uniform":
-        return PriorSettings(stated=True, uniform=True)
+        return CheckedPrior(stated=True, uniform=True)
     if isinstance(prior, str):
         raise ValueError(f'prior={prior!r} is not a prior: for a column pass pl.col("{prior}"), or say "uniform"')
     if isinstance(prior, Mapping):
         literal_prior(list(prior.values()), None)
-        return PriorSettings(stated=True, n_classes=len(prior), by_class={c: float(p) for c, p in prior.items()})
+        return CheckedPrior(stated=True, n_classes=len(prior), by_class={c: float(p) for c, p in prior.items()})
     shares = literal_prior(prior, None)
-    return PriorSettings(stated=True, n_classes=len(shares), shares=shares)
+    return CheckedPrior(stated=True, n_classes=len(shares), shares=shares)
 
 
 def _literals(shares: Iterable[float]) -> list[pl.Expr]:

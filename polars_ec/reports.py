@@ -103,7 +103,7 @@ def _report(
     label: IntoExpr,
     by: IntoExpr | Sequence[IntoExpr],
     min_rows: int | None,
-    settings: Options,
+    options: Options,
 ) -> pl.LazyFrame:
     scores = expand(frame, score, "score")
     keys = expand(frame, by, "by")
@@ -111,8 +111,8 @@ def _report(
         raise ValueError("score= names no column")
     if min_rows is not None and (isinstance(min_rows, bool) or not hasattr(min_rows, "__index__") or min_rows < 0):
         raise ValueError(f"min_rows={min_rows!r} is not a whole number of rows from 0")
-    frame, settings = with_prior_column(frame, settings)
-    models = [resolve_columns(frame, model, label, settings) for model in scores]
+    frame, options = with_prior_column(frame, options)
+    models = [resolve_columns(frame, model, label, options) for model in scores]
     names = [model.meta.output_name() for model in scores]
     orders = {rows.class_names.fields for rows in models if rows.class_names.fields}
     if len(orders) > 1:
@@ -120,7 +120,7 @@ def _report(
     key_names = [key.meta.output_name() for key in keys]
     sums = _with_class_priors(_sum_per_group(_sum_per_class(frame, keys, models), key_names, models), models)
     several = len(models) > 1
-    rows = [_table(model, m, settings, min_rows) for m, model in enumerate(models)]
+    rows = [_table(model, m, options, min_rows) for m, model in enumerate(models)]
     check_names(keys, {*rows[0], *(["score"] if several else [])}, "the report")
     if not several:
         return sums.select(*key_names, **rows[0])
@@ -240,7 +240,7 @@ def _with_class_priors(sums: pl.LazyFrame, models: list[Rows]) -> pl.LazyFrame:
     return sums.with_columns(**priors)
 
 
-def _table(rows: Rows, m: int, settings: Options, min_rows: int | None) -> dict[str, pl.Expr]:
+def _table(rows: Rows, m: int, options: Options, min_rows: int | None) -> dict[str, pl.Expr]:
     """The columns of the report, from the sums per group and class."""
     own = _ClassSums(rows, m, [pl.col(f"__ec_{m}_prior_{i}") for i in range(rows.costs.n_classes)])
     n_classes, n_decisions = own.n_classes, own.n_decisions
@@ -257,8 +257,8 @@ def _table(rows: Rows, m: int, settings: Options, min_rows: int | None) -> dict[
     guarded |= _moved_by_prior(own, rows, posteriors, binary)
     if binary:
         guarded["recall"] = own.rate(1, [1])
-    if settings.prior.stated:
-        reference = _ClassSums(rows, m, _stated_prior(rows, settings))
+    if options.prior.stated:
+        reference = _ClassSums(rows, m, _stated_prior(rows, options))
         at_prior = _moved_by_prior(reference, rows, posteriors, binary)
         guarded |= {f"{name}_at_prior": column for name, column in at_prior.items()}
     table = {"n": used, "n_missing": own.column("rows") - own.column("present"), "n_invalid": invalid}
@@ -280,7 +280,7 @@ def _moved_by_prior(sums: _ClassSums, rows: Rows, posteriors: bool, binary: bool
     return columns
 
 
-def _stated_prior(rows: Rows, settings: Options) -> list[pl.Expr] | None:
-    if settings.prior.expression is None:
+def _stated_prior(rows: Rows, options: Options) -> list[pl.Expr] | None:
+    if options.prior.expression is None:
         return rows.prior
     return [pl.col(f"{PRIOR}_{i}") for i in range(rows.costs.n_classes)]

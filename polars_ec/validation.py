@@ -61,20 +61,20 @@ def validate(
     ...
     polars_ec.exceptions.InvalidDataError: 'p': posterior is NaN or outside [0, 1] in 1 row; the first: row 1 (p=1.5, y=1)
     """
-    settings: Options = parse_options(options)
-    lazy, settings = with_prior_column(frame.lazy(), settings)
+    checked: Options = parse_options(options)
+    lazy, checked = with_prior_column(frame.lazy(), checked)
     messages: list[str] = []
     models = expand(lazy, score, "score")
-    positive_named = settings.pos_label is not None
+    positive_named = checked.pos_label is not None
     for model in models:
-        rows = resolve_columns(lazy, model, label, settings)
+        rows = resolve_columns(lazy, model, label, checked)
         defects = {kind: rows.present & mask for kind, mask in rows.defects.items()}
         seen = (
             {_LABELLED: rows.labels.label.is_not_null(), _POSITIVE: rows.labels.in_class[1]} if positive_named else {}
         )
         sums = [mask.sum().alias(kind) for kind, mask in {**defects, **seen}.items()]
         counts = lazy.select(sums).collect(engine="streaming").row(0, named=True)
-        shown = [model, as_expr(label, "label"), *([] if settings.weight is None else [settings.weight])]
+        shown = [model, as_expr(label, "label"), *([] if checked.weight is None else [checked.weight])]
         for kind, defect in defects.items():
             n = counts[kind]
             if n:
@@ -83,7 +83,7 @@ def validate(
                     f"{model.meta.output_name()!r}: {kind} in {n} {'row' if n == 1 else 'rows'}; the first: {first}"
                 )
         if positive_named and model is models[-1] and counts[_LABELLED] and not counts[_POSITIVE]:
-            messages += _without_positives(lazy, rows.labels.label, settings.pos_label)
+            messages += _without_positives(lazy, rows.labels.label, checked.pos_label)
     if messages:
         raise InvalidDataError("\n".join(messages))
     return frame

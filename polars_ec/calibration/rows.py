@@ -95,23 +95,23 @@ def calibrate(
     >>> log.ec.calibrate("q", "y", "temperature").frame.select(pl.col("alpha").round(4), "n").rows()
     [(1.5015, 6)]
     """
-    lazy, settings = with_prior_column(frame.lazy(), parse_options(options))
-    rows, split = resolve_columns(lazy, score, label, settings), Split(folds, fold_by, stratified)
+    lazy, checked = with_prior_column(frame.lazy(), parse_options(options))
+    rows, split = resolve_columns(lazy, score, label, checked), Split(folds, fold_by, stratified)
     if not isinstance(rows.scores, VectorScores):
         # No decision is taken, so that no threshold need be declared, which LLRs would want the prior for.
         read: Any = {name: value for name, value in options.items() if name != "prior"}
         cells, _ = make_cells(lazy, score, label, read, by=by, resolution=resolution, split=split)
-        return calibrate_cells(cells, calibrator, prior=_prior_of_groups(lazy, rows, by, settings))
+        return calibrate_cells(cells, calibrator, prior=_prior_of_groups(lazy, rows, by, checked))
     keys = expand(lazy, by, "by")
     return _of_classes(lazy, rows, calibrator, keys, split.fold(rows, keys), folds or 0)
 
 
-def _prior_of_groups(frame: pl.LazyFrame, rows: Rows, by: IntoExpr | Sequence[IntoExpr], settings: Options) -> Any:
+def _prior_of_groups(frame: pl.LazyFrame, rows: Rows, by: IntoExpr | Sequence[IntoExpr], checked: Options) -> Any:
     """The prior as a sketch takes it, which knows no columns of the log but its keys."""
     if rows.prior is None:
         return None
     share = rows.prior[1].alias(_PRIOR)
-    if settings.prior.expression is None:
+    if checked.prior.expression is None:
         return [pl.select(p).item() for p in rows.prior]
     keys = [key for key in expand(frame, by, "by") if key.meta.output_name() != FOLD]
     if not keys:
@@ -224,14 +224,14 @@ def calibration_loss(
     check_loss(rule, training)
     if (training == "cv") != (folds is not None):
         raise ValueError("training='cv' and folds= go together: folds=5, fold_by=key")
-    lazy, settings = with_prior_column(frame.lazy(), parse_options(options))
-    rows, split = resolve_columns(lazy, score, label, settings), Split(folds, fold_by, stratified)
+    lazy, checked = with_prior_column(frame.lazy(), parse_options(options))
+    rows, split = resolve_columns(lazy, score, label, checked), Split(folds, fold_by, stratified)
     if not isinstance(rows.scores, VectorScores):
         # Only the decisions of LLRs are at the prior; of others only the loss is.
         of_llrs = options.get("score_type") == "llr"
         read: Any = {name: value for name, value in options.items() if of_llrs or name != "prior"}
         cells, point = make_cells(lazy, score, label, read, by=by, resolution=resolution, split=split)
-        prior = _prior_of_groups(lazy, rows, by, settings)
+        prior = _prior_of_groups(lazy, rows, by, checked)
         return loss_of_cells(cells, rule, calibrator, training, {}, {"prior": prior, "costs": point.costs})
     keys = expand(lazy, by, "by")
     check_names(keys, {FOLD, *PARAMETERS, *NAMES}, "calibration")

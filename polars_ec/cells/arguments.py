@@ -21,7 +21,7 @@ from polars_ec.formulas.decisions import CELLS, DECISIONS, Arguments
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS, RankingArguments, checked_method, checked_sensitivity
 from polars_ec.options import Options, did_you_mean, parse_beta, parse_number, parse_options
-from polars_ec.priors import PriorSettings
+from polars_ec.priors import CheckedPrior
 
 _COSTS = ("costs", "cost_fn", "cost_fp")
 _SHARED = (*_COSTS, "threshold", "prior")
@@ -84,19 +84,19 @@ def bayes_threshold(costs: CostMatrix, score_type: str, prior: Any, classes: Cla
         raise ValueError("raw scores have no Bayes threshold: pass threshold=, on their own scale")
     if score_type != "llr":
         return costs.bayes_threshold_on(score_type)
-    settings = parse_options({"prior": prior})
-    if not settings.prior.stated or settings.prior.expression is not None:
+    options = parse_options({"prior": prior})
+    if not options.prior.stated or options.prior.expression is not None:
         raise ValueError("the Bayes threshold of LLRs moves with the prior: pass prior= a number, or threshold=")
-    shares = settings.prior.per_row(classes, None)
+    shares = options.prior.per_row(classes, None)
     p0, p1 = pl.select(a=shares[0], b=shares[1]).row(0)
     if not 0 < p1 < 1:
         raise ValueError(f"prior={prior!r} leaves one class, and so no threshold for LLRs")
     return costs.bayes_log_odds() - (math.log(p1) - math.log(p0))
 
 
-def two_by_two(settings: Options) -> CostMatrix:
+def two_by_two(options: Options) -> CostMatrix:
     """The costs, which a sketch takes for two decisions only; ValueError for others."""
-    costs = settings.costs(2)
+    costs = options.costs(2)
     if (costs.n_classes, costs.n_decisions) != (2, 2):
         raise ValueError(
             f"costs= is {costs.n_classes} x {costs.n_decisions}, and a sketch decides between two: evaluate it on the rows"
@@ -108,7 +108,7 @@ def two_by_two(settings: Options) -> CostMatrix:
 class EvaluationArguments:
     """Keywords of one call, checked; and the threshold of each metric of decisions."""
 
-    prior: PriorSettings
+    prior: CheckedPrior
     formula: Arguments
     thresholds: Mapping[str, float] = field(default_factory=dict)
     ece: EceBins = _BINS
@@ -131,7 +131,7 @@ def parse_arguments(
     return EvaluationArguments(prior, formula, thresholds, ece, RankingArguments(formula.costs, **stated))
 
 
-def parse_formula_arguments(names: Sequence[str], keywords: Mapping[str, Any]) -> tuple[Arguments, PriorSettings]:
+def parse_formula_arguments(names: Sequence[str], keywords: Mapping[str, Any]) -> tuple[Arguments, CheckedPrior]:
     """What the formulas of decisions take, and the prior."""
     options = parse_options({name: value for name, value in keywords.items() if name in _SHARED})
     p_t = 0.0 if keywords.get("p_t") is None else parse_number(keywords["p_t"], "p_t")

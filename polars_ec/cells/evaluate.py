@@ -22,7 +22,7 @@ from polars_ec.formulas.losses import SCORING_RULES, ScoringFormula
 from polars_ec.formulas.ranking import RANKING_METRICS, prepare
 from polars_ec.formulas.ranking import evaluate as evaluate_ranks
 from polars_ec.formulas.sums import GROUP, ratio, row_weight
-from polars_ec.priors import PriorSettings, parse_prior
+from polars_ec.priors import CheckedPrior, parse_prior
 
 
 def evaluate(
@@ -117,7 +117,7 @@ def _expected_loss(sums: GroupSums, rule: ScoringFormula, end: str = "") -> pl.E
 
 
 def _join_llr_losses(
-    table: pl.DataFrame, numbered: pl.DataFrame, keys: list[str], grid: Grid, prior: PriorSettings
+    table: pl.DataFrame, numbered: pl.DataFrame, keys: list[str], grid: Grid, prior: CheckedPrior
 ) -> pl.DataFrame:
     """The sums of the losses that the LLRs have as posteriors at this prior, as bounds."""
     shares = stated_shares(table, keys, prior, grid.classes)

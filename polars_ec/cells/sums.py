@@ -16,7 +16,7 @@ from polars_ec.cells.cells import Cells, check_keys
 from polars_ec.cells.grid import Grid
 from polars_ec.class_names import ClassNames
 from polars_ec.formulas.sums import GROUP, Sums, ratio
-from polars_ec.priors import PriorSettings
+from polars_ec.priors import CheckedPrior
 from polars_ec.rows.read import join_groups
 
 _PRIOR = "__ec_prior"
@@ -133,18 +133,16 @@ def is_exact(grid: Grid, threshold: float) -> bool:
     return grid.resolution is None or threshold in grid.thresholds or never_cuts
 
 
-def stated_shares(
-    table: pl.DataFrame, keys: list[str], settings: PriorSettings, classes: ClassNames
-) -> list[pl.Series]:
+def stated_shares(table: pl.DataFrame, keys: list[str], prior: CheckedPrior, classes: ClassNames) -> list[pl.Series]:
     """The stated shares of both classes, a row per group; null where they are none."""
     dtype = None
     # A prior sees what the reader of the result sees.
     public = table.select(*keys, "n", "class_prior")
-    if settings.expression is not None:
-        public = public.with_columns(settings.expression.alias(_PRIOR))
+    if prior.expression is not None:
+        public = public.with_columns(prior.expression.alias(_PRIOR))
         dtype = public.schema[_PRIOR]
-        settings = replace(settings, expression=pl.col(_PRIOR))
-    named = {f"{_PRIOR}_{i}": share for i, share in enumerate(settings.per_row(classes, dtype))}
+        prior = replace(prior, expression=pl.col(_PRIOR))
+    named = {f"{_PRIOR}_{i}": share for i, share in enumerate(prior.per_row(classes, dtype))}
     return public.with_columns(**named).select(*named).get_columns()
 
 

@@ -148,8 +148,8 @@ def sql_report(
     # The report on no rows has the columns, their dtypes and every error of the report on the rows.
     with refusals_as_usage_errors():
         empty = report(rows, list(scores), label, by=polars_keys, min_rows=min_rows, **options)
-        settings = parse_options(options)
-    if settings.score_type == "log_likelihoods":
+        checked = parse_options(options)
+    if checked.score_type == "log_likelihoods":
         # At the group's own prior the macros would need log posteriors, which no macro makes without underflow.
         raise UsageError("--score-type log_likelihoods: a DuckDB table must hold log posteriors; files may hold either")
     binary, several = "tn" in empty.columns, len(scores) > 1
@@ -157,7 +157,7 @@ def sql_report(
     metrics = [name for name in empty.columns if name not in added]
     tables = []
     for score in scores:
-        model = _Model(score, label, rows.schema, settings)
+        model = _Model(score, label, rows.schema, checked)
         columns = {name: model.column(name) for name in metrics}
         if binary:
             # One call for the four cells: DuckDB plans each call of a macro anew.
@@ -228,18 +228,18 @@ class _Model:
     score_name: str
     label_name: str
     schema: pl.Schema
-    settings: Options
+    checked: Options
 
     def rows(self, relation: str) -> str:
         """The relation with what the calls need of each row: written out in every call it would be planned each time."""
         columns = {_SCORE: self._score, _LABEL: self._label}
         # Without a prior there are no decisions of LLRs, and only counts are asked for.
-        countable_only = self.settings.score_type == "llr" and self._prior is None
+        countable_only = self.checked.score_type == "llr" and self._prior is None
         if self._needs_decisions and not countable_only:
-            options = {**self._choice, "prior": self._prior, "score_type": quoted_text(self.settings.score_type)}
+            options = {**self._choice, "prior": self._prior, "score_type": quoted_text(self.checked.score_type)}
             decision = _call("bayes_decision", self._score, **options)
             columns[_DECISION] = f"CAST([{decision}] AS DOUBLE[])" if self._is_wide else decision
-        if self.settings.score_type == "llr" and not countable_only:
+        if self.checked.score_type == "llr" and not countable_only:
             columns[_LOG_ODDS] = _call("log_odds", self._score, score_type=quoted_text("llr"), prior=self._prior)
         return f"(SELECT *, {', '.join(f'{sql} AS {name}' for name, sql in columns.items())} FROM {relation})"
 
@@ -258,7 +258,7 @@ class _Model:
         # The number of classes is all that costs say here, and a score of two classes says it itself.
         costs = self._costs if self._is_list else None
         return _call(
-            metric, _SCORE, _LABEL, costs=costs, score_type=quoted_text(self.settings.score_type), weight=self._weight
+            metric, _SCORE, _LABEL, costs=costs, score_type=quoted_text(self.checked.score_type), weight=self._weight
         )
 
     def _decisions(self, metric: str, *, prior: str | None) -> str:
@@ -270,26 +270,26 @@ class _Model:
                 "score_type": quoted_text("decision"),
             }
             return _call(metric, _DECISION, _LABEL, **options, weight=self._weight)
-        options = {**self._choice, "prior": prior, "score_type": quoted_text(self.settings.score_type)}
+        options = {**self._choice, "prior": prior, "score_type": quoted_text(self.checked.score_type)}
         return _call(metric, _SCORE, _LABEL, **options, weight=self._weight)
 
     def _scoring_rule(self, metric: str, *, prior: str | None) -> str:
-        if self.settings.score_type == "llr":
+        if self.checked.score_type == "llr":
             return _call(
                 metric, _LOG_ODDS, _LABEL, prior=prior, score_type=quoted_text("log_odds"), weight=self._weight
             )
         return _call(
-            metric, _SCORE, _LABEL, prior=prior, score_type=quoted_text(self.settings.score_type), weight=self._weight
+            metric, _SCORE, _LABEL, prior=prior, score_type=quoted_text(self.checked.score_type), weight=self._weight
         )
 
     @property
     def _is_list(self) -> bool:
         """Whether the macros get a list a row; decisions among other than two are lists of one."""
-        return self.schema[self.score_name].is_nested() or (self.settings.score_type == "decision" and self._is_wide)
+        return self.schema[self.score_name].is_nested() or (self.checked.score_type == "decision" and self._is_wide)
 
     @property
     def _is_wide(self) -> bool:
-        costs = self.settings.costs(self._n_classes)
+        costs = self.checked.costs(self._n_classes)
         return (costs.n_classes, costs.n_decisions) != (2, 2)
 
     @property
@@ -298,7 +298,7 @@ class _Model:
 
         And decisions of single scores among other than two are lists to the macros.
         """
-        return self.settings.score_type == "llr" or (self._is_wide and not self._is_list)
+        return self.checked.score_type == "llr" or (self._is_wide and not self._is_list)
 
     @property
     def _score(self) -> str:
@@ -315,41 +315,41 @@ class _Model:
         """The macros read Booleans and class numbers only."""
         column, dtype = quoted(self.label_name), self.schema[self.label_name]
         nan = f" WHEN isnan({column}) THEN -1" if dtype.is_float() else ""
-        if self.settings.pos_label is not None:
-            positive = _value(self.settings.pos_label)
+        if self.checked.pos_label is not None:
+            positive = _value(self.checked.pos_label)
             return f"CASE{nan} WHEN {column} = {positive} THEN 1 WHEN {column} IS NOT NULL THEN 0 END"
-        if self.settings.classes is not None:
-            classes = "".join(f" WHEN {column} = {_value(c)} THEN {i}" for i, c in enumerate(self.settings.classes))
+        if self.checked.classes is not None:
+            classes = "".join(f" WHEN {column} = {_value(c)} THEN {i}" for i, c in enumerate(self.checked.classes))
             return f"CASE{nan}{classes} WHEN {column} IS NOT NULL THEN -1 END"
         return column
 
     @cached_property
     def _n_classes(self) -> int:
-        return n_score_classes(self.schema[self.score_name], self.settings)
+        return n_score_classes(self.schema[self.score_name], self.checked)
 
     @property
     def _costs(self) -> str | None:
         """Also says how many classes there are, where the score alone does not."""
-        if self.settings.stated_costs is None and not self._is_list and self._n_classes == 2:
+        if self.checked.stated_costs is None and not self._is_list and self._n_classes == 2:
             return None
-        rows = self.settings.costs(self._n_classes).values
+        rows = self.checked.costs(self._n_classes).values
         return f"[{', '.join(_numbers(row) for row in rows)}]"
 
     @property
     def _binary_costs(self) -> dict[str, str]:
         if self._costs is not None:
             return {}
-        return {"cost_fn": _number(self.settings.cost_fn), "cost_fp": _number(self.settings.cost_fp)}
+        return {"cost_fn": _number(self.checked.cost_fn), "cost_fp": _number(self.checked.cost_fp)}
 
     @property
     def _choice(self) -> dict[str, str | None]:
-        threshold = self.settings.threshold
+        threshold = self.checked.threshold
         stated = None if threshold is None else _number(threshold)
         return {"costs": self._costs, **self._binary_costs, "threshold": stated}
 
     @property
     def _prior(self) -> str | None:
-        prior = self.settings.prior
+        prior = self.checked.prior
         if prior.uniform:
             return quoted_text("uniform")
         if prior.shares is None:
@@ -358,7 +358,7 @@ class _Model:
 
     @property
     def _weight(self) -> str | None:
-        weight = self.settings.weight
+        weight = self.checked.weight
         return None if weight is None else quoted(weight.meta.output_name())
 
 

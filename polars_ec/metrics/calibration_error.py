@@ -34,7 +34,7 @@ def _of_class_1(rows: Rows) -> _Confidences:
     if len(rows.labels.in_class) != 2:
         raise ValueError(f"ece is for two classes, and there are {len(rows.labels.in_class)}: take ece_mc")
     # A posterior that is given as such goes into the sums as it is: half the time of binding it.
-    given = rows.settings.score_type in ("posterior", "posteriors")
+    given = rows.options.score_type in ("posterior", "posteriors")
     posterior = rows.scores.posteriors[1] if given else rows.scores.of_posteriors(lambda q: q[1])
     return _Confidences(posterior, rows.labels.in_class[1])
 

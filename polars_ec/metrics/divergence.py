@@ -65,26 +65,26 @@ def _mean(
 ) -> pl.Expr:
     if rule not in losses:
         raise ValueError(f"rule={rule!r} is none of {', '.join(losses)}")
-    settings = parse_options(options)
-    if settings.score_type in ("llr", "log_likelihoods", "decision"):
-        raise ValueError(f"score_type={settings.score_type!r} holds no posteriors: {name} compares posteriors")
+    checked = parse_options(options)
+    if checked.score_type in ("llr", "log_likelihoods", "decision"):
+        raise ValueError(f"score_type={checked.score_type!r} holds no posteriors: {name} compares posteriors")
     columns = [as_expr(score, "score"), as_expr(reference, "reference")]
-    columns += [] if settings.weight is None else [settings.weight]
+    columns += [] if checked.weight is None else [checked.weight]
 
     def resolved(inputs: list[Typed]) -> pl.Expr:
         names = [column.meta.output_name() for column, _ in inputs]
-        sizes = [n_score_classes(dtype, settings) for _, dtype in inputs[:2]]
+        sizes = [n_score_classes(dtype, checked) for _, dtype in inputs[:2]]
         if sizes[0] != sizes[1]:
             raise ValueError(f"{names[0]!r} is of {sizes[0]} classes, and the reference {names[1]!r} of {sizes[1]}")
         classes = class_names(inputs[0][1], ClassNames(tuple(range(sizes[0])), stated=False), names[0])
         own, other = (
-            read_scores(column_name, column, dtype, classes, settings, None)
+            read_scores(column_name, column, dtype, classes, checked, None)
             for column_name, (column, dtype) in zip(names, inputs[:2], strict=False)
         )
         present = ~own.missing & ~other.missing
         defects = [*own.defects.values(), *other.defects.values()]
         loss, amount = losses[rule](own, other, sizes[0]), pl.lit(1.0)
-        if settings.weight is not None:
+        if checked.weight is not None:
             amount = read_weight(*inputs[2])
             present &= amount.is_not_null()
             defects.append(~((amount >= 0) & amount.is_finite()))

@@ -51,12 +51,12 @@ def bayes_decision(score: IntoExpr, **options: Unpack[RowDecisionOptions]) -> pl
     >>> pl.DataFrame({"p": [0.05, 0.15, 0.6]}).select(ec.bayes_decision("p", cost_fn=9))["p_bayes_decision"].to_list()
     [0, 1, 1]
     """
-    settings = parse_options(options)
+    checked = parse_options(options)
 
     def decision(scores: Scores, costs: CostMatrix, _: Priors) -> pl.Expr:
-        return decide(scores, costs, settings.threshold).index
+        return decide(scores, costs, checked.threshold).index
 
-    return per_row("bayes_decision", score, settings, decision)
+    return per_row("bayes_decision", score, checked, decision)
 
 
 def _row_loss(
@@ -236,9 +236,9 @@ def llr(score: IntoExpr, prior: Prior, **options: Unpack[ScoreTypeOption]) -> pl
     >>> pl.DataFrame({"p": [0.1, 0.5]}).select(ec.llr("p", 0.1).round(4))["p_llr"].to_list()
     [0.0, 2.1972]
     """
-    settings = parse_options({**options, "prior": prior})
-    _needs_posterior(settings, "llr")
-    if not settings.prior.stated:
+    checked = parse_options({**options, "prior": prior})
+    _needs_posterior(checked, "llr")
+    if not checked.prior.stated:
         raise ValueError("llr needs prior, the one that the scores were made with")
 
     def build(scores: Scores, _: CostMatrix, priors: Priors) -> pl.Expr:
@@ -246,7 +246,7 @@ def llr(score: IntoExpr, prior: Prior, **options: Unpack[ScoreTypeOption]) -> pl
         # An infinite log-odds that the prior contradicts has no LLR.
         return (_binary(scores, "llr").log_odds - (positive.log() - negative.log())).fill_nan(None)
 
-    return per_row("llr", score, settings, build)
+    return per_row("llr", score, checked, build)
 
 
 @with_options(ScoreTypeOption)
@@ -281,12 +281,12 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
     >>> pl.DataFrame({"p": [0.5]}).select(ec.shift_prior("p", 0.5, 0.1).round(4)).item()
     0.1
     """
-    settings, target = parse_options({**options, "prior": from_}), parse_options({"prior": to}).prior
-    _needs_posterior(settings, "shift_prior")
-    for name, prior in (("from_", settings.prior), ("to", target)):
+    checked, target = parse_options({**options, "prior": from_}), parse_options({"prior": to}).prior
+    _needs_posterior(checked, "shift_prior")
+    for name, prior in (("from_", checked.prior), ("to", target)):
         if not prior.stated:
             raise ValueError(f"shift_prior needs {name}, a stated prior")
-    if settings.prior.shares is not None and 0.0 in settings.prior.shares:
+    if checked.prior.shares is not None and 0.0 in checked.prior.shares:
         raise ValueError(f"from_={from_!r} has a class of prior 0, which no posterior can come from")
 
     def build(scores: Scores, _: CostMatrix, priors: Priors) -> pl.Expr:
@@ -298,7 +298,7 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
         )
         return pl.when(possible & ~nowhere).then(shifted)
 
-    return per_row("shift_prior", score, settings, build, target)
+    return per_row("shift_prior", score, checked, build, target)
 
 
 def _shift(scores: Scores, from_: list[pl.Expr], to: list[pl.Expr]) -> pl.Expr:
@@ -344,16 +344,16 @@ def affine(
     >>> pl.DataFrame({"p": [0.01, 0.5, 0.99]}).select(ec.affine("p", 0.5, 0.0).round(4))["p_affine"].to_list()
     [0.0913, 0.5, 0.9087]
     """
-    settings = parse_options(options)
-    if settings.score_type == "llr":
-        settings = replace(settings, score_type="log_odds")
+    checked = parse_options(options)
+    if checked.score_type == "llr":
+        checked = replace(checked, score_type="log_odds")
     slope, shift = _parameter(alpha, "alpha"), _parameter(beta, "beta")
 
     def build(scores: Scores, _: CostMatrix, __: Priors) -> pl.Expr:
         calibrated = affine_log_odds(_binary(scores, "affine").log_odds, slope, shift)
         return pl.when(slope.is_finite() & shift.is_finite()).then(sigmoid(calibrated))
 
-    return per_row("affine", score, settings, build)
+    return per_row("affine", score, checked, build)
 
 
 def _parameter(value: float | IntoExpr, what: str) -> pl.Expr:
@@ -376,6 +376,6 @@ def _binary(scores: Scores, name: str) -> BinaryScores:
     return scores
 
 
-def _needs_posterior(settings: Options, name: str) -> None:
-    if settings.score_type in ("llr", "log_likelihoods", "decision"):
-        raise ValueError(f"score_type={settings.score_type!r} holds no prior, and {name} moves the prior of posteriors")
+def _needs_posterior(checked: Options, name: str) -> None:
+    if checked.score_type in ("llr", "log_likelihoods", "decision"):
+        raise ValueError(f"score_type={checked.score_type!r} holds no prior, and {name} moves the prior of posteriors")

@@ -33,9 +33,9 @@ class Labels:
         return self.names.values
 
 
-def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, settings: Options) -> Labels:
+def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, options: Options) -> Labels:
     """The labels of a column of this dtype; errors name the column, its dtype and the argument to pass."""
-    classes, pos_label = settings.classes, settings.pos_label
+    classes, pos_label = options.classes, options.pos_label
     if pos_label is not None:
         if n_classes != 2:
             raise ValueError(f"pos_label= is for two classes, and there are {n_classes}: pass classes=")

@@ -18,7 +18,7 @@ from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas.sums import Sums, ratio, row_weight
 from polars_ec.options import Options, as_expr
-from polars_ec.priors import PriorSettings
+from polars_ec.priors import CheckedPrior
 from polars_ec.rows.decisions import Decisions, decide
 from polars_ec.rows.labels import Labels, read_labels
 from polars_ec.rows.scores import Scores, class_names, n_score_classes, read_scores
@@ -37,7 +37,7 @@ Priors = Sequence[list[pl.Expr]]
 class Rows:
     """Row expressions of one log: which rows count, which are wrong, their classes, scores and weights."""
 
-    settings: Options
+    options: Options
     scores: Scores
     labels: Labels
     weight: pl.Expr | None
@@ -82,7 +82,7 @@ class Rows:
 
     @property
     def decisions(self) -> Decisions:
-        return decide(self.scores, self.costs, self.settings.threshold)
+        return decide(self.scores, self.costs, self.options.threshold)
 
     def loss(self, name: str) -> pl.Expr:
         """The loss of a row: "log_loss" or "brier"."""
@@ -152,31 +152,31 @@ class RowSums(Sums):
         return pl.when(right).then(value)
 
 
-def resolve(inputs: Sequence[Typed], settings: Options) -> Rows:
+def resolve(inputs: Sequence[Typed], options: Options) -> Rows:
     """`Rows` of (score, label[, weight][, prior]) with their dtypes; clear errors for dtypes that do not go together."""
     (score, score_dtype), (label, label_dtype), *rest = inputs
     score_name, label_name = score.meta.output_name(), label.meta.output_name()
-    weight = read_weight(*rest.pop(0)) if settings.weight is not None else None
-    n_classes = n_score_classes(score_dtype, settings)
-    labels = read_labels(label_name, label, label_dtype, n_classes, settings)
-    prior, prior_dtype = settings.prior, rest[0][1] if rest else None
+    weight = read_weight(*rest.pop(0)) if options.weight is not None else None
+    n_classes = n_score_classes(score_dtype, options)
+    labels = read_labels(label_name, label, label_dtype, n_classes, options)
+    prior, prior_dtype = options.prior, rest[0][1] if rest else None
     names = class_names(score_dtype, labels.names, score_name)
-    costs = _checked_costs(settings, names, score_name)
+    costs = _checked_costs(options, names, score_name)
     row_prior = prior.per_row(names, prior_dtype) if prior.stated else None
-    scores = read_scores(score_name, score, score_dtype, names, settings, row_prior)
+    scores = read_scores(score_name, score, score_dtype, names, options, row_prior)
     group_prior = None if row_prior is None else prior.per_group(row_prior)
-    return Rows(settings, scores, labels, weight, costs, group_prior, row_prior, names)
+    return Rows(options, scores, labels, weight, costs, group_prior, row_prior, names)
 
 
 def per_group(
-    name: str, score: IntoExpr, label: IntoExpr, settings: Options, build: Callable[[Rows], pl.Expr]
+    name: str, score: IntoExpr, label: IntoExpr, options: Options, build: Callable[[Rows], pl.Expr]
 ) -> pl.Expr:
     """An aggregate of the log, called `<score>_<name>`; `build` runs when the plan is resolved."""
     columns = [as_expr(score, "score"), as_expr(label, "label")]
-    columns += [c for c in (settings.weight, settings.prior.expression) if c is not None]
+    columns += [c for c in (options.weight, options.prior.expression) if c is not None]
 
     def resolved(inputs: list[Typed]) -> pl.Expr:
-        return build(resolve(inputs, settings)).alias(f"{inputs[0][0].meta.output_name()}_{name}")
+        return build(resolve(inputs, options)).alias(f"{inputs[0][0].meta.output_name()}_{name}")
 
     return pl.pipe_with_dtype(columns, resolved)
 
@@ -184,23 +184,23 @@ def per_group(
 def per_row(
     name: str,
     score: IntoExpr,
-    settings: Options,
+    options: Options,
     build: Callable[[Scores, CostMatrix, Priors], pl.Expr],
-    *more_priors: PriorSettings,
+    *more_priors: CheckedPrior,
     classes: ClassNames | None = None,
 ) -> pl.Expr:
     """A row expression of the score alone, called `<score>_<name>`; null for missing and wrong scores.
 
-    `build` gets one list of shares for each prior that is stated: that of the settings, then `more_priors`. `classes` are those
+    `build` gets one list of shares for each prior that is stated: that of the options, then `more_priors`. `classes` are those
     that the scores must be of, where they are known.
     """
-    all_priors = [settings.prior, *more_priors]
+    all_priors = [options.prior, *more_priors]
     columns = [as_expr(score, "score"), *(p.expression for p in all_priors if p.expression is not None)]
 
     def resolved(inputs: list[Typed]) -> pl.Expr:
         (expression, dtype), *rest = inputs
         column = expression.meta.output_name()
-        n_classes = n_score_classes(dtype, settings)
+        n_classes = n_score_classes(dtype, options)
         fitting = classes if classes is not None and len(classes.values) == n_classes else None
         names = class_names(dtype, fitting or ClassNames(tuple(range(n_classes)), stated=False), column)
         dtypes = iter(dtype for _, dtype in rest)
@@ -208,8 +208,8 @@ def per_row(
             prior.per_row(names, None if prior.expression is None else next(dtypes)) if prior.stated else None
             for prior in all_priors
         ]
-        costs = _checked_costs(settings, names, column)
-        scores = read_scores(column, expression, dtype, names, settings, priors[0])
+        costs = _checked_costs(options, names, column)
+        scores = read_scores(column, expression, dtype, names, options, priors[0])
         bad = reduce(or_, scores.defects.values())
         stated = [prior for prior in priors if prior is not None]
         known = [prior[0].is_not_null() for prior in stated]
@@ -219,20 +219,20 @@ def per_row(
     return pl.pipe_with_dtype(columns, resolved)
 
 
-def with_prior_column(frame: pl.LazyFrame, settings: Options) -> tuple[pl.LazyFrame, Options]:
+def with_prior_column(frame: pl.LazyFrame, options: Options) -> tuple[pl.LazyFrame, Options]:
     """Evaluate a prior that is an expression on the whole log: inside a group by class it would mean another thing."""
-    if settings.prior.expression is None:
-        return frame, settings
-    column = replace(settings.prior, expression=pl.col(PRIOR))
-    return frame.with_columns(settings.prior.expression.alias(PRIOR)), replace(settings, prior=column)
+    if options.prior.expression is None:
+        return frame, options
+    column = replace(options.prior, expression=pl.col(PRIOR))
+    return frame.with_columns(options.prior.expression.alias(PRIOR)), replace(options, prior=column)
 
 
-def resolve_columns(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, settings: Options) -> Rows:
+def resolve_columns(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, options: Options) -> Rows:
     """The rows of a frame; its schema is read now, so that wrong dtypes are errors at the call."""
     columns = [as_expr(score, "score"), as_expr(label, "label")]
-    columns += [c for c in (settings.weight, settings.prior.expression) if c is not None]
+    columns += [c for c in (options.weight, options.prior.expression) if c is not None]
     dtypes = frame.select(c.alias(str(i)) for i, c in enumerate(columns)).collect_schema().dtypes()
-    return resolve(list(zip(columns, dtypes, strict=True)), settings)
+    return resolve(list(zip(columns, dtypes, strict=True)), options)
 
 
 def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: str) -> list[pl.Expr]:
@@ -273,9 +273,9 @@ def check_names(keys: Iterable[pl.Expr], taken: Collection[str], of: str) -> Non
         raise ValueError(f"by= has a column {clash[0]!r}, which {of} has too: rename it with .alias()")
 
 
-def _checked_costs(settings: Options, classes: ClassNames, column: str) -> CostMatrix:
+def _checked_costs(options: Options, classes: ClassNames, column: str) -> CostMatrix:
     n_classes = len(classes.values)
-    costs = settings.costs(n_classes)
+    costs = options.costs(n_classes)
     if costs.n_classes != n_classes:
         raise ValueError(f"costs= has {costs.n_classes} rows, and {column!r} is of {n_classes} classes")
     return costs.for_classes(classes)

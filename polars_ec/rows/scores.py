@@ -221,23 +221,23 @@ class DecidedScores:
     brier = log_loss
 
 
-def n_score_classes(dtype: pl.DataType, settings: Options) -> int:
+def n_score_classes(dtype: pl.DataType, options: Options) -> int:
     """How many classes the scores and the keywords together speak of."""
     if isinstance(dtype, pl.Array):
         return dtype.size
     if isinstance(dtype, pl.Struct):
         return len(dtype.fields)
     stated = (
-        settings.stated_costs.n_classes if settings.stated_costs is not None else None,
-        len(settings.classes) if settings.classes is not None else None,
-        settings.prior.n_classes,
+        options.stated_costs.n_classes if options.stated_costs is not None else None,
+        len(options.classes) if options.classes is not None else None,
+        options.prior.n_classes,
     )
     if isinstance(dtype, pl.List) and not any(stated):
         raise TypeError(
             f"a {dtype} column does not say how many classes there are: cast it to pl.Array(pl.Float64, K), or pass "
             "classes=, costs= or a prior per class"
         )
-    if settings.score_type == "decision" or isinstance(dtype, pl.List):
+    if options.score_type == "decision" or isinstance(dtype, pl.List):
         return next((n for n in stated if n), 2)
     return 2
 
@@ -252,10 +252,10 @@ def class_names(dtype: pl.DataType, of_labels: ClassNames, name: str) -> ClassNa
 
 
 def read_scores(
-    name: str, score: pl.Expr, dtype: pl.DataType, classes: ClassNames, settings: Options, prior: list[pl.Expr] | None
+    name: str, score: pl.Expr, dtype: pl.DataType, classes: ClassNames, options: Options, prior: list[pl.Expr] | None
 ) -> BinaryScores | VectorScores | DecidedScores:
     """The scores of a column of this dtype; TypeError or ValueError where dtype and score_type do not go together."""
-    score_type = settings.score_type
+    score_type = options.score_type
     if dtype.is_nested():
         if score_type == "posterior":
             score_type = "posteriors"
@@ -275,7 +275,7 @@ def read_scores(
         raise TypeError(f"scores must be numbers, and {name!r} is {dtype}{hint}")
     number = score if dtype == pl.Float64 else score.cast(pl.Float64)
     if score_type == "decision":
-        return DecidedScores(number, settings.costs(len(classes.values)).n_decisions)
+        return DecidedScores(number, options.costs(len(classes.values)).n_decisions)
     return BinaryScores(number, score_type, prior)
 
 
