@@ -33,7 +33,7 @@ CREATE OR REPLACE MACRO ec._sum_brier(i, score, label, loss, score_type "NULL") 
 (i, score, label, loss, score_type) AS ec._sum_loss(i, score, label, loss);
 
 -- Rows of a class, or their weights. Class 0 is counted as the rest of the rows that miss nothing, for the engine shares these
--- counts with other metrics; a label that is no class is wrong, and leaves no metric. With weights a difference would lose digits.
+-- counts with other metrics; a label that is not a class is wrong, and leaves no metric. With weights a difference would lose digits.
 CREATE OR REPLACE MACRO ec._size1(score, label, weight "NULL") AS ec._count(ec._of_class(1, score, label)),
 (score, label, weight) AS ec._sum_weights(ec._of_class(1, score, label), weight);
 CREATE OR REPLACE MACRO ec._size0(score, label, weight "NULL") AS
@@ -58,7 +58,7 @@ CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weigh
 
 -- Binary cells --------------------------------------------------------------------------------------------------------
 
--- The prior that is stated, a number or a list of two: a literal NULL where none is, NULL or NaN of a type where it is no prior or
+-- The prior that is stated, a number or a list of two: a literal NULL where none is, NULL or NaN of a type where it is not a prior or
 -- not one in the group. `kind` is the prior again, for the overloads, because a parameter that has a type casts its argument. An
 -- aggregate has no type yet when the macro is expanded, and comes first; it is the group's already.
 CREATE OR REPLACE MACRO ec._constant(low, high) AS CASE WHEN low = high THEN low END;
@@ -282,7 +282,7 @@ CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
     list_transform(range(k), lambda _i: list_transform(range(m), lambda _j:
         ec._tally_cell(tally, _i, _j)));
 
--- Binary metrics of costs that are no 2 x 2 matrix are errors.
+-- Binary metrics of costs that are not a 2 x 2 matrix are errors.
 CREATE OR REPLACE MACRO ec._two_by_two(costs) AS
     CASE WHEN ec._wide(costs)
          THEN error('ec: this is for 2 x 2 costs; for others give a list: [1 - q, q], or [decision] with score_type ''decision''') IS NULL
@@ -338,7 +338,7 @@ CREATE OR REPLACE MACRO ec.n_invalid(score DOUBLE, label, costs, score_type, wei
 (score DOUBLE[], label, costs, score_type, weight) AS
     CASE WHEN ec._shape_ok(costs) THEN CAST(ec._tally_invalid(
         ec._count_vector(score, label, ec._given_costs(costs), score_type, weight), len(ec._given_costs(costs))) AS BIGINT) END;
-COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 0..1, a label that is no class, a weight that is negative or infinite';
+COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 0..1, a label that is not a class, a weight that is negative or infinite';
 
 CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs, score_type, weight) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),

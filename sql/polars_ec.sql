@@ -41,7 +41,7 @@ CREATE OR REPLACE MACRO ec._number_is(condition, number, message) AS
 
 -- Numbers -------------------------------------------------------------------------------------------------------------
 
--- NaN compares as greatest, so it is no share.
+-- NaN compares as greatest, so it is not a share.
 CREATE OR REPLACE MACRO ec._share_ok(x) AS x BETWEEN 0e0 AND 1e0;
 
 -- -ln(1 - q) to full accuracy (DuckDB has no log1p): what 1 - q lost by rounding, at most half a unit in the last place of 1, is
@@ -54,7 +54,7 @@ CREATE OR REPLACE MACRO ec._sigmoid(z) AS exp(least(z, 0e0)) / (1 + exp(-abs(z))
 
 -- Costs: rows are the true class, columns the decision ----------------------------------------------------------------
 
--- NULL for what is no matrix, which ec._costs_ok refuses.
+-- NULL for what is not a matrix, which ec._costs_ok refuses.
 CREATE OR REPLACE MACRO ec._given_costs(costs) AS TRY_CAST(costs AS DOUBLE[][]);
 CREATE OR REPLACE MACRO ec._binary_costs(cost_fn, cost_fp) AS
     [[0e0, CAST(cost_fp AS DOUBLE)], [CAST(cost_fn AS DOUBLE), 0e0]];
@@ -121,7 +121,7 @@ CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
          WHEN ec._may_be_column(type) THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
          ELSE [ec._fail('prior must be numbers >= 0 that sum to 1, one a class, not ' || CAST(priors AS VARCHAR))] END;
 
--- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is no prior. A wrong
+-- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is not a prior. A wrong
 -- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error. First a
 -- prior that is a number, then any, and the negative class's: of a list its own number, for 1 - P1 would lose digits.
 CREATE OR REPLACE MACRO ec._number_prior(prior) AS
@@ -169,7 +169,7 @@ CREATE OR REPLACE MACRO ec._log_prior(prior, i, k, score_type) AS
               WHEN typeof(prior) = 'VARCHAR' THEN 1e0 / k
               WHEN i = 2 THEN TRY_CAST(prior AS DOUBLE) ELSE 1 - TRY_CAST(prior AS DOUBLE) END);
 
--- For row functions: true, false for a column's value that is no prior, an error for a literal that is none.
+-- For row functions: true, false for a column's value that is not a prior, an error for a literal that is none.
 CREATE OR REPLACE MACRO ec._prior_ok(prior) AS NOT isnan(coalesce(ec._prior1(prior), 0));
 -- Of a list of k scores: of as many numbers.
 CREATE OR REPLACE MACRO ec._priors_fit(prior, k) AS
@@ -331,7 +331,7 @@ CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
     ec._unset(threshold) AND score_type <> 'decision'
     AND ec._given_costs(costs)[1][2] < ec._given_costs(costs)[1][1];
 
--- Is the row left without the threshold that it was to have? An error for one that is no number, or not wanted.
+-- Is the row left without the threshold that it was to have? An error for one that is not a number, or not wanted.
 CREATE OR REPLACE MACRO ec._no_threshold(threshold, score_type) AS
     CASE WHEN threshold IS NULL THEN NOT ec._unset(threshold)
          WHEN score_type = 'decision'
@@ -595,7 +595,7 @@ CREATE OR REPLACE MACRO ec._sum_brier(i, score, label, loss, score_type "NULL") 
 (i, score, label, loss, score_type) AS ec._sum_loss(i, score, label, loss);
 
 -- Rows of a class, or their weights. Class 0 is counted as the rest of the rows that miss nothing, for the engine shares these
--- counts with other metrics; a label that is no class is wrong, and leaves no metric. With weights a difference would lose digits.
+-- counts with other metrics; a label that is not a class is wrong, and leaves no metric. With weights a difference would lose digits.
 CREATE OR REPLACE MACRO ec._size1(score, label, weight "NULL") AS ec._count(ec._of_class(1, score, label)),
 (score, label, weight) AS ec._sum_weights(ec._of_class(1, score, label), weight);
 CREATE OR REPLACE MACRO ec._size0(score, label, weight "NULL") AS
@@ -620,7 +620,7 @@ CREATE OR REPLACE MACRO ec._count_invalid(score, label, costs, score_type, weigh
 
 -- Binary cells --------------------------------------------------------------------------------------------------------
 
--- The prior that is stated, a number or a list of two: a literal NULL where none is, NULL or NaN of a type where it is no prior or
+-- The prior that is stated, a number or a list of two: a literal NULL where none is, NULL or NaN of a type where it is not a prior or
 -- not one in the group. `kind` is the prior again, for the overloads, because a parameter that has a type casts its argument. An
 -- aggregate has no type yet when the macro is expanded, and comes first; it is the group's already.
 CREATE OR REPLACE MACRO ec._constant(low, high) AS CASE WHEN low = high THEN low END;
@@ -844,7 +844,7 @@ CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
     list_transform(range(k), lambda _i: list_transform(range(m), lambda _j:
         ec._tally_cell(tally, _i, _j)));
 
--- Binary metrics of costs that are no 2 x 2 matrix are errors.
+-- Binary metrics of costs that are not a 2 x 2 matrix are errors.
 CREATE OR REPLACE MACRO ec._two_by_two(costs) AS
     CASE WHEN ec._wide(costs)
          THEN error('ec: this is for 2 x 2 costs; for others give a list: [1 - q, q], or [decision] with score_type ''decision''') IS NULL
@@ -907,7 +907,7 @@ CREATE OR REPLACE MACRO ec.n_invalid(score DOUBLE, label, costs := NULL, score_t
         ec._count_vector(score, label, ec._given_costs(costs), score_type, weight), len(ec._given_costs(costs))) AS BIGINT) END,
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count_invalid(ec._boolean_decision(score, score_type), label, costs, score_type, weight) AS BIGINT) END;
-COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 0..1, a label that is no class, a weight that is negative or infinite';
+COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 0..1, a label that is not a class, a weight that is negative or infinite';
 
 CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),

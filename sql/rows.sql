@@ -32,7 +32,7 @@ CREATE OR REPLACE MACRO ec._number_is(condition, number, message) AS
 
 -- Numbers -------------------------------------------------------------------------------------------------------------
 
--- NaN compares as greatest, so it is no share.
+-- NaN compares as greatest, so it is not a share.
 CREATE OR REPLACE MACRO ec._share_ok(x) AS x BETWEEN 0e0 AND 1e0;
 
 -- -ln(1 - q) to full accuracy (DuckDB has no log1p): what 1 - q lost by rounding, at most half a unit in the last place of 1, is
@@ -45,7 +45,7 @@ CREATE OR REPLACE MACRO ec._sigmoid(z) AS exp(least(z, 0e0)) / (1 + exp(-abs(z))
 
 -- Costs: rows are the true class, columns the decision ----------------------------------------------------------------
 
--- NULL for what is no matrix, which ec._costs_ok refuses.
+-- NULL for what is not a matrix, which ec._costs_ok refuses.
 CREATE OR REPLACE MACRO ec._given_costs(costs) AS TRY_CAST(costs AS DOUBLE[][]);
 CREATE OR REPLACE MACRO ec._binary_costs(cost_fn, cost_fp) AS
     [[0e0, CAST(cost_fp AS DOUBLE)], [CAST(cost_fn AS DOUBLE), 0e0]];
@@ -112,7 +112,7 @@ CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
          WHEN ec._may_be_column(type) THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
          ELSE [ec._fail('prior must be numbers >= 0 that sum to 1, one a class, not ' || CAST(priors AS VARCHAR))] END;
 
--- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is no prior. A wrong
+-- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is not a prior. A wrong
 -- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error. First a
 -- prior that is a number, then any, and the negative class's: of a list its own number, for 1 - P1 would lose digits.
 CREATE OR REPLACE MACRO ec._number_prior(prior) AS
@@ -160,7 +160,7 @@ CREATE OR REPLACE MACRO ec._log_prior(prior, i, k, score_type) AS
               WHEN typeof(prior) = 'VARCHAR' THEN 1e0 / k
               WHEN i = 2 THEN TRY_CAST(prior AS DOUBLE) ELSE 1 - TRY_CAST(prior AS DOUBLE) END);
 
--- For row functions: true, false for a column's value that is no prior, an error for a literal that is none.
+-- For row functions: true, false for a column's value that is not a prior, an error for a literal that is none.
 CREATE OR REPLACE MACRO ec._prior_ok(prior) AS NOT isnan(coalesce(ec._prior1(prior), 0));
 -- Of a list of k scores: of as many numbers.
 CREATE OR REPLACE MACRO ec._priors_fit(prior, k) AS
@@ -322,7 +322,7 @@ CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
     ec._unset(threshold) AND score_type <> 'decision'
     AND ec._given_costs(costs)[1][2] < ec._given_costs(costs)[1][1];
 
--- Is the row left without the threshold that it was to have? An error for one that is no number, or not wanted.
+-- Is the row left without the threshold that it was to have? An error for one that is not a number, or not wanted.
 CREATE OR REPLACE MACRO ec._no_threshold(threshold, score_type) AS
     CASE WHEN threshold IS NULL THEN NOT ec._unset(threshold)
          WHEN score_type = 'decision'

@@ -100,7 +100,7 @@ def sketch_query(
     ValueError
         A dialect, score type, resolution or threshold that is none; a name or expression that is empty, no SQL, or more
         than one expression; a group column without a name, with the name of another or of a column of the sketch; labels
-        that are no SQL literal; `pos_label` with `classes`.
+        that are not an SQL literal; `pos_label` with `classes`.
     ImportError
         sqlglot is not installed: `pip install 'polars_ec[warehouse]'`.
 
