@@ -24,7 +24,7 @@ def precision(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOption
 
     References
     ----------
-    Siblini et al., "Master your metrics with calibration", Eqs. 1 and 5.
+    Siblini et al., "Master your metrics with calibration", section 2, and Eq. 5 for the calibrated precision.
 
     Examples
     --------

@@ -255,7 +255,7 @@ def specificity_at_sensitivity(
 
     References
     ----------
-    Ferrer, "The expected cost", section 4.6.
+    Ferrer, "Analysis and comparison of classification metrics", section 4.6.
 
     Examples
     --------
