@@ -256,7 +256,7 @@ def _table(rows: Rows, m: int, options: Options, min_rows: int | None) -> dict[s
     posteriors = not isinstance(rows.scores, DecidedScores)
     guarded |= _moved_by_prior(own, rows, posteriors, binary)
     if binary:
-        guarded["recall"] = own.rate(1, [1])
+        guarded["recall"] = decision_value("recall", own, Arguments(rows.costs))
     if options.prior.stated:
         reference = _ClassSums(rows, m, _stated_prior(rows, options))
         at_prior = _moved_by_prior(reference, rows, posteriors, binary)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import Any, Unpack
 
 import polars as pl
 
+from polars_ec.cells.cells import check_keys
 from polars_ec.cells.make import Split, make_cells
-from polars_ec.cells.thresholds import cost_of_metric, cost_of_sensitivity
+from polars_ec.cells.thresholds import cost_of_sensitivity, cost_of_threshold
 from polars_ec.costs import CostMatrix, Costs
 from polars_ec.options import DecisionOptions
 from polars_ec.priors import Prior
@@ -163,7 +164,7 @@ def equivalent_cost(
     >>> ec.equivalent_cost(log.ec.sketch("p", "y"), "sensitivity", sensitivity=0.6).select("alpha", "cost_fn").rows()
     [(1.0, 1.0)]
     """
-    keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
+    keywords: Any = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
     if metric == "sensitivity":
         for name, value in keywords.items():
             if value is not None and (name, value) != ("beta", 1.0):
@@ -173,5 +174,5 @@ def equivalent_cost(
         return cost_of_sensitivity(sketch, 0.95 if sensitivity is None else sensitivity)
     if sensitivity is not None:
         raise TypeError(f"sensitivity={sensitivity!r} is of the metric 'sensitivity', and the metric is {metric!r}")
-    stated, _ = sketch.operating_point.stands_in(keywords, sketch.grid.classes)
-    return cost_of_metric(sketch, metric, stated)
+    check_keys(sketch.keys, ["cost_fn"])
+    return sketch.best_threshold(metric, **keywords).with_columns(cost_fn=cost_of_threshold(sketch.grid))

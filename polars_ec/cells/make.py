@@ -17,6 +17,7 @@ from polars_ec.cells.grid import LOSSES, Grid, checked_resolution, checked_score
 from polars_ec.class_names import UNKNOWN
 from polars_ec.costs import CostMatrix
 from polars_ec.options import Options, parse_options
+from polars_ec.priors import EMPIRICAL
 from polars_ec.rows.batches import batches
 from polars_ec.rows.decisions import decide
 from polars_ec.rows.folds import fold_of
@@ -100,7 +101,7 @@ def _reading(options: Mapping[str, Any], score_type: Any) -> Options:
     """How rows are read: no decision is taken, and no prior turns LLRs and raw scores into anything."""
     reading = score_type if score_type == "posterior" or score_type in VECTOR_TYPES else "log_odds"
     checked = parse_options({**options, "score_type": reading})
-    prior = checked.prior if score_type == "log_likelihoods" else parse_options({}).prior
+    prior = checked.prior if score_type == "log_likelihoods" else EMPIRICAL
     return replace(checked, prior=prior, stated_costs=None, cost_fn=1.0, cost_fp=1.0, threshold=None)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_ec.cells.arguments import EvaluationArguments, parse_arguments
+from polars_ec.cells.arguments import EvaluationArguments, parse_formula_arguments
 from polars_ec.cells.cells import Cells, check_keys
 from polars_ec.cells.grid import Grid
 from polars_ec.class_names import ClassNames
@@ -158,7 +158,8 @@ def cells_and_priors(
 
     Of class 0 and of class 1, of each group, null where the prior is none; None in all where none is stated.
     """
-    arguments = parse_arguments((), cells.grid, {"prior": prior})
+    formula, checked = parse_formula_arguments((), {"prior": prior})
+    arguments = EvaluationArguments(checked, formula)
     numbered, table = tabulate(cells, keys, arguments)
-    stated = table.select(f"{_PRIOR}_{i}" for i in range(2)) if arguments.prior.stated else None
-    return numbered, table, stated
+    stated = prior_columns(arguments)
+    return numbered, table, None if stated is None else table.select(stated)

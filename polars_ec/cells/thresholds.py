@@ -28,12 +28,6 @@ def best_threshold(cells: Cells, metric: str, keywords: Mapping[str, Any]) -> pl
     return curve.group_by(cells.keys, maintain_order=True).agg(**columns)
 
 
-def cost_of_metric(cells: Cells, metric: str, keywords: Mapping[str, Any]) -> pl.DataFrame:
-    """The costs whose Bayes threshold is the best one of a metric of decisions."""
-    check_keys(cells.keys, ["cost_fn"])
-    return best_threshold(cells, metric, keywords).with_columns(cost_fn=_cost_fn(cells.grid))
-
-
 def cost_of_sensitivity(cells: Cells, sensitivity: float) -> pl.DataFrame:
     """The costs for which the best threshold attains this sensitivity."""
     target = checked_sensitivity(sensitivity)
@@ -61,7 +55,8 @@ def cost_of_sensitivity(cells: Cells, sensitivity: float) -> pl.DataFrame:
     return groups.join(columns, on=GROUP, how="left", maintain_order="left").drop(GROUP)
 
 
-def _cost_fn(grid: Grid) -> pl.Expr:
+def cost_of_threshold(grid: Grid) -> pl.Expr:
+    """The cost of a miss, that of a false alarm being 1, whose Bayes threshold is the column `threshold`."""
     t = pl.col("threshold")
     if grid.score_type == "posterior":
         t = t.clip(0, 1)  # a threshold below all posteriors is that of a miss that costs infinitely more
