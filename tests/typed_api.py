@@ -108,11 +108,14 @@ def rows() -> None:
 def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     assert_type(ec.report(lazy, "p", "y", by=["carrier"], min_rows=100, prior=0.2), pl.LazyFrame)
     assert_type(ec.report(eager, ["p", "q"], "y"), pl.DataFrame)
+    assert_type(ec.report(lazy, "p", "y", metrics=["nec"], total=True, prior="overall"), pl.LazyFrame)
+    assert_type(ec.report(eager, "p", "y", per_class=True, missing="by_part", score_prior=0.2, prior=0.1), pl.DataFrame)
     assert_type(ec.validate(lazy, "p", "y"), pl.LazyFrame)
     assert_type(ec.validate(eager, "p", "y", pos_label="late"), pl.DataFrame)
     assert_type(ec.sketch(lazy, "p", "y", by="carrier", thresholds=[0.5], folds=5, fold_by="id"), ec.Sketch)
     assert_type(ec.calibrate(lazy, "p", "y", "temperature", prior=0.2), ec.Calibration)
     assert_type(ec.calibration_loss(lazy, "p", "y", "brier", training="test"), pl.DataFrame)
+    ec.report(lazy, "p", "y", missing="apart")  # type: ignore[arg-type]
     ec.report(lazy, "p", "y", metric=["nec"])  # type: ignore[call-arg]
     ec.report("log.parquet", "p", "y")  # type: ignore[type-var]
     ec.sketch(lazy, "p", "y", reduction="pairs")  # type: ignore[arg-type]

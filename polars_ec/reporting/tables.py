@@ -46,7 +46,7 @@ def group_columns(model: Model, names: Sequence[str], layout: Layout) -> Columns
 
     def at_prior(name: str) -> Columns:
         moved = model.at_prior
-        reference = ClassSums(moved, stated_prior(moved.rows, layout.options))
+        reference = ClassSums(moved, stated_prior(moved, layout.options))
         return _metric(name, moved, reference, "_at_prior") if is_moved(name, model) else {}
 
     metrics = _with_priors(names, lambda name: _metric(name, model, own), at_prior, model, layout)
@@ -60,7 +60,7 @@ def with_class_sums(sums: pl.LazyFrame, models: Sequence[Model], options: Option
         columns |= one_class_columns(ClassSums.of_group(model), model.prefix + _OWN, weighed=False)
         if options.prior.stated:
             moved = model.at_prior
-            reference = ClassSums(moved, stated_prior(moved.rows, options))
+            reference = ClassSums(moved, stated_prior(moved, options))
             columns |= one_class_columns(reference, model.prefix + _AT_PRIOR, weighed=True)
     return sums.with_columns(**columns)
 
@@ -138,15 +138,15 @@ def _laid_out(model: Model, metrics: Columns, prior: Columns, counts: Columns, l
     used = present - invalid
     columns = {"n": used, **metrics}
     columns |= {name: pl.when(right).then(value) for name, value in prior.items()}
+    if layout.min_rows is not None:
+        columns["small"] = used < layout.min_rows
+    if layout.total:
+        columns["total"] = pl.col(TOTAL)
     if layout.usual:
         columns |= {name: pl.when(right).then(value) for name, value in counts.items()}
     columns["n_missing"] = model.column("rows") - present
     columns |= {f"n_missing_{part}": model.column(part) for part in layout.parts}
     columns["n_invalid"] = invalid
-    if layout.min_rows is not None:
-        columns["small"] = used < layout.min_rows
-    if layout.total:
-        columns["total"] = pl.col(TOTAL)
     return columns
 
 

@@ -181,6 +181,7 @@ def test_options(folder, source, args, score, label, options):
 def test_overall_prior_is_that_of_the_whole_log(folder, source):
     path = f"duckdb:{folder}/{source}" if "::" in source else folder / source
     same(typed_report(path, *MONTHLY[:-1], "overall"), expected(prior=LOG["y"].mean()))
+    same(typed_report(path, *MONTHLY[:-1], "overall"), expected(prior="overall"))
     vectors = typed_report(path, "--score", "v", "--label", "c", "--prior", "overall", "--classes", "0,1,2")
     same(vectors.select(nec="nec_at_prior"), vectors.select("nec"))
     ratios = typed_report(path, "--score", "llr", "--label", "y", "--prior", "overall", "--score-type", "llr")
@@ -298,7 +299,7 @@ def test_format_is_the_stated_one_or_that_of_the_name(folder, tmp_path, name, fo
     assert invoke("report", folder / "log.parquet", *READ, *stated, "--out", tmp_path / name).exit_code == 0
     text = (tmp_path / name).read_text()
     kind = form or name.split(".")[1]
-    assert text.startswith({"csv": "n,n_missing", "json": '[{"n":', "table": " "}[kind])
+    assert text.startswith({"csv": "n,nec,", "json": '[{"n":', "table": " "}[kind])
 
 
 def test_out_may_be_a_device(folder):
