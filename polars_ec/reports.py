@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import reduce
-from operator import add
+from operator import add, or_
 from typing import TypeVar, Unpack
 
 import polars as pl
@@ -14,7 +14,7 @@ from polars_ec.formulas.decisions import CELLS, DECISIONS, Arguments, decision_v
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.sums import Sums
 from polars_ec.metrics.counts import pack_confusion, pack_prior
-from polars_ec.options import DecisionOptions, Options, parse_options
+from polars_ec.options import BY_ROW, DecisionOptions, Options, parse_options
 from polars_ec.priors import constant
 from polars_ec.rows.decisions import Decisions
 from polars_ec.rows.labels import class_index
@@ -27,7 +27,7 @@ FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 _CLASS = "__ec_class"
 _WEIGHT = "__ec_weight"
-_ROW_COUNTS = ("rows", "invalid", "present")
+_ROW_COUNTS = ("rows", "invalid", "present", "undecided")
 
 
 @with_options(DecisionOptions)
@@ -93,7 +93,7 @@ def report(
     │ b   ┆ 2   ┆ 0   ┆ 1   ┆ 2.0 │
     └─────┴─────┴─────┴─────┴─────┘
     """
-    lazy = _report(frame.lazy(), score, label, by, min_rows, parse_options(options))
+    lazy = _report(frame.lazy(), score, label, by, min_rows, parse_options(options, BY_ROW))
     return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
 
 
@@ -172,6 +172,10 @@ def _columns(rows: Rows) -> dict[str, pl.Expr]:
     """What the sums are made of, row by row."""
     decided = rows.decisions
     columns = {"present": rows.present, "invalid": rows.invalid}
+    columns["undecided"] = reduce(or_, rows.decision_faults.values(), pl.lit(False))
+    if rows.row_costs is not None:
+        cost = pl.when(rows.present).then(rows.weighted(rows.error_cost()))
+        columns |= {"class_cost": cost, "error_cost": pl.when(rows.errors).then(cost)}
     columns["decision"] = decided.index if decided.positive is None else decided.positive
     if not isinstance(rows.scores, DecidedScores):
         columns |= {"log_loss": rows.weighted(rows.loss("log_loss")), "brier": rows.weighted(rows.loss("brier"))}
@@ -189,6 +193,7 @@ def _class_sums(rows: Rows, m: int) -> dict[str, pl.Expr]:
         "rows": pl.len().cast(pl.Int64),
         "invalid": count_rows(pl.col(f"__ec_{m}_invalid")),
         "present": count_rows(present),
+        "undecided": count_rows(pl.col(f"__ec_{m}_undecided")),
     }
     sums["count"] = amount(present)
     column, n_decisions = pl.col(f"__ec_{m}_decision"), rows.costs.n_decisions
@@ -197,6 +202,8 @@ def _class_sums(rows: Rows, m: int) -> dict[str, pl.Expr]:
     sums |= {f"decided_{j}": amount(present & decided.among([j])) for j in _summed_decisions(rows)}
     if not isinstance(rows.scores, DecidedScores):
         sums |= {name: pl.col(f"__ec_{m}_{name}").sum() for name in ("log_loss", "brier")}
+    if rows.row_costs is not None:
+        sums |= {name: pl.col(f"__ec_{m}_{name}").sum() for name in ("class_cost", "error_cost")}
     return sums
 
 
@@ -210,6 +217,7 @@ class _ClassSums(Sums):
 
     def __init__(self, rows: Rows, m: int, prior: list[pl.Expr] | None) -> None:
         super().__init__(rows.costs.n_decisions, prior, rows.costs.n_classes)
+        self.costs_by_row = rows.row_costs is not None
         self._m = m
         self._summed = _summed_decisions(rows)
 
@@ -225,6 +233,12 @@ class _ClassSums(Sums):
             others = [j for j in range(self.n_decisions) if j not in decided]
             return self.count(i) - self.cell(i, others) if others else self.count(i)
         return reduce(add, [self.column(f"decided_{j}_{i}") for j in sorted(decided)])
+
+    def class_cost(self, i: int) -> pl.Expr:
+        return self.column(f"class_cost_{i}")
+
+    def error_cost(self, i: int) -> pl.Expr:
+        return self.column(f"error_cost_{i}")
 
     def column(self, name: str) -> pl.Expr:
         return pl.col(f"__ec_{self._m}_{name}")
@@ -263,7 +277,11 @@ def _table(rows: Rows, m: int, options: Options, min_rows: int | None) -> dict[s
         guarded |= {f"{name}_at_prior": column for name, column in at_prior.items()}
     table = {"n": used, "n_missing": own.column("rows") - own.column("present"), "n_invalid": invalid}
     right = (invalid == 0) if rows.weight is None else (invalid == 0) & own.size.is_finite()
-    table |= {name: pl.when(right).then(column) for name, column in guarded.items()}
+    decided = right & (own.column("undecided") == 0)
+    undecided_too = {"class_prior", *SCORING_RULES}
+    for name, column in guarded.items():
+        defined = right if name.removesuffix("_at_prior") in undecided_too else decided
+        table[name] = pl.when(defined).then(column)
     if min_rows is not None:
         table["small"] = used < min_rows
     return table

@@ -6,7 +6,7 @@ from typing import Unpack
 
 import polars as pl
 
-from polars_ec.options import CountOptions, DecisionOptions, parse_options
+from polars_ec.options import BY_ROW, CountOptions, DecisionOptions, parse_options
 from polars_ec.rows.read import Rows, count_rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
@@ -38,7 +38,7 @@ def confusion(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOption
     >>> log.select(ec.confusion("p", "y", threshold=0.5)).item()
     {'tn': 1, 'fp': 1, 'fn': 1, 'tp': 1}
     """
-    return per_group("confusion", score, label, parse_options(options), _confusion)
+    return per_group("confusion", score, label, parse_options(options, BY_ROW), _confusion)
 
 
 def _confusion(rows: Rows) -> pl.Expr:
