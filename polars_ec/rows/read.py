@@ -20,7 +20,7 @@ from polars_ec.formulas.sums import Sums, ratio, row_weight
 from polars_ec.options import BY_ROW, Options, as_expr
 from polars_ec.priors import CheckedPrior
 from polars_ec.rows.decisions import Decisions, RowCosts, decide, decision_faults
-from polars_ec.rows.labels import Labels, read_labels
+from polars_ec.rows.labels import Labels, read_labels, with_categories
 from polars_ec.rows.scores import Scores, class_names, n_score_classes, read_scores
 from polars_ec.typing import IntoExpr
 
@@ -201,7 +201,9 @@ def resolve(inputs: Sequence[Typed], options: Options) -> Rows:
     given = dict(zip(options.columns, rest, strict=True))
     score_name, label_name = score.meta.output_name(), label.meta.output_name()
     weight = read_weight(*given["weight"]) if "weight" in given else None
-    n_classes = n_score_classes(score_dtype, options)
+    n_classes = n_score_classes(score_dtype, options, label_dtype)
+    if score_dtype.is_nested():
+        options = with_categories(options, label_name, label_dtype, n_classes)
     labels = read_labels(label_name, label, label_dtype, n_classes, options)
     prior = options.prior
     names = class_names(score_dtype, labels.names, score_name)
