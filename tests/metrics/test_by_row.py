@@ -308,6 +308,57 @@ def test_errors_at_the_call_and_of_dtypes() -> None:
         three.select(ec.nec("v", "y", cost_fn="c")).collect_schema()
 
 
+def rows_of(connection: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
+    connection.register("log", LOG.to_arrow())
+    return connection.execute(query).fetchall()
+
+
+GROUPED = "ec.{}(score, label, score_type := 'llr', prior := 0.3, cost_fn := {})"
+
+
+@pytest.mark.parametrize("name", ["nec", "dcf", "precision", "confusion"])
+def test_columns_that_a_query_is_grouped_by_are_constants_in_it(connection, name: str) -> None:
+    columns, constants = GROUPED.format(name, "two"), GROUPED.format(name, 2)
+    ((value,),) = rows_of(connection, f"SELECT {columns} FROM log GROUP BY two")
+    assert value is not None
+    assert rows_of(connection, f"SELECT {constants} FROM log") == [(value,)]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "ec.dcf(score, label, score_type := 'llr', prior := 0.3, cost_fn := amount)",
+        "ec.nec([1 - score, score], label, cost_fn := amount)",
+        "ec.nec(score, label, costs := [[0, 1], [1, 0]], cost_fn := amount)",
+        "ec.net_benefit(score, label, amount)",
+    ],
+)
+def test_macros_that_take_no_column_of_costs(connection, call: str) -> None:
+    with pytest.raises(duckdb.BinderException, match="GROUP BY"):
+        rows_of(connection, f"SELECT {call} FROM log")
+
+
+def test_macros_tell_constants_from_columns_while_they_plan(connection) -> None:
+    """Constants cost no sum a row, and are no columns wherever they come from."""
+
+    def n_sums(cost: str, where: str = "log") -> int:
+        ((_, plan),) = rows_of(connection, f"EXPLAIN SELECT ec.nec(score, label, cost_fn := {cost}) FROM {where}")
+        return plan.count("sum(")
+
+    for constant in ("5", "5.5", "5e0", "CAST('5' AS DOUBLE)", "2 + 3", "[4, 5][2]", "getvariable('cost')"):
+        connection.execute("SET VARIABLE cost = 5")
+        assert n_sums(constant) == 0, constant
+    for column in ("amount", "whole", "amount + 1", "CASE WHEN whole > 2 THEN 1 END", "s.amount"):
+        assert n_sums(column, "(SELECT *, {'amount': amount} AS s FROM log)") > 0, column
+
+
+def test_a_column_of_costs_in_having_and_of_decimals(connection) -> None:
+    call = "ec.nec(score, label, cost_fn := CAST(amount AS DECIMAL(9, 2)))"
+    wanted = evaluate("function", "nec", LOG, cost_fn="amount")
+    ((value,),) = rows_of(connection, f"SELECT {call} FROM log HAVING {call} > 0")
+    assert value == pytest.approx(wanted, rel=1e-12)
+
+
 WITH_PRIOR = [case for case in CASES if "prior" in case.options and case.name != "dcf"]
 NOT_PRIORS = {
     "above 1": pl.lit(2.0),
