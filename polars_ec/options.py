@@ -39,7 +39,7 @@ class ScoreTypeOption(TypedDict, total=False):
 
     score_type: ScoreType
     """What the scores are. One number a row: "posterior" or "log_odds" of the positive class, "llr" (log-likelihood ratio)
-    or "decision" (index of the decision taken). A vector of K a row: "posteriors", "log_posteriors" (natural logarithms)
+    or "decision" (the decision taken: its index, or its name). A vector of K a row: "posteriors", "log_posteriors" (natural logarithms)
     or "log_likelihoods". Default "posterior", which for a vector column means "posteriors"."""
 
 
@@ -58,8 +58,9 @@ class LabelOptions(TypedDict, total=False):
     are Boolean, or integers 0 to K-1, or `classes` lists them."""
 
     classes: Sequence[object] | None
-    """The label's values in class order; a value that is not listed is wrong. Pass it or `pos_label`, not both. Default
-    None: labels are Boolean, or integers 0 to K-1, or `pos_label` is given."""
+    """The label's values in class order; a value that is not listed is wrong. Decisions that are strings or categories are
+    the classes of that name. Pass it or `pos_label`, not both. Default None: labels are Boolean, or integers 0 to K-1, or
+    `pos_label` is given, or scores are vectors and the label is an Enum, whose categories are the classes."""
 
 
 class RowOptions(ScoreTypeOption, WeightOption, LabelOptions, total=False):
@@ -150,6 +151,14 @@ class DcfOptions(ThresholdOptions, ErrorCostOptions, total=False):
 
 class DecisionOptions(ThresholdOptions, RowCostOptions, CostMatrixOption, total=False):
     """All options of a metric of decisions."""
+
+
+class SketchOptions(DetectionOptions, CostMatrixOption, total=False):
+    """All options of a sketch, which takes no column for a threshold or a cost."""
+
+    threshold: float | None
+    """The threshold that is exact in the sketch and at which it decides: score > threshold, strictly, on the scale of the
+    score as given. Default None: the Bayes threshold of the costs."""
 
 
 class RiskOptions(DetectionOptions, CostMatrixOption, total=False):
@@ -273,15 +282,11 @@ class Options:
         """The cost matrix that the call means for this many classes; where costs differ by row, one of their shape."""
         if self.stated_costs is not None:
             return self.stated_costs
-        if isinstance(self.cost_fn, pl.Expr) or isinstance(self.cost_fp, pl.Expr):
-            by_default = False
-            matrix = CostMatrix.binary()
-        else:
-            by_default = (self.cost_fn, self.cost_fp) == (1, 1)
-            matrix = CostMatrix.binary(self.cost_fn, self.cost_fp)
+        given = {"cost_fn": self.cost_fn, "cost_fp": self.cost_fp}
+        constant = {name: cost for name, cost in given.items() if not isinstance(cost, pl.Expr)}
         if n_classes == 2:
-            return matrix
-        if not by_default:
+            return CostMatrix.binary(**constant)
+        if constant != {"cost_fn": 1, "cost_fp": 1}:
             raise ValueError(f"cost_fn and cost_fp are for two classes, and there are {n_classes}: pass costs=")
         return CostMatrix.zero_one(n_classes)
 

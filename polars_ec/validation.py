@@ -29,7 +29,8 @@ def validate(
 ) -> FrameT:
     """The frame itself, if no row of it is wrong; else an error that says what is.
 
-    Missing rows (a null in label, score or weight) are not wrong: labels arrive late. Reads the log once a score, once
+    Missing rows (a null in label, score or weight) are not wrong: labels arrive late. A row that lacks its threshold or its
+    cost, where these are columns, is. Reads the log once a score, once
     more for each kind of bad rows, to show them, and once for the values of a label that lacks the `pos_label`. Warns
     if no row has the `pos_label`. Only the options that say how to read the rows matter.
 

@@ -100,7 +100,7 @@ def n_invalid(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions])
     """Number of rows that are present but wrong; one is enough to make the group's metrics null.
 
     Wrong are: NaN; a posterior outside [0, 1]; a vector that does not sum to 1 within 1e-6 or is of another length; a label
-    that is not a class; a decision whose index is out of range; a negative, infinite or NaN weight.
+    that is not a class; a decision whose index is out of range, or whose name is none; a negative, infinite or NaN weight.
 
     Returns
     -------

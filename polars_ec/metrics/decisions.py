@@ -40,6 +40,9 @@ def expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOp
 
     Lower is better; in [least cost, largest cost]. EC = sum_ij c_ij P_i R_ij.
 
+    Where `cost_fn` and `cost_fp` are columns it is sum_i P_i times the mean over class i of what each row's decision costs it;
+    and in `nec` a constant decision costs a class the mean of what it costs the rows.
+
     Returns
     -------
     Float64, one per group; null if a class with prior above 0 has no rows.

@@ -93,6 +93,20 @@ def test_true_and_false_are_names_of_classes_that_are() -> None:
     assert named.select(ec.confusion("d", "y", score_type="decision", pos_label="late")).item() == wanted
 
 
+def test_what_to_write_in_sql(connection) -> None:
+    """As docs/sql.md has it: a name that is none is a wrong row there too, and null a missing one."""
+    index = "CASE WHEN {} IS NOT NULL THEN [coalesce(list_position(['ok', 'late', 'lost'], {}), 0) - 1] END"
+    label, decision = f"({index.format('label', 'label')})[1]", index.format("decision", "decision")
+    zero_one = "[[0, 1, 1], [1, 0, 1], [1, 1, 0]]"
+    call = f"{decision}, {label}, score_type := 'decision', costs := {zero_one}, weight := w"
+    for names, missing, invalid in ((LOG["decision"], 0, 0), (["Late", None, *LOG["decision"][2:]], 1, 1)):
+        connection.register("log", LOG.with_columns(decision=pl.Series(names)).to_arrow())
+        query = f"SELECT ec.confusion({call}), ec.n_missing({call}), ec.n_invalid({call}) FROM log"
+        ((table, *counts),) = connection.execute(query).fetchall()
+        assert counts == [missing, invalid]
+        assert table is None if invalid else np.array_equal(table, TABLE)
+
+
 def test_they_stream(tmp_path) -> None:
     LOG.write_parquet(tmp_path / "log.parquet")
     log = pl.scan_parquet(tmp_path / "log.parquet")
