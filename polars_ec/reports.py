@@ -8,7 +8,7 @@ from typing import Any, TypeVar, Unpack, get_args
 import polars as pl
 
 from polars_ec.formulas.ranking import RANKING_METRICS
-from polars_ec.options import DecisionOptions, Options, parse_options
+from polars_ec.options import BY_ROW, DecisionOptions, Options, parse_options
 from polars_ec.priors import Prior
 from polars_ec.reporting.choice import metrics_of, metrics_of_one_class, named_metrics, needed
 from polars_ec.reporting.models import Model, read_models
@@ -132,7 +132,7 @@ def _report(
     score_prior: Prior,
     given: Mapping[str, Any],
 ) -> pl.LazyFrame:
-    options = parse_options(given)
+    options = parse_options(given, BY_ROW)
     scores = expand(frame, score, "score")
     keys = expand(frame, by, "by")
     if not scores:

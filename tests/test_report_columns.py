@@ -412,3 +412,22 @@ def test_nan_is_a_group_of_ranking_metrics() -> None:
 def test_every_metric_is_asked_for_or_refused() -> None:
     known = {*DECISIONS, *SCORING_RULES, *RANKING_METRICS}
     assert known - set(METRICS) == {"fbeta", "net_benefit", "dcf"}
+
+
+def test_thresholds_and_costs_of_rows_leave_scoring_rules_and_refuse_minima() -> None:
+    log = GAPS.with_columns(
+        t=pl.when(pl.col("g") == "a").then(0.3).when(pl.col("g") == "b").then(0.6), a=1 + pl.col("w")
+    )
+    table = log.ec.report("p", "y", by="g", metrics=["recall", "nce", "auc_roc"], threshold="t", prior=0.2)
+    assert table["recall"].is_null().to_list() == [True, False, False]
+    assert table["nce"].null_count() == table["auc_roc"].null_count() == 0
+    part = log.filter(g="b").drop_nulls(["p", "y"])
+    assert table["recall"][2] == pytest.approx(np.mean(part["p"].to_numpy()[part["y"].to_numpy()] > 0.6))
+    costs = log.drop_nulls("a").ec.report("p", "y", by="g", metrics=["nec"], cost_fn="a", prior=0.2, total=True)
+    used = log.drop_nulls(["a", "p", "y"])
+    y, p, a = (used[name].to_numpy() for name in ("y", "p", "a"))
+    missed = y & ~(p > 1 / (1 + a))
+    cost = 0.2 * a[missed].sum() / y.sum() + 0.8 * np.mean(p[~y] > (1 / (1 + a))[~y])
+    assert costs["nec_at_prior"][3] == pytest.approx(cost / min(0.2 * a[y].mean(), 0.8))
+    with pytest.raises(ValueError, match=r"'min_dcf', which is of one threshold for all rows"):
+        log.ec.report("p", "y", metrics=["min_dcf"], cost_fn="a")

@@ -32,7 +32,9 @@ def decisions() -> None:
     assert_type(ec.balanced_accuracy("p", "y", prior={"ok": 0.9, "late": 0.1}), pl.Expr)
     assert_type(ec.dcf("llr", "y", score_type="llr", prior=pl.col("prior")), pl.Expr)
     ec.nec("p", "y", cost_fm=4)  # type: ignore[call-arg]
-    ec.nec("p", "y", cost_fn="4")  # type: ignore[arg-type]
+    assert_type(ec.nec("p", "y", cost_fn="amount", threshold=pl.col("threshold")), pl.Expr)
+    ec.nec("p", "y", cost_fn=[4])  # type: ignore[arg-type]
+    ec.dcf("llr", "y", cost_fn="amount")  # type: ignore[arg-type]
     ec.nec("p", "y", score_type="probability")  # type: ignore[arg-type]
     ec.nec("p", "y", 4)  # type: ignore[call-arg, arg-type]
     ec.nec("p")  # type: ignore[call-arg]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import add
+from operator import add, or_
 
 import polars as pl
 
@@ -64,7 +64,7 @@ def sum_per_group(
 
     `total` adds a row over all groups, the last one.
     """
-    counts = [*_COUNTS, *needs.parts]
+    counts = [*_COUNTS, *(["undecided"] if needs.decisions else []), *needs.parts]
     columns = [pl.col(f"{model.prefix}{name}").sum() for model in models for name in counts]
     columns += [
         pl.when(pl.col(_CLASS) == i).then(model.column(name)).sum().alias(f"{model.prefix}{name}_{i}")
@@ -127,6 +127,7 @@ class ClassSums(Sums):
 
     def __init__(self, model: Model, prior: list[pl.Expr] | None) -> None:
         super().__init__(model.rows.costs.n_decisions, prior, model.rows.costs.n_classes)
+        self.costs_by_row = model.rows.row_costs is not None
         self._model = model
         self._summed = _summed_decisions(model.rows)
 
@@ -148,6 +149,12 @@ class ClassSums(Sums):
             return self.count(i) - self.cell(i, others) if others else self.count(i)
         return reduce(add, [self.column(f"decided_{j}_{i}") for j in sorted(decided)])
 
+    def class_cost(self, i: int) -> pl.Expr:
+        return self.column(f"class_cost_{i}")
+
+    def error_cost(self, i: int) -> pl.Expr:
+        return self.column(f"error_cost_{i}")
+
     def column(self, name: str) -> pl.Expr:
         return self._model.column(name)
 
@@ -162,12 +169,21 @@ def is_right(model: Model) -> pl.Expr:
     return right if model.rows.weight is None else right & ClassSums(model, None).size.is_finite()
 
 
+def is_decided(model: Model) -> pl.Expr:
+    """Whether they give metrics of decisions: each row also has the threshold and the costs that it was to have."""
+    return is_right(model) & (model.column("undecided") == 0)
+
+
 def _row_columns(rows: Rows, needs: Needs) -> dict[str, pl.Expr]:
     """What the sums are made of, row by row."""
     columns = {"present": rows.present, "invalid": rows.invalid}
     if needs.decisions:
         decided = rows.decisions
         columns["decision"] = decided.index if decided.positive is None else decided.positive
+        columns["undecided"] = reduce(or_, rows.decision_faults.values(), pl.lit(value=False))
+        if rows.row_costs is not None:
+            cost = pl.when(rows.present).then(rows.weighted(rows.error_cost()))
+            columns |= {"class_cost": cost, "error_cost": pl.when(rows.errors).then(cost)}
     columns |= {name: rows.weighted(rows.loss(name)) for name in needs.losses}
     if needs.ece:
         columns["posterior"] = rows.scores.of_posteriors(lambda posteriors: posteriors[1])
@@ -198,6 +214,9 @@ def _class_sums(model: Model, needs: Needs) -> dict[str, pl.Expr]:
         by_index = rows.decisions.positive is None
         decided = Decisions(n_decisions, number=column) if by_index else Decisions(n_decisions, positive=column)
         sums |= {f"decided_{j}": amount(present & decided.among([j])) for j in _summed_decisions(rows)}
+        sums["undecided"] = count_rows(model.column("undecided"))
+        if rows.row_costs is not None:
+            sums |= {name: model.column(name).sum() for name in ("class_cost", "error_cost")}
     sums |= {name: model.column(name).sum() for name in needs.losses}
     if needs.ece:
         posterior = model.column("posterior")

@@ -21,7 +21,7 @@ from polars_ec.reporting.choice import CONFUSION, is_binary
 from polars_ec.reporting.models import Model
 from polars_ec.reporting.one_class import OneVsRest, one_class_columns
 from polars_ec.reporting.ranks import MOVED_BY_PRIOR
-from polars_ec.reporting.sums import ECE_BINS, TOTAL, ClassSums, is_right, stated_prior
+from polars_ec.reporting.sums import ECE_BINS, TOTAL, ClassSums, is_decided, is_right, stated_prior
 
 Columns = Mapping[str, pl.Expr]
 
@@ -118,17 +118,17 @@ def _with_priors(
     layout: Layout,
 ) -> dict[str, pl.Expr]:
     """Each metric at the group's own prior and, beside it, at the reference prior; null where there are wrong rows."""
-    right = is_right(model)
-    right_at_prior = right
-    if model.moved is not None:
-        # A posterior that the new prior rules out is lost on the way.
-        kept = model.moved.column("present") == model.column("present")
-        right_at_prior = right & kept & is_right(model.moved)
     columns: dict[str, pl.Expr] = {}
     for name in names:
-        columns |= {column: pl.when(right).then(value) for column, value in own(name).items()}
-        if layout.options.prior.stated:
-            columns |= {column: pl.when(right_at_prior).then(value) for column, value in at_prior(name).items()}
+        right = is_decided if name in DECISIONS or name == CONFUSION else is_right
+        columns |= {column: pl.when(right(model)).then(value) for column, value in own(name).items()}
+        if not layout.options.prior.stated:
+            continue
+        known = right(model)
+        if model.moved is not None:
+            # A posterior that the new prior rules out is lost on the way.
+            known &= right(model.moved) & (model.moved.column("present") == model.column("present"))
+        columns |= {column: pl.when(known).then(value) for column, value in at_prior(name).items()}
     return columns
 
 
@@ -143,7 +143,7 @@ def _laid_out(model: Model, metrics: Columns, prior: Columns, counts: Columns, l
     if layout.total:
         columns["total"] = pl.col(TOTAL)
     if layout.usual:
-        columns |= {name: pl.when(right).then(value) for name, value in counts.items()}
+        columns |= {name: pl.when(is_decided(model)).then(value) for name, value in counts.items()}
     columns["n_missing"] = model.column("rows") - present
     columns |= {f"n_missing_{part}": model.column(part) for part in layout.parts}
     columns["n_invalid"] = invalid
