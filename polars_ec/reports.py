@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import reduce
 from operator import add
-from typing import TypeVar, Unpack
+from typing import Unpack
 
 import polars as pl
 
@@ -13,6 +13,7 @@ from polars_ec.formulas.battery import MOVED_BY_PRIOR
 from polars_ec.formulas.decisions import CELLS, DECISIONS, Arguments, decision_value
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.sums import Sums
+from polars_ec.inputs import as_lazy, lazy_if_lazy
 from polars_ec.metrics.counts import pack_confusion, pack_prior
 from polars_ec.options import DecisionOptions, Options, parse_options
 from polars_ec.priors import constant
@@ -21,31 +22,31 @@ from polars_ec.rows.labels import class_index
 from polars_ec.rows.read import PRIOR, Rows, check_names, count_rows, expand, resolve_columns, with_prior_column
 from polars_ec.rows.scores import DecidedScores
 from polars_ec.signatures import with_options
-from polars_ec.typing import IntoExpr
-
-FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+from polars_ec.typing import FrameLike, IntoExpr
 
 _CLASS = "__ec_class"
 _WEIGHT = "__ec_weight"
 _ROW_COUNTS = ("rows", "invalid", "present")
 
 
+@lazy_if_lazy
 @with_options(DecisionOptions)
 def report(
-    frame: FrameT,
+    frame: FrameLike,
     score: IntoExpr | Sequence[IntoExpr],
     label: IntoExpr,
     *,
     by: IntoExpr | Sequence[IntoExpr] = (),
     min_rows: int | None = None,
     **options: Unpack[DecisionOptions],
-) -> FrameT:
+) -> pl.LazyFrame | pl.DataFrame:
     """The usual battery of metrics, one row per group, sorted by group, from one pass over the log.
 
     Parameters
     ----------
     frame
-        The log. A LazyFrame gives a LazyFrame whose plan streams; a DataFrame gives a DataFrame.
+        The log, a frame of Polars or of another library. A LazyFrame gives a LazyFrame whose plan streams; all others give
+        a DataFrame.
     score
         Column name or expression; several of them (models) add a column `score` with their names.
     label
@@ -93,7 +94,7 @@ def report(
     │ b   ┆ 2   ┆ 0   ┆ 1   ┆ 2.0 │
     └─────┴─────┴─────┴─────┴─────┘
     """
-    lazy = _report(frame.lazy(), score, label, by, min_rows, parse_options(options))
+    lazy = _report(as_lazy(frame), score, label, by, min_rows, parse_options(options))
     return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
 
 

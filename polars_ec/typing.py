@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import polars as pl
 
-__all__ = ["EceNorm", "EerMethod", "IntoExpr", "Reduction", "Rule", "ScoreType", "ScoringRule"]
+__all__ = ["EceNorm", "EerMethod", "FrameLike", "IntoExpr", "NotLazy", "Reduction", "Rule", "ScoreType", "ScoringRule"]
 
 IntoExpr: TypeAlias = "str | pl.Expr"
 """A column's name, or an expression."""
+
+
+class HasArrowStream(Protocol):
+    """A pandas frame, a pyarrow table or reader, a DuckDB relation, and what else gives its rows as Arrow data."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+
+class HasNative(Protocol):
+    """A narwhals frame."""
+
+    def to_native(self) -> Any: ...
+
+
+class HasScanner(Protocol):
+    """A pyarrow dataset."""
+
+    def scanner(self) -> Any: ...
+
+
+NotLazy: TypeAlias = "pl.DataFrame | HasArrowStream | HasNative | HasScanner"
+"""A DataFrame, or a frame of another library."""
+
+FrameLike: TypeAlias = "pl.LazyFrame | NotLazy"
+"""A log: a frame of Polars, or of another library."""
 
 ScoreType: TypeAlias = Literal[
     "posterior",

@@ -13,6 +13,7 @@ from polars_ec.calibration.parameters import PARAMETERS, Calibrator, softmax_aff
 from polars_ec.cells.make import Split, make_cells
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
+from polars_ec.inputs import as_lazy
 from polars_ec.metrics.counts import class_prior, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
 from polars_ec.options import Options, PriorOptions, RiskOptions, parse_options
@@ -20,7 +21,7 @@ from polars_ec.rows.folds import FOLD
 from polars_ec.rows.read import Rows, check_names, expand, join_groups, resolve_columns, with_prior_column
 from polars_ec.rows.scores import VectorScores
 from polars_ec.signatures import with_options
-from polars_ec.typing import IntoExpr, Rule
+from polars_ec.typing import FrameLike, IntoExpr, Rule
 
 # Names while rows are read: no group column is called so.
 _LABEL, _WEIGHT, _PRIOR, _RAW, _CALIBRATED = "__label", "__weight", "__prior", "__raw", "__calibrated"
@@ -29,7 +30,7 @@ _REASON, _FOUND, _GROUP, _INVALID = "__reason", "__found", "__group", "__invalid
 
 @with_options(PriorOptions)
 def calibrate(
-    frame: pl.LazyFrame | pl.DataFrame,
+    frame: FrameLike,
     score: IntoExpr,
     label: IntoExpr,
     calibrator: Calibrator = "affine",
@@ -51,7 +52,7 @@ def calibrate(
     Parameters
     ----------
     frame
-        The log, a LazyFrame or a DataFrame.
+        The log, a frame of Polars or of another library.
     score
         Column name or expression: posteriors of K classes or their logs; or one score of two.
     label
@@ -95,7 +96,7 @@ def calibrate(
     >>> log.ec.calibrate("q", "y", "temperature").frame.select(pl.col("alpha").round(4), "n").rows()
     [(1.5015, 6)]
     """
-    lazy, checked = with_prior_column(frame.lazy(), parse_options(options))
+    lazy, checked = with_prior_column(as_lazy(frame), parse_options(options))
     rows, split = resolve_columns(lazy, score, label, checked), Split(folds, fold_by, stratified)
     if not isinstance(rows.scores, VectorScores):
         # No decision is taken, so that no threshold need be declared, which LLRs would want the prior for.
@@ -145,7 +146,7 @@ def _of_classes(
 
 @with_options(RiskOptions)
 def calibration_loss(
-    frame: pl.LazyFrame | pl.DataFrame,
+    frame: FrameLike,
     score: IntoExpr,
     label: IntoExpr,
     rule: Rule = "cross_entropy",
@@ -168,7 +169,7 @@ def calibration_loss(
     Parameters
     ----------
     frame
-        The log, a LazyFrame or a DataFrame.
+        The log, a frame of Polars or of another library.
     score
         Column name or expression: posteriors of K classes or their logs; or one score of two.
     label
@@ -224,7 +225,7 @@ def calibration_loss(
     check_loss(rule, training)
     if (training == "cv") != (folds is not None):
         raise ValueError("training='cv' and folds= go together: folds=5, fold_by=key")
-    lazy, checked = with_prior_column(frame.lazy(), parse_options(options))
+    lazy, checked = with_prior_column(as_lazy(frame), parse_options(options))
     rows, split = resolve_columns(lazy, score, label, checked), Split(folds, fold_by, stratified)
     if not isinstance(rows.scores, VectorScores):
         # Only the decisions of LLRs are at the prior; of others only the loss is.
