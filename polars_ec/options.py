@@ -168,13 +168,20 @@ class RowCostOptions(RowDecisionOptions, LabelOptions, total=False):
     """Options of the cost of one row, without weight."""
 
 
-def checked_at_call(function: Callable[..., Any], shown: Signature) -> Callable[..., Any]:
-    """The function, which refuses what this signature does not have, and shows it."""
+def checked_at_call(
+    function: Callable[..., Any], shown: Signature, of_values: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
+    """The function, which refuses what this signature does not have, and shows it.
+
+    A call whose first argument is neither a column's name nor an expression goes to `of_values`, with the arguments by name.
+    """
     name, parameters = function.__name__, shown.parameters.values()
     by_position = [p.name for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
     by_name = [p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
     # What a method is of goes without saying: it is not among what messages list.
     public = [p for p in [*by_position, *by_name] if p not in ("self", "frame")]
+    columns = [p.name for p in parameters if "IntoExpr" in str(p.annotation)]
+    priors = [p.name for p in parameters if str(p.annotation) == "Prior"]
     any_number = any(p.kind is Parameter.VAR_POSITIONAL for p in parameters)
 
     @wraps(function)
@@ -189,9 +196,11 @@ def checked_at_call(function: Callable[..., Any], shown: Signature) -> Callable[
         if kwargs.get("by", ()) is None:
             raise TypeError(f"{name}(): by=None names no groups: leave by= out for one group, or pass columns")
         try:
-            shown.bind(*args, **kwargs)
+            bound = shown.bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{name}(): {error}") from None
+        if of_values is not None and not isinstance(next(iter(bound.arguments.values())), str | pl.Expr):
+            return of_values(function, bound.arguments, columns, priors)
         return function(*args, **kwargs)
 
     checked.__signature__ = shown  # type: ignore[attr-defined]
@@ -268,11 +277,13 @@ def as_expr(column: IntoExpr, what: str) -> pl.Expr:
         return pl.col(column)
     if isinstance(column, pl.Expr):
         return column
-    if hasattr(column, "__array__"):
+    several = isinstance(column, list | tuple)
+    if hasattr(column, "__array__") or (several and not all(isinstance(c, str | pl.Expr) for c in column)):
         raise TypeError(
-            f"{what}= holds values ({type(column).__name__}), not a column's name: make them a column of a frame, and name it"
+            f"{what}= holds values ({type(column).__name__}), not a column's name: make them a column of a frame, and name it; "
+            "or give a metric values alone, as in ec.nec(y_score, y_true)"
         )
-    vector = ": for one vector a row pass pl.concat_arr(...) of them" if isinstance(column, list | tuple) else ""
+    vector = ": for one vector a row pass pl.concat_arr(...) of them" if several else ""
     raise TypeError(f"{what}={column!r} is neither a column's name nor a Polars expression{vector}")
 
 

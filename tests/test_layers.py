@@ -18,7 +18,7 @@ PACKAGE = ROOT / "polars_ec"
 FLOORS: list[set[str]] = [
     {"exceptions", "typing", "version", "display", "dialects"},
     {"class_names", "inputs"},
-    {"priors"},
+    {"priors", "values"},
     {"costs"},
     {"options"},
     {"docstrings"},
