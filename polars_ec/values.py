@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
-from numbers import Real
 from typing import Any, cast
 
 import polars as pl
@@ -92,16 +91,20 @@ def _read(values: Any, name: str) -> pl.Series:
 
 
 def _of_list(values: Sequence[Any], name: str) -> pl.Series:
-    present = [value for value in values if value is not None]
+    # Numbers of NumPy become those of Python.
+    plain = [value.item() if getattr(value, "ndim", None) == 0 else value for value in values]
+    present = [value for value in plain if value is not None]
     if any(isinstance(value, list | tuple) for value in present):
-        vectors = pl.Series(name, values, dtype=pl.List(pl.Float64))
+        vectors = pl.Series(name, plain, dtype=pl.List(pl.Float64))
         sizes = set(vectors.drop_nulls().list.len())
         return vectors.cast(pl.Array(pl.Float64, sizes.pop())) if len(sizes) == 1 else vectors
-    numbers = all(isinstance(value, Real) and not isinstance(value, bool) for value in present)
-    if numbers and not all(isinstance(value, int) for value in present):
-        # Without a type Polars takes that of the first, which may be an integer or of fewer digits.
-        return pl.Series(name, [None if value is None else float(value) for value in values], dtype=pl.Float64)
-    return pl.Series(name, values)
+    kinds = {type(value) for value in present}
+    if kinds == {int, float}:
+        # Polars takes the type of the first.
+        return pl.Series(name, plain, dtype=pl.Float64)
+    if bool in kinds and len(kinds) > 1:
+        raise TypeError(f"Booleans and {min(kind.__name__ for kind in kinds - {bool})}s")
+    return pl.Series(name, plain)
 
 
 def _is_of_names(values: Any) -> bool:
