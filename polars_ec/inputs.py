@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Concatenate, ParamSpec, Protocol, cast, overload
 from weakref import WeakSet
 
@@ -111,27 +112,28 @@ def _of_stream(source: Any) -> pl.LazyFrame:
 
     if isinstance(source, pa.Table):
         return _scan(source, source.schema, lambda names: source.select(names).to_reader())
-    if is_read_once(source) and source in _READ:
-        raise _gone(source)
+    once = is_read_once(source)
+
+    def check(*, unread: bool = True) -> None:
+        if once and (not unread or source in _READ):
+            raise ValueError(
+                f"a {type(source).__name__} can be read once, and its rows have been read: pass a table of them, such as "
+                "reader.read_all(), or for more rows than fit in memory a Parquet file, as pl.scan_parquet(path)"
+            )
+
+    check()
     # The stream that tells the schema is also the first to be read: to open it may be to run a query.
-    opened = [] if isinstance(source, pa.RecordBatchReader) else [pa.RecordBatchReader.from_stream(source)]
-    schema = source.schema if isinstance(source, pa.RecordBatchReader) else opened[0].schema
+    opened = [source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)]
 
     def read(_: Sequence[str]) -> Any:
-        if is_read_once(source):
-            if source in _READ:
-                raise _gone(source)
-            _READ.add(source)
+        check(unread=bool(opened))
+        if once:
+            # Not every object takes a weak reference.
+            with suppress(TypeError):
+                _READ.add(source)
         return opened.pop() if opened else pa.RecordBatchReader.from_stream(source)
 
-    return _scan(source, schema, read)
-
-
-def _gone(source: Any) -> ValueError:
-    return ValueError(
-        f"a {type(source).__name__} can be read once, and its rows have been read: pass a table of them, "
-        "such as reader.read_all(), or for more rows than fit in memory a Parquet file, as pl.scan_parquet(path)"
-    )
+    return _scan(source, opened[0].schema, read)
 
 
 def _scan(source: Any, arrow_schema: Any, read: Callable[[Sequence[str]], Any]) -> pl.LazyFrame:

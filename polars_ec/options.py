@@ -181,7 +181,7 @@ def checked_at_call(
     # What a method is of goes without saying: it is not among what messages list.
     public = [p for p in [*by_position, *by_name] if p not in ("self", "frame")]
     columns = [p.name for p in parameters if "IntoExpr" in str(p.annotation)]
-    priors = [p.name for p in parameters if str(p.annotation) == "Prior"]
+    priors = [p.name for p in parameters if "Prior" in str(p.annotation)]
     any_number = any(p.kind is Parameter.VAR_POSITIONAL for p in parameters)
 
     @wraps(function)

@@ -60,9 +60,15 @@ def as_series(values: Any, name: str) -> pl.Series:
     except (TypeError, ValueError) as error:
         reason = str(error).split("\n", 1)[0]
         raise TypeError(f"{name}= holds values ({type(values).__name__}) that are not one column: {reason}") from None
-    if isinstance(series.dtype, pl.Array) and series.dtype.shape == (1,):
-        raise ValueError(f"{name}= has one column: values of one number a row go in flat, such as {name}.ravel()")
-    if series.dtype == pl.Object:
+    dtype = series.dtype
+    if (isinstance(dtype, pl.Array) and dtype.shape == (1,)) or (
+        isinstance(dtype, pl.Struct) and len(dtype.fields) == 1
+    ):
+        raise ValueError(
+            f"{name}= has one column: values of one number a row go in flat, such as {name}.ravel() of an array, or the column "
+            "itself of a frame"
+        )
+    if dtype == pl.Object:
         raise TypeError(f"{name}= holds values of a type that Polars does not have: {type(series[0]).__name__}")
     return series
 

@@ -37,6 +37,21 @@ VECTORS = pl.DataFrame(
 )
 
 
+class Batches:
+    """A reader of another library: neither of pyarrow, nor one that takes weak references."""
+
+    __slots__ = ("reader",)
+
+    def __init__(self, reader: Any) -> None:
+        self.reader = reader
+
+    def __next__(self) -> Any:
+        return self.reader.read_next_batch()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.reader.__arrow_c_stream__(requested_schema)
+
+
 class Stream:
     """A table of a library that nobody knows: all that it can is to give its rows as Arrow data."""
 
@@ -140,7 +155,9 @@ def test_calibration_of_classes_takes_several_passes(of_kind) -> None:
     given = of_kind(VECTORS)
     call = lambda: ec.calibration_loss(given, "q", "y", folds=2, fold_by="id", classes=[0, 1, 2])  # noqa: E731
     if isinstance(given, pa.RecordBatchReader):
-        with pytest.raises(Exception, match=r"a RecordBatchReader can be read once, and its rows have been read: pass"):
+        with pytest.raises(
+            ValueError, match=r"a RecordBatchReader can be read once, and its rows have been read: pass"
+        ):
             call()
         return
     q, y = VECTORS["q"].to_numpy(), VECTORS["y"].to_numpy()
@@ -247,6 +264,21 @@ def test_a_reader_that_has_been_read_is_an_error_and_not_an_empty_log() -> None:
         ):
             again(log, "p", "y")
     assert ec.report(pa.RecordBatchReader.from_batches(log.schema, []), "p", "y")["n"].item() == 0
+
+
+def test_a_reader_of_another_library_is_read_once_too() -> None:
+    lazy = as_lazy(Batches(counted(3, [])))
+    assert lazy.select(pl.len()).collect().item() == 6
+    with pytest.raises(ValueError, match="a Batches can be read once, and its rows have been read"):
+        lazy.select(pl.len()).collect()
+
+
+def test_two_plans_of_one_reader_do_not_share_its_rows() -> None:
+    log = counted(3, [])
+    first, second = as_lazy(log), as_lazy(log)
+    assert first.select(pl.len()).collect().item() == 6
+    with pytest.raises(ValueError, match="a RecordBatchReader can be read once"):
+        second.select(pl.len()).collect()
 
 
 def test_a_stream_that_is_empty_the_second_time_is_an_error() -> None:

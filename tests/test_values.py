@@ -329,6 +329,7 @@ def test_an_argument_that_may_be_a_column_may_be_values() -> None:
         ),
         (lambda: ec.nec(np.array(P).reshape(-1, 1), Y), r"score= has one column: .* flat, such as score.ravel\(\)"),
         (lambda: ec.nec(P, np.array(Y).reshape(-1, 1)), r"label= has one column: .* flat, such as label.ravel\(\)"),
+        (lambda: ec.nec(P, pd.DataFrame({"y": Y})), "label= has one column: .* or the column itself of a frame"),
         (lambda: ec.nec(np.zeros((2, 2, 2)), [0, 1]), r"'score' is Array\(Float64, shape=\(2, 2\)\)"),
         (lambda: ec.nec([[0.5, 0.5], [1.0]], [0, 1]), "does not say how many classes there are"),
         (lambda: ec.nec(VECTORS, [0, 1, 2, 1], classes=[0, 1]), "2 classes"),
