@@ -117,8 +117,8 @@ def _of_stream(source: Any) -> pl.LazyFrame:
     def check(*, unread: bool = True) -> None:
         if once and (not unread or source in _READ):
             raise ValueError(
-                f"a {type(source).__name__} can be read once, and its rows have been read: pass a table of them, such as "
-                "reader.read_all(), or for more rows than fit in memory a Parquet file, as pl.scan_parquet(path)"
+                f"a {type(source).__name__} can be read once, and its rows have been read, by this call or one before: pass a "
+                "table of them, such as reader.read_all(), or for more rows than fit in memory a Parquet file, as pl.scan_parquet(path)"
             )
 
     check()

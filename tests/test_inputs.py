@@ -156,7 +156,8 @@ def test_calibration_of_classes_takes_several_passes(of_kind) -> None:
     call = lambda: ec.calibration_loss(given, "q", "y", folds=2, fold_by="id", classes=[0, 1, 2])  # noqa: E731
     if isinstance(given, pa.RecordBatchReader):
         with pytest.raises(
-            ValueError, match=r"a RecordBatchReader can be read once, and its rows have been read: pass"
+            ValueError,
+            match=r"a RecordBatchReader can be read once, and its rows have been read, by this call or one before: pass",
         ):
             call()
         return
