@@ -35,10 +35,6 @@ def calibration_loss(
     """What `Sketch.calibration_loss` gives."""
     grid, keys = cells.grid, cells.keys_beside_fold
     check_loss(rule, training, grid.score_type, keywords["prior"])
-    if grid.score_type == "raw" or (grid.score_type == "llr" and rule not in ("bayes_risk", "cllr")):
-        raise SketchError(
-            f"{grid.score_type} scores have no {rule} before calibration: sketch posteriors, such as ec.posterior(score, ...)"
-        )
     clash = sorted(NAMES.intersection(keys))
     if clash:
         raise SketchError(f"the sketch has a group column {clash[0]!r}, which calibration_loss() needs: rename it")
@@ -166,6 +162,10 @@ def check_loss(rule: Rule, training: Any, score_type: str, prior: Any) -> None:
         raise SketchError(
             f"rule='cllr' is about log-likelihood ratios, and score_type={score_type!r}: convert with llr(score, prior), prior "
             "being the share that the posteriors were made for, and pass score_type='llr'"
+        )
+    if score_type == "raw" or (score_type == "llr" and rule not in ("bayes_risk", "cllr")):
+        raise SketchError(
+            f"{score_type} scores have no {rule} before calibration: sketch posteriors, such as ec.posterior(score, ...)"
         )
     if rule == "cllr" and prior is not None:
         raise ValueError(f"prior={prior!r}: rule='cllr' is at even priors, whatever the shares are: leave prior= out")
