@@ -146,6 +146,10 @@ def test_gaussian_has_parameters_where_a_threshold_parts_the_classes() -> None:
     assert sketch.calibrate().frame["reason"].to_list() == ["separable"]
     # Means 2 and -2, variance 1.
     assert sketch.calibrate("gaussian").frame.select("alpha", "beta").row(0) == pytest.approx((4, 0), abs=1e-12)
+    # One class has one score, and half the variance is left.
+    one = log.with_columns(s=pl.when(pl.col("y") == 1).then(2.0).otherwise("s"))
+    found = one.ec.calibrate("s", "y", "gaussian", score_type="raw").frame
+    assert found.select("alpha", "beta").row(0) == pytest.approx((8, 0), abs=1e-12)
 
 
 @settings(PROFILE)
