@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature
 from types import MappingProxyType
-from typing import Any, TypedDict, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 import polars as pl
 
@@ -121,6 +121,19 @@ class CountOptions(RowOptions, total=False):
 
 class PriorOptions(RowOptions, ClassPriorOption, total=False):
     """Row options, and the class priors that weigh the classes."""
+
+
+class CalibrationOptions(WeightOption, LabelOptions, total=False):
+    """Prior options for scores that are to become posteriors."""
+
+    score_type: ScoreType | Literal["raw"]
+    """What the scores are. One number a row: "posterior" or "log_odds" of the positive class, "llr" (log-likelihood ratio)
+    or "raw", any real score that is higher for the positive class. A vector of K a row: "posteriors" or "log_posteriors"
+    (natural logarithms). Default "posterior", which for a vector column means "posteriors"."""
+
+    prior: Prior
+    """Class priors of the fit, stated as for `report`: rows of class i weigh P_i over their share, and posteriors are at
+    these priors. Default None: the group's own shares."""
 
 
 class DetectionOptions(PriorOptions, ErrorCostOptions, total=False):

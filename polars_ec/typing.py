@@ -60,5 +60,5 @@ EerMethod: TypeAlias = Literal["hull", "linear"]
 Reduction: TypeAlias = Literal["one_vs_rest", "top_label"]
 """Binary problems that K posteriors make: each class against all others, or whether the likeliest class is the true one."""
 
-Rule: TypeAlias = Literal["cross_entropy", "brier", "bayes_risk"]
-"""A proper scoring rule; "bayes_risk" is the cost of Bayes decisions."""
+Rule: TypeAlias = Literal["cross_entropy", "brier", "bayes_risk", "cllr"]
+"""A proper scoring rule; "bayes_risk" is the cost of Bayes decisions, "cllr" the cross-entropy of LLRs at even priors, in bits."""

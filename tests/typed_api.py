@@ -124,6 +124,7 @@ def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     assert_type(ec.validate(eager, "p", "y", pos_label="late"), pl.DataFrame)
     assert_type(ec.sketch(lazy, "p", "y", by="carrier", thresholds=[0.5], folds=5, fold_by="id"), ec.Sketch)
     assert_type(ec.calibrate(lazy, "p", "y", "temperature", prior=0.2), ec.Calibration)
+    assert_type(ec.calibrate(lazy, "margin", "y", "gaussian", score_type="raw", prior=0.2), ec.Calibration)
     assert_type(ec.calibration_loss(lazy, "p", "y", "brier", training="test"), pl.DataFrame)
     ec.report(lazy, "p", "y", metrics=["nec"])  # type: ignore[call-overload]
     ec.report("log.parquet", "p", "y")  # type: ignore[call-overload]
