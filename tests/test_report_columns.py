@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -431,3 +432,18 @@ def test_thresholds_and_costs_of_rows_leave_scoring_rules_and_refuse_minima() ->
     assert costs["nec_at_prior"][3] == pytest.approx(cost / min(0.2 * a[y].mean(), 0.8))
     with pytest.raises(ValueError, match=r"'min_dcf', which is of one threshold for all rows"):
         log.ec.report("p", "y", metrics=["min_dcf"], cost_fn="a")
+
+
+def test_passes_over_other_tables_come_one_after_the_other() -> None:
+    with duckdb.connect() as connection:
+        rows = LOG.select("g", "y", "p", "llr").to_arrow()
+        connection.register("log", rows)
+        relation = connection.table("log")
+        for score, options in (
+            ("p", {"metrics": ["nec", "auc_roc"], "total": True}),
+            ("llr", {"score_type": "llr", "prior": "overall"}),
+        ):
+            theirs = ec.report(relation, score, "y", by="g", **options)
+            assert_frame_equal(theirs, LOG.ec.report(score, "y", by="g", **options), rel_tol=1e-12)
+    with pytest.raises(ValueError, match="can be read once"):
+        ec.report(rows.to_reader(), "p", "y", by="g", metrics=["auc_roc"])

@@ -13,7 +13,7 @@ from polars_ec.cells.ordered import ordered_cells
 from polars_ec.formulas.ranking import RankingArguments, evaluate, prepare
 from polars_ec.formulas.sums import GROUP
 from polars_ec.priors import Prior
-from polars_ec.reporting.models import Model
+from polars_ec.reporting.models import Model, Pass
 from polars_ec.reporting.sums import TOTAL, twice
 from polars_ec.rows.labels import class_index
 from polars_ec.rows.read import Rows
@@ -46,6 +46,7 @@ def with_ranks(
     prior: list[pl.Expr] | None,
     stated_prior: Prior,
     total: bool,
+    one_pass: Pass,
 ) -> pl.LazyFrame:
     """The sums with the metrics of this model, each with its error, in columns that begin as the model's do.
 
@@ -56,7 +57,7 @@ def with_ranks(
     assert isinstance(rows.scores, BinaryScores)
     grid = _grid(rows, rows.scores, stated_prior)
     key_names = [key.meta.output_name() for key in keys]
-    cells = _cells(frame, keys, rows, rows.scores, grid)
+    cells = one_pass(_cells(frame, keys, rows, rows.scores, grid))
     if total:
         key_names = [TOTAL, *key_names]
         cells = twice(cells, key_names)
