@@ -62,7 +62,7 @@ def with_ranks(
         key_names = [TOTAL, *key_names]
         cells = twice(cells, key_names)
     listed = cells.group_by(_ONE, *key_names).agg(_CELL, _AMOUNT)
-    priors = {} if prior is None else {"p0": prior[0], "p1": prior[1]}
+    priors = {} if prior is None else {"__ec_p0": prior[0], "__ec_p1": prior[1]}
     joined = sums.with_columns(pl.lit(0).alias(_ONE), **priors).join(
         listed, on=[_ONE, *key_names], how="left", nulls_equal=True, maintain_order="left"
     )
@@ -76,7 +76,7 @@ def with_ranks(
         cells = ordered_cells(of_groups.select(GROUP, weight=weight, **grid.unpacked(pl.col(_CELL))), grid, weighted)
         prepared = {False: prepare(cells, None)}
         if priors:
-            prepared[True] = prepare(cells, table.select(GROUP, *priors))
+            prepared[True] = prepare(cells, table.select(GROUP, p0="__ec_p0", p1="__ec_p1"))
         for rank in asked:
             values = evaluate(prepared[rank.at_prior], rank.metric, arguments)
             column = f"{model.prefix}{rank.column}"
