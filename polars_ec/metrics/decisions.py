@@ -18,7 +18,7 @@ NOT_BINARY = "More than two classes or decisions."
 
 
 def decision_metric(
-    name: str, score: IntoExpr, label: IntoExpr, options: Mapping[str, Any], **arguments: float
+    name: str, score: IntoExpr, label: IntoExpr, options: Mapping[str, Any], **arguments: Any
 ) -> pl.Expr:
     """The metric of decisions of this name."""
 
