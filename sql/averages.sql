@@ -92,11 +92,13 @@ CREATE OR REPLACE MACRO ec._two_class_cells(t) AS {
     'tn': t['n'][1][1], 'fp': t['n'][1][2], 'fn': t['n'][2][1], 'tp': t['n'][2][2],
     'n0': list_sum(t['n'][1]), 'n1': list_sum(t['n'][2]), 'p0': t['p'][1], 'p1': t['p'][2]};
 CREATE OR REPLACE MACRO ec._within_1(x) AS CASE WHEN x > 1 THEN 1e0 WHEN x < -1 THEN -1e0 ELSE x END;
+-- The root of a product, which is exact where the two are the same.
+CREATE OR REPLACE MACRO ec._geometric(x, y) AS x * sqrt(ec._ratio(y, x));
 -- Of the detectors' four probabilities, for where a class is rare a product of margins cancels most of another one.
 CREATE OR REPLACE MACRO ec._correlation(d) AS
     ec._within_1(ec._ratio(ec._plus(list_transform(d, lambda _e: _e['h'] * _e['r'] - _e['m'] * _e['a'])),
-        sqrt(ec._plus(list_transform(d, lambda _e: (_e['h'] + _e['m']) * (_e['a'] + _e['r']))))
-        * sqrt(ec._plus(list_transform(d, lambda _e: (_e['h'] + _e['a']) * (_e['m'] + _e['r']))))));
+        ec._geometric(ec._plus(list_transform(d, lambda _e: (_e['h'] + _e['m']) * (_e['a'] + _e['r']))),
+                      ec._plus(list_transform(d, lambda _e: (_e['h'] + _e['a']) * (_e['m'] + _e['r']))))));
 CREATE OR REPLACE MACRO ec._square(t) AS
     CASE WHEN t['m'] <> len(t['p']) THEN error('ec: mcc is for as many decisions as classes: filter the rows that are decided for a class, '
                                              || 'or take nec, which takes any number') IS NULL

@@ -121,9 +121,10 @@ def class_correlation(sums: Sums) -> pl.Expr:
     covariance = d.hits * rejections - d.misses * d.alarms
     of_class = (d.hits + d.misses) * (d.alarms + rejections)
     of_decision = (d.hits + d.alarms) * (d.misses + rejections)
-    roots = _total(of_class).sqrt() * _total(of_decision).sqrt()
+    # The root of the product, which neither overflows nor underflows, and is exact where the two are the same.
+    root = _total(of_class) * ratio(_total(of_decision), _total(of_class)).sqrt()
     # It is at most 1 but for rounding.
-    return detectors.one(ratio(_total(covariance), roots).clip(-1, 1))
+    return detectors.one(ratio(_total(covariance), root).clip(-1, 1))
 
 
 def decision_share(sums: Sums, decision: int) -> pl.Expr:
