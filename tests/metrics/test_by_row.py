@@ -297,6 +297,10 @@ def test_errors_at_the_call_and_of_dtypes() -> None:
         ec.nec("score", "label", cost_fn="amount", cost_fp=-1)
     with pytest.raises(ValueError, match=r"cost_fn='5' is a number as text: pass 5, or pl.col\('5'\)"):
         ec.nec("score", "label", cost_fn="5")
+    for values in (LOG["amount"], LOG["amount"].to_numpy()):
+        for keyword in ("threshold", "cost_fn"):
+            with pytest.raises(TypeError, match=rf"{keyword}= holds values \(\w+\), not a column's name"):
+                ec.nec("score", "label", **{keyword: values})
     text = LOG.lazy().with_columns(name=pl.lit("a"))
     for keyword in ("threshold", "cost_fn"):
         with pytest.raises(TypeError, match=f"{keyword}= must be numbers, and 'name' is String"):
