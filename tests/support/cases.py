@@ -91,7 +91,7 @@ CASES = [
     Case("lr_plus", DECISION, binary=True, infinite=True, moved_by_prior=False),
     Case("lr_minus", DECISION, binary=True, infinite=True, moved_by_prior=False),
     Case("net_benefit", THRESHOLD, {"p_t": 0.3}, binary=True),
-    Case("precision_gain", DECISION, binary=True, infinite=True),
+    Case("precision_gain", DECISION, binary=True, infinite=True, moved_by_prior=False),
     Case("recall_gain", DECISION, binary=True, infinite=True),
     Case("cross_entropy", PRIOR, score_types=_POSTERIORS, infinite=True),
     Case("nce", PRIOR, score_types=_POSTERIORS, infinite=True),
