@@ -40,7 +40,7 @@ class Sketch(Cells):
     ----------
     frame
         The cells: the group columns; `class` (0 or 1, -1 for wrong rows, null for missing ones); `bin` and `above` (how
-        many declared thresholds the score is above), or `score` in an exact sketch; `n` rows; `weight` and `weight2`, the
+        many declared thresholds the score is above), or `score_value` in an exact sketch; `n` rows; `weight` and `weight2`, the
         sums of weights and of their squares; `log_odds`, `posterior`, `log_loss`, `brier`, sums over the rows times their
         weight (absent for raw scores).
     grid

@@ -13,7 +13,7 @@ import polars as pl
 
 from polars_ec.cells.arguments import EvaluationArguments, parse_formula_arguments
 from polars_ec.cells.cells import Cells, check_keys
-from polars_ec.cells.grid import Grid
+from polars_ec.cells.grid import EXACT, Grid
 from polars_ec.class_names import ClassNames
 from polars_ec.formulas.sums import GROUP, Sums, ratio
 from polars_ec.priors import CheckedPrior
@@ -112,7 +112,7 @@ def placed(grid: Grid, threshold: float) -> tuple[pl.Expr, pl.Expr]:
     """Whether all scores of a cell are above the threshold; whether, if not, some may be."""
     never = pl.lit(value=False)
     if grid.resolution is None:
-        return pl.col("score") > threshold, never
+        return pl.col(EXACT) > threshold, never
     if threshold in grid.thresholds:
         return pl.col("above") > grid.thresholds.index(threshold), never
     if grid.score_type == "posterior" and not 0 <= threshold < 1:
