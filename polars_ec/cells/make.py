@@ -12,7 +12,7 @@ from typing import Any, get_args
 import polars as pl
 
 from polars_ec.cells.arguments import OperatingPoint, bayes_threshold
-from polars_ec.cells.cells import Cells
+from polars_ec.cells.cells import SCORE, TARGET, Cells
 from polars_ec.cells.grid import EXACT, LOSSES, Grid, checked_resolution, checked_score_type, sorted_thresholds
 from polars_ec.class_names import UNKNOWN
 from polars_ec.costs import CostMatrix
@@ -25,9 +25,6 @@ from polars_ec.rows.labels import class_index
 from polars_ec.rows.read import Rows, check_names, expand, resolve_columns
 from polars_ec.rows.scores import VECTOR_TYPES, BinaryScores, VectorScores
 from polars_ec.typing import IntoExpr, Reduction
-
-SCORE, TARGET = "score", "target"
-"""Group columns of a sketch of several models, and of one class against the rest."""
 
 _BATCH = 1_000_000
 # Names while rows are read: no group column may be called so.
