@@ -13,7 +13,7 @@ from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.fit import calibrate
 from polars_ec.calibration.parameters import Calibrator
 from polars_ec.calibration.reliability import reliability
-from polars_ec.cells import curves
+from polars_ec.cells import curves, weighted_risk
 from polars_ec.cells.arguments import OperatingPoint
 from polars_ec.cells.cells import Cells, add_cells
 from polars_ec.cells.deciding import DecidingCells
@@ -61,8 +61,10 @@ class Sketch(DecidingCells):
     det = curves.det
     pr = curves.pr
     prg = curves.prg
+    tippett = curves.tippett
     bayes_error = curves.bayes_error
     bayes_risk = curves.bayes_risk
+    epsr = weighted_risk.epsr
     reliability = reliability
     calibrate = calibrate
 
