@@ -85,7 +85,7 @@ def bayes_threshold(costs: CostMatrix, score_type: str, prior: Any, classes: Cla
     if score_type != "llr":
         return costs.bayes_threshold_on(score_type)
     options = parse_options({"prior": prior})
-    if not options.prior.stated or options.prior.expression is not None:
+    if not options.prior.stated or options.prior.overall or options.prior.expression is not None:
         raise ValueError("the Bayes threshold of LLRs moves with the prior: pass prior= a number, or threshold=")
     shares = options.prior.per_row(classes, None)
     p0, p1 = pl.select(a=shares[0], b=shares[1]).row(0)
@@ -152,9 +152,7 @@ def check_metrics(names: Sequence[str], grid: Grid, llr_prior: Any) -> None:
     """SketchError for a metric that there is not, or that such scores do not have."""
     for name in names:
         if name == "epsr":
-            raise SketchError(
-                "a sketch holds the losses of epsr(1, 1) and epsr(2, 2) only: ask for cross_entropy or brier"
-            )
+            raise SketchError("epsr is a method of its own, for it takes a weight: sketch.epsr(weight)")
         if name not in METRICS:
             hint = did_you_mean(str(name), METRICS)
             raise SketchError(f"{name!r} is not a metric of a sketch: {hint}It has {', '.join(METRICS)}")
