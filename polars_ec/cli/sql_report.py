@@ -16,6 +16,7 @@ from polars_ec.cells.parquet import first_line
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.files import status
 from polars_ec.cli.labels import MOST_VALUES
+from polars_ec.cli.named_decisions import index_in_sql
 from polars_ec.cli.options import refusals_as_usage_errors
 from polars_ec.cli.periods import DEFAULT_ZONE, PERIOD_NAMES, Periods
 from polars_ec.cli.terminal import panics_unseen
@@ -23,7 +24,8 @@ from polars_ec.dialects import quoted, quoted_text
 from polars_ec.formulas.decisions import CELLS
 from polars_ec.options import Options, parse_options
 from polars_ec.reports import report
-from polars_ec.rows.scores import n_score_classes
+from polars_ec.rows.read import resolve_columns
+from polars_ec.rows.scores import DecidedScores, n_score_classes
 from polars_ec.sql.macros import register
 
 # Functions import it where they need it: most commands do without, and it takes long to load.
@@ -157,7 +159,7 @@ def sql_report(
     metrics = [name for name in empty.columns if name not in added]
     tables = []
     for score in scores:
-        model = _Model(score, label, rows.schema, checked)
+        model = _Model.of(score, label, rows.schema, checked)
         columns = {name: model.column(name) for name in metrics}
         if binary:
             # One call for the four cells: DuckDB plans each call of a macro anew.
@@ -200,7 +202,7 @@ def sql_class_prior(
     """Shares of the classes in the whole relation, as `polars_ec.class_prior` gives them."""
     schema = schema_of(connection, relation)
     with refusals_as_usage_errors():
-        model = _Model(score, label, schema, parse_options(options))
+        model = _Model.of(score, label, schema, parse_options(options))
         rows, shares = model.rows(relation), model.column("class_prior")
     return _select(connection, rows, {}, {"class_prior": shares}).item()
 
@@ -229,6 +231,14 @@ class _Model:
     label_name: str
     schema: pl.Schema
     checked: Options
+    decisions: Sequence[Any] | None
+
+    @classmethod
+    def of(cls, score: str, label: str, schema: pl.Schema, options: Options) -> _Model:
+        """With what the columns' dtypes add to the options: the classes of an Enum label, the names of decisions."""
+        rows = resolve_columns(schema.to_frame().lazy(), score, label, options)
+        names = rows.scores.names if isinstance(rows.scores, DecidedScores) else None
+        return cls(score, label, schema, rows.options, None if isinstance(names, range) else names)
 
     def rows(self, relation: str) -> str:
         """The relation with what the calls need of each row: written out in every call it would be planned each time."""
@@ -308,6 +318,8 @@ class _Model:
             return f"CAST([{fields}] AS DOUBLE[])"
         if dtype.is_nested():
             return f"CAST({column} AS DOUBLE[])"
+        if self.decisions is not None:
+            column = index_in_sql(column, dtype, self.decisions, rest=self.checked.pos_label is not None)
         return f"CAST([{column}] AS DOUBLE[])" if self._is_list else column
 
     @property
@@ -380,10 +392,6 @@ def _numbers(values: Sequence[float]) -> str:
 def _value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return (
-        _number(value)
-        if isinstance(value, float)
-        else str(value)
-        if isinstance(value, int)
-        else quoted_text(str(value))
-    )
+    if isinstance(value, float):
+        return _number(value)
+    return str(value) if isinstance(value, int) else quoted_text(str(value))
