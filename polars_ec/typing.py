@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-__all__ = ["EceNorm", "EerMethod", "IntoExpr", "Reduction", "Rule", "ScoreType", "ScoringRule"]
+__all__ = ["EceNorm", "EerMethod", "IntoExpr", "RankingScoreType", "Reduction", "Rule", "ScoreType", "ScoringRule"]
 
 IntoExpr: TypeAlias = "str | pl.Expr"
 """A column's name, or an expression."""
@@ -22,6 +22,9 @@ ScoreType: TypeAlias = Literal[
 ]
 """What the scores are. One number a row (posterior or log-odds of the positive class, log-likelihood ratio, index of
 the decision taken) or a vector of K a row (posteriors, their natural logs, log-likelihoods of the classes)."""
+
+RankingScoreType: TypeAlias = Literal["posterior", "log_odds", "llr", "raw"]
+"""What the scores are whose order is judged: one number a row, "raw" being any real number."""
 
 ScoringRule: TypeAlias = Literal["cross_entropy", "brier"]
 """The logarithmic loss, or the squared error over K."""
