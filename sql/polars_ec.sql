@@ -1734,8 +1734,10 @@ CREATE OR REPLACE MACRO ec._split(cells, first, second) AS
         CASE WHEN _c['tie'] OR _c['w1'] = 0 OR _c['w0'] = 0 THEN [_c]
              ELSE [{'w1': _c['w1'] * first, 'w0': _c['w0'] * second, 'tie': true},
                    {'w1': _c['w1'] * second, 'w0': _c['w0'] * first, 'tie': true}] END));
+-- Orders: the steps themselves, the best, the worst. What a metric is of them bounds it.
 CREATE OR REPLACE MACRO ec._binned_group(cells, n1, n0, prior) AS {
-    'cells': cells, 'n1': n1, 'n0': n0, 'p1': ec._prior_of_1(n1, n0, prior), 'p0': ec._prior_of_0(n1, n0, prior)};
+    'orders': list_transform([cells, ec._split(cells, 1, 0), ec._split(cells, 0, 1)], lambda _c: ec._steps_of_cells(_c)),
+    'n1': n1, 'n0': n0, 'p1': ec._prior_of_1(n1, n0, prior), 'p0': ec._prior_of_0(n1, n0, prior)};
 CREATE OR REPLACE MACRO ec._binned(score, label, prior, score_type, resolution) AS
     ec._of_both_classes(list_transform(list_transform(list_filter([{
                 'e': map_entries(histogram(ec._rank_key(ec._ranked_class(score, label, ec._binned_type(score_type), NULL), score,
@@ -1745,9 +1747,6 @@ CREATE OR REPLACE MACRO ec._binned(score, label, prior, score_type, resolution) 
         lambda _h: {'c': ec._rank_cells(_h['e'], CAST(score_type AS VARCHAR), resolution), 'prior': _h['prior']}),
         lambda _h: ec._binned_group(_h['c'], list_sum(list_transform(_h['c'], lambda _c: _c['w1'])),
                                     list_sum(list_transform(_h['c'], lambda _c: _c['w0'])), _h['prior'])));
-CREATE OR REPLACE MACRO ec._any(g) AS ec._steps_of_cells(g['cells']);
-CREATE OR REPLACE MACRO ec._best(g) AS ec._steps_of_cells(ec._split(g['cells'], 1, 0));
-CREATE OR REPLACE MACRO ec._worst(g) AS ec._steps_of_cells(ec._split(g['cells'], 0, 1));
 
 -- Metrics of steps of equal scores ------------------------------------------------------------------------------------
 
@@ -1866,35 +1865,28 @@ CREATE OR REPLACE MACRO ec._low(bounds) AS list_transform(bounds, lambda _b: _b[
 CREATE OR REPLACE MACRO ec._high(bounds) AS list_transform(bounds, lambda _b: _b['high'])[1];
 CREATE OR REPLACE MACRO ec._range(bounds) AS list_transform(bounds, lambda _b: _b['high'] - _b['low'])[1];
 
+CREATE OR REPLACE MACRO ec._bounds(x) AS list_transform([x], lambda _x: {'low': list_min(_x), 'high': list_max(_x)})[1];
 CREATE OR REPLACE MACRO ec._auc_bounds(groups) AS
-    list_transform(groups, lambda _g: {'low': ec._auc_of(ec._worst(_g)), 'high': ec._auc_of(ec._best(_g))});
+    list_transform(groups, lambda _g: ec._bounds(list_transform(_g['orders'], lambda _o: ec._auc_of(_o))));
 CREATE OR REPLACE MACRO ec._ap_bounds(groups) AS
     list_transform(groups, lambda _g: {
-        'low': ec._least_ap(ec._any(_g), _g['n1'], _g['p1'], _g['p0']), 'high': ec._ap_of(ec._best(_g), _g['p1'], _g['p0'])});
+        'low': ec._least_ap(_g['orders'][1], _g['n1'], _g['p1'], _g['p0']), 'high': ec._ap_of(_g['orders'][2], _g['p1'], _g['p0'])});
 CREATE OR REPLACE MACRO ec._auprg_bounds(groups) AS
-    list_transform(groups, lambda _g: {
-        'low': ec._auprg_of(ec._worst(_g), _g['p1'], _g['p0']), 'high': ec._auprg_of(ec._best(_g), _g['p1'], _g['p0'])});
+    list_transform(groups, lambda _g: ec._bounds(list_transform(_g['orders'], lambda _o: ec._auprg_of(_o, _g['p1'], _g['p0']))));
 CREATE OR REPLACE MACRO ec._eer_bounds(groups) AS
-    list_transform(groups, lambda _g: {'low': ec._eer_of(ec._hull(ec._best(_g))), 'high': ec._eer_of(ec._hull(ec._any(_g)))});
+    list_transform(groups, lambda _g: ec._bounds(list_transform(_g['orders'], lambda _o: ec._eer_of(ec._hull(_o)))));
 CREATE OR REPLACE MACRO ec._min_cllr_bounds(groups) AS
-    list_transform(groups, lambda _g: {'low': ec._cllr_of(ec._hull(ec._best(_g))), 'high': ec._cllr_of(ec._hull(ec._any(_g)))});
+    list_transform(groups, lambda _g: ec._bounds(list_transform(_g['orders'], lambda _o: ec._cllr_of(ec._hull(_o)))));
 CREATE OR REPLACE MACRO ec._min_cost_bounds(groups, m) AS
-    list_transform(ec._with_costs(groups, m), lambda _s: {
-        'low': ec._least_cost(ec._best(_s['g']), _s['m'], _s['g']['p1'], _s['g']['p0']),
-        'high': ec._least_cost(ec._any(_s['g']), _s['m'], _s['g']['p1'], _s['g']['p0'])});
+    list_transform(ec._with_costs(groups, m), lambda _s: ec._bounds(list_transform(_s['g']['orders'], lambda _o: ec._least_cost(_o, _s['m'], _s['g']['p1'], _s['g']['p0']))));
 CREATE OR REPLACE MACRO ec._min_dcf_bounds(groups, m) AS
-    list_transform(ec._with_costs(groups, m), lambda _s: {
-        'low': ec._least_dcf(ec._best(_s['g']), _s['m'], _s['g']['p1'], _s['g']['p0']),
-        'high': ec._least_dcf(ec._any(_s['g']), _s['m'], _s['g']['p1'], _s['g']['p0'])});
+    list_transform(ec._with_costs(groups, m), lambda _s: ec._bounds(list_transform(_s['g']['orders'], lambda _o: ec._least_dcf(_o, _s['m'], _s['g']['p1'], _s['g']['p0']))));
 CREATE OR REPLACE MACRO ec._specificity_bounds(groups, sensitivity) AS
-    list_transform(groups, lambda _g: {
-        'low': ec._specificity_of(ec._any(_g), CAST(sensitivity AS DOUBLE)), 'high': ec._specificity_of(ec._best(_g), CAST(sensitivity AS DOUBLE))});
+    list_transform(groups, lambda _g: ec._bounds(list_transform(_g['orders'], lambda _o: ec._specificity_of(_o, CAST(sensitivity AS DOUBLE)))));
 CREATE OR REPLACE MACRO ec._sensitivity_bounds(groups, specificity) AS
-    list_transform(groups, lambda _g: {
-        'low': ec._sensitivity_of(ec._any(_g), CAST(specificity AS DOUBLE)), 'high': ec._sensitivity_of(ec._best(_g), CAST(specificity AS DOUBLE))});
+    list_transform(groups, lambda _g: ec._bounds(list_transform(_g['orders'], lambda _o: ec._sensitivity_of(_o, CAST(specificity AS DOUBLE)))));
 CREATE OR REPLACE MACRO ec._ks_bounds(groups) AS
-    list_transform(groups, lambda _g: {
-        'low': ec._ks_of(ec._any(_g)), 'high': greatest(ec._ks_of(ec._best(_g)), ec._ks_of(ec._worst(_g)))});
+    list_transform(groups, lambda _g: ec._bounds(list_transform(_g['orders'], lambda _o: ec._ks_of(_o))));
 
 -- Public, exact -------------------------------------------------------------------------------------------------------
 

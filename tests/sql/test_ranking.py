@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from tests.support import ranking_oracle as oracle
-from tests.support.cases import RANKING
+from tests.support.cases import RANKING, mostly_slow
 from tests.support.reference import BINARY, expected_of, scores_of
 
 METRICS = tuple(RANKING)
@@ -170,7 +170,10 @@ def within(value: float | None, error: float | None, truth: float | None) -> boo
 
 @pytest.mark.parametrize(
     ("score_type", "resolution"),
-    [("posterior", 4), ("posterior", 64), ("log_odds", 1), ("llr", 4), ("raw", 1), ("raw", 64)],
+    mostly_slow(
+        [("posterior", 4), ("posterior", 64), ("log_odds", 1), ("llr", 4), ("raw", 1), ("raw", 64)],
+        [("posterior", 64), ("raw", 1)],
+    ),
 )
 def test_values_of_bins_are_within_their_bounds(connection, score_type: str, resolution: int) -> None:
     log, groups = random_log(score_type)
@@ -187,7 +190,11 @@ def test_values_of_bins_are_within_their_bounds(connection, score_type: str, res
 
 
 @pytest.mark.parametrize(
-    ("score_type", "prior"), [("posterior", None), ("posterior", 0.2), ("log_odds", 0), ("llr", 1), ("raw", 0.9)]
+    ("score_type", "prior"),
+    mostly_slow(
+        [("posterior", None), ("posterior", 0.2), ("log_odds", 0), ("llr", 1), ("raw", 0.9)],
+        [("posterior", None), ("llr", 1)],
+    ),
 )
 def test_values_by_sorting(connection, score_type: str, prior: float | None) -> None:
     log, groups = random_log("posterior" if score_type == "posterior" else "raw")
@@ -476,7 +483,7 @@ def reference(connection) -> str:
     return "reference"
 
 
-@pytest.mark.parametrize("prior", [None, 0.5, 0.1, 0.01])
+@pytest.mark.parametrize("prior", mostly_slow([None, 0.5, 0.1, 0.01], [None, 0.1]))
 def test_reference_values(connection, reference: str, prior: float | None) -> None:
     given: dict[str, Any] = {"prior": prior, "score_type": "log_odds"}
     metrics = golden(BINARY[0], prior)
