@@ -1901,8 +1901,8 @@ CREATE OR REPLACE MACRO ec.auprg(score DOUBLE, label, score_type := 'posterior',
     list_transform(ec._ranked(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, weight),
                    lambda _g: ec._auprg_of(_g['c'], _g['p1'], _g['p0']))[1];
 COMMENT ON MACRO ec.auprg IS 'Area under the precision-recall-gain curve; with `prior`, calibrated. Higher is better; at most 1, and 0 is as good as always deciding positive. Trapezoids of precision gain over recall gain, from recall gain 0 (interpolated linearly in TP and FP) to 1.';
-CREATE OR REPLACE MACRO ec.eer(score DOUBLE, label, method := 'hull', score_type := 'posterior', weight := NULL) AS
-    CASE method WHEN 'hull' THEN list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._eer_of(ec._hull(_g['c'])))[1]
+CREATE OR REPLACE MACRO ec.eer(score DOUBLE, label, score_type := 'posterior', method := 'hull', weight := NULL) AS
+    CASE CAST(method AS VARCHAR) WHEN 'hull' THEN list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._eer_of(ec._hull(_g['c'])))[1]
                 WHEN 'linear' THEN list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._linear_eer_of(_g['c']))[1]
                 ELSE ec._fail(format('method ''{}'' is neither hull nor linear', method)) END;
 COMMENT ON MACRO ec.eer IS 'Equal error rate: the error rate at the threshold where misses and false alarms are equally frequent. Lower is better; in [0, 1], and at most 0.5 on the convex hull. The value of FPR and FNR where FPR = FNR, on the ROC curve or its convex hull.';

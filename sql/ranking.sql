@@ -287,8 +287,8 @@ CREATE OR REPLACE MACRO ec.average_precision(score DOUBLE, label, score_type, pr
 CREATE OR REPLACE MACRO ec.auprg(score DOUBLE, label, score_type, prior, weight) AS
     list_transform(ec._ranked(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, weight),
                    lambda _g: ec._auprg_of(_g['c'], _g['p1'], _g['p0']))[1];
-CREATE OR REPLACE MACRO ec.eer(score DOUBLE, label, method, score_type, weight) AS
-    CASE method WHEN 'hull' THEN list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._eer_of(ec._hull(_g['c'])))[1]
+CREATE OR REPLACE MACRO ec.eer(score DOUBLE, label, score_type, method, weight) AS
+    CASE CAST(method AS VARCHAR) WHEN 'hull' THEN list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._eer_of(ec._hull(_g['c'])))[1]
                 WHEN 'linear' THEN list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._linear_eer_of(_g['c']))[1]
                 ELSE ec._fail(format('method ''{}'' is neither hull nor linear', method)) END;
 CREATE OR REPLACE MACRO ec.min_expected_cost(score DOUBLE, label, costs, cost_fn, cost_fp, prior, score_type, weight) AS
