@@ -11,7 +11,8 @@ CREATE OR REPLACE MACRO ec._running(x) AS
     list_reduce(range(0, 40), lambda _a, _k: CASE WHEN len(_a) > 1 << _k THEN
         list_transform(_a, lambda _x, _i: CASE WHEN (_i - 1) >> _k & 1 = 1 THEN _x + _a[(_i - 1) >> _k << _k] ELSE _x END)
         ELSE _a END, x);
--- Sums over runs of neighbours, {to: the place of the last one, n: how many}: from sums over 1, 2, 4 ... elements.
+-- Sums over runs of neighbours, {to: the place of the last one, n: how many}: from sums over 1, 2, 4 ... elements. (A sum that would
+-- begin before the first element has some other value, and is in no run.)
 CREATE OR REPLACE MACRO ec._run_sums(x, runs, longest) AS
     list_reduce(range(0, 40), lambda _a, _k: CASE WHEN longest >> _k > 0 THEN {
             's': list_transform(runs, lambda _r, _i:
