@@ -44,6 +44,7 @@ from polars_ec.metrics.ranking import (
     min_cllr,
     min_dcf,
     min_expected_cost,
+    sensitivity_at_specificity,
     specificity_at_sensitivity,
 )
 from polars_ec.metrics.rates import fnr, fpr, informedness, lr_minus, lr_plus, recall, specificity
@@ -145,6 +146,7 @@ __all__ = [
     "row_cost",
     "row_log_loss",
     "semi_empirical_epsr",
+    "sensitivity_at_specificity",
     "shift_prior",
     "sketch",
     "sketch_query",

@@ -132,6 +132,7 @@ class ExpressionNamespace:
     min_expected_cost = _of_expression(ranking.min_expected_cost)
     min_dcf = _of_expression(ranking.min_dcf)
     specificity_at_sensitivity = _of_expression(ranking.specificity_at_sensitivity)
+    sensitivity_at_specificity = _of_expression(ranking.sensitivity_at_specificity)
     ks = _of_expression(ranking.ks)
     min_cllr = _of_expression(ranking.min_cllr)
 

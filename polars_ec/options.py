@@ -18,7 +18,7 @@ import polars as pl
 from polars_ec.class_names import parse_classes
 from polars_ec.costs import CostMatrix, Costs, as_cost_matrix
 from polars_ec.priors import EMPIRICAL, CheckedPrior, Prior, parse_prior
-from polars_ec.typing import IntoExpr, ScoreType
+from polars_ec.typing import IntoExpr, RankingScoreType, ScoreType
 
 DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
@@ -183,6 +183,31 @@ class RowRiskOptions(PriorOptions, RowCostOptions, CostMatrixOption, total=False
     """The same where costs may differ by row."""
 
 
+class RankingScoreTypeOption(TypedDict, total=False):
+    """What the scores are whose order is judged."""
+
+    score_type: RankingScoreType
+    """What the scores are, one number a row: "posterior" or "log_odds" of the positive class, "llr" (log-likelihood ratio)
+    or "raw", any real number that is higher for the positive class; the order alone counts, and this says which numbers
+    are wrong. Infinite ones are wrong as posteriors only. Default "posterior"."""
+
+
+class RankingOptions(RankingScoreTypeOption, WeightOption, LabelOptions, total=False):
+    """How to read the rows of a ranking metric."""
+
+
+class RankingPriorOptions(RankingOptions, ClassPriorOption, total=False):
+    """Ranking options, and the class priors that weigh the classes."""
+
+
+class RankingDetectionOptions(RankingPriorOptions, ErrorCostOptions, total=False):
+    """Ranking options with a prior, and the costs of the two kinds of binary errors."""
+
+
+class RankingRiskOptions(RankingDetectionOptions, CostMatrixOption, total=False):
+    """Ranking options with a prior and costs."""
+
+
 class ScoreOptions(ScoreTypeOption, RowPriorOption, total=False):
     """What the scores are, and the prior that turns likelihoods into posteriors."""
 
@@ -273,7 +298,7 @@ BY_ROW = ("threshold", "cost_fn", "cost_fp")
 class Options:
     """The shared keywords of one call, checked."""
 
-    score_type: ScoreType
+    score_type: ScoreType | RankingScoreType
     prior: CheckedPrior
     weight: pl.Expr | None
     pos_label: object
@@ -314,13 +339,19 @@ class Options:
         return CostMatrix.zero_one(n_classes)
 
 
-def parse_options(options: Mapping[str, Any], by_row: Collection[str] = ()) -> Options:
+def parse_options(options: Mapping[str, Any], by_row: Collection[str] = (), *, ranking: bool = False) -> Options:
     """Check the shared keywords; what is left out has its default. Errors name the value and the way out.
 
-    `by_row` names those of `BY_ROW` that the caller takes as columns too; elsewhere one number is needed.
+    `by_row` names those of `BY_ROW` that the caller takes as columns too; elsewhere one number is needed. `ranking`: of a
+    metric that judges the order of the scores, which may be raw ones.
     """
     given = {**DEFAULTS, **options}
-    if given["score_type"] not in get_args(ScoreType):
+    if given["score_type"] == "raw" and not ranking:
+        raise ValueError(
+            "score_type='raw' is of ranking metrics (auc_roc, eer, ...): raw scores have an order and no more. Make posteriors "
+            "of them with ec.calibrate; to decide at a threshold= of their own, say score_type='log_odds'"
+        )
+    if given["score_type"] not in (*get_args(ScoreType), "raw"):
         raise ValueError(f"score_type={given['score_type']!r} is none of {', '.join(get_args(ScoreType))}")
     numbers: dict[str, Any] = {name: _number_or_column(given[name], name, name in by_row) for name in BY_ROW}
     costs = {name: numbers[name] for name in ("cost_fn", "cost_fp")}

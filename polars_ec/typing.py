@@ -13,6 +13,7 @@ __all__ = [
     "IntoExpr",
     "Missing",
     "NotLazy",
+    "RankingScoreType",
     "Reduction",
     "Rule",
     "ScoreType",
@@ -58,6 +59,9 @@ ScoreType: TypeAlias = Literal[
 ]
 """What the scores are. One number a row (posterior or log-odds of the positive class, log-likelihood ratio, index of
 the decision taken) or a vector of K a row (posteriors, their natural logs, log-likelihoods of the classes)."""
+
+RankingScoreType: TypeAlias = Literal["posterior", "log_odds", "llr", "raw"]
+"""What the scores are whose order is judged: one number a row, "raw" being any real number."""
 
 ScoringRule: TypeAlias = Literal["cross_entropy", "brier"]
 """The logarithmic loss, or the squared error over K."""

@@ -200,8 +200,10 @@ CREATE OR REPLACE MACRO ec._missing_vector(score, label, weight) AS
     ec._missing(score, label, weight) OR list_count(score) <> len(score);
 
 CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
-    error(format('ec: unknown score_type ''{}'': posterior, log_odds, llr, decision; lists: posteriors, log_posteriors, log_likelihoods. '
-                 || 'Other arguments need their names, such as prior := 0.2', coalesce(score_type, 'NULL'))) IS NULL;
+    error(CASE WHEN score_type = 'raw' THEN 'ec: score_type ''raw'' is of ranking metrics (auc_roc, eer, ...): raw scores have an order and no more. '
+                   || 'To decide at a threshold of their own, say ''log_odds'''
+          ELSE format('ec: unknown score_type ''{}'': posterior, log_odds, llr, decision; lists: posteriors, log_posteriors, log_likelihoods. '
+                 || 'Other arguments need their names, such as prior := 0.2', coalesce(score_type, 'NULL')) END) IS NULL;
 
 -- NaN compares as greatest, so it fails BETWEEN and < inf.
 CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec._share_ok(score),

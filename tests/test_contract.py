@@ -13,7 +13,8 @@ import pytest
 import polars_ec as ec
 from polars_ec.namespaces import DataFrameNamespace, ExpressionNamespace, LazyFrameNamespace
 from polars_ec.sql.overloads import FILES, bundle
-from tests.support.cases import CASES, DIVERGENCES, METRICS, RANKING, ROW_FUNCTIONS, STREAMING
+from tests.support.cases import CASES, DIVERGENCES, METRICS, RANKING, ROW_FUNCTIONS
+from tests.support.macro_calls import APPROXIMATE
 
 OTHERS = {
     "Calibration",
@@ -101,27 +102,26 @@ def test_keywords_of_divergences(name: str) -> None:
 @pytest.mark.parametrize("name", RANKING)
 def test_keywords_of_ranking_metrics(name: str) -> None:
     parameters = inspect.signature(getattr(ec, name)).parameters
-    own = {"score", "label", "method", "sensitivity", *ONLY_IN_PYTHON}
+    own = {"score", "label", "method", "sensitivity", "specificity", *ONLY_IN_PYTHON}
     assert tuple(p for p in parameters if p not in own) == RANKING[name]
 
 
-@pytest.mark.parametrize("name", sorted(set(RANKING) - {"min_expected_cost"}))
-def test_macros_of_ranking_metrics(name: str, macros) -> None:
+@pytest.mark.parametrize("name", RANKING)
+def test_macros_of_bins(name: str, macros) -> None:
     """They are of a histogram: no weights, which the table macro `sketch` takes, and a resolution."""
     left_out = {"weight", "method", *ONLY_IN_PYTHON}
     parameters = {p for p in inspect.signature(getattr(ec, name)).parameters if p not in left_out}
-    for macro in (name, f"{name}_error"):
+    for macro in APPROXIMATE[name]:
         for overload, _ in macros[macro]:
             assert set(overload) == parameters | {"resolution"}
 
 
 def test_macros_are_the_metrics(macros) -> None:
-    ranking = set(RANKING) - {"min_expected_cost"}
-    bounded = ranking | {f"{name}_error" for name in ranking}
-    assert set(macros) == STREAMING | bounded | {"version", "sketch", "ranking_exact", "fold", "stratified_fold"}
+    approximate = {macro for pair in APPROXIMATE.values() for macro in pair}
+    assert set(macros) == METRICS | approximate | {"version", "sketch", "ranking_exact", "fold", "stratified_fold"}
 
 
-@pytest.mark.parametrize("name", sorted(STREAMING))
+@pytest.mark.parametrize("name", sorted(METRICS))
 def test_macro_parameters_are_the_functions(name: str, macros) -> None:
     parameters = [p for p in inspect.signature(getattr(ec, name)).parameters if p not in ONLY_IN_PYTHON]
     for overload, _ in macros[name]:
@@ -130,11 +130,10 @@ def test_macro_parameters_are_the_functions(name: str, macros) -> None:
 
 def test_no_prior_or_weight_is_the_first_argument_without_a_name(macros) -> None:
     """In SQL any argument may go without its name, and a number that comes third must not be taken for another one."""
-    required = {"llr", "min_dcf", "min_dcf_error"}
     for name, overloads in macros.items():
         for overload, _ in overloads:
             after = overload[2:] if overload[1:2] in (["label"], ["reference"]) else overload[1:]
-            assert name in required or after[:1] not in (["prior"], ["weight"], ["threshold"]), name
+            assert name == "llr" or after[:1] not in (["prior"], ["weight"], ["threshold"]), name
 
 
 def test_macro_of_folds(macros) -> None:
@@ -142,15 +141,17 @@ def test_macro_of_folds(macros) -> None:
         assert [overload for overload, _ in macros[name]] == [list(inspect.signature(getattr(ec, name)).parameters)]
 
 
-@pytest.mark.parametrize("name", sorted(STREAMING))
-def test_macro_defaults_are_the_functions(name: str) -> None:
+@pytest.mark.parametrize("macro", sorted(METRICS | {macro for pair in APPROXIMATE.values() for macro in pair}))
+def test_macro_defaults_are_the_functions(macro: str) -> None:
     statement = re.search(
-        rf"CREATE OR REPLACE MACRO ec\.{name}\((.*?)\n(?:COMMENT|CREATE)", _part("polars_ec"), re.DOTALL
+        rf"CREATE OR REPLACE MACRO ec\.{macro}\((.*?)\n(?:COMMENT|CREATE)", _part("polars_ec"), re.DOTALL
     )
     assert statement is not None
+    of_bins = macro.startswith("approx_")
+    name = macro.removeprefix("approx_").removesuffix("_error") if of_bins else macro
     parameters = inspect.signature(getattr(ec, name)).parameters
     for parameter in parameters.values():
-        if parameter.name in ONLY_IN_PYTHON:
+        if parameter.name in ONLY_IN_PYTHON or (of_bins and parameter.name in ("weight", "method")):
             continue
         defaults = set(re.findall(rf"\b{parameter.name} := ([^,)]+)[,)]", _heads(statement.group(1))))
         if parameter.default is inspect.Parameter.empty:

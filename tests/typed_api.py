@@ -96,9 +96,11 @@ def ranking() -> None:
     assert_type(ec.min_expected_cost("p", "y", costs=[[0, 1], [4, 0]]), pl.Expr)
     assert_type(ec.min_dcf("p", "y", cost_fn=4), pl.Expr)
     assert_type(ec.specificity_at_sensitivity("p", "y", sensitivity=0.9), pl.Expr)
-    assert_type(ec.ks("p", "y"), pl.Expr)
+    assert_type(ec.sensitivity_at_specificity("p", "y", specificity=0.9), pl.Expr)
+    assert_type(ec.ks("p", "y", score_type="raw"), pl.Expr)
     assert_type(ec.min_cllr("p", "y"), pl.Expr)
     ec.auc_roc("p", "y", prior=0.2)  # type: ignore[call-arg]
+    ec.nec("p", "y", score_type="raw")  # type: ignore[arg-type]
     ec.eer("p", "y", method="area")  # type: ignore[arg-type]
 
 

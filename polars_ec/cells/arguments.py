@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -19,14 +20,18 @@ from polars_ec.formulas.battery import BATTERY, OF_RANKS
 from polars_ec.formulas.calibration_error import EceBins
 from polars_ec.formulas.decisions import CELLS, DECISIONS, Arguments
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.formulas.ranking import RANKING_METRICS, RankingArguments, checked_method, checked_sensitivity
+from polars_ec.formulas.ranking import RANKING_METRICS, RankingArguments, checked_method, checked_share
 from polars_ec.options import Options, did_you_mean, parse_beta, parse_number, parse_options
 from polars_ec.priors import CheckedPrior
 
 _COSTS = ("costs", "cost_fn", "cost_fp")
 _SHARED = (*_COSTS, "threshold", "prior")
 _BINS = EceBins(15, 1, equal_mass=False)
-_RANKING_CHECKS: Mapping[str, Callable[[Any], Any]] = {"sensitivity": checked_sensitivity, "method": checked_method}
+_RANKING_CHECKS: Mapping[str, Callable[[Any], Any]] = {
+    "sensitivity": partial(checked_share, name="sensitivity"),
+    "specificity": partial(checked_share, name="specificity"),
+    "method": checked_method,
+}
 METRICS = (*DECISIONS, "confusion", *SCORING_RULES, "ece", "cllr", *RANKING_METRICS)
 
 

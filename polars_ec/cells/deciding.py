@@ -30,6 +30,7 @@ class _EvaluationKeywords(TypedDict, total=False):
     beta: float
     p_t: float | None
     sensitivity: float
+    specificity: float
     method: EerMethod
     bins: int
     norm: EceNorm
@@ -67,6 +68,7 @@ class DecidingCells(Cells):
         beta: float = 1.0,
         p_t: float | None = None,
         sensitivity: float = 0.95,
+        specificity: float = 0.95,
         method: EerMethod = "hull",
         bins: int = 15,
         norm: EceNorm = 1,
@@ -95,6 +97,8 @@ class DecidingCells(Cells):
             Of net_benefit: the posterior above which to act, from 0 to below 1.
         sensitivity
             Of specificity_at_sensitivity: the least one, above 0 and up to 1.
+        specificity
+            Of sensitivity_at_specificity: the least one, above 0 and up to 1.
         method
             Of eer: "hull" or "linear".
         bins, norm
@@ -134,6 +138,7 @@ class DecidingCells(Cells):
                 "beta": beta,
                 "p_t": p_t,
                 "sensitivity": sensitivity,
+                "specificity": specificity,
                 "method": method,
                 "bins": bins,
                 "norm": norm,

@@ -13,7 +13,7 @@ from polars_ec.cells.grid import Grid
 from polars_ec.cells.ordered import prepared_cells
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import DECISIONS
-from polars_ec.formulas.ranking import checked_sensitivity, enough, hulls
+from polars_ec.formulas.ranking import checked_share, enough, hulls
 from polars_ec.formulas.sums import GROUP
 
 
@@ -30,7 +30,7 @@ def best_threshold(cells: Cells, metric: str, keywords: Mapping[str, Any]) -> pl
 
 def cost_of_sensitivity(cells: Cells, sensitivity: float) -> pl.DataFrame:
     """The costs for which the best threshold attains this sensitivity."""
-    target = checked_sensitivity(sensitivity)
+    target = checked_share(sensitivity, "sensitivity")
     check_keys(cells.keys, ["threshold", "cost_fn", "alpha", "sensitivity", "tpr", "fpr"])
     prepared, groups = prepared_cells(cells)
     tpr, fpr = pl.col("tpr"), pl.col("fpr")

@@ -44,6 +44,7 @@ class RankingArguments:
 
     costs: CostMatrix
     sensitivity: float = 0.95
+    specificity: float = 0.95
     method: str = "hull"
 
 
@@ -150,18 +151,27 @@ def _eer_linear(_: RankingArguments) -> Bounded:
     return Bounded(value.get(crossing), error.get(crossing))
 
 
-def enough(sensitivity: float, whole: pl.Expr) -> pl.Expr:
-    """The least recall that counts as this sensitivity; `whole`: weights are 1.
+def enough(share: float, whole: pl.Expr) -> pl.Expr:
+    """The least recall, or specificity, that counts as this share of a class; `whole`: weights are 1.
 
-    Sums of weights are rounded: a recall that they make of the very sensitivity may come out below it.
+    Sums of weights are rounded: what they make of the very share may come out below it.
     """
-    return pl.when(whole).then(sensitivity).otherwise(sensitivity * (1 - _ROUNDING))
+    return pl.when(whole).then(share).otherwise(share * (1 - _ROUNDING))
 
 
 def _specificity_at_sensitivity(arguments: RankingArguments) -> Bounded:
     attained = _first(_tpr >= enough(arguments.sensitivity, pl.col("whole")))
     error = pl.when(_LOOSE).then(pl.col("w0") / _N0).otherwise(0.0)
     return Bounded(_tnr.get(attained), error.get(attained), pl.col("threshold").get(attained))
+
+
+def _sensitivity_at_specificity(arguments: RankingArguments) -> Bounded:
+    kept = _tnr >= enough(arguments.specificity, pl.col("whole"))
+    # Steps that keep it come first, so their number is the place of the one that loses it. The last one loses all.
+    lost = pl.min_horizontal(kept.sum(), pl.len() - 1)
+    before = pl.col("threshold").shift(1, fill_value=math.inf)
+    error = pl.when(_LOOSE).then(pl.col("w1") / _N1).otherwise(0.0)
+    return Bounded(_tpr_before.get(lost), error.get(lost), before.get(lost))
 
 
 def _ks(_: RankingArguments) -> Bounded:
@@ -251,6 +261,7 @@ _PLAIN: dict[str, Callable[[RankingArguments], Bounded]] = {
     "average_precision": _average_precision,
     "auprg": _auprg,
     "specificity_at_sensitivity": _specificity_at_sensitivity,
+    "sensitivity_at_specificity": _sensitivity_at_specificity,
     "ks": _ks,
     "min_expected_cost": _min_expected_cost,
     "min_dcf": _min_dcf,
@@ -296,11 +307,11 @@ def of_rows(
     return None if value.is_empty() else value.item()
 
 
-def checked_sensitivity(sensitivity: float) -> float:
-    """A sensitivity that some threshold can have."""
-    if not 0 < parse_number(sensitivity, "sensitivity") <= 1:
-        raise ValueError(f"sensitivity={sensitivity!r} is not in (0, 1]")
-    return float(sensitivity)
+def checked_share(share: float, name: str) -> float:
+    """A sensitivity, or specificity, that some threshold can have."""
+    if not 0 < parse_number(share, name) <= 1:
+        raise ValueError(f"{name}={share!r} is not in (0, 1]")
+    return float(share)
 
 
 def checked_method(method: str) -> EerMethod:

@@ -11,14 +11,20 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from polars_ec.formulas.ranking import RankingArguments, checked_method, checked_sensitivity, of_rows
-from polars_ec.options import DetectionOptions, PriorOptions, RiskOptions, RowOptions, parse_options
+from polars_ec.formulas.ranking import RankingArguments, checked_method, checked_share, of_rows
+from polars_ec.options import (
+    RankingDetectionOptions,
+    RankingOptions,
+    RankingPriorOptions,
+    RankingRiskOptions,
+    parse_options,
+)
 from polars_ec.rows.read import Rows, per_group
 from polars_ec.rows.scores import BinaryScores
 from polars_ec.signatures import with_options
 from polars_ec.typing import EerMethod, IntoExpr
 
-_NUMBER = 'Column name or expression: one number a row, a posterior or LLR, or with `score_type="log_odds"` any number.'
+_NUMBER = "Column name or expression: one number a row, higher for the positive class; `score_type` says what it is."
 _NOT_NUMBERS = "Scores that are not one number a row."
 
 
@@ -28,8 +34,8 @@ def _ranked(
     label: IntoExpr,
     options: Mapping[str, Any],
     *,
-    sensitivity: float = 0.95,
     method: EerMethod = "hull",
+    **shares: float,
 ) -> pl.Expr:
     """A metric of the order of the rows."""
 
@@ -52,17 +58,17 @@ def _ranked(
         stated, weighted = rows.row_prior is not None, rows.weight is not None
 
         def metric(group: pl.Series) -> pl.Series:
-            arguments = RankingArguments(rows.costs, sensitivity, method)
+            arguments = RankingArguments(rows.costs, method=method, **shares)
             value = of_rows(group.struct.unnest(), name, arguments, stated=stated, weighted=weighted)
             return pl.Series([value], dtype=pl.Float64)
 
         return packed.map_batches(metric, return_dtype=pl.Float64, returns_scalar=True)
 
-    return per_group(name, score, label, parse_options(options), build)
+    return per_group(name, score, label, parse_options(options, ranking=True), build)
 
 
-@with_options(RowOptions, score=_NUMBER, raises=_NOT_NUMBERS)
-def auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
+@with_options(RankingOptions, score=_NUMBER, raises=_NOT_NUMBERS)
+def auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingOptions]) -> pl.Expr:
     """Area under the ROC curve: how often a positive scores above a negative, ties counting half.
 
     Higher is better; in [0, 1]: 0.5 is chance. P(s_1 > s_0) + P(s_1 = s_0)/2 for scores s_1 of a positive and s_0 of a
@@ -86,8 +92,8 @@ def auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> 
     return _ranked("auc_roc", score, label, options)
 
 
-@with_options(PriorOptions, score=_NUMBER, raises=_NOT_NUMBERS)
-def average_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
+@with_options(RankingPriorOptions, score=_NUMBER, raises=_NOT_NUMBERS)
+def average_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingPriorOptions]) -> pl.Expr:
     """Average precision: the area under the precision-recall curve, as a step sum; with `prior`, calibrated.
 
     Higher is better; in [0, 1]. Sum over the distinct scores t, highest first, of the gain in recall at t times the precision
@@ -111,8 +117,8 @@ def average_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorO
     return _ranked("average_precision", score, label, options)
 
 
-@with_options(PriorOptions, score=_NUMBER, raises=_NOT_NUMBERS)
-def auprg(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
+@with_options(RankingPriorOptions, score=_NUMBER, raises=_NOT_NUMBERS)
+def auprg(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingPriorOptions]) -> pl.Expr:
     """Area under the precision-recall-gain curve; with `prior`, calibrated.
 
     Higher is better; at most 1, and 0 is as good as always deciding positive. Trapezoids of precision gain over recall gain,
@@ -137,8 +143,8 @@ def auprg(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> 
     return _ranked("auprg", score, label, options)
 
 
-@with_options(RowOptions, score=_NUMBER, raises=_NOT_NUMBERS)
-def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **options: Unpack[RowOptions]) -> pl.Expr:
+@with_options(RankingOptions, score=_NUMBER, raises=_NOT_NUMBERS)
+def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **options: Unpack[RankingOptions]) -> pl.Expr:
     """Equal error rate: the error rate at the threshold where misses and false alarms are equally frequent.
 
     Lower is better; in [0, 1], and at most 0.5 on the convex hull. The value of FPR and FNR where FPR = FNR, on the
@@ -172,8 +178,8 @@ def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **optio
     return _ranked("eer", score, label, options, method=checked_method(method))
 
 
-@with_options(RiskOptions, score=_NUMBER, raises=_NOT_NUMBERS)
-def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOptions]) -> pl.Expr:
+@with_options(RankingRiskOptions, score=_NUMBER, raises=_NOT_NUMBERS)
+def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingRiskOptions]) -> pl.Expr:
     """Expected cost at the threshold that is best for these rows, in units of the costs.
 
     Lower is better; in [least cost, largest cost]. min over t of the EC of (score > t). It is optimistic: the threshold has
@@ -199,14 +205,14 @@ def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOp
     >>> log.select(ec.min_expected_cost("p", "y").round(4)).item()
     0.25
     """
-    costs = parse_options(options).costs(2)
+    costs = parse_options(options, ranking=True).costs(2)
     if not costs.names_classes:
         costs.margins()
     return _ranked("min_expected_cost", score, label, options)
 
 
-@with_options(DetectionOptions, score=_NUMBER, raises=_NOT_NUMBERS)
-def min_dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DetectionOptions]) -> pl.Expr:
+@with_options(RankingDetectionOptions, score=_NUMBER, raises=_NOT_NUMBERS)
+def min_dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingDetectionOptions]) -> pl.Expr:
     """Detection cost at the threshold that is best for these rows, divided by that of the best naive system.
 
     Lower is better; in [0, 1]. min over t of the EC of (score > t), divided by min(P_1 C_fn, P_0 C_fp), C_fn and C_fp being
@@ -230,9 +236,9 @@ def min_dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DetectionOptions
     return _ranked("min_dcf", score, label, options)
 
 
-@with_options(RowOptions, score=_NUMBER, raises=_NOT_NUMBERS)
+@with_options(RankingOptions, score=_NUMBER, raises=_NOT_NUMBERS)
 def specificity_at_sensitivity(
-    score: IntoExpr, label: IntoExpr, *, sensitivity: float = 0.95, **options: Unpack[RowOptions]
+    score: IntoExpr, label: IntoExpr, *, sensitivity: float = 0.95, **options: Unpack[RankingOptions]
 ) -> pl.Expr:
     """Specificity at the highest threshold whose sensitivity is at least the stated one.
 
@@ -264,11 +270,52 @@ def specificity_at_sensitivity(
     >>> log.select(ec.specificity_at_sensitivity("p", "y").round(4)).item()
     0.5
     """
-    return _ranked("specificity_at_sensitivity", score, label, options, sensitivity=checked_sensitivity(sensitivity))
+    return _ranked(
+        "specificity_at_sensitivity", score, label, options, sensitivity=checked_share(sensitivity, "sensitivity")
+    )
 
 
-@with_options(RowOptions, score=_NUMBER, raises=_NOT_NUMBERS)
-def ks(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
+@with_options(RankingOptions, score=_NUMBER, raises=_NOT_NUMBERS)
+def sensitivity_at_specificity(
+    score: IntoExpr, label: IntoExpr, *, specificity: float = 0.95, **options: Unpack[RankingOptions]
+) -> pl.Expr:
+    """Sensitivity at the lowest threshold whose specificity is at least the stated one.
+
+    Higher is better; in [0, 1]. TPR of deciding positive from t on, t being the lowest score for which
+    1 - FPR >= specificity; 0 if there is none.
+
+    Parameters
+    ----------
+    specificity
+        The share of the negatives to be left alone, above 0 and at most 1.
+
+    Returns
+    -------
+    Float64, one per group; null if a class has no rows.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A `specificity` outside (0, 1].
+
+    References
+    ----------
+    Ferrer, "Analysis and comparison of classification metrics", section 4.6, with the classes exchanged.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.sensitivity_at_specificity("p", "y").round(4)).item()
+    0.5
+    """
+    return _ranked(
+        "sensitivity_at_specificity", score, label, options, specificity=checked_share(specificity, "specificity")
+    )
+
+
+@with_options(RankingOptions, score=_NUMBER, raises=_NOT_NUMBERS)
+def ks(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingOptions]) -> pl.Expr:
     """Kolmogorov-Smirnov distance between the scores of the two classes.
 
     Higher is better, if positives score higher; in [0, 1]. max over t of |TPR - FPR|, which are the shares of the
@@ -292,8 +339,8 @@ def ks(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Ex
     return _ranked("ks", score, label, options)
 
 
-@with_options(RowOptions, score=_NUMBER, raises=_NOT_NUMBERS)
-def min_cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
+@with_options(RankingOptions, score=_NUMBER, raises=_NOT_NUMBERS)
+def min_cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingOptions]) -> pl.Expr:
     """Cllr after the monotone calibration that is best for these rows (pool adjacent violators), in bits.
 
     Lower is better; in [0, 1]: 1 is chance. min over increasing functions f of the `cllr` of f(score): the part of it that

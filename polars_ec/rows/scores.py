@@ -18,9 +18,9 @@ from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.options import Options
 from polars_ec.rows.named_decisions import are_names, index_of_names
-from polars_ec.typing import ScoreType
+from polars_ec.typing import RankingScoreType, ScoreType
 
-SCALAR_TYPES = ("posterior", "log_odds", "llr", "decision")
+SCALAR_TYPES = ("posterior", "log_odds", "llr", "raw", "decision")
 VECTOR_TYPES = ("posteriors", "log_posteriors", "log_likelihoods")
 _VECTOR_TOLERANCE = 1e-6
 
@@ -41,10 +41,10 @@ class Scores(Protocol):
 
 @dataclass(frozen=True)
 class BinaryScores:
-    """One number a row: a posterior of class 1, log-odds, or (with the prior stated) an LLR."""
+    """One number a row: a posterior of class 1, log-odds, (with the prior stated) an LLR, or a raw score, which has an order only."""
 
     score: pl.Expr
-    score_type: ScoreType
+    score_type: ScoreType | RankingScoreType
     prior: list[pl.Expr] | None
 
     @property
@@ -116,7 +116,7 @@ class VectorScores:
     elements: list[pl.Expr]
     wrong_length: pl.Expr | None
     null_element: pl.Expr
-    score_type: ScoreType
+    score_type: ScoreType | RankingScoreType
     prior: list[pl.Expr] | None
 
     @property
@@ -300,7 +300,7 @@ def _read_vector(
     score: pl.Expr,
     dtype: pl.DataType,
     classes: ClassNames,
-    score_type: ScoreType,
+    score_type: ScoreType | RankingScoreType,
     prior: list[pl.Expr] | None,
 ) -> VectorScores:
     wrong_length, n_classes = None, len(classes.values)

@@ -279,6 +279,20 @@ def with_scikit_learn(paths: list[str]) -> Query:
     return query
 
 
+def exact_auc(paths: list[str], others: bool = False) -> Query:
+    import polars as pl
+
+    import polars_ec as ec
+
+    plain = [ec.auc_roc]
+    if others:
+        plain += [ec.average_precision, ec.auprg, ec.ks, ec.eer, ec.min_cllr, ec.specificity_at_sensitivity]
+    metrics = [metric("score", "label").alias(metric.__name__) for metric in plain]
+    if others:
+        metrics.append(ec.min_dcf("score", "label", prior=0.1).alias("min_dcf"))
+    return lambda: _per_segment(pl.scan_parquet(paths), metrics)
+
+
 def exact_auc_by_polarbearings(paths: list[str]) -> Query:
     import polarbearings as pb
     import polars as pl
@@ -362,6 +376,12 @@ CASES = [
     Case("s2", "polars_ec: the sketch of two models by segment", partial(sketch, models=2)),
     Case("s8", "polars_ec: the sketch by segment, resolution 8", partial(sketch, resolution=8)),
     Case("s*10", "polars_ec: the sketch by segment, the log ten times", sketch, parts=10 * N_PARTS),
+    Case("q", "polars_ec: exact AUC as an expression", exact_auc),
+    Case("q8", "polars_ec: eight exact ranking metrics as expressions", partial(exact_auc, others=True)),
+    Case("q-d", "DuckDB: exact AUC by macro", partial(duckdb_query, sql=queries.RANKING_MACRO, macros=True)),
+    Case("q-w", "DuckDB: exact AUC by macro, weighted", partial(duckdb_query, sql=queries.WEIGHTED_MACRO, macros=True)),
+    Case("q-d8", "DuckDB: eight exact ranking macros", partial(duckdb_query, sql=queries.RANKING_MACROS, macros=True)),
+    Case("q-b", "DuckDB: AUC of bins by macro", partial(duckdb_query, sql=queries.APPROXIMATE_MACRO, macros=True)),
     Case("s-e", "polarbearings: exact AUC", exact_auc_by_polarbearings),
     Case("s-f", "polars-ds: exact AUC", exact_auc_by_polars_ds),
     Case("s-d", "DuckDB: exact AUC by windows", partial(duckdb_query, sql=queries.EXACT_AUC)),

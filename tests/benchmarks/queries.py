@@ -166,6 +166,26 @@ SELECT segment, ec.nec(posteriors, label) AS nec, ec.nce(posteriors, label) AS n
 FROM {log} GROUP BY segment ORDER BY segment
 """
 
+RANKING_MACRO = "SELECT segment, ec.auc_roc(score, label) AS auc_roc FROM {log} GROUP BY segment ORDER BY segment"
+
+RANKING_MACROS = """
+SELECT segment, ec.auc_roc(score, label) AS auc_roc, ec.average_precision(score, label) AS average_precision,
+    ec.auprg(score, label) AS auprg, ec.ks(score, label) AS ks, ec.eer(score, label) AS eer,
+    ec.min_dcf(score, label, prior := 0.1) AS min_dcf, ec.min_cllr(score, label) AS min_cllr,
+    ec.specificity_at_sensitivity(score, label) AS specificity_at_sensitivity
+FROM {log} GROUP BY segment ORDER BY segment
+"""
+
+APPROXIMATE_MACRO = """
+SELECT segment, ec.approx_auc_roc(score, label) AS approx_auc_roc, ec.approx_auc_roc_error(score, label) AS approx_auc_roc_error
+FROM {log} GROUP BY segment ORDER BY segment
+"""
+
+# A factor for all rows leaves the value as it is.
+WEIGHTED_MACRO = (
+    "SELECT segment, ec.auc_roc(score, label, weight := 2) AS auc_roc FROM {log} GROUP BY segment ORDER BY segment"
+)
+
 # Ties count half: a positive is above all negatives of lower scores, and half of those of its own.
 EXACT_AUC = """
 WITH scores AS (

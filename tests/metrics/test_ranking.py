@@ -30,6 +30,7 @@ ORACLES: dict[str, Oracle] = {
         oracle.min_expected_cost(oracle.roc_points(s, y, w), p, COST_FN, 1.0) / min(COST_FN * p, 1 - p)
     ),
     "specificity_at_sensitivity": lambda s, y, w, _: oracle.specificity_at_sensitivity(oracle.roc_points(s, y, w), 0.8),
+    "sensitivity_at_specificity": lambda s, y, w, _: oracle.sensitivity_at_specificity(oracle.roc_points(s, y, w), 0.7),
     "ks": lambda s, y, w, _: oracle.ks(oracle.roc_points(s, y, w)),
     "min_cllr": lambda s, y, w, _: oracle.min_cllr(oracle.roc_points(s, y, w)),
 }
@@ -56,6 +57,8 @@ def keywords_of(name: str, prior: float | None) -> dict[str, Any]:
         keywords["cost_fn"] = COST_FN
     if name == "specificity_at_sensitivity":
         keywords["sensitivity"] = 0.8
+    if name == "sensitivity_at_specificity":
+        keywords["specificity"] = 0.7
     return keywords
 
 
@@ -67,20 +70,19 @@ def check_all(rows, prior, weighted, score_type, resolution) -> None:
     own = math.fsum(w for y, w in zip(labels, used, strict=True) if y) / math.fsum(used)
     exact = log.ec.sketch("s", "y", score_type=score_type, exact=True, weight=weight)
     binned = log.ec.sketch("s", "y", score_type=score_type, resolution=resolution, weight=weight)
-    expression_type = "log_odds" if score_type == "raw" else score_type
     for name, compute in ORACLES.items():
         keywords = keywords_of(name, prior)
         expected = compute(scores, labels, used, own if keywords.get("prior") is None else keywords["prior"])
-        function = getattr(ec, name)("s", "y", score_type=expression_type, weight=weight, **keywords)
+        function = getattr(ec, name)("s", "y", score_type=score_type, weight=weight, **keywords)
         assert log.select(function).item() == pytest.approx(expected, rel=1e-9, abs=1e-9), name
         assert exact.evaluate(name, **keywords)[name].item() == pytest.approx(expected, rel=1e-9, abs=1e-9), name
         assert exact.evaluate(name, **keywords)[f"{name}_error"].item() == pytest.approx(0, abs=1e-12), name
         bounded = binned.evaluate(name, **keywords)
         assert abs(bounded[name].item() - expected) <= bounded[f"{name}_error"].item() + 1e-9, name
     linear = oracle.eer_linear(oracle.roc_points(scores, labels, used))
-    assert log.select(
-        ec.eer("s", "y", method="linear", score_type=expression_type, weight=weight)
-    ).item() == pytest.approx(linear, abs=1e-9)
+    assert log.select(ec.eer("s", "y", method="linear", score_type=score_type, weight=weight)).item() == pytest.approx(
+        linear, abs=1e-9
+    )
     bounded = binned.evaluate("eer", method="linear")
     assert abs(bounded["eer"].item() - linear) <= bounded["eer_error"].item() + 1e-9
 
@@ -141,10 +143,35 @@ def test_errors() -> None:
         ec.eer("s", "y", method="diagonal")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="sensitivity=0"):
         ec.specificity_at_sensitivity("s", "y", sensitivity=0)
+    with pytest.raises(ValueError, match="specificity=95"):
+        ec.sensitivity_at_specificity("s", "y", specificity=95)
+    with pytest.raises(
+        ValueError, match=r"raw scores have an order and no more\. Make posteriors of them with ec\.calibrate"
+    ):
+        ec.nec("s", "y", score_type="raw")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="one number a row"):
+        log.select(ec.auc_roc(pl.concat_arr("s", "s"), "y", score_type="raw"))
     with pytest.raises(ValueError, match="no error may cost less"):
         ec.min_expected_cost("s", "y", costs=[[1, 0], [1, 0]])
     with pytest.raises(TypeError, match="one number a row"):
         log.select(ec.auc_roc("s", "y", score_type="decision"))
+
+
+def test_sensitivity_at_specificity_at_the_ends() -> None:
+    """Where the highest score is a negative's no threshold above the data keeps all of them, and none is found."""
+    log = pl.DataFrame({"s": [9.0, 5.0, 4.0, 1.0], "y": [False, True, True, False]})
+    at = {
+        share: log.select(ec.sensitivity_at_specificity("s", "y", specificity=share, score_type="raw")).item()
+        for share in (1, 0.5)
+    }
+    assert at == {1: 0, 0.5: 1}
+    found = log.ec.sketch("s", "y", score_type="raw", exact=True).evaluate("sensitivity_at_specificity", specificity=1)
+    assert found.select("sensitivity_at_specificity", "sensitivity_at_specificity_threshold").row(0) == (0, math.inf)
+    found = log.ec.sketch("s", "y", score_type="raw", exact=True).evaluate(
+        "sensitivity_at_specificity", specificity=0.5
+    )
+    threshold = found["sensitivity_at_specificity_threshold"].item()
+    assert log.filter(pl.col("s") > threshold)["s"].to_list() == [9, 5, 4]
 
 
 @settings(PROFILE, max_examples=100)

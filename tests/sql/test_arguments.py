@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.cases import CASES, OF_EACH_FAMILY, RANKING, ROW_FUNCTIONS, mostly_slow, one_of_each_family
 from tests.support.doors import evaluate, sql_literal
-from tests.support.macro_calls import AGGREGATES, LOG, ROWS, with_argument
+from tests.support.macro_calls import AGGREGATES, APPROXIMATE, LOG, ROWS, with_argument
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -27,23 +27,23 @@ def log(connection) -> pl.DataFrame:
 
 # Every number that a macro takes ---------------------------------------------------------------------------------------
 
-NUMBERS = ("threshold", "prior", "cost_fn", "cost_fp", "beta", "p_t", "a", "b", "bins", "norm", "sensitivity", "resolution",
-           "alpha", "from_", "to", "folds")  # fmt: skip
+NUMBERS = ("threshold", "prior", "cost_fn", "cost_fp", "beta", "p_t", "a", "b", "bins", "norm", "sensitivity", "specificity",
+           "resolution", "alpha", "from_", "to", "folds")  # fmt: skip
 REQUIRED = {
     "net_benefit": {"p_t": 0.3},
     "cllr": {"score_type": "llr"},
     "dcf": {"score_type": "llr", "prior": 0.3},
-    "min_dcf": {"prior": 0.3},
     "llr": {"prior": 0.3},
     "shift_prior": {"from_": 0.3, "to": 0.5},
     "affine": {"alpha": 2.0, "beta": 1.0},
 }
 TAKE_NUMBERS = {
     **{case.name: {*case.options, *case.arguments} & set(NUMBERS) for case in CASES},
-    **{name: ({*options} & set(NUMBERS)) for name, options in RANKING.items() if name != "min_expected_cost"},
+    **{name: ({*options} & set(NUMBERS)) for name, options in RANKING.items()},
     **{name: ({*options} & set(NUMBERS)) for name, (options, _) in ROW_FUNCTIONS.items()},
 }
 TAKE_NUMBERS["specificity_at_sensitivity"] |= {"sensitivity"}
+TAKE_NUMBERS["sensitivity_at_specificity"] |= {"specificity"}
 for _name in REQUIRED:
     TAKE_NUMBERS[_name] |= set(REQUIRED[_name]) & set(NUMBERS)
 
@@ -94,7 +94,7 @@ def test_the_test_has_every_number(connection) -> None:
     checked = {name: taken[name] - only_in_sql for name in taken if name in TAKE_NUMBERS}
     assert checked == TAKE_NUMBERS
     others = {name for name in taken if taken[name] - only_in_sql and name not in TAKE_NUMBERS}
-    assert {name.removesuffix("_error") for name in others} <= {*RANKING, "fold", "stratified_fold"}
+    assert others <= {macro for pair in APPROXIMATE.values() for macro in pair} | {"fold", "stratified_fold"}
 
 
 # A row without a weight is missing, which these count.
@@ -122,8 +122,9 @@ def test_a_null_of_a_type_is_no_number(name: str, connection) -> None:
 
 # Macros whose first argument after score and label is a number of their own, and what it then means.
 OWN_NUMBERS = {"dcf": "cost_fn", "fbeta": "beta", "net_benefit": "p_t", "epsr": "a", "ece": "bins", "ece_mc": "bins",
-               "min_dcf": "prior", "min_dcf_error": "prior", "specificity_at_sensitivity": "sensitivity",
-               "specificity_at_sensitivity_error": "sensitivity", "llr": "prior"}  # fmt: skip
+               "specificity_at_sensitivity": "sensitivity", "sensitivity_at_specificity": "specificity",
+               "llr": "prior"}  # fmt: skip
+OWN_NUMBERS |= {macro: OWN_NUMBERS[name] for name, pair in APPROXIMATE.items() if name in OWN_NUMBERS for macro in pair}
 OTHERS = {"shift_prior", "affine", "fold", "stratified_fold"}
 
 
@@ -155,7 +156,8 @@ def test_a_number_without_its_name(name: str, connection) -> None:
 
 DECIDED = sorted(case.name for case in CASES if "threshold" in case.options)
 AT_A_PRIOR = sorted(
-    {case.name for case in CASES if "prior" in case.options} | {"average_precision", "auprg", "min_dcf"}
+    {case.name for case in CASES if "prior" in case.options}
+    | {name for name, options in RANKING.items() if "prior" in options}
 )
 THRESHOLDS = "(VALUES ('a', 0.3e0), ('c', 0.5)) AS thresholds(g, threshold)"
 
@@ -237,7 +239,7 @@ def test_where_a_prior_may_come_from(name: str, forms: str, connection) -> None:
     places = ["0.3", "s.q", "[1 - q, q]"]
     if forms == "all":
         places += ["q", "s['q']", "l", "array_value(1 - q, q)", "q + 0", "CASE WHEN q > 0 THEN q END"]
-    if name not in ("ece", "ece_mc", "epsr", "dcf", "average_precision", "auprg", "min_dcf"):
+    if name not in ("ece", "ece_mc", "epsr", "dcf", *RANKING):
         places += ["any_value(q)", "any_value(l)"]
     of_030 = [first_call(name, prior=prior) for prior in places]
     of_050 = [first_call(name, prior=prior) for prior in ("0.5", "u")]

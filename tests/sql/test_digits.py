@@ -147,7 +147,7 @@ def test_spread_of_many_classes(connection) -> None:
     assert value == pytest.approx(float(brier / spread), rel=1e-14, abs=0)
 
 
-# Rankings take no weights: rows of a table of 40,001, two of them of the other class.
+# Rows of a table of 40,001, two of them of the other class.
 MANY = """(SELECT y, CAST(p AS DOUBLE) AS p, [1 - p, p] AS v FROM (
     SELECT {y} AS y, CASE WHEN i % 4 = 0 THEN 0.25 ELSE 0.75 END AS p FROM range(40000) AS r(i)
     UNION ALL SELECT 1 - {y}, 0.5 UNION ALL SELECT 1 - {y}, 0.125)) AS log"""
@@ -184,7 +184,10 @@ def test_rankings_of_a_rare_class(frequent: int, prior: float | None, connection
     connection.execute(f"CREATE OR REPLACE TEMP TABLE many AS FROM {MANY.format(y=frequent)}")
     query = f"SELECT {', '.join(exact)} FROM ec.ranking_exact('many', p, y{stated})"
     assert list(connection.execute(query).fetchone()) == wanted
-    calls = [f"ec.{name}(p, y{'' if name == 'auc_roc' else stated or ', prior := NULL'})" for name in exact]
+    arguments = {name: f"(p, y{'' if name == 'auc_roc' else stated})" for name in exact}
+    calls = [f"ec.{name}{given}" for name, given in arguments.items()]
+    assert list(connection.execute(f"SELECT {', '.join(calls)} FROM many").fetchone()) == wanted
+    calls = [f"ec.approx_{name}{given}" for name, given in arguments.items()]
     calls.append(calls[1].replace("precision(", "precision_error("))
     auc, precision, *others, error = connection.execute(f"SELECT {', '.join(calls)} FROM many").fetchone()
     assert [auc, float(exact["average_precision"]), *others] == wanted

@@ -125,10 +125,10 @@ def test_min_dcf_of_costs_of_nothing_is_null(connection) -> None:
     for fn, fp in [(0, 0), (0, 1), (1, 0)]:
         costs = f"prior := 0.5, cost_fn := {fn}, cost_fp := {fp}"
         values = connection.execute(
-            f"SELECT ec.min_dcf(p, y, {costs}), ec.min_dcf_error(p, y, {costs}) FROM few"
+            f"SELECT ec.min_dcf(p, y, {costs}), ec.approx_min_dcf(p, y, {costs}), ec.approx_min_dcf_error(p, y, {costs}) FROM few"
         ).fetchall()[0]
         sorted_ = connection.execute(f"SELECT min_dcf FROM ec.ranking_exact('few', p, y, {costs})").fetchall()[0]
-        assert (*values, *sorted_) == (None, None, None)
+        assert (*values, *sorted_) == (None, None, None, None)
         assert few.select(ec.min_dcf("p", "y", prior=0.5, cost_fn=fn, cost_fp=fp)).item() is None
 
 
@@ -398,10 +398,12 @@ def test_auprg_of_one_score_is_0(prior: float, connection) -> None:
     """The precision gain of all rows at once is 0, and so it is all the way to them."""
     log = pl.DataFrame({"p": [1.0] * 5, "y": [1, 0, 1, 0, 0]})  # the one bin that holds one posterior
     connection.register("ties", log.to_arrow())
-    of_bins = connection.execute(
-        f"SELECT ec.auprg(p, y, prior := {prior!r}), ec.auprg_error(p, y, prior := {prior!r}) FROM ties"
+    found = connection.execute(
+        "SELECT "
+        + ", ".join(f"ec.{name}(p, y, prior := {prior!r})" for name in ("auprg", "approx_auprg", "approx_auprg_error"))
+        + " FROM ties"
     )
-    assert of_bins.fetchall()[0] == (pytest.approx(0, abs=1e-15), pytest.approx(0, abs=1e-15))
+    assert found.fetchall()[0] == (pytest.approx(0, abs=1e-15),) * 3
     sorted_ = connection.execute(f"SELECT auprg FROM ec.ranking_exact('ties', p, y, prior := {prior!r})")
     assert sorted_.fetchall()[0][0] == pytest.approx(0, abs=1e-15)
     assert log.select(ec.auprg("p", "y", prior=prior)).item() == pytest.approx(0, abs=1e-15)

@@ -104,8 +104,7 @@ CASES = [
     Case("ece_mc", PRIOR, {"bins": 4, "norm": 1}, score_types=_POSTERIORS),
 ]
 
-# Metrics of the order of the rows: exact in memory, by other ways in SQL, and within a bound from a sketch
-# (test_ranking.py); their keywords.
+# Metrics of the order of the rows: exact in memory, and within a bound from bins (test_ranking.py); their keywords.
 RANKING = {
     "auc_roc": ROW,
     "average_precision": PRIOR,
@@ -114,6 +113,7 @@ RANKING = {
     "min_expected_cost": RISK,
     "min_dcf": ("cost_fn", "cost_fp", "prior", "score_type", "weight"),
     "specificity_at_sensitivity": ROW,
+    "sensitivity_at_specificity": ROW,
     "ks": ROW,
     "min_cllr": ROW,
 }

@@ -28,8 +28,6 @@ LOG = """
 
 _SCORES = {"posterior": "p", "llr": "x", "decision": "d", "posteriors": "v"}
 _OWN = {"beta": "2", "p_t": "0.3", "a": "1.5", "b": "3", "bins": "4", "norm": "2", "decision": "1"}
-# Their prior has no default.
-_DETECTION = ("min_dcf",)
 # Lists of two become one number, whose text has been called with weight and prior: it is slow to plan.
 _PAIRS = ("epsr", "net_benefit")
 
@@ -60,20 +58,20 @@ def _variants(case: Case) -> list[str]:
 
 
 def _ranking(name: str) -> list[str]:
-    given = {"prior": "0.3"} if name in _DETECTION else {}
-    return [_call(macro, "posterior", given) for macro in (name, f"{name}_error")]
+    prior = {"prior": "0.3"} if "prior" in RANKING[name] else {}
+    return [_call(name, "posterior", given) for given in ({}, {"weight": "w"}, prior | {"weight": "w"})]
+
+
+# Of bins, by what they approximate.
+APPROXIMATE = {name: (f"approx_{name}", f"approx_{name}_error") for name in RANKING}
 
 
 # Metrics of a group, by macro.
 AGGREGATES: dict[str, list[str]] = {
     **{case.name: _variants(case) for case in CASES},
     **{name: [_call(name, "posterior", {}), _call(name, "posterior", {"weight": "w"})] for name in DIVERGENCES},
-    **{
-        macro: [call]
-        for name in RANKING
-        if name != "min_expected_cost"
-        for macro, call in zip((name, f"{name}_error"), _ranking(name), strict=True)
-    },
+    **{name: _ranking(name) for name in RANKING},
+    **{macro: [_call(macro, "posterior", {})] for macros in APPROXIMATE.values() for macro in macros},
 }
 
 # Values of a row, by macro: the rest, but for the version and the table macros.

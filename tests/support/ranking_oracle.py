@@ -79,6 +79,10 @@ def specificity_at_sensitivity(points: Sequence[Point], sensitivity: float) -> f
     return next(1 - f for f, t in points[1:] if t >= sensitivity)
 
 
+def sensitivity_at_specificity(points: Sequence[Point], specificity: float) -> float:
+    return max(t for f, t in points if 1 - f >= specificity * (1 - 1e-12))
+
+
 def ks(points: Sequence[Point]) -> float:
     return max(abs(t - f) for f, t in points)
 
