@@ -2127,8 +2127,11 @@ CREATE OR REPLACE MACRO ec._wanted(share, name) AS
 CREATE OR REPLACE MACRO ec._errors_cost_more(m) AS
     CASE WHEN m[1][2] >= m[1][1] AND m[2][1] >= m[2][2] THEN true
          ELSE error('ec: no error may cost less than a right decision, as in costs ' || CAST(m AS VARCHAR)) IS NULL END;
-CREATE OR REPLACE MACRO ec._risk_costs_ok(costs, cost_fn, cost_fp) AS
-    ec._two_by_two_ok(costs, cost_fn, cost_fp) AND ec._errors_cost_more(ec._costs(costs, cost_fn, cost_fp));
+CREATE OR REPLACE MACRO ec._costs(costs, cost_fn, cost_fp) AS
+    CASE WHEN ec._unset(costs) THEN ec._binary_costs(cost_fn, cost_fp) ELSE ec._given_costs(costs) END;
+CREATE OR REPLACE MACRO ec._risk_costs_ok(costs "NULL", cost_fn, cost_fp) AS costs IS NULL AND ec._binary_costs_ok(cost_fn, cost_fp),
+(costs, cost_fn, cost_fp) AS
+    ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp) AND ec._errors_cost_more(ec._costs(costs, cost_fn, cost_fp));
 CREATE OR REPLACE MACRO ec._with_costs(groups, m) AS list_transform(groups, lambda _g: {'g': _g, 'm': m});
 
 -- Bounds over the orders within bins ----------------------------------------------------------------------------------
