@@ -22,6 +22,7 @@ from polars_ec.metrics.decisions import (
     nec,
 )
 from polars_ec.metrics.divergence import expected_score_divergence, semi_empirical_epsr
+from polars_ec.metrics.operating_points import c_primary, effective_prior
 from polars_ec.metrics.ranking import (
     auc_roc,
     auprg,
@@ -71,6 +72,7 @@ __all__ = [
     "bayes_decision",
     "bayes_risk",
     "brier",
+    "c_primary",
     "calibrate",
     "calibration_loss",
     "class_prior",
@@ -81,6 +83,7 @@ __all__ = [
     "ece",
     "ece_mc",
     "eer",
+    "effective_prior",
     "epsr",
     "equivalent_cost",
     "error_rate",

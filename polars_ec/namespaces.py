@@ -16,7 +16,17 @@ import polars as pl
 from polars_ec import reports, sketching
 from polars_ec.calibration import rows as calibration
 from polars_ec.docstrings import without_parameter
-from polars_ec.metrics import binary, counts, decisions, divergence, ranking, rates, rows, scoring_rules
+from polars_ec.metrics import (
+    binary,
+    counts,
+    decisions,
+    divergence,
+    operating_points,
+    ranking,
+    rates,
+    rows,
+    scoring_rules,
+)
 from polars_ec.metrics import calibration_error as calibration_errors
 from polars_ec.typing import IntoExpr
 from polars_ec.validation import validate
@@ -68,6 +78,7 @@ class ExpressionNamespace:
     balanced_error_rate = _of_expression(decisions.balanced_error_rate)
     balanced_accuracy = _of_expression(decisions.balanced_accuracy)
     dcf = _of_expression(decisions.dcf)
+    c_primary = _of_expression(operating_points.c_primary)
 
     precision = _of_expression(binary.precision)
     recall = _of_expression(rates.recall)

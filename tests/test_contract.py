@@ -13,7 +13,7 @@ import pytest
 import polars_ec as ec
 from polars_ec.namespaces import DataFrameNamespace, ExpressionNamespace, LazyFrameNamespace
 from polars_ec.sql.overloads import FILES, bundle
-from tests.support.cases import CASES, DIVERGENCES, METRICS, RANKING, ROW_FUNCTIONS, STREAMING
+from tests.support.cases import CASES, DIVERGENCES, METRICS, RANKING, ROW_FUNCTIONS, STREAMING, WITHOUT_MACRO
 
 OTHERS = {
     "Calibration",
@@ -23,6 +23,7 @@ OTHERS = {
     "SketchError",
     "calibrate",
     "calibration_loss",
+    "effective_prior",
     "equivalent_cost",
     "fold",
     "merge",
@@ -98,6 +99,12 @@ def test_keywords_of_divergences(name: str) -> None:
     assert tuple(parameters) == ("score", "reference", *DIVERGENCES[name])
 
 
+@pytest.mark.parametrize("name", WITHOUT_MACRO)
+def test_keywords_of_metrics_without_a_macro(name: str) -> None:
+    parameters = inspect.signature(getattr(ec, name)).parameters
+    assert tuple(p for p in parameters if p not in {"score", "label", *ONLY_IN_PYTHON}) == WITHOUT_MACRO[name]
+
+
 @pytest.mark.parametrize("name", RANKING)
 def test_keywords_of_ranking_metrics(name: str) -> None:
     parameters = inspect.signature(getattr(ec, name)).parameters
@@ -118,7 +125,9 @@ def test_macros_of_ranking_metrics(name: str, macros) -> None:
 def test_macros_are_the_metrics(macros) -> None:
     ranking = set(RANKING) - {"min_expected_cost"}
     bounded = ranking | {f"{name}_error" for name in ranking}
-    assert set(macros) == STREAMING | bounded | {"version", "sketch", "ranking_exact", "fold", "stratified_fold"}
+    assert set(macros) == STREAMING | bounded | {"version", "sketch", "ranking_exact", "fold", "stratified_fold"} | {
+        "effective_prior"
+    }
 
 
 @pytest.mark.parametrize("name", sorted(STREAMING))
@@ -137,8 +146,8 @@ def test_no_prior_or_weight_is_the_first_argument_without_a_name(macros) -> None
             assert name in required or after[:1] not in (["prior"], ["weight"], ["threshold"]), name
 
 
-def test_macro_of_folds(macros) -> None:
-    for name in ("fold", "stratified_fold"):
+def test_macros_of_other_functions(macros) -> None:
+    for name in ("effective_prior", "fold", "stratified_fold"):
         assert [overload for overload, _ in macros[name]] == [list(inspect.signature(getattr(ec, name)).parameters)]
 
 
@@ -176,6 +185,8 @@ def _heads(statement: str) -> str:
 def _python_value(sql: str) -> object:
     if sql == "NULL":
         return None
+    if sql in ("true", "false"):
+        return sql == "true"
     return sql[1:-1] if sql.startswith("'") else float(sql)
 
 

@@ -21,6 +21,7 @@ from polars_ec.metrics import (
     counts,
     decisions,
     divergence,
+    operating_points,
     ranking,
     rates,
     rows,
@@ -31,7 +32,19 @@ from polars_ec.rows import folds
 FOLDER = Path(__file__).parents[2] / "sql"
 FILES = ("begin", "rows", "counts", "decisions", "scoring_rules", "sketch", "ranking", "calibration", "ece", "end")
 
-_MODULES = (binary, calibration_error, counts, decisions, divergence, ranking, rates, rows, scoring_rules, folds)
+_MODULES = (
+    binary,
+    calibration_error,
+    counts,
+    decisions,
+    divergence,
+    operating_points,
+    ranking,
+    rates,
+    rows,
+    scoring_rules,
+    folds,
+)
 # They take a decision for a score, as metrics with a threshold do.
 _COUNTS = ("n_rows", "n_missing", "n_invalid", "class_prior")
 _MACRO = re.compile(r"^CREATE OR REPLACE MACRO ec\.([a-z]\w*)(\(.*?);$", re.MULTILINE | re.DOTALL)
@@ -117,6 +130,8 @@ def _with_defaults(head: str, parameters: Mapping[str, inspect.Parameter]) -> st
 def _literal(value: str | float | None) -> str:
     if value is None:
         return "NULL"
+    if isinstance(value, bool):
+        return str(value).lower()
     return f"'{value}'" if isinstance(value, str) else f"{value:g}"
 
 
