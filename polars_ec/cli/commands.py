@@ -213,7 +213,7 @@ def _answer(paths: list[str], request: Request) -> tuple[pl.DataFrame, list[str]
         broken = next((path for path in paths if path.startswith("duckdb:")), None)
         if broken is not None:
             raise UsageError(f"{broken}: a DuckDB table is given as duckdb:FILE.duckdb::TABLE")
-        log = open_log(paths)
+        log = open_log(paths).with_codes(request.columns())
         try:
             return report_from_files(log, request)
         except DifferingFilesError:

@@ -15,6 +15,7 @@ import polars as pl
 
 from polars_ec.cli.column_types import common_type
 from polars_ec.cli.errors import DataError
+from polars_ec.cli.file_kinds import CSV
 from polars_ec.sketches import Sketch
 
 _VERSION = 1
@@ -154,17 +155,30 @@ def key_dtypes(sketch: Sketch) -> dict[str, pl.DataType | None]:
     return {name: None if text is None else sketch.frame.schema[name] for name, text in key_types(sketch).items()}
 
 
-def joined_types(common: Mapping[str, pl.DataType], entry: Entry) -> dict[str, pl.DataType]:
+@dataclass(frozen=True)
+class KeyType:
+    """The dtype of a group column; `as_written`: only CSV has it, which has no types, so that it may be text as well."""
+
+    dtype: pl.DataType
+    as_written: bool
+
+
+def joined_types(common: Mapping[str, KeyType], entry: Entry) -> dict[str, KeyType]:
     """The dtypes that hold the group columns so far and those of one more sketch; DataError if none do."""
     joined = dict(common)
     time = entry.record.options["--time"]
+    is_csv = entry.record.input.endswith(CSV.suffixes)
     for key, dtype in entry.dtypes.items():
-        so_far = common.get(key)
-        both = [dtype for dtype in (so_far, dtype) if dtype is not None]
-        together = common_type(both)
+        if dtype is None:
+            continue
+        own, so_far = KeyType(dtype, is_csv), common.get(key)
+        both = [own] if so_far is None else [so_far, own]
+        together = common_type(part.dtype for part in both)
+        if together is None and all(part.dtype == pl.String or part.as_written for part in both):
+            together = pl.String()
         # The same day of two calendars is not the same day.
-        if together is None or (key == time and len({getattr(dtype, "time_zone", None) for dtype in both}) > 1):
-            raise DataError(f"the group column {key!r} is {dtype}, and {so_far} in the other inputs")
-        if both:
-            joined[key] = together
+        zones = {getattr(part.dtype, "time_zone", None) for part in both}
+        if together is None or (key == time and len(zones) > 1):
+            raise DataError(f"the group column {key!r} is {dtype}, and {both[0].dtype} in the other inputs")
+        joined[key] = KeyType(together, all(part.as_written for part in both))
     return joined

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
+from polars_ec.cli import csv_codes
 from polars_ec.cli.labels import no_positives, said_of_positives, values_and_presence
 from polars_ec.cli.logs import Log, check_columns
 from polars_ec.cli.options import counted_prior, refusals_as_usage_errors
@@ -40,12 +43,18 @@ def report_from_files(log: Log, request: Request) -> tuple[pl.DataFrame, list[st
         options["prior"] = counted_prior(found)
     with refusals_as_usage_errors():
         answer = report(frame, request.scores, request.label, by=keys, min_rows=request.min_rows, **options)
-    table = log.collect(answer)
+    table = _with_codes_typed(log.collect(answer), log.codes, [*request.by, *([request.time] if request.time else [])])
     warnings: list[str] = []
     if "pos_label" in options and no_positives(table):
         labels = frame.select(values_and_presence(request.label, options["pos_label"]))
         warnings = said_of_positives(log.collect(labels), request.options["pos_label"], request.label, log.name)
     return table if periods is None else log.read(lambda: periods.placed(table)), warnings
+
+
+def _with_codes_typed(table: pl.DataFrame, codes: Sequence[str], keys: Sequence[str]) -> pl.DataFrame:
+    """The report, sorted by what the codes are: as text 10 is before 9."""
+    typed = csv_codes.typed(table, codes)
+    return table if typed.schema == table.schema else typed.sort(keys, maintain_order=True)
 
 
 def report_from_duckdb(file: str, table: str, request: Request) -> tuple[pl.DataFrame, list[str]]:

@@ -25,12 +25,13 @@ from typing import Any
 import polars as pl
 
 from polars_ec.cells.parquet import first_line
+from polars_ec.cli import csv_codes
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.files import Found, NoFilesError, find, status
 from polars_ec.cli.folder_lock import Lock, locked
 from polars_ec.cli.labels import label_value, values_and_presence, without_positives
 from polars_ec.cli.logs import check_columns, open_log
-from polars_ec.cli.manifest import COSTS, Entry, Record, difference, joined_types, key_dtypes, key_types
+from polars_ec.cli.manifest import COSTS, Entry, KeyType, Record, difference, joined_types, key_dtypes, key_types
 from polars_ec.cli.options import in_terms_of_options, refusals_as_usage_errors
 from polars_ec.cli.periods import with_time
 from polars_ec.cli.request import SketchOptions
@@ -243,7 +244,7 @@ class _Run:
     def _sketch_all(self, todo: Sequence[Task], track: Track) -> None:
         folder, outcome = self.folder, self.outcome
         replaced = {folder.name_for(task.source) for task in todo}
-        common: dict[str, pl.DataType] = {}
+        common: dict[str, KeyType] = {}
         for name, entry in self.entries.items():
             if name not in replaced:
                 common = joined_types(common, entry)
@@ -321,7 +322,7 @@ def _gone(source: str) -> str | None:
 
 def _sketch_file(task: Task, options: SketchOptions) -> Sketch:
     request = options.request
-    log = open_log([str(task.file)])
+    log = open_log([str(task.file)]).with_codes(request.columns())
     schema = log.schema()
     check_columns(request.columns(), schema, log.name)
     (score,) = request.scores
@@ -334,6 +335,7 @@ def _sketch_file(task: Task, options: SketchOptions) -> Sketch:
         if request.time is not None:
             frame = with_time(frame, request.time, log.collect)
         made = log.read(lambda: options.sketch(frame))
+        made = replace(made, frame=csv_codes.typed(made.frame, log.codes))
     except UsageError as error:
         raise DataError(f"{log.name}: {error}") from error
     except (ValueError, TypeError) as error:
