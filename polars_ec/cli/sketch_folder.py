@@ -20,7 +20,6 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-import polars as pl
 from polars.exceptions import PolarsError
 
 from polars_ec.cells.parquet import DAMAGE, described_schema, first_line
