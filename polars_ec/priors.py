@@ -11,9 +11,10 @@ import polars as pl
 
 from polars_ec.class_names import ClassNames
 
-Prior: TypeAlias = "float | Sequence[float] | Mapping[Any, float] | Literal['uniform'] | pl.Expr | None"
+Prior: TypeAlias = "float | Sequence[float] | Mapping[Any, float] | Literal['uniform', 'overall'] | pl.Expr | None"
 """Class priors: None (those of the group at hand), the positive class's share, one share per class (a sequence in class
-order, or a mapping from class), "uniform", or an expression that is constant in the group."""
+order, or a mapping from class), "uniform", or an expression that is constant in the group. What sees a whole log, the report
+and a sketch, also takes "overall": the shares of the classes in all of it."""
 
 _SUM_TOLERANCE = 1e-6
 
@@ -44,7 +45,7 @@ def _share(value: Any, prior: Any) -> float:
 
 @dataclass(frozen=True)
 class CheckedPrior:
-    """A checked `prior=` argument: nothing (empirical), uniform, shares, shares by class, or an expression.
+    """A checked `prior=` argument: nothing (empirical), uniform, overall, shares, shares by class, or an expression.
 
     `stated` is whether it is anything but the empirical prior, `n_classes` how many classes it is for, where that shows.
     """
@@ -52,12 +53,22 @@ class CheckedPrior:
     stated: bool = False
     n_classes: int | None = None
     uniform: bool = False
+    overall: bool = False
     shares: tuple[float, ...] | None = None
     by_class: Mapping[Any, float] | None = None
     expression: pl.Expr | None = None
 
+    def check_of_group(self) -> None:
+        """ValueError for the prior of the whole log, where no more is seen than a group."""
+        if self.overall:
+            raise ValueError(
+                'prior="overall" is counted over a whole log, which an expression does not see: report() and evaluate() of a '
+                "sketch take it; here state the prior"
+            )
+
     def per_row(self, classes: ClassNames, dtype: pl.DataType | None) -> list[pl.Expr]:
         """Of a stated prior one expression per class, as stated for the row at hand; null where it is not a prior."""
+        self.check_of_group()
         n = len(classes.values)
         if self.expression is not None:
             assert dtype is not None
@@ -99,6 +110,8 @@ def parse_prior(prior: Prior) -> CheckedPrior:
         return CheckedPrior(stated=True, expression=prior)
     if isinstance(prior, str) and prior == "uniform":
         return CheckedPrior(stated=True, uniform=True)
+    if isinstance(prior, str) and prior == "overall":
+        return CheckedPrior(stated=True, overall=True)
     if isinstance(prior, str):
         raise ValueError(f'prior={prior!r} is not a prior: for a column pass pl.col("{prior}"), or say "uniform"')
     if isinstance(prior, Mapping):

@@ -40,7 +40,7 @@ class Sketch(Cells):
     ----------
     frame
         The cells: the group columns; `class` (0 or 1, -1 for wrong rows, null for missing ones); `bin` and `above` (how
-        many declared thresholds the score is above), or `score` in an exact sketch; `n` rows; `weight` and `weight2`, the
+        many declared thresholds the score is above), or `score_value` in an exact sketch; `n` rows; `weight` and `weight2`, the
         sums of weights and of their squares; `log_odds`, `posterior`, `log_loss`, `brier`, sums over the rows times their
         weight (absent for raw scores).
     grid
@@ -103,8 +103,9 @@ class Sketch(Cells):
         costs, cost_fn, cost_fp, threshold
             Where to decide; default: what the sketch was made for.
         prior
-            Class priors: a number, a sequence, "uniform", or an expression over a table with a row per group: the keys,
-            `n` and `class_prior`. Default: the group's own.
+            Class priors: a number, a sequence, "uniform", "overall" (the shares in all groups together, of each `score` and
+            `target` for itself; null if a row of them is wrong), or an expression over a table with a row per group: the
+            keys, `n` and `class_prior`. Default: the group's own.
         beta
             Of fbeta: a miss weighs beta^2 times a false alarm.
         p_t

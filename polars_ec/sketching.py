@@ -21,7 +21,7 @@ from polars_ec.typing import IntoExpr, Reduction
 @with_options(DecisionOptions)
 def sketch(
     frame: pl.LazyFrame | pl.DataFrame,
-    score: IntoExpr,
+    score: IntoExpr | Sequence[IntoExpr],
     label: IntoExpr,
     *,
     by: IntoExpr | Sequence[IntoExpr] = (),
@@ -40,10 +40,13 @@ def sketch(
     ----------
     frame
         The log, a LazyFrame or a DataFrame.
-    score, label
-        Column name or expression. One score a row, of two classes; or a vector of K a row, which `reduction` makes binary.
+    score
+        Column name or expression. One number a row, of two classes; or a vector of K a row, which `reduction` makes binary.
+        Several (models), all of one kind, are sketched in the same pass, and add a group column `score` with their names.
+    label
+        Column name or expression.
     by
-        Names and expressions of the groups.
+        Names and expressions of the groups; `score` and `target` are names of the sketch's own.
     resolution
         Bins per nat of log-odds (to the factor e of |score| for raw scores); memory and bounds go with it. Beyond 64
         nats bins are open-ended; posteriors 0 and 1 and infinite log-odds have bins of their own.
@@ -90,6 +93,9 @@ def sketch(
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
     >>> log.ec.sketch("p", "y").frame.select("class", "bin", "above", "n").rows()
     [(0, -141, 0, 1), (0, 54, 1, 1), (1, -26, 0, 1), (1, 140, 1, 1)]
+    >>> both = log.with_columns(q=1 - pl.col("p")).ec.sketch(["p", "q"], "y")
+    >>> both.evaluate("auc_roc").select("score", "auc_roc").rows()
+    [('p', 0.75), ('q', 0.25)]
     >>> three = pl.DataFrame(
     ...     {"p": [[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.1, 0.2, 0.7], [0.5, 0.4, 0.1]], "y": ["a", "b", "c", "b"]},
     ...     schema_overrides={"p": pl.Array(pl.Float64, 3)},

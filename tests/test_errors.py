@@ -206,7 +206,12 @@ def test_all_null_columns_are_missing() -> None:
             lambda: LOG.ec.report("p", "y", classes=["a", "b", "c"]),
             r"lists 3 classes, and there are 2: scores of 3 classes are one column, a vector a row",
         ),
-        (lambda: ec.nec("p", "y", prior="overall"), r"prior='overall' is not a prior: for a column pass pl.col"),
+        (lambda: ec.nec("p", "y", prior="share"), r"prior='share' is not a prior: for a column pass pl.col"),
+        (
+            lambda: ec.nec("p", "y", prior="overall"),
+            r'prior="overall" is counted over a whole log, which an expression',
+        ),
+        (lambda: ec.shift_prior("p", 0.5, "overall"), r'prior="overall" is counted over a whole log'),
         (
             lambda: ec.register("log.duckdb"),
             r"connection='log.duckdb' is not a DuckDB connection: pass what duckdb.connect",

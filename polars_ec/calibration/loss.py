@@ -13,13 +13,13 @@ from polars_ec.calibration.step_functions import values_of_cells
 from polars_ec.calibration.training_set import log_odds_of_cells
 from polars_ec.cells.cells import Cells
 from polars_ec.cells.evaluate import evaluate
-from polars_ec.cells.grid import Grid
+from polars_ec.cells.grid import EXACT, Grid
 from polars_ec.exceptions import SketchError
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.scores import BinaryScores
 from polars_ec.typing import Rule
 
-NAMES = frozenset({"n", "n_invalid", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason", "lost", "score"})
+NAMES = frozenset({"n", "n_invalid", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason", "lost", EXACT})
 """Columns of the result, and on the way to it, that no group column can have the name of."""
 
 
@@ -88,7 +88,7 @@ def calibrated_cells(cells: Cells, calibration: Calibration, out_of_fold: bool) 
     else:
         x = values_of_cells(cells.grid, cells.frame)
     calibrated = transform(parameters, by, cells.frame, x)
-    z = pl.col("score")
+    z = pl.col(EXACT)
     scores = BinaryScores(z, "log_odds", None)
     in_class = [pl.col("class") == 0, pl.col("class") == 1]
     losses = {
@@ -106,7 +106,7 @@ def calibrated_cells(cells: Cells, calibration: Calibration, out_of_fold: bool) 
 def _reasons(cells: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Of each group, in the order of the cells: whether some of it has no calibrated posterior, and why, or what to know."""
     used = (pl.col("class") >= 0) & (pl.col("weight") > 0)
-    lost = used & pl.col("score").is_null()
+    lost = used & pl.col(EXACT).is_null()
     aggregates = {
         "lost": lost.any(),
         "reason": pl.when(~used.any())

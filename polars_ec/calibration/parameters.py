@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 
 import polars as pl
 
-from polars_ec.cells.grid import SketchScoreType
+from polars_ec.cells.grid import EXACT, SketchScoreType
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
@@ -88,7 +88,7 @@ def calibrated_posterior(calibration: Parameters, score: pl.Expr, out_of_fold: b
         table = rows.struct.unnest()
         if not calibration.is_of_vectors:
             log_odds = transform(parameters, by, table, table[_X])
-            return log_odds.select(sigmoid(pl.col("score"))).to_series()
+            return log_odds.select(sigmoid(pl.col(EXACT))).to_series()
         found = _join(table, parameters.select(*by, "alpha", "beta"), by)
         logs = softmax_affine(pl.col(_X), pl.col("alpha"), pl.col("beta"), n_classes)
         return found.select(logs.arr.eval(pl.element().exp())).to_series()
@@ -136,7 +136,7 @@ def _normalised(values: list[pl.Expr]) -> pl.Expr:
 
 
 def transform(parameters: pl.DataFrame, by: list[str], rows: pl.DataFrame, x: pl.Series) -> pl.DataFrame:
-    """A row per row: `score`, its calibrated log-odds, and REASON, why it has none.
+    """A row per row: EXACT, its calibrated log-odds, and REASON, why it has none.
 
     `parameters` are those of a `Calibration`, one fit for each value of the columns `by`. `x` is what they take: log-odds,
     or, for steps, what is compared with thresholds.
@@ -146,7 +146,7 @@ def transform(parameters: pl.DataFrame, by: list[str], rows: pl.DataFrame, x: pl
     found = _join(rows.with_columns(x.alias(_X)).select(*by, _X), fits.select(*by, *needed), by)
     reason = pl.when(pl.col(_FIT).is_null()).then(pl.lit("not calibrated")).otherwise("reason").alias(REASON)
     if "above" not in parameters.columns:
-        return found.select(affine_log_odds(pl.col(_X), pl.col("alpha"), pl.col("beta")).alias("score"), reason)
+        return found.select(affine_log_odds(pl.col(_X), pl.col("alpha"), pl.col("beta")).alias(EXACT), reason)
     return found.select(_step_log_odds(_join(parameters, fits.select(*by, _FIT), by), found), reason)
 
 
@@ -166,4 +166,4 @@ def _step_log_odds(steps: pl.DataFrame, rows: pl.DataFrame) -> pl.Series:
     of_rows = rows[_FIT].cast(pl.Int64).fill_null(-1).to_numpy()
     values = rows[_X].fill_null(np.nan).to_numpy()
     at = find_steps(ordered[_FIT].cast(pl.Int64).to_numpy(), ordered["above"].to_numpy(), of_rows, values)
-    return ordered["log_odds"].gather(pl.Series(at, dtype=pl.Int64).replace({-1: None})).alias("score")
+    return ordered["log_odds"].gather(pl.Series(at, dtype=pl.Int64).replace({-1: None})).alias(EXACT)

@@ -7,7 +7,7 @@ import polars as pl
 from polars_ec.calibration.fit import calibrate
 from polars_ec.calibration.parameters import Calibrator
 from polars_ec.cells.cells import Cells
-from polars_ec.cells.grid import Grid, checked_resolution
+from polars_ec.cells.grid import EXACT, Grid, checked_resolution
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.sums import ratio
 
@@ -90,7 +90,7 @@ def _coarse_bins(grid: Grid, resolution: int) -> pl.Expr:
     """The bin that a cell is in where there are fewer bins per nat."""
     coarse = Grid(grid.score_type, resolution)
     if grid.resolution is None:
-        return coarse.bin(pl.col("score"), coarse.position(pl.col("score")))
+        return coarse.bin(pl.col(EXACT), coarse.position(pl.col(EXACT)))
     if grid.resolution % resolution:
         raise SketchError(f"resolution={resolution} does not divide the sketch's own, {grid.resolution}")
     (lowest, highest), (below, above) = grid.infinite_bins, coarse.infinite_bins

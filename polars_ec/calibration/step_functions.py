@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_ec.calibration.arrays import Booleans, Floats, Integers
 from polars_ec.calibration.training_set import Training, first_reason, reason_column
-from polars_ec.cells.grid import Grid, posterior_edges
+from polars_ec.cells.grid import EXACT, Grid, posterior_edges
 from polars_ec.formulas.hull import upper_hull
 
 
@@ -93,7 +93,7 @@ def _sums_from(first: Integers, values: Floats, place: Integers, n_points: int) 
 def values_of_cells(grid: Grid, cells: pl.DataFrame) -> pl.Series:
     """What is compared with the thresholds of steps: a cell of many scores is where its lowest score is."""
     if grid.resolution is None:
-        return cells["score"]
+        return cells[EXACT]
     # The lower edge of a cell is a threshold that its scores are above, unless they are the lowest that there are.
     lowest = (cells["bin"] == grid.infinite_bins[0]).fill_null(False).to_numpy()
     return pl.Series(np.where(lowest, -np.inf, np.nextafter(_lower_edges(grid, cells), np.inf)))

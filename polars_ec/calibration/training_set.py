@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from polars_ec.calibration.arrays import Booleans, Floats, Integers, Texts
 from polars_ec.cells.cells import Cells
-from polars_ec.cells.grid import Grid
+from polars_ec.cells.grid import EXACT, Grid
 from polars_ec.cells.sums import cells_and_priors
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.sums import GROUP
@@ -108,7 +108,7 @@ def log_odds_of_cells(grid: Grid) -> pl.Expr:
         raise SketchError("raw scores have no log-odds: calibrate them with 'pav'")
     if grid.resolution is not None:
         return pl.col("log_odds") / pl.col("weight")
-    return BinaryScores(pl.col("score"), "posterior" if grid.score_type == "posterior" else "log_odds", None).log_odds
+    return BinaryScores(pl.col(EXACT), "posterior" if grid.score_type == "posterior" else "log_odds", None).log_odds
 
 
 # Sums of log-odds near the largest float overflow: that is a fit of infinite log-odds, or one that does not converge.

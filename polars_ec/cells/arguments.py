@@ -85,7 +85,7 @@ def bayes_threshold(costs: CostMatrix, score_type: str, prior: Any, classes: Cla
     if score_type != "llr":
         return costs.bayes_threshold_on(score_type)
     options = parse_options({"prior": prior})
-    if not options.prior.stated or options.prior.expression is not None:
+    if not options.prior.stated or options.prior.overall or options.prior.expression is not None:
         raise ValueError("the Bayes threshold of LLRs moves with the prior: pass prior= a number, or threshold=")
     shares = options.prior.per_row(classes, None)
     p0, p1 = pl.select(a=shares[0], b=shares[1]).row(0)

@@ -16,6 +16,9 @@ from polars_ec.rows.folds import FOLD
 from polars_ec.rows.read import expand
 from polars_ec.typing import IntoExpr
 
+SCORE, TARGET = "score", "target"
+"""Group columns of a sketch of several models, and of a sketch of each class against the rest."""
+
 _MOST_ROWS = 2**63 - 1
 # What names of columns begin with while metrics are computed.
 _OWN = "__ec_"

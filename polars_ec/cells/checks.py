@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from polars_ec.cells.grid import LOSSES, Grid
+from polars_ec.cells.grid import EXACT, LOSSES, Grid
 
 DTYPES: Mapping[str, pl.DataType] = {
     "class": pl.Int8(),
     "bin": pl.Int32(),
     "above": pl.Int16(),
-    "score": pl.Float64(),
+    EXACT: pl.Float64(),
     "n": pl.Int64(),
 }
 # Sums over the rows of a cell are rounded.
@@ -68,8 +68,8 @@ def _is_ascending(frame: pl.DataFrame, columns: Sequence[str]) -> bool:
 def _faults_of_cells(grid: Grid) -> dict[str, pl.Expr]:
     usable = (pl.col("class") >= 0).fill_null(False)
     if grid.resolution is None:
-        score = pl.col("score")
-        ranges = {"score": score.is_not_nan() if grid.score_type != "posterior" else score.is_between(0, 1)}
+        score = pl.col(EXACT)
+        ranges = {EXACT: score.is_not_nan() if grid.score_type != "posterior" else score.is_between(0, 1)}
     else:
         ranges = {
             "bin": pl.col("bin").is_between(*grid.infinite_bins),

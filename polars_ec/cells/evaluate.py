@@ -14,7 +14,7 @@ from polars_ec.cells.cells import Cells, check_keys
 from polars_ec.cells.grid import Grid, posterior_edges
 from polars_ec.cells.llr_losses import of_cells as llr_losses_of_cells
 from polars_ec.cells.ordered import ordered_cells
-from polars_ec.cells.sums import GroupSums, is_exact, placed, prior_columns, stated_shares, tabulate
+from polars_ec.cells.sums import GroupSums, is_exact, overall_prior, placed, prior_columns, stated_shares, tabulate
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.calibration_error import of_cells as calibration_error_of_cells
 from polars_ec.formulas.decisions import CELLS, decision_value
@@ -41,6 +41,10 @@ def evaluate(
     """
     grid, keys = cells.grid, cells.keys if keys is None else keys
     names = list(metrics) or list(battery(grid, keywords))
+    stated = keywords.get("prior")
+    if grid.score_type == "llr" and isinstance(stated, str) and stated == "overall":
+        # Thresholds of LLRs hang on one prior, known before the groups are.
+        keywords = {**keywords, "prior": overall_prior(cells) or "overall"}
     made_at = keywords.get("prior") if llr_prior is None else llr_prior
     check_metrics(names, grid, made_at)
     arguments = parse_arguments(names, grid, keywords, own_threshold)

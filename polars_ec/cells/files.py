@@ -11,7 +11,7 @@ import polars as pl
 from polars_ec.cells.arguments import OperatingPoint
 from polars_ec.cells.cells import Cells, add_up
 from polars_ec.cells.checks import dtype_of, fault_in_cells, fault_in_types, has_doubles
-from polars_ec.cells.grid import Grid, checked_resolution, checked_score_type, sorted_thresholds
+from polars_ec.cells.grid import EXACT, Grid, checked_resolution, checked_score_type, sorted_thresholds
 from polars_ec.cells.parquet import SCHEMA_VERSION, first_line, read_described, write_described
 from polars_ec.class_names import UNKNOWN, ClassNames
 from polars_ec.costs import CostMatrix
@@ -67,6 +67,8 @@ def read_cells(path: str | Path) -> tuple[Cells, OperatingPoint]:
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise SketchError(f"{path} is a damaged sketch: its metadata lack or garble {first_line(error)}") from None
     expected = [*keys, *grid.columns]
+    if about["schema_version"] == 1 and grid.resolution is None and EXACT not in frame.columns:
+        frame = frame.rename({"score": EXACT}, strict=False)  # its name before `score` was that of the models
     if frame.columns != expected:
         raise SketchError(f"{path} is a damaged sketch: its columns are {frame.columns}, not {expected}")
     fault = fault_in_types(frame, grid) or fault_in_cells(frame, grid, weighted)

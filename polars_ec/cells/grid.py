@@ -17,6 +17,8 @@ SketchScoreType: TypeAlias = Literal["posterior", "log_odds", "llr", "raw"]
 SKETCH_SCORE_TYPES: tuple[SketchScoreType, ...] = get_args(SketchScoreType)
 AMOUNTS = ("n", "weight", "weight2")
 LOSSES = ("log_odds", "posterior", "log_loss", "brier")
+EXACT = "score_value"
+"""The column of an exact sketch that says which score a cell is of; `score` says which model."""
 
 # Bins are equal up to this many nats on either side, and open-ended beyond.
 RANGE = 64
@@ -88,7 +90,7 @@ class Grid:
     @property
     def cell_columns(self) -> list[str]:
         """The columns of a sketch that say which cell a row is, lowest scores first when sorted."""
-        return ["score"] if self.resolution is None else ["bin", "above"]
+        return [EXACT] if self.resolution is None else ["bin", "above"]
 
     def declared(self, computed: float) -> float:
         """The declared threshold that a computed one (an edge of bins, a Bayes threshold) is; itself where none is.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_ec.cells.grid import Grid
+from polars_ec.cells.grid import EXACT, Grid
 from polars_ec.formulas.sums import GROUP
 from polars_ec.rows.scores import BinaryScores
 
@@ -21,7 +21,7 @@ def of_cells(cells: pl.DataFrame, shifts: pl.DataFrame, grid: Grid) -> pl.DataFr
     weight = pl.col("weight")
     used = cells.filter(pl.col("class") >= 0, weight > 0).join(shifts.rename({"shift": _SHIFT}), on=GROUP)
     if grid.resolution is None:
-        used = used.with_columns(pl.col("score").alias(_MEAN))
+        used = used.with_columns(pl.col(EXACT).alias(_MEAN))
         bounds = {
             name: (loss, loss) for name, loss in zip(("log_loss", "brier"), _losses_at(pl.col(_MEAN)), strict=True)
         }

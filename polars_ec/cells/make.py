@@ -5,28 +5,26 @@ It is a select to a step, because the engine computes a step's columns once, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import polars as pl
 
 from polars_ec.cells.arguments import OperatingPoint, bayes_threshold
-from polars_ec.cells.cells import Cells
-from polars_ec.cells.grid import LOSSES, Grid, checked_resolution, checked_score_type, sorted_thresholds
+from polars_ec.cells.cells import SCORE, TARGET, Cells
+from polars_ec.cells.grid import EXACT, LOSSES, Grid, checked_resolution, checked_score_type, sorted_thresholds
 from polars_ec.class_names import UNKNOWN
 from polars_ec.costs import CostMatrix
 from polars_ec.options import Options, parse_options
 from polars_ec.priors import EMPIRICAL
 from polars_ec.rows.batches import batches
 from polars_ec.rows.decisions import decide
-from polars_ec.rows.folds import fold_of
+from polars_ec.rows.folds import FOLD, fold_of
 from polars_ec.rows.labels import class_index
 from polars_ec.rows.read import Rows, check_names, expand, resolve_columns
 from polars_ec.rows.scores import VECTOR_TYPES, BinaryScores, VectorScores
 from polars_ec.typing import IntoExpr, Reduction
-
-TARGET = "target"
 
 _BATCH = 1_000_000
 # Names while rows are read: no group column may be called so.
@@ -50,7 +48,7 @@ class Split:
 
 def make_cells(
     lazy: pl.LazyFrame,
-    score: IntoExpr,
+    score: IntoExpr | Sequence[IntoExpr],
     label: IntoExpr,
     options: Mapping[str, Any],
     *,
@@ -72,7 +70,8 @@ def make_cells(
             "pass prior= to evaluate()"
         )
     stated_resolution = checked_resolution(resolution)
-    rows = resolve_columns(lazy, score, label, _reading(options, score_type))
+    models = _models(lazy, score, label, _reading(options, score_type))
+    rows = next(iter(models.values()))
     keys = expand(lazy, by, "by")
     if isinstance(thresholds, str | CostMatrix) or not hasattr(thresholds, "__iter__"):
         raise TypeError(f"thresholds={thresholds!r} is not a sequence: pass a list")
@@ -86,15 +85,32 @@ def make_cells(
         bayes_threshold(t, kind, options.get("prior"), names) if isinstance(t, CostMatrix) else t for t in declared
     ]
     grid = Grid(kind, None if exact else stated_resolution, sorted_thresholds(numbers), names)
-    key_names = [key.meta.output_name() for key in keys]
+    own = {*_NAMES, *(f"{name}_{m}" for name in _NAMES for m in range(len(models)))}
+    check_names(keys, {*grid.columns, *own, SCORE, TARGET}, "a sketch")
     fold = split.fold(rows, keys)
-    if fold is not None:
-        if "fold" in key_names:
-            raise ValueError("by= has a column 'fold', which folds= adds: rename it with .alias()")
-        keys = [*keys, fold]
-    own = {*grid.columns, *_NAMES, *([TARGET] if _is_one_vs_rest(rows, reduction) else [])}
-    check_names(keys, own, "a sketch")
-    return Cells(_pass(lazy, keys, rows, grid, reduction), grid, rows.weight is not None), point
+    if fold is not None and any(key.meta.output_name() == FOLD for key in keys):
+        raise ValueError("by= has a column 'fold', which folds= adds: rename it with .alias()")
+    return Cells(_pass(lazy, keys, fold, models, grid, reduction), grid, rows.weight is not None), point
+
+
+def _models(
+    lazy: pl.LazyFrame, score: IntoExpr | Sequence[IntoExpr], label: IntoExpr, reading: Options
+) -> dict[str, Rows]:
+    """The rows as each model scores them, by its name; TypeError if their scores cannot be of one sketch."""
+    scores = expand(lazy, score, "score")
+    if not scores:
+        raise ValueError("score= names no column")
+    models = {model.meta.output_name(): resolve_columns(lazy, model, label, reading) for model in scores}
+    (first, one), *others = models.items()
+    for name, other in others:
+        of_as_many = len(one.labels.in_class) == len(other.labels.in_class)
+        same = of_as_many and one.class_names.goes_with(other.class_names)
+        if not same or type(one.scores) is not type(other.scores):
+            raise TypeError(
+                f"score= holds {first!r} and {name!r}, which are not both one number a row, nor vectors of the same classes: "
+                "sketch them one by one"
+            )
+    return models
 
 
 def _reading(options: Mapping[str, Any], score_type: Any) -> Options:
@@ -110,64 +126,91 @@ def _is_one_vs_rest(rows: Rows, reduction: Reduction) -> bool:
     return reduction == "one_vs_rest" and isinstance(rows.scores, VectorScores)
 
 
-def _pass(frame: pl.LazyFrame, keys: list[pl.Expr], rows: Rows, grid: Grid, reduction: Reduction) -> pl.DataFrame:
+def _pass(
+    frame: pl.LazyFrame,
+    keys: list[pl.Expr],
+    fold: pl.Expr | None,
+    models: Mapping[str, Rows],
+    grid: Grid,
+    reduction: Reduction,
+) -> pl.DataFrame:
     """The frame of a sketch: group columns and the grid's, sorted."""
-    names = [key.meta.output_name() for key in keys]
-    score, index, weight = pl.col(_SCORE), pl.col(_INDEX), None if rows.weight is None else pl.col(_WEIGHT)
-    made = frame.select(*keys, **_one_score(rows, reduction))
-    if _is_one_vs_rest(rows, reduction):
-        made = _one_row_per_class(made, len(rows.labels.in_class))
-        names.append(TARGET)
-    cell = {"class": index, "score": score}
+    several, (rows, *_) = len(models) > 1, models.values()
+    by, folds = [key.meta.output_name() for key in keys], [] if fold is None else [FOLD]
+    targets = [TARGET] if _is_one_vs_rest(rows, reduction) else []
+    names = [*by, *([SCORE] if several else []), *folds, *targets]
+    cell = ["class", EXACT] if grid.resolution is None else [_CELL]
+    # The columns of all models are read side by side, and cut apart in each batch: the log is read once.
+    read = [_one_score(model, reduction, m) for m, model in enumerate(models.values())]
+    log = frame.select(*keys, *([] if fold is None else [fold]), *(column for columns in read for column in columns))
+
+    def of_models(batch: pl.LazyFrame) -> list[pl.LazyFrame]:
+        return [_cells_of_rows(batch, m, model, names, grid) for m, model in enumerate(models.values())]
+
+    summed = _in_batches(log, of_models, [*names, *cell], _BATCH // (len(rows.labels.in_class) if targets else 1))
+    summed = summed.sort(*names, *cell, nulls_last=True)
+    if grid.resolution is not None:
+        summed = summed.with_columns(**grid.unpacked(pl.col(_CELL)))
+    if rows.weight is None:
+        amount = pl.when(pl.col("class") >= 0).then(pl.col("n")).otherwise(0).cast(pl.Float64)
+        summed = summed.with_columns(weight=amount, weight2=amount)
+    if targets:
+        known = rows.labels.names
+        # "not 1" and 1 have no type in common but text.
+        classes = pl.Series([str(value) for value in known.values] if known.rest else known.values, strict=False)
+        summed = summed.with_columns(pl.col(TARGET).replace_strict(range(len(classes)), classes))
+    if several:
+        summed = summed.with_columns(pl.col(SCORE).replace_strict(range(len(models)), pl.Series([*models])))
+    return summed.select(*names, *grid.columns)
+
+
+def _cells_of_rows(log: pl.LazyFrame, m: int, model: Rows, names: list[str], grid: Grid) -> pl.LazyFrame:
+    """The rows of a model, the m-th: their groups, their cell, and the values that are summed."""
+    score, index, weight = pl.col(_SCORE), pl.col(_INDEX), None if model.weight is None else pl.col(_WEIGHT)
+    own = [_SCORE, _INDEX, *([] if weight is None else [_WEIGHT])]
+    of_row = [pl.lit(m, dtype=pl.Int16).alias(SCORE) if name == SCORE else name for name in names if name != TARGET]
+    made = log.select(*of_row, **{name: pl.col(f"{name}_{m}") for name in own})
+    if TARGET in names:
+        made = _one_row_per_class(made, len(model.labels.in_class))
+    cell = {"class": index, EXACT: score}
     if grid.resolution is not None:
         made = made.with_columns(grid.position(score).alias(_POSITION))
         cell = {_CELL: grid.packed(index, score, pl.col(_POSITION))}
     binary = replace(
-        rows,
+        model,
         scores=BinaryScores(score, "posterior" if grid.score_type == "posterior" else "log_odds", None),
-        labels=replace(rows.labels, in_class=[index == 0, index == 1]),
+        labels=replace(model.labels, in_class=[index == 0, index == 1]),
         weight=weight,
     )
     values = {} if grid.score_type == "raw" else _losses(binary)
     if weight is not None:
         values |= {"weight": weight, "weight2": weight * weight}
-    summed = _in_batches(made.select(*names, **cell, **values), [*names, *cell], list(values))
-    summed = summed.sort(*names, *cell, nulls_last=True)
-    if grid.resolution is not None:
-        summed = summed.with_columns(**grid.unpacked(pl.col(_CELL)))
-    if weight is None:
-        amount = pl.when(pl.col("class") >= 0).then(pl.col("n")).otherwise(0).cast(pl.Float64)
-        summed = summed.with_columns(weight=amount, weight2=amount)
-    if _is_one_vs_rest(rows, reduction):
-        known = rows.labels.names
-        # "not 1" and 1 have no type in common but text.
-        classes = pl.Series([str(value) for value in known.values] if known.rest else known.values, strict=False)
-        summed = summed.with_columns(pl.col(TARGET).replace_strict(range(len(classes)), classes))
-    return summed.select(*names, *grid.columns)
+    return made.select(*names, **cell, **values)
 
 
-def _in_batches(rows: pl.LazyFrame, by: list[str], values: list[str]) -> pl.DataFrame:
+def _in_batches(
+    log: pl.LazyFrame, of_models: Callable[[pl.LazyFrame], list[pl.LazyFrame]], by: list[str], size: int
+) -> pl.DataFrame:
     """Rows counted and values summed by cell, with memory for the cells and a batch of rows.
 
     One group-by of all rows would keep what it could not yet add up until the end: memory that grows with the rows.
     """
-    sums = [pl.col(name).sum() for name in values]
-    counts = pl.len().cast(pl.Int64).alias("n")
 
     def add_up(parts: pl.LazyFrame, count: pl.Expr) -> pl.DataFrame:
-        return parts.group_by(by).agg(count, *sums).collect(engine="streaming")
+        return parts.group_by(by).agg(count, pl.exclude(*by, "n").sum()).collect(engine="streaming")
 
-    parts = [add_up(rows.clear(), counts)]
-    for batch in batches(rows, _BATCH):
-        parts.append(add_up(batch.lazy(), counts))
+    counts = pl.len().cast(pl.Int64).alias("n")
+    parts = [add_up(rows, counts) for rows in of_models(log.clear())[:1]]
+    for batch in batches(log, max(size, 1)):
+        parts += [add_up(rows, counts) for rows in of_models(batch.lazy())]
         # Rarely enough that it costs little, often enough that what waits is not much more than what is there.
         if sum(part.height for part in parts[1:]) > max(_BATCH // 2, parts[0].height):
             parts = [add_up(pl.concat(parts).lazy(), pl.col("n").sum())]
     return add_up(pl.concat(parts).lazy(), pl.col("n").sum())
 
 
-def _one_score(rows: Rows, reduction: Reduction) -> dict[str, pl.Expr]:
-    """Score, class and weight of a row: null where it is not usable, but for a wrong row's class, which is -1.
+def _one_score(rows: Rows, reduction: Reduction, m: int) -> list[pl.Expr]:
+    """Score, class and weight of a row, for the m-th model: null where it is not usable, but for a wrong row's class, which is -1.
 
     One against the rest: the score is a list, of one for each class, and the class the one of K.
     """
@@ -186,7 +229,9 @@ def _one_score(rows: Rows, reduction: Reduction) -> dict[str, pl.Expr]:
         _SCORE: pl.when(rows.usable).then(score),
         _INDEX: rows.class_or_invalid(index),
     }
-    return read if rows.weight is None else {**read, _WEIGHT: pl.when(rows.usable).then(rows.weight)}
+    if rows.weight is not None:
+        read[_WEIGHT] = pl.when(rows.usable).then(rows.weight)
+    return [column.alias(f"{name}_{m}") for name, column in read.items()]
 
 
 def _one_row_per_class(rows: pl.LazyFrame, n_classes: int) -> pl.LazyFrame:

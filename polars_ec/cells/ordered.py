@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_ec.cells.arguments import EvaluationArguments, parse_formula_arguments
 from polars_ec.cells.cells import Cells
-from polars_ec.cells.grid import Grid
+from polars_ec.cells.grid import EXACT, Grid
 from polars_ec.cells.sums import GroupSums, number_groups, prior_columns, tabulate
 from polars_ec.formulas.decisions import decision_value
 from polars_ec.formulas.ranking import prepare
@@ -29,7 +29,7 @@ def ordered_cells(numbered: pl.DataFrame, grid: Grid, weighted: bool) -> pl.Data
         .sort(GROUP, *cell, descending=[False] + [True] * len(cell))
     )
     if grid.resolution is None:
-        threshold = pl.col("score").shift(-1).over(GROUP).fill_null(-math.inf)
+        threshold = pl.col(EXACT).shift(-1).over(GROUP).fill_null(-math.inf)
     else:
         threshold = grid.lower_edge()
     return cells.with_columns(point=grid.is_point(), threshold=threshold, whole=pl.lit(value=not weighted))

@@ -12,7 +12,7 @@ from polars.exceptions import PanicException
 
 from polars_ec.exceptions import SketchError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 # What reading a damaged file may end in; a panic of Polars is no Exception to Python.
 DAMAGE: tuple[type[BaseException], ...] = (Exception, PanicException)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 
 from polars_ec.cells.arguments import EvaluationArguments, parse_formula_arguments
-from polars_ec.cells.cells import Cells, check_keys
-from polars_ec.cells.grid import Grid
+from polars_ec.cells.cells import SCORE, TARGET, Cells, check_keys
+from polars_ec.cells.grid import EXACT, Grid
 from polars_ec.class_names import ClassNames
 from polars_ec.formulas.sums import GROUP, Sums, ratio
 from polars_ec.priors import CheckedPrior
@@ -65,16 +65,14 @@ def tabulate(cells: Cells, keys: list[str], arguments: EvaluationArguments) -> t
     """The cells with the number of their group; and a row per group: its keys, sums and stated prior."""
     check_keys(keys, ("n", "n_missing", "n_invalid", "class_prior"))
     numbered, groups = number_groups(cells, keys)
-    table = _sum_per_group(numbered, groups, arguments, cells.grid)
+    table = _sum_per_group(numbered, groups, arguments.thresholds.values(), cells.grid)
     if not arguments.prior.stated:
         return numbered, table
     shares = stated_shares(table, keys, arguments.prior, cells.grid.classes)
     return numbered, table.with_columns(share.alias(f"{_PRIOR}_{i}") for i, share in enumerate(shares))
 
 
-def _sum_per_group(
-    cells: pl.DataFrame, groups: pl.DataFrame, arguments: EvaluationArguments, grid: Grid
-) -> pl.DataFrame:
+def _sum_per_group(cells: pl.DataFrame, groups: pl.DataFrame, thresholds: Iterable[float], grid: Grid) -> pl.DataFrame:
     """One row per group: rows, and the sums of the classes, as columns."""
     label, weight = pl.col("class"), pl.col("weight")
 
@@ -90,7 +88,7 @@ def _sum_per_group(
     for i in range(2):
         sums[f"__ec_count_{i}"] = total(label == i, weight)
         sums |= {f"__ec_{name}_{i}": total(label == i, pl.col(name)) for name in losses}
-    for threshold in set(arguments.thresholds.values()):
+    for threshold in set(thresholds):
         certain, possible = placed(grid, threshold)
         for i in range(2):
             # Each by its own sum: a difference of sums of weights may be below 0.
@@ -112,7 +110,7 @@ def placed(grid: Grid, threshold: float) -> tuple[pl.Expr, pl.Expr]:
     """Whether all scores of a cell are above the threshold; whether, if not, some may be."""
     never = pl.lit(value=False)
     if grid.resolution is None:
-        return pl.col("score") > threshold, never
+        return pl.col(EXACT) > threshold, never
     if threshold in grid.thresholds:
         return pl.col("above") > grid.thresholds.index(threshold), never
     if grid.score_type == "posterior" and not 0 <= threshold < 1:
@@ -134,7 +132,9 @@ def is_exact(grid: Grid, threshold: float) -> bool:
 
 
 def stated_shares(table: pl.DataFrame, keys: list[str], prior: CheckedPrior, classes: ClassNames) -> list[pl.Series]:
-    """The stated shares of both classes, a row per group; null where they are none."""
+    """The stated shares of both classes, a row per group of a table of sums; null where they are none."""
+    if prior.overall:
+        return _overall_shares(table, keys).get_columns()
     dtype = None
     # A prior sees what the reader of the result sees.
     public = table.select(*keys, "n", "class_prior")
@@ -144,6 +144,32 @@ def stated_shares(table: pl.DataFrame, keys: list[str], prior: CheckedPrior, cla
         prior = replace(prior, expression=pl.col(_PRIOR))
     named = {f"{_PRIOR}_{i}": share for i, share in enumerate(prior.per_row(classes, dtype))}
     return public.with_columns(**named).select(*named).get_columns()
+
+
+def _overall_shares(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """The shares of both classes in all groups together, of each score and target for itself: they are of other classes.
+
+    Null where a row of these groups is wrong, or none is used.
+    """
+    within = [name for name in (SCORE, TARGET) if name in keys]
+
+    def whole(column: str) -> pl.Expr:
+        return pl.col(column).sum().over(within) if within else pl.col(column).sum()
+
+    counts = [whole(f"__ec_count_{i}") for i in range(2)]
+    size = counts[0] + counts[1]
+    right = (whole("n_invalid") == 0) & size.is_finite()
+    shares = {f"{_PRIOR}_{i}": pl.when(right).then(ratio(count, size)) for i, count in enumerate(counts)}
+    return table.with_columns(**shares).select(*shares)
+
+
+def overall_prior(cells: Cells) -> Any:
+    """What "overall" means for these cells, as numbers; itself where it means several things, None where it has no meaning."""
+    numbered, groups = number_groups(cells, cells.keys)
+    found = _overall_shares(_sum_per_group(numbered, groups, (), cells.grid), cells.keys).unique()
+    if found.height > 1:
+        return "overall"
+    return None if found.height == 0 or None in found.row(0) else list(found.row(0))
 
 
 def prior_columns(arguments: EvaluationArguments) -> list[pl.Expr] | None:

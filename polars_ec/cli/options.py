@@ -62,7 +62,7 @@ def counted_prior(shares: Any) -> Any:
     """The prior that `--prior overall` means: the shares of the classes in the whole log, if they could be counted."""
     if shares is None:
         raise DataError("--prior overall: the log has wrong rows, or none with label and score: state the prior")
-    return shares if isinstance(shares, float) else list(shares)
+    return shares if isinstance(shares, float | str) else list(shares)
 
 
 def parse_classes(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import polars as pl
 from polars_ec.cells.arguments import bayes_threshold
 from polars_ec.cells.cells import check_keys
 from polars_ec.cells.evaluate import evaluate
+from polars_ec.cells.sums import overall_prior
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.manifest import Manifest
 from polars_ec.cli.options import counted_prior, refusals_as_usage_errors
@@ -79,17 +80,14 @@ def sketch_report(
                 f"{folder} was sketched with {option} {made_with[option]}, and this asks for {value}: leave it out"
             )
     options = dict(options)
-    ways: list[Callable[[Sketch], Sketch]] = [lambda sketch: _rolled_up(folder, sketch, made_with, roll_up)]
-    if options.get("prior") == "overall":
-        ways.append(lambda sketch: sketch.group_by())
     with refusals_as_usage_errors():
         try:
-            rolled_up, *whole = total(manifest, sketches.read, *ways)
+            rolled_up = total(manifest, sketches.read, lambda sketch: _rolled_up(folder, sketch, made_with, roll_up))
         except SketchError as error:
             raise DataError(f"{folder}: {error}") from error
         rolled_up = _placed(rolled_up, manifest, roll_up)
-        if whole:
-            options["prior"] = counted_prior(whole[0].evaluate("auc_roc")["class_prior"].item())
+        if options.get("prior") == "overall":
+            options["prior"] = counted_prior(overall_prior(rolled_up))
         check_keys(rolled_up.keys, [] if min_rows is None else ["small"])
         table = _battery(rolled_up, options)
     table = table.sort(rolled_up.keys) if rolled_up.keys else table  # nulls first, as in the report on rows

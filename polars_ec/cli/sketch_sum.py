@@ -16,20 +16,17 @@ _BATCH = 500_000
 _PARTS = 16
 
 
-def total(
-    manifest: Manifest, read: Callable[[str, Entry], Sketch], *roll_ups: Callable[[Sketch], Sketch]
-) -> list[Sketch]:
-    """The sum of all sketches of the manifest, each rolled up before it is added: one sum for each way.
+def total(manifest: Manifest, read: Callable[[str, Entry], Sketch], roll_up: Callable[[Sketch], Sketch]) -> Sketch:
+    """The sum of all sketches of the manifest, each rolled up before it is added.
 
     `read` gives the sketch of an entry. One sketch is in memory at a time, so that a folder of many takes what its sums take.
     """
-    sums = [_Sum(roll_up) for roll_up in roll_ups]
+    rolled_up = _Sum(roll_up)
     for name, entry in manifest.entries.items():
         sketch = _with_known_types(read(name, entry), entry, manifest)
-        for part in sums:
-            part.add(sketch)
+        rolled_up.add(sketch)
         del sketch
-    return [part.total() for part in sums]
+    return rolled_up.total()
 
 
 def _with_known_types(sketch: Sketch, entry: Entry, manifest: Manifest) -> Sketch:

@@ -172,6 +172,8 @@ def per_group(
     name: str, score: IntoExpr, label: IntoExpr, options: Options, build: Callable[[Rows], pl.Expr]
 ) -> pl.Expr:
     """An aggregate of the log, called `<score>_<name>`; `build` runs when the plan is resolved."""
+    if options.prior.stated:
+        options.prior.check_of_group()
     columns = [as_expr(score, "score"), as_expr(label, "label")]
     columns += [c for c in (options.weight, options.prior.expression) if c is not None]
 
@@ -195,6 +197,8 @@ def per_row(
     that the scores must be of, where they are known.
     """
     all_priors = [options.prior, *more_priors]
+    for prior in all_priors:
+        prior.check_of_group()
     columns = [as_expr(score, "score"), *(p.expression for p in all_priors if p.expression is not None)]
 
     def resolved(inputs: list[Typed]) -> pl.Expr:

@@ -297,7 +297,9 @@ def test_group_columns_with_names_of_parameters(name: str) -> None:
             log.ec.calibrate("p", "b", "pav", **by)
 
 
-@pytest.mark.parametrize("name", ["raw", "calibrated", "cal_loss", "rcl", "class_prior", "n_invalid", "lost", "score"])
+@pytest.mark.parametrize(
+    "name", ["raw", "calibrated", "cal_loss", "rcl", "class_prior", "n_invalid", "lost", "score_value"]
+)
 def test_group_columns_with_names_of_losses(name: str) -> None:
     log = simulated(90, 3, 12).with_columns(p=pl.col("q").arr.get(1), b=pl.col("y") == 1)
     by = {"by": pl.col("g").alias(name)}

@@ -105,7 +105,6 @@ def test_labels_of_types_that_mean_the_same(tmp_path, args, dtypes):
         ("__part", None),
         ("__placed", None),
         ("nec_low", None),
-        ("score", None),
     ],
 )
 def test_segments_with_names_of_columns_of_the_report(tmp_path, name, words):
@@ -125,12 +124,13 @@ def test_segments_with_names_of_columns_of_the_report(tmp_path, name, words):
     assert words in result.stderr
 
 
-def test_segments_with_names_that_reading_uses(logs, tmp_path):
-    log = pl.DataFrame({"p": [0.1], "y": [0], "__score": ["a"]})
+@pytest.mark.parametrize("name", ["__score", "score", "target"])
+def test_segments_with_names_of_columns_of_a_sketch(logs, tmp_path, name):
+    log = pl.DataFrame({"p": [0.1], "y": [0], name: ["a"]})
     log.write_parquet(tmp_path / "log.parquet")
-    args = ("--score", "p", "--label", "y", "--by", "__score")
+    args = ("--score", "p", "--label", "y", "--by", name)
     assert (
-        "column '__score', which a sketch has too"
+        f"column {name!r}, which a sketch has too"
         in sketch(tmp_path / "log.parquet", out=tmp_path / "out", args=args, code=2).stderr
     )
 

@@ -68,7 +68,7 @@ def same(ours, theirs):
 def loaded(out):
     """The sum of the sketches in a folder."""
     folder = SketchFolder(out)
-    (made,) = total(folder.manifest(), folder.read, lambda sketch: sketch)
+    made = total(folder.manifest(), folder.read, lambda sketch: sketch)
     return made.frame
 
 
