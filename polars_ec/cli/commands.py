@@ -171,7 +171,7 @@ def report(
             check_period(time, every, time_zone)
         known = {f"--{name.replace('_', '-')}": value for name, value in reading.items()}
         known |= {} if label is None else {"--label": label}
-        known |= {} if not score else {"--score": ", ".join(score)}
+        known |= {} if not score else {"--score": score[0] if len(score) == 1 else score}
         _tell_undone(folder)
         try:
             with panics_unseen():
@@ -235,7 +235,7 @@ def sketch(
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder of the sketches.")],
-    score: Annotated[str, typer.Option(help="Column of scores.")],
+    score: Annotated[list[str], typer.Option(help="Column of scores; once more for each further model.")],
     label: Annotated[str, typer.Option(help="Column of true classes.")],
     by: By = None,
     time: Time = None,
@@ -283,7 +283,7 @@ def sketch(
     options |= {name: value for name, value in parsed.items() if value is not None}
     if options.get("prior") == "overall":
         raise UsageError("--prior overall: a sketch is made before the whole log is read: state the prior")
-    request = Request([score], label, by or [], time, every, options, time_zone=zone)
+    request = Request(score, label, by or [], time, every, options, time_zone=zone)
     grid = {"resolution": resolution, "exact": exact, "thresholds": threshold or []}
     track = nullcontext if quiet else progress
     outcome = run_job(paths, out, SketchOptions(request, grid), vanished=vanished, track=track)

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec.cells.cells import SCORE
 from polars_ec.cli.column_types import common_type
 from polars_ec.cli.errors import DataError
 from polars_ec.cli.file_kinds import CSV
@@ -21,8 +22,18 @@ from polars_ec.sketches import Sketch
 _VERSION = 1
 METADATA_KEY = "polars_ec.input"
 # Options that every entry has; those of later versions may be missing, which is to say not stated.
-_TEXT_OPTIONS = ("--score", "--label", "--score-type")
-_OPTIONS = (*_TEXT_OPTIONS, "--by", "--time", "--every", "--weight", "--pos-label", "--classes", "--resolution")
+_TEXT_OPTIONS = ("--label", "--score-type")
+_OPTIONS = (
+    "--score",
+    *_TEXT_OPTIONS,
+    "--by",
+    "--time",
+    "--every",
+    "--weight",
+    "--pos-label",
+    "--classes",
+    "--resolution",
+)
 COSTS = "--cost-fn and --cost-fp"
 
 
@@ -93,9 +104,16 @@ def _is_sound(record: Record) -> bool:
         and all(isinstance(options[name], str | None) for name in ("--time", "--every", "--weight", "--pos-label"))
         and (options["--time"] is None) == (options["--every"] is None)
         and isinstance(options.get("--time-zone"), str | None)
+        and isinstance(options["--score"], str | list)
         and isinstance(options["--by"], list)
-        and [*options["--by"], *([] if options["--time"] is None else [options["--time"]])] == list(types)
+        and [*options["--by"], *([] if options["--time"] is None else [options["--time"]]), *model_keys(options)]
+        == list(types)
     )
+
+
+def model_keys(options: Mapping[str, Any]) -> list[str]:
+    """The group column of the models, where sketches made with these options have several."""
+    return [SCORE] if isinstance(options["--score"], list) else []
 
 
 @dataclass(frozen=True)
@@ -130,6 +148,14 @@ class Manifest:
     def has_positives(self) -> bool:
         """Whether some input has a row of the positive class, as far as the entries say."""
         return any(entry.record.positives != 0 for entry in self.entries.values())
+
+
+def count_rows(sketch: Sketch, options: Mapping[str, Any], which: pl.Expr | None = None) -> int:
+    """The rows of the input, or those of them in these cells: of the model that has most, for each model has every row."""
+    cells = sketch.frame if which is None else sketch.frame.filter(which)
+    models = model_keys(options)
+    counts = cells.group_by(models).agg(pl.col("n").sum()) if models else cells.select(pl.col("n").sum())
+    return max(counts["n"].to_list(), default=0)
 
 
 def difference(stated: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:

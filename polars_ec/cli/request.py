@@ -84,7 +84,7 @@ class SketchOptions:
         columns = dict.fromkeys(name for names in request.columns().values() for name in names)
         made = self.sketch(request.no_rows([*columns]))
         return {
-            "--score": request.scores[0],
+            "--score": request.scores[0] if len(request.scores) == 1 else request.scores,
             "--label": request.label,
             "--by": request.by,
             "--time": request.time,
@@ -112,5 +112,5 @@ class SketchOptions:
             start = periods.start
             keys.append(start.dt.cast_time_unit("us") if isinstance(periods.dtype, pl.Datetime) else start)
         options = request.for_label(schema[request.label])
-        made = sketch(frame, request.scores[0], request.label, by=keys, **self.grid, **options)
+        made = sketch(frame, request.scores, request.label, by=keys, **self.grid, **options)
         return made if periods is None else replace(made, frame=periods.placed(made.frame))

@@ -33,6 +33,7 @@ from polars_ec.cli.manifest import (
     KeyType,
     Manifest,
     Record,
+    count_rows,
     difference,
     joined_types,
     key_types,
@@ -145,7 +146,7 @@ class SketchFolder:
             raise DataError(f"{error}: remove it and run polars-ec sketch again") from error
         except OSError as error:
             raise DataError(f"{file} cannot be read: {error.strerror}") from error
-        found = (int(sketch.frame["n"].sum()), key_types(sketch))
+        found = (count_rows(sketch, entry.record.options), key_types(sketch))
         if found != (entry.record.rows, entry.record.key_types):
             raise DataError(
                 f"{file} is damaged: it is not what its entry says: remove it and run polars-ec sketch again"

@@ -15,7 +15,7 @@ from polars_ec.cells.cells import check_keys
 from polars_ec.cells.evaluate import evaluate
 from polars_ec.cells.sums import overall_prior
 from polars_ec.cli.errors import DataError, UsageError
-from polars_ec.cli.manifest import Manifest
+from polars_ec.cli.manifest import Manifest, model_keys
 from polars_ec.cli.options import counted_prior, refusals_as_usage_errors
 from polars_ec.cli.periods import (
     PERIOD_NAMES,
@@ -76,9 +76,8 @@ def sketch_report(
     made_with = manifest.options
     for option, value in stated.items():
         if value != made_with[option]:
-            raise UsageError(
-                f"{folder} was sketched with {option} {made_with[option]}, and this asks for {value}: leave it out"
-            )
+            made, asked = (", ".join(v) if isinstance(v, list) else v for v in (made_with[option], value))
+            raise UsageError(f"{folder} was sketched with {option} {made}, and this asks for {asked}: leave it out")
     options = dict(options)
     with refusals_as_usage_errors():
         try:
@@ -90,9 +89,16 @@ def sketch_report(
             options["prior"] = counted_prior(overall_prior(rolled_up))
         check_keys(rolled_up.keys, [] if min_rows is None else ["small"])
         table = _battery(rolled_up, options)
-    table = table.sort(rolled_up.keys) if rolled_up.keys else table  # nulls first, as in the report on rows
+    table = _in_order(table, rolled_up.keys, made_with)
     warnings = _warnings(sketches, manifest) if table["n"].sum() else []
     return (table if min_rows is None else table.with_columns(small=pl.col("n") < min_rows)), warnings
+
+
+def _in_order(table: pl.DataFrame, keys: Sequence[str], made_with: Mapping[str, Any]) -> pl.DataFrame:
+    """As in the report on rows: nulls first, and within a group the models as they were named."""
+    models, order = model_keys(made_with), made_with["--score"]
+    by = [pl.col(key).replace_strict(order, range(len(order))) if key in models else pl.col(key) for key in keys]
+    return table.sort(by) if by else table
 
 
 def _warnings(sketches: SketchFolder, manifest: Manifest) -> list[str]:
@@ -136,7 +142,8 @@ def _battery(sketch: Sketch, options: Mapping[str, Any]) -> pl.DataFrame:
 
 def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_up: RollUp) -> Sketch:
     time = made_with["--time"]
-    by = list(roll_up.by)
+    by, models = list(roll_up.by), model_keys(made_with)
+    segments = [key for key in sketch.keys if key not in models]
     if roll_up.time is not None and roll_up.time != time:
         raise UsageError(
             f"{folder} was sketched with --time {time or 'left out'}, and this asks for --time {roll_up.time}"
@@ -144,22 +151,22 @@ def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_
     if roll_up.every is not None and time is None:
         raise UsageError(f"--every {roll_up.every}: {folder} was sketched without --time, so it has no periods")
     # `--by month --every 1mo` calls the periods so.
-    period_name = next((n for n in by if n == PERIOD_NAMES.get(roll_up.every or "") and n not in sketch.keys), time)
+    period_name = next((n for n in by if n == PERIOD_NAMES.get(roll_up.every or "") and n not in segments), time)
     for name in by:
-        if name not in sketch.keys and name != period_name:
-            near = difflib.get_close_matches(name, sketch.keys, cutoff=0.5)
+        if name not in segments and name != period_name:
+            near = difflib.get_close_matches(name, segments, cutoff=0.5)
             hint = f"did you mean {near[0]!r}? " if near else ""
             alone = "" if time is None else f"; periods of {time} come of --every alone"
-            groups = ", ".join(sketch.keys) or "none"
+            groups = ", ".join(segments) or "none"
             raise UsageError(f"{folder} has no group column {name!r} (--by): {hint}It has {groups}{alone}")
     check_zone_of_periods(roll_up.time_zone, roll_up.every)
     if roll_up.every is None:
-        return sketch if by == sketch.keys else sketch.group_by(*by)
+        return sketch if by == segments else sketch.group_by(*by, *models)
     periods = _periods(time, sketch.frame.schema[time], roll_up)
     _check_nested(sketch.frame[time], made_with["--every"], periods)
     if time not in by and period_name not in by:
         by.append(time)
-    return sketch.group_by(*(periods.start.alias(n) if n in (time, period_name) else pl.col(n) for n in by))
+    return sketch.group_by(*(periods.start.alias(n) if n in (time, period_name) else pl.col(n) for n in by), *models)
 
 
 def _periods(time: str, dtype: pl.DataType, roll_up: RollUp) -> Periods:
@@ -175,7 +182,7 @@ def _placed(sketch: Sketch, manifest: Manifest, roll_up: RollUp) -> Sketch:
     if roll_up.every is None or time not in manifest.dtypes:
         return sketch
     for name in sketch.keys:
-        if name == time or name not in manifest.options["--by"]:
+        if name == time or name not in (*manifest.options["--by"], *model_keys(manifest.options)):
             periods = _periods(name, manifest.dtypes[time], roll_up)
             sketch = replace(sketch, frame=periods.placed(sketch.frame))
     return sketch
