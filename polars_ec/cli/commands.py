@@ -27,7 +27,7 @@ from polars_ec.cli.options import (
     parse_json,
     parse_prior,
 )
-from polars_ec.cli.output import SHOWN_ROWS, Format, encode, format_for, say, write
+from polars_ec.cli.output import SHOWN_ROWS, Format, encode, format_for, say, terminal_width, write
 from polars_ec.cli.periods import check_duration, check_period
 from polars_ec.cli.progress import progress
 from polars_ec.cli.request import Request, SketchOptions
@@ -184,7 +184,14 @@ def report(
         tell(warning)
     if chosen is Format.table and table.height > SHOWN_ROWS and not quiet:
         tell(f"the table shows {SHOWN_ROWS} of {table.height} rows: --format csv has them all")
-    write(encode(table, chosen), out)
+    # A file is for an editor, or for a pager, which have room to the right.
+    width = terminal_width() if out is None else None
+    write(encode(table, chosen, names=_count_of_names(table), width=width), out)
+
+
+def _count_of_names(table: pl.DataFrame) -> int:
+    """How many columns, before that of the rows used, say what a row of the report is about."""
+    return table.columns.index("n")
 
 
 def _told_of_invalid_rows(table: pl.DataFrame) -> list[str]:
