@@ -1,33 +1,27 @@
-"""The report: the usual battery of metrics, per group, in one pass over the log."""
+"""The report: the usual battery of metrics, or those asked for, per group, in one pass over the log."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from functools import reduce
-from operator import add
-from typing import TypeVar, Unpack
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar, Unpack, get_args
 
 import polars as pl
 
-from polars_ec.formulas.battery import MOVED_BY_PRIOR
-from polars_ec.formulas.decisions import CELLS, DECISIONS, Arguments, decision_value
-from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.formulas.sums import Sums
-from polars_ec.metrics.counts import pack_confusion, pack_prior
+from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.options import DecisionOptions, Options, parse_options
-from polars_ec.priors import constant
-from polars_ec.rows.decisions import Decisions
-from polars_ec.rows.labels import class_index
-from polars_ec.rows.read import PRIOR, Rows, check_names, count_rows, expand, resolve_columns, with_prior_column
-from polars_ec.rows.scores import DecidedScores
+from polars_ec.priors import Prior
+from polars_ec.reporting.choice import metrics_of, metrics_of_one_class, named_metrics, needed
+from polars_ec.reporting.models import Model, read_models
+from polars_ec.reporting.ranks import Rank, with_ranks
+from polars_ec.reporting.sums import TOTAL, stated_prior, sum_per_class, sum_per_group, with_priors
+from polars_ec.reporting.tables import Columns, Layout, class_columns, group_columns, is_moved, with_class_sums
+from polars_ec.rows.read import check_names, expand
 from polars_ec.signatures import with_options
-from polars_ec.typing import IntoExpr
+from polars_ec.typing import IntoExpr, Missing
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
-_CLASS = "__ec_class"
-_WEIGHT = "__ec_weight"
-_ROW_COUNTS = ("rows", "invalid", "present")
+_PARTS = ("label", "score", "weight")
 
 
 @with_options(DecisionOptions)
@@ -37,10 +31,15 @@ def report(
     label: IntoExpr,
     *,
     by: IntoExpr | Sequence[IntoExpr] = (),
+    metrics: Sequence[str] | None = None,
     min_rows: int | None = None,
+    total: bool = False,
+    per_class: bool = False,
+    missing: Missing = "together",
+    score_prior: Prior = None,
     **options: Unpack[DecisionOptions],
 ) -> FrameT:
-    """The usual battery of metrics, one row per group, sorted by group, from one pass over the log.
+    """The usual battery of metrics, or those asked for, one row per group, sorted by group, from one pass over the log.
 
     Parameters
     ----------
@@ -52,25 +51,46 @@ def report(
         Column name or expression.
     by
         Names and expressions of the groups: `["carrier", pl.col("ts").dt.truncate("1mo")]`. Default: one group.
+    metrics
+        Names, which become the columns in this order: metrics of decisions, "confusion", scoring rules, "ece" and ranking
+        metrics. The last come from cells of the log-odds, 64 to a nat, as `sketch` makes them, by a group-by of their own:
+        each with `NAME_error`, |returned - exact| <= error. Default: the usual battery.
     min_rows
         Adds a Boolean column `small`, true where fewer rows than this were used. No group is dropped.
+    total
+        Adds a row over all groups, the last, from the same sums; and a Boolean column `total`, true there: the columns of
+        `by` are null in it, as they may be in a group. An empty log has none.
+    per_class
+        One row per group and class: the decisions for the class, which a column `class` names, against those for the rest.
+        Metrics are those of two classes and two decisions then, with 0-1 costs; default `nec`, `precision`, `recall`, `f1`.
+        Decisions beyond those for a class, such as to abstain, are for the rest.
+    missing
+        "together"; or "by_part", which adds `n_missing_label`, `n_missing_score` and, with `weight`, `n_missing_weight`: rows
+        in which this is null. A row that lacks several of them counts in each.
+    score_prior
+        The prior that the posteriors were made with, stated as `prior` is. The columns at the reference prior are then those
+        of `shift_prior(score, score_prior, prior)` and of the decisions made from it. Default None: posteriors and decisions
+        stay as they are.
     prior
         The reference prior: the positive class's, or one per class (a sequence in class order, or a mapping from class),
-        "uniform", or an expression, which is evaluated on the whole log, so that `pl.col("label").mean()` is the overall
-        prior. None: there is no reference prior.
+        "uniform", "overall", or an expression, which is evaluated on the whole log. "overall" is that of the whole log: the
+        shares of the classes in all rows that metrics are made of; of several models in those of the first. LLRs and
+        log-likelihoods, whose decisions need it, and `score_prior` take a second pass for it. None: there is no reference prior.
 
     Returns
     -------
-    The columns of `by`; `score` if there are several; `n` (rows used), `n_missing`, `n_invalid`, `class_prior`; the
-    confusion counts `tn`, `fp`, `fn`, `tp` (or `confusion`, K x M); `nec`, and, where scores hold posteriors, `nce` and
-    `nbs`; for two classes and decisions `precision`, `recall`, `f1`: all at the group's own prior. With `prior`, every one
-    of them that a prior moves once more at the reference prior, as `nec_at_prior`, `precision_at_prior` and so on;
-    `small`. Each is null where the metric of that name is.
+    The columns of `by`; `score` if there are several; `n` (rows used); the metrics, at the group's own prior, and with
+    `prior`, beside each that a prior moves, once more at the reference prior: `nec`, `nec_at_prior`; `class_prior`,
+    `n_missing`, `n_invalid`; `small`; `total`. The usual battery is `nec`, and, where scores hold posteriors, `nce` and `nbs`;
+    for two classes and decisions `precision`, `f1`, `recall`, else `accuracy` and `balanced_accuracy`; and, after
+    `class_prior`, the confusion counts `tn`, `fp`, `fn`, `tp` (or `confusion`, K x M). Each is null where the metric of that
+    name is.
 
     Raises
     ------
     ValueError, TypeError
-        A `min_rows` that is not a whole number from 0. All are raised here, before the log is read.
+        A `min_rows` that is not a whole number from 0; a metric that a report does not have, or not of such scores; `total`
+        without `by`; `score_prior` without `prior`. All are raised here, before the log is read.
 
     References
     ----------
@@ -82,18 +102,20 @@ def report(
     >>> log = pl.DataFrame(
     ...     {"s": ["a", "a", "b", "b"], "p": [0.9, 0.2, 0.6, 0.3], "y": [True, False, False, True]}
     ... )
-    >>> log.ec.report("p", "y", by="s").select("s", "n", "tp", "fp", "nec")
+    >>> log.ec.report("p", "y", by="s").select("s", "n", "nec", "tp", "fp")
     shape: (2, 5)
     ┌─────┬─────┬─────┬─────┬─────┐
-    │ s   ┆ n   ┆ tp  ┆ fp  ┆ nec │
+    │ s   ┆ n   ┆ nec ┆ tp  ┆ fp  │
     │ --- ┆ --- ┆ --- ┆ --- ┆ --- │
-    │ str ┆ i64 ┆ i64 ┆ i64 ┆ f64 │
+    │ str ┆ i64 ┆ f64 ┆ i64 ┆ i64 │
     ╞═════╪═════╪═════╪═════╪═════╡
-    │ a   ┆ 2   ┆ 1   ┆ 0   ┆ 0.0 │
-    │ b   ┆ 2   ┆ 0   ┆ 1   ┆ 2.0 │
+    │ a   ┆ 2   ┆ 0.0 ┆ 1   ┆ 0   │
+    │ b   ┆ 2   ┆ 2.0 ┆ 0   ┆ 1   │
     └─────┴─────┴─────┴─────┴─────┘
+    >>> log.ec.report("p", "y", by="s", metrics=["auc_roc"], total=True).select("s", "total", "auc_roc").rows()
+    [('a', False, 1.0), ('b', False, 0.0), (None, True, 0.75)]
     """
-    lazy = _report(frame.lazy(), score, label, by, min_rows, parse_options(options))
+    lazy = _report(frame.lazy(), score, label, by, metrics, min_rows, total, per_class, missing, score_prior, options)
     return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
 
 
@@ -102,185 +124,92 @@ def _report(
     score: IntoExpr | Sequence[IntoExpr],
     label: IntoExpr,
     by: IntoExpr | Sequence[IntoExpr],
+    metrics: Sequence[str] | None,
     min_rows: int | None,
-    options: Options,
+    total: bool,
+    per_class: bool,
+    missing: Missing,
+    score_prior: Prior,
+    given: Mapping[str, Any],
 ) -> pl.LazyFrame:
+    options = parse_options(given)
     scores = expand(frame, score, "score")
     keys = expand(frame, by, "by")
     if not scores:
         raise ValueError("score= names no column")
     if min_rows is not None and (isinstance(min_rows, bool) or not hasattr(min_rows, "__index__") or min_rows < 0):
         raise ValueError(f"min_rows={min_rows!r} is not a whole number of rows from 0")
-    frame, options = with_prior_column(frame, options)
-    models = [resolve_columns(frame, model, label, options) for model in scores]
-    names = [model.meta.output_name() for model in scores]
-    orders = {rows.class_names.fields for rows in models if rows.class_names.fields}
-    if len(orders) > 1:
-        raise ValueError(f"score= holds structs that name the classes in different ways, {orders}: pass classes=")
+    if missing not in get_args(Missing):
+        raise ValueError(f"missing={missing!r} is none of {', '.join(get_args(Missing))}")
+    if total and not keys:
+        raise ValueError(
+            "total=True adds a row over all groups, and without by= there is one: leave it out, or pass by="
+        )
+    named = named_metrics(metrics)
+    frame, models = read_models(frame, scores, label, given, options, score_prior)
+    names_of = metrics_of_one_class if per_class else metrics_of
+    names = {model.name: names_of(named, model.rows) for model in models}
+    parts = () if missing == "together" else _PARTS if options.weight is not None else _PARTS[:2]
+    layout = Layout(options, named is None, min_rows, parts, total)
+
+    all_models = [*models, *(model.moved for model in models if model.moved is not None)]
+    asked = {name for of_model in names.values() for name in of_model}
+    needs = needed([*asked, *(["confusion"] if named is None else [])], parts)
     key_names = [key.meta.output_name() for key in keys]
-    sums = _with_class_priors(_sum_per_group(_sum_per_class(frame, keys, models), key_names, models), models)
-    several = len(models) > 1
-    rows = [_table(model, m, options, min_rows) for m, model in enumerate(models)]
-    check_names(keys, {*rows[0], *(["score"] if several else [])}, "the report")
-    if not several:
-        return sums.select(*key_names, **rows[0])
+    cells = sum_per_class(frame, keys, all_models, needs)
+    sums = with_priors(sum_per_group(cells, key_names, all_models, needs, total), all_models, options, total)
+    for model in all_models:
+        ranks = list(_ranks_of(model, models, names, options))
+        if ranks:
+            prior = stated_prior(model.rows, options)
+            sums = with_ranks(sums, frame, keys, model, ranks, prior, given.get("prior"), total)
+    if per_class:
+        sums = with_class_sums(sums, models, options)
+    pieces = [
+        ({**({"score": pl.lit(model.name)} if len(models) > 1 else {}), **of_class}, columns)
+        for model in models
+        for of_class, columns in _pieces(model, names[model.name], layout, per_class)
+    ]
+    check_names(keys, {*pieces[0][0], *pieces[0][1]}, "the report")
+    return _stacked(sums, [*([TOTAL] if total else []), *key_names], key_names, pieces)
+
+
+def _ranks_of(
+    model: Model, models: Sequence[Model], names: Mapping[str, Sequence[str]], options: Options
+) -> Iterator[Rank]:
+    """The ranking metrics that the cells of a model give: its own, and those at the reference prior."""
+    for shown in models:
+        for name in names[shown.name]:
+            if name in RANKING_METRICS and shown is model:
+                yield Rank(name, name, at_prior=False)
+            if name in RANKING_METRICS and shown.at_prior is model and options.prior.stated and is_moved(name, shown):
+                yield Rank(f"{name}_at_prior", name, at_prior=True)
+
+
+def _pieces(model: Model, names: Sequence[str], layout: Layout, per_class: bool) -> Iterator[tuple[Columns, Columns]]:
+    """What a group's rows of a model begin with, and their columns: one row, or one for each class."""
+    if not per_class:
+        yield {}, group_columns(model, names, layout)
+        return
+    values = model.rows.labels.classes
+    alike = len({type(value) for value in values}) == 1
+    for k, value in enumerate(values):
+        shown = pl.lit(value if alike else str(value)).alias("class")
+        yield {"class": shown}, class_columns(model, k, names, layout)
+
+
+def _stacked(
+    sums: pl.LazyFrame, order: Sequence[str], keys: Sequence[str], pieces: Sequence[tuple[Columns, Columns]]
+) -> pl.LazyFrame:
+    """The pieces of each row of the sums, one below the other."""
+    if len(pieces) == 1 and not pieces[0][0]:
+        return sums.select(*keys, **pieces[0][1])
+    names = [f"__ec_{m}" for m in range(len(pieces))]
     packed = [
-        pl.struct([column.alias(name) for name, column in columns.items()]).alias(f"__ec_{m}")
-        for m, columns in enumerate(rows)
+        pl.struct([column.alias(name) for name, column in {**first, **columns}.items()]).alias(piece)
+        for piece, (first, columns) in zip(names, pieces, strict=True)
     ]
-    tall = sums.select(*key_names, *packed).unpivot(
-        on=[f"__ec_{m}" for m in range(len(models))], index=key_names or None, variable_name="score", value_name="__ec"
-    )
-    named = pl.col("score").replace_strict([f"__ec_{m}" for m in range(len(models))], names)
-    tall = tall.with_columns(named).unnest("__ec")
-    return tall.sort(key_names, maintain_order=True) if key_names else tall
-
-
-def _sum_per_class(frame: pl.LazyFrame, keys: list[pl.Expr], models: list[Rows]) -> pl.LazyFrame:
-    """The pass over the log: sums per group and class, which needs no mask per class.
-
-    The rows' columns are made by a select of their own, for there the engine computes what they share only once.
-    """
-    columns = {f"__ec_{m}_{name}": column for m, rows in enumerate(models) for name, column in _columns(rows).items()}
-    sums = {f"__ec_{m}_{name}": s for m, rows in enumerate(models) for name, s in _class_sums(rows, m).items()}
-    if models[0].row_prior is not None:
-        for i, share in enumerate(models[0].row_prior):
-            columns[f"{PRIOR}_{i}"] = share
-            sums[f"{PRIOR}_{i}"] = constant(pl.col(f"{PRIOR}_{i}"))
-    if models[0].weight is not None:
-        columns[_WEIGHT] = models[0].weight
-    rows = frame.select(*keys, class_index(models[0].labels).alias(_CLASS), **columns)
-    return rows.group_by([*(key.meta.output_name() for key in keys), _CLASS]).agg(**sums)
-
-
-def _sum_per_group(cells: pl.LazyFrame, keys: list[str], models: list[Rows]) -> pl.LazyFrame:
-    """One row per group: a column for each sum of each class, so that the formulas stay small."""
-    columns = [pl.col(f"__ec_{m}_{name}").sum() for m in range(len(models)) for name in _ROW_COUNTS]
-    columns += [
-        pl.when(pl.col(_CLASS) == i).then(pl.col(f"__ec_{m}_{name}")).sum().alias(f"__ec_{m}_{name}_{i}")
-        for m, rows in enumerate(models)
-        for name in _class_sums(rows, m)
-        if name not in _ROW_COUNTS
-        for i in range(rows.costs.n_classes)
-    ]
-    if models[0].row_prior is not None:
-        columns += [constant(pl.col(f"{PRIOR}_{i}")).alias(f"{PRIOR}_{i}") for i in range(len(models[0].row_prior))]
-    return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
-
-
-def _columns(rows: Rows) -> dict[str, pl.Expr]:
-    """What the sums are made of, row by row."""
-    decided = rows.decisions
-    columns = {"present": rows.present, "invalid": rows.invalid}
-    columns["decision"] = decided.index if decided.positive is None else decided.positive
-    if not isinstance(rows.scores, DecidedScores):
-        columns |= {"log_loss": rows.weighted(rows.loss("log_loss")), "brier": rows.weighted(rows.loss("brier"))}
-    return columns
-
-
-def _class_sums(rows: Rows, m: int) -> dict[str, pl.Expr]:
-    """Counts of rows; rows or their weight, in all and for each decision; and summed losses."""
-    present = pl.col(f"__ec_{m}_present")
-
-    def amount(mask: pl.Expr) -> pl.Expr:
-        return count_rows(mask) if rows.weight is None else pl.when(mask).then(pl.col(_WEIGHT)).sum()
-
-    sums = {
-        "rows": pl.len().cast(pl.Int64),
-        "invalid": count_rows(pl.col(f"__ec_{m}_invalid")),
-        "present": count_rows(present),
-    }
-    sums["count"] = amount(present)
-    column, n_decisions = pl.col(f"__ec_{m}_decision"), rows.costs.n_decisions
-    by_index = rows.decisions.positive is None
-    decided = Decisions(n_decisions, number=column) if by_index else Decisions(n_decisions, positive=column)
-    sums |= {f"decided_{j}": amount(present & decided.among([j])) for j in _summed_decisions(rows)}
-    if not isinstance(rows.scores, DecidedScores):
-        sums |= {name: pl.col(f"__ec_{m}_{name}").sum() for name in ("log_loss", "brier")}
-    return sums
-
-
-def _summed_decisions(rows: Rows) -> range:
-    """All but one where rows are counted, for that is the rest; with weights all, for a difference would lose digits."""
-    return range(0 if rows.weight is not None else 1, rows.costs.n_decisions)
-
-
-class _ClassSums(Sums):
-    """Sums of a group, from the table that has a column for each."""
-
-    def __init__(self, rows: Rows, m: int, prior: list[pl.Expr] | None) -> None:
-        super().__init__(rows.costs.n_decisions, prior, rows.costs.n_classes)
-        self._m = m
-        self._summed = _summed_decisions(rows)
-
-    def count(self, i: int) -> pl.Expr:
-        return self.column(f"count_{i}")
-
-    @property
-    def size(self) -> pl.Expr:
-        return reduce(add, [self.count(i) for i in range(self.n_classes)])
-
-    def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
-        if not set(decided) <= set(self._summed):
-            others = [j for j in range(self.n_decisions) if j not in decided]
-            return self.count(i) - self.cell(i, others) if others else self.count(i)
-        return reduce(add, [self.column(f"decided_{j}_{i}") for j in sorted(decided)])
-
-    def column(self, name: str) -> pl.Expr:
-        return pl.col(f"__ec_{self._m}_{name}")
-
-
-def _with_class_priors(sums: pl.LazyFrame, models: list[Rows]) -> pl.LazyFrame:
-    """Each group's own priors, as columns: formulas that name them are planned faster than formulas that repeat them."""
-    priors = {
-        f"__ec_{m}_prior_{i}": share
-        for m, rows in enumerate(models)
-        for i, share in enumerate(_ClassSums(rows, m, None).empirical_prior)
-    }
-    return sums.with_columns(**priors)
-
-
-def _table(rows: Rows, m: int, options: Options, min_rows: int | None) -> dict[str, pl.Expr]:
-    """The columns of the report, from the sums per group and class."""
-    own = _ClassSums(rows, m, [pl.col(f"__ec_{m}_prior_{i}") for i in range(rows.costs.n_classes)])
-    n_classes, n_decisions = own.n_classes, own.n_decisions
-    invalid = own.column("invalid")
-    used = own.column("present") - invalid
-    cells = [[own.cell(i, [j]) for j in range(n_decisions)] for i in range(n_classes)]
-    binary = (n_classes, n_decisions) == (2, 2)
-    guarded: dict[str, pl.Expr] = {"class_prior": pack_prior(own.prior)}
-    if binary:
-        guarded |= dict(zip(CELLS, [cell for row in cells for cell in row], strict=True))
-    else:
-        guarded["confusion"] = pack_confusion(cells, pl.Int64 if rows.weight is None else pl.Float64)
-    posteriors = not isinstance(rows.scores, DecidedScores)
-    guarded |= _moved_by_prior(own, rows, posteriors, binary)
-    if binary:
-        guarded["recall"] = decision_value("recall", own, Arguments(rows.costs))
-    if options.prior.stated:
-        reference = _ClassSums(rows, m, _stated_prior(rows, options))
-        at_prior = _moved_by_prior(reference, rows, posteriors, binary)
-        guarded |= {f"{name}_at_prior": column for name, column in at_prior.items()}
-    table = {"n": used, "n_missing": own.column("rows") - own.column("present"), "n_invalid": invalid}
-    right = (invalid == 0) if rows.weight is None else (invalid == 0) & own.size.is_finite()
-    table |= {name: pl.when(right).then(column) for name, column in guarded.items()}
-    if min_rows is not None:
-        table["small"] = used < min_rows
-    return table
-
-
-def _moved_by_prior(sums: _ClassSums, rows: Rows, posteriors: bool, binary: bool) -> dict[str, pl.Expr]:
-    columns = {}
-    for name in MOVED_BY_PRIOR:
-        rule = SCORING_RULES.get(name)
-        if rule is not None and posteriors:
-            columns[name] = rule.value(sums, [sums.column(f"{rule.loss}_{i}") for i in range(sums.n_classes)])
-        elif rule is None and (binary or not DECISIONS[name].binary):
-            columns[name] = decision_value(name, sums, Arguments(rows.costs))
-    return columns
-
-
-def _stated_prior(rows: Rows, options: Options) -> list[pl.Expr] | None:
-    if options.prior.expression is None:
-        return rows.prior
-    return [pl.col(f"{PRIOR}_{i}") for i in range(rows.costs.n_classes)]
+    index = list(dict.fromkeys([*order, *keys]))
+    tall = sums.select(*index, *packed).unpivot(on=names, index=index or None, value_name="__ec")
+    sorted_ = tall.sort(order, maintain_order=True) if order else tall
+    return sorted_.select(*keys, "__ec").unnest("__ec")

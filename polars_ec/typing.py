@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-__all__ = ["EceNorm", "EerMethod", "IntoExpr", "Reduction", "Rule", "ScoreType", "ScoringRule"]
+__all__ = ["EceNorm", "EerMethod", "IntoExpr", "Missing", "Reduction", "Rule", "ScoreType", "ScoringRule"]
 
 IntoExpr: TypeAlias = "str | pl.Expr"
 """A column's name, or an expression."""
@@ -31,6 +31,9 @@ EceNorm: TypeAlias = Literal[1, 2]
 
 EerMethod: TypeAlias = Literal["hull", "linear"]
 """On the convex hull of the ROC curve, or linear between the two points of the curve around FPR = FNR."""
+
+Missing: TypeAlias = Literal["together", "by_part"]
+"""How a report counts the rows with a null: together, or also by the part that is null."""
 
 Reduction: TypeAlias = Literal["one_vs_rest", "top_label"]
 """Binary problems that K posteriors make: each class against all others, or whether the likeliest class is the true one."""

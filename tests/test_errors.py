@@ -218,8 +218,8 @@ def test_all_null_columns_are_missing() -> None:
         ),
         (lambda: ec.nec("p"), r"nec\(\): missing a required argument: 'label'"),
         (
-            lambda: LOG.ec.report("p", "y", metrics=["nec"]),
-            r"report\(\) has no keyword metrics=: It has score, label, by",
+            lambda: LOG.ec.report("p", "y", metric=["nec"]),
+            r"report\(\) has no keyword metric=: did you mean metrics\? It has score, label, by",
         ),
         (lambda: LOG.ec.report("p", "y", by=None), r"report\(\): by=None names no groups: leave by= out"),
         (lambda: LOG.ec.sketch("p", "y", by=None), r"sketch\(\): by=None"),

@@ -51,7 +51,7 @@ def by_metrics(log: pl.DataFrame, score: str, keys: list, options: dict) -> pl.D
     own = {k: v for k, v in options.items() if k != "prior"}
     wide = len(options.get("costs", [[0, 0]])[0]) == 2
     rule = {k: v for k, v in options.items() if k == "weight"}
-    names = ["nec", *(["precision", "f1"] if wide else [])]
+    names = ["nec", *(["precision", "f1"] if wide else ["accuracy"])]
     columns = [
         ec.n_rows(score, "y", **rows).alias("n"),
         ec.n_missing(score, "y", **rows).alias("n_missing"),
@@ -63,6 +63,8 @@ def by_metrics(log: pl.DataFrame, score: str, keys: list, options: dict) -> pl.D
     ]
     if wide:
         columns.append(ec.recall(score, "y", **own).alias("recall"))
+    else:
+        columns.append(ec.balanced_accuracy(score, "y", **own).alias("balanced_accuracy"))
     if "prior" in options:
         columns += [getattr(ec, name)(score, "y", **options).alias(f"{name}_at_prior") for name in names]
         rule = {**rule, "prior": options["prior"]}
@@ -75,7 +77,7 @@ def by_metrics(log: pl.DataFrame, score: str, keys: list, options: dict) -> pl.D
 def test_report_is_the_metrics(options: dict) -> None:
     keys = ["g", pl.col("ts").dt.truncate("1mo")]
     report = LOG.ec.report("p", "y", by=keys, **options)
-    assert report.columns[:6] == ["g", "ts", "n", "n_missing", "n_invalid", "class_prior"]
+    assert report.columns[:4] == ["g", "ts", "n", "nec"]
     assert_frame_equal(report, by_metrics(LOG, "p", keys, options), check_column_order=False, rel_tol=1e-11)
 
 

@@ -115,7 +115,7 @@ def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     assert_type(ec.sketch(lazy, "p", "y", by="carrier", thresholds=[0.5], folds=5, fold_by="id"), ec.Sketch)
     assert_type(ec.calibrate(lazy, "p", "y", "temperature", prior=0.2), ec.Calibration)
     assert_type(ec.calibration_loss(lazy, "p", "y", "brier", training="test"), pl.DataFrame)
-    ec.report(lazy, "p", "y", metrics=["nec"])  # type: ignore[call-arg]
+    ec.report(lazy, "p", "y", metric=["nec"])  # type: ignore[call-arg]
     ec.report("log.parquet", "p", "y")  # type: ignore[type-var]
     ec.sketch(lazy, "p", "y", reduction="pairs")  # type: ignore[arg-type]
 

@@ -1,11 +1,18 @@
-"""The usual battery of metrics, as reports have it."""
+"""The usual battery of metrics, as reports have it, in its order."""
 
 from __future__ import annotations
 
 MOVED_BY_PRIOR = ("nec", "nce", "nbs", "precision", "f1")
-"""Those that a report has at the reference prior too."""
+"""Those of the battery that are another value at a reference prior."""
 
 BATTERY = (*MOVED_BY_PRIOR, "recall")
+"""Of two classes and two decisions."""
+
+BATTERY_OF_CLASSES = ("nec", "nce", "nbs", "accuracy", "balanced_accuracy")
+"""Of more classes, or decisions."""
+
+BATTERY_OF_ONE_CLASS = ("nec", "precision", "recall", "f1")
+"""Of the decisions for a class against those for the rest."""
 
 OF_RANKS = ("auc_roc", "average_precision", "eer", "min_cllr")
 """What scores that are not posteriors are judged by: their order."""

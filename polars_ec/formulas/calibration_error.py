@@ -34,6 +34,14 @@ class EceBins:
         return cls(bins, 2 if norm == 2 else 1, equal_mass)
 
 
+def in_bin(posterior: pl.Expr, lower: int, n_bins: int) -> pl.Expr:
+    """Whether lower/n_bins < posterior <= (lower + 1)/n_bins; the outer bins take what rounding puts beyond 0 and 1."""
+    above, below = posterior > lower / n_bins, posterior <= (lower + 1) / n_bins
+    if n_bins == 1:
+        return posterior.is_not_null()
+    return below if lower == 0 else above if lower == n_bins - 1 else above & below
+
+
 def calibration_term(gap: pl.Expr, share: pl.Expr, norm: int) -> pl.Expr:
     """What a bin adds to the calibration error, which for norm 2 is the root of the sum.
 

@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from polars_ec.formulas.calibration_error import EceBins, calibration_error, calibration_term, of_equal_mass
+from polars_ec.formulas.calibration_error import EceBins, calibration_error, calibration_term, in_bin, of_equal_mass
 from polars_ec.options import PriorOptions, parse_options
 from polars_ec.rows.labels import class_index
 from polars_ec.rows.read import Rows, RowSums, per_group
@@ -67,7 +67,7 @@ def _of_equal_width(rows: Rows, sums: RowSums, of_rows: _Confidences, bins: EceB
 
     terms = []
     for lower in range(bins.number):
-        inside = _in_bin(of_rows.posterior, lower, bins.number)
+        inside = in_bin(of_rows.posterior, lower, bins.number)
         gap = expectation(lambda mask: _gap(rows, of_rows, mask), inside)
         terms.append(calibration_term(gap, expectation(rows.amount, inside), bins.norm))
     return calibration_error(reduce(add, terms), bins.norm)
@@ -93,14 +93,6 @@ def _gap(rows: Rows, of_rows: _Confidences, mask: pl.Expr) -> pl.Expr:
     """Sum of the posteriors less what is true of the rows where `mask` holds."""
     posterior = of_rows.posterior if rows.weight is None else of_rows.posterior * rows.weight
     return pl.when(mask).then(posterior).sum() - rows.amount(mask & of_rows.holds)
-
-
-def _in_bin(posterior: pl.Expr, lower: int, n_bins: int) -> pl.Expr:
-    """Whether lower/n_bins < posterior <= (lower + 1)/n_bins; the outer bins take what rounding puts beyond 0 and 1."""
-    above, below = posterior > lower / n_bins, posterior <= (lower + 1) / n_bins
-    if n_bins == 1:
-        return posterior.is_not_null()
-    return below if lower == 0 else above if lower == n_bins - 1 else above & below
 
 
 @with_options(PriorOptions)

@@ -289,16 +289,18 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
     if checked.prior.shares is not None and 0.0 in checked.prior.shares:
         raise ValueError(f"from_={from_!r} has a class of prior 0, which no posterior can come from")
 
-    def build(scores: Scores, _: CostMatrix, priors: Priors) -> pl.Expr:
-        possible = pl.all_horizontal([old > 0 for old in priors[0]])
-        shifted = _shift(scores, *priors)
-        # A posterior of 1 of a class that the new prior rules out goes nowhere.
-        nowhere = (
-            shifted.is_nan() if isinstance(scores, BinaryScores) else shifted.arr.eval(pl.element().is_nan()).arr.any()
-        )
-        return pl.when(possible & ~nowhere).then(shifted)
+    return per_row("shift_prior", score, checked, lambda scores, _, priors: moved_scores(scores, *priors), target)
 
-    return per_row("shift_prior", score, checked, build, target)
+
+def moved_scores(scores: Scores, from_: list[pl.Expr], to: list[pl.Expr]) -> pl.Expr:
+    """What `shift_prior` gives for these scores; the vectors of K classes are in class order."""
+    possible = pl.all_horizontal([old > 0 for old in from_])
+    shifted = _shift(scores, from_, to)
+    # A posterior of 1 of a class that the new prior rules out goes nowhere.
+    nowhere = (
+        shifted.is_nan() if isinstance(scores, BinaryScores) else shifted.arr.eval(pl.element().is_nan()).arr.any()
+    )
+    return pl.when(possible & ~nowhere).then(shifted)
 
 
 def _shift(scores: Scores, from_: list[pl.Expr], to: list[pl.Expr]) -> pl.Expr:

@@ -172,8 +172,7 @@ def per_group(
     name: str, score: IntoExpr, label: IntoExpr, options: Options, build: Callable[[Rows], pl.Expr]
 ) -> pl.Expr:
     """An aggregate of the log, called `<score>_<name>`; `build` runs when the plan is resolved."""
-    if options.prior.stated:
-        options.prior.check_of_group()
+    options.prior.check_of_group()
     columns = [as_expr(score, "score"), as_expr(label, "label")]
     columns += [c for c in (options.weight, options.prior.expression) if c is not None]
 

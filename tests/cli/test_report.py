@@ -302,7 +302,7 @@ def test_format_is_the_stated_one_or_that_of_the_name(folder, tmp_path, name, fo
     assert invoke("report", folder / "log.parquet", *READ, *stated, "--out", tmp_path / name).exit_code == 0
     text = (tmp_path / name).read_text()
     kind = form or name.split(".")[1]
-    assert text.startswith({"csv": "n,n_missing", "json": '[{"n":', "table": " "}[kind])
+    assert text.startswith({"csv": "n,nec", "json": '[{"n":', "table": " "}[kind])
 
 
 def test_out_may_be_a_device(folder):

@@ -1,0 +1,110 @@
+"""The models that a report compares: how the rows of each are read, and the scores that it has at the reference prior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from polars_ec.metrics.counts import class_prior
+from polars_ec.metrics.rows import moved_scores
+from polars_ec.options import Options
+from polars_ec.priors import EMPIRICAL, CheckedPrior, Prior, parse_prior
+from polars_ec.rows.read import PRIOR, Rows, resolve_columns, with_prior_column
+from polars_ec.rows.scores import BinaryScores, VectorScores
+from polars_ec.typing import IntoExpr
+
+_SCORE_PRIOR = "__ec_score_prior"
+_LIKELIHOODS = ("llr", "log_likelihoods")
+_POSTERIORS = ("posterior", "log_odds", "posteriors", "log_posteriors")
+_COUNT_OPTIONS = ("costs", "score_type", "weight", "pos_label", "classes")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A score of the report: its name, its rows, and what its columns begin with on the way."""
+
+    name: str
+    rows: Rows
+    prefix: str
+    moved: Model | None = None
+
+    @property
+    def at_prior(self) -> Model:
+        """The model whose sums the values at the reference prior are made of."""
+        return self.moved or self
+
+    def column(self, name: str) -> pl.Expr:
+        """A sum of the group, or what was made of it."""
+        return pl.col(f"{self.prefix}{name}")
+
+
+def read_models(
+    frame: pl.LazyFrame,
+    scores: Sequence[pl.Expr],
+    label: IntoExpr,
+    given: Mapping[str, Any],
+    options: Options,
+    score_prior: Prior,
+) -> tuple[pl.LazyFrame, list[Model]]:
+    """The frame, with the columns of priors and of moved scores that models need, and the models."""
+    made_with = _checked_score_prior(score_prior, options)
+    if options.prior.overall:
+        # Sums tell the overall prior of scores as they are; those that it moves must know it row by row.
+        by_row = options.score_type in _LIKELIHOODS or made_with.stated
+        prior = CheckedPrior(stated=True, expression=pl.col(PRIOR)) if by_row else EMPIRICAL
+        if by_row:
+            counted = {name: given[name] for name in _COUNT_OPTIONS if name in given}
+            shares = frame.select(class_prior(scores[0], label, **counted).alias(PRIOR))
+            frame = frame.join(shares, how="cross")
+        options = replace(options, prior=prior)
+    else:
+        frame, options = with_prior_column(frame, options)
+    if made_with.expression is not None:
+        frame = frame.with_columns(made_with.expression.alias(_SCORE_PRIOR))
+        made_with = replace(made_with, expression=pl.col(_SCORE_PRIOR))
+    models = []
+    for m, score in enumerate(scores):
+        rows = resolve_columns(frame, score, label, options)
+        moved = None
+        if made_with.stated:
+            name = f"__ec_moved_{m}"
+            dtype = None if made_with.expression is None else frame.collect_schema()[_SCORE_PRIOR]
+            assert rows.row_prior is not None
+            from_ = made_with.per_row(rows.class_names, dtype)
+            frame = frame.with_columns(moved_scores(rows.scores, from_, rows.row_prior).alias(name))
+            moved = Model(name, replace(rows, scores=_scores_of(pl.col(name), rows)), f"__ec_{len(scores) + m}_")
+        models.append(Model(score.meta.output_name(), rows, f"__ec_{m}_", moved))
+    orders = {model.rows.class_names.fields for model in models if model.rows.class_names.fields}
+    if len(orders) > 1:
+        raise ValueError(f"score= holds structs that name the classes in different ways, {orders}: pass classes=")
+    return frame, models
+
+
+def _checked_score_prior(score_prior: Prior, options: Options) -> CheckedPrior:
+    if score_prior is None:
+        return EMPIRICAL
+    checked = parse_prior(score_prior)
+    if checked.overall:
+        raise ValueError('score_prior="overall" is not a prior that scores were made with: state it')
+    if options.score_type not in _POSTERIORS:
+        raise ValueError(
+            f"score_prior={score_prior!r} is what posteriors were made with, and score_type={options.score_type!r}"
+        )
+    if not options.prior.stated:
+        raise ValueError(f"score_prior={score_prior!r} says what to move the posteriors from: pass prior=, where to")
+    if checked.shares is not None and 0.0 in checked.shares:
+        raise ValueError(f"score_prior={score_prior!r} has a class of prior 0, which no posterior can come from")
+    return checked
+
+
+def _scores_of(moved: pl.Expr, rows: Rows) -> BinaryScores | VectorScores:
+    """The scores in a column of moved ones, whose classes are in class order."""
+    scores = rows.scores
+    if isinstance(scores, BinaryScores):
+        return replace(scores, score=moved)
+    assert isinstance(scores, VectorScores)
+    elements = [moved.arr.get(k) for k in range(len(scores.elements))]
+    return replace(scores, elements=elements, wrong_length=None, null_element=scores.missing | moved.is_null())

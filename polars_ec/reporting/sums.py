@@ -1,0 +1,207 @@
+"""The pass over the log: sums per group and class, and then a row per group with a column for each sum of each class."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+
+import polars as pl
+
+from polars_ec.formulas.calibration_error import EceBins, in_bin
+from polars_ec.formulas.sums import Sums, ratio
+from polars_ec.options import Options
+from polars_ec.priors import constant
+from polars_ec.reporting.models import Model
+from polars_ec.rows.decisions import Decisions
+from polars_ec.rows.labels import class_index
+from polars_ec.rows.read import PRIOR, Rows, count_rows
+
+TOTAL = "__ec_total"
+"""Whether a row of the sums is that of all groups."""
+
+ECE_BINS = EceBins(15, 1, equal_mass=False)
+
+_CLASS = "__ec_class"
+_WEIGHT = "__ec_weight"
+_COUNTS = ("rows", "invalid", "present")
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What the metrics of a report are made of."""
+
+    decisions: bool
+    losses: tuple[str, ...] = ()
+    ece: bool = False
+    parts: tuple[str, ...] = ()
+
+
+def sum_per_class(frame: pl.LazyFrame, keys: Sequence[pl.Expr], models: Sequence[Model], needs: Needs) -> pl.LazyFrame:
+    """The pass over the log: sums per group and class, which needs no mask per class.
+
+    The rows' columns are made by a select of their own, for there the engine computes what they share only once.
+    """
+    rows = models[0].rows
+    columns = {
+        f"{model.prefix}{name}": column for model in models for name, column in _row_columns(model.rows, needs).items()
+    }
+    sums = {f"{model.prefix}{name}": s for model in models for name, s in _class_sums(model, needs).items()}
+    if rows.options.prior.expression is not None and rows.row_prior is not None:
+        for i, share in enumerate(rows.row_prior):
+            columns[f"{PRIOR}_{i}"] = share
+            sums[f"{PRIOR}_{i}"] = constant(pl.col(f"{PRIOR}_{i}"))
+    if rows.weight is not None:
+        columns[_WEIGHT] = rows.weight
+    made = frame.select(*keys, class_index(rows.labels).alias(_CLASS), **columns)
+    return made.group_by([*(key.meta.output_name() for key in keys), _CLASS]).agg(**sums)
+
+
+def sum_per_group(
+    cells: pl.LazyFrame, keys: Sequence[str], models: Sequence[Model], needs: Needs, total: bool
+) -> pl.LazyFrame:
+    """One row per group, sorted: a column for each sum of each class, so that the formulas stay small.
+
+    `total` adds a row over all groups, the last one.
+    """
+    counts = [*_COUNTS, *needs.parts]
+    columns = [pl.col(f"{model.prefix}{name}").sum() for model in models for name in counts]
+    columns += [
+        pl.when(pl.col(_CLASS) == i).then(model.column(name)).sum().alias(f"{model.prefix}{name}_{i}")
+        for model in models
+        for name in _class_sums(model, needs)
+        if name not in counts
+        for i in range(model.rows.costs.n_classes)
+    ]
+    rows = models[0].rows
+    if rows.options.prior.expression is not None and rows.row_prior is not None:
+        columns += [constant(pl.col(f"{PRIOR}_{i}")).alias(f"{PRIOR}_{i}") for i in range(len(rows.row_prior))]
+    if total:
+        keys = [TOTAL, *keys]
+        cells = twice(cells, keys)
+    return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
+
+
+def twice(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Each row of its group, and once more of all groups: the keys are null there, and the first of them says so."""
+    both = table.with_columns(pl.lit([False, True]).alias(TOTAL)).explode(TOTAL)
+    return both.with_columns(pl.when(~pl.col(TOTAL)).then(pl.col(key)).alias(key) for key in keys if key != TOTAL)
+
+
+def with_priors(sums: pl.LazyFrame, models: Sequence[Model], options: Options, total: bool) -> pl.LazyFrame:
+    """Each group's own priors, as columns: formulas that name them are planned faster than formulas that repeat them.
+
+    And the overall prior, which is that of the first model's rows: models are compared at one prior.
+    """
+    priors = {
+        f"{model.prefix}prior_{i}": share
+        for model in models
+        for i, share in enumerate(ClassSums(model, None).empirical_prior)
+    }
+    if options.prior.overall and models[0].rows.options.prior.expression is None:
+        first = ClassSums(models[0], None)
+        in_group = ~pl.col(TOTAL) if total else pl.lit(value=True)
+        counts = [pl.when(in_group).then(first.count(i)).sum() for i in range(first.n_classes)]
+        size = reduce(add, counts)
+        right = (models[0].column("invalid").sum() == 0) & size.is_finite()
+        priors |= {f"{PRIOR}_{i}": pl.when(right).then(ratio(count, size)) for i, count in enumerate(counts)}
+    return sums.with_columns(**priors)
+
+
+def stated_prior(rows: Rows, options: Options) -> list[pl.Expr] | None:
+    """The reference prior of a group, of the table that `with_priors` made."""
+    if options.prior.overall or options.prior.expression is not None:
+        return [pl.col(f"{PRIOR}_{i}") for i in range(rows.costs.n_classes)]
+    return rows.prior
+
+
+class ClassSums(Sums):
+    """Sums of a group, from the table that has a column for each."""
+
+    def __init__(self, model: Model, prior: list[pl.Expr] | None) -> None:
+        super().__init__(model.rows.costs.n_decisions, prior, model.rows.costs.n_classes)
+        self._model = model
+        self._summed = _summed_decisions(model.rows)
+
+    @classmethod
+    def of_group(cls, model: Model) -> ClassSums:
+        """At the group's own prior."""
+        return cls(model, [model.column(f"prior_{i}") for i in range(model.rows.costs.n_classes)])
+
+    def count(self, i: int) -> pl.Expr:
+        return self.column(f"count_{i}")
+
+    @property
+    def size(self) -> pl.Expr:
+        return reduce(add, [self.count(i) for i in range(self.n_classes)])
+
+    def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
+        if not set(decided) <= set(self._summed):
+            others = [j for j in range(self.n_decisions) if j not in decided]
+            return self.count(i) - self.cell(i, others) if others else self.count(i)
+        return reduce(add, [self.column(f"decided_{j}_{i}") for j in sorted(decided)])
+
+    def column(self, name: str) -> pl.Expr:
+        return self._model.column(name)
+
+    def totals(self, name: str) -> list[pl.Expr]:
+        """The sum of a loss over each class."""
+        return [self.column(f"{name}_{i}") for i in range(self.n_classes)]
+
+
+def is_right(model: Model) -> pl.Expr:
+    """Whether the rows of a group give metrics: none is wrong, and their weights sum to a float."""
+    right = model.column("invalid") == 0
+    return right if model.rows.weight is None else right & ClassSums(model, None).size.is_finite()
+
+
+def _row_columns(rows: Rows, needs: Needs) -> dict[str, pl.Expr]:
+    """What the sums are made of, row by row."""
+    columns = {"present": rows.present, "invalid": rows.invalid}
+    if needs.decisions:
+        decided = rows.decisions
+        columns["decision"] = decided.index if decided.positive is None else decided.positive
+    columns |= {name: rows.weighted(rows.loss(name)) for name in needs.losses}
+    if needs.ece:
+        columns["posterior"] = rows.scores.of_posteriors(lambda posteriors: posteriors[1])
+    missing = {
+        "label": rows.labels.label.is_null(),
+        "score": rows.scores.missing,
+        "weight": pl.lit(value=False) if rows.weight is None else rows.weight.is_null(),
+    }
+    return columns | {part: missing[part] for part in needs.parts}
+
+
+def _class_sums(model: Model, needs: Needs) -> dict[str, pl.Expr]:
+    """Counts of rows; rows or their weight, in all and for each decision; and summed losses."""
+    rows, present = model.rows, model.column("present")
+
+    def amount(mask: pl.Expr) -> pl.Expr:
+        return count_rows(mask) if rows.weight is None else pl.when(mask).then(pl.col(_WEIGHT)).sum()
+
+    sums = {
+        "rows": pl.len().cast(pl.Int64),
+        "invalid": count_rows(model.column("invalid")),
+        "present": count_rows(present),
+        **{part: count_rows(model.column(part)) for part in needs.parts},
+        "count": amount(present),
+    }
+    if needs.decisions:
+        column, n_decisions = model.column("decision"), rows.costs.n_decisions
+        by_index = rows.decisions.positive is None
+        decided = Decisions(n_decisions, number=column) if by_index else Decisions(n_decisions, positive=column)
+        sums |= {f"decided_{j}": amount(present & decided.among([j])) for j in _summed_decisions(rows)}
+    sums |= {name: model.column(name).sum() for name in needs.losses}
+    if needs.ece:
+        posterior = model.column("posterior")
+        weighted = posterior if rows.weight is None else posterior * pl.col(_WEIGHT)
+        for b in range(ECE_BINS.number):
+            inside = present & in_bin(posterior, b, ECE_BINS.number)
+            sums |= {f"bin_{b}": amount(inside), f"posterior_{b}": pl.when(inside).then(weighted).sum()}
+    return sums
+
+
+def _summed_decisions(rows: Rows) -> range:
+    """All but one where rows are counted, for that is the rest; with weights all, for a difference would lose digits."""
+    return range(0 if rows.weight is not None else 1, rows.costs.n_decisions)

@@ -1,0 +1,184 @@
+"""The columns of a report: the formulas on the sums of its groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+
+import polars as pl
+
+from polars_ec.costs import CostMatrix
+from polars_ec.formulas.calibration_error import calibration_error, calibration_term
+from polars_ec.formulas.decisions import CELLS, DECISIONS, Arguments, decision_value
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.sums import ratio, row_weight
+from polars_ec.metrics.counts import pack_confusion, pack_prior
+from polars_ec.options import Options
+from polars_ec.reporting.choice import CONFUSION, is_binary
+from polars_ec.reporting.models import Model
+from polars_ec.reporting.one_class import OneVsRest, one_class_columns
+from polars_ec.reporting.ranks import MOVED_BY_PRIOR
+from polars_ec.reporting.sums import ECE_BINS, TOTAL, ClassSums, is_right, stated_prior
+
+Columns = Mapping[str, pl.Expr]
+
+# Sums of a class against the rest: as counts, and as masses at the reference prior.
+_OWN, _AT_PRIOR = "class_", "class_at_prior_"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What rows of the report have beside metrics."""
+
+    options: Options
+    usual: bool
+    min_rows: int | None
+    parts: tuple[str, ...]
+    total: bool
+
+
+def group_columns(model: Model, names: Sequence[str], layout: Layout) -> Columns:
+    """The columns of a group's row, from the sums."""
+    own = ClassSums.of_group(model)
+
+    def at_prior(name: str) -> Columns:
+        moved = model.at_prior
+        reference = ClassSums(moved, stated_prior(moved.rows, layout.options))
+        return _metric(name, moved, reference, "_at_prior") if is_moved(name, model) else {}
+
+    metrics = _with_priors(names, lambda name: _metric(name, model, own), at_prior, model, layout)
+    return _laid_out(model, metrics, {"class_prior": pack_prior(own.prior)}, _counts(model, own), layout)
+
+
+def with_class_sums(sums: pl.LazyFrame, models: Sequence[Model], options: Options) -> pl.LazyFrame:
+    """The sums with those of each class against the rest."""
+    columns: dict[str, pl.Expr] = {}
+    for model in models:
+        columns |= one_class_columns(ClassSums.of_group(model), model.prefix + _OWN, weighed=False)
+        if options.prior.stated:
+            moved = model.at_prior
+            reference = ClassSums(moved, stated_prior(moved.rows, options))
+            columns |= one_class_columns(reference, model.prefix + _AT_PRIOR, weighed=True)
+    return sums.with_columns(**columns)
+
+
+def class_columns(model: Model, k: int, names: Sequence[str], layout: Layout) -> Columns:
+    """The columns of a group's row for one class against the rest, from the table that `with_class_sums` made."""
+    arguments = Arguments(CostMatrix.zero_one(2))
+    own, reference = (OneVsRest(model.prefix + which, k, model.rows.costs.n_classes) for which in (_OWN, _AT_PRIOR))
+    counts = {cell: decision_value(cell, own, arguments) for cell in CELLS}
+
+    def at_group(name: str) -> Columns:
+        return counts if name == CONFUSION else {name: decision_value(name, own, arguments)}
+
+    def at_prior(name: str) -> Columns:
+        if name in (*CELLS, CONFUSION):
+            return {}
+        is_moved = model.moved is not None or reference.is_moved(lambda sums: decision_value(name, sums, arguments))
+        return {f"{name}_at_prior": decision_value(name, reference, arguments)} if is_moved else {}
+
+    metrics = _with_priors(names, at_group, at_prior, model, layout)
+    return _laid_out(model, metrics, {"class_prior": own.prior[1]}, counts, layout)
+
+
+def is_moved(name: str, model: Model) -> bool:
+    """Whether a stated prior moves the metric: its formula asks for one, or the prior has moved the decisions."""
+    if name in RANKING_METRICS:
+        return name in MOVED_BY_PRIOR
+    if name in (*CELLS, CONFUSION):
+        return False
+    if name not in DECISIONS or model.moved is not None:
+        return True
+    sums = _Watched(model)
+    decision_value(name, sums, Arguments(model.rows.costs))
+    return sums.asked
+
+
+class _Watched(ClassSums):
+    """Sums that know whether a formula has asked for the prior."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model, None)
+        self.asked = False
+
+    @property
+    def prior(self) -> list[pl.Expr]:
+        self.asked = True
+        return super().prior
+
+
+def _with_priors(
+    names: Sequence[str],
+    own: Callable[[str], Columns],
+    at_prior: Callable[[str], Columns],
+    model: Model,
+    layout: Layout,
+) -> dict[str, pl.Expr]:
+    """Each metric at the group's own prior and, beside it, at the reference prior; null where there are wrong rows."""
+    right = is_right(model)
+    right_at_prior = right
+    if model.moved is not None:
+        # A posterior that the new prior rules out is lost on the way.
+        kept = model.moved.column("present") == model.column("present")
+        right_at_prior = right & kept & is_right(model.moved)
+    columns: dict[str, pl.Expr] = {}
+    for name in names:
+        columns |= {column: pl.when(right).then(value) for column, value in own(name).items()}
+        if layout.options.prior.stated:
+            columns |= {column: pl.when(right_at_prior).then(value) for column, value in at_prior(name).items()}
+    return columns
+
+
+def _laid_out(model: Model, metrics: Columns, prior: Columns, counts: Columns, layout: Layout) -> Columns:
+    """In the order of the report."""
+    invalid, present, right = model.column("invalid"), model.column("present"), is_right(model)
+    used = present - invalid
+    columns = {"n": used, **metrics}
+    columns |= {name: pl.when(right).then(value) for name, value in prior.items()}
+    if layout.usual:
+        columns |= {name: pl.when(right).then(value) for name, value in counts.items()}
+    columns["n_missing"] = model.column("rows") - present
+    columns |= {f"n_missing_{part}": model.column(part) for part in layout.parts}
+    columns["n_invalid"] = invalid
+    if layout.min_rows is not None:
+        columns["small"] = used < layout.min_rows
+    if layout.total:
+        columns["total"] = pl.col(TOTAL)
+    return columns
+
+
+def _counts(model: Model, sums: ClassSums) -> Columns:
+    cells = [[sums.cell(i, [j]) for j in range(sums.n_decisions)] for i in range(sums.n_classes)]
+    if is_binary(model.rows):
+        return dict(zip(CELLS, [cell for row in cells for cell in row], strict=True))
+    return {CONFUSION: pack_confusion(cells, pl.Int64 if model.rows.weight is None else pl.Float64)}
+
+
+def _metric(name: str, model: Model, sums: ClassSums, suffix: str = "") -> Columns:
+    if name == CONFUSION:
+        return _counts(model, sums)
+    column = f"{name}{suffix}"
+    if name in RANKING_METRICS:
+        return {column: model.column(column), f"{column}_error": model.column(f"{column}_error")}
+    if name in SCORING_RULES:
+        rule = SCORING_RULES[name]
+        return {column: rule.value(sums, sums.totals(rule.loss))}
+    if name == "ece":
+        return {column: _ece(sums, stated=bool(suffix))}
+    return {column: decision_value(name, sums, Arguments(model.rows.costs))}
+
+
+def _ece(sums: ClassSums, *, stated: bool) -> pl.Expr:
+    even = ratio(pl.lit(1.0), sums.size)
+    weights = [row_weight(sums, i) if stated else even for i in range(2)]
+    terms = []
+    for b in range(ECE_BINS.number):
+        rows = [sums.column(f"bin_{b}_{i}") for i in range(2)]
+        gaps = [sums.column(f"posterior_{b}_0"), sums.column(f"posterior_{b}_1") - rows[1]]
+        gap = reduce(add, [weight * x for weight, x in zip(weights, gaps, strict=True)])
+        share = reduce(add, [weight * x for weight, x in zip(weights, rows, strict=True)])
+        terms.append(calibration_term(gap, share, ECE_BINS.norm))
+    return calibration_error(reduce(add, terms), ECE_BINS.norm)
