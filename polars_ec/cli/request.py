@@ -18,7 +18,7 @@ from polars_ec.sketching import sketch
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a log, whichever engine answers."""
+    """What is asked of a log, whichever engine answers. `layout` is what `polars_ec.report` takes beside the options."""
 
     scores: list[str]
     label: str
@@ -26,8 +26,7 @@ class Request:
     time: str | None
     every: str | None
     options: dict[str, Any]
-    min_rows: int | None = None
-    overall_prior: bool = False
+    layout: Mapping[str, Any] = field(default_factory=dict)
     time_zone: str | None = None
 
     def columns(self) -> dict[str, list[str]]:
@@ -66,6 +65,12 @@ class Request:
         if "classes" in options:
             options["classes"] = [label_value(value, dtype) for value in options["classes"]]
         return options
+
+
+def rows_of_groups(table: pl.DataFrame, layout: Mapping[str, Any]) -> pl.DataFrame:
+    """The rows of a report that are of its groups, each once: without the total, and of several classes the last one's."""
+    rows = table.filter(~pl.col("total")) if layout.get("total") else table
+    return rows.filter(pl.col("class") == pl.col("class").last()) if layout.get("per_class") else rows
 
 
 @dataclass(frozen=True)

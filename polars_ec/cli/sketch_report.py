@@ -10,9 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_ec.cells.arguments import bayes_threshold
-from polars_ec.cells.cells import check_keys
-from polars_ec.cells.evaluate import evaluate
+from polars_ec.cells.cells import SCORE, check_keys
 from polars_ec.cells.sums import overall_prior
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.manifest import Manifest, model_keys
@@ -25,16 +23,18 @@ from polars_ec.cli.periods import (
     first_instant,
     is_calendar,
 )
+from polars_ec.cli.sketch_columns import columns
 from polars_ec.cli.sketch_folder import SketchFolder, pos_label_note
 from polars_ec.cli.sketch_sum import total
 from polars_ec.exceptions import SketchError
-from polars_ec.formulas.battery import BATTERY, MOVED_BY_PRIOR
-from polars_ec.formulas.decisions import CELLS
-from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.options import parse_options
 from polars_ec.sketches import Sketch
 
-_RANKING = ("auc_roc",)
+_OF_ROWS = {
+    "per_class": "sketches are of one class against the other",
+    "missing": "sketches count the rows with a null together",
+    "score_prior": "sketches hold the losses of the posteriors as they are",
+}
+_ADDED_BY = {"small": "min_rows", "total": "total"}
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class RollUp:
 
 
 def sketch_report(
-    folder: Path, stated: Mapping[str, Any], roll_up: RollUp, options: dict[str, Any], min_rows: int | None
+    folder: Path, stated: Mapping[str, Any], roll_up: RollUp, options: dict[str, Any], layout: Mapping[str, Any]
 ) -> tuple[pl.DataFrame, list[str]]:
     """The report of a folder, a row per group, and what is to be said about it.
 
@@ -63,14 +63,17 @@ def sketch_report(
     options
         `costs`, `cost_fn`, `cost_fp`, `threshold` (default: what the sketches were made for), `prior` ("overall" is the share
         in all sketches).
-    min_rows
-        Adds the column `small`.
+    layout
+        `metrics`, `min_rows` and `total` of `polars_ec.report`.
 
     Returns
     -------
     The columns of `polars_ec.report`, and `auc_roc` with its bound. NAME_low and NAME_high where the sketches do not know
     the threshold.
     """
+    for name, why in _OF_ROWS.items():
+        if name in layout:
+            raise UsageError(f"--{name.replace('_', '-')} on {folder}: {why}: report on the rows")
     sketches = SketchFolder(folder)
     manifest = sketches.manifest()
     made_with = manifest.options
@@ -86,12 +89,43 @@ def sketch_report(
             raise DataError(f"{folder}: {error}") from error
         rolled_up = _placed(rolled_up, manifest, roll_up)
         if options.get("prior") == "overall":
-            options["prior"] = counted_prior(overall_prior(rolled_up))
-        check_keys(rolled_up.keys, [] if min_rows is None else ["small"])
-        table = _battery(rolled_up, options)
-    table = _in_order(table, rolled_up.keys, made_with)
+            options["prior"] = counted_prior(overall_prior(_first_model(rolled_up, made_with)))
+        check_keys(rolled_up.keys, [name for name in ("small", "total") if _ADDED_BY[name] in layout])
+        table = _rows(rolled_up, options, layout, made_with)
+        if "total" in layout:
+            table = _with_total(table, rolled_up, options, layout, made_with)
     warnings = _warnings(sketches, manifest) if table["n"].sum() else []
-    return (table if min_rows is None else table.with_columns(small=pl.col("n") < min_rows)), warnings
+    return table, warnings
+
+
+def _first_model(sketch: Sketch, made_with: Mapping[str, Any]) -> Sketch:
+    """The sketch of the model that was named first, whose shares are the overall prior of all: they are compared at one."""
+    first = made_with["--score"][0]
+    return sketch.filter(pl.col(SCORE) == first) if model_keys(made_with) else sketch
+
+
+def _rows(
+    sketch: Sketch, options: Mapping[str, Any], layout: Mapping[str, Any], made_with: Mapping[str, Any]
+) -> pl.DataFrame:
+    table = _in_order(columns(sketch, options, layout.get("metrics")), sketch.keys, made_with)
+    return table.with_columns(small=pl.col("n") < layout["min_rows"]) if "min_rows" in layout else table
+
+
+def _with_total(
+    table: pl.DataFrame,
+    sketch: Sketch,
+    options: Mapping[str, Any],
+    layout: Mapping[str, Any],
+    made_with: Mapping[str, Any],
+) -> pl.DataFrame:
+    """The table with a row over all groups, of each model, as the last."""
+    models = model_keys(made_with)
+    if sketch.keys == models:
+        raise UsageError("--total adds a row over all groups, and without --by and --every there is one: leave it out")
+    # An empty folder has no groups, and nothing over all of them.
+    whole = _rows(sketch.group_by(*models), options, layout, made_with).filter(pl.lit(value=table.height > 0))
+    parts = [part.with_columns(total=pl.lit(value=is_total)) for part, is_total in ((table, False), (whole, True))]
+    return pl.concat(parts, how="diagonal")
 
 
 def _in_order(table: pl.DataFrame, keys: Sequence[str], made_with: Mapping[str, Any]) -> pl.DataFrame:
@@ -109,35 +143,6 @@ def _warnings(sketches: SketchFolder, manifest: Manifest) -> list[str]:
     if meant is not None:
         raise DataError(meant)
     return [f"{sketches.path}: no row that was sketched has the label {positive!r} (--pos-label)"]
-
-
-def _battery(sketch: Sketch, options: Mapping[str, Any]) -> pl.DataFrame:
-    """Every metric at the group's own prior and, where one is stated, at that one."""
-    grid, prior = sketch.grid, options.get("prior")
-    beside_prior = {name: value for name, value in options.items() if name != "prior"}
-    stated, threshold = sketch.operating_point.stands_in(beside_prior, grid.classes)
-    llr_prior = prior if grid.score_type == "llr" else None
-    if llr_prior is not None and "threshold" not in stated and threshold is None:
-        # The decisions are those at the prior that turns LLRs into posteriors, whatever weighs the classes after.
-        costs = parse_options(stated).costs(2)
-        stated["threshold"] = grid.declared(bayes_threshold(costs, grid.score_type, llr_prior, grid.classes))
-    of_posteriors = grid.score_type in ("posterior", "log_odds") or llr_prior is not None
-    decides = of_posteriors or "threshold" in stated or threshold is not None
-    own = [name for name in BATTERY if of_posteriors or name not in SCORING_RULES] if decides else []
-    names = [*(CELLS if decides else ()), *own]
-    at_prior = [name for name in own if name in MOVED_BY_PRIOR] if prior is not None else []
-
-    def evaluated(names: Sequence[str], keywords: Mapping[str, Any]) -> pl.DataFrame:
-        return evaluate(sketch, names, keywords, own_threshold=threshold, llr_prior=llr_prior)
-
-    table = evaluated([*names, *_RANKING], stated)
-    if not at_prior:
-        return table
-    counts = [*sketch.keys, "n", "n_missing", "n_invalid", "class_prior"]
-    other = evaluated(at_prior, {**stated, "prior": prior}).drop(counts).rename(lambda name: f"{name}_at_prior")
-    check_keys(sketch.keys, other.columns)
-    ranking = [name for name in table.columns if name.startswith(_RANKING)]
-    return pl.concat([table.drop(ranking), other, table.select(ranking)], how="horizontal")
 
 
 def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_up: RollUp) -> Sketch:

@@ -195,7 +195,7 @@ def test_llrs_and_raw_scores(logs, tmp_path):
     theirs = report(logs, *read, "--score-type", "llr", *args)
     ours = report(tmp_path / "llr", *args)
     of_losses = [c for c in theirs.columns if c.startswith(("nce", "nbs"))]
-    assert of_losses == ["nce", "nbs", "nce_at_prior", "nbs_at_prior"]
+    assert of_losses == ["nce", "nce_at_prior", "nbs", "nbs_at_prior"]
     same(ours.select(theirs.columns).drop(of_losses), theirs.drop(of_losses))
     for name in of_losses:
         error = f"{name.removesuffix('_at_prior')}_error{'_at_prior' if name.endswith('_at_prior') else ''}"
