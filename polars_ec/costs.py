@@ -252,6 +252,10 @@ class CostMatrix:
         """Whether the rows have names of their own; else they are the classes in order."""
         return self._named[0]
 
+    def names_decision(self, j: int) -> bool:
+        """Whether decision j has a name of its own; `zero_one` numbers those that are classes."""
+        return self._named[1] and not (j < self.n_classes and self.decisions[j] == j)
+
     def for_classes(self, classes: ClassNames) -> CostMatrix:
         """The same costs with rows, and columns that are named as they are, in the order of these classes.
 

@@ -6,7 +6,7 @@ Editors show the text below a key where that keyword is passed; `help` takes it 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature
@@ -39,7 +39,7 @@ class ScoreTypeOption(TypedDict, total=False):
 
     score_type: ScoreType
     """What the scores are. One number a row: "posterior" or "log_odds" of the positive class, "llr" (log-likelihood ratio)
-    or "decision" (index of the decision taken). A vector of K a row: "posteriors", "log_posteriors" (natural logarithms)
+    or "decision" (the decision taken: its index, or its name). A vector of K a row: "posteriors", "log_posteriors" (natural logarithms)
     or "log_likelihoods". Default "posterior", which for a vector column means "posteriors"."""
 
 
@@ -58,8 +58,9 @@ class LabelOptions(TypedDict, total=False):
     are Boolean, or integers 0 to K-1, or `classes` lists them."""
 
     classes: Sequence[object] | None
-    """The label's values in class order; a value that is not listed is wrong. Pass it or `pos_label`, not both. Default
-    None: labels are Boolean, or integers 0 to K-1, or `pos_label` is given."""
+    """The label's values in class order; a value that is not listed is wrong. Decisions that are strings or categories are
+    the classes of that name. Pass it or `pos_label`, not both. Default None: labels are Boolean, or integers 0 to K-1, or
+    `pos_label` is given, or scores are vectors and the label is an Enum, whose categories are the classes."""
 
 
 class RowOptions(ScoreTypeOption, WeightOption, LabelOptions, total=False):
@@ -88,9 +89,10 @@ class RowPriorOption(TypedDict, total=False):
 class DecisionThresholdOption(TypedDict, total=False):
     """The threshold of binary decisions."""
 
-    threshold: float | None
-    """Binary: decide for the positive class where score > threshold, strictly, on the scale of the score as given. Default
-    None: Bayes decisions, those of least expected cost."""
+    threshold: float | IntoExpr | None
+    """Binary: decide for the positive class where score > threshold, strictly, on the scale of the score as given. A number,
+    or a column's name or an expression for a threshold of each row; one null in it makes the value null. Default None: Bayes
+    decisions, those of least expected cost."""
 
 
 class ErrorCostOptions(TypedDict, total=False):
@@ -101,6 +103,18 @@ class ErrorCostOptions(TypedDict, total=False):
 
     cost_fp: float
     """Binary: the cost of a false alarm, which is a negative decided positive. Default 1."""
+
+
+class RowCostOptions(TypedDict, total=False):
+    """The costs of the two kinds of binary errors, which may differ by row."""
+
+    cost_fn: float | IntoExpr
+    """Binary: the cost of a miss, which is a positive decided negative. A number, or a column's name or an expression for a
+    cost of each row; one that is null, NaN, negative or infinite makes the value null. Default 1."""
+
+    cost_fp: float | IntoExpr
+    """Binary: the cost of a false alarm, which is a negative decided positive: a number, or one of each row as for `cost_fn`.
+    Default 1."""
 
 
 class CostMatrixOption(TypedDict, total=False):
@@ -135,12 +149,24 @@ class DcfOptions(ThresholdOptions, ErrorCostOptions, total=False):
     """Threshold options, and the costs of the two kinds of binary errors."""
 
 
-class DecisionOptions(DcfOptions, CostMatrixOption, total=False):
+class DecisionOptions(ThresholdOptions, RowCostOptions, CostMatrixOption, total=False):
     """All options of a metric of decisions."""
+
+
+class SketchOptions(DetectionOptions, CostMatrixOption, total=False):
+    """All options of a sketch, which takes no column for a threshold or a cost."""
+
+    threshold: float | None
+    """The threshold that is exact in the sketch and at which it decides: score > threshold, strictly, on the scale of the
+    score as given. Default None: the Bayes threshold of the costs."""
 
 
 class RiskOptions(DetectionOptions, CostMatrixOption, total=False):
     """Prior options and costs, without a threshold: decisions are always Bayes decisions."""
+
+
+class RowRiskOptions(PriorOptions, RowCostOptions, CostMatrixOption, total=False):
+    """The same where costs may differ by row."""
 
 
 class ScoreOptions(ScoreTypeOption, RowPriorOption, total=False):
@@ -156,7 +182,7 @@ class DivergenceOptions(WeightOption, total=False):
     "posteriors"."""
 
 
-class RowDecisionOptions(ScoreOptions, DecisionThresholdOption, ErrorCostOptions, CostMatrixOption, total=False):
+class RowDecisionOptions(ScoreOptions, DecisionThresholdOption, RowCostOptions, CostMatrixOption, total=False):
     """Options of a decision for one row, without its label."""
 
 
@@ -164,7 +190,7 @@ class RowScoreOptions(ScoreOptions, LabelOptions, total=False):
     """Options of a loss of one row, without weight."""
 
 
-class RowCostOptions(RowDecisionOptions, LabelOptions, total=False):
+class LabelledDecisionOptions(RowDecisionOptions, LabelOptions, total=False):
     """Options of the cost of one row, without weight."""
 
 
@@ -216,6 +242,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]}? " if near else ""
 
 
+BY_ROW = ("threshold", "cost_fn", "cost_fp")
+"""The options that may be columns where decisions are made row by row."""
+
+
 @dataclass(frozen=True)
 class Options:
     """The shared keywords of one call, checked."""
@@ -225,41 +255,91 @@ class Options:
     weight: pl.Expr | None
     pos_label: object
     classes: tuple[object, ...] | None
-    threshold: float | None
+    threshold: float | pl.Expr | None
     stated_costs: CostMatrix | None
-    cost_fn: float
-    cost_fp: float
+    cost_fn: float | pl.Expr
+    cost_fp: float | pl.Expr
+
+    @property
+    def columns(self) -> dict[str, pl.Expr]:
+        """The options that are columns of the log, by keyword."""
+        given = {"weight": self.weight, "prior": self.prior.expression}
+        given |= {name: getattr(self, name) for name in BY_ROW}
+        return {name: value for name, value in given.items() if isinstance(value, pl.Expr)}
+
+    @property
+    def constant_threshold(self) -> float | None:
+        """The threshold, where no column was taken for it."""
+        assert not isinstance(self.threshold, pl.Expr)
+        return self.threshold
+
+    @property
+    def costs_by_row(self) -> bool:
+        """Whether a cost is a column, so that `costs` has only their shape."""
+        return isinstance(self.cost_fn, pl.Expr) or isinstance(self.cost_fp, pl.Expr)
 
     def costs(self, n_classes: int) -> CostMatrix:
-        """The cost matrix that the call means for this many classes."""
+        """The cost matrix that the call means for this many classes; where costs differ by row, one of their shape."""
         if self.stated_costs is not None:
             return self.stated_costs
+        given = {"cost_fn": self.cost_fn, "cost_fp": self.cost_fp}
+        constant = {name: cost for name, cost in given.items() if not isinstance(cost, pl.Expr)}
         if n_classes == 2:
-            return CostMatrix.binary(self.cost_fn, self.cost_fp)
-        if (self.cost_fn, self.cost_fp) != (1, 1):
+            return CostMatrix.binary(**constant)
+        if constant != {"cost_fn": 1, "cost_fp": 1}:
             raise ValueError(f"cost_fn and cost_fp are for two classes, and there are {n_classes}: pass costs=")
         return CostMatrix.zero_one(n_classes)
 
 
-def parse_options(options: Mapping[str, Any]) -> Options:
-    """Check the shared keywords; what is left out has its default. Errors name the value and the way out."""
+def parse_options(options: Mapping[str, Any], by_row: Collection[str] = ()) -> Options:
+    """Check the shared keywords; what is left out has its default. Errors name the value and the way out.
+
+    `by_row` names those of `BY_ROW` that the caller takes as columns too; elsewhere one number is needed.
+    """
     given = {**DEFAULTS, **options}
     if given["score_type"] not in get_args(ScoreType):
         raise ValueError(f"score_type={given['score_type']!r} is none of {', '.join(get_args(ScoreType))}")
-    if given["costs"] is not None and (given["cost_fn"], given["cost_fp"]) != (1, 1):
+    numbers: dict[str, Any] = {name: _number_or_column(given[name], name, name in by_row) for name in BY_ROW}
+    costs = {name: numbers[name] for name in ("cost_fn", "cost_fp")}
+    if given["costs"] is not None and any(isinstance(cost, pl.Expr) or cost != 1 for cost in costs.values()):
         raise ValueError("pass either costs= or cost_fn= and cost_fp=, not both")
-    CostMatrix.binary(given["cost_fn"], given["cost_fp"])
+    constant = {name: cost for name, cost in costs.items() if not isinstance(cost, pl.Expr)}
+    CostMatrix.binary(**constant)
+    threshold = numbers["threshold"]
     return Options(
         score_type=given["score_type"],
         prior=EMPIRICAL if given["prior"] is None else parse_prior(given["prior"]),
         weight=None if given["weight"] is None else as_expr(given["weight"], "weight"),
         pos_label=given["pos_label"],
         classes=_parse_classes(given["classes"], given["pos_label"]),
-        threshold=None if given["threshold"] is None else parse_number(given["threshold"], "threshold"),
+        threshold=threshold
+        if threshold is None or isinstance(threshold, pl.Expr)
+        else parse_number(threshold, "threshold"),
         stated_costs=None if given["costs"] is None else as_cost_matrix(given["costs"]),
-        cost_fn=float(given["cost_fn"]),
-        cost_fp=float(given["cost_fp"]),
+        **{name: cost if isinstance(cost, pl.Expr) else float(cost) for name, cost in costs.items()},
     )
+
+
+def _number_or_column(value: Any, what: str, by_row: bool) -> Any:
+    """The value, as an expression if it names a column; ValueError for one where a number is needed."""
+    if not isinstance(value, str | pl.Expr):
+        return value
+    if isinstance(value, str) and _is_number_as_text(value):
+        raise ValueError(f"{what}={value!r} is a number as text: pass {value}, or pl.col({value!r}) for the column")
+    if not by_row:
+        raise ValueError(
+            f"{what}={str(value) if isinstance(value, pl.Expr) else repr(value)} is a column, and here one number is needed: pass a number, or take a metric that decides row by "
+            f"row, such as ec.nec(score, label, {what}=...), or the report"
+        )
+    return as_expr(value, what)
+
+
+def _is_number_as_text(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def as_expr(column: IntoExpr, what: str) -> pl.Expr:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, Unpack, get_args
 import polars as pl
 
 from polars_ec.formulas.ranking import RANKING_METRICS
-from polars_ec.options import DecisionOptions, Options, parse_options
+from polars_ec.options import BY_ROW, DecisionOptions, Options, parse_options
 from polars_ec.priors import Prior
 from polars_ec.reporting.choice import metrics_of, metrics_of_one_class, named_metrics, needed
 from polars_ec.reporting.models import Model, read_models
@@ -74,14 +74,14 @@ def report(
     prior
         The reference prior: the positive class's, or one per class (a sequence in class order, or a mapping from class),
         "uniform", "overall", or an expression, which is evaluated on the whole log. "overall" is that of the whole log: the
-        shares of the classes in all rows that metrics are made of; of several models in those of the first. LLRs and
-        log-likelihoods, whose decisions need it, and `score_prior` take a second pass for it. None: there is no reference prior.
+        shares of the classes in all rows that the metrics of the model are made of. LLRs and log-likelihoods, whose decisions
+        need it, and `score_prior` take a second pass for it. None: there is no reference prior.
 
     Returns
     -------
     The columns of `by`; `score` if there are several; `n` (rows used); the metrics, at the group's own prior, and with
-    `prior`, beside each that a prior moves, once more at the reference prior: `nec`, `nec_at_prior`; `class_prior`,
-    `n_missing`, `n_invalid`; `small`; `total`. The usual battery is `nec`, and, where scores hold posteriors, `nce` and `nbs`;
+    `prior`, beside each that a prior moves, once more at the reference prior: `nec`, `nec_at_prior`; `class_prior`;
+    `small`; `total`; `n_missing`, `n_invalid`. The usual battery is `nec`, and, where scores hold posteriors, `nce` and `nbs`;
     for two classes and decisions `precision`, `f1`, `recall`, else `accuracy` and `balanced_accuracy`; and, after
     `class_prior`, the confusion counts `tn`, `fp`, `fn`, `tp` (or `confusion`, K x M). Each is null where the metric of that
     name is.
@@ -132,7 +132,7 @@ def _report(
     score_prior: Prior,
     given: Mapping[str, Any],
 ) -> pl.LazyFrame:
-    options = parse_options(given)
+    options = parse_options(given, BY_ROW)
     scores = expand(frame, score, "score")
     keys = expand(frame, by, "by")
     if not scores:
@@ -161,7 +161,7 @@ def _report(
     for model in all_models:
         ranks = list(_ranks_of(model, models, names, options))
         if ranks:
-            prior = stated_prior(model.rows, options)
+            prior = stated_prior(model, options)
             sums = with_ranks(sums, frame, keys, model, ranks, prior, given.get("prior"), total)
     if per_class:
         sums = with_class_sums(sums, models, options)

@@ -11,14 +11,14 @@ from polars_ec.cells.cells import check_keys
 from polars_ec.cells.make import Split, make_cells
 from polars_ec.cells.thresholds import cost_of_sensitivity, cost_of_threshold
 from polars_ec.costs import CostMatrix, Costs
-from polars_ec.options import DecisionOptions
+from polars_ec.options import SketchOptions
 from polars_ec.priors import Prior
 from polars_ec.signatures import checked_keywords, with_options
 from polars_ec.sketches import Sketch, sketch_of
 from polars_ec.typing import IntoExpr, Reduction
 
 
-@with_options(DecisionOptions)
+@with_options(SketchOptions)
 def sketch(
     frame: pl.LazyFrame | pl.DataFrame,
     score: IntoExpr | Sequence[IntoExpr],
@@ -32,7 +32,7 @@ def sketch(
     folds: int | None = None,
     fold_by: IntoExpr | None = None,
     stratified: bool = False,
-    **options: Unpack[DecisionOptions],
+    **options: Unpack[SketchOptions],
 ) -> Sketch:
     """The log reduced to cells of equal log-odds, by one pass of the streaming engine.
 

@@ -9,7 +9,7 @@ from typing import TypeVar, Unpack
 import polars as pl
 
 from polars_ec.exceptions import InvalidDataError
-from polars_ec.options import DecisionOptions, Options, as_expr, parse_options
+from polars_ec.options import BY_ROW, DecisionOptions, Options, as_expr, parse_options
 from polars_ec.rows.labels import by_likeness, meant_values
 from polars_ec.rows.read import expand, resolve_columns, with_prior_column
 from polars_ec.signatures import with_options
@@ -29,7 +29,8 @@ def validate(
 ) -> FrameT:
     """The frame itself, if no row of it is wrong; else an error that says what is.
 
-    Missing rows (a null in label, score or weight) are not wrong: labels arrive late. Reads the log once a score, once
+    Missing rows (a null in label, score or weight) are not wrong: labels arrive late. A row that lacks its threshold or its
+    cost, where these are columns, is. Reads the log once a score, once
     more for each kind of bad rows, to show them, and once for the values of a label that lacks the `pos_label`. Warns
     if no row has the `pos_label`. Only the options that say how to read the rows matter.
 
@@ -61,20 +62,21 @@ def validate(
     ...
     polars_ec.exceptions.InvalidDataError: 'p': posterior is NaN or outside [0, 1] in 1 row; the first: row 1 (p=1.5, y=1)
     """
-    checked: Options = parse_options(options)
+    checked: Options = parse_options(options, BY_ROW)
     lazy, checked = with_prior_column(frame.lazy(), checked)
     messages: list[str] = []
     models = expand(lazy, score, "score")
     positive_named = checked.pos_label is not None
     for model in models:
         rows = resolve_columns(lazy, model, label, checked)
-        defects = {kind: rows.present & mask for kind, mask in rows.defects.items()}
+        defects = {kind: rows.present & mask for kind, mask in rows.defects.items()} | rows.decision_faults
         seen = (
             {_LABELLED: rows.labels.label.is_not_null(), _POSITIVE: rows.labels.in_class[1]} if positive_named else {}
         )
         sums = [mask.sum().alias(kind) for kind, mask in {**defects, **seen}.items()]
         counts = lazy.select(sums).collect(engine="streaming").row(0, named=True)
-        shown = [model, as_expr(label, "label"), *([] if checked.weight is None else [checked.weight])]
+        by_row: list[pl.Expr] = [checked.columns[name] for name in ("weight", *BY_ROW) if name in checked.columns]
+        shown = [model, as_expr(label, "label"), *by_row]
         for kind, defect in defects.items():
             n = counts[kind]
             if n:

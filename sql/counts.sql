@@ -92,11 +92,6 @@ CREATE OR REPLACE MACRO ec._count_unusable(score, label, costs, prior, threshold
 CREATE OR REPLACE MACRO ec._shift(prior "NULL", score_type) AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior(score_type) ELSE 0 END,
 (prior, score_type) AS ec._llr_shift(prior, score_type);
-CREATE OR REPLACE MACRO ec._posterior_threshold(threshold "NULL", cost_fn, cost_fp) AS
-    CASE WHEN CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE) < CAST('inf' AS DOUBLE)
-         THEN CAST(cost_fp AS DOUBLE) / (CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE))
-         ELSE CAST(cost_fp AS DOUBLE) / 2 / (CAST(cost_fp AS DOUBLE) / 2 + CAST(cost_fn AS DOUBLE) / 2) END,
-(threshold, cost_fn, cost_fp) AS CAST(threshold AS DOUBLE);
 CREATE OR REPLACE MACRO ec._positives(score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type "NULL") AS
     score > ec._posterior_threshold(threshold, cost_fn, cost_fp),
 (score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type) AS
@@ -294,8 +289,6 @@ CREATE OR REPLACE MACRO ec._two_rows(m) AS
 
 -- Costs of which a count needs the shape only.
 CREATE OR REPLACE MACRO ec._shape_ok(costs "NULL") AS costs IS NULL, (costs) AS ec._costs_ok(costs, 1, 1);
-CREATE OR REPLACE MACRO ec._two_by_two_ok(costs "NULL", cost_fn, cost_fp) AS ec._binary_costs_ok(cost_fn, cost_fp),
-(costs, cost_fn, cost_fp) AS ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp);
 
 -- Decided cells {k, y, d, n} of lists of scores. With weights the histogram has one entry for each different weight: a
 -- sketch has few, a log with a weight of its own in each row many, and they are held in memory.
@@ -315,6 +308,31 @@ CREATE OR REPLACE MACRO ec._cells_vector(score, label, matrix, prior, threshold,
         lambda _s: CASE WHEN ec._classes_ok(_s['t'], 2) THEN {'invalid': len(list_filter(_s['t'], lambda _c: _c['k'] <> 2)), 'prior': _s['prior'],
                    'tn': ec._tally_cell(_s['t'], 0, 0), 'fp': ec._tally_cell(_s['t'], 0, 1),
                    'fn': ec._tally_cell(_s['t'], 1, 0), 'tp': ec._tally_cell(_s['t'], 1, 1)} END));
+
+-- Rows that lack the costs that they were to have.
+CREATE OR REPLACE MACRO ec._count_uncosted(cost_fn, cost_fp) AS
+    ec._count(NOT coalesce(ec._binary_costs_ok(cost_fn, cost_fp), false));
+
+-- The cells of scores and of lists of two, where the costs are 2 x 2.
+CREATE OR REPLACE MACRO ec._cells_of_costs(kind "NULL", score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp)
+         THEN ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) END,
+(kind, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform([{
+            'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
+            'uncosted': ec._count_uncosted(cost_fn, cost_fp)}],
+        lambda _g: CASE WHEN _g['uncosted'] = 0 THEN _g['c'] END);
+CREATE OR REPLACE MACRO ec._binary_cells(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._cells_of_costs(ec._column_type(cost_fn, cost_fp), score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform([{
+            'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
+            'm': ec._given_costs(costs)}],
+        lambda _g: CASE WHEN ec._one_way(cost_fn, cost_fp) AND ec._two_rows(_g['m']) AND ec._two_by_two(_g['m'])
+                             AND ec._matrix_ok(_g['m'], costs) THEN _g['c'] END);
+CREATE OR REPLACE MACRO ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._cells_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight) END;
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -365,9 +383,9 @@ CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, thresh
             list_transform(ec._matrix(_s['t'], coalesce(len(_s['c']), _s['k']), coalesce(len(_s['c'][1]), _s['k'])),
                            lambda _r: list_transform(_r, lambda _x: cast_to_type(_x, _s['w']))) END)[1];
 CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform([{'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
+    list_transform([{'c': ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
                      'w': ec._count_type(weight)}],
-        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND (_s['c']['p1'] IS NOT NULL OR _s['c']['n1'] + _s['c']['n0'] = 0) THEN {
+        lambda _s: CASE WHEN _s['c']['p1'] IS NOT NULL OR _s['c']['n1'] + _s['c']['n0'] = 0 THEN {
             'tn': cast_to_type(_s['c']['tn'], _s['w']), 'fp': cast_to_type(_s['c']['fp'], _s['w']),
             'fn': cast_to_type(_s['c']['fn'], _s['w']), 'tp': cast_to_type(_s['c']['tp'], _s['w'])} END)[1],
 (score DOUBLE[], label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS

@@ -1,7 +1,7 @@
 -- polars_ec for DuckDB, file 3 of 8: metrics of decisions. Load after counts.
 -- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
--- at that prior. By hand a formula is of `cells`, or where costs may be any matrix of the classes' mean `cost`, `error` or `hit`
--- as well; `make sql` makes the overloads, which differ in how a row is decided: a score, a list of scores, a BOOLEAN decision.
+-- at that prior. By hand a formula is of `cells`, or of what `errors` cost; where costs may be any matrix of the classes' mean `cost`,
+-- `error` or `hit` as well; `make sql` makes the overloads, which differ in how a row is decided: a score, a list of scores, a BOOLEAN decision.
 
 -- Four rates of a group ------------------------------------------------------------------------------------------------
 
@@ -13,20 +13,6 @@ CREATE OR REPLACE MACRO ec._r00(c) AS ec._ratio(c['tn'], c['n0']);
 
 -- A stated prior that is none leaves the group without a value, whether a metric needs the prior or not.
 CREATE OR REPLACE MACRO ec._with_prior(c, value) AS CASE WHEN c['p1'] IS NOT NULL THEN value END;
-
--- The cells of scores and of lists of two, where the costs are 2 x 2.
-CREATE OR REPLACE MACRO ec._binary_cells(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp)
-         THEN ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) END,
-(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform([{
-            'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
-            'm': ec._given_costs(costs)}],
-        lambda _g: CASE WHEN ec._one_way(cost_fn, cost_fp) AND ec._two_rows(_g['m']) AND ec._two_by_two(_g['m'])
-                             AND ec._matrix_ok(_g['m'], costs) THEN _g['c'] END);
-CREATE OR REPLACE MACRO ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._cells_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight) END;
 
 -- Costs of any K x M matrix: means per class ---------------------------------------------------------------------------
 
@@ -103,17 +89,48 @@ CREATE OR REPLACE MACRO ec._normalized(means) AS
              THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(_m['c'] AS VARCHAR))
              ELSE ec._ratio(ec._expect(_m['p'], _m['m']), ec._naive(_m['p'], coalesce(_m['c'], ec._zero_one(len(_m['m']))))) END)[1];
 
--- From the rates where costs are cost_fn and cost_fp (a right decision costs nothing, a constant one all of the other class), else
--- from the means of the classes.
-CREATE OR REPLACE MACRO ec._rate_cost(c, cost_fn, cost_fp) AS
-    ec._term(c['p1'], CAST(cost_fn AS DOUBLE) * ec._r10(c)) + ec._term(c['p0'], CAST(cost_fp AS DOUBLE) * ec._r01(c));
-CREATE OR REPLACE MACRO ec.expected_cost(cells, cost_fn, cost_fp) AS list_transform(cells, lambda _c: ec._rate_cost(_c, cost_fn, cost_fp))[1],
+-- What errors cost where costs are cost_fn and cost_fp (a right decision costs nothing, a constant one all of the other class):
+-- for each class the mean over its rows, m, that of deciding all of it wrongly, a, and its prior. First costs that are constants,
+-- from the rates, and then columns of costs, from sums. (Their sums may overflow, which leaves no mean.)
+CREATE OR REPLACE MACRO ec._finite_mean(x, n) AS CASE WHEN ec._ratio(x, n) < CAST('inf' AS DOUBLE) THEN ec._ratio(x, n) END;
+CREATE OR REPLACE MACRO ec._sum_error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform([{
+            'invalid': ec._count_unusable(score, label, costs, prior, threshold, score_type, weight),
+            'uncosted': ec._count_uncosted(cost_fn, cost_fp), 'prior': ec._stated_prior(prior),
+            'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
+            'a1': ec._sum_loss(1, score, label, ec._weighted(CAST(cost_fn AS DOUBLE), weight)),
+            'a0': ec._sum_loss(0, score, label, ec._weighted(CAST(cost_fp AS DOUBLE), weight)),
+            'm1': ec._sum_loss(1, score, label, CASE WHEN NOT ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type)
+                                                     THEN ec._weighted(CAST(cost_fn AS DOUBLE), weight) ELSE 0 END),
+            'm0': ec._sum_loss(0, score, label, CASE WHEN ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type)
+                                                     THEN ec._weighted(CAST(cost_fp AS DOUBLE), weight) ELSE 0 END)}],
+        lambda _s: CASE WHEN _s['invalid'] = 0 AND _s['uncosted'] = 0 AND ec._addable(_s['n1'] + _s['n0']) THEN {
+            'm1': ec._finite_mean(_s['m1'], _s['n1']), 'm0': ec._finite_mean(_s['m0'], _s['n0']),
+            'a1': ec._finite_mean(_s['a1'], _s['n1']), 'a0': ec._finite_mean(_s['a0'], _s['n0']),
+            'p1': ec._prior_of_1(_s['n1'], _s['n0'], _s['prior']), 'p0': ec._prior_of_0(_s['n1'], _s['n0'], _s['prior'])} END);
+CREATE OR REPLACE MACRO ec._error_costs_by(type "NULL", score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._sum_error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, CAST(score_type AS VARCHAR), weight),
+(type, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._sum_error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, NULL, weight);
+CREATE OR REPLACE MACRO ec._error_costs_of(kind "NULL", score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform(ec._cells_of_costs(kind, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: {
+        'm1': CAST(cost_fn AS DOUBLE) * ec._r10(_c), 'm0': CAST(cost_fp AS DOUBLE) * ec._r01(_c),
+        'a1': CAST(cost_fn AS DOUBLE), 'a0': CAST(cost_fp AS DOUBLE), 'p1': _c['p1'], 'p0': _c['p0']}),
+(kind, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._error_costs_by(ec._posterior_type(score_type), score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
+CREATE OR REPLACE MACRO ec._error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._error_costs_of(ec._column_type(cost_fn, cost_fp), score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
+
+-- First from what errors cost, or the rates, then from the means of the classes where costs are any matrix.
+CREATE OR REPLACE MACRO ec.expected_cost(errors) AS
+    list_transform(errors, lambda _c: ec._term(_c['p1'], _c['m1']) + ec._term(_c['p0'], _c['m0']))[1],
 (cost) AS ec._expected(cost);
-CREATE OR REPLACE MACRO ec.nec(cells, cost_fn, cost_fp) AS
-    list_transform(cells, lambda _c: ec._ratio(ec._rate_cost(_c, cost_fn, cost_fp),
-                                               least(CAST(cost_fn AS DOUBLE) * _c['p1'], CAST(cost_fp AS DOUBLE) * _c['p0'])))[1],
+CREATE OR REPLACE MACRO ec.nec(errors) AS
+    list_transform(errors, lambda _c: ec._ratio(ec._term(_c['p1'], _c['m1']) + ec._term(_c['p0'], _c['m0']),
+                                                least(ec._term(_c['p1'], _c['a1']), ec._term(_c['p0'], _c['a0']))))[1],
 (cost) AS ec._normalized(cost);
-CREATE OR REPLACE MACRO ec.error_rate(cells) AS list_transform(cells, lambda _c: ec._rate_cost(_c, 1, 1))[1],
+CREATE OR REPLACE MACRO ec.error_rate(cells) AS
+    list_transform(cells, lambda _c: ec._term(_c['p1'], ec._r10(_c)) + ec._term(_c['p0'], ec._r01(_c)))[1],
 (error) AS ec._expected(error);
 CREATE OR REPLACE MACRO ec.accuracy(cells) AS
     list_transform(cells, lambda _c: ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r00(_c)))[1],
@@ -133,8 +150,9 @@ CREATE OR REPLACE MACRO ec._dcf_ok(score_type) AS
 CREATE OR REPLACE MACRO ec._has_prior(kind "NULL", prior) AS
     CASE WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class') IS NULL ELSE true END,
 (kind, prior) AS true;
+-- One operating point: its costs are constants, or columns that the query is grouped by, as they must be outside of the sums.
 CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._dcf_ok(score_type) AND ec._has_prior(prior, prior)
+    CASE WHEN ec._dcf_ok(score_type) AND ec._has_prior(prior, prior) AND ec._binary_costs_ok(cost_fn, cost_fp)
          THEN ec._nec(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight) END;
 
 -- In units of the larger cost: neither products nor the sum overflow.

@@ -25,6 +25,13 @@ CREATE SCHEMA IF NOT EXISTS ec;
 -- Was an optional argument left out? This is known when the query is planned, and the CASE that asks it costs nothing per row.
 CREATE OR REPLACE MACRO ec._unset(x) AS typeof(x) = '"NULL"';
 
+-- Is it a column, or made of columns? Known when the query is planned, and so is the type that says so: "NULL" for constants, which
+-- have the short text. The type of date_part is that of its unit where the unit is a constant, and that of any unit elsewhere.
+CREATE OR REPLACE MACRO ec._is_column(x) AS
+    typeof(date_part(CASE WHEN x IS NULL THEN 'year' ELSE 'year' END, TIMESTAMP '2000-01-01')) <> 'BIGINT';
+CREATE OR REPLACE MACRO ec._column_type(x, y) AS
+    struct_extract({'column': 1}, CASE WHEN ec._is_column(x) OR ec._is_column(y) THEN 'column' END);
+
 -- Is score_type 'posterior'? The answer is a type, INTEGER or "NULL", so that an overload can ask. Macros that do hand on the
 -- literal NULL for 'posterior', and the overloads for it below have the short text that posteriors need. A score_type that is
 -- NULL to begin with is cast, and so is none of the known ones, and so is a number, most likely an argument without its name.
@@ -58,8 +65,6 @@ CREATE OR REPLACE MACRO ec._sigmoid(z) AS exp(least(z, 0e0)) / (1 + exp(-abs(z))
 CREATE OR REPLACE MACRO ec._given_costs(costs) AS TRY_CAST(costs AS DOUBLE[][]);
 CREATE OR REPLACE MACRO ec._binary_costs(cost_fn, cost_fp) AS
     [[0e0, CAST(cost_fp AS DOUBLE)], [CAST(cost_fn AS DOUBLE), 0e0]];
-CREATE OR REPLACE MACRO ec._costs(costs, cost_fn, cost_fp) AS
-    CASE WHEN ec._unset(costs) THEN ec._binary_costs(cost_fn, cost_fp) ELSE ec._given_costs(costs) END;
 
 -- More than a 2 x 2 choice: an abstain column, or more than two classes.
 CREATE OR REPLACE MACRO ec._wide(costs) AS
@@ -79,12 +84,13 @@ CREATE OR REPLACE MACRO ec._fault(m) AS
 CREATE OR REPLACE MACRO ec._no_fault(fault, costs) AS
     CASE WHEN fault IS NULL THEN true ELSE error('ec: ' || fault || ', not ' || CAST(costs AS VARCHAR)) IS NULL END;
 
--- Costs as they are given: true, NULL where any is a NULL that was given, or an error. (NaN compares as greatest; least() passes
--- over NULL. Halves add up to no infinity.)
+-- Costs as they are given: true, NULL where any is a NULL that was given, or an error; but NULL for what is wrong in a column. (NaN
+-- compares as greatest; least() passes over NULL. Halves add up to no infinity.)
 CREATE OR REPLACE MACRO ec._binary_costs_ok(cost_fn, cost_fp) AS
     CASE WHEN least(cost_fn, cost_fp) >= 0
               AND CAST(cost_fn AS DOUBLE) / 2 + CAST(cost_fp AS DOUBLE) / 2 < CAST('inf' AS DOUBLE) THEN true
          WHEN (cost_fn IS NULL OR cost_fp IS NULL) AND NOT (ec._unset(cost_fn) OR ec._unset(cost_fp)) THEN NULL
+         WHEN ec._is_column(cost_fn) OR ec._is_column(cost_fp) THEN NULL
          ELSE error('ec: costs must be finite numbers that are not negative, not '
                     || CAST({'cost_fn': cost_fn, 'cost_fp': cost_fp} AS VARCHAR)) IS NULL END;
 CREATE OR REPLACE MACRO ec._matrix_ok(m, costs) AS CASE WHEN costs IS NOT NULL THEN ec._no_fault(ec._fault(m), costs) END;
@@ -323,19 +329,30 @@ CREATE OR REPLACE MACRO ec._bayes_threshold(fp, fn, score_type) AS
     CASE WHEN fn > 0 AND fp < 0 THEN CAST('nan' AS DOUBLE)
          WHEN fn <= 0 AND fp >= 0 THEN CAST('inf' AS DOUBLE)
          ELSE sign(fp + fn) * CASE WHEN score_type = 'posterior' THEN fp / (fp + fn) ELSE ec._log_quotient(abs(fp), abs(fn)) END END;
+-- Of posteriors under cost_fn and cost_fp, a threshold that is given or theirs.
+CREATE OR REPLACE MACRO ec._posterior_threshold(threshold "NULL", cost_fn, cost_fp) AS
+    CASE WHEN CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE) < CAST('inf' AS DOUBLE)
+         THEN CAST(cost_fp AS DOUBLE) / (CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE))
+         ELSE CAST(cost_fp AS DOUBLE) / 2 / (CAST(cost_fp AS DOUBLE) / 2 + CAST(cost_fn AS DOUBLE) / 2) END,
+(threshold, cost_fn, cost_fp) AS CAST(threshold AS DOUBLE);
+-- No matrix is made of cost_fn and cost_fp: they may be columns, and a matrix a row takes microseconds.
 CREATE OR REPLACE MACRO ec._costs_threshold(costs, cost_fn, cost_fp, score_type) AS
-    list_transform(list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda _m: {'m': _m, 'room': ec._room(_m)}),
+    CASE WHEN NOT ec._unset(costs)
+         THEN list_transform(list_transform([ec._given_costs(costs)], lambda _m: {'m': _m, 'room': ec._room(_m)}),
                    lambda _c: ec._bayes_threshold(_c['m'][1][2] * _c['room'] - _c['m'][1][1] * _c['room'],
-                                                  _c['m'][2][1] * _c['room'] - _c['m'][2][2] * _c['room'], score_type))[1];
+                                                  _c['m'][2][1] * _c['room'] - _c['m'][2][2] * _c['room'], score_type))[1]
+         WHEN score_type = 'posterior' THEN ec._posterior_threshold(NULL, cost_fn, cost_fp)
+         ELSE ec._bayes_threshold(CAST(cost_fp AS DOUBLE), CAST(cost_fn AS DOUBLE), score_type) END;
 CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
     ec._unset(threshold) AND score_type <> 'decision'
     AND ec._given_costs(costs)[1][2] < ec._given_costs(costs)[1][1];
 
--- Is the row left without the threshold that it was to have? An error for one that is not a number, or not wanted.
+-- Is the row left without the threshold that it was to have, NULL or NaN? An error for one that is no number, or not wanted.
 CREATE OR REPLACE MACRO ec._no_threshold(threshold, score_type) AS
     CASE WHEN threshold IS NULL THEN NOT ec._unset(threshold)
          WHEN score_type = 'decision'
          THEN error('ec: threshold is for scores, and score_type ''decision'' says that decisions are taken: leave it out') IS NULL
+         WHEN typeof(threshold) <> 'BOOLEAN' AND ec._is_column(threshold) THEN isnan(CAST(threshold AS DOUBLE))
          WHEN typeof(threshold) = 'BOOLEAN' OR isnan(CAST(threshold AS DOUBLE))
          THEN error('ec: threshold must be a number, not ' || CAST(threshold AS VARCHAR)) IS NULL
          ELSE false END;
@@ -387,6 +404,10 @@ CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, prior, threshold, score
 -- What a decision d costs a row of class y; no matrix stands for 0-1 costs.
 CREATE OR REPLACE MACRO ec._cost(matrix, y, d) AS
     CASE WHEN matrix IS NULL THEN CAST(d <> y AS DOUBLE) ELSE matrix[y + 1][d + 1] END;
+
+CREATE OR REPLACE MACRO ec._error_cost(cost_fn, cost_fp, y, positive) AS
+    CASE WHEN y = 1 THEN CASE WHEN positive THEN 0e0 ELSE CAST(cost_fn AS DOUBLE) END
+         ELSE CASE WHEN positive THEN CAST(cost_fp AS DOUBLE) ELSE 0e0 END END;
 
 -- A list of two scores as one, and what kind of score that one is.
 CREATE OR REPLACE MACRO ec._pair(score, score_type) AS
@@ -446,8 +467,10 @@ COMMENT ON MACRO ec.bayes_decision IS 'Index of the decision for each row: by th
 CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
               AND ec._usable(ec._likely(score, score_type, prior), label, costs, score_type, NULL)
-         THEN ec._cost(ec._costs(costs, cost_fn, cost_fp), ec._class(label),
-                       ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type)) END,
+         THEN CASE WHEN NOT ec._unset(costs)
+                   THEN ec._cost(ec._given_costs(costs), ec._class(label), ec._decide(score, costs, 1, 1, prior, threshold, score_type))
+                   ELSE ec._error_cost(cost_fn, cost_fp, ec._class(label),
+                                       ec._positive(score, NULL, cost_fn, cost_fp, prior, threshold, score_type)) END END,
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false)
               OR NOT ec._priors_fit(prior, ec._vector_classes(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type))
@@ -459,8 +482,10 @@ CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn 
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
               AND ec._usable(ec._likely(ec._boolean_decision(score, score_type), score_type, prior), label, costs, score_type, NULL)
-         THEN ec._cost(ec._costs(costs, cost_fn, cost_fp), ec._class(label),
-                       ec._decide(ec._boolean_decision(score, score_type), costs, cost_fn, cost_fp, prior, threshold, score_type)) END;
+         THEN CASE WHEN NOT ec._unset(costs)
+                   THEN ec._cost(ec._given_costs(costs), ec._class(label), ec._decide(ec._boolean_decision(score, score_type), costs, 1, 1, prior, threshold, score_type))
+                   ELSE ec._error_cost(cost_fn, cost_fp, ec._class(label),
+                                       ec._positive(ec._boolean_decision(score, score_type), NULL, cost_fn, cost_fp, prior, threshold, score_type)) END END;
 COMMENT ON MACRO ec.row_cost IS 'Cost of each row''s decision, given its class. Lower is better; in [least cost, largest cost]. c_ij for class i and decision j. Its mean is the `expected_cost` at the empirical priors.';
 
 -- Casts are for arguments without their names, numbers say, which no score_type is.
@@ -654,11 +679,6 @@ CREATE OR REPLACE MACRO ec._count_unusable(score, label, costs, prior, threshold
 CREATE OR REPLACE MACRO ec._shift(prior "NULL", score_type) AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior(score_type) ELSE 0 END,
 (prior, score_type) AS ec._llr_shift(prior, score_type);
-CREATE OR REPLACE MACRO ec._posterior_threshold(threshold "NULL", cost_fn, cost_fp) AS
-    CASE WHEN CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE) < CAST('inf' AS DOUBLE)
-         THEN CAST(cost_fp AS DOUBLE) / (CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE))
-         ELSE CAST(cost_fp AS DOUBLE) / 2 / (CAST(cost_fp AS DOUBLE) / 2 + CAST(cost_fn AS DOUBLE) / 2) END,
-(threshold, cost_fn, cost_fp) AS CAST(threshold AS DOUBLE);
 CREATE OR REPLACE MACRO ec._positives(score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type "NULL") AS
     score > ec._posterior_threshold(threshold, cost_fn, cost_fp),
 (score, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type) AS
@@ -856,8 +876,6 @@ CREATE OR REPLACE MACRO ec._two_rows(m) AS
 
 -- Costs of which a count needs the shape only.
 CREATE OR REPLACE MACRO ec._shape_ok(costs "NULL") AS costs IS NULL, (costs) AS ec._costs_ok(costs, 1, 1);
-CREATE OR REPLACE MACRO ec._two_by_two_ok(costs "NULL", cost_fn, cost_fp) AS ec._binary_costs_ok(cost_fn, cost_fp),
-(costs, cost_fn, cost_fp) AS ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp);
 
 -- Decided cells {k, y, d, n} of lists of scores. With weights the histogram has one entry for each different weight: a
 -- sketch has few, a log with a weight of its own in each row many, and they are held in memory.
@@ -877,6 +895,31 @@ CREATE OR REPLACE MACRO ec._cells_vector(score, label, matrix, prior, threshold,
         lambda _s: CASE WHEN ec._classes_ok(_s['t'], 2) THEN {'invalid': len(list_filter(_s['t'], lambda _c: _c['k'] <> 2)), 'prior': _s['prior'],
                    'tn': ec._tally_cell(_s['t'], 0, 0), 'fp': ec._tally_cell(_s['t'], 0, 1),
                    'fn': ec._tally_cell(_s['t'], 1, 0), 'tp': ec._tally_cell(_s['t'], 1, 1)} END));
+
+-- Rows that lack the costs that they were to have.
+CREATE OR REPLACE MACRO ec._count_uncosted(cost_fn, cost_fp) AS
+    ec._count(NOT coalesce(ec._binary_costs_ok(cost_fn, cost_fp), false));
+
+-- The cells of scores and of lists of two, where the costs are 2 x 2.
+CREATE OR REPLACE MACRO ec._cells_of_costs(kind "NULL", score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp)
+         THEN ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) END,
+(kind, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform([{
+            'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
+            'uncosted': ec._count_uncosted(cost_fn, cost_fp)}],
+        lambda _g: CASE WHEN _g['uncosted'] = 0 THEN _g['c'] END);
+CREATE OR REPLACE MACRO ec._binary_cells(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._cells_of_costs(ec._column_type(cost_fn, cost_fp), score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform([{
+            'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
+            'm': ec._given_costs(costs)}],
+        lambda _g: CASE WHEN ec._one_way(cost_fn, cost_fp) AND ec._two_rows(_g['m']) AND ec._two_by_two(_g['m'])
+                             AND ec._matrix_ok(_g['m'], costs) THEN _g['c'] END);
+CREATE OR REPLACE MACRO ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
+         THEN ec._cells_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight) END;
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -940,25 +983,25 @@ CREATE OR REPLACE MACRO ec._confusion_vector(score, label, matrix, prior, thresh
             list_transform(ec._matrix(_s['t'], coalesce(len(_s['c']), _s['k']), coalesce(len(_s['c'][1]), _s['k'])),
                            lambda _r: list_transform(_r, lambda _x: cast_to_type(_x, _s['w']))) END)[1];
 CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform([{'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
+    list_transform([{'c': ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
                      'w': ec._count_type(weight)}],
-        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND (_s['c']['p1'] IS NOT NULL OR _s['c']['n1'] + _s['c']['n0'] = 0) THEN {
+        lambda _s: CASE WHEN _s['c']['p1'] IS NOT NULL OR _s['c']['n1'] + _s['c']['n0'] = 0 THEN {
             'tn': cast_to_type(_s['c']['tn'], _s['w']), 'fp': cast_to_type(_s['c']['fp'], _s['w']),
             'fn': cast_to_type(_s['c']['fn'], _s['w']), 'tp': cast_to_type(_s['c']['tp'], _s['w'])} END)[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
          THEN ec._confusion_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform([{'c': ec._cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
+    list_transform([{'c': ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
                      'w': ec._count_type(weight)}],
-        lambda _s: CASE WHEN ec._two_by_two_ok(costs, cost_fn, cost_fp) AND (_s['c']['p1'] IS NOT NULL OR _s['c']['n1'] + _s['c']['n0'] = 0) THEN {
+        lambda _s: CASE WHEN _s['c']['p1'] IS NOT NULL OR _s['c']['n1'] + _s['c']['n0'] = 0 THEN {
             'tn': cast_to_type(_s['c']['tn'], _s['w']), 'fp': cast_to_type(_s['c']['fp'], _s['w']),
             'fn': cast_to_type(_s['c']['fn'], _s['w']), 'tp': cast_to_type(_s['c']['tp'], _s['w'])} END)[1];
 COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, fp, fn, tp); lists: K x M list of rows; BIGINT, with weights DOUBLE';
 -- polars_ec for DuckDB, file 3 of 8: metrics of decisions. Load after counts.
 -- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
--- at that prior. By hand a formula is of `cells`, or where costs may be any matrix of the classes' mean `cost`, `error` or `hit`
--- as well; `make sql` makes the overloads, which differ in how a row is decided: a score, a list of scores, a BOOLEAN decision.
+-- at that prior. By hand a formula is of `cells`, or of what `errors` cost; where costs may be any matrix of the classes' mean `cost`,
+-- `error` or `hit` as well; `make sql` makes the overloads, which differ in how a row is decided: a score, a list of scores, a BOOLEAN decision.
 
 -- Four rates of a group ------------------------------------------------------------------------------------------------
 
@@ -970,20 +1013,6 @@ CREATE OR REPLACE MACRO ec._r00(c) AS ec._ratio(c['tn'], c['n0']);
 
 -- A stated prior that is none leaves the group without a value, whether a metric needs the prior or not.
 CREATE OR REPLACE MACRO ec._with_prior(c, value) AS CASE WHEN c['p1'] IS NOT NULL THEN value END;
-
--- The cells of scores and of lists of two, where the costs are 2 x 2.
-CREATE OR REPLACE MACRO ec._binary_cells(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp)
-         THEN ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) END,
-(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform([{
-            'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
-            'm': ec._given_costs(costs)}],
-        lambda _g: CASE WHEN ec._one_way(cost_fn, cost_fp) AND ec._two_rows(_g['m']) AND ec._two_by_two(_g['m'])
-                             AND ec._matrix_ok(_g['m'], costs) THEN _g['c'] END);
-CREATE OR REPLACE MACRO ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._two_by_two(costs) AND ec._costs_ok(costs, cost_fn, cost_fp)
-         THEN ec._cells_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight) END;
 
 -- Costs of any K x M matrix: means per class ---------------------------------------------------------------------------
 
@@ -1060,12 +1089,41 @@ CREATE OR REPLACE MACRO ec._normalized(means) AS
              THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(_m['c'] AS VARCHAR))
              ELSE ec._ratio(ec._expect(_m['p'], _m['m']), ec._naive(_m['p'], coalesce(_m['c'], ec._zero_one(len(_m['m']))))) END)[1];
 
--- From the rates where costs are cost_fn and cost_fp (a right decision costs nothing, a constant one all of the other class), else
--- from the means of the classes.
-CREATE OR REPLACE MACRO ec._rate_cost(c, cost_fn, cost_fp) AS
-    ec._term(c['p1'], CAST(cost_fn AS DOUBLE) * ec._r10(c)) + ec._term(c['p0'], CAST(cost_fp AS DOUBLE) * ec._r01(c));
+-- What errors cost where costs are cost_fn and cost_fp (a right decision costs nothing, a constant one all of the other class):
+-- for each class the mean over its rows, m, that of deciding all of it wrongly, a, and its prior. First costs that are constants,
+-- from the rates, and then columns of costs, from sums. (Their sums may overflow, which leaves no mean.)
+CREATE OR REPLACE MACRO ec._finite_mean(x, n) AS CASE WHEN ec._ratio(x, n) < CAST('inf' AS DOUBLE) THEN ec._ratio(x, n) END;
+CREATE OR REPLACE MACRO ec._sum_error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform([{
+            'invalid': ec._count_unusable(score, label, costs, prior, threshold, score_type, weight),
+            'uncosted': ec._count_uncosted(cost_fn, cost_fp), 'prior': ec._stated_prior(prior),
+            'n1': ec._size1(score, label, weight), 'n0': ec._size0(score, label, weight),
+            'a1': ec._sum_loss(1, score, label, ec._weighted(CAST(cost_fn AS DOUBLE), weight)),
+            'a0': ec._sum_loss(0, score, label, ec._weighted(CAST(cost_fp AS DOUBLE), weight)),
+            'm1': ec._sum_loss(1, score, label, CASE WHEN NOT ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type)
+                                                     THEN ec._weighted(CAST(cost_fn AS DOUBLE), weight) ELSE 0 END),
+            'm0': ec._sum_loss(0, score, label, CASE WHEN ec._positives(score, costs, cost_fn, cost_fp, prior, threshold, score_type)
+                                                     THEN ec._weighted(CAST(cost_fp AS DOUBLE), weight) ELSE 0 END)}],
+        lambda _s: CASE WHEN _s['invalid'] = 0 AND _s['uncosted'] = 0 AND ec._addable(_s['n1'] + _s['n0']) THEN {
+            'm1': ec._finite_mean(_s['m1'], _s['n1']), 'm0': ec._finite_mean(_s['m0'], _s['n0']),
+            'a1': ec._finite_mean(_s['a1'], _s['n1']), 'a0': ec._finite_mean(_s['a0'], _s['n0']),
+            'p1': ec._prior_of_1(_s['n1'], _s['n0'], _s['prior']), 'p0': ec._prior_of_0(_s['n1'], _s['n0'], _s['prior'])} END);
+CREATE OR REPLACE MACRO ec._error_costs_by(type "NULL", score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._sum_error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, CAST(score_type AS VARCHAR), weight),
+(type, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._sum_error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, NULL, weight);
+CREATE OR REPLACE MACRO ec._error_costs_of(kind "NULL", score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform(ec._cells_of_costs(kind, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: {
+        'm1': CAST(cost_fn AS DOUBLE) * ec._r10(_c), 'm0': CAST(cost_fp AS DOUBLE) * ec._r01(_c),
+        'a1': CAST(cost_fn AS DOUBLE), 'a0': CAST(cost_fp AS DOUBLE), 'p1': _c['p1'], 'p0': _c['p0']}),
+(kind, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._error_costs_by(ec._posterior_type(score_type), score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
+CREATE OR REPLACE MACRO ec._error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._error_costs_of(ec._column_type(cost_fn, cost_fp), score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
+
+-- First from what errors cost, or the rates, then from the means of the classes where costs are any matrix.
 CREATE OR REPLACE MACRO ec._expected_cost(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._rate_cost(_c, cost_fn, cost_fp))[1],
+    list_transform(ec._error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._term(_c['p1'], _c['m1']) + ec._term(_c['p0'], _c['m0']))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
 CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1076,8 +1134,8 @@ CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cos
     ec._expected_cost(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.expected_cost IS 'Expected cost (EC) of the decisions, in units of the costs. Lower is better; in [least cost, largest cost]. EC = sum_ij c_ij P_i R_ij.';
 CREATE OR REPLACE MACRO ec._nec(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._rate_cost(_c, cost_fn, cost_fp),
-                                               least(CAST(cost_fn AS DOUBLE) * _c['p1'], CAST(cost_fp AS DOUBLE) * _c['p0'])))[1],
+    list_transform(ec._error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._term(_c['p1'], _c['m1']) + ec._term(_c['p0'], _c['m0']),
+                                                least(ec._term(_c['p1'], _c['a1']), ec._term(_c['p0'], _c['a0']))))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
 CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1088,7 +1146,7 @@ CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1,
     ec._nec(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.nec IS 'Expected cost normalised by that of the best naive system, which always takes the cheapest decision. Lower is better; in [0, inf): 0 is perfect, 1 is naive, above 1 is worse than not looking at the input. NEC = EC / min_j sum_i P_i c_ij, with EC = sum_ij c_ij P_i R_ij. Costs are taken as they are: where even the right decisions cost something, a perfect system is above 0, and nearer to 1 the more they cost. Pass `costs.normalized()` to count only what decisions cost more than the best one for the class: the decisions stay, and 0 is perfect again.';
 CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._rate_cost(_c, 1, 1))[1],
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._term(_c['p1'], ec._r10(_c)) + ec._term(_c['p0'], ec._r01(_c)))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
 CREATE OR REPLACE MACRO ec.error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1140,11 +1198,12 @@ CREATE OR REPLACE MACRO ec._dcf_ok(score_type) AS
 CREATE OR REPLACE MACRO ec._has_prior(kind "NULL", prior) AS
     CASE WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class') IS NULL ELSE true END,
 (kind, prior) AS true;
+-- One operating point: its costs are constants, or columns that the query is grouped by, as they must be outside of the sums.
 CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._dcf_ok(score_type) AND ec._has_prior(prior, prior)
+    CASE WHEN ec._dcf_ok(score_type) AND ec._has_prior(prior, prior) AND ec._binary_costs_ok(cost_fn, cost_fp)
          THEN ec._nec(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight) END,
 (score BOOLEAN, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._dcf_ok(score_type) AND ec._has_prior(prior, prior)
+    CASE WHEN ec._dcf_ok(score_type) AND ec._has_prior(prior, prior) AND ec._binary_costs_ok(cost_fn, cost_fp)
          THEN ec._nec(ec._boolean_decision(score, score_type), label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight) END;
 COMMENT ON MACRO ec.dcf IS 'Normalised detection cost (actual DCF) of log-likelihood ratios at a stated prior and costs. Lower is better; in [0, inf): 0 is perfect, 1 is naive. (P_1 C_fn R_10 + P_0 C_fp R_01) / min(P_1 C_fn, P_0 C_fp), where the positive class is decided if the LLR is above ln(C_fp/C_fn) - ln(P_1/P_0): the NEC of the costs C_fn and C_fp.';
 

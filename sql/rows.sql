@@ -16,6 +16,13 @@
 -- Was an optional argument left out? This is known when the query is planned, and the CASE that asks it costs nothing per row.
 CREATE OR REPLACE MACRO ec._unset(x) AS typeof(x) = '"NULL"';
 
+-- Is it a column, or made of columns? Known when the query is planned, and so is the type that says so: "NULL" for constants, which
+-- have the short text. The type of date_part is that of its unit where the unit is a constant, and that of any unit elsewhere.
+CREATE OR REPLACE MACRO ec._is_column(x) AS
+    typeof(date_part(CASE WHEN x IS NULL THEN 'year' ELSE 'year' END, TIMESTAMP '2000-01-01')) <> 'BIGINT';
+CREATE OR REPLACE MACRO ec._column_type(x, y) AS
+    struct_extract({'column': 1}, CASE WHEN ec._is_column(x) OR ec._is_column(y) THEN 'column' END);
+
 -- Is score_type 'posterior'? The answer is a type, INTEGER or "NULL", so that an overload can ask. Macros that do hand on the
 -- literal NULL for 'posterior', and the overloads for it below have the short text that posteriors need. A score_type that is
 -- NULL to begin with is cast, and so is none of the known ones, and so is a number, most likely an argument without its name.
@@ -49,8 +56,6 @@ CREATE OR REPLACE MACRO ec._sigmoid(z) AS exp(least(z, 0e0)) / (1 + exp(-abs(z))
 CREATE OR REPLACE MACRO ec._given_costs(costs) AS TRY_CAST(costs AS DOUBLE[][]);
 CREATE OR REPLACE MACRO ec._binary_costs(cost_fn, cost_fp) AS
     [[0e0, CAST(cost_fp AS DOUBLE)], [CAST(cost_fn AS DOUBLE), 0e0]];
-CREATE OR REPLACE MACRO ec._costs(costs, cost_fn, cost_fp) AS
-    CASE WHEN ec._unset(costs) THEN ec._binary_costs(cost_fn, cost_fp) ELSE ec._given_costs(costs) END;
 
 -- More than a 2 x 2 choice: an abstain column, or more than two classes.
 CREATE OR REPLACE MACRO ec._wide(costs) AS
@@ -70,12 +75,13 @@ CREATE OR REPLACE MACRO ec._fault(m) AS
 CREATE OR REPLACE MACRO ec._no_fault(fault, costs) AS
     CASE WHEN fault IS NULL THEN true ELSE error('ec: ' || fault || ', not ' || CAST(costs AS VARCHAR)) IS NULL END;
 
--- Costs as they are given: true, NULL where any is a NULL that was given, or an error. (NaN compares as greatest; least() passes
--- over NULL. Halves add up to no infinity.)
+-- Costs as they are given: true, NULL where any is a NULL that was given, or an error; but NULL for what is wrong in a column. (NaN
+-- compares as greatest; least() passes over NULL. Halves add up to no infinity.)
 CREATE OR REPLACE MACRO ec._binary_costs_ok(cost_fn, cost_fp) AS
     CASE WHEN least(cost_fn, cost_fp) >= 0
               AND CAST(cost_fn AS DOUBLE) / 2 + CAST(cost_fp AS DOUBLE) / 2 < CAST('inf' AS DOUBLE) THEN true
          WHEN (cost_fn IS NULL OR cost_fp IS NULL) AND NOT (ec._unset(cost_fn) OR ec._unset(cost_fp)) THEN NULL
+         WHEN ec._is_column(cost_fn) OR ec._is_column(cost_fp) THEN NULL
          ELSE error('ec: costs must be finite numbers that are not negative, not '
                     || CAST({'cost_fn': cost_fn, 'cost_fp': cost_fp} AS VARCHAR)) IS NULL END;
 CREATE OR REPLACE MACRO ec._matrix_ok(m, costs) AS CASE WHEN costs IS NOT NULL THEN ec._no_fault(ec._fault(m), costs) END;
@@ -314,19 +320,30 @@ CREATE OR REPLACE MACRO ec._bayes_threshold(fp, fn, score_type) AS
     CASE WHEN fn > 0 AND fp < 0 THEN CAST('nan' AS DOUBLE)
          WHEN fn <= 0 AND fp >= 0 THEN CAST('inf' AS DOUBLE)
          ELSE sign(fp + fn) * CASE WHEN score_type = 'posterior' THEN fp / (fp + fn) ELSE ec._log_quotient(abs(fp), abs(fn)) END END;
+-- Of posteriors under cost_fn and cost_fp, a threshold that is given or theirs.
+CREATE OR REPLACE MACRO ec._posterior_threshold(threshold "NULL", cost_fn, cost_fp) AS
+    CASE WHEN CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE) < CAST('inf' AS DOUBLE)
+         THEN CAST(cost_fp AS DOUBLE) / (CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE))
+         ELSE CAST(cost_fp AS DOUBLE) / 2 / (CAST(cost_fp AS DOUBLE) / 2 + CAST(cost_fn AS DOUBLE) / 2) END,
+(threshold, cost_fn, cost_fp) AS CAST(threshold AS DOUBLE);
+-- No matrix is made of cost_fn and cost_fp: they may be columns, and a matrix a row takes microseconds.
 CREATE OR REPLACE MACRO ec._costs_threshold(costs, cost_fn, cost_fp, score_type) AS
-    list_transform(list_transform([ec._costs(costs, cost_fn, cost_fp)], lambda _m: {'m': _m, 'room': ec._room(_m)}),
+    CASE WHEN NOT ec._unset(costs)
+         THEN list_transform(list_transform([ec._given_costs(costs)], lambda _m: {'m': _m, 'room': ec._room(_m)}),
                    lambda _c: ec._bayes_threshold(_c['m'][1][2] * _c['room'] - _c['m'][1][1] * _c['room'],
-                                                  _c['m'][2][1] * _c['room'] - _c['m'][2][2] * _c['room'], score_type))[1];
+                                                  _c['m'][2][1] * _c['room'] - _c['m'][2][2] * _c['room'], score_type))[1]
+         WHEN score_type = 'posterior' THEN ec._posterior_threshold(NULL, cost_fn, cost_fp)
+         ELSE ec._bayes_threshold(CAST(cost_fp AS DOUBLE), CAST(cost_fn AS DOUBLE), score_type) END;
 CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
     ec._unset(threshold) AND score_type <> 'decision'
     AND ec._given_costs(costs)[1][2] < ec._given_costs(costs)[1][1];
 
--- Is the row left without the threshold that it was to have? An error for one that is not a number, or not wanted.
+-- Is the row left without the threshold that it was to have, NULL or NaN? An error for one that is no number, or not wanted.
 CREATE OR REPLACE MACRO ec._no_threshold(threshold, score_type) AS
     CASE WHEN threshold IS NULL THEN NOT ec._unset(threshold)
          WHEN score_type = 'decision'
          THEN error('ec: threshold is for scores, and score_type ''decision'' says that decisions are taken: leave it out') IS NULL
+         WHEN typeof(threshold) <> 'BOOLEAN' AND ec._is_column(threshold) THEN isnan(CAST(threshold AS DOUBLE))
          WHEN typeof(threshold) = 'BOOLEAN' OR isnan(CAST(threshold AS DOUBLE))
          THEN error('ec: threshold must be a number, not ' || CAST(threshold AS VARCHAR)) IS NULL
          ELSE false END;
@@ -378,6 +395,10 @@ CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, prior, threshold, score
 -- What a decision d costs a row of class y; no matrix stands for 0-1 costs.
 CREATE OR REPLACE MACRO ec._cost(matrix, y, d) AS
     CASE WHEN matrix IS NULL THEN CAST(d <> y AS DOUBLE) ELSE matrix[y + 1][d + 1] END;
+
+CREATE OR REPLACE MACRO ec._error_cost(cost_fn, cost_fp, y, positive) AS
+    CASE WHEN y = 1 THEN CASE WHEN positive THEN 0e0 ELSE CAST(cost_fn AS DOUBLE) END
+         ELSE CASE WHEN positive THEN CAST(cost_fp AS DOUBLE) ELSE 0e0 END END;
 
 -- A list of two scores as one, and what kind of score that one is.
 CREATE OR REPLACE MACRO ec._pair(score, score_type) AS
@@ -436,8 +457,10 @@ CREATE OR REPLACE MACRO ec.bayes_decision(score DOUBLE, costs, cost_fn, cost_fp,
 CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
               AND ec._usable(ec._likely(score, score_type, prior), label, costs, score_type, NULL)
-         THEN ec._cost(ec._costs(costs, cost_fn, cost_fp), ec._class(label),
-                       ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type)) END,
+         THEN CASE WHEN NOT ec._unset(costs)
+                   THEN ec._cost(ec._given_costs(costs), ec._class(label), ec._decide(score, costs, 1, 1, prior, threshold, score_type))
+                   ELSE ec._error_cost(cost_fn, cost_fp, ec._class(label),
+                                       ec._positive(score, NULL, cost_fn, cost_fp, prior, threshold, score_type)) END END,
 (score DOUBLE[], label, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false)
               OR NOT ec._priors_fit(prior, ec._vector_classes(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type))

@@ -151,7 +151,7 @@ def test_without_source_help_lacks_descriptions_but_nothing_fails(monkeypatch) -
     assert docstrings.descriptions.__wrapped__() == {}
     parameters = list(inspect.signature(ec.nec).parameters.values())
     text = docstrings.completed("Summary.\n\nReturns\n-------\nFloat64, one per group.\n", parameters, {})
-    assert "cost_fn : float, default 1.0\ncost_fp : float, default 1.0\n" in text
+    assert "cost_fn : float | IntoExpr, default 1.0\ncost_fp : float | IntoExpr, default 1.0\n" in text
 
 
 def test_docstrings_may_be_stripped() -> None:

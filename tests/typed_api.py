@@ -34,7 +34,9 @@ def decisions() -> None:
     assert_type(ec.c_primary("llr", "y", [(0.01, 1, 1), (0.005, 1, 1)], score_type="llr"), pl.Expr)
     ec.c_primary("llr", "y", [0.01])  # type: ignore[list-item]
     ec.nec("p", "y", cost_fm=4)  # type: ignore[call-arg]
-    ec.nec("p", "y", cost_fn="4")  # type: ignore[arg-type]
+    assert_type(ec.nec("p", "y", cost_fn="amount", threshold=pl.col("threshold")), pl.Expr)
+    ec.nec("p", "y", cost_fn=[4])  # type: ignore[arg-type]
+    ec.dcf("llr", "y", cost_fn="amount")  # type: ignore[arg-type]
     ec.nec("p", "y", score_type="probability")  # type: ignore[arg-type]
     ec.nec("p", "y", 4)  # type: ignore[call-arg, arg-type]
     ec.nec("p")  # type: ignore[call-arg]
@@ -110,11 +112,14 @@ def rows() -> None:
 def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     assert_type(ec.report(lazy, "p", "y", by=["carrier"], min_rows=100, prior=0.2), pl.LazyFrame)
     assert_type(ec.report(eager, ["p", "q"], "y"), pl.DataFrame)
+    assert_type(ec.report(lazy, "p", "y", metrics=["nec"], total=True, prior="overall"), pl.LazyFrame)
+    assert_type(ec.report(eager, "p", "y", per_class=True, missing="by_part", score_prior=0.2, prior=0.1), pl.DataFrame)
     assert_type(ec.validate(lazy, "p", "y"), pl.LazyFrame)
     assert_type(ec.validate(eager, "p", "y", pos_label="late"), pl.DataFrame)
     assert_type(ec.sketch(lazy, "p", "y", by="carrier", thresholds=[0.5], folds=5, fold_by="id"), ec.Sketch)
     assert_type(ec.calibrate(lazy, "p", "y", "temperature", prior=0.2), ec.Calibration)
     assert_type(ec.calibration_loss(lazy, "p", "y", "brier", training="test"), pl.DataFrame)
+    ec.report(lazy, "p", "y", missing="apart")  # type: ignore[arg-type]
     ec.report(lazy, "p", "y", metric=["nec"])  # type: ignore[call-arg]
     ec.report("log.parquet", "p", "y")  # type: ignore[type-var]
     ec.sketch(lazy, "p", "y", reduction="pairs")  # type: ignore[arg-type]

@@ -41,7 +41,7 @@ class OperatingPoint:
     def of(cls, options: Mapping[str, Any], classes: ClassNames) -> OperatingPoint:
         """That which the usual keywords describe."""
         stated = parse_options({name: options[name] for name in (*_COSTS, "threshold") if name in options})
-        return cls(two_by_two(stated).for_classes(classes), stated.threshold)
+        return cls(two_by_two(stated).for_classes(classes), stated.constant_threshold)
 
     @classmethod
     def common(cls, points: Iterable[OperatingPoint]) -> OperatingPoint:

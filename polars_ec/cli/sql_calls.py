@@ -148,11 +148,12 @@ class Model:
     def _binary_costs(self) -> dict[str, str]:
         if self._costs is not None:
             return {}
-        return {"cost_fn": _number(self.checked.cost_fn), "cost_fp": _number(self.checked.cost_fp)}
+        (_, cost_fp), (cost_fn, _) = self.checked.costs(2).values
+        return {"cost_fn": _number(cost_fn), "cost_fp": _number(cost_fp)}
 
     @property
     def _choice(self) -> dict[str, str | None]:
-        threshold = self.checked.threshold
+        threshold = self.checked.constant_threshold
         stated = None if threshold is None else _number(threshold)
         return {"costs": self._costs, **self._binary_costs, "threshold": stated}
 

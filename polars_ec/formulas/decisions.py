@@ -23,6 +23,8 @@ def expected_cost(sums: Sums, costs: CostMatrix) -> pl.Expr:
 
 
 def _mean_cost(sums: Sums, i: int, costs: CostMatrix) -> pl.Expr:
+    if sums.costs_by_row:
+        return _finite_mean(sums, i, sums.error_cost(i))
     # One sum for each different cost of the row: 0-1 costs need one per class, not one per cell.
     row = costs.values[i]
     values = sorted(set(row) - {0.0})
@@ -32,8 +34,16 @@ def _mean_cost(sums: Sums, i: int, costs: CostMatrix) -> pl.Expr:
     return pl.when(sums.count(i) != 0).then(reduce(add, rates, pl.lit(0.0)))
 
 
+def _finite_mean(sums: Sums, i: int, cost: pl.Expr) -> pl.Expr:
+    """Of class i; null where the costs of its rows add up to more than a float holds."""
+    mean = ratio(cost, sums.count(i))
+    return pl.when(mean.is_finite()).then(mean)
+
+
 def naive_cost(sums: Sums, costs: CostMatrix) -> pl.Expr:
     """Cost of the cheapest constant decision at the priors in use."""
+    if sums.costs_by_row:
+        return pl.min_horizontal(term(p, _finite_mean(sums, i, sums.class_cost(i))) for i, p in enumerate(sums.prior))
     columns = [
         reduce(add, [p * row[j] for p, row in zip(sums.prior, costs.values, strict=True)])
         for j in range(costs.n_decisions)

@@ -18,6 +18,9 @@ GROUP = "__ec_group"
 class Sums(ABC):
     """Counts per class and decision of one group, and the class priors that weigh them."""
 
+    costs_by_row = False
+    """Whether rows have costs of their own: then `class_cost` and `error_cost` say what errors cost."""
+
     def __init__(self, n_decisions: int, stated_prior: list[pl.Expr] | None, n_classes: int) -> None:
         self.n_decisions = n_decisions
         self.n_classes = n_classes
@@ -35,6 +38,14 @@ class Sums(ABC):
     @abstractmethod
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
         """Rows, or weight, of class i with a decision in `decided`."""
+
+    def class_cost(self, i: int) -> pl.Expr:
+        """What it would cost to decide all of class i wrongly, where rows have costs of their own."""
+        raise NotImplementedError
+
+    def error_cost(self, i: int) -> pl.Expr:
+        """What the errors in class i cost, where rows have costs of their own."""
+        raise NotImplementedError
 
     @property
     def empirical_prior(self) -> list[pl.Expr]:

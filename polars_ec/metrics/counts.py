@@ -6,7 +6,7 @@ from typing import Unpack
 
 import polars as pl
 
-from polars_ec.options import CountOptions, DecisionOptions, parse_options
+from polars_ec.options import BY_ROW, CountOptions, DecisionOptions, parse_options
 from polars_ec.rows.read import Rows, count_rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
@@ -38,7 +38,7 @@ def confusion(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOption
     >>> log.select(ec.confusion("p", "y", threshold=0.5)).item()
     {'tn': 1, 'fp': 1, 'fn': 1, 'tp': 1}
     """
-    return per_group("confusion", score, label, parse_options(options), _confusion)
+    return per_group("confusion", score, label, parse_options(options, BY_ROW), _confusion)
 
 
 def _confusion(rows: Rows) -> pl.Expr:
@@ -100,7 +100,7 @@ def n_invalid(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions])
     """Number of rows that are present but wrong; one is enough to make the group's metrics null.
 
     Wrong are: NaN; a posterior outside [0, 1]; a vector that does not sum to 1 within 1e-6 or is of another length; a label
-    that is not a class; a decision whose index is out of range; a negative, infinite or NaN weight.
+    that is not a class; a decision whose index is out of range, or whose name is none; a negative, infinite or NaN weight.
 
     Returns
     -------

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Unpack
 
 import polars as pl
 
 from polars_ec.formulas.decisions import Arguments, decision_value
-from polars_ec.options import DcfOptions, DecisionOptions, parse_options
+from polars_ec.options import BY_ROW, DcfOptions, DecisionOptions, parse_options
 from polars_ec.rows.read import Rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
@@ -18,7 +18,12 @@ NOT_BINARY = "More than two classes or decisions."
 
 
 def decision_metric(
-    name: str, score: IntoExpr, label: IntoExpr, options: Mapping[str, Any], **arguments: float
+    name: str,
+    score: IntoExpr,
+    label: IntoExpr,
+    options: Mapping[str, Any],
+    by_row: Collection[str] = BY_ROW,
+    **arguments: float,
 ) -> pl.Expr:
     """The metric of decisions of this name."""
 
@@ -26,7 +31,7 @@ def decision_metric(
         sums = rows.sums()
         return sums.guarded(decision_value(name, sums, Arguments(rows.costs, **arguments)))
 
-    return per_group(name, score, label, parse_options(options), build)
+    return per_group(name, score, label, parse_options(options, by_row), build)
 
 
 @with_options(DecisionOptions)
@@ -34,6 +39,9 @@ def expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOp
     """Expected cost (EC) of the decisions, in units of the costs.
 
     Lower is better; in [least cost, largest cost]. EC = sum_ij c_ij P_i R_ij.
+
+    Where `cost_fn` and `cost_fp` are columns it is sum_i P_i times the mean over class i of what each row's decision costs it;
+    and in `nec` a constant decision costs a class the mean of what it costs the rows.
 
     Returns
     -------
@@ -214,7 +222,7 @@ def dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DcfOptions]) -> pl.E
     >>> log.select(ec.dcf("llr", "y", score_type="llr", prior=0.5).round(4)).item()
     0.5
     """
-    return decision_metric("dcf", score, label, _dcf_options(options))
+    return decision_metric("dcf", score, label, _dcf_options(options), ["threshold"])
 
 
 def _dcf_options(options: DcfOptions) -> Mapping[str, Any]:

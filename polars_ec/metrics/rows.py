@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -12,8 +12,9 @@ import polars as pl
 
 from polars_ec.costs import CostMatrix
 from polars_ec.options import (
+    BY_ROW,
+    LabelledDecisionOptions,
     Options,
-    RowCostOptions,
     RowDecisionOptions,
     RowScoreOptions,
     ScoreOptions,
@@ -23,8 +24,7 @@ from polars_ec.options import (
     parse_options,
 )
 from polars_ec.priors import Prior
-from polars_ec.rows.decisions import decide
-from polars_ec.rows.read import Priors, Rows, per_group, per_row
+from polars_ec.rows.read import Priors, Rows, decision_per_row, per_group, per_row
 from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, affine_log_odds, bind, log_sum_exp, sigmoid
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
@@ -51,22 +51,30 @@ def bayes_decision(score: IntoExpr, **options: Unpack[RowDecisionOptions]) -> pl
     >>> pl.DataFrame({"p": [0.05, 0.15, 0.6]}).select(ec.bayes_decision("p", cost_fn=9))["p_bayes_decision"].to_list()
     [0, 1, 1]
     """
-    checked = parse_options(options)
-
-    def decision(scores: Scores, costs: CostMatrix, _: Priors) -> pl.Expr:
-        return decide(scores, costs, checked.threshold).index
-
-    return per_row("bayes_decision", score, checked, decision)
+    return decision_per_row("bayes_decision", score, parse_options(options, BY_ROW))
 
 
 def _row_loss(
-    name: str, score: IntoExpr, label: IntoExpr, options: Mapping[str, Any], loss: Callable[[Rows], pl.Expr]
+    name: str,
+    score: IntoExpr,
+    label: IntoExpr,
+    options: Mapping[str, Any],
+    loss: Callable[[Rows], pl.Expr],
+    by_row: Collection[str] = (),
 ) -> pl.Expr:
-    return per_group(name, score, label, parse_options(options), lambda rows: pl.when(rows.usable).then(loss(rows)))
+    def build(rows: Rows) -> pl.Expr:
+        usable = rows.usable
+        if rows.prior_is_known is not None:
+            usable &= rows.prior_is_known
+        for fault in rows.decision_faults.values():
+            usable &= ~fault
+        return pl.when(usable).then(loss(rows))
+
+    return per_group(name, score, label, parse_options(options, by_row), build)
 
 
-@with_options(RowCostOptions)
-def row_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RowCostOptions]) -> pl.Expr:
+@with_options(LabelledDecisionOptions)
+def row_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[LabelledDecisionOptions]) -> pl.Expr:
     """Cost of each row's decision, given its class.
 
     Lower is better; in [least cost, largest cost]. c_ij for class i and decision j. Its mean is the `expected_cost` at the
@@ -89,6 +97,8 @@ def row_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RowCostOptions]
     """
 
     def cost(rows: Rows) -> pl.Expr:
+        if rows.row_costs is not None:
+            return pl.when(rows.errors).then(rows.error_cost()).otherwise(0.0)
         decided = rows.decisions
         value: pl.Expr = pl.lit(0.0)
         for in_class, row in zip(rows.labels.in_class, rows.costs.values, strict=True):
@@ -97,7 +107,7 @@ def row_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RowCostOptions]
                 value = pl.when(in_class & among).then(different).otherwise(value)
         return value
 
-    return _row_loss("row_cost", score, label, options, cost)
+    return _row_loss("row_cost", score, label, options, cost, BY_ROW)
 
 
 @with_options(RowScoreOptions, raises="Decisions.")

@@ -11,7 +11,7 @@ import polars as pl
 from polars_ec.formulas.beta_loss import BetaLoss
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.metrics.decisions import decision_metric
-from polars_ec.options import PriorOptions, RiskOptions, RowOptions, parse_options
+from polars_ec.options import PriorOptions, RowOptions, RowRiskOptions, parse_options
 from polars_ec.rows.read import Rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
@@ -133,8 +133,8 @@ def nbs(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl
     return _expected("nbs", score, label, options)
 
 
-@with_options(RiskOptions, raises=_NOT_DECISIONS)
-def bayes_risk(score: IntoExpr, label: IntoExpr, **options: Unpack[RiskOptions]) -> pl.Expr:
+@with_options(RowRiskOptions, raises=_NOT_DECISIONS)
+def bayes_risk(score: IntoExpr, label: IntoExpr, **options: Unpack[RowRiskOptions]) -> pl.Expr:
     """Expected cost of the Bayes decisions that the posteriors imply: the expected proper scoring rule of a cost matrix.
 
     Lower is better; in [least cost, largest cost]. sum_i P_i mean over class i of c_ij with j = argmin_j sum_k c_kj q_k.

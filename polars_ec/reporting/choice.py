@@ -118,4 +118,6 @@ def _check(name: str, rows: Rows) -> None:
         if not isinstance(scores, BinaryScores):
             raise ValueError(f"{shown} is of one number a row: take the posterior of a class against the rest")
         if name.startswith("min_") and name != "min_cllr":
+            if rows.row_costs is not None:
+                raise ValueError(f"{shown} is of one threshold for all rows: pass cost_fn= and cost_fp= as numbers")
             rows.costs.margins()

@@ -51,24 +51,23 @@ def read_models(
 ) -> tuple[pl.LazyFrame, list[Model]]:
     """The frame, with the columns of priors and of moved scores that models need, and the models."""
     made_with = _checked_score_prior(score_prior, options)
+    # Sums tell the overall prior of scores as they are; those that it moves must know it row by row.
+    counts_prior = options.prior.overall and (options.score_type in _LIKELIHOODS or made_with.stated)
     if options.prior.overall:
-        # Sums tell the overall prior of scores as they are; those that it moves must know it row by row.
-        by_row = options.score_type in _LIKELIHOODS or made_with.stated
-        prior = CheckedPrior(stated=True, expression=pl.col(PRIOR)) if by_row else EMPIRICAL
-        if by_row:
-            counted = {name: given[name] for name in _COUNT_OPTIONS if name in given}
-            shares = frame.select(class_prior(scores[0], label, **counted).alias(PRIOR))
-            frame = frame.join(shares, how="cross")
-        options = replace(options, prior=prior)
-    else:
-        frame, options = with_prior_column(frame, options)
+        options = replace(options, prior=EMPIRICAL)
+    frame, options = with_prior_column(frame, options)
     if made_with.expression is not None:
         frame = frame.with_columns(made_with.expression.alias(_SCORE_PRIOR))
         made_with = replace(made_with, expression=pl.col(_SCORE_PRIOR))
     models = []
     for m, score in enumerate(scores):
-        rows = resolve_columns(frame, score, label, options)
-        moved = None
+        moved, of_model = None, options
+        if counts_prior:
+            name = f"{PRIOR}_{m}"
+            counted = {name: given[name] for name in _COUNT_OPTIONS if name in given}
+            frame = frame.join(frame.select(class_prior(score, label, **counted).alias(name)), how="cross")
+            of_model = replace(options, prior=CheckedPrior(stated=True, expression=pl.col(name)))
+        rows = resolve_columns(frame, score, label, of_model)
         if made_with.stated:
             name = f"__ec_moved_{m}"
             dtype = None if made_with.expression is None else frame.collect_schema()[_SCORE_PRIOR]

@@ -111,8 +111,11 @@ def _grid(rows: Rows, scores: BinaryScores, prior: Prior) -> Grid:
 
 
 def _declared(rows: Rows, kind: SketchScoreType, prior: Prior) -> list[float]:
-    if rows.options.threshold is not None:
-        return [rows.options.threshold]
+    threshold = rows.options.threshold
+    if isinstance(threshold, pl.Expr) or rows.options.costs_by_row:
+        return []
+    if threshold is not None:
+        return [threshold]
     try:
         return [] if 0 in rows.costs.margins() else [bayes_threshold(rows.costs, kind, prior, rows.labels.names)]
     except ValueError:

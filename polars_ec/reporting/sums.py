@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import add
+from operator import add, or_
 
 import polars as pl
 
@@ -16,7 +16,7 @@ from polars_ec.priors import constant
 from polars_ec.reporting.models import Model
 from polars_ec.rows.decisions import Decisions
 from polars_ec.rows.labels import class_index
-from polars_ec.rows.read import PRIOR, Rows, count_rows
+from polars_ec.rows.read import Rows, count_rows
 
 TOTAL = "__ec_total"
 """Whether a row of the sums is that of all groups."""
@@ -48,10 +48,9 @@ def sum_per_class(frame: pl.LazyFrame, keys: Sequence[pl.Expr], models: Sequence
         f"{model.prefix}{name}": column for model in models for name, column in _row_columns(model.rows, needs).items()
     }
     sums = {f"{model.prefix}{name}": s for model in models for name, s in _class_sums(model, needs).items()}
-    if rows.options.prior.expression is not None and rows.row_prior is not None:
-        for i, share in enumerate(rows.row_prior):
-            columns[f"{PRIOR}_{i}"] = share
-            sums[f"{PRIOR}_{i}"] = constant(pl.col(f"{PRIOR}_{i}"))
+    for name, share in _row_priors(models).items():
+        columns[name] = share
+        sums[name] = constant(pl.col(name))
     if rows.weight is not None:
         columns[_WEIGHT] = rows.weight
     made = frame.select(*keys, class_index(rows.labels).alias(_CLASS), **columns)
@@ -65,7 +64,7 @@ def sum_per_group(
 
     `total` adds a row over all groups, the last one.
     """
-    counts = [*_COUNTS, *needs.parts]
+    counts = [*_COUNTS, *(["undecided"] if needs.decisions else []), *needs.parts]
     columns = [pl.col(f"{model.prefix}{name}").sum() for model in models for name in counts]
     columns += [
         pl.when(pl.col(_CLASS) == i).then(model.column(name)).sum().alias(f"{model.prefix}{name}_{i}")
@@ -74,9 +73,7 @@ def sum_per_group(
         if name not in counts
         for i in range(model.rows.costs.n_classes)
     ]
-    rows = models[0].rows
-    if rows.options.prior.expression is not None and rows.row_prior is not None:
-        columns += [constant(pl.col(f"{PRIOR}_{i}")).alias(f"{PRIOR}_{i}") for i in range(len(rows.row_prior))]
+    columns += [constant(pl.col(name)).alias(name) for name in _row_priors(models)]
     if total:
         keys = [TOTAL, *keys]
         cells = twice(cells, keys)
@@ -92,28 +89,37 @@ def twice(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 def with_priors(sums: pl.LazyFrame, models: Sequence[Model], options: Options, total: bool) -> pl.LazyFrame:
     """Each group's own priors, as columns: formulas that name them are planned faster than formulas that repeat them.
 
-    And the overall prior, which is that of the first model's rows: models are compared at one prior.
+    And the overall prior of each model, where rows do without.
     """
-    priors = {
-        f"{model.prefix}prior_{i}": share
-        for model in models
-        for i, share in enumerate(ClassSums(model, None).empirical_prior)
-    }
-    if options.prior.overall and models[0].rows.options.prior.expression is None:
-        first = ClassSums(models[0], None)
-        in_group = ~pl.col(TOTAL) if total else pl.lit(value=True)
-        counts = [pl.when(in_group).then(first.count(i)).sum() for i in range(first.n_classes)]
-        size = reduce(add, counts)
-        right = (models[0].column("invalid").sum() == 0) & size.is_finite()
-        priors |= {f"{PRIOR}_{i}": pl.when(right).then(ratio(count, size)) for i, count in enumerate(counts)}
+    priors: dict[str, pl.Expr] = {}
+    for model in models:
+        of_group = ClassSums(model, None)
+        priors |= {f"{model.prefix}prior_{i}": share for i, share in enumerate(of_group.empirical_prior)}
+        if options.prior.overall and model.rows.row_prior is None:
+            in_group = ~pl.col(TOTAL) if total else pl.lit(value=True)
+            counts = [pl.when(in_group).then(of_group.count(i)).sum() for i in range(of_group.n_classes)]
+            size = reduce(add, counts)
+            right = (model.column("invalid").sum() == 0) & size.is_finite()
+            shares = [pl.when(right).then(ratio(count, size)) for count in counts]
+            priors |= {f"{model.prefix}reference_{i}": share for i, share in enumerate(shares)}
     return sums.with_columns(**priors)
 
 
-def stated_prior(rows: Rows, options: Options) -> list[pl.Expr] | None:
+def stated_prior(model: Model, options: Options) -> list[pl.Expr] | None:
     """The reference prior of a group, of the table that `with_priors` made."""
     if options.prior.overall or options.prior.expression is not None:
-        return [pl.col(f"{PRIOR}_{i}") for i in range(rows.costs.n_classes)]
-    return rows.prior
+        return [model.column(f"reference_{i}") for i in range(model.rows.costs.n_classes)]
+    return model.rows.prior
+
+
+def _row_priors(models: Sequence[Model]) -> dict[str, pl.Expr]:
+    """Of priors that rows hold the shares of each class, for every model."""
+    return {
+        f"{model.prefix}reference_{i}": share
+        for model in models
+        if model.rows.options.prior.expression is not None
+        for i, share in enumerate(model.rows.row_prior or [])
+    }
 
 
 class ClassSums(Sums):
@@ -121,6 +127,7 @@ class ClassSums(Sums):
 
     def __init__(self, model: Model, prior: list[pl.Expr] | None) -> None:
         super().__init__(model.rows.costs.n_decisions, prior, model.rows.costs.n_classes)
+        self.costs_by_row = model.rows.row_costs is not None
         self._model = model
         self._summed = _summed_decisions(model.rows)
 
@@ -142,6 +149,12 @@ class ClassSums(Sums):
             return self.count(i) - self.cell(i, others) if others else self.count(i)
         return reduce(add, [self.column(f"decided_{j}_{i}") for j in sorted(decided)])
 
+    def class_cost(self, i: int) -> pl.Expr:
+        return self.column(f"class_cost_{i}")
+
+    def error_cost(self, i: int) -> pl.Expr:
+        return self.column(f"error_cost_{i}")
+
     def column(self, name: str) -> pl.Expr:
         return self._model.column(name)
 
@@ -156,12 +169,21 @@ def is_right(model: Model) -> pl.Expr:
     return right if model.rows.weight is None else right & ClassSums(model, None).size.is_finite()
 
 
+def is_decided(model: Model) -> pl.Expr:
+    """Whether they give metrics of decisions: each row also has the threshold and the costs that it was to have."""
+    return is_right(model) & (model.column("undecided") == 0)
+
+
 def _row_columns(rows: Rows, needs: Needs) -> dict[str, pl.Expr]:
     """What the sums are made of, row by row."""
     columns = {"present": rows.present, "invalid": rows.invalid}
     if needs.decisions:
         decided = rows.decisions
         columns["decision"] = decided.index if decided.positive is None else decided.positive
+        columns["undecided"] = reduce(or_, rows.decision_faults.values(), pl.lit(value=False))
+        if rows.row_costs is not None:
+            cost = pl.when(rows.present).then(rows.weighted(rows.error_cost()))
+            columns |= {"class_cost": cost, "error_cost": pl.when(rows.errors).then(cost)}
     columns |= {name: rows.weighted(rows.loss(name)) for name in needs.losses}
     if needs.ece:
         columns["posterior"] = rows.scores.of_posteriors(lambda posteriors: posteriors[1])
@@ -192,6 +214,9 @@ def _class_sums(model: Model, needs: Needs) -> dict[str, pl.Expr]:
         by_index = rows.decisions.positive is None
         decided = Decisions(n_decisions, number=column) if by_index else Decisions(n_decisions, positive=column)
         sums |= {f"decided_{j}": amount(present & decided.among([j])) for j in _summed_decisions(rows)}
+        sums["undecided"] = count_rows(model.column("undecided"))
+        if rows.row_costs is not None:
+            sums |= {name: model.column(name).sum() for name in ("class_cost", "error_cost")}
     sums |= {name: model.column(name).sum() for name in needs.losses}
     if needs.ece:
         posterior = model.column("posterior")

@@ -21,7 +21,7 @@ from polars_ec.reporting.choice import CONFUSION, is_binary
 from polars_ec.reporting.models import Model
 from polars_ec.reporting.one_class import OneVsRest, one_class_columns
 from polars_ec.reporting.ranks import MOVED_BY_PRIOR
-from polars_ec.reporting.sums import ECE_BINS, TOTAL, ClassSums, is_right, stated_prior
+from polars_ec.reporting.sums import ECE_BINS, TOTAL, ClassSums, is_decided, is_right, stated_prior
 
 Columns = Mapping[str, pl.Expr]
 
@@ -46,7 +46,7 @@ def group_columns(model: Model, names: Sequence[str], layout: Layout) -> Columns
 
     def at_prior(name: str) -> Columns:
         moved = model.at_prior
-        reference = ClassSums(moved, stated_prior(moved.rows, layout.options))
+        reference = ClassSums(moved, stated_prior(moved, layout.options))
         return _metric(name, moved, reference, "_at_prior") if is_moved(name, model) else {}
 
     metrics = _with_priors(names, lambda name: _metric(name, model, own), at_prior, model, layout)
@@ -60,7 +60,7 @@ def with_class_sums(sums: pl.LazyFrame, models: Sequence[Model], options: Option
         columns |= one_class_columns(ClassSums.of_group(model), model.prefix + _OWN, weighed=False)
         if options.prior.stated:
             moved = model.at_prior
-            reference = ClassSums(moved, stated_prior(moved.rows, options))
+            reference = ClassSums(moved, stated_prior(moved, options))
             columns |= one_class_columns(reference, model.prefix + _AT_PRIOR, weighed=True)
     return sums.with_columns(**columns)
 
@@ -103,17 +103,17 @@ def _with_priors(
     layout: Layout,
 ) -> dict[str, pl.Expr]:
     """Each metric at the group's own prior and, beside it, at the reference prior; null where there are wrong rows."""
-    right = is_right(model)
-    right_at_prior = right
-    if model.moved is not None:
-        # A posterior that the new prior rules out is lost on the way.
-        kept = model.moved.column("present") == model.column("present")
-        right_at_prior = right & kept & is_right(model.moved)
     columns: dict[str, pl.Expr] = {}
     for name in names:
-        columns |= {column: pl.when(right).then(value) for column, value in own(name).items()}
-        if layout.options.prior.stated:
-            columns |= {column: pl.when(right_at_prior).then(value) for column, value in at_prior(name).items()}
+        right = is_decided if name in DECISIONS or name == CONFUSION else is_right
+        columns |= {column: pl.when(right(model)).then(value) for column, value in own(name).items()}
+        if not layout.options.prior.stated:
+            continue
+        known = right(model)
+        if model.moved is not None:
+            # A posterior that the new prior rules out is lost on the way.
+            known &= right(model.moved) & (model.moved.column("present") == model.column("present"))
+        columns |= {column: pl.when(known).then(value) for column, value in at_prior(name).items()}
     return columns
 
 
@@ -123,15 +123,15 @@ def _laid_out(model: Model, metrics: Columns, prior: Columns, counts: Columns, l
     used = present - invalid
     columns = {"n": used, **metrics}
     columns |= {name: pl.when(right).then(value) for name, value in prior.items()}
-    if layout.usual:
-        columns |= {name: pl.when(right).then(value) for name, value in counts.items()}
-    columns["n_missing"] = model.column("rows") - present
-    columns |= {f"n_missing_{part}": model.column(part) for part in layout.parts}
-    columns["n_invalid"] = invalid
     if layout.min_rows is not None:
         columns["small"] = used < layout.min_rows
     if layout.total:
         columns["total"] = pl.col(TOTAL)
+    if layout.usual:
+        columns |= {name: pl.when(is_decided(model)).then(value) for name, value in counts.items()}
+    columns["n_missing"] = model.column("rows") - present
+    columns |= {f"n_missing_{part}": model.column(part) for part in layout.parts}
+    columns["n_invalid"] = invalid
     return columns
 
 

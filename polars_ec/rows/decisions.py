@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import reduce
@@ -43,8 +44,59 @@ class Decisions:
         return self.number == j
 
 
-def decide(scores: Scores, costs: CostMatrix, threshold: float | None) -> Decisions:
-    """Threshold decisions where a threshold is given, Bayes decisions for the costs elsewhere."""
+@dataclass(frozen=True)
+class RowCosts:
+    """What an error costs each row: a miss, where the row is of the positive class, and a false alarm, where it is not."""
+
+    fn: pl.Expr
+    fp: pl.Expr
+
+    def of_error(self, i: int) -> pl.Expr:
+        """Of an error in class i."""
+        return self.fn if i == 1 else self.fp
+
+    def favour_positive(self, scores: Scores) -> pl.Expr:
+        """Whether deciding 1 is cheaper, if the posteriors are right."""
+        if isinstance(scores, BinaryScores):
+            shift = scores.prior_log_odds if scores.score_type == "llr" else 0.0
+            return scores.score > (self._threshold if scores.score_type == "posterior" else self._log_odds - shift)
+        return scores.of_posteriors(lambda q: self.fn * q[1] > self.fp * q[0])
+
+    @property
+    def _threshold(self) -> pl.Expr:
+        """`CostMatrix.bayes_threshold` row by row."""
+        total, half = self.fp + self.fn, self.fp / 2 + self.fn / 2
+        share = pl.when(total.is_finite()).then(self.fp / total).otherwise(self.fp / 2 / half)
+        return pl.when(total == 0).then(1.0).otherwise(share)
+
+    @property
+    def _log_odds(self) -> pl.Expr:
+        """`CostMatrix.bayes_log_odds` row by row."""
+        ratio = self.fp / self.fn
+        sound = (ratio > 0) & ratio.is_finite()
+        logarithm = pl.when(sound).then(ratio.log()).otherwise(self.fp.log() - self.fn.log())
+        return pl.when(self.fn == 0).then(math.inf).otherwise(logarithm)
+
+
+def decision_faults(threshold: float | pl.Expr | None, costs: RowCosts | None) -> dict[str, pl.Expr]:
+    """What can be wrong with a threshold and costs that rows have of their own: a mask for each kind, never null."""
+    found = {}
+    if isinstance(threshold, pl.Expr):
+        found["threshold is null or NaN"] = ~threshold.is_not_nan().fill_null(False)
+    if costs is not None:
+        for name, cost in (("cost_fn", costs.fn), ("cost_fp", costs.fp)):
+            sound = (cost >= 0) & cost.is_finite()
+            found[f"{name} is null, NaN, negative or infinite"] = ~sound.fill_null(False)
+    return found
+
+
+def decide(
+    scores: Scores, costs: CostMatrix, threshold: float | pl.Expr | None, row_costs: RowCosts | None = None
+) -> Decisions:
+    """Threshold decisions where a threshold is given, Bayes decisions for the costs elsewhere.
+
+    Where there are `row_costs`, `costs` only have their shape.
+    """
     if isinstance(scores, DecidedScores):
         if threshold is not None:
             raise ValueError("threshold= is for scores; score_type='decision' says that decisions are taken already")
@@ -55,6 +107,8 @@ def decide(scores: Scores, costs: CostMatrix, threshold: float | None) -> Decisi
         if (costs.n_classes, costs.n_decisions) != (2, 2):
             raise ValueError(f"threshold= makes 2 decisions, and costs= has {costs.n_decisions}")
         return Decisions(2, positive=scores.score > threshold)
+    if row_costs is not None:
+        return Decisions(2, positive=row_costs.favour_positive(scores))
     if isinstance(scores, BinaryScores) and (costs.n_classes, costs.n_decisions) == (2, 2):
         bayes = _bayes_threshold(scores, costs)
         if bayes is not None:

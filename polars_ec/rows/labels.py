@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -71,9 +71,26 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, o
             label, masks, label.is_between(0, n_classes - 1), ClassNames(tuple(range(n_classes)), stated=False)
         )
     argument = "pos_label=" if n_classes == 2 else "classes=[...]"
+    if isinstance(dtype, pl.Enum) and n_classes == 2:
+        raise TypeError(
+            f"label {name!r} is {dtype}, whose order does not say which of two classes is the positive one: pass pos_label="
+        )
     raise TypeError(
         f"label {name!r} is {dtype}, neither Boolean nor integers 0..{n_classes - 1}: pass {argument} to say which class is which"
     )
+
+
+def with_categories(options: Options, name: str, dtype: pl.DataType, n_classes: int) -> Options:
+    """The options with the categories of an Enum label as `classes`; ValueError where there is another number of classes."""
+    if not isinstance(dtype, pl.Enum) or options.classes is not None or options.pos_label is not None:
+        return options
+    categories = tuple(dtype.categories)
+    if len(categories) != n_classes:
+        raise ValueError(
+            f"label {name!r} is an Enum of {len(categories)} categories, {list(categories)}, and there are {n_classes} classes: pass "
+            "classes=, the categories in class order"
+        )
+    return replace(options, classes=categories)
 
 
 def _check_value(name: str, dtype: pl.DataType, value: Any, argument: str) -> None:

@@ -7,7 +7,7 @@ so that the streaming engine runs them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_, or_
@@ -17,10 +17,10 @@ import polars as pl
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas.sums import Sums, ratio, row_weight
-from polars_ec.options import Options, as_expr
+from polars_ec.options import BY_ROW, Options, as_expr
 from polars_ec.priors import CheckedPrior
-from polars_ec.rows.decisions import Decisions, decide
-from polars_ec.rows.labels import Labels, read_labels
+from polars_ec.rows.decisions import Decisions, RowCosts, decide, decision_faults
+from polars_ec.rows.labels import Labels, read_labels, with_categories
 from polars_ec.rows.scores import Scores, class_names, n_score_classes, read_scores
 from polars_ec.typing import IntoExpr
 
@@ -45,6 +45,8 @@ class Rows:
     prior: list[pl.Expr] | None
     row_prior: list[pl.Expr] | None
     class_names: ClassNames
+    threshold: float | pl.Expr | None = None
+    row_costs: RowCosts | None = None
 
     @property
     def present(self) -> pl.Expr:
@@ -82,7 +84,29 @@ class Rows:
 
     @property
     def decisions(self) -> Decisions:
-        return decide(self.scores, self.costs, self.options.threshold)
+        return decide(self.scores, self.costs, self.threshold, self.row_costs)
+
+    @property
+    def decision_faults(self) -> dict[str, pl.Expr]:
+        """What can be wrong with a threshold and costs of the row's own, whether anything else in it is missing or not."""
+        return decision_faults(self.threshold, self.row_costs)
+
+    @property
+    def prior_is_known(self) -> pl.Expr | None:
+        """Whether the row states a prior; None where all do."""
+        if self.row_prior is None or self.options.prior.expression is None:
+            return None
+        return self.row_prior[0].is_not_null()
+
+    def error_cost(self) -> pl.Expr:
+        """What an error costs the row, where rows have costs of their own."""
+        assert self.row_costs is not None
+        return pl.when(self.labels.in_class[1]).then(self.row_costs.of_error(1)).otherwise(self.row_costs.of_error(0))
+
+    @property
+    def errors(self) -> pl.Expr:
+        """Whether the decision, of two, is not the row's class."""
+        return self.decisions.among([1]) != self.labels.in_class[1]
 
     def loss(self, name: str) -> pl.Expr:
         """The loss of a row: "log_loss" or "brier"."""
@@ -111,6 +135,7 @@ class RowSums(Sums):
 
     def __init__(self, rows: Rows) -> None:
         super().__init__(rows.costs.n_decisions, rows.prior, len(rows.labels.in_class))
+        self.costs_by_row = rows.row_costs is not None
         self._masks = [rows.present & mask for mask in rows.labels.in_class]
         self._rows = rows
 
@@ -133,6 +158,15 @@ class RowSums(Sums):
         """Sum of a row loss, times weight, over class i."""
         return pl.when(self._masks[i]).then(self._rows.weighted(loss)).sum()
 
+    def class_cost(self, i: int) -> pl.Expr:
+        assert self._rows.row_costs is not None
+        return self.total(i, self._rows.row_costs.of_error(i))
+
+    def error_cost(self, i: int) -> pl.Expr:
+        assert self._rows.row_costs is not None
+        wrong = self._rows.decisions.among([1 - i])
+        return self.total(i, pl.when(wrong).then(self._rows.row_costs.of_error(i)).otherwise(0.0))
+
     @property
     def row_weights(self) -> list[tuple[pl.Expr, pl.Expr]]:
         """What a row weighs in an expectation at the priors in use: masks of rows that weigh alike, and their weights.
@@ -145,36 +179,49 @@ class RowSums(Sums):
         return [(mask, row_weight(self, i)) for i, mask in enumerate(self._masks)]
 
     def guarded(self, value: pl.Expr) -> pl.Expr:
-        """`value`, null where the group has wrong rows, or weights whose sum is more than a float holds."""
+        """`value`, null where it cannot be had of the group.
+
+        It has wrong rows, or weights whose sum is more than a float holds; a prior is stated that is not one, or not one of the
+        whole group; or a row lacks the threshold or the costs that it was to have.
+        """
         right = self._rows.invalid.sum() == 0
         if self._rows.weight is not None:
             right &= self.size.is_finite()
+        if self._stated_prior is not None and self._rows.options.prior.expression is not None:
+            # Counts of a group without rows are 0, and so they are without a prior.
+            right &= self._stated_prior[0].is_not_null() | (self.size == 0)
+        for fault in self._rows.decision_faults.values():
+            right &= fault.sum() == 0
         return pl.when(right).then(value)
 
 
 def resolve(inputs: Sequence[Typed], options: Options) -> Rows:
-    """`Rows` of (score, label[, weight][, prior]) with their dtypes; clear errors for dtypes that do not go together."""
+    """`Rows` of score, label and `options.columns` with their dtypes; clear errors for dtypes that do not go together."""
     (score, score_dtype), (label, label_dtype), *rest = inputs
+    given = dict(zip(options.columns, rest, strict=True))
     score_name, label_name = score.meta.output_name(), label.meta.output_name()
-    weight = read_weight(*rest.pop(0)) if options.weight is not None else None
-    n_classes = n_score_classes(score_dtype, options)
+    weight = read_weight(*given["weight"]) if "weight" in given else None
+    n_classes = n_score_classes(score_dtype, options, label_dtype)
+    if score_dtype.is_nested():
+        options = with_categories(options, label_name, label_dtype, n_classes)
     labels = read_labels(label_name, label, label_dtype, n_classes, options)
-    prior, prior_dtype = options.prior, rest[0][1] if rest else None
+    prior = options.prior
     names = class_names(score_dtype, labels.names, score_name)
     costs = _checked_costs(options, names, score_name)
-    row_prior = prior.per_row(names, prior_dtype) if prior.stated else None
+    row_prior = prior.per_row(names, given["prior"][1] if "prior" in given else None) if prior.stated else None
     scores = read_scores(score_name, score, score_dtype, names, options, row_prior)
     group_prior = None if row_prior is None else prior.per_group(row_prior)
-    return Rows(options, scores, labels, weight, costs, group_prior, row_prior, names)
+    threshold, row_costs = _read_by_row(given, options)
+    return Rows(options, scores, labels, weight, costs, group_prior, row_prior, names, threshold, row_costs)
 
 
 def per_group(
     name: str, score: IntoExpr, label: IntoExpr, options: Options, build: Callable[[Rows], pl.Expr]
 ) -> pl.Expr:
     """An aggregate of the log, called `<score>_<name>`; `build` runs when the plan is resolved."""
-    options.prior.check_of_group()
-    columns = [as_expr(score, "score"), as_expr(label, "label")]
-    columns += [c for c in (options.weight, options.prior.expression) if c is not None]
+    if options.prior.stated:
+        options.prior.check_of_group()
+    columns = [as_expr(score, "score"), as_expr(label, "label"), *options.columns.values()]
 
     def resolved(inputs: list[Typed]) -> pl.Expr:
         return build(resolve(inputs, options)).alias(f"{inputs[0][0].meta.output_name()}_{name}")
@@ -195,18 +242,51 @@ def per_row(
     `build` gets one list of shares for each prior that is stated: that of the options, then `more_priors`. `classes` are those
     that the scores must be of, where they are known.
     """
+    return _per_row(
+        name,
+        score,
+        options,
+        lambda scores, costs, priors, _, __: build(scores, costs, priors),
+        *more_priors,
+        classes=classes,
+    )
+
+
+def decision_per_row(name: str, score: IntoExpr, options: Options) -> pl.Expr:
+    """The decision of each row by its score alone; null where the row lacks the threshold or the costs that it was to have."""
+
+    def decision(
+        scores: Scores, costs: CostMatrix, _: Priors, threshold: float | pl.Expr | None, row_costs: RowCosts | None
+    ) -> pl.Expr:
+        index = decide(scores, costs, threshold, row_costs).index
+        return pl.when(_none_of(decision_faults(threshold, row_costs))).then(index)
+
+    return _per_row(name, score, options, decision)
+
+
+def _per_row(
+    name: str,
+    score: IntoExpr,
+    options: Options,
+    build: Callable[[Scores, CostMatrix, Priors, float | pl.Expr | None, RowCosts | None], pl.Expr],
+    *more_priors: CheckedPrior,
+    classes: ClassNames | None = None,
+) -> pl.Expr:
     all_priors = [options.prior, *more_priors]
     for prior in all_priors:
         prior.check_of_group()
-    columns = [as_expr(score, "score"), *(p.expression for p in all_priors if p.expression is not None)]
+    columns = [as_expr(score, "score"), *options.columns.values()]
+    columns += [prior.expression for prior in more_priors if prior.expression is not None]
 
     def resolved(inputs: list[Typed]) -> pl.Expr:
         (expression, dtype), *rest = inputs
         column = expression.meta.output_name()
+        given = dict(zip(options.columns, rest, strict=False))
         n_classes = n_score_classes(dtype, options)
         fitting = classes if classes is not None and len(classes.values) == n_classes else None
         names = class_names(dtype, fitting or ClassNames(tuple(range(n_classes)), stated=False), column)
-        dtypes = iter(dtype for _, dtype in rest)
+        of_priors = [*([given["prior"]] if "prior" in given else []), *rest[len(given) :]]
+        dtypes = iter(dtype for _, dtype in of_priors)
         priors = [
             prior.per_row(names, None if prior.expression is None else next(dtypes)) if prior.stated else None
             for prior in all_priors
@@ -216,7 +296,8 @@ def per_row(
         bad = reduce(or_, scores.defects.values())
         stated = [prior for prior in priors if prior is not None]
         known = [prior[0].is_not_null() for prior in stated]
-        value = pl.when(reduce(and_, known, ~scores.missing & ~bad)).then(build(scores, costs, stated))
+        built = build(scores, costs, stated, *_read_by_row(given, options))
+        value = pl.when(reduce(and_, known, ~scores.missing & ~bad)).then(built)
         return value.alias(f"{column}_{name}")
 
     return pl.pipe_with_dtype(columns, resolved)
@@ -232,8 +313,7 @@ def with_prior_column(frame: pl.LazyFrame, options: Options) -> tuple[pl.LazyFra
 
 def resolve_columns(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, options: Options) -> Rows:
     """The rows of a frame; its schema is read now, so that wrong dtypes are errors at the call."""
-    columns = [as_expr(score, "score"), as_expr(label, "label")]
-    columns += [c for c in (options.weight, options.prior.expression) if c is not None]
+    columns = [as_expr(score, "score"), as_expr(label, "label"), *options.columns.values()]
     dtypes = frame.select(c.alias(str(i)) for i, c in enumerate(columns)).collect_schema().dtypes()
     return resolve(list(zip(columns, dtypes, strict=True)), options)
 
@@ -282,6 +362,28 @@ def _checked_costs(options: Options, classes: ClassNames, column: str) -> CostMa
     if costs.n_classes != n_classes:
         raise ValueError(f"costs= has {costs.n_classes} rows, and {column!r} is of {n_classes} classes")
     return costs.for_classes(classes)
+
+
+def _read_by_row(given: Mapping[str, Typed], options: Options) -> tuple[float | pl.Expr | None, RowCosts | None]:
+    """The threshold, and the costs where they are columns, as Float64."""
+    numbers = {name: _read_number(name, *given[name]) if name in given else getattr(options, name) for name in BY_ROW}
+    if not options.costs_by_row:
+        return numbers["threshold"], None
+    fn, fp = (
+        cost if isinstance(cost, pl.Expr) else pl.lit(cost, dtype=pl.Float64)
+        for cost in (numbers["cost_fn"], numbers["cost_fp"])
+    )
+    return numbers["threshold"], RowCosts(fn, fp)
+
+
+def _read_number(what: str, column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    if not (dtype.is_numeric() or dtype == pl.Null):
+        raise TypeError(f"{what}= must be numbers, and {column.meta.output_name()!r} is {dtype}")
+    return column.cast(pl.Float64)
+
+
+def _none_of(faults: Mapping[str, pl.Expr]) -> pl.Expr:
+    return ~reduce(or_, faults.values(), pl.lit(False))
 
 
 def read_weight(weight: pl.Expr, dtype: pl.DataType) -> pl.Expr:

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add, or_
-from typing import Protocol
+from typing import Any, Protocol
 
 import polars as pl
 
 from polars_ec.class_names import ClassNames
+from polars_ec.costs import CostMatrix
 from polars_ec.options import Options
+from polars_ec.rows.named_decisions import are_names, index_of_names
 from polars_ec.typing import ScoreType
 
 SCALAR_TYPES = ("posterior", "log_odds", "llr", "decision")
@@ -197,6 +199,7 @@ class DecidedScores:
     """Decisions already taken: an index a row. Posteriors and losses cannot be had from them."""
 
     index: pl.Expr
+    names: Sequence[Any]
     n_decisions: int
 
     @property
@@ -206,7 +209,8 @@ class DecidedScores:
     @property
     def defects(self) -> dict[str, pl.Expr]:
         whole = self.index.is_between(0, self.n_decisions - 1) & (self.index == self.index.floor())
-        return {f"decision is none of 0..{self.n_decisions - 1}": ~whole}
+        known = f"0..{self.n_decisions - 1}" if isinstance(self.names, range) else ", ".join(map(str, self.names))
+        return {f"decision is none of {known}": ~whole}
 
     @property
     def posteriors(self) -> list[pl.Expr]:
@@ -221,8 +225,8 @@ class DecidedScores:
     brier = log_loss
 
 
-def n_score_classes(dtype: pl.DataType, options: Options) -> int:
-    """How many classes the scores and the keywords together speak of."""
+def n_score_classes(dtype: pl.DataType, options: Options, label_dtype: pl.DataType | None = None) -> int:
+    """How many classes the scores, the keywords and an Enum label together speak of."""
     if isinstance(dtype, pl.Array):
         return dtype.size
     if isinstance(dtype, pl.Struct):
@@ -231,6 +235,7 @@ def n_score_classes(dtype: pl.DataType, options: Options) -> int:
         options.stated_costs.n_classes if options.stated_costs is not None else None,
         len(options.classes) if options.classes is not None else None,
         options.prior.n_classes,
+        len(label_dtype.categories) if isinstance(label_dtype, pl.Enum) and isinstance(dtype, pl.List) else None,
     )
     if isinstance(dtype, pl.List) and not any(stated):
         raise TypeError(
@@ -269,14 +274,25 @@ def read_scores(
         raise ValueError(
             f"score_type={score_type!r} is a vector a row, and {name!r} is {dtype}: pack with pl.concat_arr"
         )
-    boolean_decision = score_type == "decision" and dtype == pl.Boolean
-    if not (dtype.is_numeric() or dtype == pl.Null or boolean_decision):
-        hint = ": pass score_type='decision'" if dtype == pl.Boolean else ""
-        raise TypeError(f"scores must be numbers, and {name!r} is {dtype}{hint}")
-    number = score if dtype == pl.Float64 else score.cast(pl.Float64)
     if score_type == "decision":
-        return DecidedScores(number, options.costs(len(classes.values)).n_decisions)
+        return _read_decision(name, score, dtype, classes, options.costs(len(classes.values)).for_classes(classes))
+    number = _read_number(name, score, dtype, ": pass score_type='decision'" if dtype == pl.Boolean else "")
     return BinaryScores(number, score_type, prior)
+
+
+def _read_decision(
+    name: str, decision: pl.Expr, dtype: pl.DataType, classes: ClassNames, costs: CostMatrix
+) -> DecidedScores:
+    if are_names(dtype, classes, costs):
+        return DecidedScores(*index_of_names(name, decision, dtype, classes, costs), costs.n_decisions)
+    number = decision.cast(pl.Float64) if dtype == pl.Boolean else _read_number(name, decision, dtype)
+    return DecidedScores(number, range(costs.n_decisions), costs.n_decisions)
+
+
+def _read_number(name: str, score: pl.Expr, dtype: pl.DataType, hint: str = "") -> pl.Expr:
+    if not (dtype.is_numeric() or dtype == pl.Null):
+        raise TypeError(f"scores must be numbers, and {name!r} is {dtype}{hint}")
+    return score if dtype == pl.Float64 else score.cast(pl.Float64)
 
 
 def _read_vector(

@@ -3,8 +3,9 @@
 By hand a public macro has its formulas and the names of its parameters. From the Python function of its name it gets the defaults of
 the parameters, an overload for a BOOLEAN score where that may be a decision, and its comment where the file has none.
 
-A metric of decisions is one formula of `cells`, as `ec.recall(cells)` in decisions.sql: all overloads follow. One for costs of any
-shape has a second formula, of the classes' mean `cost`, `error` or `hit`, as `ec.accuracy(cells)` with `(hit)`.
+A metric of decisions is one formula of `cells`, as `ec.recall(cells)` in decisions.sql, or of what `errors` cost, as `ec.nec(errors)`:
+all overloads follow. One for costs of any shape has a second formula, of the classes' mean `cost`, `error` or `hit`, as
+`ec.accuracy(cells)` with `(hit)`.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _statements(name: str, by_hand: Sequence[tuple[str, str]], function: Callabl
     parameters = inspect.signature(function).parameters
     private: list[str] = []
     overloads = dict(by_hand)
-    if by_hand[0][0].startswith("cells"):
+    if by_hand[0][0].startswith(("cells", "errors")):
         names = ", ".join(p for p in parameters if p not in ("score", "pos_label", "classes"))
         private, of_number, of_list = _of_scores(name, by_hand)
         overloads = {f"score DOUBLE, {names}": of_number, f"score DOUBLE[], {names}": of_list}
@@ -99,6 +100,7 @@ def _of_scores(name: str, by_hand: Sequence[tuple[str, str]]) -> tuple[list[str]
     """Formulas of a number and of a list, given that of the cells; and the macro that the first calls where costs have any shape."""
     (_, of_cells), *others = by_hand
     of_number = _put("cells", f"ec._binary_cells({_ARGUMENTS})", of_cells)
+    of_number = _put("errors", f"ec._error_costs({_ARGUMENTS})", of_number)
     if not others:
         return [], of_number, _put("cells", f"ec._binary_cells_vector({_ARGUMENTS})", of_cells)
     ((what, of_means),) = others

@@ -181,6 +181,7 @@ def test_options(folder, source, args, score, label, options):
 def test_overall_prior_is_that_of_the_whole_log(folder, source):
     path = f"duckdb:{folder}/{source}" if "::" in source else folder / source
     same(typed_report(path, *MONTHLY[:-1], "overall"), expected(prior=LOG["y"].mean()))
+    same(typed_report(path, *MONTHLY[:-1], "overall"), expected(prior="overall"))
     vectors = typed_report(path, "--score", "v", "--label", "c", "--prior", "overall", "--classes", "0,1,2")
     same(vectors.select(nec="nec_at_prior"), vectors.select("nec"))
     ratios = typed_report(path, "--score", "llr", "--label", "y", "--prior", "overall", "--score-type", "llr")

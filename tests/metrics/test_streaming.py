@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,43 @@ def test_report_streams(log: pl.LazyFrame, by, score, prior) -> None:
 
 def test_vector_report_streams(log: pl.LazyFrame) -> None:
     assert_streams(log.ec.report("v", "y", by="g"))
+    assert_streams(log.ec.report("v", "y", by="g", per_class=True, prior=[0.2, 0.3, 0.5], score_prior="uniform"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"prior": "overall", "total": True, "missing": "by_part"},
+        {"prior": "overall", "score_prior": 0.3},
+        {"per_class": True, "prior": 0.2},
+        {"metrics": ["ece", "mcc", "brier"], "weight": "w"},
+    ],
+    ids=lambda options: "-".join(options),
+)
+def test_every_kind_of_report_streams(log: pl.LazyFrame, options: dict) -> None:
+    assert_streams(log.ec.report("p", "y", by="g", **options))
+
+
+@pytest.mark.parametrize("prior", [None, 0.2, "overall"])
+def test_one_pass_is_one_scan(log: pl.LazyFrame, prior) -> None:
+    plan = physical_plan(log.ec.report("p", "y", by="g", total=True, prior=prior))
+    assert plan.count('"multi-scan[parquet]') == 1
+
+
+def test_ranking_metrics_of_a_report_hold_cells_only(log: pl.LazyFrame) -> None:
+    """Whatever is done in memory comes after a group-by that streams."""
+    plan = physical_plan(log.ec.report("p", "y", by="g", metrics=["nec", "auc_roc"], prior=0.2, total=True))
+    names = dict(re.findall(r'^(\d+) \[label="([a-z-]+)', plan, flags=re.MULTILINE))
+    after = dict(re.findall(r"^(\d+) -> (\d+);", plan, flags=re.MULTILINE))
+    scans = [node for node, name in names.items() if name == "multi-scan"]
+    assert len(scans) == 2
+    for node in scans:
+        path = [node]
+        while path[-1] in after:
+            path.append(after[path[-1]])
+        steps = [names[step] for step in path]
+        assert "in-memory-map" in steps
+        assert steps.index("group-by") < steps.index("in-memory-map")
 
 
 def test_calibration_streams(log: pl.LazyFrame) -> None:

@@ -49,7 +49,7 @@ def evaluate(
 ) -> Any:
     """The metric's value as plain Python; per group a dict; of a row function the list of the rows' values.
 
-    A string as `weight` is a column, and as `prior` too unless it is "uniform". A confusion is always a list of rows
+    A string as `weight`, `threshold` or a cost is a column, and as `prior` too unless it is "uniform". A confusion is always a list of rows
     (true classes), although the binary one is a struct in both engines. `engine` ("eager", "streaming", "in-memory") is
     for the Polars doors. Keys of the dict are values of `by`, or tuples if it names several columns.
     """
@@ -129,7 +129,8 @@ def sql_literal(key: str, value: Any) -> str:
 
 
 def _is_column(key: str, value: Any) -> bool:
-    return isinstance(value, str) and (key == "weight" or (key in ("prior", *_POSITIONAL) and value != "uniform"))
+    by_row = ("weight", "threshold", "cost_fn", "cost_fp")
+    return isinstance(value, str) and (key in by_row or (key in ("prior", *_POSITIONAL) and value != "uniform"))
 
 
 def _is_binary(costs: Any) -> bool:
