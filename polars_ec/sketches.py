@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
 import polars as pl
 
@@ -13,24 +13,23 @@ from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.fit import calibrate
 from polars_ec.calibration.parameters import Calibrator
 from polars_ec.calibration.reliability import reliability
-from polars_ec.cells import curves, thresholds
+from polars_ec.cells import curves, weighted_risk
 from polars_ec.cells.arguments import OperatingPoint
 from polars_ec.cells.cells import Cells, add_cells
-from polars_ec.cells.evaluate import evaluate
+from polars_ec.cells.deciding import DecidingCells
 from polars_ec.cells.files import cells_of_table, read_cells, write_cells
 from polars_ec.cells.grid import SketchScoreType
-from polars_ec.costs import CostMatrix, Costs
+from polars_ec.costs import Costs
 from polars_ec.exceptions import SketchError
 from polars_ec.priors import Prior
-from polars_ec.signatures import checked_keywords
-from polars_ec.typing import EceNorm, EerMethod, Rule
+from polars_ec.typing import Rule
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
 
 @dataclass(frozen=True, repr=False)
-class Sketch(Cells):
+class Sketch(DecidingCells):
     """A log as cells: rows counted and losses summed per group, class and bin of the score.
 
     Make one with `sketch` (or `lf.ec.sketch`), `read_parquet`, `from_arrow` or `merge`. Everything that needs the order of
@@ -52,112 +51,9 @@ class Sketch(Cells):
         threshold, None for the Bayes threshold of the costs.
     """
 
-    costs: CostMatrix = field(default_factory=CostMatrix.binary)
-    threshold: float | None = None
-
-    @property
-    def operating_point(self) -> OperatingPoint:
-        """Where it decides if it is told nothing else."""
-        return OperatingPoint(self.costs, self.threshold)
-
-    def _at_own_point(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
-        """The keywords, with its own costs where they name none."""
-        return self.operating_point.stands_in(keywords, self.grid.classes)[0]
-
-    def _facts(self) -> dict[str, str]:
-        """What it holds, in words."""
-        return {**super()._facts(), "decisions": self.operating_point.words()}
-
     def __add__(self, other: Sketch) -> Sketch:
         """The sketch of both logs together."""
         return merge([self, other])
-
-    @checked_keywords
-    def evaluate(
-        self,
-        *metrics: str,
-        costs: Costs | None = None,
-        cost_fn: float | None = None,
-        cost_fp: float | None = None,
-        threshold: float | None = None,
-        prior: Prior = None,
-        beta: float = 1.0,
-        p_t: float | None = None,
-        sensitivity: float = 0.95,
-        method: EerMethod = "hull",
-        bins: int = 15,
-        norm: EceNorm = 1,
-    ) -> pl.DataFrame:
-        """Metrics of every group, one row per group, sorted: the function of its name says what each of them is.
-
-        Sums are exact. A metric of decisions is exact at a declared threshold; at any other it comes as two columns, `NAME_low` and
-        `NAME_high`. A ranking metric comes with `NAME_error`: |returned - exact| <= error, beside rounding; and, where a
-        threshold attains it, `NAME_threshold`. So does `ece`, whose error is 0 where the edges k / bins of its bins are declared
-        thresholds (on the scale of the score), and in an exact sketch; with norm=2 there is no value elsewhere. Of LLRs scoring
-        rules need `prior`, which makes posteriors of them, and come with `NAME_error`: a cell knows the mean of its LLRs only.
-
-        Parameters
-        ----------
-        *metrics
-            Names; default: the battery of `report` and `auc_roc`.
-        costs, cost_fn, cost_fp, threshold
-            Where to decide; default: what the sketch was made for.
-        prior
-            Class priors: a number, a sequence, "uniform", "overall" (the shares in all groups together, of each `score` and
-            `target` for itself; null if a row of them is wrong), or an expression over a table with a row per group: the
-            keys, `n` and `class_prior`. Default: the group's own.
-        beta
-            Of fbeta: a miss weighs beta^2 times a false alarm.
-        p_t
-            Of net_benefit: the posterior above which to act, from 0 to below 1.
-        sensitivity
-            Of specificity_at_sensitivity: the least one, above 0 and up to 1.
-        method
-            Of eer: "hull" or "linear".
-        bins, norm
-            Of ece: how many bins; 1 for the mean absolute gap, 2 for the root mean square.
-
-        Returns
-        -------
-        The group columns, `n`, `n_missing`, `n_invalid`, `class_prior`, then the metrics; each null where the expression
-        of its name is.
-
-        Raises
-        ------
-        ValueError
-            A metric or keyword that there is not; a metric that the sketch cannot give, and what to do instead.
-
-        Examples
-        --------
-        >>> import polars as pl, polars_ec as ec
-        >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
-        >>> log.ec.sketch("p", "y", cost_fn=4).evaluate("nec", "auc_roc", cost_fn=4).select("nec", "auc_roc")
-        shape: (1, 2)
-        ┌─────┬─────────┐
-        │ nec ┆ auc_roc │
-        │ --- ┆ ---     │
-        │ f64 ┆ f64     │
-        ╞═════╪═════════╡
-        │ 0.5 ┆ 0.75    │
-        └─────┴─────────┘
-        """
-        keywords, own_threshold = self.operating_point.stands_in(
-            {
-                "costs": costs,
-                "cost_fn": cost_fn,
-                "cost_fp": cost_fp,
-                "threshold": threshold,
-                "prior": prior,
-                "beta": beta,
-                "p_t": p_t,
-                "sensitivity": sensitivity,
-                "method": method,
-                "bins": bins,
-                "norm": norm,
-            },
-            self.grid.classes,
-        )
-        return evaluate(self, metrics, keywords, own_threshold=own_threshold)
 
     # A sketch is cells: these are the functions themselves, with their documentation.
     roc = curves.roc
@@ -165,83 +61,12 @@ class Sketch(Cells):
     det = curves.det
     pr = curves.pr
     prg = curves.prg
+    tippett = curves.tippett
     bayes_error = curves.bayes_error
     bayes_risk = curves.bayes_risk
+    epsr = weighted_risk.epsr
     reliability = reliability
     calibrate = calibrate
-
-    @checked_keywords
-    def cost_curve(
-        self,
-        *metrics: str,
-        costs: Costs | None = None,
-        cost_fn: float | None = None,
-        cost_fp: float | None = None,
-        prior: Prior = None,
-        beta: float = 1.0,
-        p_t: float | None = None,
-    ) -> pl.DataFrame:
-        """Metrics of decisions at every operating point: the group columns, `threshold`, and a column for each.
-
-        Parameters
-        ----------
-        *metrics
-            Names, as for `evaluate`, of metrics that are functions of a confusion matrix.
-        costs, cost_fn, cost_fp, prior, beta, p_t
-            As for `evaluate`.
-
-        Raises
-        ------
-        SketchError
-            Another metric.
-
-        Examples
-        --------
-        >>> import polars as pl, polars_ec as ec
-        >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
-        >>> sketch = log.ec.sketch("p", "y", exact=True)
-        >>> sketch.cost_curve("nec", cost_fn=2).rows()
-        [(inf, 2.0), (0.7, 1.0), (0.4, 1.5), (0.1, 0.5), (-inf, 1.0)]
-        """
-        keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
-        return curves.cost_curve(self, metrics, self._at_own_point(keywords))
-
-    @checked_keywords
-    def best_threshold(
-        self,
-        metric: str,
-        *,
-        costs: Costs | None = None,
-        cost_fn: float | None = None,
-        cost_fp: float | None = None,
-        prior: Prior = None,
-        beta: float = 1.0,
-        p_t: float | None = None,
-    ) -> pl.DataFrame:
-        """The threshold of the best value of a metric, per group; apply it to another log, for this one has seen the labels.
-
-        Parameters
-        ----------
-        metric
-            A metric of decisions.
-        costs, cost_fn, cost_fp, prior, beta, p_t
-            As for `evaluate`.
-
-        Returns
-        -------
-        The group columns, `threshold` (decide positive above it; the highest on ties) and the metric there, null where it is
-        not defined anywhere.
-
-        Examples
-        --------
-        >>> import polars as pl, polars_ec as ec
-        >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
-        >>> sketch = log.ec.sketch("p", "y", exact=True)
-        >>> sketch.best_threshold("f1").rows()
-        [(0.1, 0.8)]
-        """
-        keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
-        return thresholds.best_threshold(self, metric, self._at_own_point(keywords))
 
     def calibration_loss(
         self,

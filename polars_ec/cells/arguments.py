@@ -152,9 +152,7 @@ def check_metrics(names: Sequence[str], grid: Grid, llr_prior: Any) -> None:
     """SketchError for a metric that there is not, or that such scores do not have."""
     for name in names:
         if name == "epsr":
-            raise SketchError(
-                "a sketch holds the losses of epsr(1, 1) and epsr(2, 2) only: ask for cross_entropy or brier"
-            )
+            raise SketchError("epsr is a method of its own, for it takes a weight: sketch.epsr(weight)")
         if name not in METRICS:
             hint = did_you_mean(str(name), METRICS)
             raise SketchError(f"{name!r} is not a metric of a sketch: {hint}It has {', '.join(METRICS)}")

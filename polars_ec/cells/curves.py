@@ -132,6 +132,31 @@ def prg(cells: Cells, *, prior: Prior = None) -> pl.DataFrame:
     return cost_curve(cells, ["recall_gain", "precision_gain"], {"prior": prior})
 
 
+def tippett(cells: Cells) -> pl.DataFrame:
+    """Tippett curves: the share of each class above each threshold; `threshold`, `positives_above`, `negatives_above`.
+
+    `threshold` is an LLR in a sketch of LLRs, else log-odds, which are LLRs plus the log-odds of the prior that the posteriors
+    were made with. Shares are of scores strictly above it; those of positives are the recall, those of negatives the
+    false-positive rate. At 0 the curves of LLRs show which share of each class the LLRs speak against.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"llr": [2.0, -1.0, 1.5, -2.0], "y": [1, 1, 0, 0]})
+    >>> log.ec.sketch("llr", "y", score_type="llr", exact=True).tippett().rows()[1:4]
+    [(1.5, 0.5, 0.0), (-1.0, 0.5, 0.5), (-2.0, 1.0, 0.5)]
+    """
+    if cells.grid.score_type == "raw":
+        raise SketchError("Tippett curves are of LLRs or log-odds, and the sketch is of raw scores: roc() takes them")
+    check_keys(cells.keys, ["positives_above", "negatives_above"])
+    above = {"recall": "positives_above", "fpr": "negatives_above"}
+    curve = cost_curve(cells, [*above]).rename(above)
+    if cells.grid.score_type != "posterior":
+        return curve
+    t = pl.col("threshold").clip(0, 1)
+    return curve.with_columns(threshold=t.log() - (-t).log1p())
+
+
 def bayes_error(cells: Cells, prior_log_odds: Sequence[float]) -> pl.DataFrame:
     """The Bayes error plot of LLRs: actual and minimum DCF at each prior, normalised by the naive system.
 

@@ -149,8 +149,11 @@ def _per_segment(log: pl.LazyFrame, metrics: list[pl.Expr]) -> pl.DataFrame:
     return log.group_by("segment").agg(metrics).sort("segment").collect(engine="streaming")
 
 
-def sketch(paths: list[str], by_month: bool = False, resolution: int = 64) -> Query:
-    """The sketch per segment (and more), rolled up to segments, with AUC to within its bound."""
+def sketch(paths: list[str], by_month: bool = False, resolution: int = 64, models: int = 1) -> Query:
+    """The sketch per segment (and more), rolled up to segments, with AUC to within its bound.
+
+    The models are the same scores over again, of which the first is evaluated.
+    """
     import polars as pl
 
     import polars_ec  # noqa: F401  (registers the namespace)
@@ -158,7 +161,10 @@ def sketch(paths: list[str], by_month: bool = False, resolution: int = 64) -> Qu
     keys = ["segment", *([pl.col("ts").dt.truncate("1mo").alias("month")] if by_month else [])]
 
     def query() -> pl.DataFrame:
-        made = pl.scan_parquet(paths).ec.sketch("score", "label", by=keys, cost_fn=COST_FN, resolution=resolution)
+        scores = ["score", *(pl.col("score").alias(f"model {m}") for m in range(1, models))]
+        made = pl.scan_parquet(paths).ec.sketch(scores, "label", by=keys, cost_fn=COST_FN, resolution=resolution)
+        if models > 1:
+            made = made.filter(pl.col("score") == "score").group_by("segment")
         rolled = made.group_by("segment") if by_month else made
         table = rolled.evaluate("cross_entropy", "brier", "recall", "auc_roc", cost_fn=COST_FN)
         # What a bound is of, no other case has.
@@ -353,6 +359,7 @@ CASES = [
     Case("g-b", "polars_ec: the report on that sample", partial(report, n_rows=SAMPLE_ROWS), sample=True),
     Case("s", "polars_ec: the sketch by segment, and AUC within a bound", sketch),
     Case("s-m", "polars_ec: the sketch by segment and month, rolled up", partial(sketch, by_month=True)),
+    Case("s2", "polars_ec: the sketch of two models by segment", partial(sketch, models=2)),
     Case("s8", "polars_ec: the sketch by segment, resolution 8", partial(sketch, resolution=8)),
     Case("s*10", "polars_ec: the sketch by segment, the log ten times", sketch, parts=10 * N_PARTS),
     Case("s-e", "polarbearings: exact AUC", exact_auc_by_polarbearings),

@@ -54,6 +54,26 @@ def test_every_point_is_a_point_of_the_exact_curve(exact: bool) -> None:
             assert decided.sum() == pytest.approx(row["tpr"] * log["y"].sum() + row["fpr"] * (~log["y"]).sum())
 
 
+@pytest.mark.parametrize(("score", "score_type"), [("p", "posterior"), ("s", "log_odds"), ("s", "llr")])
+@pytest.mark.parametrize("exact", [True, False])
+def test_tippett_curves_are_shares_above(score: str, score_type: str, exact: bool) -> None:
+    curve = LOG.ec.sketch(score, "y", by="g", score_type=score_type, exact=exact).tippett()
+    assert curve.columns == ["g", "threshold", "positives_above", "negatives_above"]
+    for group, log, _ in parts():
+        s, y = log["s"].to_numpy(), log["y"].to_numpy()
+        of_group = curve.filter(g=group).drop("g")
+        assert of_group.row(0) == (math.inf, 0, 0)
+        assert of_group.row(-1)[1:] == (1, 1)
+        for threshold, positives, negatives in of_group.rows():
+            # Rounding of posteriors: a score that is a threshold is not above it; one on the lower edge of a bin is.
+            slack = 1e-9 if exact or threshold == 0 else -1e-9
+            above = s > threshold + (slack if score == "p" else 0)
+            assert positives == pytest.approx(above[y].mean(), abs=1e-12)
+            assert negatives == pytest.approx(above[~y].mean(), abs=1e-12)
+    with pytest.raises(SketchError, match="the sketch is of raw scores: roc"):
+        LOG.ec.sketch("s", "y", score_type="raw").tippett()
+
+
 def test_hull_is_above_the_curve() -> None:
     sketch = LOG.ec.sketch("s", "y", by="g", score_type="log_odds", exact=True)
     for group, _, points in parts():

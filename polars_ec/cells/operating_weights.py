@@ -1,0 +1,186 @@
+"""The losses of a row under a weight over operating points: integrals of the weight, found by quadrature.
+
+For a posterior q the loss of a positive is the integral over t from q to 1 of w(t) / t, that of a negative the integral from 0
+to q of w(t) / (1 - t). Over log-odds x of t they are integrals of w (1 - t) and of w t, which are smooth where w is. Beyond
+the posteriors that a float tells from 0 and 1 the weight is taken for a power of t, or of 1 - t, and the integrals are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_LOWEST, _HIGHEST = -690.0, 52 * float(np.log(2))
+_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(8)
+# Between them there are panels of 1/16, beyond of 1: narrow enough that a peak of the weight is not passed over.
+_CORE = 40.0
+_TOLERANCE = 1e-13
+_MOST_BISECTIONS = 60
+_MOST_SPLIT = 200_000
+_AT_ONCE = 1 << 15
+
+
+@dataclass(frozen=True)
+class Losses:
+    """At ascending log-odds `x`: the losses of a positive and of a negative; the extremes of the weight from each to the next."""
+
+    x: Floats
+    positive: Floats
+    negative: Floats
+    least: Floats
+    most: Floats
+
+    def places(self, x: Floats) -> NDArray[np.int64]:
+        """Where in `x` these log-odds are."""
+        return np.searchsorted(self.x, x)
+
+    def extremes(self, below: Floats, above: Floats) -> tuple[Floats, Floats]:
+        """The least and the largest weight between two log-odds, of each pair."""
+        first, last = self.places(below), self.places(above)
+        ends = np.stack([first, np.maximum(last, first + 1)], axis=1).ravel()
+        padded = np.append(self.least, self.least[-1:]), np.append(self.most, self.most[-1:])
+        least, most = (f.reduceat(v, ends)[::2] for f, v in zip((np.minimum, np.maximum), padded, strict=True))
+        return least, most
+
+
+def losses_at(weight: Callable[[Floats], Any], x: Floats) -> Losses:
+    """The losses at these log-odds, which may be infinite; ValueError if the weight is not a weight."""
+    at_zero, at_one = checked(weight, np.array([0.0, 1.0]))
+    edges = np.unique(
+        np.concatenate(
+            [
+                x[(x > _LOWEST) & (x < _HIGHEST)],
+                np.arange(_LOWEST, -_CORE),
+                np.arange(-_CORE * 16, _HIGHEST * 16) / 16,
+                [_HIGHEST],
+            ]
+        )
+    )
+    positive, negative, least, most = _integrals(weight, edges)
+    low, high = _Tail.of(weight, at_zero, lower=True), _Tail.of(weight, at_one, lower=False)
+    # Each sum from the end where the loss is small.
+    of_positive = np.append(np.cumsum(positive[::-1])[::-1], 0.0) + high.near(_HIGHEST)
+    of_negative = np.insert(np.cumsum(negative), 0, 0.0) + low.near(-_LOWEST)
+    below, above = np.unique(x[x <= _LOWEST]), np.unique(x[x >= _HIGHEST])
+    beyond = (
+        [of_positive[0] + low.far(-below), low.near(-below)],
+        [high.near(above), of_negative[-1] + high.far(above)],
+    )
+    below_ends, above_ends = (np.sort(np.array([a, b])) for a, b in ((at_zero, low.weight), (high.weight, at_one)))
+    return Losses(
+        np.concatenate([below, edges, above]),
+        np.concatenate([beyond[0][0], of_positive, beyond[1][0]]),
+        np.concatenate([beyond[0][1], of_negative, beyond[1][1]]),
+        np.concatenate([np.full(len(below), below_ends[0]), least, np.full(len(above) + 1, above_ends[0])]),
+        np.concatenate([np.full(len(below), below_ends[1]), most, np.full(len(above) + 1, above_ends[1])]),
+    )
+
+
+def checked(weight: Callable[[Floats], Any], t: Floats) -> Floats:
+    """The weight at these operating points, finite and not negative."""
+    with np.errstate(all="ignore"):
+        values = np.asarray(weight(t), dtype=np.float64)
+    if values.shape not in ((), t.shape):
+        raise ValueError(
+            f"weight= gave {values.shape} values for {t.shape} operating points: it takes an array, and gives one"
+        )
+    found = np.broadcast_to(values, t.shape)
+    wrong = ~(np.isfinite(found) & (found >= 0))
+    if wrong.any():
+        raise ValueError(
+            f"weight= is {found[wrong][0]} at t={t[wrong][0]}, and a weight is finite and not negative from 0 to 1: the expression "
+            "epsr(a=, b=) has the Beta weights that have no end there"
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class _Tail:
+    """The weight near an end, weight * exp(-power (y - start)), by the distance y of log-odds from 0."""
+
+    start: float
+    weight: float
+    power: float
+
+    @classmethod
+    def of(cls, weight: Callable[[Floats], Any], at_end: float, *, lower: bool) -> _Tail:
+        start, step = (-_LOWEST, 10.0) if lower else (_HIGHEST, 7 * float(np.log(2)))
+        t = np.exp(-np.array([start, start - step])) if lower else 1 - np.exp2([-52.0, -45.0])
+        last, before = checked(weight, t)
+        falls = at_end == 0 and 0 < last < before
+        return cls(start, float(last), float(np.log(before / last) / step) if falls else 0.0)
+
+    def near(self, y: Any) -> Any:
+        """The loss of those who are right: the integral of the weight times exp(-y) from y on."""
+        rate = 1 + self.power
+        return self.weight * np.exp(-self.start - rate * (y - self.start)) / rate
+
+    def far(self, y: Floats) -> Floats:
+        """What those who are wrong lose beyond the start: the integral of the weight from there to y."""
+        if self.weight == 0:
+            return np.zeros_like(y)
+        if self.power == 0:
+            return self.weight * (y - self.start)
+        return -self.weight * np.expm1(-self.power * (y - self.start)) / self.power
+
+
+def _integrals(weight: Callable[[Floats], Any], edges: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Of each panel from an edge to the next: the integrals of w (1 - t) and of w t, and the extremes of w.
+
+    A panel is halved until its halves together are what it was.
+    """
+    n = len(edges) - 1
+    found, least, most = np.zeros((2, n)), np.full(n, np.inf), np.full(n, -np.inf)
+    owner, below, above = np.arange(n), edges[:-1], edges[1:]
+    whole = _panels(weight, below, above)
+    np.minimum.at(least, owner, whole[2])
+    np.maximum.at(most, owner, whole[3])
+    tolerance = _TOLERANCE * whole[:2, np.abs(below) <= _CORE].sum()
+    for _ in range(_MOST_BISECTIONS):
+        middle = below + (above - below) / 2
+        left, right = _panels(weight, below, middle), _panels(weight, middle, above)
+        both = left[:2] + right[:2]
+        for half in (left, right):
+            np.minimum.at(least, owner, half[2])
+            np.maximum.at(most, owner, half[3])
+        done = (np.abs(both - whole[:2]) <= tolerance).all(axis=0) | (middle <= below) | (middle >= above)
+        np.add.at(found.T, owner[done], both[:, done].T)
+        if done.all():
+            return found[0], found[1], least, most
+        more = ~done
+        owner = np.concatenate([owner[more], owner[more]])
+        below, above = np.concatenate([below[more], middle[more]]), np.concatenate([middle[more], above[more]])
+        whole = np.concatenate([left[:, more], right[:, more]], axis=1)
+        if len(owner) > _MOST_SPLIT:
+            break
+    t = 1 / (1 + np.exp(-below[0]))
+    raise ValueError(
+        f"weight= varies too fast to be integrated, for example near t={t:.6g}: smooth it, or pass a table of points"
+    )
+
+
+def _panels(weight: Callable[[Floats], Any], below: Floats, above: Floats) -> Floats:
+    """Integrals of w (1 - t) and of w t from each `below` to its `above`, and the extremes of w: four rows."""
+    parts = [_some_panels(weight, below[at], above[at]) for at in _slices(len(below))]
+    return np.concatenate(parts, axis=1) if parts else np.zeros((4, 0))
+
+
+def _some_panels(weight: Callable[[Floats], Any], below: Floats, above: Floats) -> Floats:
+    half = (above - below) / 2
+    inner = (below + half)[:, None] + half[:, None] * _NODES
+    x = np.concatenate([below[:, None], inner, above[:, None]], axis=1)
+    t = 1 / (1 + np.exp(-x))
+    w = checked(weight, t.ravel()).reshape(t.shape)
+    by_width = w[:, 1:-1] * _NODE_WEIGHTS * half[:, None]
+    rest = 1 / (1 + np.exp(x[:, 1:-1]))
+    return np.stack([(by_width * rest).sum(axis=1), (by_width * t[:, 1:-1]).sum(axis=1), w.min(axis=1), w.max(axis=1)])
+
+
+def _slices(n: int) -> Iterator[slice]:
+    return (slice(start, start + _AT_ONCE) for start in range(0, n, _AT_ONCE))

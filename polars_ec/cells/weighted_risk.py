@@ -1,0 +1,185 @@
+"""Expected proper scoring rules of any weight over operating points, from cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from polars_ec.cells.arguments import EvaluationArguments, parse_formula_arguments
+from polars_ec.cells.cells import Cells, check_keys
+from polars_ec.cells.grid import EXACT, Grid
+from polars_ec.cells.sums import GroupSums, placed, prior_columns, tabulate
+from polars_ec.exceptions import SketchError
+from polars_ec.formulas.losses import expected_loss
+from polars_ec.formulas.sums import GROUP
+from polars_ec.options import parse_number
+from polars_ec.priors import Prior
+from polars_ec.rows.scores import BinaryScores
+
+OperatingWeight: TypeAlias = "float | Callable[[Any], Any] | pl.DataFrame | Mapping[str, Sequence[float]]"
+"""A weight over operating points: a constant, a function of an array of t, or a table of single points, `t` and `weight`."""
+
+_LOW, _HIGH = "__ec_low", "__ec_high"
+
+
+def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None) -> pl.DataFrame:
+    """The expected proper scoring rule of a weight over operating points: the weighted integral of the Bayes-risk curve.
+
+    Lower is better; in [0, inf]. It is the integral over t from 0 to 1 of w(t) times the Bayes risk of the costs
+    [[0, 1/(1-t)], [1/t, 0]], which decide positive where the posterior is above t: so w says how much each operating point
+    counts. With w = 1 it is the cross-entropy in nats, with w(t) = 6 t (1 - t) 3 times the Brier score, and with a Beta
+    density the expression `epsr` of its parameters.
+
+    Parameters
+    ----------
+    cells
+        Of posteriors or log-odds.
+    weight
+        w: a number, the same for all t; a function that takes an array of t in [0, 1] and gives as many weights, finite and
+        not negative; or a table with columns `t` (above 0 and below 1) and `weight`, for operating points that are few: the
+        sum of their Bayes risks, each times its weight.
+    prior
+        As for `evaluate`.
+
+    Returns
+    -------
+    The group columns, `n`, `n_missing`, `n_invalid`, `class_prior`, `epsr` and `epsr_error`: |returned - exact| <= error, beside
+    rounding. The error is 0 in an exact sketch; of a function it is that of the bins, in each of which the function is taken
+    to be monotone, and of a table it is 0 where its points are declared thresholds. `epsr` is infinite where a row has
+    posterior 0 for its class and w does not fall to 0 there. Integrals of functions that are smooth but for some kinks or
+    jumps are found to 1e-10.
+
+    Raises
+    ------
+    SketchError
+        LLRs and raw scores.
+    ValueError
+        A weight that is negative, infinite or NaN; a function that gives other than one weight for each t, or varies too fast
+        to be integrated; a table without these columns.
+
+    References
+    ----------
+    Ferrer and Ramos, "Evaluating posterior probabilities", Eqs. 10 to 12.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
+    >>> sketch.epsr(lambda t: 6 * t * (1 - t)).select(pl.col("epsr").round(4), "epsr_error").rows()
+    [(0.6525, 0.0)]
+    >>> sketch.epsr({"t": [0.5, 0.8], "weight": [1.0, 1.0]}).select(pl.col("epsr").round(4)).item()
+    1.3125
+    """
+    if cells.grid.score_type not in ("posterior", "log_odds"):
+        raise SketchError(
+            f"epsr is of posteriors, and the sketch is of {cells.grid.score_type} scores: sketch ec.posterior(score, ...)"
+        )
+    formula, checked = parse_formula_arguments((), {"prior": prior})
+    arguments = EvaluationArguments(checked, formula)
+    numbered, table = tabulate(cells, cells.keys, arguments)
+    check_keys(cells.keys, ["epsr", "epsr_error"])
+    used = numbered.filter(pl.col("class") >= 0, pl.col("weight") > 0)
+    bounds = _of_points(used, cells.grid, weight) if _is_table(weight) else _of_density(used, cells.grid, weight)
+    sums = {
+        f"__ec_{end}_{i}": pl.when(pl.col("class") == i).then(pl.col(f"__ec_{end}") * pl.col("weight")).sum()
+        for end in ("low", "high")
+        for i in range(2)
+    }
+    summed = table.join(bounds.group_by(GROUP).agg(**sums), on=GROUP, how="left", maintain_order="left")
+    filled = summed.with_columns(pl.col(name).fill_null(0.0) for name in sums)
+    group = GroupSums(prior_columns(arguments))
+    low, high = (expected_loss(group, [group.total(i, end) for i in range(2)]) for end in ("low", "high"))
+    # Where both are infinite the value is known.
+    columns = {"epsr": (low + high) / 2, "epsr_error": pl.when(low == high).then(0.0).otherwise((high - low) / 2)}
+    right = (pl.col("n_invalid") == 0) & group.size.is_finite()
+    guarded = {name: pl.when(right).then(column) for name, column in columns.items()}
+    return filled.select(
+        *cells.keys, "n", "n_missing", "n_invalid", pl.when(right).then("class_prior").alias("class_prior"), **guarded
+    )
+
+
+def _is_table(weight: Any) -> bool:
+    return isinstance(weight, pl.DataFrame | Mapping)
+
+
+def _of_points(used: pl.DataFrame, grid: Grid, weight: Any) -> pl.DataFrame:
+    """The cells with bounds of the mean loss of their rows, where some points have a weight."""
+    table = weight if isinstance(weight, pl.DataFrame) else pl.DataFrame(weight)
+    if not {"t", "weight"} <= set(table.columns) or table.height == 0:
+        raise ValueError(
+            f"weight= is a table of {table.columns}: pass the columns 't' and 'weight', and a row per point"
+        )
+    misses, alarms = [pl.lit(0.0), pl.lit(0.0)], [pl.lit(0.0), pl.lit(0.0)]
+    for t, w in table.select("t", "weight").rows():
+        if not 0 < parse_number(t, "t") < 1:
+            raise ValueError(f"weight= has a point t={t!r}: operating points are above 0 and below 1")
+        if not 0 <= parse_number(w, "weight") < math.inf:
+            raise ValueError(f"weight= has the weight {w!r} at t={t!r}: it must be finite and not negative")
+        threshold = grid.declared(t if grid.score_type == "posterior" else math.log(t) - math.log1p(-t))
+        certain, possible = placed(grid, threshold)
+        for end, (above, not_above) in enumerate(((certain, ~certain & ~possible), (certain | possible, ~certain))):
+            misses[end] = misses[end] + pl.when(not_above).then(w / t).otherwise(0.0)
+            alarms[end] = alarms[end] + pl.when(above).then(w / (1 - t)).otherwise(0.0)
+    positive = pl.col("class") == 1
+    return used.with_columns(
+        pl.when(positive).then(miss).otherwise(alarm).alias(name)
+        for name, miss, alarm in zip((_LOW, _HIGH), misses, alarms, strict=True)
+    )
+
+
+def _of_density(used: pl.DataFrame, grid: Grid, weight: Any) -> pl.DataFrame:
+    """The cells with bounds of the mean loss of their rows, where the weight is a function."""
+    # Imported here, for they need numpy.
+    import numpy as np
+
+    from polars_ec.cells.operating_weights import losses_at
+
+    function = weight if callable(weight) else _constant(weight)
+    positive = (used["class"] == 1).to_numpy()
+    if grid.resolution is None:
+        scores = BinaryScores(pl.col(EXACT), "posterior" if grid.score_type == "posterior" else "log_odds", None)
+        x = used.select(scores.log_odds).to_series().to_numpy()
+        losses = losses_at(function, x)
+        at = losses.places(x)
+        loss = pl.Series(_LOW, np.where(positive, losses.positive[at], losses.negative[at]))
+        return used.with_columns(loss, loss.alias(_HIGH))
+    bins = used.select(pl.col("bin").unique().sort())
+    edges = bins.select(**dict(zip(("below", "above"), grid.bin_edges(), strict=True)))
+    below, above = edges["below"].to_numpy(), edges["above"].to_numpy()
+    losses = losses_at(function, np.concatenate([below, above]))
+    least, most = losses.extremes(below, above)
+    at_below, at_above, at = (
+        losses.places(below),
+        losses.places(above),
+        bins["bin"].search_sorted(used["bin"]).to_numpy(),
+    )
+
+    def of_class(of_positive: Any, of_negative: Any) -> Any:
+        return np.where(positive, of_positive[at], of_negative[at])
+
+    # At the end of the bin that is right for the class, and at the wrong one: the loss, and the log loss.
+    right = of_class(losses.positive[at_above], losses.negative[at_below])
+    wrong = of_class(losses.positive[at_below], losses.negative[at_above])
+    smallest, largest = (np.logaddexp(0, of_class(*ends)) for ends in ((-above, below), (-below, above)))
+    # By the log loss of a row its loss has the slope w, and the mean log loss is known.
+    mean = (used["log_loss"] / used["weight"]).to_numpy()
+    with np.errstate(invalid="ignore"):  # of infinite losses, which say nothing of the others
+        up, down = np.maximum(mean - smallest, 0), np.maximum(largest - mean, 0)
+        low = np.fmax(right + least[at] * up, wrong - most[at] * down)
+        high = np.fmin(np.fmin(right + most[at] * up, wrong), wrong - least[at] * down)
+    point = (below == above)[at]
+    low, high = np.where(point, wrong, np.minimum(low, high)), np.where(point, wrong, np.maximum(low, high))
+    return used.with_columns(pl.Series(_LOW, low), pl.Series(_HIGH, high))
+
+
+def _constant(weight: Any) -> Callable[[Any], Any]:
+    if hasattr(weight, "__len__"):
+        raise TypeError(
+            f"weight= is a {type(weight).__name__}: pass a number, a function of t, or a table of t and weight"
+        )
+    constant = parse_number(weight, "weight")
+    return lambda _: constant
