@@ -64,9 +64,8 @@ def parse_prior(text: str, option: str = "--prior", names: Sequence[str] = ("uni
     except ValueError:
         if text.startswith("["):
             return parse_json(text, option)
-    raise UsageError(
-        f"{option} {_short(text)}: pass a share such as 0.1, shares such as [0.2,0.3,0.5], {' or '.join(names)}"
-    )
+    ways = ", ".join(["a share such as 0.1", "shares such as [0.2,0.3,0.5]", *names[:-1]])
+    raise UsageError(f"{option} {_short(text)}: pass {ways} or {names[-1]}")
 
 
 def parse_metrics(texts: Sequence[str]) -> list[str]:
@@ -78,13 +77,14 @@ def counted_prior(shares: Any) -> Any:
     """The prior that `--prior overall` means: the shares of the classes in the whole log, if they could be counted."""
     if shares is None:
         raise DataError("--prior overall: the log has wrong rows, or none with label and score: state the prior")
-    return shares if isinstance(shares, float) else list(shares)
+    return shares if isinstance(shares, float | str) else list(shares)
 
 
 def check_counted(groups: pl.DataFrame, *, several: bool) -> None:
-    """DataError for a report at the prior of the whole log where that could not be counted, of the first of `several` models."""
-    first = groups.filter(pl.col("score") == pl.col("score").first()) if several else groups
-    counted_prior(None if first["n_invalid"].sum() or not first["n"].sum() else 1.0)
+    """DataError for a report at the prior of the whole log where that could not be counted, of none of `several` models."""
+    sums = pl.col("n", "n_invalid").sum()
+    models = groups.group_by("score").agg(sums) if several else groups.select(sums)
+    counted_prior(1.0 if any(n and not n_invalid for n, n_invalid in models.select("n", "n_invalid").rows()) else None)
 
 
 def parse_classes(text: str) -> list[str]:

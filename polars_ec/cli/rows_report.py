@@ -9,10 +9,10 @@ import polars as pl
 from polars_ec.cli import csv_codes
 from polars_ec.cli.labels import no_positives, said_of_positives, values_and_presence
 from polars_ec.cli.logs import Log, check_columns
-from polars_ec.cli.options import check_counted, counted_prior, refusals_as_usage_errors
+from polars_ec.cli.options import check_counted, refusals_as_usage_errors
 from polars_ec.cli.periods import check_time, with_time
 from polars_ec.cli.request import Request, rows_of_groups
-from polars_ec.cli.sql_report import connect, label_values, schema_of, sql_class_prior, sql_report, table_in_log
+from polars_ec.cli.sql_report import connect, label_values, schema_of, sql_report, table_in_log
 from polars_ec.reports import report
 
 
@@ -64,9 +64,6 @@ def report_from_duckdb(file: str, table: str, request: Request) -> tuple[pl.Data
         if request.time is not None:
             check_time(request.time, schema[request.time])
         options = request.for_label(schema[request.label])
-        if options.get("prior") == "overall":
-            found = sql_class_prior(connection, relation, request.scores[0], request.label, options)
-            options["prior"] = counted_prior(found)
         answer = sql_report(
             connection,
             relation,
@@ -77,6 +74,8 @@ def report_from_duckdb(file: str, table: str, request: Request) -> tuple[pl.Data
             layout=request.layout,
             options=options,
         )
+        if options.get("prior") == "overall":
+            check_counted(rows_of_groups(answer, request.layout), several=len(request.scores) > 1)
         if "pos_label" not in options or not no_positives(rows_of_groups(answer, request.layout)):
             return answer, []
         labels = label_values(connection, relation, request.label, options["pos_label"])

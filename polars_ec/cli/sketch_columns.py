@@ -10,6 +10,7 @@ import polars as pl
 from polars_ec.cells.arguments import bayes_threshold
 from polars_ec.cells.cells import check_keys
 from polars_ec.cells.evaluate import evaluate
+from polars_ec.cli.errors import UsageError
 from polars_ec.formulas.battery import BATTERY
 from polars_ec.formulas.decisions import CELLS, DECISIONS, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
@@ -30,6 +31,8 @@ def columns(sketch: Sketch, options: Mapping[str, Any], metrics: Sequence[str] |
     beside_prior = {name: value for name, value in options.items() if name != "prior"}
     stated, threshold = sketch.operating_point.stands_in(beside_prior, grid.classes)
     llr_prior = prior if grid.score_type == "llr" else None
+    if isinstance(llr_prior, str) and llr_prior == "overall":
+        raise UsageError("--prior overall: the models have rows of different shares, and LLRs one prior: state it")
     if llr_prior is not None and "threshold" not in stated and threshold is None:
         # The decisions are those at the prior that turns LLRs into posteriors, whatever weighs the classes after.
         costs = parse_options(stated).costs(2)

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_ec.cells.cells import SCORE, check_keys
+from polars_ec.cells.cells import check_keys
 from polars_ec.cells.sums import overall_prior
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.manifest import Manifest, model_keys
@@ -89,19 +89,17 @@ def sketch_report(
             raise DataError(f"{folder}: {error}") from error
         rolled_up = _placed(rolled_up, manifest, roll_up)
         if options.get("prior") == "overall":
-            options["prior"] = counted_prior(overall_prior(_first_model(rolled_up, made_with)))
+            options["prior"] = counted_prior(overall_prior(rolled_up))
         check_keys(rolled_up.keys, [name for name in ("small", "total") if _ADDED_BY[name] in layout])
         table = _rows(rolled_up, options, layout, made_with)
         if "total" in layout:
             table = _with_total(table, rolled_up, options, layout, made_with)
+    # Beside what is read first, as in the report on rows.
+    marks = [name for name, option in _ADDED_BY.items() if option in layout]
+    before = table.columns[: table.columns.index("class_prior") + 1]
+    table = table.select(*before, *marks, pl.exclude(*before, *marks))
     warnings = _warnings(sketches, manifest) if table["n"].sum() else []
     return table, warnings
-
-
-def _first_model(sketch: Sketch, made_with: Mapping[str, Any]) -> Sketch:
-    """The sketch of the model that was named first, whose shares are the overall prior of all: they are compared at one."""
-    first = made_with["--score"][0]
-    return sketch.filter(pl.col(SCORE) == first) if model_keys(made_with) else sketch
 
 
 def _rows(

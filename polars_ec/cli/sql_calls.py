@@ -28,6 +28,7 @@ class Model:
     label_name: str
     schema: pl.Schema
     checked: Options
+    prior_is_known: bool = True
 
     def rows(self, relation: str) -> str:
         """The relation with what the calls need of each row: written out in every call it would be planned each time."""
@@ -160,6 +161,8 @@ class Model:
     @property
     def _prior(self) -> str | None:
         prior = self.checked.prior
+        if not self.prior_is_known:
+            return "CAST(NULL AS DOUBLE)"
         if prior.uniform:
             return quoted_text("uniform")
         if prior.shares is None:

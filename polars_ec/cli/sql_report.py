@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -146,8 +147,7 @@ def sql_report(
     # The report on no rows has the columns, their dtypes and every error of the report on the rows.
     with refusals_as_usage_errors():
         empty = report(rows, list(scores), label, by=polars_keys, **layout, **options)
-        checked = parse_options(options)
-    if checked.score_type == "log_likelihoods":
+    if options.get("score_type") == "log_likelihoods":
         # At the group's own prior the macros would need log posteriors, which no macro makes without underflow.
         raise UsageError("--score-type log_likelihoods: a DuckDB table must hold log posteriors; files may hold either")
     _refuse_what_no_macro_has(layout)
@@ -157,7 +157,7 @@ def sql_report(
     metrics = [name for name in empty.columns if name not in {*keys, *ours, *cells}]
     tables = []
     for score in scores:
-        model = Model(score, label, rows.schema, checked)
+        model = _model(connection, relation, score, label, rows.schema, options)
         columns = {name: model.column(name) for name in metrics}
         if cells:
             # One call for the four cells: DuckDB plans each call of a macro anew.
@@ -218,15 +218,23 @@ def _period(periods: Periods) -> str:
     return f"date_trunc('{unit}', {column})"
 
 
-def sql_class_prior(
-    connection: duckdb.DuckDBPyConnection, relation: str, score: str, label: str, options: Mapping[str, Any]
-) -> Any:
-    """Shares of the classes in the whole relation, as `polars_ec.class_prior` gives them."""
-    schema = schema_of(connection, relation)
+def _model(
+    connection: duckdb.DuckDBPyConnection,
+    relation: str,
+    score: str,
+    label: str,
+    schema: pl.Schema,
+    options: Mapping[str, Any],
+) -> Model:
+    """The calls for a score; the prior of the whole relation is counted first, of the rows that this model uses."""
     with refusals_as_usage_errors():
         model = Model(score, label, schema, parse_options(options))
+        if not model.checked.prior.overall:
+            return model
         rows, shares = model.rows(relation), model.column("class_prior")
-    return _select(connection, rows, {}, {"class_prior": shares}).item()
+    counted = _select(connection, rows, {}, {"class_prior": shares}).item()
+    prior = counted if counted is None or isinstance(counted, float) else list(counted)
+    return replace(model, checked=parse_options({**options, "prior": prior}), prior_is_known=prior is not None)
 
 
 def _cell(confusion: pl.DataType, name: str) -> pl.Expr:
