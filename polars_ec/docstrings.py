@@ -17,8 +17,9 @@ from polars_ec import options
 _SECTIONS = ("Parameters", "Returns", "Raises", "Notes", "References", "Examples")
 
 _COLUMNS = {
-    "score": "Column name or expression; `score_type` says what it holds.",
-    "label": "Column name or expression; `pos_label` or `classes` say which value is which class.",
+    "score": "Column name or expression; `score_type` says what it holds. Or values, such as an array, a Series or a list: then all\n"
+    "columns are values of one length, and what comes back is the value itself, of a function of rows a Series.",
+    "label": "Column name or expression, or values; `pos_label` or `classes` say which value is which class.",
 }
 
 _UNDEFINED = {

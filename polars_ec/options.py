@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature
 from types import MappingProxyType
-from typing import Any, TypedDict, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 import polars as pl
 
@@ -137,6 +137,19 @@ class PriorOptions(RowOptions, ClassPriorOption, total=False):
     """Row options, and the class priors that weigh the classes."""
 
 
+class CalibrationOptions(WeightOption, LabelOptions, total=False):
+    """Prior options for scores that are to become posteriors."""
+
+    score_type: ScoreType | Literal["raw"]
+    """What the scores are. One number a row: "posterior" or "log_odds" of the positive class, "llr" (log-likelihood ratio)
+    or "raw", any real score that is higher for the positive class. A vector of K a row: "posteriors" or "log_posteriors"
+    (natural logarithms). Default "posterior", which for a vector column means "posteriors"."""
+
+    prior: Prior
+    """Class priors of the fit, stated as for `report`: rows of class i weigh P_i over their share, and posteriors are at
+    these priors. Default None: the group's own shares."""
+
+
 class DetectionOptions(PriorOptions, ErrorCostOptions, total=False):
     """Prior options, and the costs of the two kinds of binary errors."""
 
@@ -194,13 +207,20 @@ class LabelledDecisionOptions(RowDecisionOptions, LabelOptions, total=False):
     """Options of the cost of one row, without weight."""
 
 
-def checked_at_call(function: Callable[..., Any], shown: Signature) -> Callable[..., Any]:
-    """The function, which refuses what this signature does not have, and shows it."""
+def checked_at_call(
+    function: Callable[..., Any], shown: Signature, of_values: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
+    """The function, which refuses what this signature does not have, and shows it.
+
+    A call whose first argument is neither a column's name nor an expression goes to `of_values`, with the arguments by name.
+    """
     name, parameters = function.__name__, shown.parameters.values()
     by_position = [p.name for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
     by_name = [p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
     # What a method is of goes without saying: it is not among what messages list.
     public = [p for p in [*by_position, *by_name] if p not in ("self", "frame")]
+    columns = [p.name for p in parameters if "IntoExpr" in str(p.annotation)]
+    priors = [p.name for p in parameters if "Prior" in str(p.annotation)]
     any_number = any(p.kind is Parameter.VAR_POSITIONAL for p in parameters)
 
     @wraps(function)
@@ -215,9 +235,11 @@ def checked_at_call(function: Callable[..., Any], shown: Signature) -> Callable[
         if kwargs.get("by", ()) is None:
             raise TypeError(f"{name}(): by=None names no groups: leave by= out for one group, or pass columns")
         try:
-            shown.bind(*args, **kwargs)
+            bound = shown.bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{name}(): {error}") from None
+        if of_values is not None and not isinstance(next(iter(bound.arguments.values())), str | pl.Expr):
+            return of_values(function, bound.arguments, columns, priors)
         return function(*args, **kwargs)
 
     checked.__signature__ = shown  # type: ignore[attr-defined]
@@ -348,11 +370,13 @@ def as_expr(column: IntoExpr, what: str) -> pl.Expr:
         return pl.col(column)
     if isinstance(column, pl.Expr):
         return column
-    if hasattr(column, "__array__"):
+    several = isinstance(column, list | tuple)
+    if hasattr(column, "__array__") or (several and not all(isinstance(c, str | pl.Expr) for c in column)):
         raise TypeError(
-            f"{what}= holds values ({type(column).__name__}), not a column's name: make them a column of a frame, and name it"
+            f"{what}= holds values ({type(column).__name__}), not a column's name: make them a column of a frame, and name it; "
+            "or give a metric values alone, as in ec.nec(y_score, y_true)"
         )
-    vector = ": for one vector a row pass pl.concat_arr(...) of them" if isinstance(column, list | tuple) else ""
+    vector = ": for one vector a row pass pl.concat_arr(...) of them" if several else ""
     raise TypeError(f"{what}={column!r} is neither a column's name nor a Polars expression{vector}")
 
 

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar, Unpack, get_args
+from typing import Any, Unpack, get_args
 
 import polars as pl
 
 from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.inputs import as_lazy, lazy_if_lazy
 from polars_ec.options import BY_ROW, DecisionOptions, Options, parse_options
 from polars_ec.priors import Prior
 from polars_ec.reporting.choice import metrics_of, metrics_of_one_class, named_metrics, needed
-from polars_ec.reporting.models import Model, read_models
+from polars_ec.reporting.models import Model, Pass, read_models
 from polars_ec.reporting.ranks import Rank, with_ranks
 from polars_ec.reporting.sums import TOTAL, stated_prior, sum_per_class, sum_per_group, with_priors
 from polars_ec.reporting.tables import Columns, Layout, class_columns, group_columns, is_moved, with_class_sums
 from polars_ec.rows.read import check_names, expand
 from polars_ec.signatures import with_options
-from polars_ec.typing import IntoExpr, Missing
-
-FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+from polars_ec.typing import FrameLike, IntoExpr, Missing
 
 _PARTS = ("label", "score", "weight")
 
 
+@lazy_if_lazy
 @with_options(DecisionOptions)
 def report(
-    frame: FrameT,
+    frame: FrameLike,
     score: IntoExpr | Sequence[IntoExpr],
     label: IntoExpr,
     *,
@@ -38,13 +38,14 @@ def report(
     missing: Missing = "together",
     score_prior: Prior = None,
     **options: Unpack[DecisionOptions],
-) -> FrameT:
+) -> pl.LazyFrame | pl.DataFrame:
     """The usual battery of metrics, or those asked for, one row per group, sorted by group, from one pass over the log.
 
     Parameters
     ----------
     frame
-        The log. A LazyFrame gives a LazyFrame whose plan streams; a DataFrame gives a DataFrame.
+        The log, a frame of Polars or of another library. A LazyFrame gives a LazyFrame whose plan streams; all others give
+        a DataFrame.
     score
         Column name or expression; several of them (models) add a column `score` with their names.
     label
@@ -115,8 +116,19 @@ def report(
     >>> log.ec.report("p", "y", by="s", metrics=["auc_roc"], total=True).select("s", "total", "auc_roc").rows()
     [('a', False, 1.0), ('b', False, 0.0), (None, True, 0.75)]
     """
-    lazy = _report(frame.lazy(), score, label, by, metrics, min_rows, total, per_class, missing, score_prior, options)
+    one_pass = _lazily if isinstance(frame, pl.LazyFrame) else _at_once
+    asked = (by, metrics, min_rows, total, per_class, missing, score_prior)
+    lazy = _report(as_lazy(frame), score, label, *asked, options, one_pass)
     return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
+
+
+def _lazily(table: pl.LazyFrame) -> pl.LazyFrame:
+    return table
+
+
+def _at_once(table: pl.LazyFrame) -> pl.LazyFrame:
+    """One pass over the log after the other: a connection to DuckDB takes one query at a time."""
+    return table.collect(engine="streaming").lazy()
 
 
 def _report(
@@ -131,6 +143,7 @@ def _report(
     missing: Missing,
     score_prior: Prior,
     given: Mapping[str, Any],
+    one_pass: Pass,
 ) -> pl.LazyFrame:
     options = parse_options(given, BY_ROW)
     scores = expand(frame, score, "score")
@@ -146,31 +159,31 @@ def _report(
             "total=True adds a row over all groups, and without by= there is one: leave it out, or pass by="
         )
     named = named_metrics(metrics)
-    frame, models = read_models(frame, scores, label, given, options, score_prior)
+    frame, models = read_models(frame, scores, label, given, options, score_prior, one_pass)
     names_of = metrics_of_one_class if per_class else metrics_of
     names = {model.name: names_of(named, model.rows) for model in models}
     parts = () if missing == "together" else _PARTS if options.weight is not None else _PARTS[:2]
     layout = Layout(options, named is None, min_rows, parts, total)
 
-    all_models = [*models, *(model.moved for model in models if model.moved is not None)]
-    asked = {name for of_model in names.values() for name in of_model}
-    needs = needed([*asked, *(["confusion"] if named is None else [])], parts)
-    key_names = [key.meta.output_name() for key in keys]
-    cells = sum_per_class(frame, keys, all_models, needs)
-    sums = with_priors(sum_per_group(cells, key_names, all_models, needs, total), all_models, options, total)
-    for model in all_models:
-        ranks = list(_ranks_of(model, models, names, options))
-        if ranks:
-            prior = stated_prior(model, options)
-            sums = with_ranks(sums, frame, keys, model, ranks, prior, given.get("prior"), total)
-    if per_class:
-        sums = with_class_sums(sums, models, options)
     pieces = [
         ({**({"score": pl.lit(model.name)} if len(models) > 1 else {}), **of_class}, columns)
         for model in models
         for of_class, columns in _pieces(model, names[model.name], layout, per_class)
     ]
     check_names(keys, {*pieces[0][0], *pieces[0][1]}, "the report")
+    all_models = [*models, *(model.moved for model in models if model.moved is not None)]
+    asked = {name for of_model in names.values() for name in of_model}
+    needs = needed([*asked, *(["confusion"] if named is None else [])], parts)
+    key_names = [key.meta.output_name() for key in keys]
+    cells = one_pass(sum_per_class(frame, keys, all_models, needs))
+    sums = with_priors(sum_per_group(cells, key_names, all_models, needs, total), all_models, options, total)
+    for model in all_models:
+        ranks = list(_ranks_of(model, models, names, options))
+        if ranks:
+            prior = stated_prior(model, options)
+            sums = with_ranks(sums, frame, keys, model, ranks, prior, given.get("prior"), total, one_pass)
+    if per_class:
+        sums = with_class_sums(sums, models, options)
     return _stacked(sums, [*([TOTAL] if total else []), *key_names], key_names, pieces)
 
 

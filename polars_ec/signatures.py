@@ -8,6 +8,7 @@ from typing import Any, ForwardRef, TypeVar, cast
 
 from polars_ec.docstrings import completed, descriptions
 from polars_ec.options import DEFAULTS, checked_at_call
+from polars_ec.values import of_values
 
 # The decorated function keeps its own type: editors then find the description of each keyword below its key in `options`.
 F = TypeVar("F", bound=Callable[..., Any])
@@ -30,7 +31,7 @@ def with_options(options: type[Any], *, score: str = "", raises: str = "") -> Ca
             if name in annotations
         ]
         shown = own.replace(parameters=kept + shared)
-        checked = checked_at_call(function, shown)
+        checked = checked_at_call(function, shown, of_values if "score" in list(shown.parameters)[:1] else None)
         if function.__doc__:
             texts = {**descriptions().get(options.__name__, {}), **({"score": score} if score else {})}
             checked.__doc__ = completed(function.__doc__, list(shown.parameters.values()), texts, raises)

@@ -89,13 +89,14 @@ class Sketch(DecidingCells):
         Parameters
         ----------
         rule
-            "cross_entropy", "brier", or "bayes_risk", the expected cost of Bayes decisions for the costs.
+            "cross_entropy", "brier", or "bayes_risk", the expected cost of Bayes decisions for the costs. Of LLRs
+            "bayes_risk", with a prior; or "cllr", without: then `calibrated` is of calibrated LLRs, with "pav" and "test" `min_cllr`.
         calibrator, bins, equal_mass
             As for `calibrate`.
         training
             What the calibrator is fitted on. "cv": for each fold the rows of the other folds; the losses of all folds'
             rows are added up. "test": the very rows. A `Calibration`: that one, made of another log; it may have fewer
-            group columns than the sketch.
+            group columns than the sketch, and for "cllr" has a stated number as its prior.
         prior
             As for `evaluate`: of the loss and of what calibrators are fitted to. Default: the group's own.
         costs, cost_fn, cost_fp
@@ -106,16 +107,17 @@ class Sketch(DecidingCells):
         One row per group: the group columns without `fold`, `n`, `class_prior`, `raw` (exact), `calibrated`, `cal_loss`,
         `rcl` in percent (null where `raw` is 0) and `reason`: why there is no calibrated loss (as `calibrate` says it, or
         "not calibrated": `training` has no such group), or "reversed". Rows of a cell get the calibrated posterior of
-        their mean log-odds, or the step of the lowest score in it. So all is exact in an exact sketch; else the mean loss of the same calibrator is off by at most
-        (alpha / resolution)^2 / 32, unless there are finite log-odds beyond 64, and the risk by at most the cost of the
-        rows in the one cell that a threshold cuts, for each calibrator that was used.
+        their mean log-odds, or the step of the lowest score in it. So all is exact in an exact sketch; else the mean loss of
+        the same calibrator is off by at most (alpha / resolution)^2 / 32 (Cllr: that over ln 2), unless there are finite
+        log-odds beyond 64, and the risk by at most the cost of the rows in the one cell that a threshold cuts, for each
+        calibrator that was used.
 
         Raises
         ------
         ValueError
-            Another rule or training; a sketch without the folds that "cv" needs; raw scores, and LLRs except for
-            "bayes_risk" with a prior; costs whose threshold on the scores as they are is not declared; a group column with the
-            name of a column of the result.
+            Another rule or training; a sketch without the folds that "cv" needs; raw scores; LLRs but for "cllr", and
+            "bayes_risk" with a prior; "cllr" with a prior, or of other scores; costs whose threshold on the scores as they
+            are is not declared; a group column with the name of a column of the result.
 
         References
         ----------

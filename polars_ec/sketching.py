@@ -11,16 +11,17 @@ from polars_ec.cells.cells import check_keys
 from polars_ec.cells.make import Split, make_cells
 from polars_ec.cells.thresholds import cost_of_sensitivity, cost_of_threshold
 from polars_ec.costs import CostMatrix, Costs
+from polars_ec.inputs import as_lazy
 from polars_ec.options import SketchOptions
 from polars_ec.priors import Prior
 from polars_ec.signatures import checked_keywords, with_options
 from polars_ec.sketches import Sketch, sketch_of
-from polars_ec.typing import IntoExpr, Reduction
+from polars_ec.typing import FrameLike, IntoExpr, Reduction
 
 
 @with_options(SketchOptions)
 def sketch(
-    frame: pl.LazyFrame | pl.DataFrame,
+    frame: FrameLike,
     score: IntoExpr | Sequence[IntoExpr],
     label: IntoExpr,
     *,
@@ -39,7 +40,7 @@ def sketch(
     Parameters
     ----------
     frame
-        The log, a LazyFrame or a DataFrame.
+        The log, a frame of Polars or of another library.
     score
         Column name or expression. One number a row, of two classes; or a vector of K a row, which `reduction` makes binary.
         Several (models), all of one kind, are sketched in the same pass, and add a group column `score` with their names.
@@ -106,7 +107,7 @@ def sketch(
     0.75
     """
     cells, point = make_cells(
-        frame.lazy(),
+        as_lazy(frame),
         score,
         label,
         options,

@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import polars as pl
 
-__all__ = ["EceNorm", "EerMethod", "IntoExpr", "Missing", "Reduction", "Rule", "ScoreType", "ScoringRule"]
+__all__ = [
+    "EceNorm",
+    "EerMethod",
+    "FrameLike",
+    "IntoExpr",
+    "Missing",
+    "NotLazy",
+    "Reduction",
+    "Rule",
+    "ScoreType",
+    "ScoringRule",
+]
 
 IntoExpr: TypeAlias = "str | pl.Expr"
 """A column's name, or an expression."""
+
+
+class HasArrowStream(Protocol):
+    """A pandas frame, a pyarrow table or reader, a DuckDB relation, and what else gives its rows as Arrow data."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+
+class HasNative(Protocol):
+    """A narwhals frame."""
+
+    def to_native(self) -> Any: ...
+
+
+class HasScanner(Protocol):
+    """A pyarrow dataset."""
+
+    def scanner(self) -> Any: ...
+
+
+NotLazy: TypeAlias = "pl.DataFrame | HasArrowStream | HasNative | HasScanner"
+"""A DataFrame, or a frame of another library."""
+
+FrameLike: TypeAlias = "pl.LazyFrame | NotLazy"
+"""A log: a frame of Polars, or of another library."""
 
 ScoreType: TypeAlias = Literal[
     "posterior",
@@ -38,5 +74,5 @@ Missing: TypeAlias = Literal["together", "by_part"]
 Reduction: TypeAlias = Literal["one_vs_rest", "top_label"]
 """Binary problems that K posteriors make: each class against all others, or whether the likeliest class is the true one."""
 
-Rule: TypeAlias = Literal["cross_entropy", "brier", "bayes_risk"]
-"""A proper scoring rule; "bayes_risk" is the cost of Bayes decisions."""
+Rule: TypeAlias = Literal["cross_entropy", "brier", "bayes_risk", "cllr"]
+"""A proper scoring rule; "bayes_risk" is the cost of Bayes decisions, "cllr" the cross-entropy of LLRs at even priors, in bits."""

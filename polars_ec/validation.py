@@ -9,13 +9,14 @@ from typing import TypeVar, Unpack
 import polars as pl
 
 from polars_ec.exceptions import InvalidDataError
+from polars_ec.inputs import as_lazy, is_read_once
 from polars_ec.options import BY_ROW, DecisionOptions, Options, as_expr, parse_options
 from polars_ec.rows.labels import by_likeness, meant_values
 from polars_ec.rows.read import expand, resolve_columns, with_prior_column
 from polars_ec.signatures import with_options
-from polars_ec.typing import IntoExpr
+from polars_ec.typing import FrameLike, IntoExpr
 
-FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+FrameT = TypeVar("FrameT", bound=FrameLike)
 
 _SHOWN_ROWS = 5
 _COMPARED_VALUES = 10_000
@@ -37,7 +38,7 @@ def validate(
     Parameters
     ----------
     frame
-        The log, a LazyFrame or a DataFrame.
+        The log, a frame of Polars or of another library; not a reader, whose rows would be gone.
     score
         Column name or expression, or several.
     label
@@ -63,7 +64,11 @@ def validate(
     polars_ec.exceptions.InvalidDataError: 'p': posterior is NaN or outside [0, 1] in 1 row; the first: row 1 (p=1.5, y=1)
     """
     checked: Options = parse_options(options, BY_ROW)
-    lazy, checked = with_prior_column(frame.lazy(), checked)
+    if is_read_once(frame):
+        raise ValueError(
+            f"a {type(frame).__name__} can be read once, so that its rows would be gone after validate(): pass a table of them"
+        )
+    lazy, checked = with_prior_column(as_lazy(frame), checked)
     messages: list[str] = []
     models = expand(lazy, score, "score")
     positive_named = checked.pos_label is not None

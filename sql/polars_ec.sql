@@ -2301,6 +2301,6 @@ CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule := 
         ec._naive_loss(normalized, ec._vector_class_means(ec._either_missing(score, reference, weight), reference, score_type, weight), CAST(rule AS VARCHAR))) END;
 COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';
 -- Last, so that whoever finds the version finds all.
-CREATE OR REPLACE MACRO ec.version() AS '0.1.0';
-COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.1.0''';
+CREATE OR REPLACE MACRO ec.version() AS '0.2.0';
+COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 COMMIT;

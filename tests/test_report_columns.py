@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -402,6 +403,26 @@ def test_a_report_of_no_rows_has_its_columns() -> None:
     assert (one["n"], one["nec"], one["auc_roc"]) == (0, None, None)
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        pl.col("g").alias("p0"),
+        pl.struct("g", "c"),
+        pl.concat_list("c", "c").alias("pair"),
+        pl.col("g").cast(pl.Categorical),
+        pl.col("c").cast(pl.Decimal(10, 2)),
+        pl.col("c") > 0,
+    ],
+    ids=["p0", "struct", "list", "categorical", "decimal", "bool"],
+)
+def test_ranking_metrics_find_groups_of_every_kind(key: pl.Expr) -> None:
+    table = LOG.ec.report("p", "y", by=key, metrics=["auc_roc"], prior=0.2, total=True)
+    exact = LOG.group_by(key).agg(ec.auc_roc("p", "y")).sort(key.meta.output_name())["p_auc_roc"].to_list()
+    exact.append(LOG.select(ec.auc_roc("p", "y")).item())
+    assert table.height == len(exact) > 2
+    assert ((table["auc_roc"] - pl.Series(exact)).abs() <= table["auc_roc_error"] + 1e-12).all()
+
+
 def test_nan_is_a_group_of_ranking_metrics() -> None:
     log = LOG.with_columns(g=pl.when(pl.col("g") == "a").then(float("nan")).when(pl.col("g") == "b").then(1.0))
     values = log.ec.report("p", "y", by="g", metrics=["auc_roc"], total=True)
@@ -431,3 +452,18 @@ def test_thresholds_and_costs_of_rows_leave_scoring_rules_and_refuse_minima() ->
     assert costs["nec_at_prior"][3] == pytest.approx(cost / min(0.2 * a[y].mean(), 0.8))
     with pytest.raises(ValueError, match=r"'min_dcf', which is of one threshold for all rows"):
         log.ec.report("p", "y", metrics=["min_dcf"], cost_fn="a")
+
+
+def test_passes_over_other_tables_come_one_after_the_other() -> None:
+    with duckdb.connect() as connection:
+        rows = LOG.select("g", "y", "p", "llr").to_arrow()
+        connection.register("log", rows)
+        relation = connection.table("log")
+        for score, options in (
+            ("p", {"metrics": ["nec", "auc_roc"], "total": True}),
+            ("llr", {"score_type": "llr", "prior": "overall"}),
+        ):
+            theirs = ec.report(relation, score, "y", by="g", **options)
+            assert_frame_equal(theirs, LOG.ec.report(score, "y", by="g", **options), rel_tol=1e-12)
+    with pytest.raises(ValueError, match="can be read once"):
+        ec.report(rows.to_reader(), "p", "y", by="g", metrics=["auc_roc"])

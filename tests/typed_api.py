@@ -6,9 +6,10 @@ Each `assert_type` states a type exactly, and each `type: ignore` an error that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_type
+from typing import Any, assert_type
 
 import duckdb
+import narwhals as nw
 import polars as pl
 
 import polars_ec as ec
@@ -109,6 +110,17 @@ def rows() -> None:
     ec.llr("p")  # type: ignore[call-arg]
 
 
+def other_frames(
+    either: pl.LazyFrame | pl.DataFrame, relation: duckdb.DuckDBPyRelation, narwhals: nw.DataFrame[Any]
+) -> None:
+    assert_type(ec.report(either, "p", "y"), pl.LazyFrame | pl.DataFrame)
+    assert_type(ec.report(relation, "p", "y"), pl.DataFrame)
+    assert_type(ec.report(narwhals, "p", "y"), pl.DataFrame)
+    assert_type(ec.report(frame=narwhals, score="p", label="y"), pl.DataFrame)
+    assert_type(ec.validate(narwhals, "p", "y"), nw.DataFrame[Any])
+    assert_type(ec.sketch(relation, "p", "y"), ec.Sketch)
+
+
 def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     assert_type(ec.report(lazy, "p", "y", by=["carrier"], min_rows=100, prior=0.2), pl.LazyFrame)
     assert_type(ec.report(eager, ["p", "q"], "y"), pl.DataFrame)
@@ -118,10 +130,12 @@ def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     assert_type(ec.validate(eager, "p", "y", pos_label="late"), pl.DataFrame)
     assert_type(ec.sketch(lazy, "p", "y", by="carrier", thresholds=[0.5], folds=5, fold_by="id"), ec.Sketch)
     assert_type(ec.calibrate(lazy, "p", "y", "temperature", prior=0.2), ec.Calibration)
+    assert_type(ec.calibrate(lazy, "margin", "y", "gaussian", score_type="raw", prior=0.2), ec.Calibration)
     assert_type(ec.calibration_loss(lazy, "p", "y", "brier", training="test"), pl.DataFrame)
-    ec.report(lazy, "p", "y", missing="apart")  # type: ignore[arg-type]
-    ec.report(lazy, "p", "y", metric=["nec"])  # type: ignore[call-arg]
-    ec.report("log.parquet", "p", "y")  # type: ignore[type-var]
+    ec.report(lazy, "p", "y", missing="apart")  # type: ignore[call-overload]
+    ec.report(lazy, "p", "y", metric=["nec"])  # type: ignore[call-overload]
+    ec.report("log.parquet", "p", "y")  # type: ignore[call-overload]
+    ec.sketch("log.parquet", "p", "y")  # type: ignore[arg-type]
     ec.sketch(lazy, "p", "y", reduction="pairs")  # type: ignore[arg-type]
 
 

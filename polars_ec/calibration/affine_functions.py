@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import polars as pl
 
-from polars_ec.calibration.arrays import Booleans, Floats, Integers
+from polars_ec.calibration.arrays import Booleans, Floats, Integers, Texts
 from polars_ec.calibration.logistic_newton import Points, fit_lines
 from polars_ec.calibration.parameters import REVERSED
 from polars_ec.calibration.training_set import Training, first_reason, reason_column
@@ -27,6 +29,14 @@ def fit_affine(training: Training, with_shift: bool) -> pl.DataFrame:
     columns["beta"][at_zero] = training.prior_log_odds[at_zero] if with_shift else 0
     _solve(training, with_shift, solved, columns, n_iterations)
     failed = solved & np.isnan(columns["alpha"])
+    reason = np.where(failed, "not converged", reason).astype(np.str_)
+    return affine_table(training, reason, columns, n_iterations)
+
+
+def affine_table(
+    training: Training, reason: Texts, columns: Mapping[str, Floats], n_iterations: Integers
+) -> pl.DataFrame:
+    """A row per `fit`: its parameters, null where they are NaN or, of iterations, negative."""
     table = pl.DataFrame(
         {
             "fit": np.arange(training.n_fits),
@@ -35,7 +45,7 @@ def fit_affine(training: Training, with_shift: bool) -> pl.DataFrame:
             "n": training.n,
             "n_iterations": n_iterations,
             "gradient_norm": columns["gradient_norm"],
-            "reason": reason_column(np.where(failed, "not converged", reason)),
+            "reason": reason_column(reason),
         }
     )
     return table.with_columns(

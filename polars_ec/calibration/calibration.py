@@ -8,7 +8,15 @@ from pathlib import Path
 
 import polars as pl
 
-from polars_ec.calibration.parameters import AFFINE, CALIBRATORS, REVERSED, STEPS, Parameters, calibrated_posterior
+from polars_ec.calibration.parameters import (
+    AFFINE,
+    CALIBRATORS,
+    REVERSED,
+    STEPPED,
+    STEPS,
+    Parameters,
+    calibrated_posterior,
+)
 from polars_ec.calibration.to_sql import calibration_sql
 from polars_ec.cells.grid import SKETCH_SCORE_TYPES
 from polars_ec.cells.parquet import SCHEMA_VERSION, first_line, read_described, write_described
@@ -32,9 +40,9 @@ class Calibration(Parameters):
     ----------
     frame
         The group columns; `fold` (the fold that was left out; null: fitted on all rows); the parameters; `n` rows fitted
-        on; `reason`: why there are no parameters, or "reversed". Parameters of affine and temperature: `alpha`, `beta`,
-        `n_iterations` of Newton's method, and `gradient_norm`, the largest absolute derivative of the mean loss by a
-        parameter, where it is not held at its bound; of K classes `beta` is an array. Of pav and histogram, one row per
+        on; `reason`: why there are no parameters, or "reversed". Parameters of affine, temperature and gaussian: `alpha`,
+        `beta`, and but for gaussian `n_iterations` of Newton's method, and `gradient_norm`, the largest absolute derivative of
+        the mean loss by a parameter, where it is not held at its bound; of K classes `beta` is an array. Of pav and histogram, one row per
         step: scores strictly above `above`, on the scale of the score, and up to the next step, have the calibrated
         `log_odds`. The lowest step is of all scores down to -inf itself.
     calibrator
@@ -43,6 +51,9 @@ class Calibration(Parameters):
         What the scores are.
     classes
         Of K classes: their names, by which the fields of a struct of scores are found.
+    prior
+        Of one score a row: the share of positives that was stated for the posteriors; None where they are at the groups'
+        own, at one that an expression states, or at one that the file does not tell.
     """
 
     def __repr__(self) -> str:
@@ -148,6 +159,7 @@ class Calibration(Parameters):
             "calibrator": self.calibrator,
             "score_type": self.score_type,
             "classes": None if self.classes is None else self.classes.in_metadata(),
+            "prior": self.prior,
             "columns": self.frame.columns,
         }
         write_described(self.frame, path, "calibration", about, metadata)
@@ -161,8 +173,8 @@ class Calibration(Parameters):
             raise SketchError(
                 f"{path} is a damaged calibration: its columns are {frame.columns}, and its metadata say {about}"
             )
-        affine = calibrator in ("affine", "temperature")
-        lacking = [name for name in ("fold", *(AFFINE if affine else STEPS)) if name not in frame.columns]
+        parameters = STEPS if calibrator in STEPPED else AFFINE
+        lacking = [name for name in ("fold", *parameters) if name not in frame.columns]
         if lacking:
             raise SketchError(f"{path} is a damaged calibration: it lacks {lacking[0]}")
         try:
@@ -171,7 +183,7 @@ class Calibration(Parameters):
             raise SketchError(
                 f"{path} is a damaged calibration: its metadata lack or garble {first_line(error)}"
             ) from None
-        made = cls(frame, calibrator, score_type, names)  # type: ignore[arg-type]
+        made = cls(frame, calibrator, score_type, names, about.get("prior"))  # type: ignore[arg-type]
         fault = _fault(made)
         if fault is not None:
             raise SketchError(f"{path} is a damaged calibration: it has {fault}")
@@ -181,11 +193,16 @@ class Calibration(Parameters):
 def _fault(calibration: Calibration) -> str | None:
     """The first thing in it that no calibrator leads to, in words."""
     frame, schema = calibration.frame, calibration.frame.schema
-    ordinal = calibration.calibrator in ("pav", "histogram")
+    ordinal = calibration.calibrator in STEPPED
     names = ("above", "log_odds") if ordinal else ("alpha", "beta")
     known = VECTOR_TYPES if calibration.is_of_vectors else SKETCH_SCORE_TYPES
-    if calibration.score_type not in known or (calibration.score_type == "raw" and not ordinal):
+    of_no_raw, of_no_vector = calibration.calibrator == "temperature", calibration.calibrator == "gaussian"
+    wrong = (calibration.score_type == "raw" and of_no_raw) or (calibration.is_of_vectors and of_no_vector)
+    if calibration.score_type not in known or wrong:
         return f"scores that are {calibration.score_type!r}, which it is not of"
+    prior = calibration.prior
+    if prior is not None and not (isinstance(prior, int | float) and 0 <= prior <= 1):
+        return f"a prior of {prior!r}"
     if calibration.classes is not None and len(calibration.classes.values) != calibration.n_classes:
         return f"parameters of {calibration.n_classes} classes and names of {len(calibration.classes.values)}"
     numbers = all(schema[name].is_float() for name in names if not schema[name].is_nested())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, get_args
 
 import polars as pl
@@ -32,12 +33,8 @@ def calibration_loss(
     keywords: dict[str, Any],
 ) -> pl.DataFrame:
     """What `Sketch.calibration_loss` gives."""
-    check_loss(rule, training)
     grid, keys = cells.grid, cells.keys_beside_fold
-    if grid.score_type == "raw" or (grid.score_type == "llr" and rule != "bayes_risk"):
-        raise SketchError(
-            f"{grid.score_type} scores have no {rule} before calibration: sketch posteriors, such as ec.posterior(score, ...)"
-        )
+    check_loss(rule, training, grid.score_type, keywords["prior"])
     clash = sorted(NAMES.intersection(keys))
     if clash:
         raise SketchError(f"the sketch has a group column {clash[0]!r}, which calibration_loss() needs: rename it")
@@ -47,11 +44,16 @@ def calibration_loss(
             "the threshold of these costs cuts cells of the sketch, so that the risk is not known: declare it, with "
             "sketch(..., thresholds=[costs]), or sketch with exact=True"
         )
-    options = {"prior": keywords["prior"], **histogram}
+    # Posteriors at even priors are calibrated LLRs.
+    options = {"prior": 0.5 if rule == "cllr" else keywords["prior"], **histogram}
+    calibration = _calibration(cells, calibrator, training, options)
     moved = calibrated_cells(
-        cells, _calibration(cells, calibrator, training, options), isinstance(training, str) and training == "cv"
+        cells,
+        calibration,
+        isinstance(training, str) and training == "cv",
+        _prior_log_odds(calibration) if rule == "cllr" else 0.0,
     )
-    exact = Grid("log_odds", None, classes=grid.classes)
+    exact = Grid("llr" if rule == "cllr" else "log_odds", None, classes=grid.classes)
     calibrated = evaluate(Cells(moved.select(*keys, *exact.columns), exact, cells.weighted), [rule], keywords)
     table = raw.rename({rule: "raw"}).hstack([calibrated[rule].alias("calibrated")]).hstack(_reasons(moved, keys))
     columns = [*keys, "n", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason"]
@@ -77,8 +79,24 @@ def _calibration(cells: Cells, calibrator: Calibrator, training: Any, options: d
     return calibrate(cells.group_by(*cells.keys_beside_fold), calibrator, **options)
 
 
-def calibrated_cells(cells: Cells, calibration: Calibration, out_of_fold: bool) -> pl.DataFrame:
-    """The cells as those of an exact sketch of calibrated log-odds, in their order, and why they have none."""
+def _prior_log_odds(calibration: Calibration) -> float:
+    """What its log-odds are above LLRs."""
+    prior = calibration.prior
+    if prior is None:
+        raise SketchError(
+            "training= is a calibration of no stated prior, which would have to be taken from its posteriors to get LLRs: make "
+            "it with calibrate(prior=0.5)"
+        )
+    return math.log(prior) - math.log1p(-prior) if 0 < prior < 1 else 0.0
+
+
+def calibrated_cells(
+    cells: Cells, calibration: Calibration, out_of_fold: bool, prior_log_odds: float = 0.0
+) -> pl.DataFrame:
+    """The cells as those of an exact sketch of calibrated log-odds, in their order, and why they have none.
+
+    `prior_log_odds` are taken from them, which leaves LLRs.
+    """
     used = pl.col("class") >= 0
     parameters, by = calibration.fits(out_of_fold=out_of_fold)
     # A row without weight enters no loss, and its cell may have no mean.
@@ -87,7 +105,7 @@ def calibrated_cells(cells: Cells, calibration: Calibration, out_of_fold: bool) 
         x = cells.frame.select(x=counted.then(log_odds_of_cells(cells.grid)))["x"]
     else:
         x = values_of_cells(cells.grid, cells.frame)
-    calibrated = transform(parameters, by, cells.frame, x)
+    calibrated = transform(parameters, by, cells.frame, x).with_columns(pl.col(EXACT) - prior_log_odds)
     z = pl.col(EXACT)
     scores = BinaryScores(z, "log_odds", None)
     in_class = [pl.col("class") == 0, pl.col("class") == 1]
@@ -134,9 +152,20 @@ def compare(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def check_loss(rule: Rule, training: Any) -> None:
+def check_loss(rule: Rule, training: Any, score_type: str, prior: Any) -> None:
     """ValueError if there is no such loss to compare before and after calibration, or no such way to train."""
     if rule not in get_args(Rule):
         raise ValueError(f"rule={rule!r} is none of {', '.join(get_args(Rule))}")
     if not isinstance(training, Calibration) and not (isinstance(training, str) and training in ("cv", "test")):
         raise ValueError(f"training={training!r} is neither 'cv' nor 'test' nor a Calibration")
+    if rule == "cllr" and score_type != "llr":
+        raise SketchError(
+            f"rule='cllr' is about log-likelihood ratios, and score_type={score_type!r}: convert with llr(score, prior), prior "
+            "being the share that the posteriors were made for, and pass score_type='llr'"
+        )
+    if score_type == "raw" or (score_type == "llr" and rule not in ("bayes_risk", "cllr")):
+        raise SketchError(
+            f"{score_type} scores have no {rule} before calibration: sketch posteriors, such as ec.posterior(score, ...)"
+        )
+    if rule == "cllr" and prior is not None:
+        raise ValueError(f"prior={prior!r}: rule='cllr' is at even priors, whatever the shares are: leave prior= out")

@@ -18,11 +18,14 @@ from polars_ec.rows.read import Priors, join_groups, per_row
 from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, affine_log_odds, bind, log_sum_exp, sigmoid
 from polars_ec.typing import ScoreType
 
-Calibrator: TypeAlias = Literal["affine", "temperature", "pav", "histogram"]
-"""`affine`: new log-odds = alpha x log-odds + beta, alpha >= 0. `temperature`: the same with beta = 0. `pav`: the isotonic
-function of the score. `histogram`: the share of positives in the bin of the posterior."""
+Calibrator: TypeAlias = Literal["affine", "temperature", "gaussian", "pav", "histogram"]
+"""`affine`: new log-odds = alpha x log-odds + beta, alpha >= 0. `temperature`: the same with beta = 0. `gaussian`: those of
+normal scores of one variance, again affine. `pav`: the isotonic function of the score. `histogram`: the share of positives in
+the bin of the posterior."""
 
 CALIBRATORS: tuple[Calibrator, ...] = get_args(Calibrator)
+STEPPED: tuple[Calibrator, ...] = ("pav", "histogram")
+"""Those that are step functions; the others are affine ones."""
 REVERSED = "reversed"
 """The reason of scores that point the wrong way: there are parameters all the same."""
 
@@ -44,6 +47,7 @@ class Parameters:
     calibrator: Calibrator
     score_type: SketchScoreType | ScoreType
     classes: ClassNames | None = None
+    prior: float | None = None
 
     @property
     def keys(self) -> list[str]:
@@ -53,7 +57,7 @@ class Parameters:
     @property
     def is_affine(self) -> bool:
         """Whether the parameters are `alpha` and `beta`, and not steps."""
-        return self.calibrator in ("affine", "temperature")
+        return self.calibrator not in STEPPED
 
     @property
     def is_of_vectors(self) -> bool:

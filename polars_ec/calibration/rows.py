@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Unpack
 
 import polars as pl
 
 from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.fit import calibrate as calibrate_cells
-from polars_ec.calibration.parameters import PARAMETERS, Calibrator, softmax_affine
+from polars_ec.calibration.fit import check_calibrator
+from polars_ec.calibration.parameters import PARAMETERS, STEPPED, Calibrator, softmax_affine
 from polars_ec.cells.make import Split, make_cells
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
+from polars_ec.inputs import as_lazy
 from polars_ec.metrics.counts import class_prior, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
-from polars_ec.options import Options, PriorOptions, RiskOptions, parse_options
+from polars_ec.options import CalibrationOptions, Options, RiskOptions, parse_options
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.read import Rows, check_names, expand, join_groups, resolve_columns, with_prior_column
 from polars_ec.rows.scores import VectorScores
 from polars_ec.signatures import with_options
-from polars_ec.typing import IntoExpr, Rule
+from polars_ec.typing import FrameLike, IntoExpr, Rule
 
 # Names while rows are read: no group column is called so.
 _LABEL, _WEIGHT, _PRIOR, _RAW, _CALIBRATED = "__label", "__weight", "__prior", "__raw", "__calibrated"
 _REASON, _FOUND, _GROUP, _INVALID = "__reason", "__found", "__group", "__invalid"
 
 
-@with_options(PriorOptions)
+@with_options(CalibrationOptions)
 def calibrate(
-    frame: pl.LazyFrame | pl.DataFrame,
+    frame: FrameLike,
     score: IntoExpr,
     label: IntoExpr,
     calibrator: Calibrator = "affine",
@@ -39,25 +41,25 @@ def calibrate(
     fold_by: IntoExpr | None = None,
     stratified: bool = False,
     resolution: int = 64,
-    **options: Unpack[PriorOptions],
+    **options: Unpack[CalibrationOptions],
 ) -> Calibration:
     """The transform of scores into calibrated posteriors, fitted for every group of a log at once.
 
     For K classes affine is softmax(alpha ln q + beta), alpha >= 0 and beta of mean 0 such that the cross-entropy is least,
     and temperature has beta = 0. Each step of Newton's method is a pass over the log, of all groups and folds together, whose
     memory does not grow with the rows; there are about six. For two classes, one score a row, this is
-    `Sketch.calibrate` of its sketch.
+    `Sketch.calibrate` of its sketch: with `prior` and "raw" scores, prior-weighted logistic regression.
 
     Parameters
     ----------
     frame
-        The log, a LazyFrame or a DataFrame.
+        The log, a frame of Polars or of another library.
     score
         Column name or expression: posteriors of K classes or their logs; or one score of two.
     label
         Column name or expression.
     calibrator
-        "affine" or "temperature"; for one score a row also "pav" and "histogram".
+        "affine" or "temperature"; for one score a row also "gaussian", "pav" and "histogram".
     by
         Names and expressions of the groups.
     folds
@@ -67,9 +69,7 @@ def calibrate(
     stratified
         Folds that share the keys of each class of each group out evenly, as for `sketch`.
     resolution
-        Of the sketch of one score a row.
-    prior
-        Class priors of the fit, stated as for `report`: rows of class i weigh P_i over their share. None: the group's own.
+        Of the sketch of one score a row. Affine and gaussian need every distinct raw score: memory grows with these.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def calibrate(
     Raises
     ------
     ValueError, TypeError
-        A calibrator that is not for K classes; else as for `Sketch.calibrate`.
+        A calibrator that is not for K classes, or not for raw scores; else as for `Sketch.calibrate`.
 
     References
     ----------
@@ -94,13 +94,22 @@ def calibrate(
     >>> log = pl.DataFrame({"q": q, "y": [0, 0, 1, 1, 2, 2]}, schema_overrides={"q": pl.Array(pl.Float64, 3)})
     >>> log.ec.calibrate("q", "y", "temperature").frame.select(pl.col("alpha").round(4), "n").rows()
     [(1.5015, 6)]
+    >>> scores = pl.DataFrame({"margin": [12.0, 3.0, -9.0, 5.0, -14.0, -20.0], "y": [1, 1, 1, 0, 0, 0]})
+    >>> calibration = scores.ec.calibrate("margin", "y", score_type="raw", prior=0.1)
+    >>> scores.select(calibration.apply("margin").round(3))["margin_calibrated"].to_list()
+    [0.36, 0.179, 0.058, 0.212, 0.035, 0.019]
     """
-    lazy, checked = with_prior_column(frame.lazy(), parse_options(options))
+    score_type = options.get("score_type", "posterior")
+    # They are read as log-odds are: any number but NaN.
+    reading: Any = {**options, "score_type": "log_odds"} if score_type == "raw" else options
+    lazy, checked = with_prior_column(as_lazy(frame), parse_options(reading))
     rows, split = resolve_columns(lazy, score, label, checked), Split(folds, fold_by, stratified)
     if not isinstance(rows.scores, VectorScores):
         # No decision is taken, so that no threshold need be declared, which LLRs would want the prior for.
+        exact = score_type == "raw" and calibrator not in STEPPED
+        check_calibrator(calibrator, score_type, exact=exact)
         read: Any = {name: value for name, value in options.items() if name != "prior"}
-        cells, _ = make_cells(lazy, score, label, read, by=by, resolution=resolution, split=split)
+        cells, _ = make_cells(lazy, score, label, read, by=by, resolution=resolution, exact=exact, split=split)
         return calibrate_cells(cells, calibrator, prior=_prior_of_groups(lazy, rows, by, checked))
     keys = expand(lazy, by, "by")
     return _of_classes(lazy, rows, calibrator, keys, split.fold(rows, keys), folds or 0)
@@ -145,7 +154,7 @@ def _of_classes(
 
 @with_options(RiskOptions)
 def calibration_loss(
-    frame: pl.LazyFrame | pl.DataFrame,
+    frame: FrameLike,
     score: IntoExpr,
     label: IntoExpr,
     rule: Rule = "cross_entropy",
@@ -168,15 +177,16 @@ def calibration_loss(
     Parameters
     ----------
     frame
-        The log, a LazyFrame or a DataFrame.
+        The log, a frame of Polars or of another library.
     score
         Column name or expression: posteriors of K classes or their logs; or one score of two.
     label
         Column name or expression.
     rule
-        "cross_entropy", "brier", or "bayes_risk", the expected cost of Bayes decisions for the costs.
+        "cross_entropy", "brier", or "bayes_risk", the expected cost of Bayes decisions for the costs; of LLRs "bayes_risk",
+        or "cllr", without a prior, for calibrated LLRs.
     calibrator
-        "affine" or "temperature"; for one score a row also "pav" and "histogram".
+        "affine" or "temperature"; for one score a row also "gaussian", "pav" and "histogram".
     training
         What the calibrator is fitted on. "cv": for each fold the rows of the other folds; the losses of all folds' rows are
         added up; this needs `folds` and `fold_by`. "test": the very rows. A `Calibration`: that one, made of another log; it
@@ -221,10 +231,10 @@ def calibration_loss(
     from polars_ec.calibration.loss import NAMES, check_loss
     from polars_ec.calibration.loss import calibration_loss as loss_of_cells
 
-    check_loss(rule, training)
+    check_loss(rule, training, options.get("score_type", "posterior"), options.get("prior"))
     if (training == "cv") != (folds is not None):
         raise ValueError("training='cv' and folds= go together: folds=5, fold_by=key")
-    lazy, checked = with_prior_column(frame.lazy(), parse_options(options))
+    lazy, checked = with_prior_column(as_lazy(frame), parse_options(options))
     rows, split = resolve_columns(lazy, score, label, checked), Split(folds, fold_by, stratified)
     if not isinstance(rows.scores, VectorScores):
         # Only the decisions of LLRs are at the prior; of others only the loss is.
@@ -295,7 +305,8 @@ def _losses(
     judge: Any = {**read, "prior": None if rows.prior is None else pl.col(_PRIOR)}
     if rule == "bayes_risk":
         judge["costs"] = CostMatrix(rows.costs.values)
-    metric = {"cross_entropy": cross_entropy, "brier": brier, "bayes_risk": bayes_risk}[rule]
+    metrics = {"cross_entropy": cross_entropy, "brier": brier, "bayes_risk": bayes_risk}
+    metric: Callable[..., pl.Expr] = metrics[rule]
     invalid = pl.col(_INVALID)
     usable = pl.col(_RAW).is_not_null() & pl.col(_LABEL).is_not_null() & (pl.col(_WEIGHT) > 0)
     lost = usable & pl.col(_CALIBRATED).is_null()

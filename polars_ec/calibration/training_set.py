@@ -27,8 +27,9 @@ from polars_ec.rows.scores import BinaryScores
 class Training:
     """Cells of one class with weight, sorted by fit and then by score from the lowest up; and what is known of each fit.
 
-    `cell` numbers the cells in that order, both classes alike; `weight` is at the prior that is asked for. Of each fit:
-    `n` rows, `prior_log_odds` of class 1 (NaN where there is no prior), `invalid` whether its group has wrong rows.
+    `cell` numbers the cells in that order, both classes alike; `weight` is at the prior that is asked for, and `log_odds`
+    are raw scores where the sketch is of these. Of each fit: `n` rows, `prior_log_odds` of class 1 (NaN where there is no
+    prior), `invalid` whether its group has wrong rows.
     """
 
     groups: pl.DataFrame
@@ -103,9 +104,7 @@ def folds_of(frame: pl.DataFrame) -> pl.Series:
 
 
 def log_odds_of_cells(grid: Grid) -> pl.Expr:
-    """The score of a cell's rows: the very one in an exact sketch, else their mean log-odds."""
-    if grid.score_type == "raw":
-        raise SketchError("raw scores have no log-odds: calibrate them with 'pav'")
+    """What affine calibrators take: the very score of a cell's rows in an exact sketch, else their mean log-odds."""
     if grid.resolution is not None:
         return pl.col("log_odds") / pl.col("weight")
     return BinaryScores(pl.col(EXACT), "posterior" if grid.score_type == "posterior" else "log_odds", None).log_odds
@@ -124,10 +123,13 @@ def training_of(cells: Cells, prior: Prior) -> Training:
     same = [pl.col(name).eq_missing(pl.col(name).shift()) for name in order]
     new_cell = ~pl.all_horizontal(same) | (pl.int_range(pl.len()) == 0)
     new = new_cell | (pl.col("class") != pl.col("class").shift())
-    log_odds = pl.lit(0.0) if grid.score_type == "raw" else log_odds_of_cells(grid)
+    # Bins of raw scores hold no sums of them, and only steps are fitted to those.
+    exact = grid.resolution is None
+    summed = not exact and grid.score_type != "raw"
+    log_odds = log_odds_of_cells(grid) if exact or summed else pl.lit(0.0)
     used = used.with_columns(__cell=new_cell.cum_sum() - 1, __node=new.cum_sum() - 1, __log_odds=log_odds)
     firsts = used.filter(new)
-    node, exact = used["__node"].to_numpy().astype(np.int64), grid.resolution is None
+    node = used["__node"].to_numpy().astype(np.int64)
     fold = _places(used, folds)
 
     def by_fold(values: pl.Series) -> NDArray[Any]:
@@ -136,7 +138,7 @@ def training_of(cells: Cells, prior: Prior) -> Training:
         return table
 
     ones = pl.Series(np.ones(len(node), dtype=np.int64))
-    columns = [ones, used["weight"], *([] if exact or grid.score_type == "raw" else [used["log_odds"]])]
+    columns = [ones, used["weight"], *([used["log_odds"]] if summed else [])]
     n_cells, weight, *sums = (all_and_others(by_fold(column), len(folds)) for column in columns)
     number, at = np.nonzero(n_cells)
     group = firsts[GROUP].to_numpy().astype(np.int64)[at]

@@ -15,6 +15,9 @@ from polars_ec.rows.read import Rows
 from polars_ec.rows.scores import BinaryScores, DecidedScores
 
 CONFUSION = "confusion"
+FORMULAS = DECISIONS
+"""The metrics of decisions that a report has."""
+
 
 _BESIDE = "beside the report by group_by(...).agg(ec.{}(...))"
 _ELSEWHERE = {
@@ -26,7 +29,7 @@ _ELSEWHERE = {
     "ece_mc": f"is not among what the sums of a report give: have it {_BESIDE.format('ece_mc')}",
 }
 METRICS = tuple(
-    name for name in (*DECISIONS, CONFUSION, *SCORING_RULES, "ece", *RANKING_METRICS) if name not in _ELSEWHERE
+    name for name in (*FORMULAS, CONFUSION, *SCORING_RULES, "ece", *RANKING_METRICS) if name not in _ELSEWHERE
 )
 _ALWAYS = ("n", "class_prior", "n_missing", "n_invalid")
 
@@ -81,22 +84,20 @@ def metrics_of_one_class(named: Sequence[str] | None, rows: Rows) -> tuple[str, 
     if named is None:
         return BATTERY_OF_ONE_CLASS
     for name in named:
-        if name != CONFUSION and (name not in DECISIONS or not _is_of_one_class(name)):
+        if name != CONFUSION and (name not in FORMULAS or not _is_of_one_class(name)):
             raise ValueError(f"metrics= holds {name!r}, and per_class=True has metrics of decisions for one class only")
     return tuple(named)
 
 
 def _is_of_one_class(name: str) -> bool:
-    return (
-        DECISIONS[name].binary or DECISIONS[name].by_naive_cost or name in ("expected_cost", "error_rate", "accuracy")
-    )
+    return FORMULAS[name].binary or FORMULAS[name].by_naive_cost or name in ("expected_cost", "error_rate", "accuracy")
 
 
 def needed(names: Sequence[str], parts: Sequence[str]) -> Needs:
     """The sums that these metrics are made of."""
     rules = [SCORING_RULES[name].loss for name in names if name in SCORING_RULES]
     return Needs(
-        decisions=any(name in DECISIONS or name == CONFUSION for name in names),
+        decisions=any(name in FORMULAS or name == CONFUSION for name in names),
         losses=tuple(dict.fromkeys(rules)),
         ece="ece" in names,
         parts=tuple(parts),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -15,6 +15,9 @@ from polars_ec.priors import EMPIRICAL, CheckedPrior, Prior, parse_prior
 from polars_ec.rows.read import PRIOR, Rows, resolve_columns, with_prior_column
 from polars_ec.rows.scores import BinaryScores, VectorScores
 from polars_ec.typing import IntoExpr
+
+Pass: TypeAlias = Callable[[pl.LazyFrame], pl.LazyFrame]
+"""What a pass over the log is made by: at once, or together with the others where the report is lazy."""
 
 _SCORE_PRIOR = "__ec_score_prior"
 _LIKELIHOODS = ("llr", "log_likelihoods")
@@ -48,6 +51,7 @@ def read_models(
     given: Mapping[str, Any],
     options: Options,
     score_prior: Prior,
+    one_pass: Pass,
 ) -> tuple[pl.LazyFrame, list[Model]]:
     """The frame, with the columns of priors and of moved scores that models need, and the models."""
     made_with = _checked_score_prior(score_prior, options)
@@ -65,7 +69,8 @@ def read_models(
         if counts_prior:
             name = f"{PRIOR}_{m}"
             counted = {name: given[name] for name in _COUNT_OPTIONS if name in given}
-            frame = frame.join(frame.select(class_prior(score, label, **counted).alias(name)), how="cross")
+            shares = one_pass(frame.select(class_prior(score, label, **counted).alias(name)))
+            frame = frame.join(shares, how="cross")
             of_model = replace(options, prior=CheckedPrior(stated=True, expression=pl.col(name)))
         rows = resolve_columns(frame, score, label, of_model)
         if made_with.stated:

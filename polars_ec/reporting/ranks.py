@@ -13,7 +13,7 @@ from polars_ec.cells.ordered import ordered_cells
 from polars_ec.formulas.ranking import RankingArguments, evaluate, prepare
 from polars_ec.formulas.sums import GROUP
 from polars_ec.priors import Prior
-from polars_ec.reporting.models import Model
+from polars_ec.reporting.models import Model, Pass
 from polars_ec.reporting.sums import TOTAL, twice
 from polars_ec.rows.labels import class_index
 from polars_ec.rows.read import Rows
@@ -46,6 +46,7 @@ def with_ranks(
     prior: list[pl.Expr] | None,
     stated_prior: Prior,
     total: bool,
+    one_pass: Pass,
 ) -> pl.LazyFrame:
     """The sums with the metrics of this model, each with its error, in columns that begin as the model's do.
 
@@ -56,12 +57,12 @@ def with_ranks(
     assert isinstance(rows.scores, BinaryScores)
     grid = _grid(rows, rows.scores, stated_prior)
     key_names = [key.meta.output_name() for key in keys]
-    cells = _cells(frame, keys, rows, rows.scores, grid)
+    cells = one_pass(_cells(frame, keys, rows, rows.scores, grid))
     if total:
         key_names = [TOTAL, *key_names]
         cells = twice(cells, key_names)
     listed = cells.group_by(_ONE, *key_names).agg(_CELL, _AMOUNT)
-    priors = {} if prior is None else {"p0": prior[0], "p1": prior[1]}
+    priors = {} if prior is None else {"__ec_p0": prior[0], "__ec_p1": prior[1]}
     joined = sums.with_columns(pl.lit(0).alias(_ONE), **priors).join(
         listed, on=[_ONE, *key_names], how="left", nulls_equal=True, maintain_order="left"
     )
@@ -75,7 +76,7 @@ def with_ranks(
         cells = ordered_cells(of_groups.select(GROUP, weight=weight, **grid.unpacked(pl.col(_CELL))), grid, weighted)
         prepared = {False: prepare(cells, None)}
         if priors:
-            prepared[True] = prepare(cells, table.select(GROUP, *priors))
+            prepared[True] = prepare(cells, table.select(GROUP, p0="__ec_p0", p1="__ec_p1"))
         for rank in asked:
             values = evaluate(prepared[rank.at_prior], rank.metric, arguments)
             column = f"{model.prefix}{rank.column}"

@@ -11,13 +11,13 @@ import polars as pl
 
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas.calibration_error import calibration_error, calibration_term
-from polars_ec.formulas.decisions import CELLS, DECISIONS, Arguments, decision_value, is_moved_by_prior
+from polars_ec.formulas.decisions import CELLS, Arguments, decision_value, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import ratio, row_weight
 from polars_ec.metrics.counts import pack_confusion, pack_prior
 from polars_ec.options import Options
-from polars_ec.reporting.choice import CONFUSION, is_binary
+from polars_ec.reporting.choice import CONFUSION, FORMULAS, is_binary
 from polars_ec.reporting.models import Model
 from polars_ec.reporting.one_class import OneVsRest, one_class_columns
 from polars_ec.reporting.ranks import MOVED_BY_PRIOR
@@ -90,7 +90,7 @@ def is_moved(name: str, model: Model) -> bool:
         return name in MOVED_BY_PRIOR
     if name in (*CELLS, CONFUSION):
         return False
-    if name not in DECISIONS or model.moved is not None:
+    if name not in FORMULAS or model.moved is not None:
         return True
     return is_moved_by_prior(name, model.rows.costs)
 
@@ -105,7 +105,7 @@ def _with_priors(
     """Each metric at the group's own prior and, beside it, at the reference prior; null where there are wrong rows."""
     columns: dict[str, pl.Expr] = {}
     for name in names:
-        right = is_decided if name in DECISIONS or name == CONFUSION else is_right
+        right = is_decided if name in FORMULAS or name == CONFUSION else is_right
         columns |= {column: pl.when(right(model)).then(value) for column, value in own(name).items()}
         if not layout.options.prior.stated:
             continue

@@ -18,7 +18,7 @@ from tests.support.calibration_oracle import (
 )
 
 
-@pytest.mark.parametrize("calibrator", ["affine", "temperature", "pav", "histogram"])
+@pytest.mark.parametrize("calibrator", ["affine", "temperature", "gaussian", "pav", "histogram"])
 @pytest.mark.parametrize("score_type", ["posterior", "log_odds", "llr"])
 def test_applied_to_rows_of_groups(calibrator, score_type) -> None:
     log = simulated().with_columns(y=pl.when(pl.col("g") == 2).then(pl.lit(value=True)).otherwise("y"))
@@ -34,7 +34,7 @@ def test_applied_to_rows_of_groups(calibrator, score_type) -> None:
         valid = s is not None and not math.isnan(s) and (score != "p" or s <= 1)
         if not valid or own.height == 0 or own["reason"][0] == "one class":
             assert value is None
-        elif calibrator in ("affine", "temperature"):
+        elif calibrator in ("affine", "temperature", "gaussian"):
             with np.errstate(divide="ignore"):
                 x = logit(np.float64(s)) if score == "p" else s
             assert value == pytest.approx(float(sigmoid(own["alpha"][0] * x + own["beta"][0])), rel=1e-12)
@@ -43,7 +43,7 @@ def test_applied_to_rows_of_groups(calibrator, score_type) -> None:
             assert value == pytest.approx(float(sigmoid(z)), rel=1e-12)
 
 
-@pytest.mark.parametrize("calibrator", ["affine", "temperature", "pav", "histogram"])
+@pytest.mark.parametrize("calibrator", ["affine", "temperature", "gaussian", "pav", "histogram"])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_the_loss_of_calibrated_rows_is_the_calibrated_loss(calibrator, weight) -> None:
     log = simulated()

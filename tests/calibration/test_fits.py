@@ -175,7 +175,7 @@ def test_extreme_scores_make_no_warnings() -> None:
     )
     for exact in (True, False):
         sketch = log.ec.sketch("x", "y", score_type="log_odds", by=["g", "fold"], weight="w", exact=exact)
-        for calibrator in ("affine", "temperature", "pav", "histogram"):
+        for calibrator in ("affine", "temperature", "gaussian", "pav", "histogram"):
             frame = sketch.calibrate(calibrator).frame
             assert not frame.select(pl.col(pl.Float64).is_nan().any()).row(0).count(True)
             for rule in RULES:
@@ -222,10 +222,8 @@ def test_a_calibration_is_a_file(tmp_path: Path) -> None:
 
 def test_what_cannot_be_calibrated() -> None:
     log = simulated(50)
-    with pytest.raises(ValueError, match="calibrator='platt' is none of affine, temperature, pav, histogram"):
+    with pytest.raises(ValueError, match="calibrator='platt' is none of affine, temperature, gaussian, pav, histogram"):
         log.ec.sketch("p", "y").calibrate("platt")
-    with pytest.raises(SketchError, match="raw scores are not log-odds"):
-        log.ec.sketch("x", "y", score_type="raw").calibrate()
     with pytest.raises(SketchError, match="'fold' holds null"):
         log.ec.sketch("p", "y", by=pl.lit(None).alias("fold")).calibrate()
     with pytest.raises(SketchError, match="group column 'alpha'"):

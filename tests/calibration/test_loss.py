@@ -19,7 +19,11 @@ from tests.support.calibration_oracle import (
     logit_of,
     losses,
     mean_at,
+    plain_cllr,
+    plain_gaussian,
     plain_newton,
+    plain_pav,
+    steps_at,
 )
 from tests.support.profile import PROFILE
 from tests.support.reference import BINARY, expected_of, log_of
@@ -148,6 +152,91 @@ def test_actual_minus_minimum_cost_of_llrs() -> None:
     found = sketch.calibration_loss("bayes_risk", training="test", prior=prior).to_dicts()[0]
     assert found["raw"] == pytest.approx(prior * sketch.evaluate("dcf", prior=prior)["dcf"].item())
     assert found["calibrated"] <= found["raw"]
+
+
+PLAIN_LLRS = {"affine": plain_newton, "temperature": plain_newton, "gaussian": plain_gaussian}
+
+
+def plain_llrs(calibrator: str, training: pl.DataFrame, weight: str | None, x: np.ndarray) -> np.ndarray:
+    """Calibrated log-odds of x, of a calibrator fitted with classes of the same weight."""
+    of_rows, y = training["x"].to_numpy(), training["y"].to_numpy().astype(float)
+    w = np.ones(len(y)) if weight is None else training[weight].to_numpy()
+    w = w * np.where(y == 1, 1 / (w @ y), 1 / (w @ (1 - y)))
+    if calibrator == "pav":
+        used = w > 0
+        return steps_at(plain_pav(of_rows[used], y[used], w[used]), x)
+    shift = {} if calibrator == "gaussian" else {"with_shift": calibrator == "affine"}
+    alpha, beta = PLAIN_LLRS[calibrator](of_rows, y, w, **shift)
+    return alpha * x + beta
+
+
+@pytest.mark.parametrize("calibrator", ["affine", "temperature", "gaussian", "pav"])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_cllr_before_and_after_calibration(calibrator, weight) -> None:
+    log, other = simulated(1200), simulated(1500, seed=1)
+    options = {"score_type": "llr", "weight": weight}
+    sketch = log.ec.sketch("x", "y", by=["g", "fold"], exact=True, **options)
+    made = other.ec.sketch("x", "y", by="g", exact=True, **options)
+    # Whatever prior a calibration was made at is taken off; what is fitted to even classes is not what is fitted to others.
+    held_out = {0.5: made.calibrate(calibrator, prior="uniform")}
+    if calibrator == "pav":
+        held_out[0.02] = made.calibrate(calibrator, prior=0.02)
+    found = {t: sketch.calibration_loss("cllr", calibrator=calibrator, training=t) for t in ("cv", "test")}
+    found |= {prior: sketch.calibration_loss("cllr", training=c) for prior, c in held_out.items()}
+    for training, losses_of_groups in found.items():
+        for row in losses_of_groups.to_dicts():
+            rows = log.filter(pl.col("g") == row["g"])
+            if weight:
+                rows = rows.filter(pl.col("w") > 0)
+            x, y = rows["x"].to_numpy(), rows["y"].to_numpy().astype(float)
+            w = np.ones(len(x)) if weight is None else rows["w"].to_numpy()
+            if training == "cv":
+                z = np.empty(len(x))
+                for fold in range(5):
+                    own = (rows["fold"] == fold).to_numpy()
+                    z[own] = plain_llrs(calibrator, rows.filter(~own), weight, x[own])
+            else:
+                from_rows = rows if training == "test" else other.filter(pl.col("g") == row["g"])
+                z = plain_llrs(calibrator, from_rows, weight, x)
+            assert row["raw"] == pytest.approx(plain_cllr(x, y, w), rel=1e-9)
+            assert row["calibrated"] == pytest.approx(plain_cllr(z, y, w), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_golden_cllr(name: str) -> None:
+    golden, log = expected_of(name)["binary"], log_of(name)
+    share = log["label"].mean()
+    llr = pl.col("log_odds") - math.log(share / (1 - share))
+    sketch = log.ec.sketch(llr, "label", score_type="llr", exact=True)
+    found = sketch.calibration_loss("cllr", calibrator="pav", training="test").to_dicts()[0]
+    assert (found["raw"], found["calibrated"]) == pytest.approx((golden["Cllr"], golden["minCllr"]), rel=1e-9)
+    rows = log.ec.calibration_loss(llr, "label", "cllr", calibrator="pav", training="test", score_type="llr")
+    assert rows["raw"].item() == pytest.approx(golden["Cllr"], rel=1e-9)
+    assert rows["calibrated"].item() == pytest.approx(golden["minCllr"], rel=2e-2)
+
+
+def test_what_has_no_cllr(tmp_path) -> None:
+    log = simulated(200)
+    for score, score_type in (("p", "posterior"), ("x", "log_odds"), ("x", "raw")):
+        message = f"rule='cllr' is about log-likelihood ratios, and score_type='{score_type}'"
+        with pytest.raises(ValueError, match=message):
+            log.ec.sketch(score, "y", score_type=score_type).calibration_loss("cllr", training="test")
+        with pytest.raises(ValueError, match=message):
+            log.lazy().ec.calibration_loss("no such column", "y", "cllr", training="test", score_type=score_type)
+    sketch = log.ec.sketch("x", "y", score_type="llr")
+    with pytest.raises(ValueError, match=r"prior=0\.2: rule='cllr' is at even priors"):
+        sketch.calibration_loss("cllr", training="test", prior=0.2)
+    with pytest.raises(ValueError, match=r"prior=0\.2: rule='cllr' is at even priors"):
+        log.ec.calibration_loss("x", "y", "cllr", training="test", score_type="llr", prior=0.2)
+    with pytest.raises(SketchError, match="is a calibration of no stated prior"):
+        sketch.calibration_loss("cllr", training=sketch.calibrate())
+    sketch.calibrate(prior=0.3).write_parquet(tmp_path / "c.parquet")
+    read = ec.Calibration.read_parquet(tmp_path / "c.parquet")
+    in_bins = sketch.calibration_loss("cllr", training=read)["calibrated"].item()
+    alpha, beta = read.frame.select("alpha", "beta").row(0)
+    z = alpha * log["x"].to_numpy() + beta - logit(0.3)
+    of_rows = plain_cllr(z, log["y"].to_numpy().astype(float), np.ones(200))
+    assert in_bins == pytest.approx(of_rows, abs=(alpha / 64) ** 2 / 32 / math.log(2))
 
 
 def test_loss_of_a_group_with_wrong_rows_is_null() -> None:

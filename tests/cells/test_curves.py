@@ -17,7 +17,7 @@ import polars_ec as ec
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import CELLS, DECISIONS
 from tests.support import ranking_oracle as oracle
-from tests.support.calibration_oracle import plain_newton
+from tests.support.calibration_oracle import plain_gaussian, plain_newton
 from tests.support.gaussians import gaussian_classes, log_likelihoods
 from tests.support.profile import PROFILE
 
@@ -168,7 +168,7 @@ def calibrated(x, y, w, calibrator: str) -> np.ndarray:
     if calibrator == "histogram":
         bins = np.searchsorted(np.arange(1, 15) / 15, 1 / (1 + np.exp(-x)))
         return (np.bincount(bins, w * y, 15) / np.maximum(np.bincount(bins, w, 15), 1e-300))[bins]
-    alpha, beta = plain_newton(x, y, w, calibrator == "affine")
+    alpha, beta = plain_gaussian(x, y, w) if calibrator == "gaussian" else plain_newton(x, y, w, calibrator == "affine")
     return 1 / (1 + np.exp(-alpha * x - beta))
 
 
@@ -188,7 +188,7 @@ def middling(n: int, seed: int) -> pl.DataFrame:
     ).with_columns(g=pl.col("g").replace({"": None}))
 
 
-@pytest.mark.parametrize("calibrator", ["affine", "temperature", "pav", "histogram"])
+@pytest.mark.parametrize("calibrator", ["affine", "temperature", "gaussian", "pav", "histogram"])
 @pytest.mark.parametrize(("score", "score_type"), [("p", "posterior"), ("s", "log_odds")])
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("weight", [None, "w"])
@@ -261,7 +261,7 @@ def test_calibration_curve_of_classes() -> None:
 
 
 @pytest.mark.parametrize("exact", [True, False])
-@pytest.mark.parametrize("calibrator", ["affine", "temperature", "pav", "histogram"])
+@pytest.mark.parametrize("calibrator", ["affine", "temperature", "gaussian", "pav", "histogram"])
 def test_calibration_curve_where_there_is_none(exact: bool, calibrator: str) -> None:
     log = pl.DataFrame(
         {

@@ -188,7 +188,16 @@ def test_calibrations_have_one_too(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "about", [{"calibrator": "platt"}, {"calibrator": ...}, {"score_type": ...}, {"columns": None}], ids=str
+    "about",
+    [
+        {"calibrator": "platt"},
+        {"calibrator": ...},
+        {"score_type": ...},
+        {"columns": None},
+        {"prior": 2},
+        {"prior": "even"},
+    ],
+    ids=str,
 )
 def test_calibrations_that_are_garbled(tmp_path, about):
     calibration, path = made("exact").calibrate(), tmp_path / "calibration.parquet"
@@ -275,7 +284,12 @@ def test_calibrations_that_are_whole_are_read_and_others_not(tmp_path, calibrato
                 replace(fitted, frame=doubled).write_parquet(path)
                 with pytest.raises(SketchError, match="a fit that is there twice"):
                     ec.Calibration.read_parquet(path)
-            for wrong in ("posteriors", "decision", "score", "raw" if fitted.is_affine else "log_posteriors"):
+            for wrong in (
+                "posteriors",
+                "decision",
+                "score",
+                "raw" if calibrator == "temperature" else "log_posteriors",
+            ):
                 replace(fitted, score_type=wrong).write_parquet(path)
                 with pytest.raises(SketchError, match="is a damaged calibration"):
                     ec.Calibration.read_parquet(path)
@@ -295,6 +309,7 @@ def test_calibrations_of_vectors(tmp_path):
         for wrong in (
             two,
             replace(fitted, score_type="posterior"),
+            replace(fitted, calibrator="gaussian"),
             replace(fitted, frame=fitted.frame.vstack(fitted.frame)),
         ):
             wrong.write_parquet(path)

@@ -147,10 +147,17 @@ def test_cross_validation_of_a_sketch_made_in_sql(connection) -> None:
     assert_frame_equal(in_sql, in_polars, rel_tol=1e-9)
 
 
-@pytest.mark.parametrize("calibrator", ["affine", "temperature", "pav", "histogram"])
-@pytest.mark.parametrize("score_type", ["posterior", "log_odds"])
-@pytest.mark.parametrize("exact", [True, False])
-def test_sql_text_is_apply(calibrator, score_type, exact, connection) -> None:
+@pytest.mark.parametrize(
+    ("score_type", "exact", "calibrator"),
+    [
+        (score_type, exact, calibrator)
+        for score_type in ("posterior", "log_odds")
+        for exact in (True, False)
+        for calibrator in ("affine", "temperature", "gaussian", "pav", "histogram")
+    ]
+    + [("raw", True, calibrator) for calibrator in ("affine", "gaussian", "pav")],
+)
+def test_sql_text_is_apply(score_type, exact, calibrator, connection) -> None:
     log = simulated().with_columns(y=pl.when(pl.col("g") == 2).then(pl.lit(value=True)).otherwise("y"))
     # A score that points the wrong way, in one group.
     log = log.with_columns(y=pl.when(pl.col("g") == 3).then(~pl.col("y")).otherwise("y"))

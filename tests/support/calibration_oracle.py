@@ -101,3 +101,20 @@ def plain_steps(calibrator: str, rows: pl.DataFrame, bins: int = 15) -> list[tup
 
 def steps_of(frame: pl.DataFrame) -> list[tuple[float, float]]:
     return frame.select("above", "log_odds").rows()
+
+
+def plain_gaussian(x, y, w) -> tuple[float, float]:
+    """The LLR of two normal densities of one variance, plus the log odds of the classes, for one group."""
+    share = w[y == 1].sum() / w.sum()
+    means = [np.average(x[y == i], weights=w[y == i]) for i in (0, 1)]
+    variances = [np.average((x[y == i] - means[i]) ** 2, weights=w[y == i]) for i in (0, 1)]
+    variance = (1 - share) * variances[0] + share * variances[1]
+    # ln N(s; m1, v) - ln N(s; m0, v) = ((s - m0)^2 - (s - m1)^2) / (2 v)
+    beta = (means[0] ** 2 - means[1] ** 2) / (2 * variance) + math.log(share / (1 - share))
+    return float((means[1] - means[0]) / variance), float(beta)
+
+
+def plain_cllr(z, y, w) -> float:
+    """Mean over the classes of the log-loss of LLRs, in bits."""
+    cost = np.where(y == 1, np.logaddexp(0, -z), np.logaddexp(0, z)) / math.log(2)
+    return float(sum(np.average(cost[y == i], weights=w[y == i]) for i in (0, 1)) / 2)

@@ -1,0 +1,184 @@
+"""Logs from other libraries: whatever holds a table becomes a LazyFrame, read batch by batch where it may be larger than memory.
+
+pandas, narwhals, pyarrow and DuckDB are not imported here for an object that is of none of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Concatenate, ParamSpec, Protocol, cast, overload
+from weakref import WeakSet
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from polars_ec.typing import FrameLike, NotLazy
+
+P = ParamSpec("P")
+
+
+class LazyIfLazy(Protocol[P]):
+    """A function whose table is lazy where the log is: what type checkers see of it."""
+
+    @overload
+    def __call__(self, frame: pl.LazyFrame, *args: P.args, **kwargs: P.kwargs) -> pl.LazyFrame: ...
+    @overload
+    def __call__(self, frame: NotLazy, *args: P.args, **kwargs: P.kwargs) -> pl.DataFrame: ...
+
+
+def lazy_if_lazy(function: Callable[Concatenate[FrameLike, P], pl.LazyFrame | pl.DataFrame]) -> LazyIfLazy[P]:
+    """The function itself, of which type checkers then know this."""
+    return cast("LazyIfLazy[P]", function)
+
+
+# Readers that have been read: what is left of one is an empty log, whose numbers would be taken for its own.
+_READ: WeakSet[Any] = WeakSet()
+
+
+def as_lazy(frame: FrameLike) -> pl.LazyFrame:
+    """The log as a LazyFrame; TypeError for what holds no table."""
+    if isinstance(frame, pl.LazyFrame):
+        return frame
+    if isinstance(frame, pl.DataFrame):
+        return frame.lazy()
+    given: Any = frame
+    if hasattr(given, "to_native"):
+        return as_lazy(given.to_native())
+    if is_instance(given, "pandas", "DataFrame"):
+        return _of_pandas(given).lazy()
+    if is_instance(given, "pyarrow.dataset", "Dataset"):
+        return _of_dataset(given)
+    if is_instance(given, "duckdb", "DuckDBPyRelation"):
+        return _of_relation(given)
+    if hasattr(given, "__arrow_c_stream__") and not isinstance(given, pl.Series):
+        return _of_stream(given)
+    path = ": a file goes in as pl.scan_parquet(path) or pl.scan_csv(path)" if hasattr(given, "endswith") else ""
+    raise TypeError(
+        f"frame= is {type(given).__name__}, which is not a table: pass a Polars, pandas or narwhals frame, a pyarrow Table, "
+        f"RecordBatch, RecordBatchReader or Dataset, a DuckDB relation, or what has __arrow_c_stream__{path}"
+    )
+
+
+def is_read_once(frame: Any) -> bool:
+    """Whether the rows are gone once they have been read."""
+    return hasattr(frame, "read_next_batch") or hasattr(frame, "__next__")
+
+
+def is_instance(value: Any, module: str, name: str) -> bool:
+    """Whether this is of a class of a library that may not be installed: it is not imported, for who has the value has it."""
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(value, getattr(loaded, name))
+
+
+def _of_pandas(frame: Any) -> pl.DataFrame:
+    """Columns, and levels of the index that have names. NaN is null, for so pandas writes what is missing."""
+    names = [name for name in frame.index.names if name is not None and name not in frame.columns]
+    flat = frame.reset_index(level=names) if names else frame
+    if not flat.columns.is_unique:
+        raise ValueError(f"frame= has two columns {flat.columns[flat.columns.duplicated()][0]!r}: rename one of them")
+    return pl.DataFrame([_pandas_column(flat, name) for name in flat.columns])
+
+
+def _pandas_column(frame: Any, name: Any) -> pl.Series:
+    column = frame[name]
+    try:
+        return cast("pl.Series", pl.from_pandas(column)).alias(str(name))
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"column {name!r} of the pandas frame, which is {column.dtype}, is not one that Polars has ({error}): convert it, "
+            "or pass the columns that are needed"
+        ) from None
+
+
+def _of_dataset(dataset: Any) -> pl.LazyFrame:
+    from pyarrow.dataset import field  # type: ignore[import-untyped]
+
+    return _scan(dataset, dataset.schema, lambda names: dataset.scanner({n: field(n) for n in names}).to_reader())
+
+
+def _of_relation(relation: Any) -> pl.LazyFrame:
+    """Each pass is a query of its own, of the columns that it needs."""
+
+    def read(names: Sequence[str]) -> Any:
+        return relation.project(", ".join('"' + name.replace('"', '""') + '"' for name in names)).to_arrow_reader()
+
+    return _scan(relation, relation.limit(0).to_arrow_table().schema, read)
+
+
+def _of_stream(source: Any) -> pl.LazyFrame:
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    if isinstance(source, pa.Table):
+        return _scan(source, source.schema, lambda names: source.select(names).to_reader())
+    once = is_read_once(source)
+
+    def check(*, unread: bool = True) -> None:
+        if once and (not unread or source in _READ):
+            raise ValueError(
+                f"a {type(source).__name__} can be read once, and its rows have been read, by this call or one before: pass a "
+                "table of them, such as reader.read_all(), or for more rows than fit in memory a Parquet file, as pl.scan_parquet(path)"
+            )
+
+    check()
+    # The stream that tells the schema is also the first to be read: to open it may be to run a query.
+    opened = [source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)]
+
+    def read(_: Sequence[str]) -> Any:
+        check(unread=bool(opened))
+        if once:
+            # Not every object takes a weak reference.
+            with suppress(TypeError):
+                _READ.add(source)
+        return opened.pop() if opened else pa.RecordBatchReader.from_stream(source)
+
+    return _scan(source, opened[0].schema, read)
+
+
+def _scan(source: Any, arrow_schema: Any, read: Callable[[Sequence[str]], Any]) -> pl.LazyFrame:
+    """A LazyFrame whose every pass reads the batches of the reader that `read` opens for the columns needed."""
+    import pyarrow as pa
+
+    # Polars has no type for intervals of months and days.
+    known = [field for field in arrow_schema if not pa.types.is_interval(field.type)]
+    names = [field.name for field in known]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"frame= has two columns {twice[0]!r}: rename one of them")
+    counted: list[int] = []
+
+    def batches(
+        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        wanted = names if with_columns is None else with_columns
+        left, seen = n_rows, 0
+        reader = read(wanted)
+        try:
+            for batch in reader:
+                rows = _as_frame(batch.select(wanted))
+                seen += rows.height
+                if left is not None:
+                    rows = rows.head(left)
+                    left -= rows.height
+                yield rows if predicate is None else rows.filter(predicate)
+                if left == 0:
+                    return
+        finally:
+            # A reader holds the DuckDB connection until it is closed.
+            reader.close()
+        counted.append(seen)
+        if seen != counted[0]:
+            raise ValueError(
+                f"a second pass over the {type(source).__name__} gave {seen} rows, and the first {counted[0]}: pass what can "
+                "be read twice, such as a table"
+            )
+
+    schema = _as_frame(pa.schema(known).empty_table()).schema
+    return register_io_source(batches, schema=schema, is_pure=True)
+
+
+def _as_frame(rows: Any) -> pl.DataFrame:
+    made = pl.from_arrow(rows)
+    assert isinstance(made, pl.DataFrame)
+    return made
