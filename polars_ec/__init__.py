@@ -9,8 +9,21 @@ from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.rows import calibrate, calibration_loss
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import InvalidDataError, SketchError
+from polars_ec.metrics.averages import (
+    f1_of_averages,
+    macro_f1,
+    macro_precision,
+    macro_recall,
+    micro_f1,
+    micro_precision,
+    micro_recall,
+    weighted_f1,
+    weighted_precision,
+    weighted_recall,
+)
 from polars_ec.metrics.binary import f1, fbeta, mcc, net_benefit, precision, precision_gain, recall_gain
 from polars_ec.metrics.calibration_error import ece, ece_mc
+from polars_ec.metrics.classes import class_f1, class_nec, class_precision, class_recall, decision_share
 from polars_ec.metrics.counts import class_prior, confusion, n_invalid, n_missing, n_rows
 from polars_ec.metrics.decisions import (
     accuracy,
@@ -75,11 +88,16 @@ __all__ = [
     "c_primary",
     "calibrate",
     "calibration_loss",
+    "class_f1",
+    "class_nec",
+    "class_precision",
     "class_prior",
+    "class_recall",
     "cllr",
     "confusion",
     "cross_entropy",
     "dcf",
+    "decision_share",
     "ece",
     "ece_mc",
     "eer",
@@ -90,6 +108,7 @@ __all__ = [
     "expected_cost",
     "expected_score_divergence",
     "f1",
+    "f1_of_averages",
     "fbeta",
     "fnr",
     "fold",
@@ -100,8 +119,14 @@ __all__ = [
     "log_odds",
     "lr_minus",
     "lr_plus",
+    "macro_f1",
+    "macro_precision",
+    "macro_recall",
     "mcc",
     "merge",
+    "micro_f1",
+    "micro_precision",
+    "micro_recall",
     "min_cllr",
     "min_dcf",
     "min_expected_cost",
@@ -130,6 +155,9 @@ __all__ = [
     "specificity_at_sensitivity",
     "stratified_fold",
     "validate",
+    "weighted_f1",
+    "weighted_precision",
+    "weighted_recall",
 ]
 
 

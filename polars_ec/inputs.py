@@ -93,9 +93,7 @@ def _pandas_column(frame: Any, name: Any) -> pl.Series:
 
 
 def _of_dataset(dataset: Any) -> pl.LazyFrame:
-    from pyarrow.dataset import field  # type: ignore[import-untyped]
-
-    return _scan(dataset, dataset.schema, lambda names: dataset.scanner({n: field(n) for n in names}).to_reader())
+    return _scan(dataset, dataset.schema, lambda names: dataset.scanner(list(names)).to_reader())
 
 
 def _of_relation(relation: Any) -> pl.LazyFrame:

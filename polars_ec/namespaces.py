@@ -17,7 +17,9 @@ from polars_ec import reports, sketching
 from polars_ec.calibration import rows as calibration
 from polars_ec.docstrings import without_parameter
 from polars_ec.metrics import (
+    averages,
     binary,
+    classes,
     counts,
     decisions,
     divergence,
@@ -94,6 +96,23 @@ class ExpressionNamespace:
     net_benefit = _of_expression(binary.net_benefit)
     precision_gain = _of_expression(binary.precision_gain)
     recall_gain = _of_expression(binary.recall_gain)
+
+    class_precision = _of_expression(classes.class_precision)
+    class_recall = _of_expression(classes.class_recall)
+    class_f1 = _of_expression(classes.class_f1)
+    class_nec = _of_expression(classes.class_nec)
+    decision_share = _of_expression(classes.decision_share)
+
+    macro_precision = _of_expression(averages.macro_precision)
+    macro_recall = _of_expression(averages.macro_recall)
+    macro_f1 = _of_expression(averages.macro_f1)
+    f1_of_averages = _of_expression(averages.f1_of_averages)
+    micro_precision = _of_expression(averages.micro_precision)
+    micro_recall = _of_expression(averages.micro_recall)
+    micro_f1 = _of_expression(averages.micro_f1)
+    weighted_precision = _of_expression(averages.weighted_precision)
+    weighted_recall = _of_expression(averages.weighted_recall)
+    weighted_f1 = _of_expression(averages.weighted_f1)
 
     cross_entropy = _of_expression(scoring_rules.cross_entropy)
     nce = _of_expression(scoring_rules.nce)

@@ -345,7 +345,8 @@ def parse_options(options: Mapping[str, Any], by_row: Collection[str] = ()) -> O
 def _number_or_column(value: Any, what: str, by_row: bool) -> Any:
     """The value, as an expression if it names a column; ValueError for one where a number is needed."""
     if not isinstance(value, str | pl.Expr):
-        return value
+        # Many values: an error, which says to make them a column.
+        return as_expr(value, what) if hasattr(value, "__array__") and getattr(value, "shape", ()) != () else value
     if isinstance(value, str) and _is_number_as_text(value):
         raise ValueError(f"{what}={value!r} is a number as text: pass {value}, or pl.col({value!r}) for the column")
     if not by_row:

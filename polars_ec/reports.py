@@ -83,7 +83,7 @@ def report(
     The columns of `by`; `score` if there are several; `n` (rows used); the metrics, at the group's own prior, and with
     `prior`, beside each that a prior moves, once more at the reference prior: `nec`, `nec_at_prior`; `class_prior`;
     `small`; `total`; `n_missing`, `n_invalid`. The usual battery is `nec`, and, where scores hold posteriors, `nce` and `nbs`;
-    for two classes and decisions `precision`, `f1`, `recall`, else `accuracy` and `balanced_accuracy`; and, after
+    for two classes and decisions `precision`, `f1`, `recall`, else `accuracy`, `macro_recall` and `macro_f1`; and, after
     `class_prior`, the confusion counts `tn`, `fp`, `fn`, `tp` (or `confusion`, K x M). Each is null where the metric of that
     name is.
 

@@ -80,8 +80,11 @@ def _read(values: Any, name: str) -> pl.Series:
         return values.alias(name)
     if hasattr(values, "to_native"):
         return _read(values.to_native(), name)
-    if isinstance(values, pl.DataFrame) or is_instance(values, "pandas", "DataFrame"):
-        return as_lazy(values).collect().to_struct(name)
+    if isinstance(values, pl.DataFrame):
+        return values.to_struct(name)
+    if is_instance(values, "pandas", "DataFrame"):
+        # Its index, of which as_lazy makes columns, is not a class.
+        return as_lazy(values.reset_index(drop=True)).collect().to_struct(name)
     if any(is_instance(values, "pandas", kind) for kind in ("Series", "Index")) or is_instance(
         values, "pandas.api.extensions", "ExtensionArray"
     ):

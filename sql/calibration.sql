@@ -1,4 +1,4 @@
--- polars_ec for DuckDB, file 7 of 8: folds of cross-validation, and calibrated posteriors. Load after ranking.
+-- polars_ec for DuckDB, file 8 of 9: folds of cross-validation, and calibrated posteriors. Load after ranking.
 
 -- Folds ---------------------------------------------------------------------------------------------------------------
 

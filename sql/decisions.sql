@@ -1,4 +1,4 @@
--- polars_ec for DuckDB, file 3 of 8: metrics of decisions. Load after counts.
+-- polars_ec for DuckDB, file 3 of 9: metrics of decisions. Load after counts.
 -- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
 -- at that prior. By hand a formula is of `cells`, or of what `errors` cost; where costs may be any matrix of the classes' mean `cost`,
 -- `error` or `hit` as well; `make sql` makes the overloads, which differ in how a row is decided: a score, a list of scores, a BOOLEAN decision.
@@ -16,11 +16,14 @@ CREATE OR REPLACE MACRO ec._with_prior(c, value) AS CASE WHEN c['p1'] IS NOT NUL
 
 -- Costs of any K x M matrix: means per class ---------------------------------------------------------------------------
 
--- What a row adds to its class's sum: its cost, whether it is decided wrongly, whether it is decided rightly.
+-- What a row adds to its class's sum: its cost, whether it is decided wrongly, whether it is decided rightly, whether its decision
+-- is no class's of two, whether it is the one of this index.
 CREATE OR REPLACE MACRO ec._value(what, matrix, y, d) AS
     CASE what WHEN 'cost' THEN ec._cost(matrix, y, d)
               WHEN 'error' THEN CAST(d <> y AS DOUBLE)
-              ELSE CAST(d = y AS DOUBLE) END;
+              WHEN 'hit' THEN CAST(d = y AS DOUBLE)
+              WHEN 'other' THEN CAST(d > 1 AS DOUBLE)
+              ELSE CAST(d = TRY_CAST(what AS BIGINT) AS DOUBLE) END;
 
 -- Means {m} of the classes' values, priors {p} and costs {c} of cells c, given the two means.
 CREATE OR REPLACE MACRO ec._means_of(c, m0, m1, matrix) AS {
@@ -156,14 +159,14 @@ CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn, cost_fp, prior, thr
          THEN ec._nec(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight) END;
 
 -- In units of the larger cost: neither products nor the sum overflow.
-CREATE OR REPLACE MACRO ec._cost_ok(cost, name) AS
+CREATE OR REPLACE MACRO ec._cost_is(cost, name) AS
     ec._number_is(cost >= 0 AND cost < CAST('inf' AS DOUBLE), cost, name || ' must be a finite number that is not negative');
 CREATE OR REPLACE MACRO ec._larger_cost(cost_fn, cost_fp) AS nullif(greatest(CAST(cost_fn AS DOUBLE), CAST(cost_fp AS DOUBLE)), 0);
-CREATE OR REPLACE MACRO ec._share_of(x, y) AS ec._ratio(x, x + y);
+CREATE OR REPLACE MACRO ec._part_of_sum(x, y) AS ec._ratio(x, x + y);
 CREATE OR REPLACE MACRO ec.effective_prior(prior, cost_fn, cost_fp) AS
-    CASE WHEN ec._number_is(prior >= 0 AND prior <= 1, prior, 'prior must lie between 0 and 1') AND ec._cost_ok(cost_fn, 'cost_fn')
-              AND ec._cost_ok(cost_fp, 'cost_fp')
-         THEN ec._share_of(CAST(prior AS DOUBLE) * (CAST(cost_fn AS DOUBLE) / ec._larger_cost(cost_fn, cost_fp)),
+    CASE WHEN ec._number_is(prior >= 0 AND prior <= 1, prior, 'prior must lie between 0 and 1') AND ec._cost_is(cost_fn, 'cost_fn')
+              AND ec._cost_is(cost_fp, 'cost_fp')
+         THEN ec._part_of_sum(CAST(prior AS DOUBLE) * (CAST(cost_fn AS DOUBLE) / ec._larger_cost(cost_fn, cost_fp)),
                            (1 - CAST(prior AS DOUBLE)) * (CAST(cost_fp AS DOUBLE) / ec._larger_cost(cost_fn, cost_fp))) END;
 COMMENT ON MACRO ec.effective_prior IS 'Prior at which equal costs ask for the same decisions: P_1 C_fn / (P_1 C_fn + P_0 C_fp)';
 
@@ -192,9 +195,6 @@ CREATE OR REPLACE MACRO ec.f1(cells) AS ec._fbeta(cells, 0.5e0, 0.5e0);
 CREATE OR REPLACE MACRO ec._rate_difference(c) AS
     CASE WHEN ec._r11(c) > 0.5 THEN ec._r00(c) - ec._r10(c) ELSE ec._r11(c) - ec._r01(c) END;
 CREATE OR REPLACE MACRO ec.informedness(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._rate_difference(_c)))[1];
-CREATE OR REPLACE MACRO ec.mcc(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * ec._rate_difference(_c),
-        sqrt((_c['p1'] * ec._r11(_c) + _c['p0'] * ec._r01(_c)) * (_c['p1'] * ec._r10(_c) + _c['p0'] * ec._r00(_c)))) END)[1];
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
     CASE WHEN y > 0 THEN x / y WHEN y = 0 AND x > 0 THEN CAST('inf' AS DOUBLE) END;

@@ -7,7 +7,7 @@ SELECT CASE WHEN TRY_CAST(regexp_extract(library_version, '^v?(\d+)\.', 1) AS IN
             THEN error('polars_ec needs DuckDB 2.0 or later, and this is ' || library_version || ': nothing is installed (say ROLLBACK to go on)')
             ELSE library_version END AS duckdb FROM pragma_version();
 CREATE SCHEMA IF NOT EXISTS ec;
--- polars_ec for DuckDB, file 1 of 8: what is known of one row. Load after begin. Names that start with an underscore are private.
+-- polars_ec for DuckDB, file 1 of 9: what is known of one row. Load after begin. Names that start with an underscore are private.
 
 -- Arguments -----------------------------------------------------------------------------------------------------------
 
@@ -585,7 +585,7 @@ CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 
          ELSE ec._unless_nans(list_transform([list_transform(score, lambda _x, _i: _x * ec._shift_weights(from_, "to", len(score))[_i])],
                                              lambda _e: list_transform(_e, lambda _x: _x / list_sum(_e)))[1]) END;
 COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';
--- polars_ec for DuckDB, file 2 of 8: sums of a group of rows, and the counts that are answers in themselves.
+-- polars_ec for DuckDB, file 2 of 9: sums of a group of rows, and the counts that are answers in themselves.
 -- Load after rows. Everything here is plain sums of CASE: the engine shares equal ones, so ten metrics cost hardly more
 -- than one. An aggregate is bound to a name with list_transform([aggregate], lambda s: ...)[1], because a subquery in a
 -- macro would run once per row. Fields are written s['field'], for in HAVING DuckDB takes s.field for a column.
@@ -998,7 +998,7 @@ CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn
             'tn': cast_to_type(_s['c']['tn'], _s['w']), 'fp': cast_to_type(_s['c']['fp'], _s['w']),
             'fn': cast_to_type(_s['c']['fn'], _s['w']), 'tp': cast_to_type(_s['c']['tp'], _s['w'])} END)[1];
 COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, fp, fn, tp); lists: K x M list of rows; BIGINT, with weights DOUBLE';
--- polars_ec for DuckDB, file 3 of 8: metrics of decisions. Load after counts.
+-- polars_ec for DuckDB, file 3 of 9: metrics of decisions. Load after counts.
 -- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
 -- at that prior. By hand a formula is of `cells`, or of what `errors` cost; where costs may be any matrix of the classes' mean `cost`,
 -- `error` or `hit` as well; `make sql` makes the overloads, which differ in how a row is decided: a score, a list of scores, a BOOLEAN decision.
@@ -1016,11 +1016,14 @@ CREATE OR REPLACE MACRO ec._with_prior(c, value) AS CASE WHEN c['p1'] IS NOT NUL
 
 -- Costs of any K x M matrix: means per class ---------------------------------------------------------------------------
 
--- What a row adds to its class's sum: its cost, whether it is decided wrongly, whether it is decided rightly.
+-- What a row adds to its class's sum: its cost, whether it is decided wrongly, whether it is decided rightly, whether its decision
+-- is no class's of two, whether it is the one of this index.
 CREATE OR REPLACE MACRO ec._value(what, matrix, y, d) AS
     CASE what WHEN 'cost' THEN ec._cost(matrix, y, d)
               WHEN 'error' THEN CAST(d <> y AS DOUBLE)
-              ELSE CAST(d = y AS DOUBLE) END;
+              WHEN 'hit' THEN CAST(d = y AS DOUBLE)
+              WHEN 'other' THEN CAST(d > 1 AS DOUBLE)
+              ELSE CAST(d = TRY_CAST(what AS BIGINT) AS DOUBLE) END;
 
 -- Means {m} of the classes' values, priors {p} and costs {c} of cells c, given the two means.
 CREATE OR REPLACE MACRO ec._means_of(c, m0, m1, matrix) AS {
@@ -1208,14 +1211,14 @@ CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn := 1, cost_fp := 1, 
 COMMENT ON MACRO ec.dcf IS 'Normalised detection cost (actual DCF) of log-likelihood ratios at a stated prior and costs. Lower is better; in [0, inf): 0 is perfect, 1 is naive. (P_1 C_fn R_10 + P_0 C_fp R_01) / min(P_1 C_fn, P_0 C_fp), where the positive class is decided if the LLR is above ln(C_fp/C_fn) - ln(P_1/P_0): the NEC of the costs C_fn and C_fp.';
 
 -- In units of the larger cost: neither products nor the sum overflow.
-CREATE OR REPLACE MACRO ec._cost_ok(cost, name) AS
+CREATE OR REPLACE MACRO ec._cost_is(cost, name) AS
     ec._number_is(cost >= 0 AND cost < CAST('inf' AS DOUBLE), cost, name || ' must be a finite number that is not negative');
 CREATE OR REPLACE MACRO ec._larger_cost(cost_fn, cost_fp) AS nullif(greatest(CAST(cost_fn AS DOUBLE), CAST(cost_fp AS DOUBLE)), 0);
-CREATE OR REPLACE MACRO ec._share_of(x, y) AS ec._ratio(x, x + y);
+CREATE OR REPLACE MACRO ec._part_of_sum(x, y) AS ec._ratio(x, x + y);
 CREATE OR REPLACE MACRO ec.effective_prior(prior, cost_fn := 1, cost_fp := 1) AS
-    CASE WHEN ec._number_is(prior >= 0 AND prior <= 1, prior, 'prior must lie between 0 and 1') AND ec._cost_ok(cost_fn, 'cost_fn')
-              AND ec._cost_ok(cost_fp, 'cost_fp')
-         THEN ec._share_of(CAST(prior AS DOUBLE) * (CAST(cost_fn AS DOUBLE) / ec._larger_cost(cost_fn, cost_fp)),
+    CASE WHEN ec._number_is(prior >= 0 AND prior <= 1, prior, 'prior must lie between 0 and 1') AND ec._cost_is(cost_fn, 'cost_fn')
+              AND ec._cost_is(cost_fp, 'cost_fp')
+         THEN ec._part_of_sum(CAST(prior AS DOUBLE) * (CAST(cost_fn AS DOUBLE) / ec._larger_cost(cost_fn, cost_fp)),
                            (1 - CAST(prior AS DOUBLE)) * (CAST(cost_fp AS DOUBLE) / ec._larger_cost(cost_fn, cost_fp))) END;
 COMMENT ON MACRO ec.effective_prior IS 'Prior at which equal costs ask for the same decisions: P_1 C_fn / (P_1 C_fn + P_0 C_fp)';
 
@@ -1292,16 +1295,6 @@ CREATE OR REPLACE MACRO ec.informedness(score DOUBLE, label, costs := NULL, cost
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._rate_difference(_c)))[1];
 COMMENT ON MACRO ec.informedness IS 'How much more often positives than negatives are decided positive (Youden''s J); priors do not move it. Higher is better; in [-1, 1], 0 is chance. R_11 - R_01: recall plus specificity less 1, or 1 - 2 balanced_error_rate.';
-CREATE OR REPLACE MACRO ec.mcc(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * ec._rate_difference(_c),
-        sqrt((_c['p1'] * ec._r11(_c) + _c['p0'] * ec._r01(_c)) * (_c['p1'] * ec._r10(_c) + _c['p0'] * ec._r00(_c)))) END)[1],
-(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * ec._rate_difference(_c),
-        sqrt((_c['p1'] * ec._r11(_c) + _c['p0'] * ec._r01(_c)) * (_c['p1'] * ec._r10(_c) + _c['p0'] * ec._r00(_c)))) END)[1],
-(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN ec._ratio(sqrt(_c['p1'] * _c['p0']) * ec._rate_difference(_c),
-        sqrt((_c['p1'] * ec._r11(_c) + _c['p0'] * ec._r01(_c)) * (_c['p1'] * ec._r10(_c) + _c['p0'] * ec._r00(_c)))) END)[1];
-COMMENT ON MACRO ec.mcc IS 'Matthews correlation coefficient of class and decision. Higher is better; in [-1, 1]. sqrt(P_0 P_1) (R_11 - R_01) / sqrt(R_*1 R_*0), R_*j being the share of all rows that are decided j.';
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
     CASE WHEN y > 0 THEN x / y WHEN y = 0 AND x > 0 THEN CAST('inf' AS DOUBLE) END;
@@ -1355,7 +1348,228 @@ CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, 
 (score BOOLEAN, label, p_t, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._p_t_ok(p_t) THEN ec._net_benefit_at(ec._boolean_decision(score, score_type), label, CAST(p_t AS DOUBLE), prior, threshold, score_type, weight) END;
 COMMENT ON MACRO ec.net_benefit IS 'Net benefit of deciding positive where the posterior is above p_t: hits minus false alarms at their price, per row. Higher is better; at most the positive class''s prior. P_1 R_11 - p_t/(1 - p_t) P_0 R_01, which is P_1 minus the expected cost of costs 1 (miss) and p_t/(1 - p_t) (false alarm).';
--- polars_ec for DuckDB, file 4 of 8: expectations of scoring rules. Load after decisions.
+-- polars_ec for DuckDB, file 4 of 9: each class against the rest, averages over classes, shares of decisions. Load after decisions.
+-- A formula is of `table`, which holds counts {n}, K x M, class priors {p} and the number {m} of decisions of a group; it is NULL where one of its rows is wrong,
+-- none is usable, or the prior is none. `make sql` makes the overloads.
+
+-- Tables ---------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._table_of_cells(c) AS CASE WHEN c['p1'] IS NOT NULL THEN {
+    'n': [[c['tn'], c['fp']], [c['fn'], c['tp']]], 'p': [c['p0'], c['p1']], 'm': 2} END;
+
+-- Of single scores; under costs of 2 x M decisions beyond the two classes' own are one.
+CREATE OR REPLACE MACRO ec._wide_row(i, score, label, costs, prior, threshold, score_type, weight) AS [
+    ec._sum_wide(i, score, label, costs, prior, threshold, score_type, weight, '0'),
+    ec._sum_wide(i, score, label, costs, prior, threshold, score_type, weight, '1'),
+    ec._sum_wide(i, score, label, costs, prior, threshold, score_type, weight, 'other')];
+CREATE OR REPLACE MACRO ec._table(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+                   lambda _c: ec._table_of_cells(_c)),
+(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    list_transform([{
+            'c': ec._cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight)[1],
+            'row1': ec._wide_row(1, score, label, costs, prior, threshold, score_type, weight),
+            'row0': ec._wide_row(0, score, label, costs, prior, threshold, score_type, weight),
+            'm': ec._given_costs(costs), 'wide': ec._wide(costs)}],
+        lambda _g: CASE WHEN ec._one_way(cost_fn, cost_fp) AND ec._matrix_ok(_g['m'], costs) AND ec._two_rows(_g['m'])
+                             AND _g['c']['p1'] IS NOT NULL
+            THEN CASE WHEN _g['wide'] THEN {'n': [_g['row0'], _g['row1']], 'p': [_g['c']['p0'], _g['c']['p1']], 'm': len(_g['m'][1])}
+                      ELSE ec._table_of_cells(_g['c']) END END);
+
+-- Of lists of scores. There is a column for each class, also where there are fewer decisions.
+CREATE OR REPLACE MACRO ec._table_vector(score, label, matrix, prior, threshold, score_type, weight) AS
+    list_transform(list_transform([{
+            't': ec._tally_vector(score, label, matrix, prior, threshold, score_type, weight),
+            'low': min(ec._priors(prior)), 'high': max(ec._priors(prior)), 'c': CAST(matrix AS DOUBLE[][])}],
+        lambda _g: CASE WHEN ec._classes_ok(_g['t'], len(_g['c'])) AND len(_g['t']) > 0 AND NOT ec._any_wrong(_g['t'])
+            THEN {'t': _g['t'], 'k': ec._tally_classes(_g['t']), 'm': coalesce(len(_g['c'][1]), ec._tally_classes(_g['t'])),
+                  'p': ec._class_priors(ec._tally_n(_g['t'], ec._tally_classes(_g['t'])), _g['low'], _g['high'])} END),
+        lambda _g: CASE WHEN _g['p'] IS NOT NULL THEN {'n': ec._matrix(_g['t'], _g['k'], greatest(_g['k'], _g['m'])), 'p': _g['p'], 'm': _g['m']} END);
+
+-- Each class against the rest ------------------------------------------------------------------------------------------
+
+-- P_i R_ij, or NULL where a class with prior above 0 has no rows.
+CREATE OR REPLACE MACRO ec._joint(t) AS
+    list_transform(t['n'], lambda _r, _i: list_transform(_r, lambda _x: ec._term(t['p'][_i], ec._ratio(_x, list_sum(_r)))));
+CREATE OR REPLACE MACRO ec._but(values, k) AS list_filter(values, lambda _v, _n: _n <> k);
+-- Hits, misses, false alarms and right rejections of class k, given the joint probabilities j.
+CREATE OR REPLACE MACRO ec._detector(j, k) AS {
+    'h': j[k][k], 'm': ec._plus(ec._but(j[k], k)),
+    'a': ec._plus(list_transform(ec._but(j, k), lambda _o: _o[k])),
+    'r': ec._plus(list_transform(ec._but(j, k), lambda _o: ec._plus(ec._but(_o, k))))};
+CREATE OR REPLACE MACRO ec._detectors(t) AS
+    list_transform([ec._joint(t)], lambda _j: list_transform(range(1, len(_j) + 1), lambda _k: ec._detector(_j, _k)))[1];
+CREATE OR REPLACE MACRO ec._mean_of(values) AS ec._plus(values) / len(values);
+CREATE OR REPLACE MACRO ec._pool(detectors, part) AS ec._plus(list_transform(detectors, lambda _e: _e[part]));
+
+CREATE OR REPLACE MACRO ec._precisions(t) AS list_transform(ec._detectors(t), lambda _d: ec._ratio(_d['h'], _d['h'] + _d['a']));
+CREATE OR REPLACE MACRO ec._recalls(t) AS list_transform(t['n'], lambda _r, _i: ec._ratio(_r[_i], list_sum(_r)));
+CREATE OR REPLACE MACRO ec._f1s(t) AS list_transform(ec._detectors(t), lambda _d: ec._f_of(_d['h'], _d['m'], _d['a'], 0.5e0, 0.5e0));
+
+CREATE OR REPLACE MACRO ec.class_precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._precisions(_t))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._precisions(_t))[1] END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._precisions(_t))[1];
+COMMENT ON MACRO ec.class_precision IS 'Precision of each class against the rest: the share of the decisions for it that are right. Higher is better; each in [0, 1]. P_k R_kk / sum_i P_i R_ik for class k; another decision, abstaining say, is for no class.';
+CREATE OR REPLACE MACRO ec.class_recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._recalls(_t))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._recalls(_t))[1] END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._recalls(_t))[1];
+COMMENT ON MACRO ec.class_recall IS 'Recall of each class: the share of the class that is decided so; priors do not move it. Higher is better; each in [0, 1]. R_kk = N_kk / N_k for class k.';
+CREATE OR REPLACE MACRO ec.class_f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._f1s(_t))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._f1s(_t))[1] END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._f1s(_t))[1];
+COMMENT ON MACRO ec.class_f1 IS 'F1 of each class against the rest. Higher is better; each in [0, 1]. 2 P_k R_kk / (P_k + sum_i P_i R_ik) for class k.';
+CREATE OR REPLACE MACRO ec.class_nec(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: list_transform(ec._detectors(_t), lambda _d:
+        ec._ratio(_d['m'] + _d['a'], least(_d['h'] + _d['m'], _d['a'] + _d['r']))))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: list_transform(ec._detectors(_t), lambda _d:
+        ec._ratio(_d['m'] + _d['a'], least(_d['h'] + _d['m'], _d['a'] + _d['r']))))[1] END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: list_transform(ec._detectors(_t), lambda _d:
+        ec._ratio(_d['m'] + _d['a'], least(_d['h'] + _d['m'], _d['a'] + _d['r']))))[1];
+COMMENT ON MACRO ec.class_nec IS 'NEC of each class against the rest, where a miss and a false alarm cost the same. Lower is better; each in [0, inf): 1 is naive. (P_k (1 - R_kk) + sum_i P_i R_ik over i != k) / min(P_k, 1 - P_k) for class k. The costs or the threshold given say which decisions are taken, not what they cost.';
+
+-- Averages over classes -------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec.macro_precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._precisions(_t)))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._precisions(_t)))[1] END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._precisions(_t)))[1];
+COMMENT ON MACRO ec.macro_precision IS 'Mean over classes of the precision of the class against the rest. Higher is better; in [0, 1]. (1/K) sum_k p_k, with p_k = P_k R_kk / sum_i P_i R_ik.';
+CREATE OR REPLACE MACRO ec.macro_recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._recalls(_t)))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._recalls(_t)))[1] END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._recalls(_t)))[1];
+COMMENT ON MACRO ec.macro_recall IS 'Mean over classes of the share of the class that is decided so, which is `balanced_accuracy`; priors do not move it. Higher is better; in [0, 1]. (1/K) sum_k R_kk: unlike other averages over classes it is an expected cost, one minus that of `CostMatrix.balanced`.';
+CREATE OR REPLACE MACRO ec.macro_f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._f1s(_t)))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._f1s(_t)))[1] END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._f1s(_t)))[1];
+COMMENT ON MACRO ec.macro_f1 IS 'Mean over classes of the F1 of the class against the rest; `f1_of_averages` is the other F that is called macro. Higher is better; in [0, 1]. (1/K) sum_k 2 P_k R_kk / (P_k + sum_i P_i R_ik).';
+-- Without hits it is 0.
+CREATE OR REPLACE MACRO ec._harmonic(x, y) AS CASE WHEN y = 0 THEN x ELSE 2 * x * (y / (x + y)) END;
+CREATE OR REPLACE MACRO ec.f1_of_averages(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._harmonic(ec._mean_of(ec._precisions(_t)), ec._mean_of(ec._recalls(_t))))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._harmonic(ec._mean_of(ec._precisions(_t)), ec._mean_of(ec._recalls(_t))))[1] END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._harmonic(ec._mean_of(ec._precisions(_t)), ec._mean_of(ec._recalls(_t))))[1];
+COMMENT ON MACRO ec.f1_of_averages IS 'Harmonic mean of macro precision and macro recall; `macro_f1` is the mean of the F1 of the classes. Higher is better; in [0, 1]. 2 p r / (p + r), with p = (1/K) sum_k P_k R_kk / sum_i P_i R_ik and r = (1/K) sum_k R_kk. Both are called macro F1 by some: scikit-learn''s is `macro_f1`, and this one is never below it.';
+CREATE OR REPLACE MACRO ec.micro_precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: list_transform([ec._detectors(_t)], lambda _d:
+        ec._ratio(ec._pool(_d, 'h'), ec._pool(_d, 'h') + ec._pool(_d, 'a')))[1])[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: list_transform([ec._detectors(_t)], lambda _d:
+        ec._ratio(ec._pool(_d, 'h'), ec._pool(_d, 'h') + ec._pool(_d, 'a')))[1])[1] END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: list_transform([ec._detectors(_t)], lambda _d:
+        ec._ratio(ec._pool(_d, 'h'), ec._pool(_d, 'h') + ec._pool(_d, 'a')))[1])[1];
+COMMENT ON MACRO ec.micro_precision IS 'Share of the decisions for any class that are right. Higher is better; in [0, 1]. sum_k P_k R_kk / sum_k sum_i P_i R_ik. Where every decision is for a class it is `accuracy`; where some abstain, it is the accuracy of the others.';
+CREATE OR REPLACE MACRO ec.micro_recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._recalls(_t)))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._recalls(_t)))[1] END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._recalls(_t)))[1];
+COMMENT ON MACRO ec.micro_recall IS 'Share of rows that are decided for their class, which is `accuracy`. Higher is better; in [0, 1]. sum_k P_k R_kk: one minus the expected cost of 0-1 costs.';
+CREATE OR REPLACE MACRO ec.micro_f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: list_transform([ec._detectors(_t)], lambda _d:
+        ec._f_of(ec._pool(_d, 'h'), ec._pool(_d, 'm'), ec._pool(_d, 'a'), 0.5e0, 0.5e0))[1])[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: list_transform([ec._detectors(_t)], lambda _d:
+        ec._f_of(ec._pool(_d, 'h'), ec._pool(_d, 'm'), ec._pool(_d, 'a'), 0.5e0, 0.5e0))[1])[1] END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: list_transform([ec._detectors(_t)], lambda _d:
+        ec._f_of(ec._pool(_d, 'h'), ec._pool(_d, 'm'), ec._pool(_d, 'a'), 0.5e0, 0.5e0))[1])[1];
+COMMENT ON MACRO ec.micro_f1 IS 'F1 of all classes'' hits, misses and false alarms together. Higher is better; in [0, 1]. 2 a / (1 + b), with a = sum_k P_k R_kk and b = sum_k sum_i P_i R_ik. Where every decision is for a class it is `accuracy`.';
+CREATE OR REPLACE MACRO ec.weighted_precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._precisions(_t)))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._precisions(_t)))[1] END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._precisions(_t)))[1];
+COMMENT ON MACRO ec.weighted_precision IS 'Mean over classes, weighted by their priors, of the precision of the class against the rest. Higher is better; in [0, 1]. sum_k P_k p_k, with p_k = P_k R_kk / sum_i P_i R_ik.';
+CREATE OR REPLACE MACRO ec.weighted_recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._recalls(_t)))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._recalls(_t)))[1] END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._recalls(_t)))[1];
+COMMENT ON MACRO ec.weighted_recall IS 'Mean over classes, weighted by their priors, of the share of the class that is decided so, which is `accuracy`. Higher is better; in [0, 1]. sum_k P_k R_kk: one minus the expected cost of 0-1 costs.';
+CREATE OR REPLACE MACRO ec.weighted_f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._f1s(_t)))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._f1s(_t)))[1] END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._f1s(_t)))[1];
+COMMENT ON MACRO ec.weighted_f1 IS 'Mean over classes, weighted by their priors, of the F1 of the class against the rest. Higher is better; in [0, 1]. sum_k P_k 2 P_k R_kk / (P_k + sum_i P_i R_ik).';
+
+-- Correlation of K classes and their decisions --------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._phi(c) AS
+    CASE WHEN c['p1'] > 0 AND c['p0'] > 0 THEN ec._ratio(sqrt(c['p1'] * c['p0']) * ec._rate_difference(c),
+        sqrt((c['p1'] * ec._r11(c) + c['p0'] * ec._r01(c)) * (c['p1'] * ec._r10(c) + c['p0'] * ec._r00(c)))) END;
+CREATE OR REPLACE MACRO ec._two_class_cells(t) AS {
+    'tn': t['n'][1][1], 'fp': t['n'][1][2], 'fn': t['n'][2][1], 'tp': t['n'][2][2],
+    'n0': list_sum(t['n'][1]), 'n1': list_sum(t['n'][2]), 'p0': t['p'][1], 'p1': t['p'][2]};
+CREATE OR REPLACE MACRO ec._within_1(x) AS CASE WHEN x > 1 THEN 1e0 WHEN x < -1 THEN -1e0 ELSE x END;
+-- The root of a product, which is exact where the two are the same.
+CREATE OR REPLACE MACRO ec._geometric(x, y) AS x * sqrt(ec._ratio(y, x));
+-- Of the detectors' four probabilities, for where a class is rare a product of margins cancels most of another one.
+CREATE OR REPLACE MACRO ec._correlation(d) AS
+    ec._within_1(ec._ratio(ec._plus(list_transform(d, lambda _e: _e['h'] * _e['r'] - _e['m'] * _e['a'])),
+        ec._geometric(ec._plus(list_transform(d, lambda _e: (_e['h'] + _e['m']) * (_e['a'] + _e['r']))),
+                      ec._plus(list_transform(d, lambda _e: (_e['h'] + _e['a']) * (_e['m'] + _e['r']))))));
+CREATE OR REPLACE MACRO ec._square(t) AS
+    CASE WHEN t['m'] <> len(t['p']) THEN error('ec: mcc is for as many decisions as classes: filter the rows that are decided for a class, '
+                                             || 'or take nec, which takes any number') IS NULL
+         ELSE true END;
+CREATE OR REPLACE MACRO ec.mcc(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._phi(_c))[1],
+(score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: CASE WHEN ec._square(_t)
+        THEN CASE WHEN len(_t['p']) = 2 THEN ec._phi(ec._two_class_cells(_t)) ELSE ec._correlation(ec._detectors(_t)) END END)[1] END,
+(score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._phi(_c))[1];
+COMMENT ON MACRO ec.mcc IS 'Matthews correlation coefficient of class and decision; of K classes Gorodkin''s R_K. Higher is better; in [-1, 1]. sqrt(P_0 P_1) (R_11 - R_01) / sqrt(R_*1 R_*0), R_*j being the share of all rows that are decided j. Of K classes sum_k P_k (R_kk - R_*k) / sqrt((1 - sum_k P_k^2) (1 - sum_k R_*k^2)), which for two is the same.';
+
+-- Shares of decisions ---------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._decision_ok(decision, m) AS
+    ec._number_is(decision >= 0 AND coalesce(decision < m, true) AND decision = floor(decision), decision,
+                  'decision must be the index of one of the decisions, from 0');
+CREATE OR REPLACE MACRO ec._share_of(tables, decision) AS
+    list_transform(tables, lambda _t: CASE WHEN ec._decision_ok(decision, _t['m'])
+        THEN ec._plus(list_transform(ec._joint(_t), lambda _r: _r[CAST(decision AS BIGINT) + 1])) END)[1];
+CREATE OR REPLACE MACRO ec._decision_share(score, label, decision, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._share_of(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), decision),
+(score, label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._decision_ok(decision, coalesce(len(ec._given_costs(costs)[1]), 2)) THEN
+        ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, CAST(CAST(decision AS BIGINT) AS VARCHAR))) END;
+CREATE OR REPLACE MACRO ec.decision_share(score DOUBLE, label, decision, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._decision_share(score, label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
+(score DOUBLE[], label, decision, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN
+        ec._share_of(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), decision) END,
+(score BOOLEAN, label, decision, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    ec._decision_share(ec._boolean_decision(score, score_type), label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
+COMMENT ON MACRO ec.decision_share IS 'Share of rows that are decided so: sum_i P_i R_ij for decision j, an index from 0';
+-- polars_ec for DuckDB, file 5 of 9: expectations of scoring rules. Load after decisions.
 -- Every one is sum_i P_i * mean over class i of a loss of the row: the files rows (losses) and counts (sums) do the rest.
 
 -- Means of a loss, class by class -------------------------------------------------------------------------------------
@@ -1549,7 +1763,7 @@ CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1, b := 1, score_type 
          THEN ec._epsr(ec._pair(score, score_type), label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior,
                        ec._pair_type(score_type), weight) END;
 COMMENT ON MACRO ec.epsr IS 'Bayes risks under costs [[0, 1/(1-t)], [1/t, 0]], t ~ Beta(a, b) (lower is better): a = b = 1 is CE, a = b = 2 is 3 BS';
--- polars_ec for DuckDB, file 5 of 8: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
+-- polars_ec for DuckDB, file 6 of 9: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
 -- A table macro: the log is a table, view or WITH clause given by its name as text, score, label and weight are
 -- expressions over its columns, groups the names of its group columns. Names within start with "ec: ", because a parameter's
 -- name would hide a column of the log, and a column of the log one that is made here.
@@ -1678,7 +1892,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
     WHERE coalesce((FROM ec._columns_ok(log, groups, ['class', 'bin', 'above', 'n', 'weight', 'weight2', 'log_odds', 'posterior',
                                                       'log_loss', 'brier'])), true);
 COMMENT ON MACRO TABLE ec.sketch IS 'The log as counts and sums per group, class and bin of the score: bin = floor(resolution ln(q1/q0))';
--- polars_ec for DuckDB, file 6 of 8: metrics of the order of the scores. Load after sketch.
+-- polars_ec for DuckDB, file 7 of 9: metrics of the order of the scores. Load after sketch.
 -- An aggregate cannot sort millions of rows cheaply, so these count rows per bin of the score (`resolution` bins a nat, the
 -- bins of ec.sketch) and fold the counts. Where several scores share a bin their order is not known: each metric has a
 -- companion ..._error with |value - exact| <= error. They take no weights: the sketch does. Exact values, by a sort that
@@ -1975,7 +2189,7 @@ CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior 
         WHERE coalesce((FROM ec._columns_ok(log, groups, ['n', 'n_missing', 'n_invalid', 'auc_roc', 'average_precision', 'auprg',
                                                           'min_dcf', 'specificity_at_sensitivity', 'ks'])), true));
 COMMENT ON MACRO TABLE ec.ranking_exact IS 'Ranking metrics per group over all distinct scores, exact: auc_roc = P(score of class 1 > score of class 0) + P(equal)/2 ...';
--- polars_ec for DuckDB, file 7 of 8: folds of cross-validation, and calibrated posteriors. Load after ranking.
+-- polars_ec for DuckDB, file 8 of 9: folds of cross-validation, and calibrated posteriors. Load after ranking.
 
 -- Folds ---------------------------------------------------------------------------------------------------------------
 
@@ -2035,7 +2249,7 @@ CREATE OR REPLACE MACRO ec.affine(score DOUBLE, alpha, beta, score_type := 'post
     ec._affine(ec._row_log_odds(ec._pair(score, score_type), ec._calibrated_type(ec._pair_type(score_type)), NULL),
                ec._parameter(alpha), ec._parameter(beta));
 COMMENT ON MACRO ec.affine IS 'Calibrated posterior of each row''s binary score: an affine function of its log-odds, as a posterior. In [0, 1]. 1/(1 + e^-(alpha x + beta)) of the log-odds x; with alpha = 0 it is 1/(1 + e^-beta), also where x is infinite. Temperature scaling has beta = 0, and alpha is the inverse of the temperature.';
--- polars_ec for DuckDB, file 8 of 8: calibration errors by bins of the posterior, and divergence from reference posteriors.
+-- polars_ec for DuckDB, file 9 of 9: calibration errors by bins of the posterior, and divergence from reference posteriors.
 -- Load after scoring_rules.
 -- Bin b of B holds b/B < q <= (b + 1)/B, b = 0..B-1; q = 0 is in the first. There is a sum per bin, at most 32 of them,
 -- because their number is fixed while a macro is written: what is repeated in all of them is kept short. Of lists at a stated

@@ -1,4 +1,4 @@
--- polars_ec for DuckDB, file 6 of 8: metrics of the order of the scores. Load after sketch.
+-- polars_ec for DuckDB, file 7 of 9: metrics of the order of the scores. Load after sketch.
 -- An aggregate cannot sort millions of rows cheaply, so these count rows per bin of the score (`resolution` bins a nat, the
 -- bins of ec.sketch) and fold the counts. Where several scores share a bin their order is not known: each metric has a
 -- companion ..._error with |value - exact| <= error. They take no weights: the sketch does. Exact values, by a sort that

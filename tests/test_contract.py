@@ -211,6 +211,12 @@ def _part(name: str) -> str:
     return (Path(__file__).parent.parent / "sql" / f"{name}.sql").read_text("utf-8")
 
 
+def test_no_macro_is_made_twice() -> None:
+    """The second one of a name would take the place of the first, wherever that is called."""
+    made = re.findall(r"^CREATE OR REPLACE MACRO ec\.(\w+)", "".join(map(_part, FILES)), re.MULTILINE)
+    assert not {name for name in made if made.count(name) > 1}
+
+
 def test_the_bundle_is_its_parts() -> None:
     """`make sql` makes it anew."""
     folder = Path(__file__).parent.parent / "sql"

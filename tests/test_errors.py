@@ -88,7 +88,7 @@ def test_bad_columns_fail_when_the_plan_is_resolved(call, kind, message: str) ->
         LOG.ec.report(score, label, **options)
 
 
-@pytest.mark.parametrize("name", ["precision", "recall", "mcc", "f1", "lr_plus", "recall_gain"])
+@pytest.mark.parametrize("name", ["precision", "recall", "fnr", "f1", "lr_plus", "recall_gain"])
 def test_binary_metrics_say_that_they_are(name: str) -> None:
     three = pl.LazyFrame({"v": [[0.2, 0.3, 0.5]], "y": [1]}, schema_overrides={"v": pl.Array(pl.Float64, 3)})
     with pytest.raises(ValueError, match=f"{name} is for 2 classes and 2 decisions, not 3 x 3"):

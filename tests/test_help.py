@@ -19,7 +19,7 @@ from polars_ec.signatures import with_options
 from tests.support.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS, WITHOUT_MACRO
 
 FUNCTIONS = sorted(name for name in ec.__all__ if inspect.isfunction(getattr(ec, name)))
-COUNTS = {"confusion", "n_rows", "n_missing", "n_invalid", "class_prior"}
+COUNTS = {"confusion", "n_rows", "n_missing", "n_invalid", "class_prior", "decision_share"}
 CONVERSIONS = {"bayes_decision", "posterior", "log_odds", "llr", "shift_prior", "affine"}
 METRICS = sorted(
     {case.name for case in CASES} | set(RANKING) | set(DIVERGENCES) | set(ROW_FUNCTIONS) | set(WITHOUT_MACRO)

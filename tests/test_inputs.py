@@ -326,6 +326,22 @@ def test_types_of_duckdb() -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["table", "batch", "reader", "dataset", "stream"])
+def test_intervals_of_arrow_are_left_out(kind: str) -> None:
+    """Polars has no such type."""
+    delay = pa.array([(1, 2, 3)] * N, pa.month_day_nano_interval())
+    log = LOG.to_arrow().append_column("delay", delay)
+    given = {
+        "table": log,
+        "batch": log.to_batches()[0],
+        "reader": log.to_reader(),
+        "dataset": ds.dataset(log),
+        "stream": Stream(log),
+    }[kind]
+    assert as_lazy(given).collect_schema().names() == LOG.columns
+    assert ec.report(given, "p", "y")["n"].item() == N - 2
+
+
 def test_a_dataset_of_files_in_partitions(tmp_path) -> None:
     table = LOG.rename({"p": "p.1"}).to_arrow()
     ds.write_dataset(

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 from sklearn import metrics as sk
 
 import polars_ec as ec
-from polars_ec.formulas.decisions import DECISIONS
+from polars_ec.formulas.decisions import DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.reporting.choice import METRICS
@@ -304,6 +304,23 @@ def test_per_class_rows() -> None:
                 assert row[f"{name}_at_prior"] == pytest.approx(value)
 
 
+def test_more_classes_have_averages_over_them() -> None:
+    table = LOG.ec.report("v", "c", by="g", prior=[0.2, 0.3, 0.5])
+    assert table.columns[1:12] == [
+        *("n", "nec", "nec_at_prior", "nce", "nce_at_prior", "nbs", "nbs_at_prior", "accuracy", "accuracy_at_prior"),
+        *("macro_recall", "macro_f1"),
+    ]
+    for row, part in zip(table.to_dicts(), groups(LOG), strict=True):
+        c, decided = part["c"].to_numpy(), part["v"].to_numpy().argmax(1)
+        weight = np.array([0.2, 0.3, 0.5])[c] / np.bincount(c)[c]
+        assert row["accuracy"] == pytest.approx(sk.accuracy_score(c, decided))
+        assert row["macro_recall"] == pytest.approx(sk.recall_score(c, decided, average="macro"))
+        assert row["macro_f1"] == pytest.approx(sk.f1_score(c, decided, average="macro"))
+        moved = sk.f1_score(c, decided, average="macro", sample_weight=weight)
+        assert row["macro_f1_at_prior"] == pytest.approx(moved)
+        assert row["confusion"] == sk.confusion_matrix(c, decided).tolist()
+
+
 def test_per_class_of_what_mixes_the_rest_moves_with_the_prior() -> None:
     prior = [0.2, 0.3, 0.5]
     table = LOG.ec.report("v", "c", per_class=True, metrics=["specificity", "recall"], prior=prior)
@@ -431,8 +448,8 @@ def test_nan_is_a_group_of_ranking_metrics() -> None:
 
 
 def test_every_metric_is_asked_for_or_refused() -> None:
-    known = {*DECISIONS, *SCORING_RULES, *RANKING_METRICS}
-    assert known - set(METRICS) == {"fbeta", "net_benefit", "dcf"}
+    known = {*DECISIONS, *OF_CLASSES, *SCORING_RULES, *RANKING_METRICS}
+    assert known - set(METRICS) == {"fbeta", "net_benefit", "dcf", "decision_share"}
 
 
 def test_thresholds_and_costs_of_rows_leave_scoring_rules_and_refuse_minima() -> None:

@@ -51,7 +51,7 @@ def by_metrics(log: pl.DataFrame, score: str, keys: list, options: dict) -> pl.D
     own = {k: v for k, v in options.items() if k != "prior"}
     wide = len(options.get("costs", [[0, 0]])[0]) == 2
     rule = {k: v for k, v in options.items() if k == "weight"}
-    names = ["nec", *(["precision", "f1"] if wide else ["accuracy"])]
+    names = ["nec", *(["precision", "f1"] if wide else ["accuracy", "macro_f1"])]
     columns = [
         ec.n_rows(score, "y", **rows).alias("n"),
         ec.n_missing(score, "y", **rows).alias("n_missing"),
@@ -64,7 +64,7 @@ def by_metrics(log: pl.DataFrame, score: str, keys: list, options: dict) -> pl.D
     if wide:
         columns.append(ec.recall(score, "y", **own).alias("recall"))
     else:
-        columns.append(ec.balanced_accuracy(score, "y", **own).alias("balanced_accuracy"))
+        columns.append(ec.macro_recall(score, "y", **own).alias("macro_recall"))
     if "prior" in options:
         columns += [getattr(ec, name)(score, "y", **options).alias(f"{name}_at_prior") for name in names]
         rule = {**rule, "prior": options["prior"]}

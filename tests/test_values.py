@@ -166,6 +166,7 @@ def test_kinds(kind: str) -> None:
         pa.FixedSizeListArray.from_arrays(pa.array(np.ravel(VECTORS)), 3),
         pl.DataFrame(VECTORS, orient="row"),
         pd.DataFrame(VECTORS),
+        pd.DataFrame(VECTORS).rename_axis("id"),
         pa.table(np.array(VECTORS).T.tolist(), ["a", "b", "c"]),
     ],
     ids=lambda vectors: type(vectors).__name__,

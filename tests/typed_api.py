@@ -63,6 +63,16 @@ def binary_decisions() -> None:
     ec.net_benefit("p", "y", 0.2, cost_fn=4)  # type: ignore[call-arg]
 
 
+def averages() -> None:
+    assert_type(ec.class_f1("q", "y", prior="uniform"), pl.Expr)
+    assert_type(ec.decision_share("p", "y", 1, costs=ec.CostMatrix.zero_one(2, abstain=0.2)), pl.Expr)
+    assert_type(ec.decision_share("p", "y", decision="abstain"), pl.Expr)
+    assert_type(ec.macro_f1("q", "y", weight="w"), pl.Expr)
+    assert_type(ec.f1_of_averages("q", "y"), pl.Expr)
+    ec.decision_share("p", "y")  # type: ignore[call-arg]
+    ec.macro_f1("q", "y", average="macro")  # type: ignore[call-arg]
+
+
 def scoring_rules() -> None:
     assert_type(ec.cross_entropy("p", "y", prior=0.2), pl.Expr)
     assert_type(ec.nce("q", "y", score_type="log_posteriors"), pl.Expr)

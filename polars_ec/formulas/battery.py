@@ -8,7 +8,7 @@ MOVED_BY_PRIOR = ("nec", "nce", "nbs", "precision", "f1")
 BATTERY = (*MOVED_BY_PRIOR, "recall")
 """Of two classes and two decisions."""
 
-BATTERY_OF_CLASSES = ("nec", "nce", "nbs", "accuracy", "balanced_accuracy")
+BATTERY_OF_CLASSES = ("nec", "nce", "nbs", "accuracy", "macro_recall", "macro_f1")
 """Of more classes, or decisions."""
 
 BATTERY_OF_ONE_CLASS = ("nec", "precision", "recall", "f1")

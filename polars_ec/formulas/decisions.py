@@ -12,6 +12,8 @@ from typing import Literal
 import polars as pl
 
 from polars_ec.costs import CostMatrix
+from polars_ec.formulas import averages
+from polars_ec.formulas.detectors import Detector
 from polars_ec.formulas.sums import Sums, ratio, signed_ratio, term
 
 # Below the one, numbers are taken times the other before they divide: what overflows by it has an infinite quotient anyway.
@@ -79,19 +81,11 @@ def _class_error(sums: Sums, i: int) -> pl.Expr:
 
 
 def precision(sums: Sums) -> pl.Expr:
-    hits = sums.joint(1, [1])
-    return ratio(hits, hits + sums.joint(0, [1]))
+    return Detector.of_positive(sums).precision
 
 
 def fbeta(sums: Sums, beta: float) -> pl.Expr:
-    # Misses weigh beta^2 to 1; as shares, for the square of a large beta is infinite.
-    smaller = min(beta, 1 / beta) ** 2
-    shares = smaller / (1 + smaller), 1 / (1 + smaller)
-    of_misses, of_alarms = shares if beta < 1 else shares[::-1]
-    hits, misses, alarms = sums.joint(1, [1]), sums.joint(1, [0]), sums.joint(0, [1])
-    # Without hits it is 0, also where the share of the only errors is too small for a float.
-    value = pl.when(hits == 0).then(0.0).otherwise(hits / (hits + misses * of_misses + alarms * of_alarms))
-    return pl.when(hits + misses + alarms != 0).then(value)
+    return Detector.of_positive(sums).fbeta(beta)
 
 
 def rate_difference(sums: Sums) -> pl.Expr:
@@ -102,6 +96,8 @@ def rate_difference(sums: Sums) -> pl.Expr:
 
 
 def mcc(sums: Sums) -> pl.Expr:
+    if sums.n_classes > 2:
+        return averages.class_correlation(sums)
     p0, p1 = sums.prior
     positive = sums.joint(1, [1]) + sums.joint(0, [1])
     negative = sums.joint(1, [0]) + sums.joint(0, [0])
@@ -137,15 +133,20 @@ class Arguments:
     costs: CostMatrix
     beta: float = 1.0
     p_t: float = 0.0
+    decision: int = 0
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A metric of decisions: its value, which way is better, and what it is defined for."""
+    """A metric of decisions: its value, which way is better, and what it is defined for.
+
+    `square` is whether there must be as many decisions as classes.
+    """
 
     value: Callable[[Sums, Arguments], pl.Expr]
     better: Literal["higher", "lower"]
     binary: bool = True
+    square: bool = False
     by_naive_cost: bool = False
 
 
@@ -173,7 +174,7 @@ DECISIONS: Mapping[str, Formula] = MappingProxyType(
         "fbeta": Formula(lambda sums, a: fbeta(sums, a.beta), "higher"),
         "f1": Formula(lambda sums, _: fbeta(sums, 1.0), "higher"),
         "informedness": Formula(lambda sums, _: rate_difference(sums), "higher"),
-        "mcc": Formula(lambda sums, _: mcc(sums), "higher"),
+        "mcc": Formula(lambda sums, _: mcc(sums), "higher", binary=False, square=True),
         "lr_plus": Formula(lambda sums, _: likelihood_ratio(sums, 1), "higher"),
         "lr_minus": Formula(lambda sums, _: likelihood_ratio(sums, 0), "lower"),
         "net_benefit": Formula(lambda sums, a: net_benefit(sums, a.p_t), "higher"),
@@ -181,16 +182,42 @@ DECISIONS: Mapping[str, Formula] = MappingProxyType(
         "recall_gain": Formula(lambda sums, _: recall_gain(sums), "higher"),
     }
 )
-"""Every metric of decisions, and the cells of the confusion matrix: for expressions, reports and sketches alike."""
+"""Metrics of decisions, and the cells of the confusion matrix: for expressions, reports and sketches alike."""
+
+OF_CLASSES: Mapping[str, Formula] = MappingProxyType(
+    {
+        "class_precision": Formula(lambda sums, _: averages.class_precision(sums), "higher", binary=False),
+        "class_recall": Formula(lambda sums, _: averages.class_recall(sums), "higher", binary=False),
+        "class_f1": Formula(lambda sums, _: averages.class_f1(sums), "higher", binary=False),
+        "class_nec": Formula(lambda sums, _: averages.class_nec(sums), "lower", binary=False),
+        "macro_precision": Formula(lambda sums, _: averages.macro_precision(sums), "higher", binary=False),
+        "macro_recall": Formula(lambda sums, _: balanced_accuracy(sums), "higher", binary=False),
+        "macro_f1": Formula(lambda sums, _: averages.macro_f1(sums), "higher", binary=False),
+        "f1_of_averages": Formula(lambda sums, _: averages.f1_of_averages(sums), "higher", binary=False),
+        "micro_precision": Formula(lambda sums, _: averages.micro_precision(sums), "higher", binary=False),
+        "micro_recall": Formula(lambda sums, _: accuracy(sums), "higher", binary=False),
+        "micro_f1": Formula(lambda sums, _: averages.micro_f1(sums), "higher", binary=False),
+        "weighted_precision": Formula(lambda sums, _: averages.weighted_precision(sums), "higher", binary=False),
+        "weighted_recall": Formula(lambda sums, _: accuracy(sums), "higher", binary=False),
+        "weighted_f1": Formula(lambda sums, _: averages.weighted_f1(sums), "higher", binary=False),
+        "decision_share": Formula(lambda sums, a: averages.decision_share(sums, a.decision), "higher", binary=False),
+    }
+)
+"""Metrics of any number of classes that sketches do not have: of each class against the rest, as Arrays; averages of them."""
 
 
 def decision_value(name: str, sums: Sums, arguments: Arguments) -> pl.Expr:
     """The metric of this name; ValueError where it is not defined for as many classes and decisions, or for such costs."""
-    formula = DECISIONS[name]
+    formula = DECISIONS[name] if name in DECISIONS else OF_CLASSES[name]
     if formula.binary and (sums.n_classes, sums.n_decisions) != (2, 2):
         raise ValueError(
             f"{name} is for 2 classes and 2 decisions, not {sums.n_classes} x {sums.n_decisions}: "
             "expected_cost, nec, error_rate and balanced_error_rate take any number"
+        )
+    if formula.square and sums.n_classes != sums.n_decisions:
+        raise ValueError(
+            f"{name} is for as many decisions as classes, not {sums.n_classes} x {sums.n_decisions}: filter the rows that are "
+            "decided for a class, or take expected_cost or nec, which take any number"
         )
     if formula.by_naive_cost:
         _check_normalisable(arguments.costs)

@@ -7,7 +7,9 @@ value at that prior: precision at a stated prior is calibrated precision.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
+from functools import reduce
+from operator import add
 
 import polars as pl
 
@@ -65,6 +67,19 @@ class Sums(ABC):
         """P_i R_ij: probability of class i and a decision in `decided`."""
         return term(self.prior[i], self.rate(i, decided))
 
+    def of_others(self, decided: Sequence[Collection[int]]) -> pl.Expr:
+        """For each class k the probability of any other class and a decision in `decided[k]`: an Array.
+
+        Of elements of an Array, for so each sum over rows is in the plan once.
+        """
+        n, classes = self.n_classes, range(self.n_classes)
+        rows = [[self.cell(i, decided[k]) if k != i else pl.lit(0.0) for k in classes] for i in classes]
+        sums = [*(cell for row in rows for cell in row), *map(self.count, classes), *self.prior]
+        of_class = [pl.element().slice(i * n, n) for i in classes]
+        count, prior = ([pl.element().get(n * n + at + i) for i in classes] for at in (0, n))
+        joint = [term(prior[i], ratio(of_class[i], count[i])) for i in classes]
+        return array(sums).arr.agg(reduce(add, joint).implode()).cast(pl.Array(pl.Float64, n))
+
 
 def ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
     """Numerator / denominator, null where the denominator is 0."""
@@ -74,6 +89,11 @@ def ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
 def signed_ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
     """Numerator / denominator; infinite for x/0, null for 0/0."""
     return pl.when((numerator != 0) | (denominator != 0)).then(numerator / denominator)
+
+
+def array(values: Iterable[pl.Expr]) -> pl.Expr:
+    """An Array of Float64."""
+    return pl.concat_arr([value.cast(pl.Float64) for value in values])
 
 
 def term(prior: pl.Expr, mean: pl.Expr) -> pl.Expr:

@@ -1,4 +1,4 @@
-"""Metrics of hard decisions that are defined for two classes and two decisions, the positive class being 1."""
+"""Metrics of hard decisions that are defined for two classes and two decisions, the positive class being 1; and MCC."""
 
 from __future__ import annotations
 
@@ -94,20 +94,22 @@ def f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> 
     return decision_metric("f1", score, label, options)
 
 
-@with_options(DecisionOptions, raises=NOT_BINARY)
+@with_options(DecisionOptions, raises="More or fewer decisions than classes.")
 def mcc(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Matthews correlation coefficient of class and decision.
+    """Matthews correlation coefficient of class and decision; of K classes Gorodkin's R_K.
 
     Higher is better; in [-1, 1]. sqrt(P_0 P_1) (R_11 - R_01) / sqrt(R_*1 R_*0), R_*j being the share of all rows that are
-    decided j.
+    decided j. Of K classes sum_k P_k (R_kk - R_*k) / sqrt((1 - sum_k P_k^2) (1 - sum_k R_*k^2)), which for two is the same.
 
     Returns
     -------
-    Float64, one per group; null if a class has no rows or prior 0, or if all decisions are the same.
+    Float64, one per group; null if all rows are of one class, by the prior in use, or all decisions are the same, or a class
+    with prior above 0 has no rows.
 
     References
     ----------
-    Ferrer, "The expected cost", Eqs. 13 and 14.
+    Ferrer, "The expected cost", Eqs. 13 and 14; Gorodkin, "Comparing two K-category assignments by a K-category correlation
+    coefficient", 2004.
 
     Examples
     --------

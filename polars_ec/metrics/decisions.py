@@ -23,7 +23,7 @@ def decision_metric(
     label: IntoExpr,
     options: Mapping[str, Any],
     by_row: Collection[str] = BY_ROW,
-    **arguments: float,
+    **arguments: Any,
 ) -> pl.Expr:
     """The metric of decisions of this name."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from polars_ec.formulas.battery import BATTERY, BATTERY_OF_CLASSES, BATTERY_OF_ONE_CLASS
-from polars_ec.formulas.decisions import CELLS, DECISIONS
+from polars_ec.formulas.decisions import CELLS, DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.options import did_you_mean
@@ -15,13 +15,14 @@ from polars_ec.rows.read import Rows
 from polars_ec.rows.scores import BinaryScores, DecidedScores
 
 CONFUSION = "confusion"
-FORMULAS = DECISIONS
+FORMULAS = {**DECISIONS, **OF_CLASSES}
 """The metrics of decisions that a report has."""
 
 
 _BESIDE = "beside the report by group_by(...).agg(ec.{}(...))"
 _ELSEWHERE = {
     "fbeta": f"needs beta=: have it {_BESIDE.format('fbeta')}",
+    "decision_share": f"needs decision=: have it {_BESIDE.format('decision_share')}",
     "net_benefit": f"needs p_t=: have it {_BESIDE.format('net_benefit')}",
     "dcf": "is what nec_at_prior is of LLRs with prior=: ask for nec",
     "cllr": f"is of LLRs at even priors: have it {_BESIDE.format('cllr')}",
@@ -90,7 +91,10 @@ def metrics_of_one_class(named: Sequence[str] | None, rows: Rows) -> tuple[str, 
 
 
 def _is_of_one_class(name: str) -> bool:
-    return FORMULAS[name].binary or FORMULAS[name].by_naive_cost or name in ("expected_cost", "error_rate", "accuracy")
+    formula = FORMULAS[name]
+    return (
+        formula.binary or formula.square or formula.by_naive_cost or name in ("expected_cost", "error_rate", "accuracy")
+    )
 
 
 def needed(names: Sequence[str], parts: Sequence[str]) -> Needs:

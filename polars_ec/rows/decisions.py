@@ -35,7 +35,7 @@ class Decisions:
         if self.positive is not None:
             return self.positive.cast(pl.Int32)
         assert self.number is not None
-        return self.number.cast(pl.Int32)
+        return self.number.cast(pl.Int32, strict=False)
 
     def _is(self, j: int) -> pl.Expr:
         if self.positive is not None:

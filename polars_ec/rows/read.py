@@ -16,7 +16,7 @@ import polars as pl
 
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
-from polars_ec.formulas.sums import Sums, ratio, row_weight
+from polars_ec.formulas.sums import Sums, array, ratio, row_weight
 from polars_ec.options import BY_ROW, Options, as_expr
 from polars_ec.priors import CheckedPrior
 from polars_ec.rows.decisions import Decisions, RowCosts, decide, decision_faults
@@ -153,6 +153,15 @@ class RowSums(Sums):
             # Exact on integers, and one sum fewer for the engine where the other cell is wanted too.
             return self.count(i) - self.cell(i, others) if others else self.count(i)
         return self._rows.amount(self._masks[i] & self._rows.decisions.among(decided))
+
+    def of_others(self, decided: Sequence[Collection[int]]) -> pl.Expr:
+        if self._stated_prior is not None:
+            return super().of_others(decided)
+        # One sum for each class, for every row weighs the same.
+        rows = self._rows
+        others = [rows.present & ~in_class for in_class in rows.labels.in_class]
+        sums = [rows.amount(mask & rows.decisions.among(d)) for mask, d in zip(others, decided, strict=True)]
+        return ratio(array(sums), self.size)
 
     def total(self, i: int, loss: pl.Expr) -> pl.Expr:
         """Sum of a row loss, times weight, over class i."""

@@ -5,7 +5,8 @@ the parameters, an overload for a BOOLEAN score where that may be a decision, an
 
 A metric of decisions is one formula of `cells`, as `ec.recall(cells)` in decisions.sql, or of what `errors` cost, as `ec.nec(errors)`:
 all overloads follow. One for costs of any shape has a second formula, of the classes' mean `cost`, `error` or `hit`, as
-`ec.accuracy(cells)` with `(hit)`.
+`ec.accuracy(cells)` with `(hit)`. One of the counts and priors of any number of classes is of their `table`, as `ec.macro_f1(table)` in
+averages.sql; where it has a formula of `cells` too, that is for single scores.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from polars_ec.metrics import (
+    averages,
     binary,
     calibration_error,
+    classes,
     counts,
     decisions,
     divergence,
@@ -31,11 +34,25 @@ from polars_ec.metrics import (
 from polars_ec.rows import folds
 
 FOLDER = Path(__file__).parents[2] / "sql"
-FILES = ("begin", "rows", "counts", "decisions", "scoring_rules", "sketch", "ranking", "calibration", "ece", "end")
+FILES = (
+    "begin",
+    "rows",
+    "counts",
+    "decisions",
+    "averages",
+    "scoring_rules",
+    "sketch",
+    "ranking",
+    "calibration",
+    "ece",
+    "end",
+)
 
 _MODULES = (
+    averages,
     binary,
     calibration_error,
+    classes,
     counts,
     decisions,
     divergence,
@@ -85,7 +102,7 @@ def _statements(name: str, by_hand: Sequence[tuple[str, str]], function: Callabl
     parameters = inspect.signature(function).parameters
     private: list[str] = []
     overloads = dict(by_hand)
-    if by_hand[0][0].startswith(("cells", "errors")):
+    if by_hand[0][0].startswith(("cells", "errors", "table")):
         names = ", ".join(p for p in parameters if p not in ("score", "pos_label", "classes"))
         private, of_number, of_list = _of_scores(name, by_hand)
         overloads = {f"score DOUBLE, {names}": of_number, f"score DOUBLE[], {names}": of_list}
@@ -98,18 +115,31 @@ def _statements(name: str, by_hand: Sequence[tuple[str, str]], function: Callabl
 
 def _of_scores(name: str, by_hand: Sequence[tuple[str, str]]) -> tuple[list[str], str, str]:
     """Formulas of a number and of a list, given that of the cells; and the macro that the first calls where costs have any shape."""
-    (_, of_cells), *others = by_hand
-    of_number = _put("cells", f"ec._binary_cells({_ARGUMENTS})", of_cells)
-    of_number = _put("errors", f"ec._error_costs({_ARGUMENTS})", of_number)
+    formulas = dict(by_hand)
+    (head, first), *others = by_hand
+    if head == "table":
+        of_number = _put("table", f"ec._table({_ARGUMENTS})", first)
+    else:
+        of_number = _put("cells", f"ec._binary_cells({_ARGUMENTS})", first)
+        of_number = _put("errors", f"ec._error_costs({_ARGUMENTS})", of_number)
+    of_lists = f"(score, label, {_MATRIX}, prior, threshold, score_type, weight"
+    if "table" in formulas:
+        return [], of_number, _with_costs(_put("table", f"ec._table_vector{of_lists})", formulas["table"]))
     if not others:
-        return [], of_number, _put("cells", f"ec._binary_cells_vector({_ARGUMENTS})", of_cells)
+        return [], of_number, _put("cells", f"ec._binary_cells_vector({_ARGUMENTS})", first)
     ((what, of_means),) = others
     of_any_costs = _put(what, f"ec._means({_ARGUMENTS}, '{what}')", of_means)
     without_costs = _put("costs", 'costs "NULL"', _ARGUMENTS)
     private = _create(f"_{name}", {without_costs: of_number, _ARGUMENTS: of_any_costs})
-    of_lists = f"ec._means_vector(score, label, {_MATRIX}, prior, threshold, score_type, weight, '{what}')"
-    checked = f"CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN {_put(what, of_lists, of_means)} END"
-    return [private], f"ec._{name}({_ARGUMENTS})", checked
+    return (
+        [private],
+        f"ec._{name}({_ARGUMENTS})",
+        _with_costs(_put(what, f"ec._means_vector{of_lists}, '{what}')", of_means)),
+    )
+
+
+def _with_costs(formula: str) -> str:
+    return f"CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN {formula} END"
 
 
 def _put(name: str, value: str, text: str) -> str:

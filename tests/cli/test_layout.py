@@ -280,3 +280,24 @@ def test_the_default_table_begins_with_nec(folder):
     assert len(header) <= 80
     csv = pl.read_csv(io.StringIO(invoke("report", folder / "log.parquet", *READ, *BY, "--format", "csv").stdout))
     assert csv.columns == ec.report(LOG, "p", "y", by="s").columns
+
+
+@pytest.mark.parametrize(
+    ("args", "options"),
+    [
+        (("--pos-label", "late"), {"pos_label": "late"}),
+        (("--classes", "ok,late"), {"classes": ["ok", "late"]}),
+        (("--classes", "ok,late,?"), {"classes": ["ok", "late", "?"]}),
+    ],
+    ids=str,
+)
+def test_decisions_by_name(tmp_path, args, options):
+    names = ["ok", "late", "late", None, "ok", "?", "late"]
+    log = pl.DataFrame({"d": names, "y": ["ok", "late", "ok", "ok", "late", "ok", None]})
+    log.write_parquet(tmp_path / "log.parquet")
+    with duckdb.connect(str(tmp_path / "log.duckdb")) as connection:
+        rows = log.to_arrow()  # noqa: F841
+        connection.execute("CREATE TABLE log AS FROM rows")
+    expected = log.ec.report("d", "y", score_type="decision", **options)
+    for path in (tmp_path / "log.parquet", f"duckdb:{tmp_path}/log.duckdb::log"):
+        same(typed_report(path, "--score", "d", "--label", "y", "--score-type", "decision", *args), expected)

@@ -70,9 +70,11 @@ def test_llr_metrics_stream(log: pl.LazyFrame, prior) -> None:
 @pytest.mark.parametrize("score", ["v", "l"])
 @pytest.mark.parametrize("costs", [None, [[0, 1, 2, 0.5], [3, 0, 1, 0.5], [1, 9, 0, 0.5]]], ids=["zero-one", "3x4"])
 def test_vector_metrics_stream(log: pl.LazyFrame, score: str, costs) -> None:
-    cases = [case for case in VECTOR if costs is None or "costs" in case.options]
+    cases = [case for case in VECTOR if costs is None or ("costs" in case.options and not case.square)]
     expressions = [
-        getattr(ec, case.name)(score, "y", classes=[0, 1, 2], **({"costs": costs} if "costs" in case.options else {}))
+        getattr(ec, case.name)(
+            score, "y", **case.arguments, classes=[0, 1, 2], **({"costs": costs} if "costs" in case.options else {})
+        )
         for case in cases
     ]
     assert_streams(log.group_by("g").agg(expressions))

@@ -38,6 +38,8 @@ class Case:
     )
     infinite: bool = False  # inf is a proper value of it
     moved_by_prior: bool = True
+    square: bool = False  # there must be as many decisions as classes
+    sketched: bool = True  # sketches have it
     expected: Callable[[Group], float | None] | None = None  # where the oracle's group has no method of this name
 
 
@@ -70,11 +72,26 @@ CASES = [
         moved_by_prior=False,
         expected=lambda g: None if None in (g.recall(), g.fpr()) else g.recall() - g.fpr(),
     ),
-    Case("mcc", DECISION, binary=True),
+    Case("mcc", DECISION, square=True),
+    Case("class_precision", DECISION, sketched=False),
+    Case("class_recall", DECISION, sketched=False, moved_by_prior=False),
+    Case("class_f1", DECISION, sketched=False),
+    Case("class_nec", DECISION, sketched=False),
+    Case("macro_precision", DECISION, sketched=False),
+    Case("macro_recall", DECISION, sketched=False, moved_by_prior=False, expected=lambda g: g.balanced_accuracy()),
+    Case("macro_f1", DECISION, sketched=False),
+    Case("f1_of_averages", DECISION, sketched=False),
+    Case("micro_precision", DECISION, sketched=False),
+    Case("micro_recall", DECISION, sketched=False, expected=lambda g: g.accuracy()),
+    Case("micro_f1", DECISION, sketched=False),
+    Case("weighted_precision", DECISION, sketched=False),
+    Case("weighted_recall", DECISION, sketched=False, expected=lambda g: g.accuracy()),
+    Case("weighted_f1", DECISION, sketched=False),
+    Case("decision_share", DECISION, {"decision": 1}, sketched=False),
     Case("lr_plus", DECISION, binary=True, infinite=True, moved_by_prior=False),
     Case("lr_minus", DECISION, binary=True, infinite=True, moved_by_prior=False),
     Case("net_benefit", THRESHOLD, {"p_t": 0.3}, binary=True),
-    Case("precision_gain", DECISION, binary=True, infinite=True),
+    Case("precision_gain", DECISION, binary=True, infinite=True, moved_by_prior=False),
     Case("recall_gain", DECISION, binary=True, infinite=True),
     Case("cross_entropy", PRIOR, score_types=_POSTERIORS, infinite=True),
     Case("nce", PRIOR, score_types=_POSTERIORS, infinite=True),

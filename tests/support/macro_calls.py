@@ -27,7 +27,7 @@ LOG = """
 """
 
 _SCORES = {"posterior": "p", "llr": "x", "decision": "d", "posteriors": "v"}
-_OWN = {"beta": "2", "p_t": "0.3", "a": "1.5", "b": "3", "bins": "4", "norm": "2"}
+_OWN = {"beta": "2", "p_t": "0.3", "a": "1.5", "b": "3", "bins": "4", "norm": "2", "decision": "1"}
 # Their prior has no default.
 _DETECTION = ("min_dcf",)
 # Lists of two become one number, whose text has been called with weight and prior: it is slow to plan.

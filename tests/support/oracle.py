@@ -6,7 +6,8 @@ Written from the papers' formulas, row by row, with no code of the package and n
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -292,13 +293,92 @@ class Group:
         return self.fbeta(1.0)
 
     def mcc(self) -> float | None:
-        joint = self._binary()
-        if joint is None or None in joint or None in (self.recall(), self.fpr()):
+        joint = self._joint()
+        if joint is None:
             return None
-        p0, p1, tn, fp, fn, tp = joint
-        if 0 in (p0, p1, tp + fp, tn + fn):
+        # The four sums of Gorodkin's formula, of any number of classes, without rounding.
+        of_class = [sum(row) for row in joint]
+        decided = [sum(column) for column in zip(*joint, strict=True)]
+        total = sum(of_class)
+        hits = sum(joint[k][k] for k in range(self.k))
+        covariance = hits * total - sum(p * t for p, t in zip(decided, of_class, strict=True))
+        variances = [total**2 - sum(x * x for x in margin) for margin in (of_class, decided)]
+        if 0 in variances:
             return None
-        return (tp * tn - fp * fn) / math.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+        return float(covariance) / math.sqrt(variances[0]) / math.sqrt(variances[1])
+
+    def _joint(self) -> list[list[Fraction]] | None:
+        """Probability of each class and decision; None where a class that counts has no rows."""
+        if self.prior is None or any(p > 0 and n == 0 for p, n in zip(self.prior, self.count, strict=True)):
+            return None
+        cells = [[Fraction(float(x)) for x in row] for row in self.confusion]
+        return [
+            [Fraction(float(p)) * x / sum(row) if p > 0 else Fraction(0) for x in row]
+            for p, row in zip(self.prior, cells, strict=True)
+        ]
+
+    def _against_the_rest(self, what: Callable[[Fraction, Fraction, Fraction, Fraction], float | None]) -> Any:
+        """`what` of the hits, misses, false alarms and right rejections of each class."""
+        if self.prior is None or sum(self.count) == 0:
+            return None
+        joint = self._joint()
+        if joint is None:
+            return [None] * self.k
+        values = []
+        for k, row in enumerate(joint):
+            alarms = sum(other[k] for i, other in enumerate(joint) if i != k)
+            others = sum(sum(other) for i, other in enumerate(joint) if i != k)
+            values.append(what(row[k], sum(row) - row[k], alarms, others - alarms))
+        return values
+
+    def class_precision(self) -> Any:
+        return self._against_the_rest(lambda h, _m, a, _r: over(h, h + a))
+
+    def class_recall(self) -> Any:
+        if self.prior is None or sum(self.count) == 0:
+            return None
+        return [row[k] for k, row in enumerate(self.rates())]
+
+    def class_f1(self) -> Any:
+        return self._against_the_rest(lambda h, m, a, _r: over(2 * h, 2 * h + m + a))
+
+    def class_nec(self) -> Any:
+        return self._against_the_rest(lambda h, m, a, r: over(m + a, min(h + m, a + r)))
+
+    def macro_precision(self) -> float | None:
+        return _mean_of(self.class_precision())
+
+    def macro_f1(self) -> float | None:
+        return _mean_of(self.class_f1())
+
+    def f1_of_averages(self) -> float | None:
+        precision, recall = _mean_of(self.class_precision()), _mean_of(self.class_recall())
+        if precision is None or recall is None:
+            return None
+        return 0.0 if precision + recall == 0 else 2 * precision * recall / (precision + recall)
+
+    def _pooled(self) -> list[float] | None:
+        found = self._against_the_rest(lambda h, m, a, _r: (h, m, a))
+        return None if found is None or None in found else [float(sum(x)) for x in zip(*found, strict=True)]
+
+    def micro_precision(self) -> float | None:
+        pooled = self._pooled()
+        return None if pooled is None else over(pooled[0], pooled[0] + pooled[2])
+
+    def micro_f1(self) -> float | None:
+        pooled = self._pooled()
+        return None if pooled is None else over(2 * pooled[0], 2 * pooled[0] + pooled[1] + pooled[2])
+
+    def weighted_precision(self) -> float | None:
+        values = self.class_precision()
+        return None if values is None else self.weigh(values)
+
+    def weighted_f1(self) -> float | None:
+        values = self.class_f1()
+        return None if values is None else self.weigh(values)
+
+    def decision_share(self, decision: int) -> float | None:
+        return None if self.undefined else self.weigh([row[decision] for row in self.rates()])
 
     def lr_plus(self) -> float | None:
         return signed_over(self.recall(), self.fpr())
@@ -385,7 +465,11 @@ class Group:
 
 
 def over(x: float, y: float) -> float | None:
-    return None if y == 0 else x / y
+    return None if y == 0 else float(x / y)
+
+
+def _mean_of(values: Sequence[float | None] | None) -> float | None:
+    return None if values is None else mean(values)
 
 
 def signed_over(x: float | None, y: float | None) -> float | None:

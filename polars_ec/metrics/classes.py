@@ -1,0 +1,177 @@
+"""Metrics of each class against the rest, and how often a decision is taken."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Unpack
+
+import polars as pl
+
+from polars_ec.class_names import ClassNames
+from polars_ec.costs import CostMatrix
+from polars_ec.formulas.decisions import Arguments, decision_value
+from polars_ec.metrics.decisions import decision_metric
+from polars_ec.options import DecisionOptions, parse_options
+from polars_ec.rows.read import Rows, per_group
+from polars_ec.signatures import with_options
+from polars_ec.typing import IntoExpr
+
+
+@with_options(DecisionOptions)
+def class_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Precision of each class against the rest: the share of the decisions for it that are right.
+
+    Higher is better; each in [0, 1]. P_k R_kk / sum_i P_i R_ik for class k; another decision, abstaining say, is for no class.
+
+    Returns
+    -------
+    Array of Float64, one value per class and one Array per group; null if the group has no usable rows. A class's value is null
+    where nothing is decided for it, or another class with prior above 0 has no rows.
+
+    References
+    ----------
+    Ferrer, "Analysis and comparison of classification metrics", section 4.7.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"d": [0, 0, 0, 1, 1, 2], "y": [0, 0, 1, 1, 2, 2]})
+    >>> costs = ec.CostMatrix.zero_one(3)
+    >>> log.select(ec.class_precision("d", "y", score_type="decision", costs=costs)).item().round(4).to_list()
+    [0.6667, 0.5, 1.0]
+    """
+    return decision_metric("class_precision", score, label, options)
+
+
+@with_options(DecisionOptions)
+def class_recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """Recall of each class: the share of the class that is decided so; priors do not move it.
+
+    Higher is better; each in [0, 1]. R_kk = N_kk / N_k for class k.
+
+    Returns
+    -------
+    Array of Float64, one value per class and one Array per group; null if the group has no usable rows. A class's value is null
+    where it has no rows.
+
+    References
+    ----------
+    Ferrer, "Analysis and comparison of classification metrics", section 4.7.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"d": [0, 0, 0, 1, 1, 2], "y": [0, 0, 1, 1, 2, 2]})
+    >>> costs = ec.CostMatrix.zero_one(3)
+    >>> log.select(ec.class_recall("d", "y", score_type="decision", costs=costs)).item().round(4).to_list()
+    [1.0, 0.5, 0.5]
+    """
+    return decision_metric("class_recall", score, label, options)
+
+
+@with_options(DecisionOptions)
+def class_f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """F1 of each class against the rest.
+
+    Higher is better; each in [0, 1]. 2 P_k R_kk / (P_k + sum_i P_i R_ik) for class k.
+
+    Returns
+    -------
+    Array of Float64, one value per class and one Array per group; null if the group has no usable rows. A class's value is null
+    where its prior is 0 and nothing is decided for it, or a class with prior above 0 has no rows.
+
+    References
+    ----------
+    Ferrer, "Analysis and comparison of classification metrics", section 4.7.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"d": [0, 0, 0, 1, 1, 2], "y": [0, 0, 1, 1, 2, 2]})
+    >>> costs = ec.CostMatrix.zero_one(3)
+    >>> log.select(ec.class_f1("d", "y", score_type="decision", costs=costs)).item().round(4).to_list()
+    [0.8, 0.5, 0.6667]
+    """
+    return decision_metric("class_f1", score, label, options)
+
+
+@with_options(DecisionOptions)
+def class_nec(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
+    """NEC of each class against the rest, where a miss and a false alarm cost the same.
+
+    Lower is better; each in [0, inf): 1 is naive. (P_k (1 - R_kk) + sum_i P_i R_ik over i != k) / min(P_k, 1 - P_k) for class k. The
+    costs or the threshold given say which decisions are taken, not what they cost.
+
+    Returns
+    -------
+    Array of Float64, one value per class and one Array per group; null if the group has no usable rows. A class's value is null
+    where its prior is 0 or 1, or a class with prior above 0 has no rows.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eq. 3; "Analysis and comparison of classification metrics", section 4.7.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"d": [0, 0, 0, 1, 1, 2], "y": [0, 0, 1, 1, 2, 2]})
+    >>> costs = ec.CostMatrix.zero_one(3)
+    >>> log.select(ec.class_nec("d", "y", score_type="decision", costs=costs)).item().round(4).to_list()
+    [0.5, 1.0, 0.5]
+    """
+    return decision_metric("class_nec", score, label, options)
+
+
+@with_options(DecisionOptions, raises="A decision that there is not.")
+def decision_share(
+    score: IntoExpr, label: IntoExpr, decision: int | str, **options: Unpack[DecisionOptions]
+) -> pl.Expr:
+    """Share of rows that are decided so: the alert rate, say, or the share of abstentions.
+
+    In [0, 1]. R_*j = sum_i P_i R_ij for decision j.
+
+    Parameters
+    ----------
+    decision
+        Its index, from 0; or the name that the costs have for it, or of the class that it is for.
+
+    Returns
+    -------
+    Float64, one per group; null if a class with prior above 0 has no rows.
+
+    References
+    ----------
+    Ferrer, "The expected cost", section 3.1.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
+    >>> abstain = ec.CostMatrix.zero_one(2, abstain=0.25)
+    >>> log.select(alerts=ec.decision_share("p", "y", 1), left=ec.decision_share("p", "y", "abstain", costs=abstain)).row(0)
+    (0.4, 0.4)
+    """
+    if isinstance(decision, bool) or not (isinstance(decision, str) or hasattr(decision, "__index__")):
+        raise TypeError(f"decision={decision!r} is neither the index of a decision nor the name of one")
+
+    def build(rows: Rows) -> pl.Expr:
+        sums = rows.sums()
+        place = _place(decision, rows.costs, rows.class_names)
+        return sums.guarded(decision_value("decision_share", sums, Arguments(rows.costs, decision=place)))
+
+    return per_group("decision_share", score, label, parse_options(options), build)
+
+
+def _place(decision: int | str, costs: CostMatrix, classes: ClassNames) -> int:
+    """The index of the decision; ValueError where there is none."""
+    own_names = [name for name in costs.decisions if isinstance(name, str)]
+    names = costs.decisions if own_names or costs.n_decisions != costs.n_classes else classes.values
+    if isinstance(decision, str):
+        if decision in names:
+            return list(names).index(decision)
+        raise ValueError(f"decision={decision!r} is not the name of a decision: they are {list(names)}")
+    if not 0 <= index(decision) < costs.n_decisions:
+        raise ValueError(
+            f"decision={decision!r} is not the index of a decision: there are {costs.n_decisions}, 0 to {costs.n_decisions - 1}"
+        )
+    return index(decision)
