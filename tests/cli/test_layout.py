@@ -96,9 +96,20 @@ def test_totals_of_periods_and_of_several_models(source):
 
 
 def test_classes_and_vectors(source):
-    args = ("--score", "v", "--label", "c", *BY, "--metrics", "accuracy,nec,confusion", "--missing", "by-part")
+    args = (
+        "--score",
+        "v",
+        "--label",
+        "c",
+        *BY,
+        "--metrics",
+        "accuracy,nec,macro_f1,class_recall,mcc,confusion",
+        "--missing",
+        "by-part",
+    )
     table = typed_report(source, *args)
-    expected = LOG.ec.report("v", "c", by="s", metrics=["accuracy", "nec", "confusion"], missing="by_part")
+    metrics = ["accuracy", "nec", "macro_f1", "class_recall", "mcc", "confusion"]
+    expected = LOG.ec.report("v", "c", by="s", metrics=metrics, missing="by_part")
     same(table.with_columns(pl.col("confusion").cast(expected.schema["confusion"])), expected)
 
 
