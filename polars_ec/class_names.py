@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,3 +100,18 @@ def _place(value: Any, names: Sequence[Any]) -> int | None:
         if (_text(name).casefold() if isinstance(value, bool) else _text(name)) in texts
     ]
     return alike[0] if alike else None
+
+
+def parse_classes(classes: Sequence[object], pos_label: object) -> tuple[object, ...]:
+    """The label's values in class order, checked."""
+    if pos_label is not None:
+        raise ValueError("pass either pos_label= (binary) or classes=, not both")
+    ordered = isinstance(classes, Iterable) and not isinstance(classes, str | Set | Mapping)
+    values = tuple(classes) if ordered else ()
+    if (
+        any(isinstance(value, list | dict | set) for value in values)
+        or len(set(values)) != len(values)
+        or len(values) < 2
+    ):
+        raise ValueError(f"classes={classes!r} must list at least two different label values, in class order")
+    return values

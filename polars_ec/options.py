@@ -6,7 +6,7 @@ Editors show the text below a key where that keyword is passed; `help` takes it 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature
@@ -15,6 +15,7 @@ from typing import Any, Literal, TypedDict, get_args
 
 import polars as pl
 
+from polars_ec.class_names import parse_classes
 from polars_ec.costs import CostMatrix, Costs, as_cost_matrix
 from polars_ec.priors import EMPIRICAL, CheckedPrior, Prior, parse_prior
 from polars_ec.typing import IntoExpr, ScoreType
@@ -333,7 +334,7 @@ def parse_options(options: Mapping[str, Any], by_row: Collection[str] = ()) -> O
         prior=EMPIRICAL if given["prior"] is None else parse_prior(given["prior"]),
         weight=None if given["weight"] is None else as_expr(given["weight"], "weight"),
         pos_label=given["pos_label"],
-        classes=_parse_classes(given["classes"], given["pos_label"]),
+        classes=None if given["classes"] is None else parse_classes(given["classes"], given["pos_label"]),
         threshold=threshold
         if threshold is None or isinstance(threshold, pl.Expr)
         else parse_number(threshold, "threshold"),
@@ -394,19 +395,3 @@ def parse_beta(value: Any) -> float:
     if not 0 < beta < math.inf:
         raise ValueError(f"beta={value!r} must be above 0 and finite: take recall where only misses count")
     return beta
-
-
-def _parse_classes(classes: Sequence[object] | None, pos_label: object) -> tuple[object, ...] | None:
-    if classes is None:
-        return None
-    if pos_label is not None:
-        raise ValueError("pass either pos_label= (binary) or classes=, not both")
-    ordered = isinstance(classes, Iterable) and not isinstance(classes, str | Set | Mapping)
-    values = tuple(classes) if ordered else ()
-    if (
-        any(isinstance(value, list | dict | set) for value in values)
-        or len(set(values)) != len(values)
-        or len(values) < 2
-    ):
-        raise ValueError(f"classes={classes!r} must list at least two different label values, in class order")
-    return values

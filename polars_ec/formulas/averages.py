@@ -39,9 +39,9 @@ class Detectors:
         return self._slice(len(self._parts) - 1)
 
     def per_class(self, value: pl.Expr) -> pl.Expr:
-        """The values of all classes, as an Array."""
-        values = pl.concat_arr(self._parts).arr.agg(value.implode())
-        return _if_any(self.sums, values.cast(pl.Array(pl.Float64, self.sums.n_classes)))
+        """The values of all classes, as an Array; null where there are no rows or no priors."""
+        values = pl.concat_arr(self._parts).arr.agg(value.implode()).cast(pl.Array(pl.Float64, self.sums.n_classes))
+        return pl.when((self.sums.size != 0) & self.sums.prior[0].is_not_null()).then(values)
 
     def one(self, value: pl.Expr) -> pl.Expr:
         """One value, of sums over the classes."""
@@ -57,7 +57,8 @@ def class_precision(sums: Sums) -> pl.Expr:
 
 
 def class_recall(sums: Sums) -> pl.Expr:
-    return _if_any(sums, pl.concat_arr(_recalls(sums)))
+    # No prior moves it, and so it needs none.
+    return pl.when(sums.size != 0).then(pl.concat_arr(_recalls(sums)))
 
 
 def class_f1(sums: Sums) -> pl.Expr:
@@ -135,11 +136,6 @@ def decision_share(sums: Sums, decision: int) -> pl.Expr:
 def _total(values: pl.Expr) -> pl.Expr:
     """The sum over the classes; null where a class has no value, over which Polars would pass."""
     return pl.when(values.null_count() == 0).then(values.sum())
-
-
-def _if_any(sums: Sums, values: pl.Expr) -> pl.Expr:
-    """Null where there are no rows or no priors."""
-    return pl.when((sums.size != 0) & sums.prior[0].is_not_null()).then(values)
 
 
 def _pooled(each: Detector) -> Detector:

@@ -11,7 +11,7 @@ from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas.decisions import Arguments, decision_value
 from polars_ec.metrics.decisions import decision_metric
-from polars_ec.options import DecisionOptions, parse_options
+from polars_ec.options import BY_ROW, DecisionOptions, parse_options
 from polars_ec.rows.read import Rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
@@ -159,7 +159,7 @@ def decision_share(
         place = _place(decision, rows.costs, rows.class_names)
         return sums.guarded(decision_value("decision_share", sums, Arguments(rows.costs, decision=place)))
 
-    return per_group("decision_share", score, label, parse_options(options), build)
+    return per_group("decision_share", score, label, parse_options(options, BY_ROW), build)
 
 
 def _place(decision: int | str, costs: CostMatrix, classes: ClassNames) -> int:

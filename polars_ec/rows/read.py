@@ -268,7 +268,7 @@ def decision_per_row(name: str, score: IntoExpr, options: Options) -> pl.Expr:
         scores: Scores, costs: CostMatrix, _: Priors, threshold: float | pl.Expr | None, row_costs: RowCosts | None
     ) -> pl.Expr:
         index = decide(scores, costs, threshold, row_costs).index
-        return pl.when(_none_of(decision_faults(threshold, row_costs))).then(index)
+        return pl.when(~reduce(or_, decision_faults(threshold, row_costs).values(), pl.lit(False))).then(index)
 
     return _per_row(name, score, options, decision)
 
@@ -389,10 +389,6 @@ def _read_number(what: str, column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if not (dtype.is_numeric() or dtype == pl.Null):
         raise TypeError(f"{what}= must be numbers, and {column.meta.output_name()!r} is {dtype}")
     return column.cast(pl.Float64)
-
-
-def _none_of(faults: Mapping[str, pl.Expr]) -> pl.Expr:
-    return ~reduce(or_, faults.values(), pl.lit(False))
 
 
 def read_weight(weight: pl.Expr, dtype: pl.DataType) -> pl.Expr:

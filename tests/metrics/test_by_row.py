@@ -163,6 +163,8 @@ LOG = pl.DataFrame(
 def same(value: Any, wanted: Any) -> None:
     assert (value is None) == (wanted is None)
     if wanted is not None:
+        # Some are of each class, which may have none.
+        value, wanted = (np.asarray(x, dtype=float) for x in (value, wanted))
         np.testing.assert_allclose(value, wanted, rtol=1e-12)
 
 
