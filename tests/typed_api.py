@@ -146,6 +146,7 @@ def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     ec.report(lazy, "p", "y", metric=["nec"])  # type: ignore[call-overload]
     ec.report("log.parquet", "p", "y")  # type: ignore[call-overload]
     ec.sketch("log.parquet", "p", "y")  # type: ignore[arg-type]
+    assert_type(ec.sketch(lazy, ["p", pl.col("q")], "y"), ec.Sketch)
     ec.sketch(lazy, "p", "y", reduction="pairs")  # type: ignore[arg-type]
 
 
@@ -153,6 +154,11 @@ def sketches(sketch: ec.Sketch, others: Sequence[ec.Sketch]) -> None:
     assert_type(ec.merge([sketch, *others]), ec.Sketch)
     assert_type(sketch.group_by("carrier").filter(pl.col("carrier") == "AA"), ec.Sketch)
     assert_type(sketch.evaluate("nec", "auc_roc", prior=0.2), pl.DataFrame)
+    assert_type(sketch.evaluate("nec", prior="overall"), pl.DataFrame)
+    assert_type(sketch.mean_over_targets("f1", "auc_roc", threshold=0.5), pl.DataFrame)
+    assert_type(sketch.epsr(lambda t: 6 * t * (1 - t), prior="uniform"), pl.DataFrame)
+    assert_type(sketch.epsr({"t": [0.5], "weight": [1.0]}), pl.DataFrame)
+    assert_type(sketch.tippett(), pl.DataFrame)
     assert_type(sketch.cost_curve("nec"), pl.DataFrame)
     assert_type(sketch.best_threshold("f1"), pl.DataFrame)
     assert_type(sketch.pr(prior=0.2), pl.DataFrame)
@@ -162,6 +168,8 @@ def sketches(sketch: ec.Sketch, others: Sequence[ec.Sketch]) -> None:
     assert_type(sketch.calibrate().apply("p"), pl.Expr)
     assert_type(ec.equivalent_cost(sketch, "f1"), pl.DataFrame)
     sketch.evaluate("nec", treshold=0.5)  # type: ignore[call-arg]
+    sketch.mean_over_targets("f1", treshold=0.5)  # type: ignore[call-arg]
+    sketch.epsr("uniform")  # type: ignore[arg-type]
     sketch.evaluate("nec", cost_fn="4")  # type: ignore[arg-type]
     sketch.cost_curve("nec", betta=1)  # type: ignore[call-arg]
     sketch.best_threshold("f1", betta=1)  # type: ignore[call-arg]

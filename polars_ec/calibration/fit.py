@@ -7,9 +7,9 @@ import polars as pl
 from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.parameters import AFFINE, CALIBRATORS, PARAMETERS, STEPPED, STEPS, Calibrator
 from polars_ec.cells.cells import Cells
-from polars_ec.class_names import ClassNames
+from polars_ec.cells.sums import overall_prior
 from polars_ec.exceptions import SketchError
-from polars_ec.priors import Prior, parse_prior
+from polars_ec.priors import EMPIRICAL, Prior, parse_prior
 
 
 def calibrate(
@@ -102,7 +102,7 @@ def calibrate(
     fits, stepped = training.frame(), calibrator in STEPPED
     frame = fits[fitted["fit"]].hstack(fitted.select(STEPS if stepped else AFFINE))
     frame = frame.sort(*keys, "fold", *(["above"] if stepped else []), nulls_last=True, maintain_order=True)
-    return Calibration(frame, calibrator, grid.score_type, prior=_stated_share(prior, grid.classes))
+    return Calibration(frame, calibrator, grid.score_type, prior=_stated_share(cells, prior))
 
 
 def check_calibrator(calibrator: str, score_type: str, *, exact: bool, equal_mass: bool = False) -> None:
@@ -125,9 +125,11 @@ def check_calibrator(calibrator: str, score_type: str, *, exact: bool, equal_mas
         )
 
 
-def _stated_share(prior: Prior, classes: ClassNames) -> float | None:
+def _stated_share(cells: Cells, prior: Prior) -> float | None:
     """The share of class 1 that a prior states for all groups, if it does."""
-    if prior is None or isinstance(prior, pl.Expr):
+    stated = overall_prior(cells) if isinstance(prior, str) and prior == "overall" else prior
+    checked = EMPIRICAL if stated is None else parse_prior(stated)
+    if not checked.stated or checked.overall or checked.expression is not None:
         return None
-    share: float = pl.select(parse_prior(prior).per_row(classes, None)[1]).item()
+    share: float = pl.select(checked.per_row(cells.grid.classes, None)[1]).item()
     return share

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import polars as pl
 
@@ -17,6 +17,22 @@ from polars_ec.costs import CostMatrix, Costs
 from polars_ec.priors import Prior
 from polars_ec.signatures import checked_keywords
 from polars_ec.typing import EceNorm, EerMethod
+
+
+class _EvaluationKeywords(TypedDict, total=False):
+    """The keywords of `evaluate`."""
+
+    costs: Costs | None
+    cost_fn: float | None
+    cost_fp: float | None
+    threshold: float | None
+    prior: Prior
+    beta: float
+    p_t: float | None
+    sensitivity: float
+    method: EerMethod
+    bins: int
+    norm: EceNorm
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,7 +142,7 @@ class DecidingCells(Cells):
         )
         return evaluate(self, metrics, keywords, own_threshold=own_threshold)
 
-    def mean_over_targets(self, *metrics: str, **keywords: Any) -> pl.DataFrame:
+    def mean_over_targets(self, *metrics: str, **keywords: Unpack[_EvaluationKeywords]) -> pl.DataFrame:
         """The plain mean of metrics over the targets of a sketch of each class against the rest: one row per group.
 
         It is an average over K detectors, each of which decides for itself whether a row is of its class, at its own threshold: a

@@ -50,7 +50,7 @@ class Losses:
 
 
 def losses_at(weight: Callable[[Floats], Any], x: Floats) -> Losses:
-    """The losses at these log-odds, which may be infinite; ValueError if the weight is not a weight."""
+    """The losses at these log-odds, infinite ones among them; ValueError if the weight is not a weight."""
     at_zero, at_one = checked(weight, np.array([0.0, 1.0]))
     edges = np.unique(
         np.concatenate(
@@ -68,17 +68,17 @@ def losses_at(weight: Callable[[Floats], Any], x: Floats) -> Losses:
     of_positive = np.append(np.cumsum(positive[::-1])[::-1], 0.0) + high.near(_HIGHEST)
     of_negative = np.insert(np.cumsum(negative), 0, 0.0) + low.near(-_LOWEST)
     below, above = np.unique(x[x <= _LOWEST]), np.unique(x[x >= _HIGHEST])
-    beyond = (
-        [of_positive[0] + low.far(-below), low.near(-below)],
-        [high.near(above), of_negative[-1] + high.far(above)],
+    low_extremes, high_extremes = sorted([at_zero, low.weight]), sorted([at_one, high.weight])
+    least, most = (
+        np.concatenate([np.full(len(below), low_end), inner, np.full(len(above) + 1, high_end)])
+        for low_end, inner, high_end in zip(low_extremes, (least, most), high_extremes, strict=True)
     )
-    below_ends, above_ends = (np.sort(np.array([a, b])) for a, b in ((at_zero, low.weight), (high.weight, at_one)))
     return Losses(
         np.concatenate([below, edges, above]),
-        np.concatenate([beyond[0][0], of_positive, beyond[1][0]]),
-        np.concatenate([beyond[0][1], of_negative, beyond[1][1]]),
-        np.concatenate([np.full(len(below), below_ends[0]), least, np.full(len(above) + 1, above_ends[0])]),
-        np.concatenate([np.full(len(below), below_ends[1]), most, np.full(len(above) + 1, above_ends[1])]),
+        np.concatenate([of_positive[0] + low.far(-below), of_positive, high.near(above)]),
+        np.concatenate([low.near(-below), of_negative, of_negative[-1] + high.far(above)]),
+        least,
+        most,
     )
 
 

@@ -15,6 +15,7 @@ import polars_ec as ec
 from polars_ec.cells import make
 from polars_ec.cells.files import description
 from polars_ec.exceptions import SketchError
+from polars_ec.rows.batches import batches
 
 RANDOM = np.random.default_rng(5)
 N = 600
@@ -91,6 +92,21 @@ def test_the_log_is_read_once(monkeypatch, scores: list[str], label: str) -> Non
     assert sum(read) == N
     monkeypatch.undo()
     assert_frame_equal(found.frame, LOG.ec.sketch(scores, label, by="g").frame, rel_tol=1e-12)
+
+
+def test_a_batch_has_fewer_rows_where_each_becomes_one_of_each_class(monkeypatch) -> None:
+    """Memory is for so many rows, whatever a row becomes."""
+    sizes = []
+
+    def recorded(frame: pl.LazyFrame, size: int) -> Iterator[pl.DataFrame]:
+        sizes.append(size)
+        return batches(frame, size)
+
+    monkeypatch.setattr(make, "batches", recorded)
+    monkeypatch.setattr(make, "_BATCH", 90)
+    for score, label, options in (("v", "c", {}), ("v", "c", {"reduction": "top_label"}), (["b", "a"], "y", {})):
+        LOG.ec.sketch(score, label, **options)
+    assert sizes == [30, 90, 90]
 
 
 def test_a_sketch_of_models_goes_where_a_sketch_goes(tmp_path) -> None:

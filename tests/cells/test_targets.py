@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,6 +11,7 @@ from polars.testing import assert_frame_equal
 from sklearn.metrics import f1_score, roc_auc_score
 
 import polars_ec as ec
+from polars_ec.cells.deciding import _EvaluationKeywords
 from polars_ec.exceptions import SketchError
 from tests.support.reference import log_of
 
@@ -63,6 +66,12 @@ def test_models_and_folds_are_groups() -> None:
     single = LOG.ec.sketch("p", "y", by="g").mean_over_targets("recall")
     for name in ("p", "q"):
         assert_frame_equal(found.filter(score=name).drop("score"), single)
+
+
+def test_the_keywords_are_those_of_evaluate() -> None:
+    parameters = inspect.signature(ec.Sketch.evaluate).parameters.values()
+    of_evaluate = [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
+    assert [*_EvaluationKeywords.__annotations__] == of_evaluate
 
 
 def test_no_threshold_is_averaged() -> None:
