@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import polars as pl
 
@@ -51,7 +52,7 @@ class Model:
         if metric in PARTS:
             return self._missing(metric)
         if metric in (*COUNTS, "class_prior"):
-            positive = "[2]" if metric == "class_prior" and self._is_list and self._n_classes == 2 else ""
+            positive = "[2]" if metric == "class_prior" and self._is_list and self.n_classes == 2 else ""
             return f"({self._counts(metric)}){positive}"
         call = self._scoring_rule if metric in (*SCORING_RULES, "ece") else self._decisions
         # At the costs and the threshold of all other metrics of decisions, it is their expected cost.
@@ -99,7 +100,7 @@ class Model:
 
     @property
     def _is_wide(self) -> bool:
-        costs = self.checked.costs(self._n_classes)
+        costs = self.checked.costs(self.n_classes)
         return (costs.n_classes, costs.n_decisions) != (2, 2)
 
     @property
@@ -151,15 +152,16 @@ class Model:
         return f"CASE{nan}{classes} WHEN {column} IS NOT NULL THEN {others} END"
 
     @cached_property
-    def _n_classes(self) -> int:
+    def n_classes(self) -> int:
+        """K, as the score and the options say."""
         return n_score_classes(self.schema[self.score_name], self.checked)
 
     @property
     def _costs(self) -> str | None:
         """Also says how many classes there are, where the score alone does not."""
-        if self.checked.stated_costs is None and not self._is_list and self._n_classes == 2:
+        if self.checked.stated_costs is None and not self._is_list and self.n_classes == 2:
             return None
-        rows = self.checked.costs(self._n_classes).values
+        rows = self.checked.costs(self.n_classes).values
         return f"[{', '.join(_numbers(row) for row in rows)}]"
 
     @property
@@ -174,6 +176,12 @@ class Model:
         threshold = self.checked.constant_threshold
         stated = None if threshold is None else _number(threshold)
         return {"costs": self._costs, **self._binary_costs, "threshold": stated}
+
+    @property
+    def prior_in_use(self) -> Any:
+        """The stated prior as `polars_ec.report` takes it; None where there is none, or it is not known."""
+        prior = self.checked.prior
+        return "uniform" if prior.uniform else None if prior.shares is None else list(prior.shares)
 
     @property
     def _prior(self) -> str | None:

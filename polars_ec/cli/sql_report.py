@@ -19,6 +19,7 @@ from polars_ec.cli.labels import MOST_VALUES
 from polars_ec.cli.options import refusals_as_usage_errors
 from polars_ec.cli.periods import DEFAULT_ZONE, PERIOD_NAMES, Periods
 from polars_ec.cli.sql_calls import COUNTS, PARTS, Model, value_text
+from polars_ec.cli.sql_classes import class_rows
 from polars_ec.cli.terminal import panics_unseen
 from polars_ec.dialects import quoted, quoted_text
 from polars_ec.formulas.decisions import CELLS
@@ -152,14 +153,18 @@ def sql_report(
         raise UsageError("--score-type log_likelihoods: a DuckDB table must hold log posteriors; files may hold either")
     _refuse_what_no_macro_has(layout)
     total, several = layout.get("total", False), len(scores) > 1
-    cells = [name for name in CELLS if name in empty.columns]
+    per_class = layout.get("per_class", False)
+    cells = [] if per_class else [name for name in CELLS if name in empty.columns]
     ours = [*(["score"] if several else []), *([_SMALL] if "min_rows" in layout else []), *([_TOTAL] if total else [])]
-    metrics = [name for name in empty.columns if name not in {*keys, *ours, *cells}]
+    counts = [*COUNTS, *PARTS]
+    metrics = [
+        name for name in empty.columns if name not in {*keys, *ours, *cells} and (name in counts or not per_class)
+    ]
     tables = []
     for score in scores:
         model = _model(connection, relation, score, label, rows.schema, options)
         columns = {name: model.column(name) for name in metrics}
-        if cells:
+        if cells or per_class:
             # One call for the four cells: DuckDB plans each call of a macro anew.
             columns[_CONFUSION] = model.column("confusion")
         of_rows = model.rows(relation)
@@ -173,10 +178,17 @@ def sql_report(
             ]
             table = pl.concat(parts, how="diagonal")
         table = table.with_columns(
-            pl.when(pl.col("n_invalid") == 0).then(pl.col(name)).alias(name)
-            for name in columns
-            if name not in (*COUNTS, *PARTS)
+            pl.when(pl.col("n_invalid") == 0).then(pl.col(name)).alias(name) for name in columns if name not in counts
         )
+        if per_class:
+            table = class_rows(table, _CONFUSION, model, options, layout.get("metrics"))
+            right = pl.col("n_invalid") == 0
+            shown = [name for name in empty.columns if name not in {*keys, *ours, *counts, "class"}]
+            # At a prior that cannot be counted nothing has a value.
+            unknown = [pl.lit(None).alias(name) for name in shown if name not in table.columns]
+            table = table.with_columns(unknown).with_columns(
+                pl.when(right).then(pl.col(name)).alias(name) for name in shown
+            )
         table = table.with_columns(_cell(table.schema[_CONFUSION], name) for name in cells)
         if several:
             table = table.with_columns(pl.lit(score).alias("score"))
@@ -195,11 +207,10 @@ def _refuse_what_no_macro_has(layout: Mapping[str, Any]) -> None:
             f"--metrics {ranking} of a DuckDB table: the report does not ask DuckDB for it: say ec.{ranking}(...) in SQL, or "
             "COPY the table to Parquet and report on that"
         )
-    for name in ("per_class", "score_prior"):
-        if name in layout:
-            raise UsageError(
-                f"--{name.replace('_', '-')} of a DuckDB table: no macro has it: COPY the table to Parquet and report on that"
-            )
+    if "score_prior" in layout:
+        raise UsageError(
+            "--score-prior of a DuckDB table: no macro has it: COPY the table to Parquet and report on that"
+        )
 
 
 def _period(periods: Periods) -> str:

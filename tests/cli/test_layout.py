@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import itertools
 
 import duckdb
 import numpy as np
@@ -113,6 +114,46 @@ def test_classes_and_vectors(source):
     same(table.with_columns(pl.col("confusion").cast(expected.schema["confusion"])), expected)
 
 
+@pytest.mark.parametrize(
+    ("args", "layout"),
+    [
+        (("--score", "p", "--label", "y"), {}),
+        (("--score", "p", "--label", "y", "--total", "--metrics", "recall,confusion", "--prior", "0.4"),
+         {"total": True, "metrics": ["recall", "confusion"], "prior": 0.4}),
+        (("--score", "p", "--label", "y", "--pos-label", "false", "--weight", "w", "--prior", "overall"),
+         {"pos_label": False, "weight": "w", "prior": "overall"}),
+        (("--score", "v", "--label", "c", "--min-rows", "300", "--missing", "by-part", "--prior", "uniform"),
+         {"min_rows": 300, "missing": "by_part", "prior": "uniform"}),
+        (("--score", "v", "--label", "c", "--costs", "[[0,1,1,0.2],[2,0,1,0.2],[1,4,0,0.2]]", "--classes", "0,1,2", "--total"),
+         {"costs": [[0, 1, 1, 0.2], [2, 0, 1, 0.2], [1, 4, 0, 0.2]], "classes": [0, 1, 2], "total": True}),
+        (("--score", "x", "--label", "y", "--score-type", "llr", "--prior", "0.3"), {"score_type": "llr", "prior": 0.3}),
+        (("--score", "q", "--score", "p", "--label", "y", "--metrics", "nec,f1"), {"metrics": ["nec", "f1"]}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)  # fmt: skip
+def test_rows_per_class(source, args, layout):
+    scores = [value for option, value in itertools.pairwise(args) if option == "--score"]
+    expected = LOG.ec.report(scores, args[args.index("--label") + 1], by="s", per_class=True, **layout)
+    same(typed_report(source, *args, *BY, "--per-class"), expected)
+
+
+@pytest.mark.parametrize("source", ["log.parquet", "log.duckdb::log"])
+@pytest.mark.parametrize(("positive", "dtype"), [("late", pl.String), (7, pl.Int32), (1.5, pl.Float64)])
+def test_classes_by_their_values_and_wrong_rows(tmp_path, source, positive, dtype):
+    other = "ok" if dtype == pl.String else positive - 1
+    y = [positive, other, positive, other, positive, None]
+    log = pl.DataFrame(
+        {"p": [0.9, 0.2, 0.4, 1.5, 0.6, 0.1], "y": pl.Series(y, dtype=dtype), "s": ["a", "a", "a", "b", "b", "c"]}
+    )
+    log.write_parquet(tmp_path / "log.parquet")
+    with duckdb.connect(str(tmp_path / "log.duckdb")) as connection:
+        rows = log.to_arrow()  # noqa: F841
+        connection.execute("CREATE TABLE log AS FROM rows")
+    path = f"{'duckdb:' if 'duckdb' in source else ''}{tmp_path}/{source}"
+    table = typed_report(path, *READ, *BY, "--pos-label", str(positive), "--per-class", "--total")
+    same(table, log.ec.report("p", "y", by="s", pos_label=positive, per_class=True, total=True))
+
+
 def test_llrs_at_the_overall_prior(source):
     args = ("--score", "x", "--label", "y", "--score-type", "llr", *BY, "--prior", "overall", "--metrics", "nec,ece")
     same(
@@ -141,9 +182,6 @@ def test_a_model_whose_overall_prior_cannot_be_counted_has_no_values_at_it(tmp_p
     ("args", "layout"),
     [
         (("--metrics", "auc_roc,nec"), {"metrics": ["auc_roc", "nec"]}),
-        (("--per-class",), {"per_class": True}),
-        (("--per-class", "--total", "--metrics", "recall,confusion", "--prior", "0.4"),
-         {"per_class": True, "total": True, "metrics": ["recall", "confusion"], "prior": 0.4}),
         (("--prior", "0.4", "--score-prior", "0.2"), {"prior": 0.4, "score_prior": 0.2}),
         (("--prior", "uniform", "--score-prior", "[0.7,0.3]", "--total"),
          {"prior": "uniform", "score_prior": [0.7, 0.3], "total": True}),
