@@ -9,6 +9,7 @@ import random
 import polars as pl
 import pytest
 
+from tests.support.cases import mostly_slow
 from tests.support.cli import READ, fails, sketch, typed_report
 
 BY = (*READ, "--by", "s")
@@ -61,7 +62,7 @@ def ask(request, tmp_path):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
+@pytest.mark.parametrize("suffix", mostly_slow([".csv", ".csv.gz"], [".csv"]))
 def test_codes_are_what_is_written(tmp_path, ask, codes, groups, suffix):
     assert counted(ask(write(tmp_path / f"log{suffix}", codes))) == [(group, 2) for group in groups]
 

@@ -13,6 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from tests.support.cases import mostly_slow
 from tests.support.cli import fails, invoke, sketch, typed_report
 
 READ = ("--score", "p", "--label", "y")
@@ -54,14 +55,26 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(params=["log.parquet", "log.duckdb::log"])
-def source(request, folder):
-    prefix = "duckdb:" if "duckdb" in request.param else ""
-    return f"{prefix}{folder / request.param}"
+FILES, DUCKDB = "log.parquet", "log.duckdb::log"
+
+
+def at(folder, source):
+    """What the command takes for the log in this folder."""
+    return f"{'duckdb:' if source == DUCKDB else ''}{folder}/{source}"
+
+
+def of_sources(cases, quick):
+    """Each case of either source: of DuckDB, whose macros take long to plan, `make test` has the quick ones."""
+    both = [(source, *case) for source in (FILES, DUCKDB) for case in cases]
+    return mostly_slow(both, [case for case in both if case[0] == FILES or case[1] in quick])
 
 
 def same(ours, theirs):
     assert_frame_equal(ours, theirs, check_exact=False, rel_tol=1e-12, abs_tol=1e-15)
+
+
+def named(value):
+    return " ".join(value) if isinstance(value, tuple) else value if isinstance(value, str) else ""
 
 
 CASES = [
@@ -80,23 +93,23 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("args", "layout"), CASES, ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
-)
-def test_reports_are_those_of_the_package(source, args, layout):
-    same(typed_report(source, *READ, *BY, *args), LOG.ec.report("p", "y", by="s", **layout))
+@pytest.mark.parametrize(("source", "args", "layout"), of_sources(CASES, [CASES[i][0] for i in (1, 5, 7)]), ids=named)
+def test_reports_are_those_of_the_package(folder, source, args, layout):
+    same(typed_report(at(folder, source), *READ, *BY, *args), LOG.ec.report("p", "y", by="s", **layout))
 
 
-def test_totals_of_periods_and_of_several_models(source):
+@pytest.mark.parametrize("source", [FILES, DUCKDB])
+def test_totals_of_periods_and_of_several_models(folder, source):
     args = ("--score", "p", "--score", "q", "--label", "y", *BY, "--time", "ts", "--every", "1mo")
-    table = typed_report(source, *args, "--total", "--prior", "overall")
+    table = typed_report(at(folder, source), *args, "--total", "--prior", "overall")
     same(table, LOG.ec.report(["p", "q"], "y", by=["s", MONTH], total=True, prior="overall"))
     assert table.select("score", "total").tail(3).rows() == [("q", False), ("p", True), ("q", True)]
     # Missing scores differ, so the models have overall priors of their own.
     assert table.filter("total")["class_prior"].n_unique() == 2
 
 
-def test_classes_and_vectors(source):
+@pytest.mark.parametrize("source", [FILES, DUCKDB])
+def test_classes_and_vectors(folder, source):
     args = (
         "--score",
         "v",
@@ -108,37 +121,40 @@ def test_classes_and_vectors(source):
         "--missing",
         "by-part",
     )
-    table = typed_report(source, *args)
+    table = typed_report(at(folder, source), *args)
     metrics = ["accuracy", "nec", "macro_f1", "class_recall", "mcc", "confusion"]
     expected = LOG.ec.report("v", "c", by="s", metrics=metrics, missing="by_part")
     same(table.with_columns(pl.col("confusion").cast(expected.schema["confusion"])), expected)
 
 
+PER_CLASS = [
+    (("--score", "p", "--label", "y"), {}),
+    (("--score", "p", "--label", "y", "--total", "--metrics", "recall,confusion", "--prior", "0.4"),
+     {"total": True, "metrics": ["recall", "confusion"], "prior": 0.4}),
+    (("--score", "p", "--label", "y", "--pos-label", "false", "--weight", "w", "--prior", "overall"),
+     {"pos_label": False, "weight": "w", "prior": "overall"}),
+    (("--score", "v", "--label", "c", "--min-rows", "300", "--missing", "by-part", "--prior", "uniform"),
+     {"min_rows": 300, "missing": "by_part", "prior": "uniform"}),
+    (("--score", "v", "--label", "c", "--costs", "[[0,1,1,0.2],[2,0,1,0.2],[1,4,0,0.2]]", "--classes", "0,1,2", "--total"),
+     {"costs": [[0, 1, 1, 0.2], [2, 0, 1, 0.2], [1, 4, 0, 0.2]], "classes": [0, 1, 2], "total": True}),
+    (("--score", "x", "--label", "y", "--score-type", "llr", "--prior", "0.3"), {"score_type": "llr", "prior": 0.3}),
+    (("--score", "q", "--score", "p", "--label", "y", "--metrics", "nec,f1"), {"metrics": ["nec", "f1"]}),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("args", "layout"),
-    [
-        (("--score", "p", "--label", "y"), {}),
-        (("--score", "p", "--label", "y", "--total", "--metrics", "recall,confusion", "--prior", "0.4"),
-         {"total": True, "metrics": ["recall", "confusion"], "prior": 0.4}),
-        (("--score", "p", "--label", "y", "--pos-label", "false", "--weight", "w", "--prior", "overall"),
-         {"pos_label": False, "weight": "w", "prior": "overall"}),
-        (("--score", "v", "--label", "c", "--min-rows", "300", "--missing", "by-part", "--prior", "uniform"),
-         {"min_rows": 300, "missing": "by_part", "prior": "uniform"}),
-        (("--score", "v", "--label", "c", "--costs", "[[0,1,1,0.2],[2,0,1,0.2],[1,4,0,0.2]]", "--classes", "0,1,2", "--total"),
-         {"costs": [[0, 1, 1, 0.2], [2, 0, 1, 0.2], [1, 4, 0, 0.2]], "classes": [0, 1, 2], "total": True}),
-        (("--score", "x", "--label", "y", "--score-type", "llr", "--prior", "0.3"), {"score_type": "llr", "prior": 0.3}),
-        (("--score", "q", "--score", "p", "--label", "y", "--metrics", "nec,f1"), {"metrics": ["nec", "f1"]}),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
-)  # fmt: skip
-def test_rows_per_class(source, args, layout):
+    ("source", "args", "layout"), of_sources(PER_CLASS, [PER_CLASS[i][0] for i in (2, 4)]), ids=named
+)
+def test_rows_per_class(folder, source, args, layout):
     scores = [value for option, value in itertools.pairwise(args) if option == "--score"]
     expected = LOG.ec.report(scores, args[args.index("--label") + 1], by="s", per_class=True, **layout)
-    same(typed_report(source, *args, *BY, "--per-class"), expected)
+    same(typed_report(at(folder, source), *args, *BY, "--per-class"), expected)
 
 
-@pytest.mark.parametrize("source", ["log.parquet", "log.duckdb::log"])
-@pytest.mark.parametrize(("positive", "dtype"), [("late", pl.String), (7, pl.Int32), (1.5, pl.Float64)])
+VALUES = [("late", pl.String), (7, pl.Int32), (1.5, pl.Float64)]
+
+
+@pytest.mark.parametrize(("source", "positive", "dtype"), of_sources(VALUES, ["late"]))
 def test_classes_by_their_values_and_wrong_rows(tmp_path, source, positive, dtype):
     other = "ok" if dtype == pl.String else positive - 1
     y = [positive, other, positive, other, positive, None]
@@ -149,15 +165,16 @@ def test_classes_by_their_values_and_wrong_rows(tmp_path, source, positive, dtyp
     with duckdb.connect(str(tmp_path / "log.duckdb")) as connection:
         rows = log.to_arrow()  # noqa: F841
         connection.execute("CREATE TABLE log AS FROM rows")
-    path = f"{'duckdb:' if 'duckdb' in source else ''}{tmp_path}/{source}"
+    path = at(tmp_path, source)
     table = typed_report(path, *READ, *BY, "--pos-label", str(positive), "--per-class", "--total")
     same(table, log.ec.report("p", "y", by="s", pos_label=positive, per_class=True, total=True))
 
 
-def test_llrs_at_the_overall_prior(source):
+@pytest.mark.parametrize("source", mostly_slow([FILES, DUCKDB], [FILES]))
+def test_llrs_at_the_overall_prior(folder, source):
     args = ("--score", "x", "--label", "y", "--score-type", "llr", *BY, "--prior", "overall", "--metrics", "nec,ece")
     same(
-        typed_report(source, *args, "--total"),
+        typed_report(at(folder, source), *args, "--total"),
         LOG.ec.report("x", "y", by="s", score_type="llr", prior="overall", metrics=["nec", "ece"], total=True),
     )
 
@@ -186,7 +203,7 @@ def test_a_model_whose_overall_prior_cannot_be_counted_has_no_values_at_it(tmp_p
         (("--prior", "uniform", "--score-prior", "[0.7,0.3]", "--total"),
          {"prior": "uniform", "score_prior": [0.7, 0.3], "total": True}),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+    ids=named,
 )  # fmt: skip
 def test_what_only_files_have(folder, args, layout):
     same(typed_report(folder / "log.parquet", *READ, *BY, *args), LOG.ec.report("p", "y", by="s", **layout))
@@ -331,16 +348,15 @@ def test_the_default_table_begins_with_nec(folder):
     assert csv.columns == ec.report(LOG, "p", "y", by="s").columns
 
 
-@pytest.mark.parametrize(
-    ("args", "options"),
-    [
-        (("--pos-label", "late"), {"pos_label": "late"}),
-        (("--classes", "ok,late"), {"classes": ["ok", "late"]}),
-        (("--classes", "ok,late,?"), {"classes": ["ok", "late", "?"]}),
-    ],
-    ids=str,
-)
-def test_decisions_by_name(tmp_path, args, options):
+NAMES = [
+    (("--pos-label", "late"), {"pos_label": "late"}),
+    (("--classes", "ok,late"), {"classes": ["ok", "late"]}),
+    (("--classes", "ok,late,?"), {"classes": ["ok", "late", "?"]}),
+]
+
+
+@pytest.mark.parametrize(("source", "args", "options"), of_sources(NAMES, [NAMES[1][0]]), ids=named)
+def test_decisions_by_name(tmp_path, source, args, options):
     names = ["ok", "late", "late", None, "ok", "?", "late"]
     log = pl.DataFrame({"d": names, "y": ["ok", "late", "ok", "ok", "late", "ok", None]})
     log.write_parquet(tmp_path / "log.parquet")
@@ -348,5 +364,5 @@ def test_decisions_by_name(tmp_path, args, options):
         rows = log.to_arrow()  # noqa: F841
         connection.execute("CREATE TABLE log AS FROM rows")
     expected = log.ec.report("d", "y", score_type="decision", **options)
-    for path in (tmp_path / "log.parquet", f"duckdb:{tmp_path}/log.duckdb::log"):
-        same(typed_report(path, "--score", "d", "--label", "y", "--score-type", "decision", *args), expected)
+    path = at(tmp_path, source)
+    same(typed_report(path, "--score", "d", "--label", "y", "--score-type", "decision", *args), expected)
