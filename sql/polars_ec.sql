@@ -1453,7 +1453,7 @@ CREATE OR REPLACE MACRO ec.macro_recall(score DOUBLE, label, costs := NULL, cost
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._recalls(_t)))[1] END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._recalls(_t)))[1];
-COMMENT ON MACRO ec.macro_recall IS 'Mean over classes of the share of the class that is decided so, which is `balanced_accuracy`; priors do not move it. Higher is better; in [0, 1]. (1/K) sum_k R_kk: unlike other averages over classes it is an expected cost, one minus that of `CostMatrix.balanced`.';
+COMMENT ON MACRO ec.macro_recall IS 'Mean over classes of the share of the class that is decided so, which is `balanced_accuracy`; priors do not move it. Higher is better; in [0, 1]. (1/K) sum_k R_kk: unlike other averages over classes it is one minus an expected cost, that of the costs of `CostMatrix.balanced`.';
 CREATE OR REPLACE MACRO ec.macro_f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._f1s(_t)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS

@@ -184,6 +184,15 @@ def test_overall_prior_of_several_models_is_that_of_each(options: dict) -> None:
         assert_frame_equal(both.filter(score=score).drop("score"), one, rel_tol=1e-11)
 
 
+def test_overall_prior_is_that_of_a_sketch() -> None:
+    names = ["nce", "nbs", "nec", "precision", "average_precision"]
+    keys = ["g", "score"]
+    report = GAPS.ec.report(["p", "q"], "y", by="g", metrics=names, prior="overall").sort(keys)
+    sketch = GAPS.ec.sketch(["p", "q"], "y", by="g").evaluate(*names, prior="overall").sort(keys)
+    for name in names:
+        np.testing.assert_allclose(report[f"{name}_at_prior"], sketch[name], rtol=1e-9)
+
+
 def test_overall_prior_of_classes() -> None:
     shares = (np.bincount(LOG["c"].to_numpy()) / LOG.height).tolist()
     overall = LOG.ec.report("v", "c", by="g", prior="overall")

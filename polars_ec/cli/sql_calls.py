@@ -9,10 +9,12 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec.cli.named_decisions import index_in_sql
 from polars_ec.dialects import quoted, quoted_text
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.options import Options
-from polars_ec.rows.scores import n_score_classes
+from polars_ec.rows.read import resolve_columns
+from polars_ec.rows.scores import DecidedScores, n_score_classes
 
 COUNTS = ("n", "n_missing", "n_invalid")
 PARTS = ("n_missing_label", "n_missing_score", "n_missing_weight")
@@ -29,7 +31,15 @@ class Model:
     label_name: str
     schema: pl.Schema
     checked: Options
+    decisions: Sequence[Any] | None
     prior_is_known: bool = True
+
+    @classmethod
+    def of(cls, score: str, label: str, schema: pl.Schema, options: Options) -> Model:
+        """With what the columns' dtypes add to the options: the classes of an Enum label, the names of decisions."""
+        rows = resolve_columns(schema.to_frame().lazy(), score, label, options)
+        names = rows.scores.names if isinstance(rows.scores, DecidedScores) else None
+        return cls(score, label, schema, rows.options, None if isinstance(names, range) else names)
 
     def rows(self, relation: str) -> str:
         """The relation with what the calls need of each row: written out in every call it would be planned each time."""
@@ -119,8 +129,8 @@ class Model:
             return f"CAST([{fields}] AS DOUBLE[])"
         if dtype.is_nested():
             return f"CAST({column} AS DOUBLE[])"
-        if self._names_decisions:
-            column = self._class_of(f"CAST({column} AS VARCHAR)", as_text=True)
+        if self.decisions is not None:
+            column = index_in_sql(column, dtype, self.decisions, rest=self.checked.pos_label is not None)
         return f"CAST([{column}] AS DOUBLE[])" if self._is_list else column
 
     @property
@@ -128,28 +138,13 @@ class Model:
         """The macros read Booleans and class numbers only."""
         column, dtype = quoted(self.label_name), self.schema[self.label_name]
         nan = f" WHEN isnan({column}) THEN -1" if dtype.is_float() else ""
-        return column if self._values is None else self._class_of(column, nan)
-
-    @property
-    def _values(self) -> Sequence[object] | None:
-        """The label's values in class order, where they are not class numbers; of `pos_label` that of class 1 alone."""
-        return self.checked.classes if self.checked.pos_label is None else [self.checked.pos_label]
-
-    @property
-    def _names_decisions(self) -> bool:
-        """Whether decisions are names of classes; else they are indices."""
-        if self.checked.score_type != "decision" or self._values is None:
-            return False
-        dtype = self.schema[self.score_name]
-        return isinstance(self._values[-1], bool) if dtype == pl.Boolean else not dtype.is_numeric()
-
-    def _class_of(self, column: str, nan: str = "", *, as_text: bool = False) -> str:
-        """The class that a value is the name of: of others 0 where `pos_label` leaves them to it, else -1, which is none."""
-        assert self._values is not None
-        first, others = (1, 0) if self.checked.pos_label is not None else (0, -1)
-        names = [_name(value) if as_text else value_text(value) for value in self._values]
-        classes = "".join(f" WHEN {column} = {name} THEN {first + i}" for i, name in enumerate(names))
-        return f"CASE{nan}{classes} WHEN {column} IS NOT NULL THEN {others} END"
+        if self.checked.pos_label is not None:
+            positive = value_text(self.checked.pos_label)
+            return f"CASE{nan} WHEN {column} = {positive} THEN 1 WHEN {column} IS NOT NULL THEN 0 END"
+        if self.checked.classes is not None:
+            classes = "".join(f" WHEN {column} = {value_text(c)} THEN {i}" for i, c in enumerate(self.checked.classes))
+            return f"CASE{nan}{classes} WHEN {column} IS NOT NULL THEN -1 END"
+        return column
 
     @cached_property
     def n_classes(self) -> int:
@@ -212,10 +207,6 @@ def _number(value: float) -> str:
 
 def _numbers(values: Sequence[float]) -> str:
     return f"[{', '.join(map(_number, values))}]"
-
-
-def _name(value: object) -> str:
-    return quoted_text(str(value).lower() if isinstance(value, bool) else str(value))
 
 
 def value_text(value: object) -> str:

@@ -238,14 +238,18 @@ def _model(
     options: Mapping[str, Any],
 ) -> Model:
     """The calls for a score; the prior of the whole relation is counted first, of the rows that this model uses."""
+    overall = options.get("prior") == "overall"
+    stated = {name: value for name, value in options.items() if not (overall and name == "prior")}
     with refusals_as_usage_errors():
-        model = Model(score, label, schema, parse_options(options))
-        if not model.checked.prior.overall:
+        model = Model.of(score, label, schema, parse_options(stated))
+        if not overall:
             return model
         rows, shares = model.rows(relation), model.column("class_prior")
     counted = _select(connection, rows, {}, {"class_prior": shares}).item()
-    prior = counted if counted is None or isinstance(counted, float) else list(counted)
-    return replace(model, checked=parse_options({**options, "prior": prior}), prior_is_known=prior is not None)
+    if counted is None:
+        return replace(model, prior_is_known=False)
+    prior = counted if isinstance(counted, float) else list(counted)
+    return Model.of(score, label, schema, parse_options({**options, "prior": prior}))
 
 
 def _cell(confusion: pl.DataType, name: str) -> pl.Expr:

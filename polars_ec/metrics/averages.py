@@ -44,8 +44,8 @@ def macro_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[Decision
 def macro_recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Mean over classes of the share of the class that is decided so, which is `balanced_accuracy`; priors do not move it.
 
-    Higher is better; in [0, 1]. (1/K) sum_k R_kk: unlike other averages over classes it is an expected cost, one minus that of
-    `CostMatrix.balanced`.
+    Higher is better; in [0, 1]. (1/K) sum_k R_kk: unlike other averages over classes it is one minus an expected cost, that of the
+    costs of `CostMatrix.balanced`.
 
     Returns
     -------

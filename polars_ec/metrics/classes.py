@@ -165,7 +165,7 @@ def decision_share(
 def _place(decision: int | str, costs: CostMatrix, classes: ClassNames) -> int:
     """The index of the decision; ValueError where there is none."""
     own_names = [name for name in costs.decisions if isinstance(name, str)]
-    names = costs.decisions if own_names or costs.n_decisions != costs.n_classes else classes.values
+    names = costs.decisions if own_names or costs.n_decisions != costs.n_classes else classes.fields or classes.values
     if isinstance(decision, str):
         if decision in names:
             return list(names).index(decision)

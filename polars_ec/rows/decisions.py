@@ -35,6 +35,7 @@ class Decisions:
         if self.positive is not None:
             return self.positive.cast(pl.Int32)
         assert self.number is not None
+        # NaN is no decision.
         return self.number.cast(pl.Int32, strict=False)
 
     def _is(self, j: int) -> pl.Expr:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import polars as pl
@@ -21,12 +20,12 @@ def are_names(dtype: pl.DataType, classes: ClassNames, costs: CostMatrix) -> boo
 def index_of_names(
     column: str, decision: pl.Expr, dtype: pl.DataType, classes: ClassNames, costs: CostMatrix
 ) -> tuple[pl.Expr, list[Any]]:
-    """Float64 index of each row's decision, NaN for what is none and null for null; and the names of the decisions."""
+    """Float64 index of each row's decision, -1 for what is none and null for null; and the names of the decisions."""
     names = _names(column, dtype, classes, costs)
     # A cast to these categories, of which each row's number is taken: `replace` does not stream.
-    known = decision.cast(pl.String).cast(pl.Enum([_as_text(name, dtype) for name in names]), strict=False)
+    known = decision.cast(pl.String).cast(pl.Enum([name_as_text(name, dtype) for name in names]), strict=False)
     # `pos_label` leaves all other values to the negative class.
-    others = 0.0 if classes.rest and not costs.names_decision(0) else math.nan
+    others = 0.0 if classes.rest and not costs.names_decision(0) else -1.0
     index = known.to_physical().cast(pl.Float64).fill_null(others)
     return pl.when(decision.is_not_null()).then(index), names
 
@@ -52,5 +51,6 @@ def _names(column: str, dtype: pl.DataType, classes: ClassNames, costs: CostMatr
     return names
 
 
-def _as_text(name: Any, dtype: pl.DataType) -> str:
+def name_as_text(name: Any, dtype: pl.DataType) -> str:
+    """As the decision of that name is, cast to text."""
     return str(name).lower() if dtype == pl.Boolean else str(name)

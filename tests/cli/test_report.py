@@ -41,7 +41,7 @@ def make_log(n=1500):
             "pair": pl.Series(np.stack([1 - vectors[:, 0], vectors[:, 0]], 1).tolist(), dtype=pl.Array(pl.Float64, 2)),
             "c": [int(rng.choice(3, p=v)) for v in vectors],
         }
-    )
+    ).with_columns(said=pl.col("outcome").shift(1))
 
 
 LOG = make_log()
@@ -168,6 +168,18 @@ def test_several_files_and_a_glob_of_folders(folder):
             "y",
             "y",
             {"score_type": "decision", "pos_label": False},
+        ),
+        (
+            "--score said --label outcome --score-type decision --pos-label late --weight w --by carrier",
+            "said",
+            "outcome",
+            {"score_type": "decision", "pos_label": "late", "weight": "w", "by": "carrier"},
+        ),
+        (
+            "--score said --label carrier --score-type decision --classes AA,late",
+            "said",
+            "carrier",
+            {"score_type": "decision", "classes": ["AA", "late"]},
         ),
     ],
 )

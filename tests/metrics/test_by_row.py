@@ -228,6 +228,14 @@ def test_vectors_of_two_follow_the_costs_of_the_row() -> None:
         assert decisions.to_list() == evaluate("function", "bayes_decision", LOG, cost_fn="amount")
 
 
+def test_row_functions_of_lists_of_two_in_sql(connection) -> None:
+    calls = "ec.bayes_decision([1 - score, score], cost_fn := amount), ec.row_cost([1 - score, score], label, cost_fn := amount)"
+    connection.register("log", LOG.to_arrow())
+    rows = connection.execute(f"SELECT {calls} FROM log").fetchall()
+    for name, found in zip(("bayes_decision", "row_cost"), zip(*rows, strict=True), strict=True):
+        assert list(found) == evaluate("function", name, LOG, cost_fn="amount")
+
+
 def test_they_stream(tmp_path: Path) -> None:
     LOG.write_parquet(tmp_path / "log.parquet")
     log = pl.scan_parquet(tmp_path / "log.parquet")

@@ -76,6 +76,14 @@ def test_what_is_no_decision_is_a_wrong_row_and_null_a_missing_one() -> None:
         log.ec.validate("decision", "label", **GIVEN)
 
 
+@pytest.mark.parametrize("wrong", [float("nan"), 1e300, -1.0, 0.5])
+def test_numbers_that_are_no_decisions_are_wrong_rows(wrong: float) -> None:
+    log = pl.DataFrame({"y": [0, 1, 1], "d": [0.0, 1.0, wrong]})
+    (row,) = log.ec.report("d", "y", score_type="decision").to_dicts()
+    assert (row["n"], row["n_invalid"], row["tp"], row["nec"]) == (2, 1, None, None)
+    assert log.select(ec.bayes_decision("d", score_type="decision")).to_series().to_list() == [0, 1, None]
+
+
 def test_true_and_false_are_names_of_classes_that_are() -> None:
     log = pl.DataFrame({"y": [True, True, False, False, False], "d": [True, False, False, False, True]})
     wanted = {"tn": 2, "fp": 1, "fn": 1, "tp": 1}
