@@ -35,6 +35,7 @@ from polars_ec.metrics.decisions import (
     nec,
 )
 from polars_ec.metrics.divergence import expected_score_divergence, semi_empirical_epsr
+from polars_ec.metrics.operating_points import c_primary, effective_prior
 from polars_ec.metrics.ranking import (
     auc_roc,
     auprg,
@@ -85,6 +86,7 @@ __all__ = [
     "bayes_decision",
     "bayes_risk",
     "brier",
+    "c_primary",
     "calibrate",
     "calibration_loss",
     "class_f1",
@@ -100,6 +102,7 @@ __all__ = [
     "ece",
     "ece_mc",
     "eer",
+    "effective_prior",
     "epsr",
     "equivalent_cost",
     "error_rate",

@@ -168,6 +168,24 @@ class CostMatrix:
         n = len(shares)
         return cls([[0.0 if i == j else 1 / (n * p) for j in range(n)] for i, p in enumerate(shares)])
 
+    @classmethod
+    def operating_point(cls, posteriors: float | Sequence[float]) -> CostMatrix:
+        """Costs 1/((K - 1) a_i) of an error in class i, whose Bayes decision is the class of largest q_i / a_i (Ferrer and Ramos, "Evaluating posterior probabilities", Eq. 11).
+
+        `posteriors` a are those between whose classes the decision is open: the positive class's, which is then the Bayes
+        threshold, or one per class. The Bayes risk of these costs, averaged over all a, is the cross-entropy.
+
+        Examples
+        --------
+        >>> CostMatrix.operating_point(0.2).values
+        ((0.0, 1.25), (5.0, 0.0))
+        """
+        shares = literal_prior(posteriors, None)
+        if 0.0 in shares:
+            raise ValueError(f"an operating point needs a posterior above 0 for every class: got {list(shares)}")
+        n = len(shares)
+        return cls([[0.0 if i == j else 1 / ((n - 1) * a) for j in range(n)] for i, a in enumerate(shares)])
+
     def normalized(self) -> CostMatrix:
         """The same problem with each row's minimum at 0: decisions and cost differences stay (Ferrer, "The expected cost", section 2.1).
 

@@ -23,6 +23,7 @@ from polars_ec.metrics import (
     counts,
     decisions,
     divergence,
+    operating_points,
     ranking,
     rates,
     rows,
@@ -79,6 +80,7 @@ class ExpressionNamespace:
     balanced_error_rate = _of_expression(decisions.balanced_error_rate)
     balanced_accuracy = _of_expression(decisions.balanced_accuracy)
     dcf = _of_expression(decisions.dcf)
+    c_primary = _of_expression(operating_points.c_primary)
 
     precision = _of_expression(binary.precision)
     recall = _of_expression(rates.recall)

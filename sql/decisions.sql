@@ -158,6 +158,18 @@ CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn, cost_fp, prior, thr
     CASE WHEN ec._dcf_ok(score_type) AND ec._has_prior(prior, prior) AND ec._binary_costs_ok(cost_fn, cost_fp)
          THEN ec._nec(score, label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight) END;
 
+-- In units of the larger cost: neither products nor the sum overflow.
+CREATE OR REPLACE MACRO ec._cost_is(cost, name) AS
+    ec._number_is(cost >= 0 AND cost < CAST('inf' AS DOUBLE), cost, name || ' must be a finite number that is not negative');
+CREATE OR REPLACE MACRO ec._larger_cost(cost_fn, cost_fp) AS nullif(greatest(CAST(cost_fn AS DOUBLE), CAST(cost_fp AS DOUBLE)), 0);
+CREATE OR REPLACE MACRO ec._part_of_sum(x, y) AS ec._ratio(x, x + y);
+CREATE OR REPLACE MACRO ec.effective_prior(prior, cost_fn, cost_fp) AS
+    CASE WHEN ec._number_is(prior >= 0 AND prior <= 1, prior, 'prior must lie between 0 and 1') AND ec._cost_is(cost_fn, 'cost_fn')
+              AND ec._cost_is(cost_fp, 'cost_fp')
+         THEN ec._part_of_sum(CAST(prior AS DOUBLE) * (CAST(cost_fn AS DOUBLE) / ec._larger_cost(cost_fn, cost_fp)),
+                           (1 - CAST(prior AS DOUBLE)) * (CAST(cost_fp AS DOUBLE) / ec._larger_cost(cost_fn, cost_fp))) END;
+COMMENT ON MACRO ec.effective_prior IS 'Prior at which equal costs ask for the same decisions: P_1 C_fn / (P_1 C_fn + P_0 C_fp)';
+
 -- Binary metrics -------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec.precision(cells) AS

@@ -218,13 +218,48 @@ CREATE OR REPLACE MACRO ec.expected_score_divergence(score DOUBLE, reference, ru
                           ec._divergence(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END;
 COMMENT ON MACRO ec.expected_score_divergence IS 'Mean divergence from reference posteriors s (lower is better): sum_i s_i ln(s_i / q_i), or 1/K sum_i (s_i - q_i)^2';
 
-CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule, score_type, weight) AS
-    CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type) THEN
+-- Means of the reference over the rows, class by class: of a number, and of lists of at most 32 classes. Where a row is wrong, no
+-- value is made of them.
+CREATE OR REPLACE MACRO ec._row_mean(missing, value, weight) AS
+    ec._ratio(sum(CASE WHEN NOT missing THEN ec._weighted(value, weight) END),
+              sum(CASE WHEN NOT missing THEN CAST(ec._weight(weight) AS DOUBLE) END));
+CREATE OR REPLACE MACRO ec._class_means(missing, reference, score_type, weight) AS [
+    ec._row_mean(missing, ec._by_class(reference, score_type)['q'][1], weight), ec._row_mean(missing, ec._by_class(reference, score_type)['q'][2], weight)];
+CREATE OR REPLACE MACRO ec._class_mean(i, missing, reference, score_type, weight) AS
+    ec._row_mean(missing, CASE WHEN score_type = 'log_posteriors' THEN exp(reference[i]) ELSE reference[i] END, weight);
+CREATE OR REPLACE MACRO ec._vector_class_means(missing, reference, score_type, weight) AS list_slice([
+    ec._class_mean(1, missing, reference, score_type, weight), ec._class_mean(2, missing, reference, score_type, weight),
+    ec._class_mean(3, missing, reference, score_type, weight), ec._class_mean(4, missing, reference, score_type, weight),
+    ec._class_mean(5, missing, reference, score_type, weight), ec._class_mean(6, missing, reference, score_type, weight),
+    ec._class_mean(7, missing, reference, score_type, weight), ec._class_mean(8, missing, reference, score_type, weight),
+    ec._class_mean(9, missing, reference, score_type, weight), ec._class_mean(10, missing, reference, score_type, weight),
+    ec._class_mean(11, missing, reference, score_type, weight), ec._class_mean(12, missing, reference, score_type, weight),
+    ec._class_mean(13, missing, reference, score_type, weight), ec._class_mean(14, missing, reference, score_type, weight),
+    ec._class_mean(15, missing, reference, score_type, weight), ec._class_mean(16, missing, reference, score_type, weight),
+    ec._class_mean(17, missing, reference, score_type, weight), ec._class_mean(18, missing, reference, score_type, weight),
+    ec._class_mean(19, missing, reference, score_type, weight), ec._class_mean(20, missing, reference, score_type, weight),
+    ec._class_mean(21, missing, reference, score_type, weight), ec._class_mean(22, missing, reference, score_type, weight),
+    ec._class_mean(23, missing, reference, score_type, weight), ec._class_mean(24, missing, reference, score_type, weight),
+    ec._class_mean(25, missing, reference, score_type, weight), ec._class_mean(26, missing, reference, score_type, weight),
+    ec._class_mean(27, missing, reference, score_type, weight), ec._class_mean(28, missing, reference, score_type, weight),
+    ec._class_mean(29, missing, reference, score_type, weight), ec._class_mean(30, missing, reference, score_type, weight),
+    ec._class_mean(31, missing, reference, score_type, weight), ec._class_mean(32, missing, reference, score_type, weight)],
+    1, max(len(reference)) + ec._at_most_32(max(len(reference))));
+-- What always answering these means has, were classes drawn by them; 1 if nobody asks.
+CREATE OR REPLACE MACRO ec._naive_loss(normalized, means, rule) AS
+    CASE WHEN NOT CAST(normalized AS BOOLEAN) THEN 1e0
+         ELSE list_transform([means], lambda _p: CASE WHEN rule = 'brier' THEN ec._spread(_p)
+             ELSE ec._plus(list_transform(_p, lambda _x, _i: ec._nats(_x, ec._others(_p, _i)))) END)[1] END;
+
+CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule, normalized, score_type, weight) AS
+    CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type) THEN ec._ratio(
         ec._mean_of_right(ec._missing(score, reference, weight), ec._both_right(score, reference, score_type, weight),
-                          ec._expected_loss(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END,
-(score DOUBLE[], reference, rule, score_type, weight) AS
+                          ec._expected_loss(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
+        ec._naive_loss(normalized, ec._class_means(ec._missing(score, reference, weight), reference, score_type, weight), CAST(rule AS VARCHAR))) END,
+(score DOUBLE[], reference, rule, normalized, score_type, weight) AS
     CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type)
-              AND ec._lengths_ok(ec._either_missing(score, reference, weight), score, reference, score_type) THEN
+              AND ec._lengths_ok(ec._either_missing(score, reference, weight), score, reference, score_type) THEN ec._ratio(
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
-                          ec._expected_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END;
+                          ec._expected_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
+        ec._naive_loss(normalized, ec._vector_class_means(ec._either_missing(score, reference, weight), reference, score_type, weight), CAST(rule AS VARCHAR))) END;
 COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';

@@ -1149,7 +1149,7 @@ CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1,
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._nec(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.nec IS 'Expected cost normalised by that of the best naive system, which always takes the cheapest decision. Lower is better; in [0, inf): 0 is perfect, 1 is naive, above 1 is worse than not looking at the input. NEC = EC / min_j sum_i P_i c_ij, with EC = sum_ij c_ij P_i R_ij.';
+COMMENT ON MACRO ec.nec IS 'Expected cost normalised by that of the best naive system, which always takes the cheapest decision. Lower is better; in [0, inf): 0 is perfect, 1 is naive, above 1 is worse than not looking at the input. NEC = EC / min_j sum_i P_i c_ij, with EC = sum_ij c_ij P_i R_ij. Costs are taken as they are: where even the right decisions cost something, a perfect system is above 0, and nearer to 1 the more they cost. Pass `costs.normalized()` to count only what decisions cost more than the best one for the class: the decisions stay, and 0 is perfect again.';
 CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._term(_c['p1'], ec._r10(_c)) + ec._term(_c['p0'], ec._r01(_c)))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -1211,6 +1211,18 @@ CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn := 1, cost_fp := 1, 
     CASE WHEN ec._dcf_ok(score_type) AND ec._has_prior(prior, prior) AND ec._binary_costs_ok(cost_fn, cost_fp)
          THEN ec._nec(ec._boolean_decision(score, score_type), label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight) END;
 COMMENT ON MACRO ec.dcf IS 'Normalised detection cost (actual DCF) of log-likelihood ratios at a stated prior and costs. Lower is better; in [0, inf): 0 is perfect, 1 is naive. (P_1 C_fn R_10 + P_0 C_fp R_01) / min(P_1 C_fn, P_0 C_fp), where the positive class is decided if the LLR is above ln(C_fp/C_fn) - ln(P_1/P_0): the NEC of the costs C_fn and C_fp.';
+
+-- In units of the larger cost: neither products nor the sum overflow.
+CREATE OR REPLACE MACRO ec._cost_is(cost, name) AS
+    ec._number_is(cost >= 0 AND cost < CAST('inf' AS DOUBLE), cost, name || ' must be a finite number that is not negative');
+CREATE OR REPLACE MACRO ec._larger_cost(cost_fn, cost_fp) AS nullif(greatest(CAST(cost_fn AS DOUBLE), CAST(cost_fp AS DOUBLE)), 0);
+CREATE OR REPLACE MACRO ec._part_of_sum(x, y) AS ec._ratio(x, x + y);
+CREATE OR REPLACE MACRO ec.effective_prior(prior, cost_fn := 1, cost_fp := 1) AS
+    CASE WHEN ec._number_is(prior >= 0 AND prior <= 1, prior, 'prior must lie between 0 and 1') AND ec._cost_is(cost_fn, 'cost_fn')
+              AND ec._cost_is(cost_fp, 'cost_fp')
+         THEN ec._part_of_sum(CAST(prior AS DOUBLE) * (CAST(cost_fn AS DOUBLE) / ec._larger_cost(cost_fn, cost_fp)),
+                           (1 - CAST(prior AS DOUBLE)) * (CAST(cost_fp AS DOUBLE) / ec._larger_cost(cost_fn, cost_fp))) END;
+COMMENT ON MACRO ec.effective_prior IS 'Prior at which equal costs ask for the same decisions: P_1 C_fn / (P_1 C_fn + P_0 C_fp)';
 
 -- Binary metrics -------------------------------------------------------------------------------------------------------
 
@@ -2621,15 +2633,50 @@ CREATE OR REPLACE MACRO ec.expected_score_divergence(score DOUBLE, reference, ru
                           ec._divergence(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END;
 COMMENT ON MACRO ec.expected_score_divergence IS 'Mean divergence from reference posteriors s (lower is better): sum_i s_i ln(s_i / q_i), or 1/K sum_i (s_i - q_i)^2';
 
-CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
-    CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type) THEN
+-- Means of the reference over the rows, class by class: of a number, and of lists of at most 32 classes. Where a row is wrong, no
+-- value is made of them.
+CREATE OR REPLACE MACRO ec._row_mean(missing, value, weight) AS
+    ec._ratio(sum(CASE WHEN NOT missing THEN ec._weighted(value, weight) END),
+              sum(CASE WHEN NOT missing THEN CAST(ec._weight(weight) AS DOUBLE) END));
+CREATE OR REPLACE MACRO ec._class_means(missing, reference, score_type, weight) AS [
+    ec._row_mean(missing, ec._by_class(reference, score_type)['q'][1], weight), ec._row_mean(missing, ec._by_class(reference, score_type)['q'][2], weight)];
+CREATE OR REPLACE MACRO ec._class_mean(i, missing, reference, score_type, weight) AS
+    ec._row_mean(missing, CASE WHEN score_type = 'log_posteriors' THEN exp(reference[i]) ELSE reference[i] END, weight);
+CREATE OR REPLACE MACRO ec._vector_class_means(missing, reference, score_type, weight) AS list_slice([
+    ec._class_mean(1, missing, reference, score_type, weight), ec._class_mean(2, missing, reference, score_type, weight),
+    ec._class_mean(3, missing, reference, score_type, weight), ec._class_mean(4, missing, reference, score_type, weight),
+    ec._class_mean(5, missing, reference, score_type, weight), ec._class_mean(6, missing, reference, score_type, weight),
+    ec._class_mean(7, missing, reference, score_type, weight), ec._class_mean(8, missing, reference, score_type, weight),
+    ec._class_mean(9, missing, reference, score_type, weight), ec._class_mean(10, missing, reference, score_type, weight),
+    ec._class_mean(11, missing, reference, score_type, weight), ec._class_mean(12, missing, reference, score_type, weight),
+    ec._class_mean(13, missing, reference, score_type, weight), ec._class_mean(14, missing, reference, score_type, weight),
+    ec._class_mean(15, missing, reference, score_type, weight), ec._class_mean(16, missing, reference, score_type, weight),
+    ec._class_mean(17, missing, reference, score_type, weight), ec._class_mean(18, missing, reference, score_type, weight),
+    ec._class_mean(19, missing, reference, score_type, weight), ec._class_mean(20, missing, reference, score_type, weight),
+    ec._class_mean(21, missing, reference, score_type, weight), ec._class_mean(22, missing, reference, score_type, weight),
+    ec._class_mean(23, missing, reference, score_type, weight), ec._class_mean(24, missing, reference, score_type, weight),
+    ec._class_mean(25, missing, reference, score_type, weight), ec._class_mean(26, missing, reference, score_type, weight),
+    ec._class_mean(27, missing, reference, score_type, weight), ec._class_mean(28, missing, reference, score_type, weight),
+    ec._class_mean(29, missing, reference, score_type, weight), ec._class_mean(30, missing, reference, score_type, weight),
+    ec._class_mean(31, missing, reference, score_type, weight), ec._class_mean(32, missing, reference, score_type, weight)],
+    1, max(len(reference)) + ec._at_most_32(max(len(reference))));
+-- What always answering these means has, were classes drawn by them; 1 if nobody asks.
+CREATE OR REPLACE MACRO ec._naive_loss(normalized, means, rule) AS
+    CASE WHEN NOT CAST(normalized AS BOOLEAN) THEN 1e0
+         ELSE list_transform([means], lambda _p: CASE WHEN rule = 'brier' THEN ec._spread(_p)
+             ELSE ec._plus(list_transform(_p, lambda _x, _i: ec._nats(_x, ec._others(_p, _i)))) END)[1] END;
+
+CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule := 'cross_entropy', normalized := false, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type) THEN ec._ratio(
         ec._mean_of_right(ec._missing(score, reference, weight), ec._both_right(score, reference, score_type, weight),
-                          ec._expected_loss(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END,
-(score DOUBLE[], reference, rule := 'cross_entropy', score_type := 'posterior', weight := NULL) AS
+                          ec._expected_loss(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
+        ec._naive_loss(normalized, ec._class_means(ec._missing(score, reference, weight), reference, score_type, weight), CAST(rule AS VARCHAR))) END,
+(score DOUBLE[], reference, rule := 'cross_entropy', normalized := false, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type)
-              AND ec._lengths_ok(ec._either_missing(score, reference, weight), score, reference, score_type) THEN
+              AND ec._lengths_ok(ec._either_missing(score, reference, weight), score, reference, score_type) THEN ec._ratio(
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
-                          ec._expected_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END;
+                          ec._expected_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
+        ec._naive_loss(normalized, ec._vector_class_means(ec._either_missing(score, reference, weight), reference, score_type, weight), CAST(rule AS VARCHAR))) END;
 COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';
 -- Last, so that whoever finds the version finds all.
 CREATE OR REPLACE MACRO ec.version() AS '0.2.0';

@@ -13,7 +13,7 @@ import pytest
 import polars_ec as ec
 from polars_ec.namespaces import DataFrameNamespace, ExpressionNamespace, LazyFrameNamespace
 from polars_ec.sql.overloads import FILES, bundle
-from tests.support.cases import CASES, DIVERGENCES, METRICS, RANKING, ROW_FUNCTIONS
+from tests.support.cases import CASES, DIVERGENCES, MACROS, METRICS, RANKING, ROW_FUNCTIONS, WITHOUT_MACRO
 from tests.support.macro_calls import APPROXIMATE
 
 OTHERS = {
@@ -24,6 +24,7 @@ OTHERS = {
     "SketchError",
     "calibrate",
     "calibration_loss",
+    "effective_prior",
     "equivalent_cost",
     "fold",
     "merge",
@@ -99,6 +100,12 @@ def test_keywords_of_divergences(name: str) -> None:
     assert tuple(parameters) == ("score", "reference", *DIVERGENCES[name])
 
 
+@pytest.mark.parametrize("name", WITHOUT_MACRO)
+def test_keywords_of_metrics_without_a_macro(name: str) -> None:
+    parameters = inspect.signature(getattr(ec, name)).parameters
+    assert tuple(p for p in parameters if p not in {"score", "label", *ONLY_IN_PYTHON}) == WITHOUT_MACRO[name]
+
+
 @pytest.mark.parametrize("name", RANKING)
 def test_keywords_of_ranking_metrics(name: str) -> None:
     parameters = inspect.signature(getattr(ec, name)).parameters
@@ -118,10 +125,11 @@ def test_macros_of_bins(name: str, macros) -> None:
 
 def test_macros_are_the_metrics(macros) -> None:
     approximate = {macro for pair in APPROXIMATE.values() for macro in pair}
-    assert set(macros) == METRICS | approximate | {"version", "sketch", "ranking_exact", "fold", "stratified_fold"}
+    others = {"effective_prior", "fold", "ranking_exact", "sketch", "stratified_fold", "version"}
+    assert set(macros) == MACROS | approximate | others
 
 
-@pytest.mark.parametrize("name", sorted(METRICS))
+@pytest.mark.parametrize("name", sorted(MACROS))
 def test_macro_parameters_are_the_functions(name: str, macros) -> None:
     parameters = [p for p in inspect.signature(getattr(ec, name)).parameters if p not in ONLY_IN_PYTHON]
     for overload, _ in macros[name]:
@@ -136,12 +144,12 @@ def test_no_prior_or_weight_is_the_first_argument_without_a_name(macros) -> None
             assert name == "llr" or after[:1] not in (["prior"], ["weight"], ["threshold"]), name
 
 
-def test_macro_of_folds(macros) -> None:
-    for name in ("fold", "stratified_fold"):
+def test_macros_of_other_functions(macros) -> None:
+    for name in ("effective_prior", "fold", "stratified_fold"):
         assert [overload for overload, _ in macros[name]] == [list(inspect.signature(getattr(ec, name)).parameters)]
 
 
-@pytest.mark.parametrize("macro", sorted(METRICS | {macro for pair in APPROXIMATE.values() for macro in pair}))
+@pytest.mark.parametrize("macro", sorted(MACROS | {macro for pair in APPROXIMATE.values() for macro in pair}))
 def test_macro_defaults_are_the_functions(macro: str) -> None:
     statement = re.search(
         rf"CREATE OR REPLACE MACRO ec\.{macro}\((.*?)\n(?:COMMENT|CREATE)", _part("polars_ec"), re.DOTALL
@@ -177,6 +185,8 @@ def _heads(statement: str) -> str:
 def _python_value(sql: str) -> object:
     if sql == "NULL":
         return None
+    if sql in ("true", "false"):
+        return sql == "true"
     return sql[1:-1] if sql.startswith("'") else float(sql)
 
 
@@ -199,6 +209,12 @@ def test_every_macro_has_a_comment(macros) -> None:
 
 def _part(name: str) -> str:
     return (Path(__file__).parent.parent / "sql" / f"{name}.sql").read_text("utf-8")
+
+
+def test_no_macro_is_made_twice() -> None:
+    """The second one of a name would take the place of the first, wherever that is called."""
+    made = re.findall(r"^CREATE OR REPLACE MACRO ec\.(\w+)", "".join(map(_part, FILES)), re.MULTILINE)
+    assert not {name for name in made if made.count(name) > 1}
 
 
 def test_the_bundle_is_its_parts() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import polars_ec as ec
 from polars_ec import CostMatrix
+from tests.support.doors import DOORS, evaluate
 
 MATRICES = st.integers(2, 6).flatmap(
     lambda k: st.integers(1, 6).flatmap(
@@ -119,3 +121,46 @@ def test_abstain() -> None:
     costs = CostMatrix.zero_one(3, abstain=0.25)
     assert costs.values[1] == (1.0, 0.0, 1.0, 0.25)
     assert costs.decisions == (0, 1, 2, "abstain")
+
+
+@pytest.mark.parametrize("posteriors", [[0.3, 0.7], [0.2, 0.3, 0.5], [0.1, 0.2, 0.3, 0.4]])
+def test_operating_point_is_equation_11(posteriors: list[float]) -> None:
+    n = len(posteriors)
+    costs = np.asarray(CostMatrix.operating_point(posteriors))
+    np.testing.assert_allclose(costs, (1 - np.eye(n)) / ((n - 1) * np.array(posteriors))[:, None], rtol=1e-15)
+    # At the operating point itself all decisions cost the same.
+    np.testing.assert_allclose(posteriors @ costs, np.ones(n), rtol=1e-12)
+
+
+def test_operating_point_of_two_classes_is_the_bayes_threshold() -> None:
+    costs = CostMatrix.operating_point(0.2)
+    assert costs == CostMatrix.operating_point([0.8, 0.2])
+    assert costs.bayes_threshold() == pytest.approx(0.2, rel=1e-15)
+    with pytest.raises(ValueError, match=r"above 0 for every class: got \[0.5, 0.5, 0.0\]"):
+        CostMatrix.operating_point([0.5, 0.5, 0])
+
+
+def test_mean_bayes_cost_over_all_operating_points_is_the_log_loss() -> None:
+    """Eq. 10 with a weight that is even over the simplex, for three classes: an integral over a triangle."""
+    q, h = np.array([0.6, 0.3, 0.1]), 1
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    x, w = (nodes + 1) / 2, weights / 2
+    total = 0.0
+    for first, width in zip(x, w, strict=True):
+        for second, height in zip(x, w, strict=True):
+            a = np.array([first, (1 - first) * second, (1 - first) * (1 - second)])
+            costs = np.asarray(CostMatrix.operating_point(list(a / a.sum())))
+            total += 2 * (1 - first) * width * height * costs[h, np.argmin(q @ costs)]
+    # The cost jumps where the decision does: a few digits can be had.
+    assert total == pytest.approx(-np.log(q[h]), rel=0.02)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_costs_of_right_decisions_count_in_the_nec(door: str) -> None:
+    log = pl.DataFrame({"score": [0.9, 0.4, 0.7, 0.1, 0.2], "label": [1, 1, 0, 0, 0]})
+    costs = CostMatrix([[1, 4], [2, 1.5]])
+    # One of two positives is missed: (3 x 1 + 2 + 1.5) / 5 a row, and always deciding 0 costs (3 x 1 + 2 x 2) / 5.
+    assert evaluate(door, "nec", log, costs=costs) == pytest.approx(6.5 / 7, rel=1e-12)
+    # Beyond the best decision of each class a miss costs 0.5, and always deciding 0 costs 2 x 0.5 / 5.
+    assert evaluate(door, "nec", log, costs=costs.normalized()) == pytest.approx(0.5, rel=1e-12)
+    assert evaluate(door, "confusion", log, costs=costs) == evaluate(door, "confusion", log, costs=costs.normalized())

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import polars_ec as ec
 from polars_ec.cli import commands
 from tests.benchmarks.cases import CASES as BENCHMARKS
-from tests.support.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS
+from tests.support.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS, WITHOUT_MACRO
 
 ROOT = Path(__file__).parent.parent
 PAGES = {
@@ -26,7 +26,7 @@ PAGES = {
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 }
 README = PAGES["README.md"]
-METRICS = {case.name for case in CASES} | set(RANKING) | set(ROW_FUNCTIONS) | set(DIVERGENCES)
+METRICS = {case.name for case in CASES} | set(RANKING) | set(ROW_FUNCTIONS) | set(DIVERGENCES) | set(WITHOUT_MACRO)
 
 
 def blocks(page: str, language: str) -> list[str]:

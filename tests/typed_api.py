@@ -32,6 +32,8 @@ def decisions() -> None:
     assert_type(ec.balanced_error_rate("p", "y", prior=[0.5, 0.5]), pl.Expr)
     assert_type(ec.balanced_accuracy("p", "y", prior={"ok": 0.9, "late": 0.1}), pl.Expr)
     assert_type(ec.dcf("llr", "y", score_type="llr", prior=pl.col("prior")), pl.Expr)
+    assert_type(ec.c_primary("llr", "y", [(0.01, 1, 1), (0.005, 1, 1)], score_type="llr"), pl.Expr)
+    ec.c_primary("llr", "y", [0.01])  # type: ignore[list-item]
     ec.nec("p", "y", cost_fm=4)  # type: ignore[call-arg]
     assert_type(ec.nec("p", "y", cost_fn="amount", threshold=pl.col("threshold")), pl.Expr)
     ec.nec("p", "y", cost_fn=[4])  # type: ignore[arg-type]
@@ -82,7 +84,7 @@ def scoring_rules() -> None:
     assert_type(ec.ece("p", "y", bins=20, norm=2, equal_mass=True), pl.Expr)
     assert_type(ec.ece_mc("q", "y"), pl.Expr)
     assert_type(ec.expected_score_divergence("q", "s", rule="brier", weight="w"), pl.Expr)
-    assert_type(ec.semi_empirical_epsr("q", "s"), pl.Expr)
+    assert_type(ec.semi_empirical_epsr("q", "s", normalized=True), pl.Expr)
     ec.nce("p", "y", threshold=0.5)  # type: ignore[call-arg]
     ec.cllr("llr", "y", prior=0.5)  # type: ignore[call-arg]
     ec.ece("p", "y", norm=3)  # type: ignore[arg-type]
@@ -178,6 +180,8 @@ def sketches(sketch: ec.Sketch, others: Sequence[ec.Sketch]) -> None:
 
 def values_and_databases(connection: duckdb.DuckDBPyConnection) -> None:
     assert_type(ec.CostMatrix.zero_one(3, abstain=0.2), ec.CostMatrix)
+    assert_type(ec.CostMatrix.operating_point([0.2, 0.3, 0.5]), ec.CostMatrix)
+    assert_type(ec.effective_prior(0.1, 1, 9), float)
     assert_type(ec.CostMatrix.binary(cost_fn=4).bayes_threshold(), float)
     assert_type(ec.sketch_query("log", "p", "y", by="carrier", dialect="duckdb"), str)
     ec.register(connection)

@@ -19,18 +19,20 @@ from polars_ec.cli.logs import DifferingFilesError, open_log
 from polars_ec.cli.options import (
     By,
     Every,
+    Missing,
     PosLabel,
     Quiet,
     Time,
     Weight,
     parse_classes,
     parse_json,
+    parse_metrics,
     parse_prior,
 )
-from polars_ec.cli.output import SHOWN_ROWS, Format, encode, format_for, say, write
+from polars_ec.cli.output import SHOWN_ROWS, Format, encode, format_for, say, terminal_width, write
 from polars_ec.cli.periods import check_duration, check_period
 from polars_ec.cli.progress import progress
-from polars_ec.cli.request import Request, SketchOptions
+from polars_ec.cli.request import Request, SketchOptions, rows_of_groups
 from polars_ec.cli.rows_report import report_from_duckdb, report_from_files
 from polars_ec.cli.sketch_folder import SketchFolder, is_pos_label_note
 from polars_ec.cli.sketch_job import Vanished
@@ -115,7 +117,26 @@ def report(
     weight: Weight = None,
     pos_label: PosLabel = None,
     classes: Annotated[str | None, typer.Option(help="The label's values in class order: a,b,c or JSON.")] = None,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns instead of the usual ones: nec,f1,auc_roc. Once more for further ones."),
+    ] = None,
     min_rows: Annotated[int | None, typer.Option(help="Mark groups with fewer rows in a column `small`.")] = None,
+    total: Annotated[
+        bool, typer.Option("--total", help="A last row over all groups, marked in a column `total`.")
+    ] = False,
+    per_class: Annotated[
+        bool, typer.Option("--per-class", help="A row per group and class: the class against the rest.")
+    ] = False,
+    missing: Annotated[
+        Missing, typer.Option(help="Count the rows with a null together, or also by the part that is null.")
+    ] = Missing.together,
+    score_prior: Annotated[
+        str | None,
+        typer.Option(
+            help="The prior that the posteriors were made with: columns _at_prior are of posteriors moved from it."
+        ),
+    ] = None,
     form: Annotated[
         Format | None,
         typer.Option("--format", help="Default: by the name of --out, else table.", case_sensitive=False),
@@ -128,13 +149,23 @@ def report(
     """Report the usual battery of metrics on a prediction log, a row per group.
 
     Rows whose label, score or weight is missing are left out and counted; a group with wrong rows has no metrics.
-    Columns that end in _at_prior have the values at the reference prior. Of a folder of sketches, --by and --every roll up
-    its groups, and NAME_low and NAME_high bound what depends on a threshold that the sketches do not know.
+    Columns that end in _at_prior have the values at the reference prior, those in _error how far off the value may be. Of a
+    folder of sketches, --by and --every roll up its groups, and NAME_low and NAME_high bound what depends on a threshold that
+    the sketches do not know.
     """
     chosen = format_for(form, out)
     check_duration(every)
     if min_rows is not None and min_rows < 0:
         raise UsageError(f"--min-rows {min_rows}: pass 0 or more")
+    asked_layout = {
+        "metrics": None if metrics is None else parse_metrics(metrics),
+        "min_rows": min_rows,
+        "total": total or None,
+        "per_class": per_class or None,
+        "missing": None if missing is Missing.together else "by_part",
+        "score_prior": None if score_prior is None else parse_prior(score_prior, "--score-prior", ["uniform"]),
+    }
+    layout = {name: value for name, value in asked_layout.items() if value is not None}
     parsed = {
         "cost_fn": cost_fn,
         "cost_fp": cost_fp,
@@ -155,13 +186,8 @@ def report(
         zone = check_period(time, every, time_zone)
         if not score or label is None:
             raise UsageError(f"a report on rows needs {'--label' if score else '--score'}: the column's name")
-        overall = options.get("prior") == "overall"
-        if overall:
-            del options["prior"]
         asked = {"score_type": "posterior", **options, **reading}
-        table, warnings = _answer(
-            paths, Request(score, label, by or [], time, every, asked, min_rows, overall, time_zone=zone)
-        )
+        table, warnings = _answer(paths, Request(score, label, by or [], time, every, asked, layout, zone))
     else:
         if len(paths) > 1:
             raise UsageError(
@@ -171,20 +197,27 @@ def report(
             check_period(time, every, time_zone)
         known = {f"--{name.replace('_', '-')}": value for name, value in reading.items()}
         known |= {} if label is None else {"--label": label}
-        known |= {} if not score else {"--score": ", ".join(score)}
+        known |= {} if not score else {"--score": score[0] if len(score) == 1 else score}
         _tell_undone(folder)
         try:
             with panics_unseen():
                 table, warnings = sketch_report(
-                    folder, known, RollUp(by or [], time, every, time_zone), options, min_rows
+                    folder, known, RollUp(by or [], time, every, time_zone), options, layout
                 )
         except PanicException as error:
             raise DataError(f"{folder}: {first_line(error)}") from error
-    for warning in [*warnings, *_told_of_invalid_rows(table)]:
+    for warning in [*warnings, *_told_of_invalid_rows(rows_of_groups(table, layout))]:
         tell(warning)
     if chosen is Format.table and table.height > SHOWN_ROWS and not quiet:
         tell(f"the table shows {SHOWN_ROWS} of {table.height} rows: --format csv has them all")
-    write(encode(table, chosen), out)
+    # A file is for an editor, or for a pager, which have room to the right.
+    width = terminal_width() if out is None else None
+    write(encode(table, chosen, names=_count_of_names(table), width=width), out)
+
+
+def _count_of_names(table: pl.DataFrame) -> int:
+    """How many columns, before that of the rows used, say what a row of the report is about."""
+    return table.columns.index("n")
 
 
 def _told_of_invalid_rows(table: pl.DataFrame) -> list[str]:
@@ -213,7 +246,7 @@ def _answer(paths: list[str], request: Request) -> tuple[pl.DataFrame, list[str]
         broken = next((path for path in paths if path.startswith("duckdb:")), None)
         if broken is not None:
             raise UsageError(f"{broken}: a DuckDB table is given as duckdb:FILE.duckdb::TABLE")
-        log = open_log(paths)
+        log = open_log(paths).with_codes(request.columns())
         try:
             return report_from_files(log, request)
         except DifferingFilesError:
@@ -235,7 +268,7 @@ def sketch(
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder of the sketches.")],
-    score: Annotated[str, typer.Option(help="Column of scores.")],
+    score: Annotated[list[str], typer.Option(help="Column of scores; once more for each further model.")],
     label: Annotated[str, typer.Option(help="Column of true classes.")],
     by: By = None,
     time: Time = None,
@@ -283,7 +316,7 @@ def sketch(
     options |= {name: value for name, value in parsed.items() if value is not None}
     if options.get("prior") == "overall":
         raise UsageError("--prior overall: a sketch is made before the whole log is read: state the prior")
-    request = Request([score], label, by or [], time, every, options, time_zone=zone)
+    request = Request(score, label, by or [], time, every, options, time_zone=zone)
     grid = {"resolution": resolution, "exact": exact, "thresholds": threshold or []}
     track = nullcontext if quiet else progress
     outcome = run_job(paths, out, SketchOptions(request, grid), vanished=vanished, track=track)

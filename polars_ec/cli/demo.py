@@ -32,7 +32,7 @@ TOLERANCE = 1e-12
 
 _CATEGORIES = ("carrier", "origin", "dest")
 _NUMBERS = ("hour", "weekday", "distance")
-_SHOWN = ("n", "n_missing", "class_prior", "nec", "nce", "recall", "precision", "precision_at_prior")
+_SHOWN = ("n", "nec", "nce", "precision", "precision_at_prior", "class_prior")
 
 
 @dataclass(frozen=True)

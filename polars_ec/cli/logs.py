@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -32,13 +32,17 @@ class DifferingFilesError(DataError):
 
 @dataclass(frozen=True)
 class Log:
-    """Files of one kind, and the lazy frame over all of them; `headers` are CSV files without rows."""
+    """Files of one kind, and the lazy frame over all of them; `headers` are CSV files without rows.
+
+    `codes` are columns of CSV that are read as text, as they are written.
+    """
 
     files: list[Path]
     kind: FileKind
     frame: pl.LazyFrame
     headers: list[Path] = field(default_factory=list)
     is_unified: bool = False
+    codes: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -104,6 +108,17 @@ class Log:
         except READ_ERRORS as error:
             raise DataError(f"{file} cannot be read as {self.kind.name}: {first_line(error)}") from error
 
+    def with_codes(self, asked: Mapping[str, Sequence[str]]) -> Log:
+        """The same files, the group columns of CSV as they are written, unless they are asked for as something else too."""
+        if self.kind is not CSV or self.is_empty:
+            return self
+        others = {name for option, names in asked.items() if option != "--by" for name in names}
+        in_folders = {name for file in self.files for name in partition(file)}
+        codes = tuple(name for name in asked["--by"] if name not in others | in_folders)
+        hive = is_partitioned(self.files)
+        frame = self.read(lambda: scan(self.kind, self.files, hive, dict.fromkeys(codes, pl.String())))
+        return replace(self, frame=frame, codes=codes)
+
     def unified(self, asked: Mapping[str, Sequence[str]], keys: Collection[str]) -> Log:
         """The same files with the columns asked for alone, each of one dtype in all of them.
 
@@ -123,7 +138,10 @@ class Log:
         for file, schema in self._schemas.items():
             check_columns(asked, pl.Schema(schema), str(file))
         dtypes = {name: {file: dict(schema)[name] for file, schema in self._schemas.items()} for name in names}
-        common = {name: self._common(name, dtypes[name], name in keys) for name in names}
+        common = {
+            name: pl.String() if name in self.codes else self._common(name, dtypes[name], name in keys)
+            for name in names
+        }
         alike: dict[tuple[tuple[str, pl.DataType], ...], list[Path]] = {}
         for file, columns in self._schemas.items():
             alike.setdefault(tuple(columns), []).append(file)
@@ -133,7 +151,7 @@ class Log:
             texts = {name: pl.String() for name, dtype in same if common.get(name) == pl.String and dtype != pl.String}
             casts = [pl.col(name).cast(dtype) for name, dtype in common.items()]
             frames.append(scan(self.kind, files, hive, texts if self.kind.is_text else {}).select(casts))
-        return Log(self.files, self.kind, pl.concat(frames), self.headers, is_unified=True)
+        return Log(self.files, self.kind, pl.concat(frames), self.headers, is_unified=True, codes=self.codes)
 
     def _common(self, name: str, dtypes: Mapping[Path, pl.DataType], is_key: bool) -> pl.DataType:
         found = common_type(dtypes.values(), of_keys=is_key)

@@ -13,15 +13,27 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec.cells.cells import SCORE
 from polars_ec.cli.column_types import common_type
 from polars_ec.cli.errors import DataError
+from polars_ec.cli.file_kinds import CSV
 from polars_ec.sketches import Sketch
 
 _VERSION = 1
 METADATA_KEY = "polars_ec.input"
 # Options that every entry has; those of later versions may be missing, which is to say not stated.
-_TEXT_OPTIONS = ("--score", "--label", "--score-type")
-_OPTIONS = (*_TEXT_OPTIONS, "--by", "--time", "--every", "--weight", "--pos-label", "--classes", "--resolution")
+_TEXT_OPTIONS = ("--label", "--score-type")
+_OPTIONS = (
+    "--score",
+    *_TEXT_OPTIONS,
+    "--by",
+    "--time",
+    "--every",
+    "--weight",
+    "--pos-label",
+    "--classes",
+    "--resolution",
+)
 COSTS = "--cost-fn and --cost-fp"
 
 
@@ -92,9 +104,16 @@ def _is_sound(record: Record) -> bool:
         and all(isinstance(options[name], str | None) for name in ("--time", "--every", "--weight", "--pos-label"))
         and (options["--time"] is None) == (options["--every"] is None)
         and isinstance(options.get("--time-zone"), str | None)
+        and isinstance(options["--score"], str | list)
         and isinstance(options["--by"], list)
-        and [*options["--by"], *([] if options["--time"] is None else [options["--time"]])] == list(types)
+        and [*options["--by"], *([] if options["--time"] is None else [options["--time"]]), *model_keys(options)]
+        == list(types)
     )
+
+
+def model_keys(options: Mapping[str, Any]) -> list[str]:
+    """The group column of the models, where sketches made with these options have several."""
+    return [SCORE] if isinstance(options["--score"], list) else []
 
 
 @dataclass(frozen=True)
@@ -131,6 +150,14 @@ class Manifest:
         return any(entry.record.positives != 0 for entry in self.entries.values())
 
 
+def count_rows(sketch: Sketch, options: Mapping[str, Any], which: pl.Expr | None = None) -> int:
+    """The rows of the input, or those of them in these cells: of the model that has most, for each model has every row."""
+    cells = sketch.frame if which is None else sketch.frame.filter(which)
+    models = model_keys(options)
+    counts = cells.group_by(models).agg(pl.col("n").sum()) if models else cells.select(pl.col("n").sum())
+    return max(counts["n"].to_list(), default=0)
+
+
 def difference(stated: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
     """The first option that differs, in words."""
     for name in dict.fromkeys([*stated, *other]):
@@ -154,17 +181,30 @@ def key_dtypes(sketch: Sketch) -> dict[str, pl.DataType | None]:
     return {name: None if text is None else sketch.frame.schema[name] for name, text in key_types(sketch).items()}
 
 
-def joined_types(common: Mapping[str, pl.DataType], entry: Entry) -> dict[str, pl.DataType]:
+@dataclass(frozen=True)
+class KeyType:
+    """The dtype of a group column; `as_written`: only CSV has it, which has no types, so that it may be text as well."""
+
+    dtype: pl.DataType
+    as_written: bool
+
+
+def joined_types(common: Mapping[str, KeyType], entry: Entry) -> dict[str, KeyType]:
     """The dtypes that hold the group columns so far and those of one more sketch; DataError if none do."""
     joined = dict(common)
     time = entry.record.options["--time"]
+    is_csv = entry.record.input.endswith(CSV.suffixes)
     for key, dtype in entry.dtypes.items():
-        so_far = common.get(key)
-        both = [dtype for dtype in (so_far, dtype) if dtype is not None]
-        together = common_type(both)
+        if dtype is None:
+            continue
+        own, so_far = KeyType(dtype, is_csv), common.get(key)
+        both = [own] if so_far is None else [so_far, own]
+        together = common_type(part.dtype for part in both)
+        if together is None and all(part.dtype == pl.String or part.as_written for part in both):
+            together = pl.String()
         # The same day of two calendars is not the same day.
-        if together is None or (key == time and len({getattr(dtype, "time_zone", None) for dtype in both}) > 1):
-            raise DataError(f"the group column {key!r} is {dtype}, and {so_far} in the other inputs")
-        if both:
-            joined[key] = together
+        zones = {getattr(part.dtype, "time_zone", None) for part in both}
+        if together is None or (key == time and len(zones) > 1):
+            raise DataError(f"the group column {key!r} is {dtype}, and {both[0].dtype} in the other inputs")
+        joined[key] = KeyType(together, all(part.as_written for part in both))
     return joined

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import Annotated, Any
 
+import polars as pl
 import typer
 from polars.exceptions import PolarsError
 
@@ -15,8 +17,17 @@ from polars_ec.cells.parquet import first_line
 from polars_ec.cli.errors import DataError, UsageError
 
 _KEYWORD = re.compile(
-    r"\b(score_type|weight|pos_label|classes|prior|threshold|cost_fn|cost_fp|costs|score|label|by|min_rows|resolution|thresholds)="
+    r"\b(score_type|weight|pos_label|classes|prior|threshold|cost_fn|cost_fp|costs|score|label|by|min_rows|resolution|thresholds|"
+    r"metrics|missing|score_prior)=|\b(total|per_class)=True\b"
 )
+
+
+class Missing(StrEnum):
+    """How rows with a null are counted."""
+
+    together = "together"
+    by_part = "by-part"
+
 
 By = Annotated[list[str] | None, typer.Option(help="Column of a segment; once more for each further one.")]
 Time = Annotated[str | None, typer.Option(help="Column of dates or timestamps, cut to --every.")]
@@ -44,18 +55,22 @@ def _short(text: str) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def parse_prior(text: str) -> Any:
-    """A prior as the core takes it, or "overall"."""
-    if text in ("uniform", "overall"):
+def parse_prior(text: str, option: str = "--prior", names: Sequence[str] = ("uniform", "overall")) -> Any:
+    """A prior as the core takes it; `names` are those that may be said in a word."""
+    if text in names:
         return text
     try:
         return float(text)
     except ValueError:
         if text.startswith("["):
-            return parse_json(text, "--prior")
-    raise UsageError(
-        f"--prior {_short(text)}: pass a share such as 0.1, shares such as [0.2,0.3,0.5], uniform or overall"
-    )
+            return parse_json(text, option)
+    ways = ", ".join(["a share such as 0.1", "shares such as [0.2,0.3,0.5]", *names[:-1]])
+    raise UsageError(f"{option} {_short(text)}: pass {ways} or {names[-1]}")
+
+
+def parse_metrics(texts: Sequence[str]) -> list[str]:
+    """The names between commas, of all that was passed."""
+    return [name.strip() for text in texts for name in text.split(",")]
 
 
 def counted_prior(shares: Any) -> Any:
@@ -63,6 +78,13 @@ def counted_prior(shares: Any) -> Any:
     if shares is None:
         raise DataError("--prior overall: the log has wrong rows, or none with label and score: state the prior")
     return shares if isinstance(shares, float | str) else list(shares)
+
+
+def check_counted(groups: pl.DataFrame, *, several: bool) -> None:
+    """DataError for a report at the prior of the whole log where that could not be counted, of none of `several` models."""
+    sums = pl.col("n", "n_invalid").sum()
+    models = groups.group_by("score").agg(sums) if several else groups.select(sums)
+    counted_prior(1.0 if any(n and not n_invalid for n, n_invalid in models.select("n", "n_invalid").rows()) else None)
 
 
 def parse_classes(text: str) -> list[str]:
@@ -74,7 +96,7 @@ def parse_classes(text: str) -> list[str]:
 
 def in_terms_of_options(message: str) -> str:
     """Messages of the core speak of Python keywords, `pos_label=`; here they are options, `--pos-label`."""
-    options = _KEYWORD.sub(lambda match: f"--{match[1].replace('_', '-')} ", message)
+    options = _KEYWORD.sub(lambda match: f"--{(match[1] or match[2]).replace('_', '-')} ", message)
     return options.replace("--thresholds ", "--threshold ").replace("  ", " ").replace(" ,", ",")
 
 

@@ -6,8 +6,10 @@ import io
 import json
 import math
 import os
+import shutil
 import stat
 import sys
+from collections.abc import Iterator, Sequence
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -22,6 +24,7 @@ from polars_ec.cli.terminal import escaped, panics_unseen
 from polars_ec.cli.whole_file import whole_file
 
 SHOWN_ROWS = 1000
+_GAP = "  "
 
 
 class Format(StrEnum):
@@ -52,39 +55,64 @@ def format_for(stated: Format | None, out: Path | None) -> Format:
     return chosen
 
 
-def encode(table: pl.DataFrame, form: Format) -> bytes:
-    """The table in this format; DataError for values that it cannot hold, as years with more than four digits are to most."""
+def encode(table: pl.DataFrame, form: Format, *, names: int = 0, width: int | None = None) -> bytes:
+    """The table in this format; DataError for values that it cannot hold, as years with more than four digits are to most.
+
+    A table to read is at most `width` wide: its columns then stand in several parts one below the other, and each begins with the
+    first `names` columns, which say what a row is.
+    """
     try:
         with panics_unseen():
-            return _encoded(table, form)
+            return _encoded(table, form, names, width)
     except (PolarsError, PanicException, ValueError, OverflowError) as error:
         raise DataError(f"the report cannot be written as {form.value}: {first_line(error)}") from error
 
 
-def _encoded(table: pl.DataFrame, form: Format) -> bytes:
+def _encoded(table: pl.DataFrame, form: Format, names: int, width: int | None) -> bytes:
     if form is Format.parquet:
         buffer = io.BytesIO()
         table.write_parquet(buffer)
         return buffer.getvalue()
     if form is Format.csv:
         return _flat(table).write_csv().encode()
-    text = as_json(table) if form is Format.json else as_text(table)
+    text = as_json(table) if form is Format.json else as_text(table, names=names, width=width)
     return f"{text}\n".encode()
 
 
-def as_text(table: pl.DataFrame, decimals: int = 4) -> str:
-    """The table to read: every column, and the first thousand rows; `-` is null."""
-    columns = [
-        [escaped(name), *_cells(column.head(SHOWN_ROWS), decimals)]
-        for name, column in zip(table.columns, table.get_columns(), strict=True)
-    ]
-    left = [column.dtype in (pl.String, pl.Categorical, pl.Enum) for column in table.get_columns()]
-    widths = [max(map(len, column)) for column in columns]
-    lines = [
-        "  ".join(c.ljust(w) if to_left else c.rjust(w) for c, w, to_left in zip(row, widths, left, strict=True))
-        for row in zip(*columns, strict=True)
-    ]
-    return "\n".join(line.rstrip() for line in lines)
+def as_text(table: pl.DataFrame, decimals: int = 4, *, names: int = 0, width: int | None = None) -> str:
+    """The table to read: every column, and the first thousand rows; `-` is null. For `names` and `width` see `encode`."""
+    columns = [_column(name, column, decimals) for name, column in zip(table.columns, table.get_columns(), strict=True)]
+    return "\n\n".join(_lines(part) for part in _parts(columns, names, width))
+
+
+def _column(name: str, column: pl.Series, decimals: int) -> list[str]:
+    """The header and the cells, all of one width."""
+    cells = [escaped(name), *_cells(column.head(SHOWN_ROWS), decimals)]
+    widest = max(map(len, cells))
+    to_left = column.dtype in (pl.String, pl.Categorical, pl.Enum)
+    return [cell.ljust(widest) if to_left else cell.rjust(widest) for cell in cells]
+
+
+def _parts(columns: Sequence[list[str]], names: int, width: int | None) -> Iterator[list[list[str]]]:
+    """The columns in parts that are narrow enough, each with those that name the rows, and one more at least."""
+    first, others = list(columns[:names]), columns[names:]
+    part: list[list[str]] = []
+    for column in others:
+        so_far = sum(len(c[0]) + len(_GAP) for c in [*first, *part])
+        if part and width is not None and so_far + len(column[0]) > width:
+            yield [*first, *part]
+            part = []
+        part.append(column)
+    yield [*first, *part]
+
+
+def _lines(columns: Sequence[list[str]]) -> str:
+    return "\n".join(_GAP.join(row).rstrip() for row in zip(*columns, strict=True))
+
+
+def terminal_width() -> int:
+    """Of the terminal on stdout, or as COLUMNS says; 80 where there is none."""
+    return shutil.get_terminal_size().columns
 
 
 def _cells(column: pl.Series, decimals: int) -> list[str]:

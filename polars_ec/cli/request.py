@@ -18,7 +18,7 @@ from polars_ec.sketching import sketch
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a log, whichever engine answers."""
+    """What is asked of a log, whichever engine answers. `layout` is what `polars_ec.report` takes beside the options."""
 
     scores: list[str]
     label: str
@@ -26,8 +26,7 @@ class Request:
     time: str | None
     every: str | None
     options: dict[str, Any]
-    min_rows: int | None = None
-    overall_prior: bool = False
+    layout: Mapping[str, Any] = field(default_factory=dict)
     time_zone: str | None = None
 
     def columns(self) -> dict[str, list[str]]:
@@ -68,6 +67,12 @@ class Request:
         return options
 
 
+def rows_of_groups(table: pl.DataFrame, layout: Mapping[str, Any]) -> pl.DataFrame:
+    """The rows of a report that are of its groups, each once: without the total, and of several classes the last one's."""
+    rows = table.filter(~pl.col("total")) if layout.get("total") else table
+    return rows.filter(pl.col("class") == pl.col("class").last()) if layout.get("per_class") else rows
+
+
 @dataclass(frozen=True)
 class SketchOptions:
     """How every input is sketched. `grid` has resolution, thresholds and exact, as `polars_ec.sketch` takes them."""
@@ -84,7 +89,7 @@ class SketchOptions:
         columns = dict.fromkeys(name for names in request.columns().values() for name in names)
         made = self.sketch(request.no_rows([*columns]))
         return {
-            "--score": request.scores[0],
+            "--score": request.scores[0] if len(request.scores) == 1 else request.scores,
             "--label": request.label,
             "--by": request.by,
             "--time": request.time,
@@ -112,5 +117,5 @@ class SketchOptions:
             start = periods.start
             keys.append(start.dt.cast_time_unit("us") if isinstance(periods.dtype, pl.Datetime) else start)
         options = request.for_label(schema[request.label])
-        made = sketch(frame, request.scores[0], request.label, by=keys, **self.grid, **options)
+        made = sketch(frame, request.scores, request.label, by=keys, **self.grid, **options)
         return made if periods is None else replace(made, frame=periods.placed(made.frame))

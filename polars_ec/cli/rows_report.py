@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
+from polars_ec.cli import csv_codes
 from polars_ec.cli.labels import no_positives, said_of_positives, values_and_presence
 from polars_ec.cli.logs import Log, check_columns
-from polars_ec.cli.options import counted_prior, refusals_as_usage_errors
+from polars_ec.cli.options import check_counted, refusals_as_usage_errors
 from polars_ec.cli.periods import check_time, with_time
-from polars_ec.cli.request import Request
-from polars_ec.cli.sql_report import connect, label_values, schema_of, sql_class_prior, sql_report, table_in_log
-from polars_ec.metrics.counts import class_prior
+from polars_ec.cli.request import Request, rows_of_groups
+from polars_ec.cli.sql_report import connect, label_values, schema_of, sql_report, table_in_log
 from polars_ec.reports import report
-
-_COUNT_OPTIONS = ("costs", "score_type", "weight", "pos_label", "classes")
 
 
 def report_from_files(log: Log, request: Request) -> tuple[pl.DataFrame, list[str]]:
@@ -32,20 +32,27 @@ def report_from_files(log: Log, request: Request) -> tuple[pl.DataFrame, list[st
         periods = request.periods(frame.collect_schema()[request.time])
         keys.append(periods.start)
 
-    if request.overall_prior:
-        counted = {name: options[name] for name in _COUNT_OPTIONS if name in options}
-        with refusals_as_usage_errors():  # some of which come only when the types of the columns are known
-            shares = frame.select(class_prior(request.scores[0], request.label, **counted))
-            found = log.collect(shares).item()
-        options["prior"] = counted_prior(found)
     with refusals_as_usage_errors():
-        answer = report(frame, request.scores, request.label, by=keys, min_rows=request.min_rows, **options)
-    table = log.collect(answer)
+        answer = report(frame, request.scores, request.label, by=keys, **request.layout, **options)
+    table = _with_codes_typed(log.collect(answer), log.codes, request)
+    groups = rows_of_groups(table, request.layout)
+    if options.get("prior") == "overall":
+        check_counted(groups, several=len(request.scores) > 1)
     warnings: list[str] = []
-    if "pos_label" in options and no_positives(table):
+    if "pos_label" in options and no_positives(groups):
         labels = frame.select(values_and_presence(request.label, options["pos_label"]))
         warnings = said_of_positives(log.collect(labels), request.options["pos_label"], request.label, log.name)
     return table if periods is None else log.read(lambda: periods.placed(table)), warnings
+
+
+def _with_codes_typed(table: pl.DataFrame, codes: Sequence[str], request: Request) -> pl.DataFrame:
+    """The report, sorted by what the codes are: as text 10 is before 9."""
+    typed = csv_codes.typed(table, codes)
+    if typed.schema == table.schema:
+        return table
+    total = ["total"] if request.layout.get("total") else []
+    time = [] if request.time is None else [request.time]
+    return typed.sort([*total, *request.by, *time], maintain_order=True)
 
 
 def report_from_duckdb(file: str, table: str, request: Request) -> tuple[pl.DataFrame, list[str]]:
@@ -57,9 +64,6 @@ def report_from_duckdb(file: str, table: str, request: Request) -> tuple[pl.Data
         if request.time is not None:
             check_time(request.time, schema[request.time])
         options = request.for_label(schema[request.label])
-        if request.overall_prior:
-            found = sql_class_prior(connection, relation, request.scores[0], request.label, options)
-            options["prior"] = counted_prior(found)
         answer = sql_report(
             connection,
             relation,
@@ -67,10 +71,12 @@ def report_from_duckdb(file: str, table: str, request: Request) -> tuple[pl.Data
             request.label,
             by=request.by,
             periods=None if request.time is None else request.periods(schema[request.time]),
-            min_rows=request.min_rows,
+            layout=request.layout,
             options=options,
         )
-        if "pos_label" not in options or not no_positives(answer):
+        if options.get("prior") == "overall":
+            check_counted(rows_of_groups(answer, request.layout), several=len(request.scores) > 1)
+        if "pos_label" not in options or not no_positives(rows_of_groups(answer, request.layout)):
             return answer, []
         labels = label_values(connection, relation, request.label, options["pos_label"])
         return answer, said_of_positives(labels, request.options["pos_label"], request.label, f"{file}::{table}")

@@ -20,14 +20,24 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-import polars as pl
 from polars.exceptions import PolarsError
 
 from polars_ec.cells.parquet import DAMAGE, described_schema, first_line
 from polars_ec.cli.errors import DataError
 from polars_ec.cli.files import status
 from polars_ec.cli.folder_lock import LOCK
-from polars_ec.cli.manifest import METADATA_KEY, Bad, Entry, Manifest, Record, difference, joined_types, key_types
+from polars_ec.cli.manifest import (
+    METADATA_KEY,
+    Bad,
+    Entry,
+    KeyType,
+    Manifest,
+    Record,
+    count_rows,
+    difference,
+    joined_types,
+    key_types,
+)
 from polars_ec.cli.terminal import panics_unseen
 from polars_ec.cli.whole_file import TEMPORARY, sync_folder, whole_file
 from polars_ec.exceptions import SketchError
@@ -136,7 +146,7 @@ class SketchFolder:
             raise DataError(f"{error}: remove it and run polars-ec sketch again") from error
         except OSError as error:
             raise DataError(f"{file} cannot be read: {error.strerror}") from error
-        found = (int(sketch.frame["n"].sum()), key_types(sketch))
+        found = (count_rows(sketch, entry.record.options), key_types(sketch))
         if found != (entry.record.rows, entry.record.key_types):
             raise DataError(
                 f"{file} is damaged: it is not what its entry says: remove it and run polars-ec sketch again"
@@ -203,7 +213,7 @@ class SketchFolder:
         if not entries:
             raise DataError(f"{self.path} holds no sketches yet: run polars-ec sketch to the end")
         options = next(iter(entries.values())).record.options
-        common: dict[str, pl.DataType] = {}
+        common: dict[str, KeyType] = {}
         for name, entry in entries.items():
             different = difference(options, entry.record.options)
             if different:
@@ -212,7 +222,7 @@ class SketchFolder:
                 common = joined_types(common, entry)
             except DataError as error:
                 raise DataError(f"{self.path / name}: {error}") from None
-        return Manifest(entries, common)
+        return Manifest(entries, {name: found.dtype for name, found in common.items()})
 
 
 def pos_label_note(positive: str) -> str:

@@ -25,12 +25,23 @@ from typing import Any
 import polars as pl
 
 from polars_ec.cells.parquet import first_line
+from polars_ec.cli import csv_codes
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.files import Found, NoFilesError, find, status
 from polars_ec.cli.folder_lock import Lock, locked
 from polars_ec.cli.labels import label_value, values_and_presence, without_positives
 from polars_ec.cli.logs import check_columns, open_log
-from polars_ec.cli.manifest import COSTS, Entry, Record, difference, joined_types, key_dtypes, key_types
+from polars_ec.cli.manifest import (
+    COSTS,
+    Entry,
+    KeyType,
+    Record,
+    count_rows,
+    difference,
+    joined_types,
+    key_dtypes,
+    key_types,
+)
 from polars_ec.cli.options import in_terms_of_options, refusals_as_usage_errors
 from polars_ec.cli.periods import with_time
 from polars_ec.cli.request import SketchOptions
@@ -243,7 +254,7 @@ class _Run:
     def _sketch_all(self, todo: Sequence[Task], track: Track) -> None:
         folder, outcome = self.folder, self.outcome
         replaced = {folder.name_for(task.source) for task in todo}
-        common: dict[str, pl.DataType] = {}
+        common: dict[str, KeyType] = {}
         for name, entry in self.entries.items():
             if name not in replaced:
                 common = joined_types(common, entry)
@@ -268,7 +279,7 @@ class _Run:
                 common = joined
                 outcome.sketched += 1
                 outcome.rows += entry.record.rows
-                outcome.invalid += int(made.frame.filter(pl.col("class") == -1)["n"].sum())
+                outcome.invalid += count_rows(made, self.recorded, pl.col("class") == -1)
 
     def _refuse_renamed(self, task: Task, made: Sketch) -> None:
         """--vanished keep is for what was deleted: what was renamed has its size, its time and its cells."""
@@ -321,12 +332,12 @@ def _gone(source: str) -> str | None:
 
 def _sketch_file(task: Task, options: SketchOptions) -> Sketch:
     request = options.request
-    log = open_log([str(task.file)])
+    log = open_log([str(task.file)]).with_codes(request.columns())
     schema = log.schema()
     check_columns(request.columns(), schema, log.name)
-    (score,) = request.scores
-    if schema[score].is_nested():
-        raise DataError(f"{log.name}: --score {score} is {schema[score]}, and the job sketches one score a row")
+    for score in request.scores:
+        if schema[score].is_nested():
+            raise DataError(f"{log.name}: --score {score} is {schema[score]}, and the job sketches one score a row")
     log.check_partitions()
     log.check_rows()
     try:
@@ -334,6 +345,7 @@ def _sketch_file(task: Task, options: SketchOptions) -> Sketch:
         if request.time is not None:
             frame = with_time(frame, request.time, log.collect)
         made = log.read(lambda: options.sketch(frame))
+        made = replace(made, frame=csv_codes.typed(made.frame, log.codes))
     except UsageError as error:
         raise DataError(f"{log.name}: {error}") from error
     except (ValueError, TypeError) as error:
@@ -348,7 +360,7 @@ def _sketch_file(task: Task, options: SketchOptions) -> Sketch:
 
 
 def _entry(task: Task, made: Sketch, recorded: dict[str, Any]) -> Entry:
-    n = pl.col("n")
-    rows, positives = made.frame.select(n.sum(), n.filter(pl.col("class") == 1).sum().alias("positives")).row(0)
+    rows = count_rows(made, recorded)
+    positives = count_rows(made, recorded, pl.col("class") == 1)
     record = Record(task.source, task.size, task.modified_ns, rows, key_types(made), recorded, positives)
     return Entry(record, key_dtypes(made))

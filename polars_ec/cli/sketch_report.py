@@ -10,12 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from polars_ec.cells.arguments import bayes_threshold
 from polars_ec.cells.cells import check_keys
-from polars_ec.cells.evaluate import evaluate
 from polars_ec.cells.sums import overall_prior
 from polars_ec.cli.errors import DataError, UsageError
-from polars_ec.cli.manifest import Manifest
+from polars_ec.cli.manifest import Manifest, model_keys
 from polars_ec.cli.options import counted_prior, refusals_as_usage_errors
 from polars_ec.cli.periods import (
     PERIOD_NAMES,
@@ -25,16 +23,18 @@ from polars_ec.cli.periods import (
     first_instant,
     is_calendar,
 )
+from polars_ec.cli.sketch_columns import columns
 from polars_ec.cli.sketch_folder import SketchFolder, pos_label_note
 from polars_ec.cli.sketch_sum import total
 from polars_ec.exceptions import SketchError
-from polars_ec.formulas.battery import BATTERY, MOVED_BY_PRIOR
-from polars_ec.formulas.decisions import CELLS
-from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.options import parse_options
 from polars_ec.sketches import Sketch
 
-_RANKING = ("auc_roc",)
+_OF_ROWS = {
+    "per_class": "sketches are of one class against the other",
+    "missing": "sketches count the rows with a null together",
+    "score_prior": "sketches hold the losses of the posteriors as they are",
+}
+_ADDED_BY = {"small": "min_rows", "total": "total"}
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class RollUp:
 
 
 def sketch_report(
-    folder: Path, stated: Mapping[str, Any], roll_up: RollUp, options: dict[str, Any], min_rows: int | None
+    folder: Path, stated: Mapping[str, Any], roll_up: RollUp, options: dict[str, Any], layout: Mapping[str, Any]
 ) -> tuple[pl.DataFrame, list[str]]:
     """The report of a folder, a row per group, and what is to be said about it.
 
@@ -63,22 +63,24 @@ def sketch_report(
     options
         `costs`, `cost_fn`, `cost_fp`, `threshold` (default: what the sketches were made for), `prior` ("overall" is the share
         in all sketches).
-    min_rows
-        Adds the column `small`.
+    layout
+        `metrics`, `min_rows` and `total` of `polars_ec.report`.
 
     Returns
     -------
     The columns of `polars_ec.report`, and `auc_roc` with its bound. NAME_low and NAME_high where the sketches do not know
     the threshold.
     """
+    for name, why in _OF_ROWS.items():
+        if name in layout:
+            raise UsageError(f"--{name.replace('_', '-')} on {folder}: {why}: report on the rows")
     sketches = SketchFolder(folder)
     manifest = sketches.manifest()
     made_with = manifest.options
     for option, value in stated.items():
         if value != made_with[option]:
-            raise UsageError(
-                f"{folder} was sketched with {option} {made_with[option]}, and this asks for {value}: leave it out"
-            )
+            made, asked = (", ".join(v) if isinstance(v, list) else v for v in (made_with[option], value))
+            raise UsageError(f"{folder} was sketched with {option} {made}, and this asks for {asked}: leave it out")
     options = dict(options)
     with refusals_as_usage_errors():
         try:
@@ -88,11 +90,47 @@ def sketch_report(
         rolled_up = _placed(rolled_up, manifest, roll_up)
         if options.get("prior") == "overall":
             options["prior"] = counted_prior(overall_prior(rolled_up))
-        check_keys(rolled_up.keys, [] if min_rows is None else ["small"])
-        table = _battery(rolled_up, options)
-    table = table.sort(rolled_up.keys) if rolled_up.keys else table  # nulls first, as in the report on rows
+        check_keys(rolled_up.keys, [name for name in ("small", "total") if _ADDED_BY[name] in layout])
+        table = _rows(rolled_up, options, layout, made_with)
+        if "total" in layout:
+            table = _with_total(table, rolled_up, options, layout, made_with)
+    # Beside what is read first, as in the report on rows.
+    marks = [name for name, option in _ADDED_BY.items() if option in layout]
+    before = table.columns[: table.columns.index("class_prior") + 1]
+    table = table.select(*before, *marks, pl.exclude(*before, *marks))
     warnings = _warnings(sketches, manifest) if table["n"].sum() else []
-    return (table if min_rows is None else table.with_columns(small=pl.col("n") < min_rows)), warnings
+    return table, warnings
+
+
+def _rows(
+    sketch: Sketch, options: Mapping[str, Any], layout: Mapping[str, Any], made_with: Mapping[str, Any]
+) -> pl.DataFrame:
+    table = _in_order(columns(sketch, options, layout.get("metrics")), sketch.keys, made_with)
+    return table.with_columns(small=pl.col("n") < layout["min_rows"]) if "min_rows" in layout else table
+
+
+def _with_total(
+    table: pl.DataFrame,
+    sketch: Sketch,
+    options: Mapping[str, Any],
+    layout: Mapping[str, Any],
+    made_with: Mapping[str, Any],
+) -> pl.DataFrame:
+    """The table with a row over all groups, of each model, as the last."""
+    models = model_keys(made_with)
+    if sketch.keys == models:
+        raise UsageError("--total adds a row over all groups, and without --by and --every there is one: leave it out")
+    # An empty folder has no groups, and nothing over all of them.
+    whole = _rows(sketch.group_by(*models), options, layout, made_with).filter(pl.lit(value=table.height > 0))
+    parts = [part.with_columns(total=pl.lit(value=is_total)) for part, is_total in ((table, False), (whole, True))]
+    return pl.concat(parts, how="diagonal")
+
+
+def _in_order(table: pl.DataFrame, keys: Sequence[str], made_with: Mapping[str, Any]) -> pl.DataFrame:
+    """As in the report on rows: nulls first, and within a group the models as they were named."""
+    models, order = model_keys(made_with), made_with["--score"]
+    by = [pl.col(key).replace_strict(order, range(len(order))) if key in models else pl.col(key) for key in keys]
+    return table.sort(by) if by else table
 
 
 def _warnings(sketches: SketchFolder, manifest: Manifest) -> list[str]:
@@ -105,38 +143,10 @@ def _warnings(sketches: SketchFolder, manifest: Manifest) -> list[str]:
     return [f"{sketches.path}: no row that was sketched has the label {positive!r} (--pos-label)"]
 
 
-def _battery(sketch: Sketch, options: Mapping[str, Any]) -> pl.DataFrame:
-    """Every metric at the group's own prior and, where one is stated, at that one."""
-    grid, prior = sketch.grid, options.get("prior")
-    beside_prior = {name: value for name, value in options.items() if name != "prior"}
-    stated, threshold = sketch.operating_point.stands_in(beside_prior, grid.classes)
-    llr_prior = prior if grid.score_type == "llr" else None
-    if llr_prior is not None and "threshold" not in stated and threshold is None:
-        # The decisions are those at the prior that turns LLRs into posteriors, whatever weighs the classes after.
-        costs = parse_options(stated).costs(2)
-        stated["threshold"] = grid.declared(bayes_threshold(costs, grid.score_type, llr_prior, grid.classes))
-    of_posteriors = grid.score_type in ("posterior", "log_odds") or llr_prior is not None
-    decides = of_posteriors or "threshold" in stated or threshold is not None
-    own = [name for name in BATTERY if of_posteriors or name not in SCORING_RULES] if decides else []
-    names = [*(CELLS if decides else ()), *own]
-    at_prior = [name for name in own if name in MOVED_BY_PRIOR] if prior is not None else []
-
-    def evaluated(names: Sequence[str], keywords: Mapping[str, Any]) -> pl.DataFrame:
-        return evaluate(sketch, names, keywords, own_threshold=threshold, llr_prior=llr_prior)
-
-    table = evaluated([*names, *_RANKING], stated)
-    if not at_prior:
-        return table
-    counts = [*sketch.keys, "n", "n_missing", "n_invalid", "class_prior"]
-    other = evaluated(at_prior, {**stated, "prior": prior}).drop(counts).rename(lambda name: f"{name}_at_prior")
-    check_keys(sketch.keys, other.columns)
-    ranking = [name for name in table.columns if name.startswith(_RANKING)]
-    return pl.concat([table.drop(ranking), other, table.select(ranking)], how="horizontal")
-
-
 def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_up: RollUp) -> Sketch:
     time = made_with["--time"]
-    by = list(roll_up.by)
+    by, models = list(roll_up.by), model_keys(made_with)
+    segments = [key for key in sketch.keys if key not in models]
     if roll_up.time is not None and roll_up.time != time:
         raise UsageError(
             f"{folder} was sketched with --time {time or 'left out'}, and this asks for --time {roll_up.time}"
@@ -144,22 +154,22 @@ def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_
     if roll_up.every is not None and time is None:
         raise UsageError(f"--every {roll_up.every}: {folder} was sketched without --time, so it has no periods")
     # `--by month --every 1mo` calls the periods so.
-    period_name = next((n for n in by if n == PERIOD_NAMES.get(roll_up.every or "") and n not in sketch.keys), time)
+    period_name = next((n for n in by if n == PERIOD_NAMES.get(roll_up.every or "") and n not in segments), time)
     for name in by:
-        if name not in sketch.keys and name != period_name:
-            near = difflib.get_close_matches(name, sketch.keys, cutoff=0.5)
+        if name not in segments and name != period_name:
+            near = difflib.get_close_matches(name, segments, cutoff=0.5)
             hint = f"did you mean {near[0]!r}? " if near else ""
             alone = "" if time is None else f"; periods of {time} come of --every alone"
-            groups = ", ".join(sketch.keys) or "none"
+            groups = ", ".join(segments) or "none"
             raise UsageError(f"{folder} has no group column {name!r} (--by): {hint}It has {groups}{alone}")
     check_zone_of_periods(roll_up.time_zone, roll_up.every)
     if roll_up.every is None:
-        return sketch if by == sketch.keys else sketch.group_by(*by)
+        return sketch if by == segments else sketch.group_by(*by, *models)
     periods = _periods(time, sketch.frame.schema[time], roll_up)
     _check_nested(sketch.frame[time], made_with["--every"], periods)
     if time not in by and period_name not in by:
         by.append(time)
-    return sketch.group_by(*(periods.start.alias(n) if n in (time, period_name) else pl.col(n) for n in by))
+    return sketch.group_by(*(periods.start.alias(n) if n in (time, period_name) else pl.col(n) for n in by), *models)
 
 
 def _periods(time: str, dtype: pl.DataType, roll_up: RollUp) -> Periods:
@@ -175,7 +185,7 @@ def _placed(sketch: Sketch, manifest: Manifest, roll_up: RollUp) -> Sketch:
     if roll_up.every is None or time not in manifest.dtypes:
         return sketch
     for name in sketch.keys:
-        if name == time or name not in manifest.options["--by"]:
+        if name == time or name not in (*manifest.options["--by"], *model_keys(manifest.options)):
             periods = _periods(name, manifest.dtypes[time], roll_up)
             sketch = replace(sketch, frame=periods.placed(sketch.frame))
     return sketch

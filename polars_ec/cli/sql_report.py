@@ -5,8 +5,8 @@ from __future__ import annotations
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -16,16 +16,16 @@ from polars_ec.cells.parquet import first_line
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.files import status
 from polars_ec.cli.labels import MOST_VALUES
-from polars_ec.cli.named_decisions import index_in_sql
 from polars_ec.cli.options import refusals_as_usage_errors
 from polars_ec.cli.periods import DEFAULT_ZONE, PERIOD_NAMES, Periods
+from polars_ec.cli.sql_calls import COUNTS, PARTS, Model, value_text
+from polars_ec.cli.sql_classes import class_rows
 from polars_ec.cli.terminal import panics_unseen
 from polars_ec.dialects import quoted, quoted_text
 from polars_ec.formulas.decisions import CELLS
-from polars_ec.options import Options, parse_options
+from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.options import parse_options
 from polars_ec.reports import report
-from polars_ec.rows.read import resolve_columns
-from polars_ec.rows.scores import DecidedScores, n_score_classes
 from polars_ec.sql.macros import register
 
 # Functions import it where they need it: most commands do without, and it takes long to load.
@@ -34,10 +34,8 @@ if TYPE_CHECKING:
 
 # Polars takes them for decimals of 38 digits, which do not hold them.
 _WIDE = {"HUGEINT": pl.Int128(), "UHUGEINT": pl.UInt128()}
-_COUNTS = ("n", "n_missing", "n_invalid")
-
-# Columns that the report adds to the rows, and to the answer.
-_SCORE, _LABEL, _DECISION, _LOG_ODDS = "__ec_score", "__ec_label", "__ec_decision", "__ec_log_odds"
+# Columns that the report adds to the answer.
+_SMALL, _TOTAL = "small", "total"
 _CONFUSION = "__ec_confusion"
 _ANSWER = "__ec_answer"
 
@@ -101,7 +99,7 @@ def label_values(connection: duckdb.DuckDBPyConnection, relation: str, label: st
     column = quoted(label)
     distinct = f"SELECT DISTINCT {column} AS v FROM {relation} WHERE {column} IS NOT NULL LIMIT {MOST_VALUES}"
     found = _answered(connection, distinct)["v"]
-    there = _answered(connection, f"SELECT 1 AS v FROM {relation} WHERE {column} = {_value(positive)} LIMIT 1")
+    there = _answered(connection, f"SELECT 1 AS v FROM {relation} WHERE {column} = {value_text(positive)} LIMIT 1")
     return pl.DataFrame({"values": [found], "is_there": [there.height > 0]})
 
 
@@ -131,13 +129,13 @@ def sql_report(
     *,
     by: Sequence[str] = (),
     periods: Periods | None = None,
-    min_rows: int | None = None,
+    layout: Mapping[str, Any] = MappingProxyType({}),
     options: Mapping[str, Any],
 ) -> pl.DataFrame:
     """What `polars_ec.report` returns for the same rows, from one pass of DuckDB per score.
 
     `relation` is SQL; the other names are names of its columns, unquoted. `periods` are of the zone that the connection
-    is in. `options` are those of `polars_ec.report`, without expressions.
+    is in. `layout` and `options` are those of `polars_ec.report`, without expressions.
     """
     rows = schema_of(connection, relation).to_frame()
     wide = {name: _WIDE[kind] for name, kind in _sql_types(connection, relation) if name in by and kind in _WIDE}
@@ -149,35 +147,70 @@ def sql_report(
         polars_keys.append(periods.start)
     # The report on no rows has the columns, their dtypes and every error of the report on the rows.
     with refusals_as_usage_errors():
-        empty = report(rows, list(scores), label, by=polars_keys, min_rows=min_rows, **options)
-        checked = parse_options(options)
-    if checked.score_type == "log_likelihoods":
+        empty = report(rows, list(scores), label, by=polars_keys, **layout, **options)
+    if options.get("score_type") == "log_likelihoods":
         # At the group's own prior the macros would need log posteriors, which no macro makes without underflow.
         raise UsageError("--score-type log_likelihoods: a DuckDB table must hold log posteriors; files may hold either")
-    binary, several = "tn" in empty.columns, len(scores) > 1
-    added = {*keys, *(["score"] if several else []), *(["small"] if min_rows is not None else []), *CELLS}
-    metrics = [name for name in empty.columns if name not in added]
+    _refuse_what_no_macro_has(layout)
+    total, several = layout.get("total", False), len(scores) > 1
+    per_class = layout.get("per_class", False)
+    cells = [] if per_class else [name for name in CELLS if name in empty.columns]
+    ours = [*(["score"] if several else []), *([_SMALL] if "min_rows" in layout else []), *([_TOTAL] if total else [])]
+    counts = [*COUNTS, *PARTS]
+    metrics = [
+        name for name in empty.columns if name not in {*keys, *ours, *cells} and (name in counts or not per_class)
+    ]
     tables = []
     for score in scores:
-        model = _Model.of(score, label, rows.schema, checked)
+        model = _model(connection, relation, score, label, rows.schema, options)
         columns = {name: model.column(name) for name in metrics}
-        if binary:
+        if cells or per_class:
             # One call for the four cells: DuckDB plans each call of a macro anew.
             columns[_CONFUSION] = model.column("confusion")
-        table = _select(connection, model.rows(relation), keys, columns)
+        of_rows = model.rows(relation)
+        table = _select(connection, of_rows, keys, columns)
+        if total:
+            # An empty log has no groups, and nothing over all of them.
+            whole = _select(connection, of_rows, {}, columns).filter(pl.lit(value=table.height > 0))
+            parts = [
+                part.with_columns(pl.lit(value=of_all).alias(_TOTAL))
+                for part, of_all in ((table, False), (whole, True))
+            ]
+            table = pl.concat(parts, how="diagonal")
         table = table.with_columns(
-            pl.when(pl.col("n_invalid") == 0).then(pl.col(name)).alias(name) for name in columns if name not in _COUNTS
+            pl.when(pl.col("n_invalid") == 0).then(pl.col(name)).alias(name) for name in columns if name not in counts
         )
-        if binary:
-            table = table.with_columns(_cell(table.schema[_CONFUSION], name) for name in CELLS)
+        if per_class:
+            table = class_rows(table, _CONFUSION, model, options, layout.get("metrics"))
+            right = pl.col("n_invalid") == 0
+            shown = [name for name in empty.columns if name not in {*keys, *ours, *counts, "class"}]
+            # At a prior that cannot be counted nothing has a value.
+            unknown = [pl.lit(None).alias(name) for name in shown if name not in table.columns]
+            table = table.with_columns(unknown).with_columns(
+                pl.when(right).then(pl.col(name)).alias(name) for name in shown
+            )
+        table = table.with_columns(_cell(table.schema[_CONFUSION], name) for name in cells)
         if several:
             table = table.with_columns(pl.lit(score).alias("score"))
-        if min_rows is not None:
-            table = table.with_columns((pl.col("n") < min_rows).alias("small"))
+        if "min_rows" in layout:
+            table = table.with_columns((pl.col("n") < layout["min_rows"]).alias(_SMALL))
         tables.append(table.select(empty.columns).cast(empty.schema))
     tall = pl.concat(tables)
-    tall = tall.sort(list(keys), maintain_order=True) if keys else tall
+    tall = tall.sort([*([_TOTAL] if total else []), *keys], maintain_order=True) if keys else tall
     return tall if periods is None else periods.placed(tall)
+
+
+def _refuse_what_no_macro_has(layout: Mapping[str, Any]) -> None:
+    ranking = next((name for name in layout.get("metrics", ()) if name in RANKING_METRICS), None)
+    if ranking is not None:
+        raise UsageError(
+            f"--metrics {ranking} of a DuckDB table: the report does not ask DuckDB for it: say ec.{ranking}(...) in SQL, or "
+            "COPY the table to Parquet and report on that"
+        )
+    if "score_prior" in layout:
+        raise UsageError(
+            "--score-prior of a DuckDB table: no macro has it: COPY the table to Parquet and report on that"
+        )
 
 
 def _period(periods: Periods) -> str:
@@ -196,15 +229,27 @@ def _period(periods: Periods) -> str:
     return f"date_trunc('{unit}', {column})"
 
 
-def sql_class_prior(
-    connection: duckdb.DuckDBPyConnection, relation: str, score: str, label: str, options: Mapping[str, Any]
-) -> Any:
-    """Shares of the classes in the whole relation, as `polars_ec.class_prior` gives them."""
-    schema = schema_of(connection, relation)
+def _model(
+    connection: duckdb.DuckDBPyConnection,
+    relation: str,
+    score: str,
+    label: str,
+    schema: pl.Schema,
+    options: Mapping[str, Any],
+) -> Model:
+    """The calls for a score; the prior of the whole relation is counted first, of the rows that this model uses."""
+    overall = options.get("prior") == "overall"
+    stated = {name: value for name, value in options.items() if not (overall and name == "prior")}
     with refusals_as_usage_errors():
-        model = _Model.of(score, label, schema, parse_options(options))
+        model = Model.of(score, label, schema, parse_options(stated))
+        if not overall:
+            return model
         rows, shares = model.rows(relation), model.column("class_prior")
-    return _select(connection, rows, {}, {"class_prior": shares}).item()
+    counted = _select(connection, rows, {}, {"class_prior": shares}).item()
+    if counted is None:
+        return replace(model, prior_is_known=False)
+    prior = counted if isinstance(counted, float) else list(counted)
+    return Model.of(score, label, schema, parse_options({**options, "prior": prior}))
 
 
 def _cell(confusion: pl.DataType, name: str) -> pl.Expr:
@@ -221,177 +266,3 @@ def _select(
     selected = ",\n    ".join(f"{sql} AS {quoted(name)}" for name, sql in {**keys, **columns}.items())
     grouped = f"\nGROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
     return _answered(connection, f"SELECT\n    {selected}\nFROM {relation}{grouped}")
-
-
-@dataclass(frozen=True)
-class _Model:
-    """The macro calls for one score."""
-
-    score_name: str
-    label_name: str
-    schema: pl.Schema
-    checked: Options
-    decisions: Sequence[Any] | None
-
-    @classmethod
-    def of(cls, score: str, label: str, schema: pl.Schema, options: Options) -> _Model:
-        """With what the columns' dtypes add to the options: the classes of an Enum label, the names of decisions."""
-        rows = resolve_columns(schema.to_frame().lazy(), score, label, options)
-        names = rows.scores.names if isinstance(rows.scores, DecidedScores) else None
-        return cls(score, label, schema, rows.options, None if isinstance(names, range) else names)
-
-    def rows(self, relation: str) -> str:
-        """The relation with what the calls need of each row: written out in every call it would be planned each time."""
-        columns = {_SCORE: self._score, _LABEL: self._label}
-        # Without a prior there are no decisions of LLRs, and only counts are asked for.
-        countable_only = self.checked.score_type == "llr" and self._prior is None
-        if self._needs_decisions and not countable_only:
-            options = {**self._choice, "prior": self._prior, "score_type": quoted_text(self.checked.score_type)}
-            decision = _call("bayes_decision", self._score, **options)
-            columns[_DECISION] = f"CAST([{decision}] AS DOUBLE[])" if self._is_wide else decision
-        if self.checked.score_type == "llr" and not countable_only:
-            columns[_LOG_ODDS] = _call("log_odds", self._score, score_type=quoted_text("llr"), prior=self._prior)
-        return f"(SELECT *, {', '.join(f'{sql} AS {name}' for name, sql in columns.items())} FROM {relation})"
-
-    def column(self, name: str) -> str:
-        """The call behind a column of the report."""
-        metric = name.removesuffix("_at_prior")
-        if metric == "n":
-            return self._counts("n_rows")
-        if metric in (*_COUNTS, "class_prior"):
-            positive = "[2]" if metric == "class_prior" and self._is_list and self._n_classes == 2 else ""
-            return f"({self._counts(metric)}){positive}"
-        call = self._scoring_rule if metric in ("nce", "nbs") else self._decisions
-        return call(metric, prior=self._prior if name != metric else None)
-
-    def _counts(self, metric: str) -> str:
-        # The number of classes is all that costs say here, and a score of two classes says it itself.
-        costs = self._costs if self._is_list else None
-        return _call(
-            metric, _SCORE, _LABEL, costs=costs, score_type=quoted_text(self.checked.score_type), weight=self._weight
-        )
-
-    def _decisions(self, metric: str, *, prior: str | None) -> str:
-        if self._needs_decisions:
-            options = {
-                "costs": self._costs,
-                **self._binary_costs,
-                "prior": prior,
-                "score_type": quoted_text("decision"),
-            }
-            return _call(metric, _DECISION, _LABEL, **options, weight=self._weight)
-        options = {**self._choice, "prior": prior, "score_type": quoted_text(self.checked.score_type)}
-        return _call(metric, _SCORE, _LABEL, **options, weight=self._weight)
-
-    def _scoring_rule(self, metric: str, *, prior: str | None) -> str:
-        if self.checked.score_type == "llr":
-            return _call(
-                metric, _LOG_ODDS, _LABEL, prior=prior, score_type=quoted_text("log_odds"), weight=self._weight
-            )
-        return _call(
-            metric, _SCORE, _LABEL, prior=prior, score_type=quoted_text(self.checked.score_type), weight=self._weight
-        )
-
-    @property
-    def _is_list(self) -> bool:
-        """Whether the macros get a list a row; decisions among other than two are lists of one."""
-        return self.schema[self.score_name].is_nested() or (self.checked.score_type == "decision" and self._is_wide)
-
-    @property
-    def _is_wide(self) -> bool:
-        costs = self.checked.costs(self._n_classes)
-        return (costs.n_classes, costs.n_decisions) != (2, 2)
-
-    @property
-    def _needs_decisions(self) -> bool:
-        """Decisions of LLRs stay those at the stated prior, also where the metric is at the group's own.
-
-        And decisions of single scores among other than two are lists to the macros.
-        """
-        return self.checked.score_type == "llr" or (self._is_wide and not self._is_list)
-
-    @property
-    def _score(self) -> str:
-        column, dtype = quoted(self.score_name), self.schema[self.score_name]
-        if isinstance(dtype, pl.Struct):
-            fields = ", ".join(f"struct_extract({column}, {quoted_text(field.name)})" for field in dtype.fields)
-            return f"CAST([{fields}] AS DOUBLE[])"
-        if dtype.is_nested():
-            return f"CAST({column} AS DOUBLE[])"
-        if self.decisions is not None:
-            column = index_in_sql(column, dtype, self.decisions, rest=self.checked.pos_label is not None)
-        return f"CAST([{column}] AS DOUBLE[])" if self._is_list else column
-
-    @property
-    def _label(self) -> str:
-        """The macros read Booleans and class numbers only."""
-        column, dtype = quoted(self.label_name), self.schema[self.label_name]
-        nan = f" WHEN isnan({column}) THEN -1" if dtype.is_float() else ""
-        if self.checked.pos_label is not None:
-            positive = _value(self.checked.pos_label)
-            return f"CASE{nan} WHEN {column} = {positive} THEN 1 WHEN {column} IS NOT NULL THEN 0 END"
-        if self.checked.classes is not None:
-            classes = "".join(f" WHEN {column} = {_value(c)} THEN {i}" for i, c in enumerate(self.checked.classes))
-            return f"CASE{nan}{classes} WHEN {column} IS NOT NULL THEN -1 END"
-        return column
-
-    @cached_property
-    def _n_classes(self) -> int:
-        return n_score_classes(self.schema[self.score_name], self.checked)
-
-    @property
-    def _costs(self) -> str | None:
-        """Also says how many classes there are, where the score alone does not."""
-        if self.checked.stated_costs is None and not self._is_list and self._n_classes == 2:
-            return None
-        rows = self.checked.costs(self._n_classes).values
-        return f"[{', '.join(_numbers(row) for row in rows)}]"
-
-    @property
-    def _binary_costs(self) -> dict[str, str]:
-        if self._costs is not None:
-            return {}
-        (_, cost_fp), (cost_fn, _) = self.checked.costs(2).values
-        return {"cost_fn": _number(cost_fn), "cost_fp": _number(cost_fp)}
-
-    @property
-    def _choice(self) -> dict[str, str | None]:
-        threshold = self.checked.constant_threshold
-        stated = None if threshold is None else _number(threshold)
-        return {"costs": self._costs, **self._binary_costs, "threshold": stated}
-
-    @property
-    def _prior(self) -> str | None:
-        prior = self.checked.prior
-        if prior.uniform:
-            return quoted_text("uniform")
-        if prior.shares is None:
-            return None
-        return _numbers(prior.shares) if self._is_list or self._is_wide else _number(prior.shares[1])
-
-    @property
-    def _weight(self) -> str | None:
-        weight = self.checked.weight
-        return None if weight is None else quoted(weight.meta.output_name())
-
-
-def _call(macro: str, *args: str, **options: str | None) -> str:
-    named = [f"{name} := {value}" for name, value in options.items() if value is not None]
-    return f"ec.{macro}({', '.join([*args, *named])})"
-
-
-def _number(value: float) -> str:
-    # A bare 0.1 would be a DECIMAL.
-    return f"CAST('{float(value)!r}' AS DOUBLE)"
-
-
-def _numbers(values: Sequence[float]) -> str:
-    return f"[{', '.join(map(_number, values))}]"
-
-
-def _value(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return _number(value)
-    return str(value) if isinstance(value, int) else quoted_text(str(value))

@@ -19,19 +19,21 @@ def expected_loss(sums: Sums, totals: Sequence[pl.Expr]) -> pl.Expr:
     return reduce(add, [term(p, mean) for p, mean in zip(sums.prior, means, strict=True)])
 
 
-def entropy(sums: Sums) -> pl.Expr:
+def entropy(priors: Sequence[pl.Expr]) -> pl.Expr:
     """-sum_i P_i ln P_i: the cross-entropy of always answering the prior."""
-    return _of_priors(sums, lambda p: -p * p.log(), lambda largest, others: -largest * (-others).log1p())
+    return _of_priors(priors, lambda p: -p * p.log(), lambda largest, others: -largest * (-others).log1p())
 
 
-def prior_brier(sums: Sums) -> pl.Expr:
+def prior_brier(priors: Sequence[pl.Expr]) -> pl.Expr:
     """sum_i P_i (1 - P_i) / K: the Brier score of always answering the prior."""
-    total = _of_priors(sums, lambda p: p * (1 - p), lambda largest, others: largest * others)
-    return total / sums.n_classes
+    total = _of_priors(priors, lambda p: p * (1 - p), lambda largest, others: largest * others)
+    return total / len(priors)
 
 
 def _of_priors(
-    sums: Sums, term_of: Callable[[pl.Expr], pl.Expr], of_largest: Callable[[pl.Expr, pl.Expr], pl.Expr]
+    priors: Sequence[pl.Expr],
+    term_of: Callable[[pl.Expr], pl.Expr],
+    of_largest: Callable[[pl.Expr, pl.Expr], pl.Expr],
 ) -> pl.Expr:
     """Sum over the priors of a function that vanishes at 0 and 1.
 
@@ -40,7 +42,7 @@ def _of_priors(
     p = pl.element().sort(descending=True)
     largest, others = p.first(), p.slice(1)
     of_others = pl.when(others > 0).then(term_of(others)).otherwise(0.0).sum()
-    return pl.concat_arr(sums.prior).arr.agg(
+    return pl.concat_arr(list(priors)).arr.agg(
         of_others + pl.when(largest > 0.5).then(of_largest(largest, others.sum())).otherwise(term_of(largest))
     )
 
@@ -50,12 +52,12 @@ class ScoringFormula:
     """A mean loss of the rows: the name of the loss, and what its expectation is divided by."""
 
     loss: str
-    normaliser: Callable[[Sums], pl.Expr] | None = None
+    normaliser: Callable[[Sequence[pl.Expr]], pl.Expr] | None = None
 
     def value(self, sums: Sums, totals: Sequence[pl.Expr]) -> pl.Expr:
         """The metric, from the sum of the loss over each class."""
         expected = expected_loss(sums, totals)
-        return expected if self.normaliser is None else ratio(expected, self.normaliser(sums))
+        return expected if self.normaliser is None else ratio(expected, self.normaliser(sums.prior))
 
 
 SCORING_RULES: Mapping[str, ScoringFormula] = MappingProxyType(

@@ -66,7 +66,9 @@ def nec(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     """Expected cost normalised by that of the best naive system, which always takes the cheapest decision.
 
     Lower is better; in [0, inf): 0 is perfect, 1 is naive, above 1 is worse than not looking at the input.
-    NEC = EC / min_j sum_i P_i c_ij, with EC = sum_ij c_ij P_i R_ij.
+    NEC = EC / min_j sum_i P_i c_ij, with EC = sum_ij c_ij P_i R_ij. Costs are taken as they are: where even the right
+    decisions cost something, a perfect system is above 0, and nearer to 1 the more they cost. Pass `costs.normalized()` to
+    count only what decisions cost more than the best one for the class: the decisions stay, and 0 is perfect again.
 
     Returns
     -------
@@ -87,6 +89,11 @@ def nec(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> log.select(ec.nec("p", "y", cost_fn=4).round(4)).item()
     0.3333
+    >>> costs = ec.CostMatrix([[1, 4], [2, 1.5]])
+    >>> log.select(ec.nec("p", "y", costs=costs).round(3)).item()
+    0.929
+    >>> log.select(ec.nec("p", "y", costs=costs.normalized()).round(3)).item()
+    0.5
     """
     return decision_metric("nec", score, label, options)
 

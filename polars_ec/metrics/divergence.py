@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from operator import add, or_
 from typing import Any, Unpack
@@ -10,6 +10,7 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_ec.class_names import ClassNames
+from polars_ec.formulas.losses import entropy, prior_brier
 from polars_ec.formulas.sums import ratio, term
 from polars_ec.options import DivergenceOptions, as_expr, parse_options
 from polars_ec.rows.read import Typed, read_weight
@@ -53,6 +54,8 @@ def _expect(reference: Scores, losses: list[pl.Expr]) -> pl.Expr:
 
 _DIVERGENCES: dict[ScoringRule, _RowLoss] = {"cross_entropy": _log_divergence, "brier": _brier_divergence}
 _EXPECTED: dict[ScoringRule, _RowLoss] = {"cross_entropy": _expected_log_loss, "brier": _expected_brier}
+# What always answering s has, where classes are drawn by s.
+_NAIVE: dict[ScoringRule, Callable[[Sequence[pl.Expr]], pl.Expr]] = {"cross_entropy": entropy, "brier": prior_brier}
 
 
 def _mean(
@@ -62,6 +65,7 @@ def _mean(
     options: Mapping[str, Any],
     losses: Mapping[ScoringRule, _RowLoss],
     rule: ScoringRule,
+    normalized: bool = False,
 ) -> pl.Expr:
     if rule not in losses:
         raise ValueError(f"rule={rule!r} is none of {', '.join(losses)}")
@@ -83,13 +87,19 @@ def _mean(
         )
         present = ~own.missing & ~other.missing
         defects = [*own.defects.values(), *other.defects.values()]
-        loss, amount = losses[rule](own, other, sizes[0]), pl.lit(1.0)
+        amount = pl.lit(1.0)
         if checked.weight is not None:
             amount = read_weight(*inputs[2])
             present &= amount.is_not_null()
             defects.append(~((amount >= 0) & amount.is_finite()))
-            loss = pl.when(amount == 0).then(0.0).otherwise(loss * amount)
-        mean = ratio(pl.when(present).then(loss).sum(), pl.when(present).then(amount).sum())
+
+        def mean_of(value: pl.Expr) -> pl.Expr:
+            weighted = value if checked.weight is None else pl.when(amount == 0).then(0.0).otherwise(value * amount)
+            return ratio(pl.when(present).then(weighted).sum(), pl.when(present).then(amount).sum())
+
+        mean = mean_of(losses[rule](own, other, sizes[0]))
+        if normalized:
+            mean = ratio(mean, _NAIVE[rule]([mean_of(s) for s in other.posteriors]))
         invalid = present & reduce(or_, defects)
         return pl.when(invalid.sum() == 0).then(mean).alias(f"{names[0]}_{name}")
 
@@ -150,6 +160,7 @@ def semi_empirical_epsr(
     reference: IntoExpr,
     *,
     rule: ScoringRule = "cross_entropy",
+    normalized: bool = False,
     **options: Unpack[DivergenceOptions],
 ) -> pl.Expr:
     """Expected proper scoring rule of posteriors if the classes were drawn by reference posteriors.
@@ -157,7 +168,8 @@ def semi_empirical_epsr(
     Lower is better; in [0, inf] nats for the cross-entropy, in [0, 2/K] for the Brier score. It is the mean over the rows of
     E_{h~s}[C(h, q)], q being the score and s the reference, which is -sum_i s_i ln q_i, or
     (1/K) sum_i ((s_i - q_i)^2 + s_i (1 - s_i)). No labels are read. Where it is far from `cross_entropy` or `brier`, the
-    reference is not a good model of the classes, and the divergence from it does not measure calibration.
+    reference is not a good model of the classes, and the divergence from it does not measure calibration. Normalised, it is
+    compared with `nce` or `nbs`.
 
     Parameters
     ----------
@@ -165,10 +177,13 @@ def semi_empirical_epsr(
         Column name or expression: one posterior or vector of posteriors a row, both of the same kind.
     rule
         "cross_entropy" or "brier" (in the 1/K convention of `brier`).
+    normalized
+        Divide by what a naive system has that always answers the mean m of the reference: -sum_i m_i ln m_i, or
+        (1/K) sum_i m_i (1 - m_i). Then 1 is naive. Default False.
 
     Returns
     -------
-    Float64, one per group.
+    Float64, one per group; normalised, null if the mean reference is certain of one class.
 
     Raises
     ------
@@ -187,5 +202,7 @@ def semi_empirical_epsr(
     0.5226
     >>> log.select(ec.semi_empirical_epsr("s", "s").round(4)).item()
     0.5004
+    >>> log.select(ec.semi_empirical_epsr("q", "s", normalized=True).round(4)).item()
+    0.754
     """
-    return _mean("semi_empirical_epsr", score, reference, options, _EXPECTED, rule)
+    return _mean("semi_empirical_epsr", score, reference, options, _EXPECTED, rule, normalized)

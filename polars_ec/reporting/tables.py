@@ -11,7 +11,7 @@ import polars as pl
 
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas.calibration_error import calibration_error, calibration_term
-from polars_ec.formulas.decisions import CELLS, Arguments, decision_value
+from polars_ec.formulas.decisions import CELLS, Arguments, decision_value, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import ratio, row_weight
@@ -92,22 +92,7 @@ def is_moved(name: str, model: Model) -> bool:
         return False
     if name not in FORMULAS or model.moved is not None:
         return True
-    sums = _Watched(model)
-    decision_value(name, sums, Arguments(model.rows.costs))
-    return sums.asked
-
-
-class _Watched(ClassSums):
-    """Sums that know whether a formula has asked for the prior."""
-
-    def __init__(self, model: Model) -> None:
-        super().__init__(model, None)
-        self.asked = False
-
-    @property
-    def prior(self) -> list[pl.Expr]:
-        self.asked = True
-        return super().prior
+    return is_moved_by_prior(name, model.rows.costs)
 
 
 def _with_priors(

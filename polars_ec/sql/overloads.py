@@ -25,6 +25,7 @@ from polars_ec.metrics import (
     counts,
     decisions,
     divergence,
+    operating_points,
     ranking,
     rates,
     rows,
@@ -55,6 +56,7 @@ _MODULES = (
     counts,
     decisions,
     divergence,
+    operating_points,
     ranking,
     rates,
     rows,
@@ -160,6 +162,8 @@ def _with_defaults(head: str, parameters: Mapping[str, inspect.Parameter]) -> st
 def _literal(value: str | float | None) -> str:
     if value is None:
         return "NULL"
+    if isinstance(value, bool):
+        return str(value).lower()
     return f"'{value}'" if isinstance(value, str) else f"{value:g}"
 
 

@@ -102,6 +102,10 @@ def check_story_tells_the_numbers_of_the_run(found, printed):
     (text,) = printed
     assert len(text.splitlines()) <= 80
     assert "agree to a relative 1e-12" in text
+    for title in ("Per month", "Per carrier"):
+        table = text.split(f"{title}\n")[1].split("\n\n")[0].splitlines()
+        assert table[0].split()[1:3] == ["n", "nec"]
+        assert max(map(len, table)) <= 80
     months = found.by_month.sort("class_prior")
     for column in ("class_prior", "precision", "precision_at_prior"):
         for value in (months[column][0], months[column][-1]):

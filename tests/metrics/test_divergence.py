@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 import duckdb
@@ -11,6 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mp
 
 import polars_ec as ec
 from tests.support.doors import DOORS, evaluate
@@ -32,6 +34,16 @@ def expected(rule: str, q: np.ndarray, s: np.ndarray) -> float:
     return math.fsum(p * loss(rule, q, h) for h, p in enumerate(s) if p > 0)
 
 
+def naive(rule: str, rows: list[tuple[np.ndarray, np.ndarray, float]]) -> float:
+    """What the mean reference has, were classes drawn by it; in exact sums, for entropy near certainty is all rounding."""
+    total = math.fsum(w for *_, w in rows)
+    mean = [mp.fsum(mp.mpf(float(s[h])) * w for _, s, w in rows) / total for h in range(len(rows[0][1]))]
+    mean = [m / mp.fsum(mean) for m in mean]
+    if rule == "brier":
+        return float(mp.fsum(m * (1 - m) for m in mean) / len(mean))
+    return float(mp.fsum(-m * mp.log(m) for m in mean if m > 0))
+
+
 def of_rows(name: str, rule: str, rows: list[tuple[np.ndarray, np.ndarray, float]]) -> float | None:
     total = math.fsum(w for _, _, w in rows)
     if total == 0:
@@ -44,6 +56,10 @@ def of_rows(name: str, rule: str, rows: list[tuple[np.ndarray, np.ndarray, float
     return math.fsum(w * x for x, w in zip(values, [w for *_, w in rows if w > 0], strict=True)) / total
 
 
+def rows_weigh(rows: list[tuple[np.ndarray, np.ndarray, float]]) -> bool:
+    return any(w > 0 for *_, w in rows)
+
+
 def check(frame: pl.DataFrame, rows: list[tuple[np.ndarray, np.ndarray, float]], **options: Any) -> None:
     for name in NAMES:
         for rule in RULES:
@@ -52,6 +68,13 @@ def check(frame: pl.DataFrame, rows: list[tuple[np.ndarray, np.ndarray, float]],
                 value = evaluate(door, name, frame, "q", "s", rule=rule, engine="streaming", **options)
                 close = None if wanted is None else pytest.approx(wanted, rel=1e-9, abs=1e-14)
                 assert value == close, (name, rule, door)
+    for rule, door in product(RULES, DOORS):
+        wanted, of_naive = of_rows("semi_empirical_epsr", rule, rows), naive(rule, rows) if rows_weigh(rows) else 0.0
+        value = evaluate(door, "semi_empirical_epsr", frame, "q", "s", rule=rule, normalized=True, **options)
+        if of_naive == 0:
+            assert value is None
+        elif of_naive > 1e-12:
+            assert value == pytest.approx(wanted / of_naive, rel=1e-9), (rule, door)
 
 
 @settings(PROFILE, max_examples=8)
@@ -145,6 +168,10 @@ def test_errors(connection) -> None:
     log = pl.LazyFrame({"q": [0.5], "v": [[0.2, 0.3, 0.5]]}, schema_overrides={"v": pl.Array(pl.Float64, 3)})
     with pytest.raises(ValueError, match="'q' is of 2 classes, and the reference 'v' of 3"):
         log.select(ec.expected_score_divergence("q", "v")).collect_schema()
+    with pytest.raises(duckdb.Error, match="at most 32 classes"):
+        connection.execute(f"SELECT ec.semi_empirical_epsr({[1 / 40] * 40}, {[1 / 40] * 40}, normalized := true)")
+    many = connection.execute(f"SELECT ec.semi_empirical_epsr({[1 / 40] * 40}, {[1 / 40] * 40})").fetchall()
+    assert many == [(pytest.approx(math.log(40)),)]
     for call, message in (
         ("ec.semi_empirical_epsr(0.3, 0.4, rule := 'spherical')", "rule must be"),
         ("ec.expected_score_divergence(0.3, 0.4, score_type := 'llr')", "holds no posteriors|needs prior"),

@@ -121,8 +121,11 @@ RANKING = {
 # Metrics of posteriors against reference posteriors, which no label enters; their keywords.
 DIVERGENCES = {
     "expected_score_divergence": ("rule", "score_type", "weight"),
-    "semi_empirical_epsr": ("rule", "score_type", "weight"),
+    "semi_empirical_epsr": ("rule", "normalized", "score_type", "weight"),
 }
+
+# A mean of metrics at several operating points: SQL writes the mean itself. Its keywords.
+WITHOUT_MACRO = {"c_primary": ("operating_points", *ROW)}
 
 # Row functions: the options they take, and whether they read a label.
 ROW_FUNCTIONS = {
@@ -138,7 +141,8 @@ ROW_FUNCTIONS = {
 }
 
 STREAMING = {case.name for case in CASES} | set(ROW_FUNCTIONS) | set(DIVERGENCES)
-METRICS = STREAMING | set(RANKING)
+MACROS = STREAMING | set(RANKING)
+METRICS = MACROS | set(WITHOUT_MACRO)
 
 # One metric of each family, where each metric is planned anew, which takes the time.
 OF_EACH_FAMILY = {

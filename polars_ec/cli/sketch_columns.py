@@ -1,0 +1,81 @@
+"""The columns of a report from a sketch: those that the report on rows has, and bounds where the sketch knows no more."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from polars_ec.cells.arguments import bayes_threshold
+from polars_ec.cells.cells import check_keys
+from polars_ec.cells.evaluate import evaluate
+from polars_ec.cli.errors import UsageError
+from polars_ec.formulas.battery import BATTERY
+from polars_ec.formulas.decisions import CELLS, DECISIONS, is_moved_by_prior
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.options import parse_options
+from polars_ec.reporting.choice import CONFUSION, named_metrics
+from polars_ec.reporting.ranks import MOVED_BY_PRIOR
+from polars_ec.sketches import Sketch
+
+_RANKING = ("auc_roc",)
+_ENDS = ("", "_low", "_high", "_error")
+
+
+def columns(sketch: Sketch, options: Mapping[str, Any], metrics: Sequence[str] | None) -> pl.DataFrame:
+    """A row per group: the metrics at its own prior and, where one is stated, those that it moves at that one beside them."""
+    named = named_metrics(metrics)
+    grid, prior = sketch.grid, options.get("prior")
+    beside_prior = {name: value for name, value in options.items() if name != "prior"}
+    stated, threshold = sketch.operating_point.stands_in(beside_prior, grid.classes)
+    llr_prior = prior if grid.score_type == "llr" else None
+    if isinstance(llr_prior, str) and llr_prior == "overall":
+        raise UsageError("--prior overall: the models have rows of different shares, and LLRs one prior: state it")
+    if llr_prior is not None and "threshold" not in stated and threshold is None:
+        # The decisions are those at the prior that turns LLRs into posteriors, whatever weighs the classes after.
+        costs = parse_options(stated).costs(2)
+        stated["threshold"] = grid.declared(bayes_threshold(costs, grid.score_type, llr_prior, grid.classes))
+    of_posteriors = grid.score_type in ("posterior", "log_odds") or llr_prior is not None
+    decides = of_posteriors or "threshold" in stated or threshold is not None
+    usual = [name for name in BATTERY if of_posteriors or name not in SCORING_RULES] if decides else []
+    names = [*usual, *_RANKING] if named is None else list(named)
+    cells = [*CELLS] if named is None and decides else []
+    moved = [name for name in names if _is_moved(name)] if prior is not None else []
+
+    def evaluated(names: Sequence[str], keywords: Mapping[str, Any]) -> pl.DataFrame:
+        return evaluate(sketch, names, keywords, own_threshold=threshold, llr_prior=llr_prior)
+
+    table = evaluated([*names, *cells], stated)
+    if moved:
+        counts = [*sketch.keys, "n", "n_missing", "n_invalid", "class_prior"]
+        other = evaluated(moved, {**stated, "prior": prior}).drop(counts).rename(_at_prior(moved), strict=False)
+        check_keys(sketch.keys, other.columns)
+        table = pl.concat([table, other], how="horizontal")
+    there = {*table.columns} - {*sketch.keys}
+    shown = [
+        column
+        for name in [part for name in names for part in (CELLS if name == CONFUSION else (name,))]
+        for column in (*_of(name, there), *_of(f"{name}_at_prior", there))
+    ]
+    of_cells = [column for name in cells for column in _of(name, there)]
+    return table.select(*sketch.keys, "n", *shown, "class_prior", *of_cells, "n_missing", "n_invalid")
+
+
+def _of(name: str, columns: Collection[str]) -> Iterator[str]:
+    """The columns of a metric: its value, or the bounds of it; not where it is attained."""
+    return (f"{name}{end}" for end in _ENDS if f"{name}{end}" in columns)
+
+
+def _at_prior(names: Sequence[str]) -> Mapping[str, str]:
+    return {f"{name}{end}": f"{name}_at_prior{end}" for name in names for end in (*_ENDS, "_threshold")}
+
+
+def _is_moved(name: str) -> bool:
+    """Whether a stated prior gives the metric another value."""
+    if name in RANKING_METRICS:
+        return name in MOVED_BY_PRIOR
+    if name in DECISIONS:
+        return is_moved_by_prior(name)
+    return name != CONFUSION
