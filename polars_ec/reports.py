@@ -7,9 +7,10 @@ from typing import Any, Unpack, get_args
 
 import polars as pl
 
+from polars_ec.arguments import BY_ROW, Options, parse_options
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.inputs import as_lazy, lazy_if_lazy
-from polars_ec.options import BY_ROW, DecisionOptions, Options, parse_options
+from polars_ec.options import DecisionOptions
 from polars_ec.priors import Prior
 from polars_ec.reporting.choice import metrics_of, metrics_of_one_class, named_metrics, needed
 from polars_ec.reporting.models import Model, Pass, read_models

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from inspect import Parameter, signature
 from typing import Any, ForwardRef, TypeVar, cast
 
+from polars_ec.arguments import checked_at_call
 from polars_ec.docstrings import completed, descriptions
-from polars_ec.options import DEFAULTS, checked_at_call
+from polars_ec.options import DEFAULTS
 from polars_ec.values import of_values
 
 # The decorated function keeps its own type: editors then find the description of each keyword below its key in `options`.

@@ -8,9 +8,10 @@ from typing import TypeVar, Unpack
 
 import polars as pl
 
+from polars_ec.arguments import BY_ROW, Options, as_expr, parse_options
 from polars_ec.exceptions import InvalidDataError
 from polars_ec.inputs import as_lazy, is_read_once
-from polars_ec.options import BY_ROW, DecisionOptions, Options, as_expr, parse_options
+from polars_ec.options import DecisionOptions
 from polars_ec.rows.labels import by_likeness, meant_values
 from polars_ec.rows.read import expand, resolve_columns, with_prior_column
 from polars_ec.signatures import with_options

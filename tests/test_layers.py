@@ -21,7 +21,7 @@ FLOORS: list[set[str]] = [
     {"priors", "values"},
     {"costs"},
     {"options"},
-    {"docstrings"},
+    {"arguments", "docstrings"},
     {"signatures"},
     {"formulas"},
     {"rows"},

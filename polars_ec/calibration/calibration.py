@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from polars_ec.arguments import as_expr
 from polars_ec.calibration.parameters import (
     AFFINE,
     CALIBRATORS,
@@ -24,7 +25,6 @@ from polars_ec.class_names import ClassNames
 from polars_ec.dialects import WarehouseDialect
 from polars_ec.display import as_html, as_line, groups_by
 from polars_ec.exceptions import SketchError
-from polars_ec.options import as_expr
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.scores import VECTOR_TYPES
 from polars_ec.typing import IntoExpr

@@ -8,11 +8,11 @@ from typing import Literal, TypeAlias, get_args
 
 import polars as pl
 
+from polars_ec.arguments import Options, parse_options
 from polars_ec.cells.grid import EXACT, SketchScoreType
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
-from polars_ec.options import Options, parse_options
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.read import Priors, join_groups, per_row
 from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, affine_log_odds, bind, log_sum_exp, sigmoid

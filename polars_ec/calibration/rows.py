@@ -7,6 +7,7 @@ from typing import Any, Literal, Unpack
 
 import polars as pl
 
+from polars_ec.arguments import Options, parse_options
 from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.fit import calibrate as calibrate_cells
 from polars_ec.calibration.fit import check_calibrator
@@ -17,7 +18,7 @@ from polars_ec.exceptions import SketchError
 from polars_ec.inputs import as_lazy
 from polars_ec.metrics.counts import class_prior, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
-from polars_ec.options import CalibrationOptions, Options, RiskOptions, parse_options
+from polars_ec.options import CalibrationOptions, RiskOptions
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.read import Rows, check_names, expand, join_groups, resolve_columns, with_prior_column
 from polars_ec.rows.scores import VectorScores

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec.arguments import Options, did_you_mean, parse_beta, parse_number, parse_options
 from polars_ec.cells.cells import check_same
 from polars_ec.cells.grid import Grid, SketchScoreType
 from polars_ec.class_names import ClassNames
@@ -21,7 +22,6 @@ from polars_ec.formulas.calibration_error import EceBins
 from polars_ec.formulas.decisions import CELLS, DECISIONS, Arguments
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS, RankingArguments, checked_method, checked_share
-from polars_ec.options import Options, did_you_mean, parse_beta, parse_number, parse_options
 from polars_ec.priors import CheckedPrior
 
 _COSTS = ("costs", "cost_fn", "cost_fp")

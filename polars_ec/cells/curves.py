@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec.arguments import did_you_mean, parse_number
 from polars_ec.cells.cells import Cells, check_keys
 from polars_ec.cells.evaluate import evaluate
 from polars_ec.cells.ordered import at_every_edge, prepared_cells
@@ -22,7 +23,6 @@ from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import DECISIONS
 from polars_ec.formulas.ranking import hulls
 from polars_ec.formulas.sums import GROUP
-from polars_ec.options import did_you_mean, parse_number
 from polars_ec.priors import Prior
 
 # Beyond it the normalised cost of any miss, or of any false alarm, is infinite.

@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_ec.arguments import parse_number
 from polars_ec.cells.arguments import OperatingPoint
 from polars_ec.cells.cells import Cells, add_up
 from polars_ec.cells.checks import dtype_of, fault_in_cells, fault_in_types, has_doubles
@@ -16,7 +17,6 @@ from polars_ec.cells.parquet import SCHEMA_VERSION, first_line, read_described, 
 from polars_ec.class_names import UNKNOWN, ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
-from polars_ec.options import parse_number
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]

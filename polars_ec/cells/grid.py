@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import polars as pl
 
+from polars_ec.arguments import parse_number
 from polars_ec.class_names import UNKNOWN, ClassNames
-from polars_ec.options import parse_number
 from polars_ec.rows.scores import sigmoid
 
 SketchScoreType: TypeAlias = Literal["posterior", "log_odds", "llr", "raw"]

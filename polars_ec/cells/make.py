@@ -11,12 +11,12 @@ from typing import Any, get_args
 
 import polars as pl
 
+from polars_ec.arguments import Options, parse_options
 from polars_ec.cells.arguments import OperatingPoint, bayes_threshold
 from polars_ec.cells.cells import SCORE, TARGET, Cells
 from polars_ec.cells.grid import EXACT, LOSSES, Grid, checked_resolution, checked_score_type, sorted_thresholds
 from polars_ec.class_names import UNKNOWN
 from polars_ec.costs import CostMatrix
-from polars_ec.options import Options, parse_options
 from polars_ec.priors import EMPIRICAL
 from polars_ec.rows.batches import batches
 from polars_ec.rows.decisions import decide

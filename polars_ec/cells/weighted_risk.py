@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from polars_ec.arguments import parse_number
 from polars_ec.cells.arguments import EvaluationArguments, parse_formula_arguments
 from polars_ec.cells.cells import Cells, check_keys
 from polars_ec.cells.grid import EXACT, Grid
@@ -15,7 +16,6 @@ from polars_ec.cells.sums import GroupSums, placed, prior_columns, tabulate
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.losses import expected_loss
 from polars_ec.formulas.sums import GROUP
-from polars_ec.options import parse_number
 from polars_ec.priors import Prior
 from polars_ec.rows.scores import BinaryScores
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec.arguments import parse_options
 from polars_ec.cells.arguments import bayes_threshold
 from polars_ec.cells.cells import check_keys
 from polars_ec.cells.evaluate import evaluate
@@ -15,7 +16,6 @@ from polars_ec.formulas.battery import BATTERY
 from polars_ec.formulas.decisions import CELLS, DECISIONS, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
-from polars_ec.options import parse_options
 from polars_ec.reporting.choice import CONFUSION, named_metrics
 from polars_ec.reporting.ranks import MOVED_BY_PRIOR
 from polars_ec.sketches import Sketch

@@ -9,10 +9,10 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec.arguments import Options
 from polars_ec.cli.named_decisions import index_in_sql
 from polars_ec.dialects import quoted, quoted_text
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.options import Options
 from polars_ec.rows.read import resolve_columns
 from polars_ec.rows.scores import DecidedScores, n_score_classes
 

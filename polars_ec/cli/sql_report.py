@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
+from polars_ec.arguments import parse_options
 from polars_ec.cells.parquet import first_line
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.files import status
@@ -24,7 +25,6 @@ from polars_ec.cli.terminal import panics_unseen
 from polars_ec.dialects import quoted, quoted_text
 from polars_ec.formulas.decisions import CELLS
 from polars_ec.formulas.ranking import RANKING_METRICS
-from polars_ec.options import parse_options
 from polars_ec.reports import report
 from polars_ec.sql.macros import register
 

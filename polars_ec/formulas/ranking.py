@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from polars_ec.arguments import parse_number
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas.sums import GROUP
-from polars_ec.options import parse_number
 from polars_ec.priors import constant
 from polars_ec.typing import EerMethod
 

@@ -14,8 +14,9 @@ from typing import Any, Unpack
 
 import polars as pl
 
+from polars_ec.arguments import parse_options
 from polars_ec.formulas.calibration_error import EceBins, calibration_error, calibration_term, in_bin, of_equal_mass
-from polars_ec.options import PriorOptions, parse_options
+from polars_ec.options import PriorOptions
 from polars_ec.rows.labels import class_index
 from polars_ec.rows.read import Rows, RowSums, per_group
 from polars_ec.signatures import with_options

@@ -7,11 +7,12 @@ from typing import Unpack
 
 import polars as pl
 
+from polars_ec.arguments import BY_ROW, parse_options
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas.decisions import Arguments, decision_value
 from polars_ec.metrics.decisions import decision_metric
-from polars_ec.options import BY_ROW, DecisionOptions, parse_options
+from polars_ec.options import DecisionOptions
 from polars_ec.rows.read import Rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr

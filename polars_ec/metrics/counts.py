@@ -6,7 +6,8 @@ from typing import Unpack
 
 import polars as pl
 
-from polars_ec.options import BY_ROW, CountOptions, DecisionOptions, parse_options
+from polars_ec.arguments import BY_ROW, parse_options
+from polars_ec.options import CountOptions, DecisionOptions
 from polars_ec.rows.read import Rows, count_rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr

@@ -7,8 +7,9 @@ from typing import Any, Unpack
 
 import polars as pl
 
+from polars_ec.arguments import BY_ROW, parse_options
 from polars_ec.formulas.decisions import Arguments, decision_value
-from polars_ec.options import BY_ROW, DcfOptions, DecisionOptions, parse_options
+from polars_ec.options import DcfOptions, DecisionOptions
 from polars_ec.rows.read import Rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr

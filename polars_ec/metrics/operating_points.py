@@ -9,9 +9,10 @@ from typing import Any, Unpack
 
 import polars as pl
 
+from polars_ec.arguments import parse_options
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas.decisions import Arguments, decision_value
-from polars_ec.options import RowOptions, parse_options
+from polars_ec.options import RowOptions
 from polars_ec.priors import literal_prior
 from polars_ec.rows.read import Rows, per_group
 from polars_ec.signatures import checked_keywords, with_options

@@ -11,14 +11,9 @@ from typing import Any, Unpack
 
 import polars as pl
 
+from polars_ec.arguments import parse_options
 from polars_ec.formulas.ranking import RankingArguments, checked_method, checked_share, of_rows
-from polars_ec.options import (
-    RankingDetectionOptions,
-    RankingOptions,
-    RankingPriorOptions,
-    RankingRiskOptions,
-    parse_options,
-)
+from polars_ec.options import RankingDetectionOptions, RankingOptions, RankingPriorOptions, RankingRiskOptions
 from polars_ec.rows.read import Rows, per_group
 from polars_ec.rows.scores import BinaryScores
 from polars_ec.signatures import with_options

@@ -10,18 +10,14 @@ from typing import Any, Unpack
 
 import polars as pl
 
+from polars_ec.arguments import BY_ROW, Options, as_expr, parse_number, parse_options
 from polars_ec.costs import CostMatrix
 from polars_ec.options import (
-    BY_ROW,
     LabelledDecisionOptions,
-    Options,
     RowDecisionOptions,
     RowScoreOptions,
     ScoreOptions,
     ScoreTypeOption,
-    as_expr,
-    parse_number,
-    parse_options,
 )
 from polars_ec.priors import Prior
 from polars_ec.rows.read import Priors, Rows, decision_per_row, per_group, per_row

@@ -8,10 +8,11 @@ from typing import Any, Unpack
 
 import polars as pl
 
+from polars_ec.arguments import parse_options
 from polars_ec.formulas.beta_loss import BetaLoss
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.metrics.decisions import decision_metric
-from polars_ec.options import PriorOptions, RowOptions, RowRiskOptions, parse_options
+from polars_ec.options import PriorOptions, RowOptions, RowRiskOptions
 from polars_ec.rows.read import Rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr

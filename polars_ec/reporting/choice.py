@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from polars_ec.arguments import did_you_mean
 from polars_ec.formulas.battery import BATTERY, BATTERY_OF_CLASSES, BATTERY_OF_ONE_CLASS
 from polars_ec.formulas.decisions import CELLS, DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
-from polars_ec.options import did_you_mean
 from polars_ec.reporting.sums import Needs
 from polars_ec.rows.read import Rows
 from polars_ec.rows.scores import BinaryScores, DecidedScores

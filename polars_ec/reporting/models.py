@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from polars_ec.arguments import Options
 from polars_ec.metrics.counts import class_prior
 from polars_ec.metrics.rows import moved_scores
-from polars_ec.options import Options
 from polars_ec.priors import EMPIRICAL, CheckedPrior, Prior, parse_prior
 from polars_ec.rows.read import PRIOR, Rows, resolve_columns, with_prior_column
 from polars_ec.rows.scores import BinaryScores, VectorScores

@@ -9,9 +9,9 @@ from operator import add, or_
 
 import polars as pl
 
+from polars_ec.arguments import Options
 from polars_ec.formulas.calibration_error import EceBins, in_bin
 from polars_ec.formulas.sums import Sums, ratio
-from polars_ec.options import Options
 from polars_ec.priors import constant
 from polars_ec.reporting.models import Model
 from polars_ec.rows.decisions import Decisions

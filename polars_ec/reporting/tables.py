@@ -9,6 +9,7 @@ from operator import add
 
 import polars as pl
 
+from polars_ec.arguments import Options
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas.calibration_error import calibration_error, calibration_term
 from polars_ec.formulas.decisions import CELLS, Arguments, decision_value, is_moved_by_prior
@@ -16,7 +17,6 @@ from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import ratio, row_weight
 from polars_ec.metrics.counts import pack_confusion, pack_prior
-from polars_ec.options import Options
 from polars_ec.reporting.choice import CONFUSION, FORMULAS, is_binary
 from polars_ec.reporting.models import Model
 from polars_ec.reporting.one_class import OneVsRest, one_class_columns

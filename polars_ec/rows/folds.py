@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from polars_ec.options import as_expr
+from polars_ec.arguments import as_expr
 from polars_ec.rows.scores import bind
 from polars_ec.typing import IntoExpr
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec.arguments import Options
 from polars_ec.class_names import ClassNames
-from polars_ec.options import Options
 
 # What Polars compares a column of integers with.
 _INTEGERS = range(-(2**63), 2**64)

@@ -14,10 +14,10 @@ from operator import and_, or_
 
 import polars as pl
 
+from polars_ec.arguments import BY_ROW, Options, as_expr
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas.sums import Sums, array, ratio, row_weight
-from polars_ec.options import BY_ROW, Options, as_expr
 from polars_ec.priors import CheckedPrior
 from polars_ec.rows.decisions import Decisions, RowCosts, decide, decision_faults
 from polars_ec.rows.labels import Labels, read_labels, with_categories

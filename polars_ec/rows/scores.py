@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from polars_ec.arguments import Options
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
-from polars_ec.options import Options
 from polars_ec.rows.named_decisions import are_names, index_of_names
 from polars_ec.typing import RankingScoreType, ScoreType
 

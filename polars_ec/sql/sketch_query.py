@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from polars_ec.arguments import parse_options
 from polars_ec.cells.grid import (
     RANGE,
     RAW_RANGE,
@@ -23,7 +24,6 @@ from polars_ec.cells.grid import (
     sorted_thresholds,
 )
 from polars_ec.dialects import WarehouseDialect, Writer, is_number, quoted
-from polars_ec.options import parse_options
 
 _EXP_RANGE = 745  # exp(-x) is 0 beyond
 _LEAST_PRODUCT = 1e-300  # well above underflow

@@ -1,0 +1,213 @@
+"""The keywords of one call, checked: errors name the value and the way out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, Signature
+from typing import Any, get_args
+
+import polars as pl
+
+from polars_ec.class_names import parse_classes
+from polars_ec.costs import CostMatrix, as_cost_matrix
+from polars_ec.options import DEFAULTS
+from polars_ec.priors import EMPIRICAL, CheckedPrior, parse_prior
+from polars_ec.typing import IntoExpr, RankingScoreType, ScoreType
+
+
+def checked_at_call(
+    function: Callable[..., Any], shown: Signature, of_values: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
+    """The function, which refuses what this signature does not have, and shows it.
+
+    A call whose first argument is neither a column's name nor an expression goes to `of_values`, with the arguments by name.
+    """
+    name, parameters = function.__name__, shown.parameters.values()
+    by_position = [p.name for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
+    by_name = [p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
+    # What a method is of goes without saying: it is not among what messages list.
+    public = [p for p in [*by_position, *by_name] if p not in ("self", "frame")]
+    columns = [p.name for p in parameters if "IntoExpr" in str(p.annotation)]
+    priors = [p.name for p in parameters if "Prior" in str(p.annotation)]
+    any_number = any(p.kind is Parameter.VAR_POSITIONAL for p in parameters)
+
+    @wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        check_keywords(name, [given for given in kwargs if given not in by_position], public)
+        if len(args) > len(by_position) and not any_number:
+            taken = " and ".join(p for p in by_position if p in public)
+            raise TypeError(
+                f"{name}() takes {taken} by position, and {args[len(by_position)]!r} is one more: options go by name, such "
+                f"as {by_name[0]}="
+            )
+        if kwargs.get("by", ()) is None:
+            raise TypeError(f"{name}(): by=None names no groups: leave by= out for one group, or pass columns")
+        try:
+            bound = shown.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name}(): {error}") from None
+        if of_values is not None and not isinstance(next(iter(bound.arguments.values())), str | pl.Expr):
+            return of_values(function, bound.arguments, columns, priors)
+        return function(*args, **kwargs)
+
+    checked.__signature__ = shown  # type: ignore[attr-defined]
+    return checked
+
+
+def check_keywords(function: str, given: Iterable[str], known: Sequence[str]) -> None:
+    """TypeError for the first keyword that the function does not have, with the one that may be meant."""
+    for name in given:
+        if name not in known:
+            raise TypeError(
+                f"{function}() has no keyword {name}=: {did_you_mean(name, known)}It has {', '.join(known)}"
+            )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The one of the known names that may be meant, as a question; nothing where none is near."""
+    # Imported here, for only errors need it.
+    import difflib
+
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"did you mean {near[0]}? " if near else ""
+
+
+BY_ROW = ("threshold", "cost_fn", "cost_fp")
+"""The options that may be columns where decisions are made row by row."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The shared keywords of one call, checked."""
+
+    score_type: ScoreType | RankingScoreType
+    prior: CheckedPrior
+    weight: pl.Expr | None
+    pos_label: object
+    classes: tuple[object, ...] | None
+    threshold: float | pl.Expr | None
+    stated_costs: CostMatrix | None
+    cost_fn: float | pl.Expr
+    cost_fp: float | pl.Expr
+
+    @property
+    def columns(self) -> dict[str, pl.Expr]:
+        """The options that are columns of the log, by keyword."""
+        given = {"weight": self.weight, "prior": self.prior.expression}
+        given |= {name: getattr(self, name) for name in BY_ROW}
+        return {name: value for name, value in given.items() if isinstance(value, pl.Expr)}
+
+    @property
+    def constant_threshold(self) -> float | None:
+        """The threshold, where no column was taken for it."""
+        assert not isinstance(self.threshold, pl.Expr)
+        return self.threshold
+
+    @property
+    def costs_by_row(self) -> bool:
+        """Whether a cost is a column, so that `costs` has only their shape."""
+        return isinstance(self.cost_fn, pl.Expr) or isinstance(self.cost_fp, pl.Expr)
+
+    def costs(self, n_classes: int) -> CostMatrix:
+        """The cost matrix that the call means for this many classes; where costs differ by row, one of their shape."""
+        if self.stated_costs is not None:
+            return self.stated_costs
+        given = {"cost_fn": self.cost_fn, "cost_fp": self.cost_fp}
+        constant = {name: cost for name, cost in given.items() if not isinstance(cost, pl.Expr)}
+        if n_classes == 2:
+            return CostMatrix.binary(**constant)
+        if constant != {"cost_fn": 1, "cost_fp": 1}:
+            raise ValueError(f"cost_fn and cost_fp are for two classes, and there are {n_classes}: pass costs=")
+        return CostMatrix.zero_one(n_classes)
+
+
+def parse_options(options: Mapping[str, Any], by_row: Collection[str] = (), *, ranking: bool = False) -> Options:
+    """Check the shared keywords; what is left out has its default. Errors name the value and the way out.
+
+    `by_row` names those of `BY_ROW` that the caller takes as columns too; elsewhere one number is needed. `ranking`: of a
+    metric that judges the order of the scores, which may be raw ones.
+    """
+    given = {**DEFAULTS, **options}
+    if given["score_type"] == "raw" and not ranking:
+        raise ValueError(
+            "score_type='raw' is of ranking metrics (auc_roc, eer, ...): raw scores have an order and no more. Make posteriors "
+            "of them with ec.calibrate; to decide at a threshold= of their own, say score_type='log_odds'"
+        )
+    if given["score_type"] not in (*get_args(ScoreType), "raw"):
+        raise ValueError(f"score_type={given['score_type']!r} is none of {', '.join(get_args(ScoreType))}")
+    numbers: dict[str, Any] = {name: _number_or_column(given[name], name, name in by_row) for name in BY_ROW}
+    costs = {name: numbers[name] for name in ("cost_fn", "cost_fp")}
+    if given["costs"] is not None and any(isinstance(cost, pl.Expr) or cost != 1 for cost in costs.values()):
+        raise ValueError("pass either costs= or cost_fn= and cost_fp=, not both")
+    constant = {name: cost for name, cost in costs.items() if not isinstance(cost, pl.Expr)}
+    CostMatrix.binary(**constant)
+    threshold = numbers["threshold"]
+    return Options(
+        score_type=given["score_type"],
+        prior=EMPIRICAL if given["prior"] is None else parse_prior(given["prior"]),
+        weight=None if given["weight"] is None else as_expr(given["weight"], "weight"),
+        pos_label=given["pos_label"],
+        classes=None if given["classes"] is None else parse_classes(given["classes"], given["pos_label"]),
+        threshold=threshold
+        if threshold is None or isinstance(threshold, pl.Expr)
+        else parse_number(threshold, "threshold"),
+        stated_costs=None if given["costs"] is None else as_cost_matrix(given["costs"]),
+        **{name: cost if isinstance(cost, pl.Expr) else float(cost) for name, cost in costs.items()},
+    )
+
+
+def _number_or_column(value: Any, what: str, by_row: bool) -> Any:
+    """The value, as an expression if it names a column; ValueError for one where a number is needed."""
+    if not isinstance(value, str | pl.Expr):
+        # Many values: an error, which says to make them a column.
+        return as_expr(value, what) if hasattr(value, "__array__") and getattr(value, "shape", ()) != () else value
+    if isinstance(value, str) and _is_number_as_text(value):
+        raise ValueError(f"{what}={value!r} is a number as text: pass {value}, or pl.col({value!r}) for the column")
+    if not by_row:
+        raise ValueError(
+            f"{what}={str(value) if isinstance(value, pl.Expr) else repr(value)} is a column, and here one number is needed: pass a number, or take a metric that decides row by "
+            f"row, such as ec.nec(score, label, {what}=...), or the report"
+        )
+    return as_expr(value, what)
+
+
+def _is_number_as_text(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def as_expr(column: IntoExpr, what: str) -> pl.Expr:
+    """A column's name or an expression, as an expression."""
+    if isinstance(column, str):
+        return pl.col(column)
+    if isinstance(column, pl.Expr):
+        return column
+    several = isinstance(column, list | tuple)
+    if hasattr(column, "__array__") or (several and not all(isinstance(c, str | pl.Expr) for c in column)):
+        raise TypeError(
+            f"{what}= holds values ({type(column).__name__}), not a column's name: make them a column of a frame, and name it; "
+            "or give a metric values alone, as in ec.nec(y_score, y_true)"
+        )
+    vector = ": for one vector a row pass pl.concat_arr(...) of them" if several else ""
+    raise TypeError(f"{what}={column!r} is neither a column's name nor a Polars expression{vector}")
+
+
+def parse_number(value: Any, what: str) -> float:
+    """A float that is not NaN."""
+    if isinstance(value, bool | str | pl.Expr) or not hasattr(value, "__float__") or math.isnan(float(value)):
+        raise ValueError(f"{what}={value!r} is not a number")
+    return float(value)
+
+
+def parse_beta(value: Any) -> float:
+    """The beta of F_beta."""
+    beta = parse_number(value, "beta")
+    if not 0 < beta < math.inf:
+        raise ValueError(f"beta={value!r} must be above 0 and finite: take recall where only misses count")
+    return beta
