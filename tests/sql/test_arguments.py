@@ -132,7 +132,7 @@ OWN_NUMBERS |= {macro: OWN_NUMBERS[name] for name, pair in APPROXIMATE.items() i
 OTHERS = {"shift_prior", "affine", "effective_prior", "fold", "stratified_fold"}
 
 
-@pytest.mark.parametrize("name", sorted(({*AGGREGATES} | {*ROWS}) - OTHERS))
+@pytest.mark.parametrize("name", one_of_each_family(sorted(({*AGGREGATES} | {*ROWS}) - OTHERS)))
 def test_a_number_without_its_name(name: str, connection) -> None:
     """ec.nec(p, y, 5) is an error that says so; where a number is what comes next, it is that."""
     named = (AGGREGATES.get(name) or [ROWS[name]])[0]
@@ -253,7 +253,7 @@ def test_where_a_prior_may_come_from(name: str, forms: str, connection) -> None:
         assert others == [pytest.approx(first, rel=1e-12, abs=1e-15)] * len(others)
 
 
-@pytest.mark.parametrize("name", sorted(set(AGGREGATES) & {case.name for case in CASES}))
+@pytest.mark.parametrize("name", one_of_each_family(sorted(set(AGGREGATES) & {case.name for case in CASES})))
 def test_where_a_weight_or_threshold_may_come_from(name: str, connection) -> None:
     log = "(SELECT *, 0.45e0 AS t, {'t': 0.45e0, 'w': w} AS s, [0.45e0] AS l FROM log) AS log"
     forms = {"weight": ["w", "s.w", "s['w']", "w * 1", "CASE WHEN w > 0 THEN w END", "CAST(w AS DOUBLE)"]}

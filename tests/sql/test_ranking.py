@@ -172,7 +172,7 @@ def within(value: float | None, error: float | None, truth: float | None) -> boo
     ("score_type", "resolution"),
     mostly_slow(
         [("posterior", 4), ("posterior", 64), ("log_odds", 1), ("llr", 4), ("raw", 1), ("raw", 64)],
-        [("posterior", 64), ("raw", 1)],
+        [("raw", 1)],
     ),
 )
 def test_values_of_bins_are_within_their_bounds(connection, score_type: str, resolution: int) -> None:
