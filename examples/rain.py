@@ -51,7 +51,7 @@ def main() -> None:
     show("normalised risk", log.select(ec.nec("decision", "label", **options)).item(), "-")
 
     print("\nDetection cost: prior 0.1 and costs 1, 9 are one effective prior with even costs")
-    effective = 0.1 * 1 / (0.1 * 1 + 0.9 * 9)
+    effective = ec.effective_prior(0.1, 1, 9)
     llrs = pl.DataFrame({"llr": [6.2, 5.1, 4.5, 3.0, 4.9, 0.2, -1.0, -3.0], "label": [1, 1, 1, 1, 0, 0, 0, 0]})
     stated = ec.dcf("llr", "label", score_type="llr", prior=0.1, cost_fn=1, cost_fp=9)
     same = ec.dcf("llr", "label", score_type="llr", prior=effective)
