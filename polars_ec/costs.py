@@ -308,6 +308,10 @@ def as_cost_matrix(costs: Costs) -> CostMatrix:
 
 
 def _sequence(value: Any, what: str) -> list[Any]:
+    if hasattr(value, "to_numpy") and getattr(value, "ndim", 2) == 2:
+        raise ValueError(
+            f"{what} are a {type(value).__name__}: pass its to_numpy(), rows and columns in the order of the classes"
+        )
     if isinstance(value, str | bytes | Set) or not hasattr(value, "__iter__"):
         raise ValueError(f"{what} must be a K x M nested sequence, rows = true class: got {value!r}")
     return list(value)

@@ -335,6 +335,18 @@ def test_an_argument_that_may_be_a_column_may_be_values() -> None:
         (lambda: ec.nec([[0.5, 0.5], [1.0]], [0, 1]), "does not say how many classes there are"),
         (lambda: ec.nec(VECTORS, [0, 1, 2, 1], classes=[0, 1]), "2 classes"),
         (lambda: ec.nec(P, Y, 4), "nec\\(\\) takes score and label by position, and 4 is one more"),
+        (
+            lambda: ec.min_dcf(P, Y, cost_fn=np.ones(4)),
+            "cost_fn=ndarray of values is a column, and here one number is needed",
+        ),
+        (
+            lambda: ec.report(np.array(P), Y),
+            r"report\(\) takes a table and the names of its columns: of arrays make one",
+        ),
+        (
+            lambda: ec.report(pl.DataFrame({"p": P, "y": Y}), "p", "y", by=np.array(Y)),
+            r"by= holds values \(ndarray\)",
+        ),
         (lambda: ec.nec(P), "nec\\(\\): missing a required argument: 'label'"),
         (lambda: ec.nec(P, Y, cost_fm=4), "did you mean cost_fp"),
     ],
