@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import polars as pl
 
-from polars_ec.class_names import parse_classes
+from polars_ec.class_names import parse_classes, plain
 from polars_ec.costs import CostMatrix, as_cost_matrix
 from polars_ec.options import DEFAULTS
 from polars_ec.priors import EMPIRICAL, CheckedPrior, parse_prior
@@ -161,7 +161,7 @@ def parse_options(options: Mapping[str, Any], by_row: Collection[str] = (), *, r
         score_type=given["score_type"],
         prior=EMPIRICAL if given["prior"] is None else parse_prior(given["prior"]),
         weight=None if given["weight"] is None else as_expr(given["weight"], "weight"),
-        pos_label=given["pos_label"],
+        pos_label=None if given["pos_label"] is None else plain(given["pos_label"]),
         classes=None if given["classes"] is None else parse_classes(given["classes"], given["pos_label"]),
         threshold=threshold
         if threshold is None or isinstance(threshold, pl.Expr)

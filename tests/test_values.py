@@ -286,6 +286,21 @@ def test_an_argument_that_may_be_a_column_may_be_values() -> None:
         largest([1.0, 2.0], (1, 2, 3))
 
 
+def test_classes_as_scikit_learn_has_them() -> None:
+    """`model.classes_` is an array, of numbers or text."""
+    expected = pytest.approx(NEC, rel=1e-12)
+    for dtype in (np.int64, np.uint8, np.float64, np.str_, np.bool_):
+        label = np.array(Y).astype(bool if dtype is np.bool_ else np.int64).astype(dtype)
+        values = np.unique(label)
+        assert ec.nec(P, label, cost_fn=4, classes=values) == expected
+        assert ec.nec(P, label, cost_fn=4, pos_label=values[1]) == expected
+        costs = ec.CostMatrix([[0, 1], [4, 0]], classes=values)
+        assert ec.nec(P, label, costs=costs, classes=values) == expected
+        assert {type(name) for name in costs.classes} <= {int, float, str, bool}
+    days = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[ns]")
+    assert ec.nec(P, days[Y], cost_fn=4, pos_label=days[1]) == expected
+
+
 # Errors --------------------------------------------------------------------------------------------------------------
 
 
