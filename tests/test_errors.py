@@ -106,6 +106,15 @@ def test_binary_metrics_say_that_they_are(name: str) -> None:
         LOG.select(getattr(ec, name)("p", "y", costs=[[0, 1, 0.1], [1, 0, 0.1]])).collect_schema()
 
 
+def test_decisions_for_more_classes_need_to_be_told() -> None:
+    three = pl.DataFrame({"d": [0, 1, 2], "y": [0, 1, 1]})
+    with pytest.raises(
+        ec.InvalidDataError, match=r"none of 0..1 \(with more classes pass classes= or costs=\) in 1 row"
+    ):
+        three.ec.validate("d", "y", score_type="decision")
+    assert three.ec.validate("d", "y", score_type="decision", classes=[0, 1, 2]) is three
+
+
 def test_llr_metrics_point_to_llr() -> None:
     with pytest.raises(ValueError, match=r"cllr.*llr\(score, prior\)"):
         ec.cllr("p", "y")

@@ -210,7 +210,8 @@ class DecidedScores:
     def defects(self) -> dict[str, pl.Expr]:
         whole = self.index.is_between(0, self.n_decisions - 1) & (self.index == self.index.floor())
         known = f"0..{self.n_decisions - 1}" if isinstance(self.names, range) else ", ".join(map(str, self.names))
-        return {f"decision is none of {known}": ~whole}
+        more = " (with more classes pass classes= or costs=)" if known == "0..1" else ""
+        return {f"decision is none of {known}{more}": ~whole}
 
     @property
     def posteriors(self) -> list[pl.Expr]:
