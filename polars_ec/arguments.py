@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import polars as pl
 
-from polars_ec.class_names import parse_classes
+from polars_ec.class_names import parse_classes, plain
 from polars_ec.costs import CostMatrix, as_cost_matrix
 from polars_ec.options import DEFAULTS
 from polars_ec.priors import EMPIRICAL, CheckedPrior, parse_prior
@@ -41,13 +41,23 @@ def checked_at_call(
             taken = " and ".join(p for p in by_position if p in public)
             raise TypeError(
                 f"{name}() takes {taken} by position, and {args[len(by_position)]!r} is one more: options go by name, such "
-                f"as {by_name[0]}="
+                f"as {' or '.join(f'{option}=' for option in by_name[:2])}"
             )
         if kwargs.get("by", ()) is None:
             raise TypeError(f"{name}(): by=None names no groups: leave by= out for one group, or pass columns")
         try:
             bound = shown.bind(*args, **kwargs)
         except TypeError as error:
+            if (
+                by_position[:1] == ["frame"]
+                and args
+                and hasattr(args[0], "__array__")
+                and not hasattr(args[0], "columns")
+            ):
+                raise TypeError(
+                    f"{name}() takes a table and the names of its columns: of arrays make one, such as "
+                    'pl.DataFrame({"score": y_score, "label": y_true})'
+                ) from None
             raise TypeError(f"{name}(): {error}") from None
         if of_values is not None and not isinstance(next(iter(bound.arguments.values())), str | pl.Expr):
             return of_values(function, bound.arguments, columns, priors)
@@ -71,7 +81,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     # Imported here, for only errors need it.
     import difflib
 
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    names = list(known)
+    turned = [other for other in names if sorted(other.split("_")) == sorted(name.split("_"))]
+    near = turned or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     return f"did you mean {near[0]}? " if near else ""
 
 
@@ -149,7 +161,7 @@ def parse_options(options: Mapping[str, Any], by_row: Collection[str] = (), *, r
         score_type=given["score_type"],
         prior=EMPIRICAL if given["prior"] is None else parse_prior(given["prior"]),
         weight=None if given["weight"] is None else as_expr(given["weight"], "weight"),
-        pos_label=given["pos_label"],
+        pos_label=None if given["pos_label"] is None else plain(given["pos_label"]),
         classes=None if given["classes"] is None else parse_classes(given["classes"], given["pos_label"]),
         threshold=threshold
         if threshold is None or isinstance(threshold, pl.Expr)
@@ -161,14 +173,19 @@ def parse_options(options: Mapping[str, Any], by_row: Collection[str] = (), *, r
 
 def _number_or_column(value: Any, what: str, by_row: bool) -> Any:
     """The value, as an expression if it names a column; ValueError for one where a number is needed."""
-    if not isinstance(value, str | pl.Expr):
-        # Many values: an error, which says to make them a column.
-        return as_expr(value, what) if hasattr(value, "__array__") and getattr(value, "shape", ()) != () else value
+    is_column = isinstance(value, str | pl.Expr)
+    if not is_column and (not hasattr(value, "__array__") or getattr(value, "shape", ()) == ()):
+        return value
     if isinstance(value, str) and _is_number_as_text(value):
         raise ValueError(f"{what}={value!r} is a number as text: pass {value}, or pl.col({value!r}) for the column")
     if not by_row:
+        shown = (
+            (repr(value) if isinstance(value, str) else str(value))
+            if is_column
+            else f"{type(value).__name__} of values"
+        )
         raise ValueError(
-            f"{what}={str(value) if isinstance(value, pl.Expr) else repr(value)} is a column, and here one number is needed: pass a number, or take a metric that decides row by "
+            f"{what}={shown} is a column, and here one number is needed: pass a number, or take a metric that decides row by "
             f"row, such as ec.nec(score, label, {what}=...), or the report"
         )
     return as_expr(value, what)

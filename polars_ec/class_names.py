@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,18 @@ def _place(value: Any, names: Sequence[Any]) -> int | None:
     return alike[0] if alike else None
 
 
+def plain(value: object) -> Any:
+    """A number, Boolean or text of NumPy as that of Python, of which types are told apart here."""
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    return cast("Any", value).item() if kind in ("b", "i", "u", "f", "U") and getattr(value, "ndim", 1) == 0 else value
+
+
 def parse_classes(classes: Sequence[object], pos_label: object) -> tuple[object, ...]:
     """The label's values in class order, checked."""
     if pos_label is not None:
         raise ValueError("pass either pos_label= (binary) or classes=, not both")
     ordered = isinstance(classes, Iterable) and not isinstance(classes, str | Set | Mapping)
-    values = tuple(classes) if ordered else ()
+    values = tuple(map(plain, classes)) if ordered else ()
     if (
         any(isinstance(value, list | dict | set) for value in values)
         or len(set(values)) != len(values)

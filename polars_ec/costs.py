@@ -7,7 +7,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from polars_ec.class_names import ClassNames
+from polars_ec.class_names import ClassNames, plain
 from polars_ec.display import html_table, number
 from polars_ec.priors import literal_prior
 
@@ -308,6 +308,10 @@ def as_cost_matrix(costs: Costs) -> CostMatrix:
 
 
 def _sequence(value: Any, what: str) -> list[Any]:
+    if hasattr(value, "to_numpy") and getattr(value, "ndim", 2) == 2:
+        raise ValueError(
+            f"{what} are a {type(value).__name__}: pass its to_numpy(), rows and columns in the order of the classes"
+        )
     if isinstance(value, str | bytes | Set) or not hasattr(value, "__iter__"):
         raise ValueError(f"{what} must be a K x M nested sequence, rows = true class: got {value!r}")
     return list(value)
@@ -335,4 +339,4 @@ def _names(names: Sequence[object] | None, n: int, what: str) -> tuple[object, .
         return tuple(range(n))
     if isinstance(names, str | Set) or len(names) != n or len(set(names)) != n:
         raise ValueError(f"{what} must be {n} different names in order: got {names!r}")
-    return tuple(names)
+    return tuple(map(plain, names))

@@ -83,6 +83,9 @@ def _of_pandas(frame: Any) -> pl.DataFrame:
 
 def _pandas_column(frame: Any, name: Any) -> pl.Series:
     column = frame[name]
+    if is_instance(column.dtype, "pandas", "PeriodDtype"):
+        # Its own numbers count periods since 1970; Polars has a period by its first moment.
+        column = column.dt.to_timestamp()
     try:
         return cast("pl.Series", pl.from_pandas(column)).alias(str(name))
     except (TypeError, ValueError) as error:

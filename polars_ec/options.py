@@ -33,8 +33,9 @@ class ScoreTypeOption(TypedDict, total=False):
 
     score_type: ScoreType
     """What the scores are. One number a row: "posterior" or "log_odds" of the positive class, "llr" (log-likelihood ratio)
-    or "decision" (the decision taken: its index, or its name). A vector of K a row: "posteriors", "log_posteriors" (natural logarithms)
-    or "log_likelihoods". Default "posterior", which for a vector column means "posteriors"."""
+    or "decision" (the decision taken: its index, or its name; `classes` or costs say how many there are if not two). A vector of
+    K a row: "posteriors", "log_posteriors" (natural logarithms) or "log_likelihoods". Default "posterior", which for a vector
+    column means "posteriors"."""
 
 
 class WeightOption(TypedDict, total=False):

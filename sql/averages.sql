@@ -110,17 +110,18 @@ CREATE OR REPLACE MACRO ec.mcc(cells) AS list_transform(cells, lambda _c: ec._ph
 
 -- Shares of decisions ---------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._decision_ok(decision, m) AS
-    ec._number_is(decision >= 0 AND coalesce(decision < m, true) AND decision = floor(decision), decision,
+CREATE OR REPLACE MACRO ec._index_is(number, decision, m) AS
+    ec._number_is(number >= 0 AND coalesce(number < m, true) AND number = floor(number), decision,
                   'decision must be the index of one of the decisions, from 0');
+CREATE OR REPLACE MACRO ec._decision_ok(decision, m) AS ec._index_is(TRY_CAST(decision AS DOUBLE), decision, m);
 CREATE OR REPLACE MACRO ec._share_of(tables, decision) AS
     list_transform(tables, lambda _t: CASE WHEN ec._decision_ok(decision, _t['m'])
-        THEN ec._plus(list_transform(ec._joint(_t), lambda _r: _r[CAST(decision AS BIGINT) + 1])) END)[1];
+        THEN ec._plus(list_transform(ec._joint(_t), lambda _r: _r[TRY_CAST(decision AS BIGINT) + 1])) END)[1];
 CREATE OR REPLACE MACRO ec._decision_share(score, label, decision, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._share_of(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), decision),
 (score, label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._decision_ok(decision, coalesce(len(ec._given_costs(costs)[1]), 2)) THEN
-        ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, CAST(CAST(decision AS BIGINT) AS VARCHAR))) END;
+        ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, CAST(TRY_CAST(decision AS BIGINT) AS VARCHAR))) END;
 CREATE OR REPLACE MACRO ec.decision_share(score DOUBLE, label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._decision_share(score, label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS

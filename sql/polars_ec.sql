@@ -230,6 +230,11 @@ CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
                     || ' rows: give a list of posteriors') IS NULL
          ELSE ec._number_ok(score, coalesce(len(ec._given_costs(costs)[1]), 2), CAST(score_type AS VARCHAR)) END;
 
+-- How many classes there are, a list of one decision cannot say.
+CREATE OR REPLACE MACRO ec._has_costs(matrix) AS
+    CASE WHEN matrix IS NULL
+         THEN error('ec: score_type ''decision'' with a list needs costs, which say how many classes there are') IS NULL ELSE true END;
+
 -- Only for rows that miss nothing. A 'decision' may come as a list of one: the way to a K x M confusion matrix.
 CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
     CASE WHEN score_type IN ('posterior', 'posteriors') THEN
@@ -241,8 +246,8 @@ CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
              len(score) >= 2
              AND list_max(score) < CAST('inf' AS DOUBLE) AND list_max(score) > CAST('-inf' AS DOUBLE)
          WHEN score_type = 'decision' THEN
-             CASE WHEN matrix IS NULL THEN error('ec: score_type ''decision'' with a list needs costs') IS NULL
-                  ELSE len(score) = 1 AND score[1] BETWEEN 0 AND len(matrix[1]) - 1 AND score[1] = floor(score[1]) END
+             CASE WHEN ec._has_costs(matrix)
+                  THEN len(score) = 1 AND score[1] BETWEEN 0 AND len(matrix[1]) - 1 AND score[1] = floor(score[1]) END
          WHEN score_type IN ('log_odds', 'llr')
          THEN error('ec: score_type ''' || score_type || ''' is for one number a row; for a list say ''posteriors'', '
                     || '''log_posteriors'' or ''log_likelihoods''') IS NULL
@@ -253,7 +258,7 @@ CREATE OR REPLACE MACRO ec._usable(score, label, costs, score_type, weight) AS
     AND ec._class(label) BETWEEN 0 AND coalesce(len(ec._given_costs(costs)) - 1, 1) AND ec._weight_ok(weight);
 
 CREATE OR REPLACE MACRO ec._vector_classes(score, matrix, score_type) AS
-    CASE WHEN score_type = 'decision' THEN len(matrix) ELSE len(score) END;
+    CASE WHEN score_type = 'decision' THEN CASE WHEN ec._has_costs(matrix) THEN len(matrix) END ELSE len(score) END;
 
 -- Is the list of as many classes as the matrix?
 CREATE OR REPLACE MACRO ec._vector_fits(score, matrix, score_type) AS
@@ -1149,7 +1154,7 @@ CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1,
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._nec(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.nec IS 'Expected cost normalised by that of the best naive system, which always takes the cheapest decision. Lower is better; in [0, inf): 0 is perfect, 1 is naive, above 1 is worse than not looking at the input. NEC = EC / min_j sum_i P_i c_ij, with EC = sum_ij c_ij P_i R_ij. Costs are taken as they are: where even the right decisions cost something, a perfect system is above 0, and nearer to 1 the more they cost. Pass `costs.normalized()` to count only what decisions cost more than the best one for the class: the decisions stay, and 0 is perfect again.';
+COMMENT ON MACRO ec.nec IS 'Expected cost normalised by that of the best naive system, which always takes the cheapest decision. Lower is better; in [0, inf): 0 is perfect, 1 is naive, above 1 is worse than not looking at the input. NEC = EC / min_j sum_i P_i c_ij, with EC = sum_ij c_ij P_i R_ij. Costs are taken as they are: where even the right decisions cost something, a perfect system is above 0, and nearer to 1 the more they cost. With the least cost of each row subtracted (`costs.normalized()` does) what counts is only what decisions cost more than the best one for the class: they stay, and 0 is perfect again.';
 CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._term(_c['p1'], ec._r10(_c)) + ec._term(_c['p0'], ec._r01(_c)))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -1455,7 +1460,7 @@ CREATE OR REPLACE MACRO ec.macro_recall(score DOUBLE, label, costs := NULL, cost
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._recalls(_t)))[1] END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._recalls(_t)))[1];
-COMMENT ON MACRO ec.macro_recall IS 'Mean over classes of the share of the class that is decided so, which is `balanced_accuracy`; priors do not move it. Higher is better; in [0, 1]. (1/K) sum_k R_kk: unlike other averages over classes it is one minus an expected cost, that of the costs of `CostMatrix.balanced`.';
+COMMENT ON MACRO ec.macro_recall IS 'Mean over classes of the share of the class that is decided so, which is `balanced_accuracy`; priors do not move it. Higher is better; in [0, 1]. (1/K) sum_k R_kk: unlike other averages over classes it is one minus an expected cost, that of the costs 1/(K P_i) of an error in class i (`CostMatrix.balanced`).';
 CREATE OR REPLACE MACRO ec.macro_f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._f1s(_t)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1552,17 +1557,18 @@ COMMENT ON MACRO ec.mcc IS 'Matthews correlation coefficient of class and decisi
 
 -- Shares of decisions ---------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._decision_ok(decision, m) AS
-    ec._number_is(decision >= 0 AND coalesce(decision < m, true) AND decision = floor(decision), decision,
+CREATE OR REPLACE MACRO ec._index_is(number, decision, m) AS
+    ec._number_is(number >= 0 AND coalesce(number < m, true) AND number = floor(number), decision,
                   'decision must be the index of one of the decisions, from 0');
+CREATE OR REPLACE MACRO ec._decision_ok(decision, m) AS ec._index_is(TRY_CAST(decision AS DOUBLE), decision, m);
 CREATE OR REPLACE MACRO ec._share_of(tables, decision) AS
     list_transform(tables, lambda _t: CASE WHEN ec._decision_ok(decision, _t['m'])
-        THEN ec._plus(list_transform(ec._joint(_t), lambda _r: _r[CAST(decision AS BIGINT) + 1])) END)[1];
+        THEN ec._plus(list_transform(ec._joint(_t), lambda _r: _r[TRY_CAST(decision AS BIGINT) + 1])) END)[1];
 CREATE OR REPLACE MACRO ec._decision_share(score, label, decision, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._share_of(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), decision),
 (score, label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._decision_ok(decision, coalesce(len(ec._given_costs(costs)[1]), 2)) THEN
-        ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, CAST(CAST(decision AS BIGINT) AS VARCHAR))) END;
+        ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, CAST(TRY_CAST(decision AS BIGINT) AS VARCHAR))) END;
 CREATE OR REPLACE MACRO ec.decision_share(score DOUBLE, label, decision, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._decision_share(score, label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, decision, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS

@@ -221,6 +221,11 @@ CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
                     || ' rows: give a list of posteriors') IS NULL
          ELSE ec._number_ok(score, coalesce(len(ec._given_costs(costs)[1]), 2), CAST(score_type AS VARCHAR)) END;
 
+-- How many classes there are, a list of one decision cannot say.
+CREATE OR REPLACE MACRO ec._has_costs(matrix) AS
+    CASE WHEN matrix IS NULL
+         THEN error('ec: score_type ''decision'' with a list needs costs, which say how many classes there are') IS NULL ELSE true END;
+
 -- Only for rows that miss nothing. A 'decision' may come as a list of one: the way to a K x M confusion matrix.
 CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
     CASE WHEN score_type IN ('posterior', 'posteriors') THEN
@@ -232,8 +237,8 @@ CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
              len(score) >= 2
              AND list_max(score) < CAST('inf' AS DOUBLE) AND list_max(score) > CAST('-inf' AS DOUBLE)
          WHEN score_type = 'decision' THEN
-             CASE WHEN matrix IS NULL THEN error('ec: score_type ''decision'' with a list needs costs') IS NULL
-                  ELSE len(score) = 1 AND score[1] BETWEEN 0 AND len(matrix[1]) - 1 AND score[1] = floor(score[1]) END
+             CASE WHEN ec._has_costs(matrix)
+                  THEN len(score) = 1 AND score[1] BETWEEN 0 AND len(matrix[1]) - 1 AND score[1] = floor(score[1]) END
          WHEN score_type IN ('log_odds', 'llr')
          THEN error('ec: score_type ''' || score_type || ''' is for one number a row; for a list say ''posteriors'', '
                     || '''log_posteriors'' or ''log_likelihoods''') IS NULL
@@ -244,7 +249,7 @@ CREATE OR REPLACE MACRO ec._usable(score, label, costs, score_type, weight) AS
     AND ec._class(label) BETWEEN 0 AND coalesce(len(ec._given_costs(costs)) - 1, 1) AND ec._weight_ok(weight);
 
 CREATE OR REPLACE MACRO ec._vector_classes(score, matrix, score_type) AS
-    CASE WHEN score_type = 'decision' THEN len(matrix) ELSE len(score) END;
+    CASE WHEN score_type = 'decision' THEN CASE WHEN ec._has_costs(matrix) THEN len(matrix) END ELSE len(score) END;
 
 -- Is the list of as many classes as the matrix?
 CREATE OR REPLACE MACRO ec._vector_fits(score, matrix, score_type) AS

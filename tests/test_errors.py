@@ -38,6 +38,7 @@ AT_THE_CALL = [
     ({"prior": [0.5, 0.6]}, "sums to 1.1"),
     ({"prior": {0: 0.5, 1: 0.6}}, "sums to 1.1"),
     ({"costs": [[0, 1], [1]]}, "ragged"),
+    ({"costs": pl.DataFrame({"ok": [0, 5], "late": [1, 0]})}, r"costs are a DataFrame: pass its to_numpy\(\)"),
     ({"pos_label": "a", "classes": ["a", "b"]}, "not both"),
     ({"classes": ["a"]}, "at least two"),
     ({"classes": ["a", "a"]}, "different"),
@@ -54,12 +55,17 @@ def test_bad_options_fail_at_the_call(options: dict, message: str) -> None:
 
 WHEN_RESOLVED = [
     (("p", "text", {}), TypeError, "label 'text' is String.*pos_label"),
-    (("p", "number", {}), TypeError, "label 'number' is Float64.*pos_label"),
+    (("p", "number", {}), TypeError, "label 'number' is Float64.*pos_label.*are score and label swapped"),
+    (
+        ("enum", "enum", {"score_type": "decision"}),
+        TypeError,
+        r"pos_label=, or of decisions for more classes classes=\[...\]",
+    ),
     (("p", "enum", {"pos_label": "early"}), ValueError, "'early'.*not a category of label 'enum'"),
     (("p", "text", {"pos_label": 1}), TypeError, "pos_label holds 1"),
     (("p", "y", {"pos_label": True}), TypeError, "pos_label holds True"),
     (("p", "text", {"classes": ["ok", "late", "never"]}), ValueError, "3 classes, and there are 2"),
-    (("text", "y", {}), TypeError, "scores must be numbers, and 'text' is String"),
+    (("text", "y", {}), TypeError, "scores must be numbers, and 'text' is String.*names.*pass score_type='decision'"),
     (("flag", "y", {}), TypeError, "'flag' is Boolean: pass score_type='decision'"),
     (("p", "y", {"score_type": "posteriors"}), ValueError, "vector a row, and 'p' is Float64"),
     (("a", "y", {"score_type": "log_odds"}), ValueError, "one number a row, and 'a' is Array"),
@@ -93,8 +99,20 @@ def test_binary_metrics_say_that_they_are(name: str) -> None:
     three = pl.LazyFrame({"v": [[0.2, 0.3, 0.5]], "y": [1]}, schema_overrides={"v": pl.Array(pl.Float64, 3)})
     with pytest.raises(ValueError, match=f"{name} is for 2 classes and 2 decisions, not 3 x 3"):
         three.select(getattr(ec, name)("v", "y")).collect_schema()
+    if name in ("precision", "f1"):
+        with pytest.raises(ValueError, match=f"class_{name} has that of each class, macro_{name} their mean"):
+            three.ec.report("v", "y", metrics=[name])
     with pytest.raises(ValueError, match="not 2 x 3"):
         LOG.select(getattr(ec, name)("p", "y", costs=[[0, 1, 0.1], [1, 0, 0.1]])).collect_schema()
+
+
+def test_decisions_for_more_classes_need_to_be_told() -> None:
+    three = pl.DataFrame({"d": [0, 1, 2], "y": [0, 1, 1]})
+    with pytest.raises(
+        ec.InvalidDataError, match=r"none of 0..1 \(with more classes pass classes= or costs=\) in 1 row"
+    ):
+        three.ec.validate("d", "y", score_type="decision")
+    assert three.ec.validate("d", "y", score_type="decision", classes=[0, 1, 2]) is three
 
 
 def test_llr_metrics_point_to_llr() -> None:
@@ -191,7 +209,8 @@ def test_all_null_columns_are_missing() -> None:
             r"nec\(\) takes score and label by position, and 5 is one more: options go by name",
         ),
         (lambda: pl.col("p").ec.nec("y", 5), r"nec\(\) takes score and label by position, and 5 is one more"),
-        (lambda: ec.fbeta("p", "y", 2), r"fbeta\(\) takes score and label by position.* such as beta="),
+        (lambda: ec.fbeta("p", "y", 2), r"fbeta\(\) takes score and label by position.* such as beta= or costs="),
+        (lambda: ec.nec("p", "y", fn_cost=1), r"nec\(\) has no keyword fn_cost=: did you mean cost_fn\?"),
         (lambda: ec.nec("p", "y", cost_fm=1), r"nec\(\) has no keyword cost_fm=: did you mean cost_fp\? It has score,"),
         (
             lambda: ec.nec(np.array([0.5]), "y"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import duckdb
@@ -393,6 +394,14 @@ def test_levels_of_an_index_that_have_names_are_columns() -> None:
     kept = log.reset_index("segment").set_index("p", drop=False)
     assert as_lazy(kept).collect_schema().names() == ["segment", "p", "y"]
     assert list(log.columns) == ["p", "y"]
+
+
+def test_periods_of_pandas_are_their_first_moment() -> None:
+    days = pd.to_datetime(["2026-01-31", "2026-02-01", None, "2026-02-28"])
+    frame = pd.DataFrame({"p": [0.9, 0.2, 0.3, 0.8], "y": [1, 0, 0, 1], "month": days.to_period("M")})
+    for log, by in ((frame, "month"), (frame.set_index("month"), "month")):
+        found = ec.report(log, "p", "y", by=by)
+        assert found.select("month", "n").rows() == [(None, 1), (datetime(2026, 1, 1), 1), (datetime(2026, 2, 1), 2)]
 
 
 def test_columns_of_pandas() -> None:

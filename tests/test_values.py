@@ -286,6 +286,21 @@ def test_an_argument_that_may_be_a_column_may_be_values() -> None:
         largest([1.0, 2.0], (1, 2, 3))
 
 
+def test_classes_as_scikit_learn_has_them() -> None:
+    """`model.classes_` is an array, of numbers or text."""
+    expected = pytest.approx(NEC, rel=1e-12)
+    for dtype in (np.int64, np.uint8, np.float64, np.str_, np.bool_):
+        label = np.array(Y).astype(bool if dtype is np.bool_ else np.int64).astype(dtype)
+        values = np.unique(label)
+        assert ec.nec(P, label, cost_fn=4, classes=values) == expected
+        assert ec.nec(P, label, cost_fn=4, pos_label=values[1]) == expected
+        costs = ec.CostMatrix([[0, 1], [4, 0]], classes=values)
+        assert ec.nec(P, label, costs=costs, classes=values) == expected
+        assert {type(name) for name in costs.classes} <= {int, float, str, bool}
+    days = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[ns]")
+    assert ec.nec(P, days[Y], cost_fn=4, pos_label=days[1]) == expected
+
+
 # Errors --------------------------------------------------------------------------------------------------------------
 
 
@@ -335,6 +350,18 @@ def test_an_argument_that_may_be_a_column_may_be_values() -> None:
         (lambda: ec.nec([[0.5, 0.5], [1.0]], [0, 1]), "does not say how many classes there are"),
         (lambda: ec.nec(VECTORS, [0, 1, 2, 1], classes=[0, 1]), "2 classes"),
         (lambda: ec.nec(P, Y, 4), "nec\\(\\) takes score and label by position, and 4 is one more"),
+        (
+            lambda: ec.min_dcf(P, Y, cost_fn=np.ones(4)),
+            "cost_fn=ndarray of values is a column, and here one number is needed",
+        ),
+        (
+            lambda: ec.report(np.array(P), Y),
+            r"report\(\) takes a table and the names of its columns: of arrays make one",
+        ),
+        (
+            lambda: ec.report(pl.DataFrame({"p": P, "y": Y}), "p", "y", by=np.array(Y)),
+            r"by= holds values \(ndarray\)",
+        ),
         (lambda: ec.nec(P), "nec\\(\\): missing a required argument: 'label'"),
         (lambda: ec.nec(P, Y, cost_fm=4), "did you mean cost_fp"),
     ],

@@ -158,12 +158,17 @@ def check_loss(rule: Rule, training: Any, score_type: str, prior: Any) -> None:
         raise ValueError(f"rule={rule!r} is none of {', '.join(get_args(Rule))}")
     if not isinstance(training, Calibration) and not (isinstance(training, str) and training in ("cv", "test")):
         raise ValueError(f"training={training!r} is neither 'cv' nor 'test' nor a Calibration")
+    if score_type == "raw":
+        raise SketchError(
+            f"raw scores have no {rule} before calibration: make posteriors of them with calibrate(score_type='raw'), "
+            "and ask for the loss of these"
+        )
     if rule == "cllr" and score_type != "llr":
         raise SketchError(
             f"rule='cllr' is about log-likelihood ratios, and score_type={score_type!r}: convert with llr(score, prior), prior "
             "being the share that the posteriors were made for, and pass score_type='llr'"
         )
-    if score_type == "raw" or (score_type == "llr" and rule not in ("bayes_risk", "cllr")):
+    if score_type == "llr" and rule not in ("bayes_risk", "cllr"):
         raise SketchError(
             f"{score_type} scores have no {rule} before calibration: sketch posteriors, such as ec.posterior(score, ...)"
         )

@@ -16,10 +16,12 @@ from polars_ec.cells.sums import GroupSums, placed, prior_columns, tabulate
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.losses import expected_loss
 from polars_ec.formulas.sums import GROUP
+from polars_ec.inputs import as_lazy
 from polars_ec.priors import Prior
 from polars_ec.rows.scores import BinaryScores
+from polars_ec.typing import FrameLike
 
-OperatingWeight: TypeAlias = "float | Callable[[Any], Any] | pl.DataFrame | Mapping[str, Sequence[float]]"
+OperatingWeight: TypeAlias = "float | Callable[[Any], Any] | FrameLike | Mapping[str, Sequence[float]]"
 """A weight over operating points: a constant, a function of an array of t, or a table of single points, `t` and `weight`."""
 
 _LOW, _HIGH = "__ec_low", "__ec_high"
@@ -103,12 +105,12 @@ def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None) -> pl.Da
 
 
 def _is_table(weight: Any) -> bool:
-    return isinstance(weight, pl.DataFrame | Mapping)
+    return isinstance(weight, Mapping | pl.LazyFrame) or hasattr(weight, "columns")
 
 
 def _of_points(used: pl.DataFrame, grid: Grid, weight: Any) -> pl.DataFrame:
     """The cells with bounds of the mean loss of their rows, where some points have a weight."""
-    table = weight if isinstance(weight, pl.DataFrame) else pl.DataFrame(weight)
+    table = pl.DataFrame(weight) if isinstance(weight, Mapping) else as_lazy(weight).collect()
     if not {"t", "weight"} <= set(table.columns) or table.height == 0:
         raise ValueError(
             f"weight= is a table of {table.columns}: pass the columns 't' and 'weight', and a row per point"

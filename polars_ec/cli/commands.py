@@ -226,7 +226,9 @@ def _told_of_invalid_rows(table: pl.DataFrame) -> list[str]:
     if not n_invalid:
         return []
     rows = "1 row has" if n_invalid == 1 else f"{n_invalid} rows have"
-    return [f"{rows} a wrong score, label or weight (n_invalid), and their groups no metrics: is --score-type right?"]
+    return [
+        f"{rows} a wrong score, label or weight (n_invalid), and their groups no metrics: are --score-type and --classes right?"
+    ]
 
 
 def _tell_undone(folder: Path) -> None:

@@ -256,4 +256,6 @@ def check_columns(asked: Mapping[str, Sequence[str]], schema: pl.Schema, log: st
             by_lower = {name.lower(): name for name in names}
             near = [by_lower[match] for match in difflib.get_close_matches(column.lower(), by_lower, cutoff=0.5)]
             hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+            if set(column.split(",")) <= set(names):
+                hint = f"name one at a time, {' '.join(f'{option} {name}' for name in column.split(','))}. "
             raise UsageError(f"{log} has no column {column!r} ({option}): {hint}The columns are {', '.join(names)}")

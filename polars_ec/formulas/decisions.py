@@ -210,9 +210,12 @@ def decision_value(name: str, sums: Sums, arguments: Arguments) -> pl.Expr:
     """The metric of this name; ValueError where it is not defined for as many classes and decisions, or for such costs."""
     formula = DECISIONS[name] if name in DECISIONS else OF_CLASSES[name]
     if formula.binary and (sums.n_classes, sums.n_decisions) != (2, 2):
+        averaged = (
+            f"; class_{name} has that of each class, macro_{name} their mean" if f"macro_{name}" in OF_CLASSES else ""
+        )
         raise ValueError(
             f"{name} is for 2 classes and 2 decisions, not {sums.n_classes} x {sums.n_decisions}: "
-            "expected_cost, nec, error_rate and balanced_error_rate take any number"
+            f"expected_cost, nec, error_rate and balanced_error_rate take any number{averaged}"
         )
     if formula.square and sums.n_classes != sums.n_decisions:
         raise ValueError(

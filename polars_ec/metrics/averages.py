@@ -45,7 +45,7 @@ def macro_recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOpt
     """Mean over classes of the share of the class that is decided so, which is `balanced_accuracy`; priors do not move it.
 
     Higher is better; in [0, 1]. (1/K) sum_k R_kk: unlike other averages over classes it is one minus an expected cost, that of the
-    costs of `CostMatrix.balanced`.
+    costs 1/(K P_i) of an error in class i (`CostMatrix.balanced`).
 
     Returns
     -------

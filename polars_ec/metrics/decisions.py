@@ -68,8 +68,9 @@ def nec(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
 
     Lower is better; in [0, inf): 0 is perfect, 1 is naive, above 1 is worse than not looking at the input.
     NEC = EC / min_j sum_i P_i c_ij, with EC = sum_ij c_ij P_i R_ij. Costs are taken as they are: where even the right
-    decisions cost something, a perfect system is above 0, and nearer to 1 the more they cost. Pass `costs.normalized()` to
-    count only what decisions cost more than the best one for the class: the decisions stay, and 0 is perfect again.
+    decisions cost something, a perfect system is above 0, and nearer to 1 the more they cost. With the least cost of each row
+    subtracted (`costs.normalized()` does) what counts is only what decisions cost more than the best one for the class: they
+    stay, and 0 is perfect again.
 
     Returns
     -------

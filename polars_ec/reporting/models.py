@@ -95,7 +95,7 @@ def _checked_score_prior(score_prior: Prior, options: Options) -> CheckedPrior:
         raise ValueError('score_prior="overall" is not a prior that scores were made with: state it')
     if options.score_type not in _POSTERIORS:
         raise ValueError(
-            f"score_prior={score_prior!r} is what posteriors were made with, and score_type={options.score_type!r}"
+            f"score_prior={score_prior!r} is what posteriors were made with, and score_type={options.score_type!r}: leave it out"
         )
     if not options.prior.stated:
         raise ValueError(f"score_prior={score_prior!r} says what to move the posteriors from: pass prior=, where to")

@@ -46,7 +46,7 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, o
     if classes is not None:
         if len(classes) != n_classes:
             vector = (
-                f": scores of {len(classes)} classes are one column, a vector a row"
+                f": scores of {len(classes)} classes are one column, a vector a row, such as pl.concat_arr(...)"
                 if n_classes == 2 < len(classes)
                 else ""
             )
@@ -73,10 +73,13 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, o
     argument = "pos_label=" if n_classes == 2 else "classes=[...]"
     if isinstance(dtype, pl.Enum) and n_classes == 2:
         raise TypeError(
-            f"label {name!r} is {dtype}, whose order does not say which of two classes is the positive one: pass pos_label="
+            f"label {name!r} is {dtype}, whose order does not say which of two classes is the positive one: pass pos_label=, "
+            "or of decisions for more classes classes=[...]"
         )
+    swapped = ", or are score and label swapped?" if dtype.is_float() else ""
     raise TypeError(
-        f"label {name!r} is {dtype}, neither Boolean nor integers 0..{n_classes - 1}: pass {argument} to say which class is which"
+        f"label {name!r} is {dtype}, neither Boolean nor integers 0..{n_classes - 1}: pass {argument} to say which class is "
+        f"which{swapped}"
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_, or_
+from typing import Any
 
 import polars as pl
 
@@ -331,7 +332,8 @@ def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: st
     """One expression per column; selectors are expanded."""
     if not isinstance(columns, str | pl.Expr) and not hasattr(columns, "__iter__"):
         raise TypeError(f"{what}={columns!r} is neither a column's name nor an expression nor a sequence of them")
-    expressions = [as_expr(c, what) for c in ([columns] if isinstance(columns, str | pl.Expr) else columns)]
+    given: Any = [columns] if isinstance(columns, str | pl.Expr) or hasattr(columns, "__array__") else columns
+    expressions = [as_expr(c, what) for c in given]
     expanded: list[pl.Expr] = []
     for expression in expressions:
         if not expression.meta.has_multiple_outputs():

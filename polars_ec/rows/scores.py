@@ -210,7 +210,8 @@ class DecidedScores:
     def defects(self) -> dict[str, pl.Expr]:
         whole = self.index.is_between(0, self.n_decisions - 1) & (self.index == self.index.floor())
         known = f"0..{self.n_decisions - 1}" if isinstance(self.names, range) else ", ".join(map(str, self.names))
-        return {f"decision is none of {known}": ~whole}
+        more = " (with more classes pass classes= or costs=)" if known == "0..1" else ""
+        return {f"decision is none of {known}{more}": ~whole}
 
     @property
     def posteriors(self) -> list[pl.Expr]:
@@ -276,7 +277,7 @@ def read_scores(
         )
     if score_type == "decision":
         return _read_decision(name, score, dtype, classes, options.costs(len(classes.values)).for_classes(classes))
-    number = _read_number(name, score, dtype, ": pass score_type='decision'" if dtype == pl.Boolean else "")
+    number = _read_number(name, score, dtype, _hint_of_decisions(dtype))
     return BinaryScores(number, score_type, prior)
 
 
@@ -287,6 +288,13 @@ def _read_decision(
         return DecidedScores(*index_of_names(name, decision, dtype, classes, costs), costs.n_decisions)
     number = decision.cast(pl.Float64) if dtype == pl.Boolean else _read_number(name, decision, dtype)
     return DecidedScores(number, range(costs.n_decisions), costs.n_decisions)
+
+
+def _hint_of_decisions(dtype: pl.DataType) -> str:
+    if dtype == pl.Boolean:
+        return ": pass score_type='decision'"
+    named = dtype in (pl.String, pl.Categorical, pl.Enum)
+    return ": if these are names of decisions, pass score_type='decision'" if named else ""
 
 
 def _read_number(name: str, score: pl.Expr, dtype: pl.DataType, hint: str = "") -> pl.Expr:

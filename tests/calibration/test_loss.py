@@ -219,6 +219,7 @@ def test_what_has_no_cllr(tmp_path) -> None:
     log = simulated(200)
     for score, score_type in (("p", "posterior"), ("x", "log_odds"), ("x", "raw")):
         message = f"rule='cllr' is about log-likelihood ratios, and score_type='{score_type}'"
+        message = "raw scores have no cllr before calibration" if score_type == "raw" else message
         with pytest.raises(ValueError, match=message):
             log.ec.sketch(score, "y", score_type=score_type).calibration_loss("cllr", training="test")
         with pytest.raises(ValueError, match=message):

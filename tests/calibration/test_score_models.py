@@ -238,7 +238,9 @@ def test_which_calibrators_raw_scores_have() -> None:
             calibrate("histogram")
     with pytest.raises(SketchError, match="raw scores have no cross_entropy before calibration"):
         binned.calibration_loss(training="test")
-    with pytest.raises(SketchError, match="raw scores have no brier before calibration"):
+    with pytest.raises(SketchError, match="raw scores have no cllr before calibration"):
+        binned.calibration_loss("cllr", training="test")
+    with pytest.raises(SketchError, match="raw scores have no brier before calibration: make posteriors of them"):
         log.ec.calibration_loss("x", "y", "brier", training="test", score_type="raw")
     with pytest.raises(ValueError, match="calibrator='gaussian' is of one score a row"):
         log.ec.calibrate("q", "y", "gaussian")

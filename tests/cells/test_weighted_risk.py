@@ -6,6 +6,7 @@ import math
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -237,6 +238,13 @@ def test_groups_that_have_none() -> None:
 def test_what_is_not_a_weight(weight, error: str) -> None:
     with pytest.raises((ValueError, TypeError), match=error):
         LOG.ec.sketch("p", "y", exact=True).epsr(weight)
+
+
+def test_points_may_be_in_a_table_of_another_library() -> None:
+    sketch = LOG.ec.sketch("p", "y", exact=True)
+    table = {"t": [0.2, 0.5], "weight": [1.0, 2.0]}
+    for frame in (pd.DataFrame(table), pl.LazyFrame(table)):
+        assert sketch.epsr(frame)["epsr"].item() == sketch.epsr(table)["epsr"].item()
 
 
 def test_what_has_no_epsr() -> None:

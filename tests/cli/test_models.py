@@ -110,6 +110,11 @@ def test_the_scores_may_be_repeated(out):
     assert invoke("report", out, *MODELS, "--format", "csv").exit_code == 0
 
 
+def test_models_that_a_comma_parts_are_named_one_at_a_time(logs):
+    words = "name one at a time, --score p --score q"
+    assert words in fails(2, "report", logs, "--score", "p,q", "--label", "y")
+
+
 def test_other_models_are_another_folder(logs, out):
     message = fails(2, "sketch", logs, "--out", out, *MODELS[2:], *GROUPS)
     assert f'--score {json.dumps(["q", "p"])} and "p"' in message

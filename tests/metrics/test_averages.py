@@ -6,6 +6,7 @@ import math
 import time
 from fractions import Fraction
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -247,6 +248,20 @@ def test_shares_of_abstaining_and_of_alerts(door: str) -> None:
     found = [evaluate(door, "decision_share", log, decision=j, costs=abstain) for j in range(3)]
     assert found == pytest.approx([0.4, 0.2, 0.4])
     assert evaluate(door, "decision_share", log, decision=1, threshold=0.3) == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("name", ["nec", "confusion", "macro_f1", "n_rows", "row_cost"])
+def test_a_list_of_a_decision_does_not_say_how_many_classes_there_are(connection, name: str) -> None:
+    with pytest.raises(duckdb.Error, match="with a list needs costs, which say how many classes there are"):
+        connection.sql(
+            f"SELECT ec.{name}([d], y, score_type := 'decision') FROM (VALUES (2, 2), (0, 1)) AS log(d, y)"
+        ).fetchall()
+
+
+@pytest.mark.parametrize("score", ["p", "[1 - p, p]"])
+def test_a_macro_takes_the_index_of_a_decision(connection, score: str) -> None:
+    with pytest.raises(duckdb.Error, match="must be the index of one of the decisions, from 0, not late"):
+        connection.sql(f"SELECT ec.decision_share({score}, y, 'late') FROM (VALUES (0.2, 1)) AS log(p, y)").fetchall()
 
 
 def test_a_decision_by_its_name() -> None:
