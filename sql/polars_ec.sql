@@ -380,11 +380,10 @@ CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, thre
                                     threshold, score_type)
          ELSE score + ec._llr_shift(prior, score_type) < -ec._costs_threshold(costs, cost_fn, cost_fp, score_type) END;
 
--- Costs are summed over classes in order, so that ties fall as in the Polars expressions. The inner product refuses a list with
--- a NULL, even where it lies in a row that CASE leaves out.
+-- Costs are summed over classes in order, so that ties fall as in the Polars expressions; list_inner_product has an order of its own.
 CREATE OR REPLACE MACRO ec._argmin(choices, q) AS
-    list_transform(list_transform([list_transform(q, lambda _x: coalesce(_x, 0e0))],
-                                  lambda _q: list_transform(choices, lambda _c: list_inner_product(_c, _q))),
+    list_transform(list_transform([q], lambda _q: list_transform(choices, lambda _c:
+                       list_reduce(_c, lambda _a, _x, _i: _a + _x * _q[_i], 0e0))),
                    lambda _e: list_position(_e, list_min(_e)))[1] - 1;
 
 -- The decision index of a row: under costs that are not 2 x 2, and under any.

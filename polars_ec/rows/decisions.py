@@ -27,7 +27,8 @@ class Decisions:
         others = [j for j in range(self.n_decisions) if j not in chosen]
         if len(others) < len(chosen):
             return ~reduce(or_, map(self._is, others)) if others else ~self._is(0) | self._is(0)
-        return reduce(or_, map(self._is, sorted(chosen)))
+        # Of one decision no other is left to choose.
+        return reduce(or_, map(self._is, sorted(chosen))) if chosen else ~self._is(0) & self._is(0)
 
     @property
     def index(self) -> pl.Expr:

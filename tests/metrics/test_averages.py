@@ -68,6 +68,32 @@ def test_abstaining_is_no_decision_for_a_class(door: str) -> None:
             assert by_door(door, f"{average}_{name}", log, 3, 4) == pytest.approx(wanted, rel=1e-12)
 
 
+@pytest.mark.parametrize("door", DOORS)
+def test_one_decision_for_all(door: str) -> None:
+    """Of a single decision no other one is left, and every row of another class is an error."""
+    log = pl.DataFrame({"score": [0, 0, 0], "label": [0, 1, 1]})
+    options = {"score_type": "decision", "costs": [[1], [2]]}
+    found = {name: evaluate(door, name, log, **options) for name in (*ALL, "error_rate", "balanced_error_rate")}
+    assert found.pop("class_precision") == [pytest.approx(1 / 3), None]
+    assert found == {
+        "class_recall": [1, 0],
+        "class_f1": [0.5, 0],
+        "class_nec": [2, 2],  # two errors, where one is naive
+        "macro_precision": None,
+        "macro_recall": 0.5,
+        "macro_f1": 0.25,
+        "f1_of_averages": None,
+        "micro_precision": pytest.approx(1 / 3),
+        "micro_recall": pytest.approx(1 / 3),
+        "micro_f1": pytest.approx(1 / 3),
+        "weighted_precision": None,
+        "weighted_recall": pytest.approx(1 / 3),
+        "weighted_f1": pytest.approx(1 / 6),
+        "error_rate": pytest.approx(2 / 3),
+        "balanced_error_rate": 0.5,
+    }
+
+
 def test_a_stated_prior_is_one_by_weights() -> None:
     """The value at a prior is that of a log whose classes have these shares."""
     log, prior = decided(4), [0.1, 0.2, 0.3, 0.4]

@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import mpmath
+import numpy as np
 import polars as pl
 import pytest
 
@@ -166,6 +167,26 @@ def test_decisions_next_to_a_threshold(costs: list[list[float]]) -> None:
         options: dict[str, Any] = {"costs": costs, "score_type": score_type, **prior}
         function, sql = (evaluate(door, "bayes_decision", frame, "s", **options) for door in BOTH)
         assert function == sql, (score_type, frame["s"].to_list())
+
+
+@pytest.mark.parametrize("door", BOTH)
+def test_decisions_that_are_equal_but_for_rounding(door: str) -> None:
+    """Costs are summed over the classes in order, in doubles: then rounding is alike, and so are the decisions."""
+    rng = np.random.default_rng(0)
+    costs = rng.integers(0, 50, (5, 24)) / 10
+    costs = np.concatenate([costs, costs[::-1]], axis=1)  # each column twice: the sums are equal but for rounding
+    posteriors = [[0.2] * 5, *(p / p.sum() for p in rng.integers(1, 4, (40, 5)) / 10)]
+    rows = [[float(x) for x in p] for p in posteriors]
+    rows += [[x, *p[1:4], x] for p in rows for x in [(p[0] + p[4]) / 2]]
+    reduced = costs - costs.max(axis=1, keepdims=True)
+    wanted = []
+    for row in rows:
+        expected = np.zeros(costs.shape[1])
+        for q, of_class in zip(row, reduced, strict=True):
+            expected = expected + q * of_class
+        wanted.append(int(np.argmin(expected)))
+    log = pl.DataFrame({"s": rows}, schema={"s": pl.Array(pl.Float64, 5)})
+    assert evaluate(door, "bayes_decision", log, "s", costs=costs.tolist()) == wanted
 
 
 @pytest.mark.parametrize("door", BOTH)
