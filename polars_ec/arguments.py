@@ -167,9 +167,10 @@ def _number_or_column(value: Any, what: str, by_row: bool) -> Any:
     if isinstance(value, str) and _is_number_as_text(value):
         raise ValueError(f"{what}={value!r} is a number as text: pass {value}, or pl.col({value!r}) for the column")
     if not by_row:
+        shown = str(value) if isinstance(value, pl.Expr) else repr(value)
         raise ValueError(
-            f"{what}={str(value) if isinstance(value, pl.Expr) else repr(value)} is a column, and here one number is needed: pass a number, or take a metric that decides row by "
-            f"row, such as ec.nec(score, label, {what}=...), or the report"
+            f"{what}={shown} is a column, and here one number is needed: pass a number, or take a metric that decides row by row, "
+            f"such as ec.nec(score, label, {what}=...), or the report"
         )
     return as_expr(value, what)
 
