@@ -330,6 +330,20 @@ def test_more_classes_have_averages_over_them() -> None:
         assert row["confusion"] == sk.confusion_matrix(c, decided).tolist()
 
 
+def test_averages_of_more_classes_by_weight() -> None:
+    names = ["mcc", "class_precision", "class_nec", "weighted_f1", "macro_precision"]
+    table = LOG.ec.report("v", "c", by="g", weight="w", metrics=names)
+    for row, part in zip(table.to_dicts(), groups(LOG), strict=True):
+        c, decided, w = part["c"].to_numpy(), part["v"].to_numpy().argmax(1), part["w"].to_numpy()
+        weighted = {"sample_weight": w}
+        assert row["mcc"] == pytest.approx(sk.matthews_corrcoef(c, decided, **weighted))
+        assert row["class_precision"] == pytest.approx(sk.precision_score(c, decided, average=None, **weighted))
+        assert row["weighted_f1"] == pytest.approx(sk.f1_score(c, decided, average="weighted", **weighted))
+        assert row["macro_precision"] == pytest.approx(sk.precision_score(c, decided, average="macro", **weighted))
+        errors = [w[(c == k) != (decided == k)].sum() / min(w[c == k].sum(), w[c != k].sum()) for k in range(3)]
+        assert row["class_nec"] == pytest.approx(errors)
+
+
 def test_per_class_of_what_mixes_the_rest_moves_with_the_prior() -> None:
     prior = [0.2, 0.3, 0.5]
     table = LOG.ec.report("v", "c", per_class=True, metrics=["specificity", "recall"], prior=prior)
