@@ -164,6 +164,8 @@ def test_total_of_one_wrong_row_is_null() -> None:
     assert (a["nec"], b["nec"], total["nec"]) == (0, None, None)
     assert (total["n"], total["n_invalid"], total["class_prior"]) == (2, 1, None)
     assert a["nec_at_prior"] is None  # what the whole log's prior is cannot be said
+    table = log.ec.report("p", "y", by="g", metrics=["class_f1", "class_recall"], prior="overall")
+    assert table.select("class_f1", "class_f1_at_prior").rows() == [([1.0, 1.0], None), (None, None)]
 
 
 def test_overall_prior_is_that_of_all_usable_rows() -> None:

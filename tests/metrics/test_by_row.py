@@ -214,6 +214,15 @@ def test_costs_that_no_float_can_add_up(door: str) -> None:
     assert evaluate(door, "recall", log, cost_fn="huge", cost_fp="huge") == pytest.approx(2 / 3)
 
 
+@pytest.mark.parametrize("door", DOORS)
+def test_costs_whose_quotient_no_float_holds(door: str) -> None:
+    """The threshold is ln(1e-600), or minus that."""
+    log = pl.DataFrame({"score": [-1381.0, -1382.0, 1382.0, 1381.0], "fn": [1e300] * 2 + [1e-300] * 2})
+    log = log.with_columns(fp=1 / pl.col("fn"))
+    given = {"cost_fn": "fn", "cost_fp": "fp", "score_type": "log_odds"}
+    assert evaluate(door, "bayes_decision", log, **given) == [1, 0, 1, 0]
+
+
 def test_vectors_of_two_follow_the_costs_of_the_row() -> None:
     score, amount = pl.col("score"), pl.col("amount")
     s, y, a = LOG.drop_nulls("label").select("score", "label", "amount").to_numpy().T
