@@ -90,7 +90,11 @@ def test_ranking_metrics_are_within_their_error() -> None:
             assert 0 <= row[f"{name}_error"] < 0.02
 
 
-@pytest.mark.parametrize("options", [{}, {"weight": "w", "prior": 0.2}, {"score_type": "log_odds", "cost_fn": 3}])
+@pytest.mark.parametrize(
+    "options",
+    [{"threshold": 0.506}, {"weight": "w", "prior": 0.2}, {"score_type": "log_odds", "cost_fn": 3}],
+    ids=lambda options: "-".join(options),
+)
 def test_ranking_metrics_are_those_of_the_sketch(options: dict) -> None:
     score = "llr" if "score_type" in options else "p"
     asked = {name: value for name, value in options.items() if name == "prior"}
@@ -277,8 +281,14 @@ def test_moved_posteriors_of_a_struct_go_by_the_names_of_the_classes() -> None:
 
 def test_a_posterior_that_the_new_prior_rules_out_is_null() -> None:
     log = pl.DataFrame({"p": [1.0, 0.2], "y": [1, 0]})
-    row = log.ec.report("p", "y", prior=0, score_prior=0.5).row(0, named=True)
-    assert (row["n"], row["nec"], row["nec_at_prior"], row["precision_at_prior"]) == (2, 0, None, None)
+    names = ["nec", "precision", "accuracy", "brier"]
+    row = log.ec.report("p", "y", prior=0, score_prior=0.5, metrics=names).row(0, named=True)
+    assert (row["n"], row["nec"], row["accuracy"]) == (2, 0, 1)
+    assert [row[f"{name}_at_prior"] for name in names] == [None] * 4
+    vectors = pl.DataFrame({"q": [[1.0, 0.0, 0.0], [0.0, 0.7, 0.3], [0.2, 0.0, 0.8]], "y": [0, 1, 2]})
+    vectors = vectors.cast({"q": pl.Array(pl.Float64, 3)})
+    row = vectors.ec.report("q", "y", prior=[0, 0.5, 0.5], score_prior="uniform", metrics=names[2:]).row(0, named=True)
+    assert (row["accuracy"], row["accuracy_at_prior"], row["brier_at_prior"]) == (1, None, None)
 
 
 def one_vs_rest(decided: np.ndarray, c: np.ndarray, k: int, prior: np.ndarray) -> dict[str, float]:
