@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 
 _SHOWN_NUMBERS = 5
 
@@ -20,6 +19,9 @@ def as_html(name: str, facts: Mapping[str, str]) -> str:
 
 def html_table(caption: str, header: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
     """A table whose first column names its rows; all text is escaped."""
+    # Imported here, for only notebooks need it.
+    from html import escape
+
     head = f"<thead><tr>{''.join(f'<th>{escape(str(name))}</th>' for name in header)}</tr></thead>" if header else ""
     body = "".join(
         f"<tr><th>{escape(str(first))}</th>{''.join(f'<td>{escape(str(value))}</td>' for value in others)}</tr>"

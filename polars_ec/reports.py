@@ -118,8 +118,9 @@ def report(
     [('a', False, 1.0), ('b', False, 0.0), (None, True, 0.75)]
     """
     one_pass = _lazily if isinstance(frame, pl.LazyFrame) else _at_once
-    asked = (by, metrics, min_rows, total, per_class, missing, score_prior)
-    lazy = _report(as_lazy(frame), score, label, *asked, options, one_pass)
+    lazy = _report(
+        as_lazy(frame), score, label, by, metrics, min_rows, total, per_class, missing, score_prior, options, one_pass
+    )
     return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
 
 

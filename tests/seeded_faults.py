@@ -103,8 +103,8 @@ FAULTS = [
     ),
     Fault(
         "the macros take a miss for a false alarm",
-        "[[0e0, CAST(cost_fp AS DOUBLE)], [CAST(cost_fn AS DOUBLE), 0e0]]",
-        "[[0e0, CAST(cost_fn AS DOUBLE)], [CAST(cost_fp AS DOUBLE), 0e0]]",
+        "WHEN positive THEN 0e0 ELSE CAST(cost_fn AS DOUBLE) END",
+        "WHEN positive THEN 0e0 ELSE CAST(cost_fp AS DOUBLE) END",
         ("tests/metrics/test_rows.py::test_binary_decisions_and_costs",),
     ),
     Fault(

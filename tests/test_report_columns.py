@@ -90,7 +90,11 @@ def test_ranking_metrics_are_within_their_error() -> None:
             assert 0 <= row[f"{name}_error"] < 0.02
 
 
-@pytest.mark.parametrize("options", [{}, {"weight": "w", "prior": 0.2}, {"score_type": "log_odds", "cost_fn": 3}])
+@pytest.mark.parametrize(
+    "options",
+    [{"threshold": 0.506}, {"weight": "w", "prior": 0.2}, {"score_type": "log_odds", "cost_fn": 3}],
+    ids=lambda options: "-".join(options),
+)
 def test_ranking_metrics_are_those_of_the_sketch(options: dict) -> None:
     score = "llr" if "score_type" in options else "p"
     asked = {name: value for name, value in options.items() if name == "prior"}
@@ -164,6 +168,8 @@ def test_total_of_one_wrong_row_is_null() -> None:
     assert (a["nec"], b["nec"], total["nec"]) == (0, None, None)
     assert (total["n"], total["n_invalid"], total["class_prior"]) == (2, 1, None)
     assert a["nec_at_prior"] is None  # what the whole log's prior is cannot be said
+    table = log.ec.report("p", "y", by="g", metrics=["class_f1", "class_recall"], prior="overall")
+    assert table.select("class_f1", "class_f1_at_prior").rows() == [([1.0, 1.0], None), (None, None)]
 
 
 def test_overall_prior_is_that_of_all_usable_rows() -> None:
@@ -275,8 +281,14 @@ def test_moved_posteriors_of_a_struct_go_by_the_names_of_the_classes() -> None:
 
 def test_a_posterior_that_the_new_prior_rules_out_is_null() -> None:
     log = pl.DataFrame({"p": [1.0, 0.2], "y": [1, 0]})
-    row = log.ec.report("p", "y", prior=0, score_prior=0.5).row(0, named=True)
-    assert (row["n"], row["nec"], row["nec_at_prior"], row["precision_at_prior"]) == (2, 0, None, None)
+    names = ["nec", "precision", "accuracy", "brier"]
+    row = log.ec.report("p", "y", prior=0, score_prior=0.5, metrics=names).row(0, named=True)
+    assert (row["n"], row["nec"], row["accuracy"]) == (2, 0, 1)
+    assert [row[f"{name}_at_prior"] for name in names] == [None] * 4
+    vectors = pl.DataFrame({"q": [[1.0, 0.0, 0.0], [0.0, 0.7, 0.3], [0.2, 0.0, 0.8]], "y": [0, 1, 2]})
+    vectors = vectors.cast({"q": pl.Array(pl.Float64, 3)})
+    row = vectors.ec.report("q", "y", prior=[0, 0.5, 0.5], score_prior="uniform", metrics=names[2:]).row(0, named=True)
+    assert (row["accuracy"], row["accuracy_at_prior"], row["brier_at_prior"]) == (1, None, None)
 
 
 def one_vs_rest(decided: np.ndarray, c: np.ndarray, k: int, prior: np.ndarray) -> dict[str, float]:
@@ -328,6 +340,20 @@ def test_more_classes_have_averages_over_them() -> None:
         moved = sk.f1_score(c, decided, average="macro", sample_weight=weight)
         assert row["macro_f1_at_prior"] == pytest.approx(moved)
         assert row["confusion"] == sk.confusion_matrix(c, decided).tolist()
+
+
+def test_averages_of_more_classes_by_weight() -> None:
+    names = ["mcc", "class_precision", "class_nec", "weighted_f1", "macro_precision"]
+    table = LOG.ec.report("v", "c", by="g", weight="w", metrics=names)
+    for row, part in zip(table.to_dicts(), groups(LOG), strict=True):
+        c, decided, w = part["c"].to_numpy(), part["v"].to_numpy().argmax(1), part["w"].to_numpy()
+        weighted = {"sample_weight": w}
+        assert row["mcc"] == pytest.approx(sk.matthews_corrcoef(c, decided, **weighted))
+        assert row["class_precision"] == pytest.approx(sk.precision_score(c, decided, average=None, **weighted))
+        assert row["weighted_f1"] == pytest.approx(sk.f1_score(c, decided, average="weighted", **weighted))
+        assert row["macro_precision"] == pytest.approx(sk.precision_score(c, decided, average="macro", **weighted))
+        errors = [w[(c == k) != (decided == k)].sum() / min(w[c == k].sum(), w[c != k].sum()) for k in range(3)]
+        assert row["class_nec"] == pytest.approx(errors)
 
 
 def test_per_class_of_what_mixes_the_rest_moves_with_the_prior() -> None:

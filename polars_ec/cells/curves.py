@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from statistics import NormalDist
 from types import MappingProxyType
 from typing import Any
 
@@ -90,6 +89,9 @@ def det(cells: Cells) -> pl.DataFrame:
 
 
 def _probit(rates: pl.Series) -> pl.Series:
+    # Imported here, for nothing else needs it.
+    from statistics import NormalDist
+
     inverse = NormalDist().inv_cdf
     values = [
         None if rate is None else inverse(rate) if 0 < rate < 1 else math.copysign(math.inf, rate - 0.5)

@@ -92,14 +92,13 @@ def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None) -> pl.Da
         for i in range(2)
     }
     summed = table.join(bounds.group_by(GROUP).agg(**sums), on=GROUP, how="left", maintain_order="left")
-    filled = summed.with_columns(pl.col(name).fill_null(0.0) for name in sums)
     group = GroupSums(prior_columns(arguments))
     low, high = (expected_loss(group, [group.total(i, end) for i in range(2)]) for end in ("low", "high"))
     # Where both are infinite the value is known.
     columns = {"epsr": (low + high) / 2, "epsr_error": pl.when(low == high).then(0.0).otherwise((high - low) / 2)}
     right = (pl.col("n_invalid") == 0) & group.size.is_finite()
     guarded = {name: pl.when(right).then(column) for name, column in columns.items()}
-    return filled.select(
+    return summed.select(
         *cells.keys, "n", "n_missing", "n_invalid", pl.when(right).then("class_prior").alias("class_prior"), **guarded
     )
 

@@ -13,11 +13,10 @@ from polars_ec.cells.cells import check_keys
 from polars_ec.cells.evaluate import evaluate
 from polars_ec.cli.errors import UsageError
 from polars_ec.formulas.battery import BATTERY
-from polars_ec.formulas.decisions import CELLS, DECISIONS, is_moved_by_prior
+from polars_ec.formulas.decisions import CELLS
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.moved_by_prior import is_moved_by_prior
 from polars_ec.reporting.choice import CONFUSION, named_metrics
-from polars_ec.reporting.ranks import MOVED_BY_PRIOR
 from polars_ec.sketches import Sketch
 
 _RANKING = ("auc_roc",)
@@ -42,7 +41,7 @@ def columns(sketch: Sketch, options: Mapping[str, Any], metrics: Sequence[str] |
     usual = [name for name in BATTERY if of_posteriors or name not in SCORING_RULES] if decides else []
     names = [*usual, *_RANKING] if named is None else list(named)
     cells = [*CELLS] if named is None and decides else []
-    moved = [name for name in names if _is_moved(name)] if prior is not None else []
+    moved = [name for name in names if is_moved_by_prior(name)] if prior is not None else []
 
     def evaluated(names: Sequence[str], keywords: Mapping[str, Any]) -> pl.DataFrame:
         return evaluate(sketch, names, keywords, own_threshold=threshold, llr_prior=llr_prior)
@@ -70,12 +69,3 @@ def _of(name: str, columns: Collection[str]) -> Iterator[str]:
 
 def _at_prior(names: Sequence[str]) -> Mapping[str, str]:
     return {f"{name}{end}": f"{name}_at_prior{end}" for name in names for end in (*_ENDS, "_threshold")}
-
-
-def _is_moved(name: str) -> bool:
-    """Whether a stated prior gives the metric another value."""
-    if name in RANKING_METRICS:
-        return name in MOVED_BY_PRIOR
-    if name in DECISIONS:
-        return is_moved_by_prior(name)
-    return name != CONFUSION

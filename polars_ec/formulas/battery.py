@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-MOVED_BY_PRIOR = ("nec", "nce", "nbs", "precision", "f1")
-"""Those of the battery that are another value at a reference prior."""
-
-BATTERY = (*MOVED_BY_PRIOR, "recall")
+BATTERY = ("nec", "nce", "nbs", "precision", "f1", "recall")
 """Of two classes and two decisions."""
 
 BATTERY_OF_CLASSES = ("nec", "nce", "nbs", "accuracy", "macro_recall", "macro_f1")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -225,37 +225,6 @@ def decision_value(name: str, sums: Sums, arguments: Arguments) -> pl.Expr:
     if formula.by_naive_cost:
         _check_normalisable(arguments.costs)
     return formula.value(sums, arguments)
-
-
-def is_moved_by_prior(name: str, costs: CostMatrix | None = None) -> bool:
-    """Whether the formula of the metric asks for the priors of the classes; default costs: those of two classes."""
-    matrix = CostMatrix.binary() if costs is None else costs
-    sums = _Watched(matrix)
-    decision_value(name, sums, Arguments(matrix))
-    return sums.asked
-
-
-class _Watched(Sums):
-    """Sums of nothing, which know whether a formula has asked for the prior."""
-
-    def __init__(self, costs: CostMatrix) -> None:
-        super().__init__(costs.n_decisions, None, costs.n_classes)
-        self.asked = False
-
-    def count(self, i: int) -> pl.Expr:  # noqa: ARG002
-        return pl.lit(1.0)
-
-    @property
-    def size(self) -> pl.Expr:
-        return pl.lit(1.0)
-
-    def cell(self, i: int, decided: Collection[int]) -> pl.Expr:  # noqa: ARG002
-        return pl.lit(1.0)
-
-    @property
-    def prior(self) -> list[pl.Expr]:
-        self.asked = True
-        return super().prior
 
 
 def _check_normalisable(costs: CostMatrix) -> None:

@@ -13,6 +13,7 @@ from polars_ec.costs import CostMatrix
 from polars_ec.formulas.decisions import Arguments, decision_value
 from polars_ec.metrics.decisions import decision_metric
 from polars_ec.options import DecisionOptions
+from polars_ec.rows.named_decisions import decision_names
 from polars_ec.rows.read import Rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
@@ -165,12 +166,11 @@ def decision_share(
 
 def _place(decision: int | str, costs: CostMatrix, classes: ClassNames) -> int:
     """The index of the decision; ValueError where there is none."""
-    own_names = [name for name in costs.decisions if isinstance(name, str)]
-    names = costs.decisions if own_names or costs.n_decisions != costs.n_classes else classes.fields or classes.values
     if isinstance(decision, str):
-        if decision in names:
-            return list(names).index(decision)
-        raise ValueError(f"decision={decision!r} is not the name of a decision: they are {list(names)}")
+        names = decision_names(classes, costs) or list(costs.decisions)
+        if decision not in names:
+            raise ValueError(f"decision={decision!r} is not the name of a decision: they are {names}")
+        return names.index(decision)
     if not 0 <= index(decision) < costs.n_decisions:
         raise ValueError(
             f"decision={decision!r} is not the index of a decision: there are {costs.n_decisions}, 0 to {costs.n_decisions - 1}"

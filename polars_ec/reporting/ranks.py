@@ -19,8 +19,6 @@ from polars_ec.rows.labels import class_index
 from polars_ec.rows.read import Rows
 from polars_ec.rows.scores import BinaryScores
 
-MOVED_BY_PRIOR = ("average_precision", "auprg", "min_expected_cost", "min_dcf")
-
 _RESOLUTION = 64
 # Joined by one sorted key Polars does not find NaN, so there is always another one.
 _ONE = "__ec_one"

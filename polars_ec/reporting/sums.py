@@ -11,7 +11,7 @@ import polars as pl
 
 from polars_ec.arguments import Options
 from polars_ec.formulas.calibration_error import EceBins, in_bin
-from polars_ec.formulas.sums import Sums, ratio
+from polars_ec.formulas.sums import Sums, array, ratio
 from polars_ec.priors import constant
 from polars_ec.reporting.models import Model
 from polars_ec.rows.decisions import Decisions
@@ -130,11 +130,14 @@ class ClassSums(Sums):
         self.costs_by_row = model.rows.row_costs is not None
         self._model = model
         self._summed = _summed_decisions(model.rows)
+        self._is_of_group = False
 
     @classmethod
     def of_group(cls, model: Model) -> ClassSums:
         """At the group's own prior."""
-        return cls(model, [model.column(f"prior_{i}") for i in range(model.rows.costs.n_classes)])
+        sums = cls(model, [model.column(f"prior_{i}") for i in range(model.rows.costs.n_classes)])
+        sums._is_of_group = True
+        return sums
 
     def count(self, i: int) -> pl.Expr:
         return self.column(f"count_{i}")
@@ -148,6 +151,14 @@ class ClassSums(Sums):
             others = [j for j in range(self.n_decisions) if j not in decided]
             return self.count(i) - self.cell(i, others) if others else self.count(i)
         return reduce(add, [self.column(f"decided_{j}_{i}") for j in sorted(decided)])
+
+    def of_others(self, decided: Sequence[Collection[int]]) -> pl.Expr:
+        if not self._is_of_group:
+            return super().of_others(decided)
+        # Every row weighs the same; and arithmetic of columns is faster than that of elements.
+        classes = range(self.n_classes)
+        sums = [reduce(add, [self.cell(i, decided[k]) for i in classes if i != k]) for k in classes]
+        return ratio(array(sums), self.size)
 
     def class_cost(self, i: int) -> pl.Expr:
         return self.column(f"class_cost_{i}")

@@ -12,15 +12,15 @@ import polars as pl
 from polars_ec.arguments import Options
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas.calibration_error import calibration_error, calibration_term
-from polars_ec.formulas.decisions import CELLS, Arguments, decision_value, is_moved_by_prior
+from polars_ec.formulas.decisions import CELLS, Arguments, decision_value
 from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.moved_by_prior import is_moved_by_prior
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import ratio, row_weight
 from polars_ec.metrics.counts import pack_confusion, pack_prior
 from polars_ec.reporting.choice import CONFUSION, FORMULAS, is_binary
 from polars_ec.reporting.models import Model
 from polars_ec.reporting.one_class import OneVsRest, one_class_columns
-from polars_ec.reporting.ranks import MOVED_BY_PRIOR
 from polars_ec.reporting.sums import ECE_BINS, TOTAL, ClassSums, is_decided, is_right, stated_prior
 
 Columns = Mapping[str, pl.Expr]
@@ -86,13 +86,10 @@ def class_columns(model: Model, k: int, names: Sequence[str], layout: Layout) ->
 
 def is_moved(name: str, model: Model) -> bool:
     """Whether a stated prior moves the metric: its formula asks for one, or the prior has moved the decisions."""
-    if name in RANKING_METRICS:
-        return name in MOVED_BY_PRIOR
     if name in (*CELLS, CONFUSION):
         return False
-    if name not in FORMULAS or model.moved is not None:
-        return True
-    return is_moved_by_prior(name, model.rows.costs)
+    has_moved = model.moved is not None and name not in RANKING_METRICS
+    return has_moved or is_moved_by_prior(name, model.rows.costs)
 
 
 def _with_priors(

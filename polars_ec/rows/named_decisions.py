@@ -21,7 +21,12 @@ def index_of_names(
     column: str, decision: pl.Expr, dtype: pl.DataType, classes: ClassNames, costs: CostMatrix
 ) -> tuple[pl.Expr, list[Any]]:
     """Float64 index of each row's decision, -1 for what is none and null for null; and the names of the decisions."""
-    names = _names(column, dtype, classes, costs)
+    names = decision_names(classes, costs)
+    if not names:
+        raise TypeError(
+            f"decisions {column!r} are {dtype}, and no class has a name: pass classes= or pos_label=, or integers "
+            f"0..{costs.n_decisions - 1}"
+        )
     # A cast to these categories, of which each row's number is taken: `replace` does not stream.
     known = decision.cast(pl.String).cast(pl.Enum([name_as_text(name, dtype) for name in names]), strict=False)
     # `pos_label` leaves all other values to the negative class.
@@ -30,9 +35,9 @@ def index_of_names(
     return pl.when(decision.is_not_null()).then(index), names
 
 
-def _names(column: str, dtype: pl.DataType, classes: ClassNames, costs: CostMatrix) -> list[Any]:
+def decision_names(classes: ClassNames, costs: CostMatrix) -> list[Any]:
     """The names of the decisions in order, their own or those of their classes: as many as have one."""
-    values = list(classes.values) if classes.stated else []
+    values = classes.known
     names: list[Any] = []
     for j in range(costs.n_decisions):
         if not costs.names_decision(j) and j >= len(values):
@@ -41,13 +46,8 @@ def _names(column: str, dtype: pl.DataType, classes: ClassNames, costs: CostMatr
         if names[j] in values and values.index(names[j]) != j:
             raise ValueError(
                 f"costs= names decision {j} {names[j]!r}, which is class {values.index(names[j])}: put its columns in the order of "
-                f"the classes {values}, or name its rows with classes= as well"
+                f"the classes {list(values)}, or name its rows with classes= as well"
             )
-    if not names:
-        raise TypeError(
-            f"decisions {column!r} are {dtype}, and no class has a name: pass classes= or pos_label=, or integers "
-            f"0..{costs.n_decisions - 1}"
-        )
     return names
 
 

@@ -61,6 +61,13 @@ def test_each_model_and_target_has_its_own() -> None:
     for name in ("a", "b"):
         single = LOG.ec.sketch(name, "y", by="g").evaluate("precision", prior=share(name))
         assert_frame_equal(models.filter(score=name).drop("score"), single, rel_tol=1e-12)
+    sketches = {score: LOG.ec.sketch(score, "y", by="g") for score in ("a", "b")}
+    together = LOG.ec.sketch(["a", "b"], "y", by="g").calibrate(prior="overall")
+    assert together.prior is None
+    for name, single in sketches.items():
+        alone = single.calibrate(prior="overall")
+        assert alone.prior == pytest.approx(share(name), rel=1e-12)
+        assert_frame_equal(together.frame.filter(score=name).drop("score"), alone.frame, rel_tol=1e-9)
     targets = LOG.ec.sketch("v", "c", by="g").evaluate("precision", prior="overall")
     shares = LOG["c"].value_counts(normalize=True).rows_by_key("c", named=True, unique=True)
     for k in range(3):

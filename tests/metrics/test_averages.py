@@ -299,6 +299,10 @@ def test_a_decision_by_its_name() -> None:
     assert ask("late") == ask(1) == pytest.approx(0.4)
     assert ask("ask", costs=named) == ask(2, costs=named)
     assert ask("stop", costs=named) == ask(1, costs=named)
+    # It numbers the decisions that are classes, whose names they keep.
+    abstain = ec.CostMatrix.zero_one(2, abstain=0.25)
+    shares = [ask(name, costs=abstain) for name in ("ok", "late", "abstain")]
+    assert shares == pytest.approx([0.4, 0.2, 0.4])
     for name, options in (("laet", {}), ("late", {"costs": named})):
         with pytest.raises(ValueError, match=f"decision='{name}' is not the name of a decision: they are"):
             ask(name, **options)

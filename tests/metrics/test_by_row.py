@@ -160,6 +160,9 @@ LOG = pl.DataFrame(
 )
 
 
+CELLS = [("tn", 0, 0), ("fp", 0, 1), ("fn", 1, 0), ("tp", 1, 1)]
+
+
 def same(value: Any, wanted: Any) -> None:
     assert (value is None) == (wanted is None)
     if wanted is not None:
@@ -211,21 +214,32 @@ def test_costs_that_no_float_can_add_up(door: str) -> None:
     assert evaluate(door, "recall", log, cost_fn="huge", cost_fp="huge") == pytest.approx(2 / 3)
 
 
+@pytest.mark.parametrize("door", DOORS)
+def test_costs_whose_quotient_no_float_holds(door: str) -> None:
+    """The threshold is ln(1e-600), or minus that."""
+    log = pl.DataFrame({"score": [-1381.0, -1382.0, 1382.0, 1381.0], "fn": [1e300] * 2 + [1e-300] * 2})
+    log = log.with_columns(fp=1 / pl.col("fn"))
+    given = {"cost_fn": "fn", "cost_fp": "fp", "score_type": "log_odds"}
+    assert evaluate(door, "bayes_decision", log, **given) == [1, 0, 1, 0]
+
+
 def test_vectors_of_two_follow_the_costs_of_the_row() -> None:
     score, amount = pl.col("score"), pl.col("amount")
+    s, y, a = LOG.drop_nulls("label").select("score", "label", "amount").to_numpy().T
+    decided = s > 1 / (1 + a)
+    cells = {cell: int(((y == i) & (decided == j)).sum()) for cell, i, j in CELLS}
+    nec = (a[(y == 1) & ~decided].sum() / (y == 1).sum() + decided[y == 0].mean()) / min(a[y == 1].mean(), 1)
     for score_type, pair in {
         "posteriors": [1 - score, score],
         "log_posteriors": [(1 - score).log(), score.log()],
         "log_likelihoods": [(1 - score).log() + 3, score.log() + 3],
     }.items():
         given = {"score_type": score_type, "prior": 0.5, "cost_fn": amount}
-        for name in ("nec", "confusion"):
-            found = LOG.select(getattr(ec, name)(pl.concat_arr(pair), "label", **given)).item()
-            assert found == pytest.approx(
-                evaluate("function", name, LOG, prior=0.5, cost_fn="amount") if name == "nec" else found
-            )
+        assert LOG.select(ec.nec(pl.concat_arr(pair), "label", **given)).item() == pytest.approx(nec, rel=1e-12)
+        found = LOG.select(ec.confusion(pl.concat_arr(pair), "label", **given)).item()
+        assert found == cells
         decisions = LOG.select(ec.bayes_decision(pl.concat_arr(pair), **given)).to_series()
-        assert decisions.to_list() == evaluate("function", "bayes_decision", LOG, cost_fn="amount")
+        assert decisions.to_list() == (LOG["score"] > 1 / (1 + LOG["amount"])).cast(pl.Int32).to_list()
 
 
 def test_row_functions_of_lists_of_two_in_sql(connection) -> None:
