@@ -212,6 +212,26 @@ def test_overall_prior_makes_the_decisions_of_likelihoods(score_type: str) -> No
     assert overall.filter(g="a")["nec_at_prior"].item() == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("score_type", ["llr", "log_likelihoods"])
+def test_an_overall_prior_that_cannot_be_counted_makes_no_row_wrong(score_type: str) -> None:
+    llr = [0.5, 1.0, -1.0, float("nan"), 2.0]
+    log = pl.DataFrame({"s": [*"aabbb"], "y": [1, 0, 1, 1, 0], "x": llr})
+    if score_type == "log_likelihoods":
+        log = log.with_columns(x=pl.concat_arr(pl.lit(0.0, dtype=pl.Float64), "x"))
+    table = log.ec.report("x", "y", by="s", total=True, prior="overall", score_type=score_type)
+    assert table.select("n", "n_invalid", "class_prior").rows() == [
+        (2, 0, 0.5 if score_type == "llr" else [0.5, 0.5]),
+        (2, 1, None),
+        (4, 1, None),
+    ]
+    for name in ("nec", "nec_at_prior", "nce", "f1", "tp", "fn"):
+        assert table[name].null_count() == 3
+    if score_type == "llr":
+        ranks = log.ec.report("x", "y", by="s", prior="overall", score_type="llr", metrics=["auc_roc", "auprg"])
+        assert ranks["auc_roc"].to_list() == [0.0, None]
+        assert ranks["auprg_at_prior"].null_count() == 2
+
+
 def test_missing_rows_by_part() -> None:
     table = GAPS.ec.report("p", "y", by="g", weight="w", missing="by_part")
     place = table.columns.index("n_missing")

@@ -193,12 +193,16 @@ def sql_report(
                 for part, of_all in ((table, False), (whole, True))
             ]
             table = pl.concat(parts, how="diagonal")
+        right = pl.col("n_invalid") == 0
+        # DuckDB counts decisions that there are none of as 0.
+        known = right & (model.prior_is_known or options.get("score_type") != "llr")
         table = table.with_columns(
-            pl.when(pl.col("n_invalid") == 0).then(pl.col(name)).alias(name) for name in columns if name not in counts
+            pl.when(right if name == "class_prior" else known).then(pl.col(name)).alias(name)
+            for name in columns
+            if name not in counts
         )
         if per_class:
             table = class_rows(table, _CONFUSION, model, options, layout.get("metrics"))
-            right = pl.col("n_invalid") == 0
             shown = [name for name in empty.columns if name not in {*keys, *ours, *counts, "class"}]
             # At a prior that cannot be counted nothing has a value.
             unknown = [pl.lit(None).alias(name) for name in shown if name not in table.columns]

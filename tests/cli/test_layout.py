@@ -196,6 +196,20 @@ def test_a_model_whose_overall_prior_cannot_be_counted_has_no_values_at_it(tmp_p
         assert "wrong rows" in fails(1, "report", path, "--score", "q", *args[4:])
 
 
+def test_of_llrs_of_such_a_model_rows_are_counted(tmp_path):
+    log = pl.DataFrame(
+        {"s": [*"aabbb"], "y": [1, 0, 1, 1, 0], "p": [0.5, 1, -1, float("nan"), 2], "q": [0.5, 1, -1, -3, 2]}
+    )
+    log.write_parquet(tmp_path / "log.parquet")
+    with duckdb.connect(str(tmp_path / "log.duckdb")) as connection:
+        rows = log.to_arrow()  # noqa: F841
+        connection.execute("CREATE TABLE log AS FROM rows")
+    args = ("--score", "p", "--score", "q", "--label", "y", *BY, "--score-type", "llr", "--prior", "overall")
+    for source in (FILES, DUCKDB):
+        of_p = typed_report(at(tmp_path, source), *args, "--metrics", "nec,tp").filter(score="p")
+        assert of_p.select("n", "n_invalid", "class_prior", "tp").rows() == [(2, 0, 0.5, None), (2, 1, None, None)]
+
+
 RANKS = [
     (("--score", "p", "--metrics", "auc_roc,nec"), {"metrics": ["auc_roc", "nec"]}),
     (("--score", "p", "--score", "q", "--metrics", "min_dcf,eer,average_precision", "--prior", "overall", "--total", "--cost-fn", "3"),
