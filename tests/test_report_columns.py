@@ -299,6 +299,20 @@ def test_a_posterior_that_the_new_prior_rules_out_is_null() -> None:
     assert (row["n"], row["nec"], row["nec_at_prior"], row["precision_at_prior"]) == (2, 0, None, None)
 
 
+@pytest.mark.parametrize("score", ["p", "v"])
+def test_posteriors_moved_to_a_prior_that_is_not_known_are_null(score: str) -> None:
+    log = pl.DataFrame({"y": [0, 1, 1, None], "p": [0.8, 0.7, 0.4, 0.5], "s": ["a", "a", "a", "b"]})
+    log = log.with_columns(v=pl.concat_arr(1 - pl.col("p"), "p"), none=pl.lit(None, dtype=pl.Float64))
+    wrong = log.with_columns(y=pl.col("y").fill_null(7))
+    options = {"by": "s", "score_type": "posterior" if score == "p" else "posteriors", "score_prior": 0.3}
+    for table in (
+        log.ec.report(score, "y", prior=pl.col("none"), metrics=["recall", "nec"], **options),
+        wrong.ec.report(score, "y", prior="overall", metrics=["recall", "nec"], **options),
+    ):
+        assert table["recall"].to_list() == [0.5, None]
+        assert table.select("recall_at_prior", "nec_at_prior").rows() == [(None, None), (None, None)]
+
+
 def one_vs_rest(decided: np.ndarray, c: np.ndarray, k: int, prior: np.ndarray) -> dict[str, float]:
     """NEC, precision and F1 of class k against the rest, at these priors of all classes."""
     hit = prior[k] * np.mean(decided[c == k] == k)
