@@ -72,8 +72,10 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, o
         )
     argument = "pos_label=" if n_classes == 2 else "classes=[...]"
     if isinstance(dtype, pl.Enum) and n_classes == 2:
+        n_categories = len(dtype.categories)
+        hint = f", or classes= for all {n_categories}" if n_categories > 2 else ""
         raise TypeError(
-            f"label {name!r} is {dtype}, whose order does not say which of two classes is the positive one: pass pos_label="
+            f"label {name!r} is {dtype}, whose order does not say which of two classes is the positive one: pass pos_label={hint}"
         )
     raise TypeError(
         f"label {name!r} is {dtype}, neither Boolean nor integers 0..{n_classes - 1}: pass {argument} to say which class is which"
