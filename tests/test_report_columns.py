@@ -441,6 +441,8 @@ def test_llrs_without_a_prior_have_their_order() -> None:
         ({"missing": "apart"}, r"missing='apart' is none of together, by_part"),
         ({"score_prior": 0.5}, r"pass prior=, where to"),
         ({"score_prior": 0, "prior": 0.5}, r"has a class of prior 0"),
+        ({"score_prior": 2, "prior": 0.5}, r"^score_prior=2: 2 is not a share"),
+        ({"score_prior": [0.5, 0.2, 0.3], "prior": 0.5}, r"^score_prior=.* is for 3 classes, and there are 2"),
         ({"score_prior": "overall", "prior": 0.5}, r"is not a prior that scores were made with"),
         ({"score_prior": 0.5, "prior": 0.5, "score_type": "llr"}, r"is what posteriors were made with"),
         ({"by": pl.col("g").alias("total"), "total": True}, r"by= has a column 'total'"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -82,7 +83,8 @@ def read_models(
             name = f"__ec_moved_{m}"
             dtype = None if made_with.expression is None else frame.collect_schema()[_SCORE_PRIOR]
             assert rows.row_prior is not None
-            from_ = made_with.per_row(rows.class_names, dtype)
+            with _errors_of_score_prior():
+                from_ = made_with.per_row(rows.class_names, dtype)
             frame = frame.with_columns(moved_scores(rows.scores, from_, rows.row_prior).alias(name))
             moved = Model(name, replace(rows, scores=_scores_of(pl.col(name), rows)), f"__ec_{len(scores) + m}_")
         models.append(Model(score.meta.output_name(), rows, f"__ec_{m}_", moved, decides_at_it))
@@ -92,10 +94,20 @@ def read_models(
     return frame, models
 
 
+@contextmanager
+def _errors_of_score_prior() -> Iterator[None]:
+    """Errors about a prior name the keyword that it was passed as."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"score_{error}" if str(error).startswith("prior=") else str(error)) from None
+
+
 def _checked_score_prior(score_prior: Prior, options: Options) -> CheckedPrior:
     if score_prior is None:
         return EMPIRICAL
-    checked = parse_prior(score_prior)
+    with _errors_of_score_prior():
+        checked = parse_prior(score_prior)
     if checked.overall:
         raise ValueError('score_prior="overall" is not a prior that scores were made with: state it')
     if options.score_type not in _POSTERIORS:
