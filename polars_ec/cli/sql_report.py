@@ -145,7 +145,11 @@ def sql_report(
     is in. `layout` and `options` are those of `polars_ec.report`, without expressions.
     """
     rows = schema_of(connection, relation).to_frame()
-    wide = {name: _WIDE[kind] for name, kind in _sql_types(connection, relation) if name in by and kind in _WIDE}
+    kinds = {name: kind for name, kind in _sql_types(connection, relation) if name in by}
+    interval = next((name for name, kind in kinds.items() if "INTERVAL" in kind), None)
+    if interval is not None:
+        raise UsageError(f"--by {interval}: groups of intervals have no type in the report: make a text column of them")
+    wide = {name: _WIDE[kind] for name, kind in kinds.items() if kind in _WIDE}
     rows = rows.cast(wide)  # type: ignore[arg-type]
     keys = {name: f"CAST({quoted(name)} AS VARCHAR)" if name in wide else quoted(name) for name in by}
     polars_keys: list[str | pl.Expr] = list(by)
