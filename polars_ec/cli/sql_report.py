@@ -139,7 +139,7 @@ def sql_report(
     layout: Mapping[str, Any] = MappingProxyType({}),
     options: Mapping[str, Any],
 ) -> pl.DataFrame:
-    """What `polars_ec.report` returns for the same rows, from one pass of DuckDB per score.
+    """What `polars_ec.report` returns for the same rows, from one pass of DuckDB per score, and one more for ranking metrics.
 
     `relation` is SQL; the other names are names of its columns, unquoted. `periods` are of the zone that the connection
     is in. `layout` and `options` are those of `polars_ec.report`, without expressions.
