@@ -59,7 +59,7 @@ WHEN_RESOLVED = [
     (
         ("enum", "enum", {"score_type": "decision"}),
         TypeError,
-        r"pos_label=, or of decisions for more classes classes=\[...\]",
+        r"pass pos_label=, or classes=\[...\] in class order",
     ),
     (("p", "enum", {"pos_label": "early"}), ValueError, "'early'.*not a category of label 'enum'"),
     (("p", "text", {"pos_label": 1}), TypeError, "pos_label holds 1"),

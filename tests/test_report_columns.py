@@ -218,6 +218,26 @@ def test_overall_prior_makes_the_decisions_of_likelihoods(score_type: str) -> No
     assert overall.filter(g="a")["nec_at_prior"].item() == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("score_type", ["llr", "log_likelihoods"])
+def test_an_overall_prior_that_cannot_be_counted_makes_no_row_wrong(score_type: str) -> None:
+    llr = [0.5, 1.0, -1.0, float("nan"), 2.0]
+    log = pl.DataFrame({"s": [*"aabbb"], "y": [1, 0, 1, 1, 0], "x": llr})
+    if score_type == "log_likelihoods":
+        log = log.with_columns(x=pl.concat_arr(pl.lit(0.0, dtype=pl.Float64), "x"))
+    table = log.ec.report("x", "y", by="s", total=True, prior="overall", score_type=score_type)
+    assert table.select("n", "n_invalid", "class_prior").rows() == [
+        (2, 0, 0.5),
+        (2, 1, None),
+        (4, 1, None),
+    ]
+    for name in ("nec", "nec_at_prior", "nce", "f1", "tp", "fn"):
+        assert table[name].null_count() == 3
+    if score_type == "llr":
+        ranks = log.ec.report("x", "y", by="s", prior="overall", score_type="llr", metrics=["auc_roc", "auprg"])
+        assert ranks["auc_roc"].to_list() == [0.0, None]
+        assert ranks["auprg_at_prior"].null_count() == 2
+
+
 def test_missing_rows_by_part() -> None:
     table = GAPS.ec.report("p", "y", by="g", weight="w", missing="by_part")
     place = table.columns.index("n_missing")
@@ -289,6 +309,20 @@ def test_a_posterior_that_the_new_prior_rules_out_is_null() -> None:
     vectors = vectors.cast({"q": pl.Array(pl.Float64, 3)})
     row = vectors.ec.report("q", "y", prior=[0, 0.5, 0.5], score_prior="uniform", metrics=names[2:]).row(0, named=True)
     assert (row["accuracy"], row["accuracy_at_prior"], row["brier_at_prior"]) == (1, None, None)
+
+
+@pytest.mark.parametrize("score", ["p", "v"])
+def test_posteriors_moved_to_a_prior_that_is_not_known_are_null(score: str) -> None:
+    log = pl.DataFrame({"y": [0, 1, 1, None], "p": [0.8, 0.7, 0.4, 0.5], "s": ["a", "a", "a", "b"]})
+    log = log.with_columns(v=pl.concat_arr(1 - pl.col("p"), "p"), none=pl.lit(None, dtype=pl.Float64))
+    wrong = log.with_columns(y=pl.col("y").fill_null(7))
+    options = {"by": "s", "score_type": "posterior" if score == "p" else "posteriors", "score_prior": 0.3}
+    for table in (
+        log.ec.report(score, "y", prior=pl.col("none"), metrics=["recall", "nec"], **options),
+        wrong.ec.report(score, "y", prior="overall", metrics=["recall", "nec"], **options),
+    ):
+        assert table["recall"].to_list() == [0.5, None]
+        assert table.select("recall_at_prior", "nec_at_prior").rows() == [(None, None), (None, None)]
 
 
 def one_vs_rest(decided: np.ndarray, c: np.ndarray, k: int, prior: np.ndarray) -> dict[str, float]:
@@ -433,6 +467,8 @@ def test_llrs_without_a_prior_have_their_order() -> None:
         ({"missing": "apart"}, r"missing='apart' is none of together, by_part"),
         ({"score_prior": 0.5}, r"pass prior=, where to"),
         ({"score_prior": 0, "prior": 0.5}, r"has a class of prior 0"),
+        ({"score_prior": 2, "prior": 0.5}, r"^score_prior=2: 2 is not a share"),
+        ({"score_prior": [0.5, 0.2, 0.3], "prior": 0.5}, r"^score_prior=.* is for 3 classes, and there are 2"),
         ({"score_prior": "overall", "prior": 0.5}, r"is not a prior that scores were made with"),
         ({"score_prior": 0.5, "prior": 0.5, "score_type": "llr"}, r"is what posteriors were made with"),
         ({"by": pl.col("g").alias("total"), "total": True}, r"by= has a column 'total'"),

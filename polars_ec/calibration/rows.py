@@ -101,9 +101,8 @@ def calibrate(
     [0.36, 0.179, 0.058, 0.212, 0.035, 0.019]
     """
     score_type = options.get("score_type", "posterior")
-    # They are read as log-odds are: any number but NaN.
-    reading: Any = {**options, "score_type": "log_odds"} if score_type == "raw" else options
-    lazy, checked = with_prior_column(as_lazy(frame), parse_options(reading))
+    # Raw scores are read as those of ranking metrics are: any number but NaN.
+    lazy, checked = with_prior_column(as_lazy(frame), parse_options(options, ranking=score_type == "raw"))
     rows, split = resolve_columns(lazy, score, label, checked), Split(folds, fold_by, stratified)
     if not isinstance(rows.scores, VectorScores):
         # No decision is taken, so that no threshold need be declared, which LLRs would want the prior for.

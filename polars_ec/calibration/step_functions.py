@@ -41,6 +41,12 @@ class _Steps:
     positives: Floats
     negatives: Floats
 
+    @property
+    def log_odds(self) -> Floats:
+        with np.errstate(divide="ignore"):
+            values: Floats = np.log(self.positives / self.negatives)
+        return values
+
 
 def fit_pav(training: Training, grid: Grid) -> pl.DataFrame:
     """Isotonic regression: the slopes of the convex hull of each fit's ROC curve."""
@@ -61,7 +67,8 @@ def fit_pav(training: Training, grid: Grid) -> pl.DataFrame:
     # Sums of what is between two corners, not differences of running sums, which lose the digits of small weights.
     first = corner[:-1][slope] + 1
     rise, run = _sums_from(first, down.positives, place, n_points), _sums_from(first, down.negatives, place, n_points)
-    return _table(_Steps(of_fit[lower][::-1], threshold[lower][::-1], rise[::-1], run[::-1]), training)
+    steps = _Steps(of_fit[lower][::-1], threshold[lower][::-1], rise[::-1], run[::-1])
+    return _table(_without_falls(steps), training)
 
 
 def fit_histogram(training: Training, grid: Grid, bins: int, equal_mass: bool) -> pl.DataFrame:
@@ -81,6 +88,19 @@ def fit_histogram(training: Training, grid: Grid, bins: int, equal_mass: bool) -
         return _table(_Steps(cells.fit, above, cells.positives, cells.negatives), training)
     positives, negatives = (np.add.reduceat(values, starts) for values in (cells.positives, cells.negatives))
     return _table(_Steps(cells.fit[starts], above[starts], positives, negatives), training)
+
+
+def _without_falls(steps: _Steps) -> _Steps:
+    """The steps, neighbours pooled that do not rise: of corners on one line rounding keeps some, and may turn their slopes."""
+    while True:
+        value = steps.log_odds
+        rises = _new(steps.fit)
+        rises[1:] |= ~(value[1:] <= value[:-1])
+        if rises.all():
+            return steps
+        starts = np.flatnonzero(rises)
+        positives, negatives = (np.add.reduceat(values, starts) for values in (steps.positives, steps.negatives))
+        steps = _Steps(steps.fit[starts], steps.above[starts], positives, negatives)
 
 
 def _sums_from(first: Integers, values: Floats, place: Integers, n_points: int) -> Floats:
@@ -147,11 +167,8 @@ def _trainable_cells(training: Training, grid: Grid) -> _Cells:
 
 def _table(steps: _Steps, training: Training) -> pl.DataFrame:
     """`fit`, `above`, `log_odds`, `n`, `reason`: a row per step, or one for a fit that has none."""
-    with np.errstate(divide="ignore"):
-        log_odds = np.log(steps.positives / steps.negatives)
-    found = pl.DataFrame(
-        {"fit": steps.fit, "above": np.where(_new(steps.fit), -np.inf, steps.above), "log_odds": log_odds}
-    )
+    above = np.where(_new(steps.fit), -np.inf, steps.above)
+    found = pl.DataFrame({"fit": steps.fit, "above": above, "log_odds": steps.log_odds})
     reason = reason_column(first_reason(training.why_untrained()))
     fits = pl.DataFrame({"fit": np.arange(training.n_fits), "n": training.n, "reason": reason})
     joined = fits.join(found, on="fit", how="left", maintain_order="left_right")

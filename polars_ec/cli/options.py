@@ -97,7 +97,7 @@ def parse_classes(text: str) -> list[str]:
 def in_terms_of_options(message: str) -> str:
     """Messages of the core speak of Python keywords, `pos_label=`; here they are options, `--pos-label`."""
     options = _KEYWORD.sub(lambda match: f"--{(match[1] or match[2]).replace('_', '-')} ", message)
-    return options.replace("--thresholds ", "--threshold ").replace("  ", " ").replace(" ,", ",")
+    return options.replace("--thresholds ", "--threshold ").replace("  ", " ").replace(" ,", ",").rstrip()
 
 
 @contextmanager

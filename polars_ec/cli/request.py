@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec.cli.errors import UsageError
 from polars_ec.cli.labels import label_value
 from polars_ec.cli.manifest import COSTS
 from polars_ec.cli.periods import Periods
@@ -28,6 +29,11 @@ class Request:
     options: dict[str, Any]
     layout: Mapping[str, Any] = field(default_factory=dict)
     time_zone: str | None = None
+
+    def __post_init__(self) -> None:
+        twice = next((name for i, name in enumerate(self.scores) if name in self.scores[:i]), None)
+        if twice is not None:
+            raise UsageError(f"--score {twice} is there twice: name each model once")
 
     def columns(self) -> dict[str, list[str]]:
         """The columns that the log must have, by option."""

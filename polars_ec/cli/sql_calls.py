@@ -13,14 +13,15 @@ from polars_ec.arguments import Options
 from polars_ec.cli.named_decisions import index_in_sql
 from polars_ec.dialects import quoted, quoted_text
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.rows.read import resolve_columns
+from polars_ec.rows.read import Rows, resolve_columns
 from polars_ec.rows.scores import DecidedScores, n_score_classes
 
 COUNTS = ("n", "n_missing", "n_invalid")
 PARTS = ("n_missing_label", "n_missing_score", "n_missing_weight")
 
-# Columns that are added to the rows.
-_SCORE, _LABEL, _DECISION, _LOG_ODDS = "__ec_score", "__ec_label", "__ec_decision", "__ec_log_odds"
+SCORE, LABEL = "__ec_score", "__ec_label"
+"""Columns that are added to the rows: what the calls of all metrics are of."""
+_DECISION, _LOG_ODDS = "__ec_decision", "__ec_log_odds"
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Model:
     score_name: str
     label_name: str
     schema: pl.Schema
-    checked: Options
+    read: Rows
     decisions: Sequence[Any] | None
     prior_is_known: bool = True
 
@@ -39,11 +40,16 @@ class Model:
         """With what the columns' dtypes add to the options: the classes of an Enum label, the names of decisions."""
         rows = resolve_columns(schema.to_frame().lazy(), score, label, options)
         names = rows.scores.names if isinstance(rows.scores, DecidedScores) else None
-        return cls(score, label, schema, rows.options, None if isinstance(names, range) else names)
+        return cls(score, label, schema, rows, None if isinstance(names, range) else names)
+
+    @property
+    def checked(self) -> Options:
+        """The options, with what the dtypes add to them."""
+        return self.read.options
 
     def rows(self, relation: str) -> str:
         """The relation with what the calls need of each row: written out in every call it would be planned each time."""
-        columns = {_SCORE: self._score, _LABEL: self._label}
+        columns = {SCORE: self._score, LABEL: self._label}
         # Without a prior there are no decisions of LLRs, and only counts are asked for.
         countable_only = self.checked.score_type == "llr" and self._prior is None
         if self._needs_decisions and not countable_only:
@@ -71,15 +77,15 @@ class Model:
 
     def _missing(self, part: str) -> str:
         """The rows in which this part is null, be it one element of a list."""
-        column = {"n_missing_label": _LABEL, "n_missing_score": _SCORE, "n_missing_weight": self._weight}[part]
-        element = f" OR list_count({_SCORE}) <> len({_SCORE})" if part == "n_missing_score" and self._is_list else ""
+        column = {"n_missing_label": LABEL, "n_missing_score": SCORE, "n_missing_weight": self.weight}[part]
+        element = f" OR list_count({SCORE}) <> len({SCORE})" if part == "n_missing_score" and self._is_list else ""
         return f"count_if({column} IS NULL{element})"
 
     def _counts(self, metric: str) -> str:
         # The number of classes is all that costs say here, and a score of two classes says it itself.
         costs = self._costs if self._is_list else None
         return _call(
-            metric, _SCORE, _LABEL, costs=costs, score_type=quoted_text(self.checked.score_type), weight=self._weight
+            metric, SCORE, LABEL, costs=costs, score_type=quoted_text(self.checked.score_type), weight=self.weight
         )
 
     def _decisions(self, metric: str, *, prior: str | None) -> str:
@@ -90,17 +96,15 @@ class Model:
                 "prior": prior,
                 "score_type": quoted_text("decision"),
             }
-            return _call(metric, _DECISION, _LABEL, **options, weight=self._weight)
+            return _call(metric, _DECISION, LABEL, **options, weight=self.weight)
         options = {**self._choice, "prior": prior, "score_type": quoted_text(self.checked.score_type)}
-        return _call(metric, _SCORE, _LABEL, **options, weight=self._weight)
+        return _call(metric, SCORE, LABEL, **options, weight=self.weight)
 
     def _scoring_rule(self, metric: str, *, prior: str | None) -> str:
         if self.checked.score_type == "llr":
-            return _call(
-                metric, _LOG_ODDS, _LABEL, prior=prior, score_type=quoted_text("log_odds"), weight=self._weight
-            )
+            return _call(metric, _LOG_ODDS, LABEL, prior=prior, score_type=quoted_text("log_odds"), weight=self.weight)
         return _call(
-            metric, _SCORE, _LABEL, prior=prior, score_type=quoted_text(self.checked.score_type), weight=self._weight
+            metric, SCORE, LABEL, prior=prior, score_type=quoted_text(self.checked.score_type), weight=self.weight
         )
 
     @property
@@ -190,7 +194,8 @@ class Model:
         return _numbers(prior.shares) if self._is_list or self._is_wide else _number(prior.shares[1])
 
     @property
-    def _weight(self) -> str | None:
+    def weight(self) -> str | None:
+        """The column of weights, quoted."""
         weight = self.checked.weight
         return None if weight is None else quoted(weight.meta.output_name())
 

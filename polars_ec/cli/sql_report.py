@@ -6,6 +6,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from polars_ec.cli.options import refusals_as_usage_errors
 from polars_ec.cli.periods import DEFAULT_ZONE, PERIOD_NAMES, Periods
 from polars_ec.cli.sql_calls import COUNTS, PARTS, Model, value_text
 from polars_ec.cli.sql_classes import class_rows
+from polars_ec.cli.sql_ranks import RANK_COLUMNS, cells_of_rows, with_ranks
 from polars_ec.cli.terminal import panics_unseen
 from polars_ec.dialects import quoted, quoted_text
 from polars_ec.formulas.decisions import CELLS
@@ -103,10 +105,15 @@ def label_values(connection: duckdb.DuckDBPyConnection, relation: str, label: st
     return pl.DataFrame({"values": [found], "is_there": [there.height > 0]})
 
 
-def _answered(connection: duckdb.DuckDBPyConnection, query: str) -> pl.DataFrame:
+def _answered(
+    connection: duckdb.DuckDBPyConnection, query: str, views: Mapping[str, str] = MappingProxyType({})
+) -> pl.DataFrame:
+    """What the query gives; `views` are others that it names."""
     import duckdb
 
     try:
+        for name, rows in views.items():
+            connection.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS {rows}")
         # By way of a table: a relation plans its query twice, first for the columns' types, and long macros take long to plan.
         connection.execute(f"CREATE OR REPLACE TEMP TABLE {_ANSWER} AS {query}")
         with panics_unseen():
@@ -132,13 +139,17 @@ def sql_report(
     layout: Mapping[str, Any] = MappingProxyType({}),
     options: Mapping[str, Any],
 ) -> pl.DataFrame:
-    """What `polars_ec.report` returns for the same rows, from one pass of DuckDB per score.
+    """What `polars_ec.report` returns for the same rows, from one pass of DuckDB per score, and one more for ranking metrics.
 
     `relation` is SQL; the other names are names of its columns, unquoted. `periods` are of the zone that the connection
     is in. `layout` and `options` are those of `polars_ec.report`, without expressions.
     """
     rows = schema_of(connection, relation).to_frame()
-    wide = {name: _WIDE[kind] for name, kind in _sql_types(connection, relation) if name in by and kind in _WIDE}
+    kinds = {name: kind for name, kind in _sql_types(connection, relation) if name in by}
+    interval = next((name for name, kind in kinds.items() if "INTERVAL" in kind), None)
+    if interval is not None:
+        raise UsageError(f"--by {interval}: groups of intervals have no type in the report: make a text column of them")
+    wide = {name: _WIDE[kind] for name, kind in kinds.items() if kind in _WIDE}
     rows = rows.cast(wide)  # type: ignore[arg-type]
     keys = {name: f"CAST({quoted(name)} AS VARCHAR)" if name in wide else quoted(name) for name in by}
     polars_keys: list[str | pl.Expr] = list(by)
@@ -157,8 +168,11 @@ def sql_report(
     cells = [] if per_class else [name for name in CELLS if name in empty.columns]
     ours = [*(["score"] if several else []), *([_SMALL] if "min_rows" in layout else []), *([_TOTAL] if total else [])]
     counts = [*COUNTS, *PARTS]
+    ranked = [name for name in RANKING_METRICS if name in empty.columns]
     metrics = [
-        name for name in empty.columns if name not in {*keys, *ours, *cells} and (name in counts or not per_class)
+        name
+        for name in empty.columns
+        if name not in {*keys, *ours, *cells, *RANK_COLUMNS} and (name in counts or not per_class)
     ]
     tables = []
     for score in scores:
@@ -168,21 +182,31 @@ def sql_report(
             # One call for the four cells: DuckDB plans each call of a macro anew.
             columns[_CONFUSION] = model.column("confusion")
         of_rows = model.rows(relation)
+
         table = _select(connection, of_rows, keys, columns)
+        whole = _select(connection, of_rows, {}, columns) if total else table.clear()
+        if ranked:
+            rank_cells = cells_of_rows(partial(_answered, connection), of_rows, keys, model, options.get("prior"))
+            table = with_ranks(table, rank_cells, list(keys), model, ranked)
+            whole = with_ranks(whole, rank_cells, [], model, ranked)
         if total:
             # An empty log has no groups, and nothing over all of them.
-            whole = _select(connection, of_rows, {}, columns).filter(pl.lit(value=table.height > 0))
+            whole = whole.filter(pl.lit(value=table.height > 0))
             parts = [
                 part.with_columns(pl.lit(value=of_all).alias(_TOTAL))
                 for part, of_all in ((table, False), (whole, True))
             ]
             table = pl.concat(parts, how="diagonal")
+        right = pl.col("n_invalid") == 0
+        # DuckDB counts decisions that there are none of as 0.
+        known = right & (model.prior_is_known or options.get("score_type") != "llr")
         table = table.with_columns(
-            pl.when(pl.col("n_invalid") == 0).then(pl.col(name)).alias(name) for name in columns if name not in counts
+            pl.when(right if name == "class_prior" else known).then(pl.col(name)).alias(name)
+            for name in columns
+            if name not in counts
         )
         if per_class:
             table = class_rows(table, _CONFUSION, model, options, layout.get("metrics"))
-            right = pl.col("n_invalid") == 0
             shown = [name for name in empty.columns if name not in {*keys, *ours, *counts, "class"}]
             # At a prior that cannot be counted nothing has a value.
             unknown = [pl.lit(None).alias(name) for name in shown if name not in table.columns]
@@ -201,12 +225,6 @@ def sql_report(
 
 
 def _refuse_what_no_macro_has(layout: Mapping[str, Any]) -> None:
-    ranking = next((name for name in layout.get("metrics", ()) if name in RANKING_METRICS), None)
-    if ranking is not None:
-        raise UsageError(
-            f"--metrics {ranking} of a DuckDB table: the report does not ask DuckDB for it: say ec.{ranking}(...) in SQL, or "
-            "COPY the table to Parquet and report on that"
-        )
     if "score_prior" in layout:
         raise UsageError(
             "--score-prior of a DuckDB table: no macro has it: COPY the table to Parquet and report on that"

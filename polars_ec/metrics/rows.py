@@ -302,9 +302,11 @@ def moved_scores(scores: Scores, from_: list[pl.Expr], to: list[pl.Expr]) -> pl.
     """What `shift_prior` gives for these scores; the vectors of K classes are in class order."""
     possible = pl.all_horizontal([old > 0 for old in from_])
     shifted = _shift(scores, from_, to)
-    # A posterior of 1 of a class that the new prior rules out goes nowhere.
+    # A posterior of 1 of a class that the new prior rules out goes nowhere; so do all where there is no prior.
     nowhere = (
-        shifted.is_nan() if isinstance(scores, BinaryScores) else shifted.arr.eval(pl.element().is_nan()).arr.any()
+        shifted.is_nan()
+        if isinstance(scores, BinaryScores)
+        else shifted.arr.eval(pl.element().is_nan() | pl.element().is_null()).arr.any()
     )
     return pl.when(possible & ~nowhere).then(shifted)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -33,6 +34,8 @@ class Model:
     rows: Rows
     prefix: str
     moved: Model | None = None
+    counts_prior: bool = False
+    """Whether rows are decided at the overall prior, which may be unknown."""
 
     @property
     def at_prior(self) -> Model:
@@ -73,24 +76,38 @@ def read_models(
             frame = frame.join(shares, how="cross")
             of_model = replace(options, prior=CheckedPrior(stated=True, expression=pl.col(name)))
         rows = resolve_columns(frame, score, label, of_model)
+        decides_at_it = counts_prior and not made_with.stated
+        if decides_at_it:
+            rows = _of_right_rows(rows)
         if made_with.stated:
             name = f"__ec_moved_{m}"
             dtype = None if made_with.expression is None else frame.collect_schema()[_SCORE_PRIOR]
             assert rows.row_prior is not None
-            from_ = made_with.per_row(rows.class_names, dtype)
+            with _errors_of_score_prior():
+                from_ = made_with.per_row(rows.class_names, dtype)
             frame = frame.with_columns(moved_scores(rows.scores, from_, rows.row_prior).alias(name))
             moved = Model(name, replace(rows, scores=_scores_of(pl.col(name), rows)), f"__ec_{len(scores) + m}_")
-        models.append(Model(score.meta.output_name(), rows, f"__ec_{m}_", moved))
+        models.append(Model(score.meta.output_name(), rows, f"__ec_{m}_", moved, decides_at_it))
     orders = {model.rows.class_names.fields for model in models if model.rows.class_names.fields}
     if len(orders) > 1:
         raise ValueError(f"score= holds structs that name the classes in different ways, {orders}: pass classes=")
     return frame, models
 
 
+@contextmanager
+def _errors_of_score_prior() -> Iterator[None]:
+    """Errors about a prior name the keyword that it was passed as."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"score_{error}" if str(error).startswith("prior=") else str(error)) from None
+
+
 def _checked_score_prior(score_prior: Prior, options: Options) -> CheckedPrior:
     if score_prior is None:
         return EMPIRICAL
-    checked = parse_prior(score_prior)
+    with _errors_of_score_prior():
+        checked = parse_prior(score_prior)
     if checked.overall:
         raise ValueError('score_prior="overall" is not a prior that scores were made with: state it')
     if options.score_type not in _POSTERIORS:
@@ -102,6 +119,14 @@ def _checked_score_prior(score_prior: Prior, options: Options) -> CheckedPrior:
     if checked.shares is not None and 0.0 in checked.shares:
         raise ValueError(f"score_prior={score_prior!r} has a class of prior 0, which no posterior can come from")
     return checked
+
+
+def _of_right_rows(rows: Rows) -> Rows:
+    """Rows that are none the worse for a prior that could not be counted: they are read at another, and have no metrics of it."""
+    assert isinstance(rows.scores, BinaryScores | VectorScores)
+    assert rows.row_prior is not None
+    even = 1 / len(rows.row_prior)
+    return replace(rows, scores=replace(rows.scores, prior=[share.fill_null(even) for share in rows.row_prior]))
 
 
 def _scores_of(moved: pl.Expr, rows: Rows) -> BinaryScores | VectorScores:

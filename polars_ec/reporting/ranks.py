@@ -53,7 +53,7 @@ def with_ranks(
     """
     rows = model.rows
     assert isinstance(rows.scores, BinaryScores)
-    grid = _grid(rows, rows.scores, stated_prior)
+    grid = grid_of(rows, stated_prior)
     key_names = [key.meta.output_name() for key in keys]
     cells = one_pass(_cells(frame, keys, rows, rows.scores, grid))
     if total:
@@ -103,9 +103,10 @@ def _cells(frame: pl.LazyFrame, keys: Sequence[pl.Expr], rows: Rows, scores: Bin
     return made.select(*names, one, packed, *kept).group_by(*names, _ONE, _CELL).agg(amount.alias(_AMOUNT))
 
 
-def _grid(rows: Rows, scores: BinaryScores, prior: Prior) -> Grid:
+def grid_of(rows: Rows, prior: Prior) -> Grid:
     """That of a sketch with the same keywords, so that both give the same numbers."""
-    kind = checked_score_type(scores.score_type)
+    assert isinstance(rows.scores, BinaryScores)
+    kind = checked_score_type(rows.scores.score_type)
     return Grid(kind, _RESOLUTION, sorted_thresholds(_declared(rows, kind, prior)), rows.labels.names)
 
 

@@ -180,9 +180,14 @@ def is_right(model: Model) -> pl.Expr:
     return right if model.rows.weight is None else right & ClassSums(model, None).size.is_finite()
 
 
+def is_scored(model: Model) -> pl.Expr:
+    """Whether they give metrics of posteriors: the prior that makes them is known."""
+    return is_right(model) & model.column("reference_0").is_not_null() if model.counts_prior else is_right(model)
+
+
 def is_decided(model: Model) -> pl.Expr:
     """Whether they give metrics of decisions: each row also has the threshold and the costs that it was to have."""
-    return is_right(model) & (model.column("undecided") == 0)
+    return is_scored(model) & (model.column("undecided") == 0)
 
 
 def _row_columns(rows: Rows, needs: Needs) -> dict[str, pl.Expr]:

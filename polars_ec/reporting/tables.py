@@ -18,12 +18,14 @@ from polars_ec.formulas.moved_by_prior import is_moved_by_prior
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import ratio, row_weight
 from polars_ec.metrics.counts import pack_confusion, pack_prior
-from polars_ec.reporting.choice import CONFUSION, FORMULAS, is_binary
+from polars_ec.reporting.choice import CONFUSION, is_binary
 from polars_ec.reporting.models import Model
 from polars_ec.reporting.one_class import OneVsRest, one_class_columns
-from polars_ec.reporting.sums import ECE_BINS, TOTAL, ClassSums, is_decided, is_right, stated_prior
+from polars_ec.reporting.sums import ECE_BINS, TOTAL, ClassSums, is_decided, is_right, is_scored, stated_prior
 
 Columns = Mapping[str, pl.Expr]
+
+_OF_POSTERIORS = (*SCORING_RULES, "ece")
 
 # Sums of a class against the rest: as counts, and as masses at the reference prior.
 _OWN, _AT_PRIOR = "class_", "class_at_prior_"
@@ -102,7 +104,7 @@ def _with_priors(
     """Each metric at the group's own prior and, beside it, at the reference prior; null where there are wrong rows."""
     columns: dict[str, pl.Expr] = {}
     for name in names:
-        right = is_decided if name in FORMULAS or name == CONFUSION else is_right
+        right = is_right if name in RANKING_METRICS else is_scored if name in _OF_POSTERIORS else is_decided
         columns |= {column: pl.when(right(model)).then(value) for column, value in own(name).items()}
         if not layout.options.prior.stated:
             continue

@@ -72,9 +72,11 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, o
         )
     argument = "pos_label=" if n_classes == 2 else "classes=[...]"
     if isinstance(dtype, pl.Enum) and n_classes == 2:
+        n_categories = len(dtype.categories)
+        which = "in class order" if n_categories == 2 else f"for decisions of all {n_categories}"
         raise TypeError(
             f"label {name!r} is {dtype}, whose order does not say which of two classes is the positive one: pass pos_label=, "
-            "or of decisions for more classes classes=[...]"
+            f"or classes=[...] {which}"
         )
     swapped = ", or are score and label swapped?" if dtype.is_float() else ""
     raise TypeError(

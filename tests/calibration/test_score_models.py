@@ -255,3 +255,9 @@ def test_priors_that_a_calibration_knows() -> None:
     for prior, expected in [*stated, (None, None)]:
         assert sketch.calibrate(prior=prior).prior == expected
         assert log.ec.calibrate("x", "y", score_type="llr", prior=prior).prior == expected
+
+
+def test_raw_scores_of_vectors_are_refused_by_their_own_name() -> None:
+    log = pl.DataFrame({"v": [[0.2, 0.8]], "y": [1]}, schema_overrides={"v": pl.Array(pl.Float64, 2)})
+    with pytest.raises(ValueError, match=r"^score_type='raw' is one number a row, and 'v' is Array"):
+        log.ec.calibrate("v", "y", score_type="raw")

@@ -150,3 +150,16 @@ def test_infinite_scores_have_steps_of_their_own(exact) -> None:
     sketch = log.ec.sketch("x", "y", score_type="log_odds", exact=exact)
     found = sketch.calibration_loss("brier", calibrator="pav", training="test")
     assert found["calibrated"].item() == pytest.approx((4 * 0.25 + 2 * (1 / 9) + 4 / 9) / 9)
+
+
+def test_steps_on_one_line_are_one_step_whatever_rounding_does(tmp_path) -> None:
+    """All rows but the lowest make one step of 0.6 positives among 2.1, in parts whose shares rounding tells apart."""
+    score = [0.5, -0.4, 0.2, -1.7, 0.1, -0.4, 1.2, -1.9, -1.1, 2.3, 0.7]
+    label = [1, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0]
+    weight = [0.1, 0.2, 0.1, 0.1, 0.1, 0.7, 0.2, 0.1, 0.3, 0.2, 0.1]
+    log = pl.DataFrame({"x": score, "y": label, "w": weight})
+    calibration = log.ec.sketch("x", "y", score_type="log_odds", exact=True, weight="w").calibrate("pav")
+    calibration.write_parquet(tmp_path / "pav.parquet")
+    assert_frame_equal(ec.Calibration.read_parquet(tmp_path / "pav.parquet").frame, calibration.frame)
+    assert calibration.frame["above"].to_list() == [-math.inf, -1.9]
+    assert calibration.frame["log_odds"].to_list() == pytest.approx([-math.inf, math.log(0.6 / 1.5)])

@@ -13,6 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from polars_ec.formulas.ranking import RANKING_METRICS
 from tests.support.cases import mostly_slow
 from tests.support.cli import fails, invoke, sketch, typed_report
 
@@ -195,10 +196,83 @@ def test_a_model_whose_overall_prior_cannot_be_counted_has_no_values_at_it(tmp_p
         assert "wrong rows" in fails(1, "report", path, "--score", "q", *args[4:])
 
 
+def test_of_llrs_of_such_a_model_rows_are_counted(tmp_path):
+    log = pl.DataFrame(
+        {"s": [*"aabbb"], "y": [1, 0, 1, 1, 0], "p": [0.5, 1, -1, float("nan"), 2], "q": [0.5, 1, -1, -3, 2]}
+    )
+    log.write_parquet(tmp_path / "log.parquet")
+    with duckdb.connect(str(tmp_path / "log.duckdb")) as connection:
+        rows = log.to_arrow()  # noqa: F841
+        connection.execute("CREATE TABLE log AS FROM rows")
+    args = ("--score", "p", "--score", "q", "--label", "y", *BY, "--score-type", "llr", "--prior", "overall")
+    for source in (FILES, DUCKDB):
+        of_p = typed_report(at(tmp_path, source), *args, "--metrics", "nec,tp").filter(score="p")
+        assert of_p.select("n", "n_invalid", "class_prior", "tp").rows() == [(2, 0, 0.5, None), (2, 1, None, None)]
+
+
+RANKS = [
+    (("--score", "p", "--metrics", "auc_roc,nec"), {"metrics": ["auc_roc", "nec"]}),
+    (("--score", "p", "--score", "q", "--metrics", "min_dcf,eer,average_precision", "--prior", "overall", "--total", "--cost-fn", "3"),
+     {"metrics": ["min_dcf", "eer", "average_precision"], "prior": "overall", "total": True, "cost_fn": 3}),
+    (("--score", "p", "--metrics", ",".join(RANKING_METRICS), "--prior", "0.2", "--weight", "w", "--costs", "[[0.5,2],[7,1]]"),
+     {"metrics": RANKING_METRICS, "prior": 0.2, "weight": "w", "costs": [[0.5, 2], [7, 1]]}),
+    (("--score", "p", "--metrics", "ks", "--costs", "[[0,1,0.2],[4,0,0.2]]"),
+     {"metrics": ["ks"], "costs": [[0, 1, 0.2], [4, 0, 0.2]]}),
+    (("--score", "x", "--score-type", "llr", "--metrics", "auprg,min_expected_cost", "--prior", "uniform", "--min-rows", "300"),
+     {"score_type": "llr", "metrics": ["auprg", "min_expected_cost"], "prior": "uniform", "min_rows": 300}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("args", "layout"), mostly_slow(RANKS, [RANKS[2]]), ids=named)
+def test_ranking_metrics_in_duckdb_are_those_of_the_same_bins(folder, args, layout):
+    scores = [value for option, value in itertools.pairwise(args) if option == "--score"]
+    table = typed_report(f"duckdb:{folder}/{DUCKDB}", *args, "--label", "y", *BY)
+    same(table, LOG.ec.report(scores, "y", by="s", **layout))
+
+
+def test_ranking_metrics_in_duckdb_bound_the_exact_ones(folder):
+    args = ("--metrics", "auc_roc,average_precision,min_cllr", "--prior", "0.2")
+    table = typed_report(f"duckdb:{folder}/{DUCKDB}", *READ, *BY, *args)
+    exact = LOG.group_by("s").agg(
+        ec.auc_roc("p", "y").alias("auc_roc"),
+        ec.average_precision("p", "y", prior=0.2).alias("average_precision_at_prior"),
+        ec.min_cllr("p", "y").alias("min_cllr"),
+    )
+    for name in exact.columns[1:]:
+        both = table.join(exact, on="s", suffix="_exact", nulls_equal=True)
+        assert both.height == 3
+        assert (
+            both.select((pl.col(name) - pl.col(f"{name}_exact")).abs() <= pl.col(f"{name}_error") + 1e-12)
+            .to_series()
+            .all()
+        )
+        assert 0 < both[f"{name}_error"].max() < 0.01
+
+
+def test_ranking_metrics_in_duckdb_by_odd_groups_and_with_wrong_rows(tmp_path):
+    log = LOG.select(
+        "p", "y", "ts", q=pl.when(pl.int_range(pl.len()) == 5).then(1.5).otherwise("q"),
+        bin=pl.when(pl.int_range(pl.len()) % 3 > 0).then(pl.lit(float("nan"))), key_0=pl.lit("a"),
+    )  # fmt: skip
+    log.write_parquet(tmp_path / "log.parquet")
+    with duckdb.connect(str(tmp_path / "log.duckdb")) as connection:
+        rows = log.to_arrow()  # noqa: F841
+        connection.execute("CREATE TABLE log AS FROM rows; CREATE TABLE nothing AS FROM rows LIMIT 0")
+    models = ("--score", "p", "--score", "q", "--label", "y", "--metrics", "auprg,ks", "--prior")
+    groups = ("--by", "bin", "--by", "key_0", "--time", "ts", "--every", "1mo")
+    of_files, of_duckdb = (
+        typed_report(at(tmp_path, source), *models, "overall", *groups) for source in (FILES, DUCKDB)
+    )
+    same(of_duckdb, of_files)
+    assert of_duckdb.filter(score="q")["auprg_at_prior"].null_count() == of_files.height / 2
+    assert of_duckdb.filter(score="q")["ks"].null_count() == 1
+    empty = f"duckdb:{tmp_path}/log.duckdb::nothing"
+    assert typed_report(empty, "--score", "p", "--label", "y", "--metrics", "ks")["ks"].to_list() == [None]
+
+
 @pytest.mark.parametrize(
     ("args", "layout"),
     [
-        (("--metrics", "auc_roc,nec"), {"metrics": ["auc_roc", "nec"]}),
         (("--prior", "0.4", "--score-prior", "0.2"), {"prior": 0.4, "score_prior": 0.2}),
         (("--prior", "uniform", "--score-prior", "[0.7,0.3]", "--total"),
          {"prior": "uniform", "score_prior": [0.7, 0.3], "total": True}),

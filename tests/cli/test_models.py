@@ -92,7 +92,7 @@ def test_wrong_rows_are_counted_of_the_model_that_has_most(tmp_path):
         (None, ("--by", "score"), "no group column 'score' (--by): It has s, ts; periods of ts come of --every alone"),
         (None, ("--score", "p"), "was sketched with --score q, p, and this asks for p: leave it out"),
         (None, ("--score", "p", "--score", "q"), "--score q, p, and this asks for p, q"),
-        (MODELS[:4] + MODELS[:2] + MODELS[4:], (), "--score has the name 'q' twice"),
+        (MODELS[:4] + MODELS[:2] + MODELS[4:], (), "--score q is there twice: name each model once"),
         ((*MODELS, "--by", "score"), (), "--by has a column 'score', which a sketch has too"),
     ],
     ids=str,

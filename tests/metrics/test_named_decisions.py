@@ -177,5 +177,8 @@ def test_enum_labels_that_do_not_say_enough() -> None:
         other.select(ec.nec("array", "label", classes=NAMES)).collect().item()
         == VECTORS.select(ec.nec("array", "index")).item()
     )
-    with pytest.raises(TypeError, match=r"'label' is Enum.*which of two classes is the positive one: pass pos_label="):
+    with pytest.raises(
+        TypeError,
+        match=r"'label' is Enum.*which of two classes is the positive one: pass pos_label=, or classes=\[...\] for decisions of all 4",
+    ):
         other.select(ec.nec(pl.col("array").arr.get(0), "label")).collect_schema()
