@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, TypeVar, Unpack, cast
 
 import polars as pl
 
@@ -18,12 +18,14 @@ from polars_ec.exceptions import SketchError
 from polars_ec.inputs import as_lazy
 from polars_ec.metrics.counts import class_prior, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
-from polars_ec.options import CalibrationOptions, RiskOptions
+from polars_ec.options import CalibrationOptions, CountOptions, RiskOptions
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.read import Rows, check_names, expand, join_groups, resolve_columns, with_prior_column
 from polars_ec.rows.scores import VectorScores
 from polars_ec.signatures import with_options
 from polars_ec.typing import FrameLike, IntoExpr, Rule
+
+OptionsT = TypeVar("OptionsT", CalibrationOptions, RiskOptions)
 
 # Names while rows are read: no group column is called so.
 _LABEL, _WEIGHT, _PRIOR, _RAW, _CALIBRATED = "__label", "__weight", "__prior", "__raw", "__calibrated"
@@ -102,7 +104,9 @@ def calibrate(
     """
     score_type = options.get("score_type", "posterior")
     # Raw scores are read as those of ranking metrics are: any number but NaN.
-    lazy, checked = with_prior_column(as_lazy(frame), parse_options(options, ranking=score_type == "raw"))
+    lazy = as_lazy(frame)
+    options = _with_counted_prior(lazy, score, label, options)
+    lazy, checked = with_prior_column(lazy, parse_options(options, ranking=score_type == "raw"))
     rows, split = resolve_columns(lazy, score, label, checked), Split(folds, fold_by, stratified)
     if not isinstance(rows.scores, VectorScores):
         # No decision is taken, so that no threshold need be declared, which LLRs would want the prior for.
@@ -113,6 +117,21 @@ def calibrate(
         return calibrate_cells(cells, calibrator, prior=_prior_of_groups(lazy, rows, by, checked))
     keys = expand(lazy, by, "by")
     return _of_classes(lazy, rows, calibrator, keys, split.fold(rows, keys), folds or 0)
+
+
+def _with_counted_prior(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, options: OptionsT) -> OptionsT:
+    """The options with the shares of the classes in the whole log in place of the prior "overall"."""
+    prior = options.get("prior")
+    if not (isinstance(prior, str) and prior == "overall"):
+        return options
+    read: Any = {name: value for name, value in options.items() if name in CountOptions.__annotations__}
+    if read.get("score_type") == "raw":
+        # Like them, log-odds are any number but NaN.
+        read["score_type"] = "log_odds"
+    shares = frame.select(class_prior(score, label, **read)).collect(engine="streaming").item()
+    if shares is None:
+        raise ValueError('prior="overall": the log has wrong rows, or none with label and score: state the prior')
+    return cast("OptionsT", {**options, "prior": shares})
 
 
 def _prior_of_groups(frame: pl.LazyFrame, rows: Rows, by: IntoExpr | Sequence[IntoExpr], checked: Options) -> Any:
@@ -234,7 +253,9 @@ def calibration_loss(
     check_loss(rule, training, options.get("score_type", "posterior"), options.get("prior"))
     if (training == "cv") != (folds is not None):
         raise ValueError("training='cv' and folds= go together: folds=5, fold_by=key")
-    lazy, checked = with_prior_column(as_lazy(frame), parse_options(options))
+    lazy = as_lazy(frame)
+    options = _with_counted_prior(lazy, score, label, options)
+    lazy, checked = with_prior_column(lazy, parse_options(options))
     rows, split = resolve_columns(lazy, score, label, checked), Split(folds, fold_by, stratified)
     if not isinstance(rows.scores, VectorScores):
         # Only the decisions of LLRs are at the prior; of others only the loss is.

@@ -261,3 +261,33 @@ def test_raw_scores_of_vectors_are_refused_by_their_own_name() -> None:
     log = pl.DataFrame({"v": [[0.2, 0.8]], "y": [1]}, schema_overrides={"v": pl.Array(pl.Float64, 2)})
     with pytest.raises(ValueError, match=r"^score_type='raw' is one number a row, and 'v' is Array"):
         log.ec.calibrate("v", "y", score_type="raw")
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_the_overall_prior_is_counted_in_the_log(weight: str | None) -> None:
+    random = np.random.default_rng(3)
+    n = 300
+    y, w, c = random.random(n) < 0.3, random.random(n), random.integers(0, 3, n)
+    x = random.normal(2 * y - 1, 1.5)
+    log = pl.DataFrame(
+        {"g": random.integers(0, 2, n), "x": x, "p": 1 / (1 + np.exp(-x)), "y": y, "w": w, "c": c}
+    ).with_columns(v=pl.Series(random.dirichlet([1, 1, 1], n), dtype=pl.Array(pl.Float64, 3)))
+    amount = np.ones(n) if weight is None else w
+    share = float(amount[y].sum() / amount.sum())
+    shares = [float(amount[c == k].sum() / amount.sum()) for k in range(3)]
+    for score, label, score_type, stated in (
+        ("p", "y", "posterior", share),
+        ("x", "y", "raw", share),
+        ("x", "y", "llr", share),
+        ("v", "c", "posteriors", shares),
+    ):
+        options = {"by": "g", "score_type": score_type, "weight": weight}
+        overall = log.ec.calibrate(score, label, prior="overall", **options)
+        assert_frame_equal(overall.frame, log.ec.calibrate(score, label, prior=stated, **options).frame, rel_tol=1e-9)
+        if score_type.startswith("posterior"):
+            lost = [
+                log.ec.calibration_loss(score, label, training="test", prior=p, **options) for p in ("overall", stated)
+            ]
+            assert_frame_equal(*lost, rel_tol=1e-9)
+    with pytest.raises(ValueError, match='prior="overall": the log has wrong rows'):
+        log.with_columns(p=2 * pl.col("p")).ec.calibrate("p", "y", prior="overall")
