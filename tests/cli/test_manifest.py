@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from tests.support.cases import mostly_slow
 from tests.support.sketch_jobs import (
     LOG,
     loaded,
@@ -69,9 +70,12 @@ TAMPERED = {
 }
 
 
+CHANGES = [(change, i % 2 == 0) for i, change in enumerate(TAMPERED.values())]
+
+
 @pytest.mark.parametrize(
     ("change", "checksum"),
-    [(change, i % 2 == 0) for i, change in enumerate(TAMPERED.values())],
+    mostly_slow(CHANGES, CHANGES[::3]),
     ids=TAMPERED,
 )
 def test_entries_that_were_tampered_with(made, tmp_path, change, checksum):

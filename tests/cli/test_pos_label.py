@@ -10,6 +10,7 @@ from polars_ec.cli import sketch_job
 from polars_ec.cli.errors import DataError
 from polars_ec.cli.labels import without_positives
 from polars_ec.cli.logs import Log
+from tests.support.cases import mostly_slow
 from tests.support.cli import READ, invoke
 
 
@@ -64,7 +65,13 @@ def test_a_label_that_must_be_meant_is_an_error(ask, tmp_path, positive, labels,
         assert all(line.startswith("polars-ec: ") for line in result.stderr.splitlines())
 
 
-@pytest.mark.parametrize("labels", [["on time", "cancelled", None], ["not late"] * 3, ["early"] * 3, ["latex"] * 3])
+@pytest.mark.parametrize(
+    "labels",
+    mostly_slow(
+        [["on time", "cancelled", None], ["not late"] * 3, ["early"] * 3, ["latex"] * 3],
+        [["on time", "cancelled", None], ["latex"] * 3],
+    ),
+)
 def test_a_log_without_positives_yet_is_warned_of(ask, labels):
     for result in ask(log_of(labels), "late", "--by", "s"):
         assert result.exit_code == 0

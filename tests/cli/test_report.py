@@ -17,6 +17,7 @@ from polars.testing import assert_frame_equal
 import polars_ec as ec
 from polars_ec.cli import commands
 from polars_ec.sql import macros
+from tests.support.cases import mostly_slow
 from tests.support.cli import READ, fails, invoke, python, typed_report
 
 MONTHLY = (*READ, "--by", "carrier", "--time", "ts", "--every", "1mo", "--cost-fn", "5", "--prior", "0.1")
@@ -365,7 +366,7 @@ def test_small_commands(tmp_path):
         ([*READ, "--out", "/no/such/folder/r.csv"], ["no folder /no/such/folder"]),
     ],
 )
-@pytest.mark.parametrize("source", ["log.parquet", "log.duckdb::log"])
+@pytest.mark.parametrize("source", mostly_slow(["log.parquet", "log.duckdb::log"], ["log.parquet"]))
 def test_usage_errors(folder, source, args, words):
     message = fails(2, "report", f"duckdb:{folder}/{source}" if "::" in source else folder / source, *args)
     for word in words:

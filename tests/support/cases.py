@@ -150,14 +150,10 @@ OF_EACH_FAMILY = {
     "bayes_decision",
     "cross_entropy",
     "ece",
-    "epsr",
-    "f1",
     "fbeta",
-    "llr",
     "min_dcf",
     "n_rows",
     "nec",
-    "net_benefit",
     "shift_prior",
 }
 
