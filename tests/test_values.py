@@ -33,9 +33,18 @@ cost 2, and naive decisions cost 3 at least: of all negatives."""
 
 def needed(name: str) -> dict[str, Any]:
     """Arguments that a function cannot do without."""
-    stated = {"llr": {"prior": 0.2}, "shift_prior": {"from_": 0.5, "to": 0.2}, "affine": {"alpha": 2.0, "beta": 1.0}}
+    stated = {
+        "llr": {"prior": 0.2},
+        "shift_prior": {"from_": 0.5, "to": 0.2},
+        "affine": {"alpha": 2.0, "beta": 1.0},
+        "c_primary": {"operating_points": [(0.2, 1, 1)]},
+    }
     own = {case.name: case.arguments for case in CASES} | stated
-    kind = {"dcf": {"score_type": "llr", "prior": 0.2}, "cllr": {"score_type": "llr"}}
+    kind = {
+        "dcf": {"score_type": "llr", "prior": 0.2},
+        "cllr": {"score_type": "llr"},
+        "c_primary": {"score_type": "llr"},
+    }
     return {**own.get(name, {}), **kind.get(name, {})}
 
 
@@ -114,7 +123,9 @@ def test_whether_a_number_or_a_series_comes_back_does_not_depend_on_the_rows(nam
         assert isinstance(value, pl.Series)
         assert len(value) == n
     else:
-        assert value is None or isinstance(value, int | float | dict)
+        assert value is None or isinstance(
+            value, list if name.startswith("class_") and name != "class_prior" else int | float | dict
+        )
 
 
 def test_expressions_are_not_evaluated() -> None:
