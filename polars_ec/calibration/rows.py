@@ -16,9 +16,9 @@ from polars_ec.cells.make import Split, make_cells
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
 from polars_ec.inputs import as_lazy
-from polars_ec.metrics.counts import class_prior, n_rows
+from polars_ec.metrics.counts import class_prior, class_prior_of_log, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
-from polars_ec.options import CalibrationOptions, CountOptions, RiskOptions
+from polars_ec.options import CalibrationOptions, RiskOptions
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.read import Rows, check_names, expand, join_groups, resolve_columns, with_prior_column
 from polars_ec.rows.scores import VectorScores
@@ -124,11 +124,9 @@ def _with_counted_prior(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, o
     prior = options.get("prior")
     if not (isinstance(prior, str) and prior == "overall"):
         return options
-    read: Any = {name: value for name, value in options.items() if name in CountOptions.__annotations__}
-    if read.get("score_type") == "raw":
-        # Like them, log-odds are any number but NaN.
-        read["score_type"] = "log_odds"
-    shares = frame.select(class_prior(score, label, **read)).collect(engine="streaming").item()
+    # Like raw scores, log-odds are any number but NaN.
+    read = {**options, "score_type": "log_odds"} if options.get("score_type") == "raw" else options
+    shares = frame.select(class_prior_of_log(score, label, read)).collect(engine="streaming").item()
     if shares is None:
         raise ValueError('prior="overall": the log has wrong rows, or none with label and score: state the prior')
     return cast("OptionsT", {**options, "prior": shares})

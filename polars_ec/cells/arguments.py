@@ -18,7 +18,7 @@ from polars_ec.costs import CostMatrix
 from polars_ec.display import number
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.battery import BATTERY, OF_RANKS
-from polars_ec.formulas.calibration_error import EceBins
+from polars_ec.formulas.calibration_error import ECE_BINS, EceBins
 from polars_ec.formulas.decisions import CELLS, DECISIONS, Arguments
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS, RankingArguments, checked_method, checked_share
@@ -26,7 +26,6 @@ from polars_ec.priors import CheckedPrior
 
 _COSTS = ("costs", "cost_fn", "cost_fp")
 _SHARED = (*_COSTS, "threshold", "prior")
-_BINS = EceBins(15, 1, equal_mass=False)
 _RANKING_CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "sensitivity": partial(checked_share, name="sensitivity"),
     "specificity": partial(checked_share, name="specificity"),
@@ -116,7 +115,7 @@ class EvaluationArguments:
     prior: CheckedPrior
     formula: Arguments
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    ece: EceBins = _BINS
+    ece: EceBins = ECE_BINS
     ranking: RankingArguments = field(default_factory=lambda: RankingArguments(CostMatrix.binary()))
 
 
@@ -129,9 +128,9 @@ def parse_arguments(
     thresholds = {name: _threshold_of(name, grid, formula, keywords, own_threshold) for name in decides}
     if any(name.startswith("min_") for name in names):
         formula.costs.margins()
-    ece = _BINS
+    ece = ECE_BINS
     if keywords.keys() & {"bins", "norm"}:
-        ece = EceBins.of(keywords.get("bins", _BINS.number), keywords.get("norm", _BINS.norm))
+        ece = EceBins.of(keywords.get("bins", ECE_BINS.number), keywords.get("norm", ECE_BINS.norm))
     stated: Any = {name: check(keywords[name]) for name, check in _RANKING_CHECKS.items() if name in keywords}
     return EvaluationArguments(prior, formula, thresholds, ece, RankingArguments(formula.costs, **stated))
 

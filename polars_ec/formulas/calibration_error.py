@@ -34,6 +34,10 @@ class EceBins:
         return cls(bins, 2 if norm == 2 else 1, equal_mass)
 
 
+ECE_BINS = EceBins(15, 1, equal_mass=False)
+"""Those of reports and sketches that are told no others."""
+
+
 def in_bin(posterior: pl.Expr, lower: int, n_bins: int) -> pl.Expr:
     """Whether lower/n_bins < posterior <= (lower + 1)/n_bins; the outer bins take what rounding puts beyond 0 and 1."""
     above, below = posterior > lower / n_bins, posterior <= (lower + 1) / n_bins

@@ -166,9 +166,7 @@ def _specificity_at_sensitivity(arguments: RankingArguments) -> Bounded:
 
 
 def _sensitivity_at_specificity(arguments: RankingArguments) -> Bounded:
-    kept = _tnr >= enough(arguments.specificity, pl.col("whole"))
-    # Steps that keep it come first, so their number is the place of the one that loses it. The last one loses all.
-    lost = pl.min_horizontal(kept.sum(), pl.len() - 1)
+    lost = _first(_tnr < enough(arguments.specificity, pl.col("whole")))
     before = pl.col("threshold").shift(1, fill_value=math.inf)
     error = pl.when(_LOOSE).then(pl.col("w1") / _N1).otherwise(0.0)
     return Bounded(_tpr_before.get(lost), error.get(lost), before.get(lost))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from collections.abc import Mapping
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -139,6 +140,12 @@ def class_prior(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions
     0.25
     """
     return per_group("class_prior", score, label, parse_options(options), _class_prior)
+
+
+def class_prior_of_log(score: IntoExpr, label: IntoExpr, options: Mapping[str, Any]) -> pl.Expr:
+    """What the prior "overall" of a function with these options stands for: an aggregate of its whole log."""
+    read: Any = {name: value for name, value in options.items() if name in CountOptions.__annotations__}
+    return class_prior(score, label, **read)
 
 
 def _class_prior(rows: Rows) -> pl.Expr:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from polars_ec.arguments import Options
-from polars_ec.metrics.counts import class_prior
+from polars_ec.metrics.counts import class_prior_of_log
 from polars_ec.metrics.rows import moved_scores
 from polars_ec.priors import EMPIRICAL, CheckedPrior, Prior, parse_prior
 from polars_ec.rows.read import PRIOR, Rows, resolve_columns, with_prior_column
@@ -23,7 +23,6 @@ Pass: TypeAlias = Callable[[pl.LazyFrame], pl.LazyFrame]
 _SCORE_PRIOR = "__ec_score_prior"
 _LIKELIHOODS = ("llr", "log_likelihoods")
 _POSTERIORS = ("posterior", "log_odds", "posteriors", "log_posteriors")
-_COUNT_OPTIONS = ("costs", "score_type", "weight", "pos_label", "classes")
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,7 @@ def read_models(
         moved, of_model = None, options
         if counts_prior:
             name = f"{PRIOR}_{m}"
-            counted = {name: given[name] for name in _COUNT_OPTIONS if name in given}
-            shares = one_pass(frame.select(class_prior(score, label, **counted).alias(name)))
+            shares = one_pass(frame.select(class_prior_of_log(score, label, given).alias(name)))
             frame = frame.join(shares, how="cross")
             of_model = replace(options, prior=CheckedPrior(stated=True, expression=pl.col(name)))
         rows = resolve_columns(frame, score, label, of_model)

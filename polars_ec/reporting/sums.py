@@ -10,7 +10,7 @@ from operator import add, or_
 import polars as pl
 
 from polars_ec.arguments import Options
-from polars_ec.formulas.calibration_error import EceBins, in_bin
+from polars_ec.formulas.calibration_error import ECE_BINS, in_bin
 from polars_ec.formulas.sums import Sums, array, ratio
 from polars_ec.priors import constant
 from polars_ec.reporting.models import Model
@@ -20,8 +20,6 @@ from polars_ec.rows.read import Rows, count_rows
 
 TOTAL = "__ec_total"
 """Whether a row of the sums is that of all groups."""
-
-ECE_BINS = EceBins(15, 1, equal_mass=False)
 
 _CLASS = "__ec_class"
 _WEIGHT = "__ec_weight"

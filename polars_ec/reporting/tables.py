@@ -11,7 +11,7 @@ import polars as pl
 
 from polars_ec.arguments import Options
 from polars_ec.costs import CostMatrix
-from polars_ec.formulas.calibration_error import calibration_error, calibration_term
+from polars_ec.formulas.calibration_error import ECE_BINS, calibration_error, calibration_term
 from polars_ec.formulas.decisions import CELLS, Arguments, decision_value
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.moved_by_prior import is_moved_by_prior
@@ -21,7 +21,7 @@ from polars_ec.metrics.counts import pack_confusion, pack_prior
 from polars_ec.reporting.choice import CONFUSION, is_binary
 from polars_ec.reporting.models import Model
 from polars_ec.reporting.one_class import OneVsRest, one_class_columns
-from polars_ec.reporting.sums import ECE_BINS, TOTAL, ClassSums, is_decided, is_right, is_scored, stated_prior
+from polars_ec.reporting.sums import TOTAL, ClassSums, is_decided, is_right, is_scored, stated_prior
 
 Columns = Mapping[str, pl.Expr]
 
