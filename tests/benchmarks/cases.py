@@ -100,7 +100,13 @@ CASES = [
     Case("h-b", "K = 100, NBS", partial(_of_classes, names=("nbs",)), "hundred", "h-a"),
     Case("h-m", "K = 100, confusion matrices", partial(_of_classes, names=("confusion",)), "hundred", "h-a"),
     Case("t-n", "K = 1000, NumPy: the matrix product", class_cases.product, "thousand", "t-n"),
-    Case("t-c", "K = 1000, NEC of a full matrix, of rows in memory", class_cases.nec_in_memory, "thousand", "t-n"),
+    Case(
+        "t-c",
+        "K = 1000, NEC of a full matrix",
+        partial(_of_classes, names=("nec",), with_costs=True),
+        "thousand",
+        "t-n",
+    ),
     # Buckets
     Case("u-a", "5M rows in memory: bare group_by(segment)", key_cases.floor, "keys", "u-a", runs=3),
     *(

@@ -74,17 +74,6 @@ def _nec_by_numpy(log: pl.LazyFrame, expected: np.ndarray, costs: np.ndarray) ->
     return pl.DataFrame(table).sort("segment")
 
 
-def nec_in_memory(paths: list[str]) -> Query:
-    """NEC with a full matrix on a frame: what it needs beside the rows shows above the memory before."""
-    import polars as pl
-
-    import polars_ec as ec
-
-    rows = pl.read_parquet(paths)
-    costs = _costs(_n_classes(rows.lazy()))
-    return lambda: per_segment(rows.lazy(), [ec.nec("posteriors", "label", costs=costs).alias("nec")])
-
-
 def plan(paths: list[str], as_list: bool = False) -> Query:
     """NEC with a full matrix, NCE and error rate of ten rows: what they take to plan."""
     import polars as pl

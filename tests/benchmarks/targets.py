@@ -25,7 +25,6 @@ class Quantity:
 
 TIME = Quantity(lambda run: run.seconds, "the time", "s")
 PEAK = Quantity(lambda run: run.peak_bytes / _MEGABYTE, "the peak memory", "MB")
-ABOVE = Quantity(lambda run: (run.peak_bytes - run.baseline_bytes) / _MEGABYTE, "memory above that before", "MB")
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,8 @@ TARGETS = [
     Target("K = 100, error rate", "h-e", 2.0, "h-a"),
     Target("K = 100, NCE", "h-x", 2.0, "h-a"),
     Target("K = 100, NBS", "h-b", 2.0, "h-a"),
-    Target("K = 1000, NEC of 100,000 rows", "t-c", 1000, quantity=ABOVE),
+    # The posteriors themselves are 800 MB.
+    Target("K = 1000, NEC of 100,000 rows", "t-c", 1800, quantity=PEAK),
     Target("K = 1000, to plan", "i-k", 0.2),
     Target("K = 1000, to plan, of a List", "i-l", 0.2),
     Target("K = 10, report", "k-b", 2.0, "k-a"),
