@@ -60,7 +60,7 @@ CASES = [
     Case("s*10", "polars_ec: the sketch by segment, the log ten times", _sketch, parts=10 * N_PARTS),
     Case("w-a", "with nulls: bare group_by(segment)", polars_cases.floor, "weighted", "w-a"),
     Case("w-s", "with nulls: the sketch, weights, three thresholds", _weighted, "weighted", "w-a"),
-    Case("s-c", "polars-ec report: ten sketches by segment and day", polars_cases.folder_of_sketches),
+    Case("s-c", "polars-ec report: ten sketches by segment and hour", polars_cases.folder_of_sketches),
     # Ranking metrics
     Case("q", "polars_ec: exact AUC as an expression", polars_cases.exact_auc),
     Case("q8", "polars_ec: eight exact ranking metrics as expressions", partial(polars_cases.exact_auc, others=True)),

@@ -179,7 +179,7 @@ def exact_auc(paths: list[str], others: bool = False) -> Query:
 
 
 def folder_of_sketches(paths: list[str]) -> Query:
-    """The command's report by segment and month on ten sketches by segment and day, of a tenth of the rows each."""
+    """The command's report by segment and month on ten sketches by segment and hour, of a tenth of the rows each."""
     import polars as pl
 
     scratch = tempfile.TemporaryDirectory(dir=Path(paths[0]).parent.parent)

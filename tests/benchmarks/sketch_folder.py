@@ -1,4 +1,4 @@
-"""A folder of ten sketches by segment and day, as the command makes it of the log in ten files."""
+"""A folder of ten sketches by segment and hour, as the command makes it of the log in ten files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def main() -> None:
     for i in range(N_SKETCHES):
         start, stop = n_rows * i // N_SKETCHES, n_rows * (i + 1) // N_SKETCHES
         log.slice(start, stop - start).sink_parquet(logs / f"log-{i}.parquet")
-    columns = ("--score", "score", "--label", "label", "--by", "segment", "--time", "ts", "--every", "1d")
+    columns = ("--score", "score", "--label", "label", "--by", "segment", "--time", "ts", "--every", "1h")
     command_line("sketch", str(logs), "--out", str(arguments.folder / "sketches"), *columns, "--quiet")
 
 
