@@ -39,7 +39,7 @@ def main() -> int:
         print(f"({name}) did not run: {error}")
     compared, problems = disagreements(cases, values)
     print(f"\nvalues: {compared} columns compared to 1e-9, {len(problems)} differ", *problems, sep="\n  ")
-    print("\ntargets:", *judged(measured), sep="\n  ")
+    print("\ntargets:", *judged([case.name for case in cases], measured), sep="\n  ")
     return 1 if problems or failed else 0
 
 

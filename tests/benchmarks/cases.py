@@ -127,7 +127,15 @@ CASES = [
     Case("i-k", "K = 1000: to plan NEC, NCE, error rate", class_cases.plan, "thousand", runs=3),
     Case("i-l", "the same of a List", partial(class_cases.plan, as_list=True), "thousand", runs=3),
     # As many rows as fit no memory: the log fifty times
-    Case("a*50", "Polars: the bare group_by, fifty times", polars_cases.floor, parts=50 * N_PARTS, on_request=True),
+    Case(
+        "a*50",
+        "Polars: the bare group_by, fifty times",
+        polars_cases.floor,
+        "binary",
+        "a*50",
+        50 * N_PARTS,
+        on_request=True,
+    ),
     Case(
         "b*50",
         "polars_ec: the report, fifty times",

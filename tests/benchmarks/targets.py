@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -88,9 +88,9 @@ def ratio_of(measured: Measurements, one: str, other: str, of: Callable[[Measure
     return median(of(a) / of(b) for a, b in zip(measured[one], measured[other], strict=True))
 
 
-def judged(measured: Measurements) -> list[str]:
-    """Each target with what was measured, and whether it is met."""
-    return [_judge(target, measured) for target in TARGETS]
+def judged(asked: Collection[str], measured: Measurements) -> list[str]:
+    """Each target of the cases that were asked for, with what was measured, and whether it is met."""
+    return [_judge(target, measured) for target in TARGETS if target.case in asked]
 
 
 def _judge(target: Target, measured: Measurements) -> str:
