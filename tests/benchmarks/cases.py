@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 
 from tests.benchmarks import class_cases, duckdb_cases, key_cases, peers, polars_cases, queries, start_cases
-from tests.benchmarks.case import Case
+from tests.benchmarks.case import SAMPLE_ROWS, Case
 from tests.benchmarks.layout import N_PARTS
 
 _sql = duckdb_cases.select
@@ -47,7 +47,7 @@ CASES = [
     Case(
         "g-b",
         "polars_ec: the report on that sample",
-        partial(polars_cases.report, n_rows=peers.SAMPLE_ROWS),
+        partial(polars_cases.report, n_rows=SAMPLE_ROWS),
         sample=True,
     ),
     # The sketch
@@ -78,7 +78,7 @@ CASES = [
     Case(
         "r-b",
         "polars_ec: the same on a sample",
-        partial(polars_cases.calibration_loss, n_rows=peers.SAMPLE_ROWS),
+        partial(polars_cases.calibration_loss, n_rows=SAMPLE_ROWS),
         sample=True,
     ),
     Case("r-p", "psrcal per segment: the same, on that sample", peers.calibration_loss_by_psrcal, sample=True),
