@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent.parent
 # ru_maxrss counts kilobytes on Linux and bytes on macOS.
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 # Seconds; what takes longer is not measured.
-_LONGEST = 1800
+_LONGEST = 900
 
 
 @dataclass(frozen=True)
