@@ -78,8 +78,9 @@ class Calibration(Parameters):
     def apply(self, score: IntoExpr, *, out_of_fold: bool = False) -> pl.Expr:
         """The calibrated posterior of each row: the transform that all rows of its group made, found by the group columns.
 
-        It goes where rows go, such as `lf.with_columns(calibration.apply("score"))`, and streams: each batch of rows is
-        joined to the table of parameters. The rows have the group columns under their names.
+        It goes where rows go, such as `lf.with_columns(calibration.apply("score"))`, and streams. Of affine, temperature and
+        gaussian it is an expression that calls no Python, unless a group column is nested. The rows have the group columns
+        under their names.
 
         Parameters
         ----------
@@ -97,7 +98,8 @@ class Calibration(Parameters):
         Raises
         ------
         TypeError, ValueError
-            A score of another kind, or of another number of classes; a struct of other names than the classes have.
+            A score of another kind, or of another number of classes; a struct of other names than the classes have; a group
+            column of another type, but for other integers, other floats, and strings of another kind.
         SketchError
             out_of_fold, and the calibration has no folds.
 

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, get_args
 import polars as pl
 
 from polars_ec.arguments import Options, parse_options
+from polars_ec.calibration.look_up import can_look_up, look_up
 from polars_ec.cells.grid import EXACT, SketchScoreType
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
@@ -83,23 +84,39 @@ def calibrated_posterior(calibration: Parameters, score: pl.Expr, out_of_fold: b
     parameters, by = calibration.fits(out_of_fold=out_of_fold)
     if out_of_fold and parameters.height == 0:
         raise SketchError("the calibration has no folds: make it with folds= and fold_by=")
-    n_classes, name = calibration.n_classes, score.meta.output_name()
+    name = score.meta.output_name()
     x = per_row(
         "calibrated", score, _reading(calibration), _reader(calibration, name), classes=calibration.classes
     ).alias(_X)
 
+    if calibration.is_affine and can_look_up(parameters, by):
+        alpha, beta = look_up(parameters, by, ["alpha", "beta"])
+        return bind([x, alpha, beta], _calibrator(calibration)).alias(f"{name}_calibrated")
+
     def calibrate(rows: pl.Series) -> pl.Series:
         table = rows.struct.unnest()
-        if not calibration.is_of_vectors:
+        if not calibration.is_affine:
             log_odds = transform(parameters, by, table, table[_X])
             return log_odds.select(sigmoid(pl.col(EXACT))).to_series()
         found = _join(table, parameters.select(*by, "alpha", "beta"), by)
-        logs = softmax_affine(pl.col(_X), pl.col("alpha"), pl.col("beta"), n_classes)
-        return found.select(logs.arr.eval(pl.element().exp())).to_series()
+        return found.select(_calibrator(calibration)([pl.col(_X), pl.col("alpha"), pl.col("beta")])).to_series()
 
-    dtype = pl.Array(pl.Float64, n_classes) if calibration.is_of_vectors else pl.Float64()
+    dtype = pl.Array(pl.Float64, calibration.n_classes) if calibration.is_of_vectors else pl.Float64()
     packed = pl.struct([*by, x])
     return packed.map_batches(calibrate, return_dtype=dtype, is_elementwise=True).alias(f"{name}_calibrated")
+
+
+def _calibrator(calibration: Parameters) -> Callable[[list[pl.Expr]], pl.Expr]:
+    """The posterior of log-odds, or of log posteriors, and the row's alpha and beta."""
+
+    def of_vectors(values: list[pl.Expr]) -> pl.Expr:
+        log_posteriors, alpha, beta = values
+        return softmax_affine(log_posteriors, alpha, beta, calibration.n_classes).arr.eval(pl.element().exp())
+
+    def of_numbers(values: list[pl.Expr]) -> pl.Expr:
+        return bind([affine_log_odds(*values)], lambda moved: sigmoid(moved[0]))
+
+    return of_vectors if calibration.is_of_vectors else of_numbers
 
 
 def _reading(calibration: Parameters) -> Options:

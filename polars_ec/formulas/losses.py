@@ -56,7 +56,10 @@ class ScoringFormula:
 
     def value(self, sums: Sums, totals: Sequence[pl.Expr]) -> pl.Expr:
         """The metric, from the sum of the loss over each class."""
-        expected = expected_loss(sums, totals)
+        return self.normalised(sums, expected_loss(sums, totals))
+
+    def normalised(self, sums: Sums, expected: pl.Expr) -> pl.Expr:
+        """The metric, from the expected loss."""
         return expected if self.normaliser is None else ratio(expected, self.normaliser(sums.prior))
 
 

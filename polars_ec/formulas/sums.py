@@ -81,6 +81,11 @@ class Sums(ABC):
         return array(sums).arr.agg(reduce(add, joint).implode()).cast(pl.Array(pl.Float64, n))
 
 
+def sum_where(mask: pl.Expr, values: pl.Expr) -> pl.Expr:
+    """Sum of the values where the mask holds: of zeros elsewhere, because the engine takes much longer to add up nulls."""
+    return pl.when(mask).then(values).otherwise(0.0).sum()
+
+
 def ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
     """Numerator / denominator, null where the denominator is 0."""
     return pl.when(denominator != 0).then(numerator / denominator)

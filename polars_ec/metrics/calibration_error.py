@@ -16,6 +16,7 @@ import polars as pl
 
 from polars_ec.arguments import parse_options
 from polars_ec.formulas.calibration_error import EceBins, calibration_error, calibration_term, in_bin, of_equal_mass
+from polars_ec.formulas.sums import sum_where
 from polars_ec.options import PriorOptions
 from polars_ec.rows.labels import class_index
 from polars_ec.rows.read import Rows, RowSums, per_group
@@ -93,7 +94,7 @@ def _of_equal_mass(rows: Rows, sums: RowSums, of_rows: _Confidences, bins: EceBi
 def _gap(rows: Rows, of_rows: _Confidences, mask: pl.Expr) -> pl.Expr:
     """Sum of the posteriors less what is true of the rows where `mask` holds."""
     posterior = of_rows.posterior if rows.weight is None else of_rows.posterior * rows.weight
-    return pl.when(mask).then(posterior).sum() - rows.amount(mask & of_rows.holds)
+    return sum_where(mask, posterior) - rows.amount(mask & of_rows.holds)
 
 
 @with_options(PriorOptions)

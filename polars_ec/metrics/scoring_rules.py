@@ -10,7 +10,8 @@ import polars as pl
 
 from polars_ec.arguments import parse_options
 from polars_ec.formulas.beta_loss import BetaLoss
-from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.losses import SCORING_RULES, expected_loss
+from polars_ec.formulas.sums import ratio, sum_where
 from polars_ec.metrics.decisions import decision_metric
 from polars_ec.options import PriorOptions, RowOptions, RowRiskOptions
 from polars_ec.rows.read import Rows, per_group
@@ -32,7 +33,13 @@ def _expected(
 
     def build(rows: Rows) -> pl.Expr:
         sums, row_loss = rows.sums(), rows.loss(rule.loss) if loss is None else loss(rows)
-        return sums.guarded(rule.value(sums, [sums.total(i, row_loss) for i in range(sums.n_classes)]))
+        weigh_alike = rows.prior is None and rows.weight is None
+        if loss is None and weigh_alike and rows.options.score_type in ("posterior", "posteriors"):
+            # One sum for all classes. Of other losses it may be more than a float holds where none of each class is.
+            expected = ratio(sum_where(rows.present, row_loss), sums.size)
+        else:
+            expected = expected_loss(sums, [sums.total(i, row_loss) for i in range(sums.n_classes)])
+        return sums.guarded(rule.normalised(sums, expected))
 
     return per_group(name, score, label, parse_options(options), build)
 

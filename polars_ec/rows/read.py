@@ -18,7 +18,7 @@ import polars as pl
 from polars_ec.arguments import BY_ROW, Options, as_expr
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
-from polars_ec.formulas.sums import Sums, array, ratio, row_weight
+from polars_ec.formulas.sums import Sums, array, ratio, row_weight, sum_where
 from polars_ec.priors import CheckedPrior
 from polars_ec.rows.decisions import Decisions, RowCosts, decide, decision_faults
 from polars_ec.rows.labels import Labels, read_labels, with_categories
@@ -116,7 +116,7 @@ class Rows:
 
     def amount(self, mask: pl.Expr) -> pl.Expr:
         """Rows, or weight, where `mask` holds; it is never true for a row with a null."""
-        return count_rows(mask) if self.weight is None else pl.when(mask).then(self.weight).sum()
+        return count_rows(mask) if self.weight is None else sum_where(mask, self.weight)
 
     def weighted(self, loss: pl.Expr) -> pl.Expr:
         """A row's loss times its weight; a row of weight 0 counts as no row, also when its loss is infinite."""
@@ -150,7 +150,7 @@ class RowSums(Sums):
 
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
         others = [j for j in range(self.n_decisions) if j not in decided]
-        if self._rows.weight is None and len(others) < len(decided):
+        if self._rows.weight is None and len(others) + (0 not in decided) <= len(decided):
             # Exact on integers, and one sum fewer for the engine where the other cell is wanted too.
             return self.count(i) - self.cell(i, others) if others else self.count(i)
         return self._rows.amount(self._masks[i] & self._rows.decisions.among(decided))
@@ -166,7 +166,7 @@ class RowSums(Sums):
 
     def total(self, i: int, loss: pl.Expr) -> pl.Expr:
         """Sum of a row loss, times weight, over class i."""
-        return pl.when(self._masks[i]).then(self._rows.weighted(loss)).sum()
+        return sum_where(self._masks[i], self._rows.weighted(loss))
 
     def class_cost(self, i: int) -> pl.Expr:
         assert self._rows.row_costs is not None

@@ -6,6 +6,7 @@ import argparse
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,7 +17,6 @@ import pyarrow.parquet as pq
 from tests.benchmarks.layout import N_PARTS, log_folder
 
 N_SEGMENTS = 200
-N_CLASSES = 10
 
 _SEED = 20_000
 _YEAR_START = np.datetime64("2025-01-01", "us")
@@ -77,20 +77,41 @@ def _binary_chunk(random: np.random.Generator, n: int, since: float, until: floa
     )
 
 
-def _classes_chunk(random: np.random.Generator, n: int, _since: float, _until: float) -> pa.Table:
-    segment = random.integers(0, N_SEGMENTS, n)
+def _weighted_chunk(random: np.random.Generator, n: int, since: float, until: float) -> pa.Table:
+    """A binary log whose rows have weights, whose labels are late now and then, and which lacks some scores."""
+    made = _binary_chunk(random, n, since, until)
+    label = pa.array(made["label"].to_numpy(), mask=random.random(n) < 0.05)
+    score = pa.array(made["score"].to_numpy(), mask=random.random(n) < 0.01)
+    weight = pa.array(random.gamma(2, 1, n))
+    return pa.table({"segment": made["segment"], "label": label, "score": score, "weight": weight})
+
+
+def _keyed_chunk(random: np.random.Generator, n: int, since: float, until: float) -> pa.Table:
+    """A binary log whose rows have keys: integers, strings of 5,000 values and of 500,000."""
+    made = _binary_chunk(random, n, since, until).drop_columns(["ts"])
+    made = made.append_column("integer", pa.array(random.integers(0, 2**40, n)))
+    for name, n_values in (("few", 5_000), ("many", 500_000)):
+        values = random.integers(0, n_values, n)
+        made = made.append_column(name, pa.array(np.char.add("customer-", np.char.zfill(values.astype("U"), 9))))
+    return made
+
+
+def _classes_chunk(
+    random: np.random.Generator, n: int, _since: float, _until: float, n_classes: int, n_segments: int
+) -> pa.Table:
+    segment = random.integers(0, n_segments, n)
     # Class i is about 1/(i + 1) as frequent as class 0.
-    shares = 1 / np.arange(1, N_CLASSES + 1)
-    label = random.choice(N_CLASSES, n, p=shares / shares.sum())
-    evidence = random.normal(np.log(shares), 1.0, (n, N_CLASSES))
-    evidence[np.arange(n), label] += 1 + segment / N_SEGMENTS
+    shares = 1 / np.arange(1, n_classes + 1)
+    label = random.choice(n_classes, n, p=shares / shares.sum())
+    evidence = random.normal(np.log(shares), 1.0, (n, n_classes))
+    evidence[np.arange(n), label] += 1 + segment / n_segments
     weights = np.exp(evidence)
     posteriors = weights / weights.sum(axis=1, keepdims=True)
     return pa.table(
         {
             "segment": _SEGMENTS.take(pa.array(segment)),
-            "label": label.astype(np.int8),
-            "posteriors": pa.FixedSizeListArray.from_arrays(posteriors.ravel(), N_CLASSES),
+            "label": label.astype(np.int8 if n_classes <= 128 else np.int16),
+            "posteriors": pa.FixedSizeListArray.from_arrays(posteriors.ravel(), n_classes),
         }
     )
 
@@ -99,7 +120,14 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
-KINDS = {"binary": Kind(_binary_chunk, 2**18), "classes": Kind(_classes_chunk, 2**16)}
+KINDS = {
+    "binary": Kind(_binary_chunk, 2**18),
+    "weighted": Kind(_weighted_chunk, 2**18),
+    "keys": Kind(_keyed_chunk, 2**18),
+    "classes": Kind(partial(_classes_chunk, n_classes=10, n_segments=N_SEGMENTS), 2**16),
+    "hundred": Kind(partial(_classes_chunk, n_classes=100, n_segments=50), 2**15),
+    "thousand": Kind(partial(_classes_chunk, n_classes=1000, n_segments=50), 2**12),
+}
 
 
 def main() -> None:

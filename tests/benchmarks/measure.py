@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -11,11 +12,14 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tests.benchmarks import cases
+from tests.benchmarks.case import Case
+from tests.benchmarks.cases import CASES
 
 ROOT = Path(__file__).parent.parent.parent
 # ru_maxrss counts kilobytes on Linux and bytes on macOS.
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
+# Seconds; what takes longer is not measured.
+_LONGEST = 900
 
 
 @dataclass(frozen=True)
@@ -35,14 +39,21 @@ class CaseError(Exception):
     """A case that did not run; the message is the last line of its output."""
 
 
-def run_apart(case: cases.Case, paths: list[str], values: Path) -> Measurement:
+def run_apart(case: Case, paths: list[str], values: Path) -> Measurement:
     """Run the case in a fresh process; its values go to the file `values`.
 
     The caller must be small itself: on Linux a new process starts with its parent's peak as its own.
     """
     _warm_file_cache(paths)
     command = [sys.executable, "-m", "tests.benchmarks.measure", case.name, str(values), *paths]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    # Modules are imported as they are where they are installed: compiled.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=_LONGEST
+        )
+    except subprocess.TimeoutExpired:
+        raise CaseError(f"it took more than {_LONGEST} s") from None
     if done.returncode:
         last = (done.stderr.strip() or f"ended with status {done.returncode}").splitlines()[-1]
         raise CaseError(last)
@@ -56,14 +67,15 @@ def _warm_file_cache(paths: list[str]) -> None:
                 pass
 
 
-def _measure(case: cases.Case, paths: list[str], values: Path) -> Measurement:
+def _measure(case: Case, paths: list[str], values: Path) -> Measurement:
     query = case.prepare(paths)
     baseline = _peak_bytes()
     start, cpu_start = time.perf_counter(), time.process_time()
     result = query()
     seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
     peak = _peak_bytes()
-    result.write_parquet(values)
+    table = result() if callable(result) else result
+    table.write_parquet(values)
     return Measurement(seconds, cpu_seconds, peak, baseline)
 
 
@@ -77,7 +89,7 @@ def main() -> None:
     parser.add_argument("values", type=Path)
     parser.add_argument("paths", nargs="+")
     arguments = parser.parse_args()
-    case = next(case for case in cases.CASES if case.name == arguments.case)
+    case = next(case for case in CASES if case.name == arguments.case)
     print(json.dumps(asdict(_measure(case, arguments.paths, arguments.values))))
 
 

@@ -1,11 +1,11 @@
-"""The SQL of the DuckDB cases. `{log}` stands for the files of the log, `{threshold}` for the Bayes threshold.
+"""The SQL of the DuckDB cases. `log` is a view of its files, `{threshold}` stands for the Bayes threshold.
 
 Costs and prior are those of the report: a false negative costs 5, a false alarm 1, and the reference prior is 0.1.
 """
 
 FLOOR = """
 SELECT segment, count(*) AS n, sum(score) AS score, sum(CAST(label AS INTEGER)) AS label
-FROM {log} GROUP BY segment ORDER BY segment
+FROM log GROUP BY segment ORDER BY segment
 """
 
 MACROS = """
@@ -26,7 +26,7 @@ SELECT segment,
     ec.nbs(score, label, prior := 0.1) AS nbs_at_prior,
     ec.precision(score, label, cost_fn := 5, prior := 0.1) AS precision_at_prior,
     ec.f1(score, label, cost_fn := 5, prior := 0.1) AS f1_at_prior
-FROM {log} GROUP BY segment ORDER BY segment
+FROM log GROUP BY segment ORDER BY segment
 """
 
 # What somebody makes of the sums of a segment: rates and formulas, null where a row is wrong or a value undefined.
@@ -92,7 +92,7 @@ WITH sums AS (
         sum(CASE WHEN NOT label THEN -ln(1 - score) END) AS log_loss0,
         sum(CASE WHEN label THEN (1 - score) * (1 - score) END) AS brier1,
         sum(CASE WHEN NOT label THEN score * score END) AS brier0
-    FROM {log} GROUP BY segment
+    FROM log GROUP BY segment
 ), """
     + _FORMULAS
 )
@@ -107,7 +107,7 @@ WITH judged AS (
         score BETWEEN 0 AND 1 AS valid,
         score > CAST({threshold} AS DOUBLE) AS positive,
         CASE WHEN label THEN score ELSE 1 - score END AS true_posterior
-    FROM {log}
+    FROM log
 ), per_class AS (
     SELECT segment, label,
         count(*) AS n_all,
@@ -149,7 +149,7 @@ WITH sums AS (
         avg(CAST(label AS INTEGER)) AS p1,
         avg(-ln(CASE WHEN label THEN score ELSE 1 - score END)) AS ce,
         avg((score - CAST(label AS INTEGER)) * (score - CAST(label AS INTEGER))) AS bs
-    FROM {log} GROUP BY segment
+    FROM log GROUP BY segment
 )
 SELECT segment, n, p1 AS class_prior, tn, fp, fn, tp,
     (5 * fn + fp) / n / least(5 * p1, 1 - p1) AS nec,
@@ -161,36 +161,41 @@ SELECT segment, n, p1 AS class_prior, tn, fp, fn, tp,
 FROM sums ORDER BY segment
 """
 
+# The scan of the column that a metric of K classes cannot do without.
+COLUMN = "SELECT sum(list_sum(posteriors)) FROM log"
+
+CLASSES_MACRO = "SELECT segment, ec.nec(posteriors, label) AS nec FROM log GROUP BY segment ORDER BY segment"
+
 CLASSES_MACROS = """
 SELECT segment, ec.nec(posteriors, label) AS nec, ec.nce(posteriors, label) AS nce, ec.nbs(posteriors, label) AS nbs
-FROM {log} GROUP BY segment ORDER BY segment
+FROM log GROUP BY segment ORDER BY segment
 """
 
-RANKING_MACRO = "SELECT segment, ec.auc_roc(score, label) AS auc_roc FROM {log} GROUP BY segment ORDER BY segment"
+RANKING_MACRO = "SELECT segment, ec.auc_roc(score, label) AS auc_roc FROM log GROUP BY segment ORDER BY segment"
 
 RANKING_MACROS = """
 SELECT segment, ec.auc_roc(score, label) AS auc_roc, ec.average_precision(score, label) AS average_precision,
     ec.auprg(score, label) AS auprg, ec.ks(score, label) AS ks, ec.eer(score, label) AS eer,
     ec.min_dcf(score, label, prior := 0.1) AS min_dcf, ec.min_cllr(score, label) AS min_cllr,
     ec.specificity_at_sensitivity(score, label) AS specificity_at_sensitivity
-FROM {log} GROUP BY segment ORDER BY segment
+FROM log GROUP BY segment ORDER BY segment
 """
 
 APPROXIMATE_MACRO = """
 SELECT segment, ec.approx_auc_roc(score, label) AS approx_auc_roc, ec.approx_auc_roc_error(score, label) AS approx_auc_roc_error
-FROM {log} GROUP BY segment ORDER BY segment
+FROM log GROUP BY segment ORDER BY segment
 """
 
 # A factor for all rows leaves the value as it is.
 WEIGHTED_MACRO = (
-    "SELECT segment, ec.auc_roc(score, label, weight := 2) AS auc_roc FROM {log} GROUP BY segment ORDER BY segment"
+    "SELECT segment, ec.auc_roc(score, label, weight := 2) AS auc_roc FROM log GROUP BY segment ORDER BY segment"
 )
 
 # Ties count half: a positive is above all negatives of lower scores, and half of those of its own.
 EXACT_AUC = """
 WITH scores AS (
     SELECT segment, score, count(*) FILTER (WHERE label) AS positives, count(*) FILTER (WHERE NOT label) AS negatives
-    FROM {log} GROUP BY segment, score
+    FROM log GROUP BY segment, score
 ), ranked AS (
     SELECT segment, positives, negatives,
         sum(negatives) OVER (PARTITION BY segment ORDER BY score) - negatives / 2.0 AS below
@@ -198,4 +203,37 @@ WITH scores AS (
 )
 SELECT segment, sum(positives * CAST(below AS DOUBLE)) / (CAST(sum(positives) AS DOUBLE) * sum(negatives)) AS auc_roc
 FROM ranked GROUP BY segment ORDER BY segment
+"""
+
+SKETCH = "FROM ec.sketch('log', score, label, groups := ['segment'], thresholds := [{threshold}])"
+
+# What somebody writes who wants the same cells: the same rules for nulls and wrong rows, the same bins and the same sums.
+SKETCH_BY_HAND = """
+WITH checked AS (
+    SELECT segment, label, CAST(score AS DOUBLE) AS score,
+        CASE WHEN score IS NULL OR label IS NULL THEN NULL
+             -- NaN is greater than any number.
+             WHEN score BETWEEN 0 AND 1 THEN CAST(label AS TINYINT) ELSE -1 END AS class
+    FROM log
+), scored AS (
+    SELECT segment, class, CASE WHEN class >= 0 THEN score END AS q FROM checked
+), of_rows AS (
+    SELECT segment, class, q, ln(CASE WHEN q > 0 AND q < 1 THEN q END) - ln(CASE WHEN q > 0 AND q < 1 THEN 1 - q END) AS lo,
+        CASE WHEN class = 1 THEN CASE WHEN q > 0 THEN -ln(q) ELSE CAST('inf' AS DOUBLE) END
+             WHEN class = 0 THEN CASE WHEN q < 1 THEN -ln(1 - q) ELSE CAST('inf' AS DOUBLE) END END AS log_loss,
+        CASE WHEN class = 1 THEN (1 - q) * (1 - q) WHEN class = 0 THEN q * q END AS brier
+    FROM scored
+)
+SELECT segment, class,
+    CAST(CASE WHEN q = 0 THEN -4098 WHEN q = 1 THEN 4097
+              ELSE floor(greatest(least(lo, 64), -64.0078125) * 64) END AS INTEGER) AS bin,
+    CASE WHEN class >= 0 THEN CAST(coalesce(CAST(q > CAST({threshold} AS DOUBLE) AS SMALLINT), 0) AS SMALLINT) END AS above,
+    count(*) AS n,
+    count(q) AS weight,
+    count(q) AS weight2,
+    coalesce(sum(CASE WHEN q = 0 THEN CAST('-inf' AS DOUBLE) WHEN q = 1 THEN CAST('inf' AS DOUBLE) ELSE lo END), 0) AS log_odds,
+    coalesce(sum(q), 0) AS posterior,
+    coalesce(sum(log_loss), 0) AS log_loss,
+    coalesce(sum(brier), 0) AS brier
+FROM of_rows GROUP BY ALL
 """

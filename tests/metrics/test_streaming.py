@@ -144,3 +144,14 @@ def test_calibration_streams(log: pl.LazyFrame) -> None:
         assert_streams(log.select(by_group.group_by().calibrate(calibrator).apply("p")))
     assert_streams(log.group_by("g", ec.fold("y")).agg(ec.nce("p", "y")))
     assert_streams(log.group_by("g", ec.fold(pl.col("y").cast(pl.String))).agg(ec.nce("p", "y")))
+
+
+def test_metrics_share_their_sums(log: pl.LazyFrame) -> None:
+    """One of two cells of a class is what the other leaves of it; and a loss is one sum, for all rows weigh alike."""
+    decided = [ec.nec, ec.precision, ec.recall, ec.f1, ec.mcc, ec.expected_cost, ec.accuracy, ec.specificity]
+    expressions = [metric("p", "y", cost_fn=5).alias(metric.__name__) for metric in decided]
+    expressions += [metric("p", "y").alias(metric.__name__) for metric in (ec.nce, ec.nbs, ec.brier, ec.cross_entropy)]
+    plan = physical_plan(log.group_by("g").agg(expressions))
+    aggregates = plan.split("aggs:")[1].split("style=")[0]
+    assert aggregates.count(".sum()") == len(["wrong", "present", "N_0", "N_1", "N_01", "N_11", "log loss", "Brier"])
+    assert plan.split("fused agg inputs:")[1].count(".log(") == 1

@@ -1,0 +1,85 @@
+"""Cases in DuckDB: the SQL of `queries`, macros and the library's own doors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.benchmarks.case import THRESHOLD, Query, Values
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars as pl
+
+
+def select(paths: list[str], sql: str, macros: bool = False) -> Query:
+    connection = _connect(paths, macros)
+    query = sql.format(threshold=THRESHOLD)
+    return lambda: _frame(connection.execute(query))
+
+
+def table(paths: list[str], sql: str, macros: bool = False) -> Query:
+    """A query of many rows, which stay in DuckDB; its values are how many and the sums of `n` by segment."""
+    connection = _connect(paths, macros)
+    query = sql.format(threshold=THRESHOLD)
+
+    def run() -> Values:
+        connection.execute(f"CREATE TEMP TABLE made AS {query}")
+        rolled = "SELECT segment, count(*) AS cells, sum(n) AS n FROM made GROUP BY segment ORDER BY segment"
+        return lambda: _frame(connection.execute(rolled))
+
+    return run
+
+
+def bucket(paths: list[str], key: str) -> Query:
+    """The bucket of a key column, of rows in memory."""
+    connection = _connect(paths, macros=True)
+    connection.execute("CREATE TEMP TABLE keys AS FROM log")
+    # All of them add up: no row can be left out.
+    query = f"SELECT sum(ec.bucket({key}, 100)) AS of_{key} FROM keys"
+    return lambda: _frame(connection.execute(query))
+
+
+def register(paths: list[str], again: bool = False) -> Query:
+    """The macros, on a connection in memory; or once more on one that has them."""
+    import duckdb
+    import polars as pl
+
+    import polars_ec as ec
+
+    connection = duckdb.connect()
+    if again:
+        ec.register(connection)
+
+    def query() -> Values:
+        ec.register(connection)
+        return pl.DataFrame
+
+    return query
+
+
+def plan(paths: list[str]) -> Query:
+    """NEC of posteriors moved to another prior, of ten rows: what a query of nested macros takes to plan."""
+    connection = _connect(paths, macros=True)
+    connection.execute("CREATE TEMP TABLE ten AS SELECT score, label FROM log LIMIT 10")
+    query = "SELECT ec.nec(ec.shift_prior(score, 0.2, 0.1), label, cost_fn := 5) AS nec_of_ten FROM ten"
+
+    return lambda: _frame(connection.execute(query))
+
+
+def _connect(paths: list[str], macros: bool) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    connection = duckdb.connect()
+    if macros:
+        import polars_ec as ec
+
+        ec.register(connection)
+    connection.execute(f"CREATE VIEW log AS FROM read_parquet({paths})")
+    return connection
+
+
+def _frame(answer: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    # Not of a relation, which would plan the query twice: first for the columns' types.
+    import polars as pl
+
+    return pl.DataFrame(answer.fetchall(), schema=[column[0] for column in answer.description], orient="row")

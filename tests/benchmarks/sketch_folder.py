@@ -1,0 +1,43 @@
+"""A folder of ten sketches by segment and hour, as the command makes it of the log in ten files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+N_SKETCHES = 10
+
+
+def command_line(*arguments: str) -> None:
+    """What the command `polars-ec` does with these arguments."""
+    from polars_ec.cli.main import main as run
+
+    sys.argv = ["polars-ec", *arguments]
+    try:
+        run()
+    except SystemExit as end:
+        if end.code:
+            raise
+
+
+def main() -> None:
+    import polars as pl
+
+    parser = argparse.ArgumentParser(description="Make the folder.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("paths", nargs="+")
+    arguments = parser.parse_args()
+    log = pl.scan_parquet(arguments.paths)
+    n_rows = log.select(pl.len()).collect().item()
+    logs = arguments.folder / "logs"
+    logs.mkdir()
+    for i in range(N_SKETCHES):
+        start, stop = n_rows * i // N_SKETCHES, n_rows * (i + 1) // N_SKETCHES
+        log.slice(start, stop - start).sink_parquet(logs / f"log-{i}.parquet")
+    columns = ("--score", "score", "--label", "label", "--by", "segment", "--time", "ts", "--every", "1h")
+    command_line("sketch", str(logs), "--out", str(arguments.folder / "sketches"), *columns, "--quiet")
+
+
+if __name__ == "__main__":
+    main()
