@@ -61,21 +61,21 @@ def calibration_error(total: pl.Expr, norm: int) -> pl.Expr:
     return total if norm == 1 else total.sqrt()
 
 
-def of_equal_mass(rows: pl.DataFrame, bins: EceBins) -> float | None:
-    """The error of rows with columns `posterior`, `holds` and `mass`, null where they do not count; None without any."""
+def of_equal_mass(rows: pl.DataFrame, bins: EceBins) -> pl.DataFrame:
+    """GROUP and `value`, of rows with GROUP, `posterior`, `holds` and `mass`, null where they do not count."""
     mass = pl.col("mass")
     blocks = (
         rows.filter(mass > 0)
-        .group_by("posterior")
+        .group_by(GROUP, "posterior")
         .agg(mass.sum(), gap=(mass * (pl.col("posterior") - pl.col("holds").cast(pl.Float64))).sum())
-        .sort("posterior")
+        .sort(GROUP, "posterior")
+        .with_columns(total=mass.sum().over(GROUP))
     )
-    number = (mass.cum_sum() * bins.number / mass.sum()).ceil().clip(1, bins.number)
-    of_bins = blocks.group_by(number.alias("bin")).agg(mass.sum(), pl.col("gap").sum())
-    total = of_bins["mass"].sum()
+    number = (mass.cum_sum().over(GROUP) * bins.number / pl.col("total")).ceil().clip(1, bins.number)
+    of_bins = blocks.group_by(GROUP, "total", number.alias("bin")).agg(mass.sum(), pl.col("gap").sum())
+    total = pl.col("total")
     term = calibration_term(pl.col("gap") / total, mass / total, bins.norm)
-    value = of_bins.select(calibration_error(term.sum(), bins.norm)).item()
-    return None if of_bins.is_empty() else float(value)
+    return of_bins.group_by(GROUP).agg(value=calibration_error(term.sum(), bins.norm))
 
 
 def of_cells(cells: pl.DataFrame, weights: pl.DataFrame, edges: Sequence[Placement], bins: EceBins) -> pl.DataFrame:

@@ -26,6 +26,7 @@ _tpr_before, _fpr_before = pl.col("tp_before") / _N1, pl.col("fp_before") / _N0
 _fnr_before, _tnr_before = pl.col("fn_before") / _N1, pl.col("tn_before") / _N0
 _LOOSE = ~pl.col("point")
 _ROUNDING = 1e-12
+_TIES = "__ec_ties"
 _ONE = pl.col("n1").first()
 
 
@@ -279,30 +280,30 @@ def evaluate(cells: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.
     return cells.group_by(GROUP, maintain_order=True).agg(**columns)
 
 
-def of_rows(
-    rows: pl.DataFrame, name: str, arguments: RankingArguments, *, stated: bool, weighted: bool
-) -> float | None:
-    """The exact value for the rows of one group; None where it is undefined."""
-    if rows["invalid"].any():
-        return None
-    used = rows.filter("usable")
+def of_rows(rows: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.DataFrame:
+    """GROUP and `value`, exact, for the groups in which it is defined.
+
+    `rows` has GROUP, ascending, `usable`, `invalid`, `score`, `positive`, and where they are stated `weight`, and `p0` and `p1`.
+    """
+    weighted = "weight" in rows.columns
+    right = rows.filter((~pl.col("invalid").any()).over(GROUP))
     amount = pl.col("weight") if weighted else pl.lit(1.0)
-    positive = pl.col("positive")
+    positive, score = pl.col("positive"), pl.col("score")
+    used = right.filter("usable").select(
+        GROUP, score, w1=pl.when(positive).then(amount), w0=pl.when(~positive).then(amount)
+    )
+    # Sorted group by group, and added up where neighbours are ties: half the time of grouping and sorting by both.
+    ordered = used.select(pl.all().sort_by(score, descending=True).over(GROUP, mapping_strategy="explode"))
+    is_tie = (score == score.shift()) & (pl.col(GROUP) == pl.col(GROUP).shift())
     cells = (
-        used.group_by("score")
-        .agg(w1=pl.when(positive).then(amount).sum(), w0=pl.when(~positive).then(amount).sum())
-        .sort("score", descending=True)
+        ordered.group_by((~is_tie).fill_null(value=True).cum_sum().alias(_TIES), maintain_order=True)
+        .agg(pl.col(GROUP).first(), pl.col("w1", "w0").sum())
         .with_columns(
-            pl.lit(0, dtype=pl.get_index_type()).alias(GROUP),
-            point=pl.lit(value=True),
-            whole=pl.lit(value=not weighted),
-            threshold=pl.lit(None, dtype=pl.Float64),
+            point=pl.lit(value=True), whole=pl.lit(value=not weighted), threshold=pl.lit(None, dtype=pl.Float64)
         )
     )
-    group = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
-    prior = rows.select(group, p0=constant(pl.col("p0")), p1=constant(pl.col("p1"))).head(1) if stated else None
-    value = evaluate(prepare(cells, prior), name, arguments)["value"]
-    return None if value.is_empty() else value.item()
+    prior = right.group_by(GROUP).agg(constant(pl.col("p0")), constant(pl.col("p1"))) if "p0" in rows.columns else None
+    return evaluate(prepare(cells, prior), name, arguments).select(GROUP, "value")
 
 
 def checked_share(share: float, name: str) -> float:

@@ -18,6 +18,7 @@ from polars_ec.arguments import parse_options
 from polars_ec.formulas.calibration_error import EceBins, calibration_error, calibration_term, in_bin, of_equal_mass
 from polars_ec.formulas.sums import sum_where
 from polars_ec.options import PriorOptions
+from polars_ec.rows.groups import of_all_groups
 from polars_ec.rows.labels import class_index
 from polars_ec.rows.read import Rows, RowSums, per_group
 from polars_ec.signatures import with_options
@@ -83,12 +84,9 @@ def _of_equal_mass(rows: Rows, sums: RowSums, of_rows: _Confidences, bins: EceBi
         by_class = [pl.when(mask).then(weight) for mask, weight in sums.row_weights]
         row_weight = row_weight * pl.coalesce(by_class)
         defined = reduce(add, [weight * rows.amount(mask) for mask, weight in sums.row_weights]).is_not_null()
-    packed = pl.struct(posterior=of_rows.posterior, holds=of_rows.holds, mass=pl.when(rows.usable).then(row_weight))
-
-    def error(group: pl.Series) -> pl.Series:
-        return pl.Series([of_equal_mass(group.struct.unnest(), bins)], dtype=pl.Float64)
-
-    return pl.when(defined).then(packed.map_batches(error, return_dtype=pl.Float64, returns_scalar=True))
+    counted = pl.when(rows.usable).then(row_weight)
+    columns = {"posterior": of_rows.posterior, "holds": of_rows.holds, "mass": counted}
+    return pl.when(defined).then(of_all_groups(columns, lambda of_groups: of_equal_mass(of_groups, bins)))
 
 
 def _gap(rows: Rows, of_rows: _Confidences, mask: pl.Expr) -> pl.Expr:

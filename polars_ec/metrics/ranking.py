@@ -14,6 +14,7 @@ import polars as pl
 from polars_ec.arguments import parse_options
 from polars_ec.formulas.ranking import RankingArguments, checked_method, checked_share, of_rows
 from polars_ec.options import RankingDetectionOptions, RankingOptions, RankingPriorOptions, RankingRiskOptions
+from polars_ec.rows.groups import of_all_groups
 from polars_ec.rows.read import Rows, per_group
 from polars_ec.rows.scores import BinaryScores
 from polars_ec.signatures import with_options
@@ -44,20 +45,13 @@ def _ranked(
             "invalid": rows.invalid,
             "score": rows.scores.score,
             "positive": rows.labels.in_class[1],
-            "weight": pl.lit(None, dtype=pl.Float64) if rows.weight is None else rows.weight,
         }
-        for i in range(2):
-            nothing = pl.lit(None, dtype=pl.Float64)
-            columns[f"p{i}"] = nothing if rows.row_prior is None else rows.row_prior[i]
-        packed = pl.struct([column.alias(column_name) for column_name, column in columns.items()])
-        stated, weighted = rows.row_prior is not None, rows.weight is not None
-
-        def metric(group: pl.Series) -> pl.Series:
-            arguments = RankingArguments(rows.costs, method=method, **shares)
-            value = of_rows(group.struct.unnest(), name, arguments, stated=stated, weighted=weighted)
-            return pl.Series([value], dtype=pl.Float64)
-
-        return packed.map_batches(metric, return_dtype=pl.Float64, returns_scalar=True)
+        if rows.weight is not None:
+            columns["weight"] = rows.weight
+        if rows.row_prior is not None:
+            columns |= {f"p{i}": share for i, share in enumerate(rows.row_prior)}
+        arguments = RankingArguments(rows.costs, method=method, **shares)
+        return of_all_groups(columns, lambda of_groups: of_rows(of_groups, name, arguments))
 
     return per_group(name, score, label, parse_options(options, ranking=True), build)
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -210,3 +211,31 @@ def test_hull_of_an_arc_with_a_last_tall_step() -> None:
         pl.zeros(len(points), dtype=pl.Int64, eager=True).to_numpy(), table["x"].to_numpy(), table["y"].to_numpy()
     )
     assert kept.tolist() == [0, n + 1]
+
+
+def test_many_groups_and_metrics_in_one_agg() -> None:
+    """All groups are worked out in one call, group by group as if there were no others; also with what leaves no value."""
+    random = np.random.default_rng(7)
+    rows = [
+        (g, round(random.random(), 1), bool(random.random() < 0.4), 1.0 + g % 3) for g in range(40) for _ in range(9)
+    ]
+    rows += [
+        (40, 0.3, True, 1.0),
+        (41, 1.5, True, 1.0),
+        (41, 0.2, False, 1.0),
+        (41, 0.4, True, 1.0),
+        (42, None, True, 1.0),
+    ]
+    log = pl.DataFrame(rows, schema=["g", "p", "y", "w"], orient="row").sample(fraction=1, shuffle=True, seed=3)
+    metrics = {
+        name: getattr(ec, name)("p", "y", weight="w").alias(name) for name in ("auc_roc", "ks", "eer", "min_cllr")
+    }
+    found = log.group_by("g").agg(**metrics).sort("g")
+    for group, *values in found.rows():
+        scores, labels, weights = (list(x) for x in zip(*(row[1:] for row in rows if row[0] == group), strict=True))
+        if group >= 40 or len(set(labels)) == 1:
+            assert values == [None] * len(metrics)
+            continue
+        expected = [ORACLES[name](scores, labels, weights, 0.5) for name in metrics]
+        assert values == pytest.approx(expected, abs=1e-9), group
+    assert found.height == 43
