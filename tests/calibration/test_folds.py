@@ -87,3 +87,41 @@ def test_folds_that_cannot_be() -> None:
         log.ec.sketch("p", "y", by="fold", folds=5, fold_by="g")
     with pytest.raises(TypeError, match="key 'x' is Float64"):
         log.ec.sketch("p", "y", folds=5, fold_by="x")
+
+
+def test_rows_without_a_key_are_held_out_together() -> None:
+    """They are one fold more, of one score a row as of K classes: the other folds are fitted with them, and they without them."""
+    log = simulated(600).drop("fold").with_row_index("id")
+    log = log.with_columns(key=pl.when(pl.col("id") % 7 > 0).then("id"), q=pl.concat_arr(1 - pl.col("p"), "p"))
+    folds = log.select(ec.fold("key", 3))["fold"]
+    assert folds.unique().sort().to_list() == [0, 1, 2, 3]
+    fitted = {fold: log.filter(folds != fold) if fold is not None else log for fold in (None, 0, 1, 2, 3)}
+    assert fitted[3]["key"].null_count() == 0 < fitted[0]["key"].null_count()
+    for score, reading in (("p", "posterior"), ("q", "posteriors")):
+        options = {"score_type": reading, "folds": 3, "fold_by": "key"}
+        made = log.ec.calibrate(score, "y", **options)
+        assert sorted(made.frame["fold"].to_list(), key=str) == [0, 1, 2, 3, None]
+        for fit in made.frame.to_dicts():
+            alone = fitted[fit["fold"]].ec.calibrate(score, "y", score_type=reading).frame
+            assert fit["n"] == fitted[fit["fold"]].height
+            assert abs(fit["alpha"] - alone["alpha"].item()) < 1e-6
+        rows = log.with_columns(folds)
+        out = rows.with_columns(made.apply(score, out_of_fold=True).alias("calibrated"))
+        assert out["calibrated"].null_count() == 0
+        found = log.ec.calibration_loss(score, "y", **options)["calibrated"].item()
+        pooled = out.select(ec.cross_entropy("calibrated", "y", score_type=reading)).item()
+        assert abs(found - pooled) < 1e-3
+
+
+def test_folds_of_another_hash_are_refused(tmp_path, monkeypatch) -> None:
+    """Rows would find the calibrator of a fold that they are not in."""
+    log = simulated(200).drop("fold").with_row_index("id")
+    log.ec.calibrate("p", "y").write_parquet(tmp_path / "whole.parquet")
+    log.ec.calibrate("p", "y", folds=2, fold_by="id").write_parquet(tmp_path / "folds.parquet")
+    assert ec.Calibration.read_parquet(tmp_path / "folds.parquet").frame["fold"].n_unique() == 3
+    monkeypatch.setattr("polars_ec.calibration.calibration.HASH_VERSION", 3)
+    with pytest.raises(
+        ec.SketchError, match=r"folds.parquet has folds by version 2 of the hash, and this is version 3"
+    ):
+        ec.Calibration.read_parquet(tmp_path / "folds.parquet")
+    assert ec.Calibration.read_parquet(tmp_path / "whole.parquet").frame["fold"].to_list() == [None]
