@@ -38,7 +38,7 @@ def bucket(key: IntoExpr, buckets: int = 100) -> pl.Expr:
 
     Returns
     -------
-    Int16, called `bucket`; null for a null key. Group by it, and rows without a key are a bucket of their own.
+    Int16, called `bucket`; null for a null key, and for an instant more than 290,000 years away. Group by it, and rows without a key are a bucket of their own.
 
     Raises
     ------
@@ -187,9 +187,9 @@ def _hash(key: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if dtype == pl.Time:
         return _murmur3(key.to_physical() // 1000)
     if isinstance(dtype, pl.Datetime):
-        return _murmur3(key.cast(pl.Datetime("us", dtype.time_zone)).to_physical())
+        return _murmur3(key.cast(pl.Datetime("us", dtype.time_zone), strict=False).to_physical())
     if dtype == pl.Duration:
-        return _murmur3(key.cast(pl.Duration("us")).to_physical())
+        return _murmur3(key.cast(pl.Duration("us"), strict=False).to_physical())
     reason = ", whose last digits depend on what computed it" if dtype.is_float() else ""
     raise TypeError(
         f"key {key.meta.output_name()!r} is {dtype}{reason}: buckets are of integers, strings, dates and times, so cast it"

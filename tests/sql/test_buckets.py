@@ -254,6 +254,18 @@ def test_rows_without_a_key(connection) -> None:
         assert connection.execute(query).fetchall() == [(None, 7, 7)]
 
 
+def test_instants_out_of_reach_have_no_bucket(connection) -> None:
+    """Microseconds count them in 64 bits; milliseconds reach further."""
+    log = pl.DataFrame({"key": pl.Series([10**16, -(10**16), 0]).cast(pl.Datetime("ms"))})
+    assert log.select(ec.bucket("key"))["bucket"].to_list() == [None, None, plain_bucket(0, 100)]
+    connection.register("far", log)
+    assert connection.execute("SELECT ec.bucket(key) FROM far").fetchall() == [
+        (None,),
+        (None,),
+        (plain_bucket(0, 100),),
+    ]
+
+
 def test_keys_and_numbers_that_cannot_be(connection) -> None:
     log = pl.DataFrame({"x": [0.5], "v": [[1]], "id": [1]})
     for column, message in (("x", "'x' is Float64, whose last digits"), ("v", r"'v' is List\(Int64\): buckets are of")):
