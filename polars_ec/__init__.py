@@ -62,7 +62,7 @@ from polars_ec.metrics.rows import (
 )
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cllr, cross_entropy, epsr, nbs, nce
 from polars_ec.reports import report
-from polars_ec.rows.folds import fold, stratified_fold
+from polars_ec.rows.folds import bucket, fold, stratified_fold
 from polars_ec.sketches import Sketch, merge
 from polars_ec.sketching import equivalent_cost, sketch
 from polars_ec.sql.macros import register
@@ -86,6 +86,7 @@ __all__ = [
     "bayes_decision",
     "bayes_risk",
     "brier",
+    "bucket",
     "c_primary",
     "calibrate",
     "calibration_loss",

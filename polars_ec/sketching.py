@@ -63,7 +63,7 @@ def sketch(
         the true one; two classes can be asked so too. The costs are then of the binary problem.
     folds, fold_by
         Adds a group column `fold`, the `polars_ec.fold` of the key `fold_by`, for cross-validation: a key of the row, or of
-        what correlated rows share.
+        what correlated rows share. Rows without a key are in a fold of their own, number `folds`.
     stratified
         Folds that share the keys of each class of each group out evenly. A key has one fold in each class then, and the
         rows are ranked in memory: this does not stream.

@@ -22,6 +22,7 @@ OTHERS = {
     "InvalidDataError",
     "Sketch",
     "SketchError",
+    "bucket",
     "calibrate",
     "calibration_loss",
     "effective_prior",
@@ -125,7 +126,7 @@ def test_macros_of_bins(name: str, macros) -> None:
 
 def test_macros_are_the_metrics(macros) -> None:
     approximate = {macro for pair in APPROXIMATE.values() for macro in pair}
-    others = {"effective_prior", "fold", "ranking_exact", "sketch", "stratified_fold", "version"}
+    others = {"bucket", "effective_prior", "fold", "ranking_exact", "sketch", "stratified_fold", "version"}
     assert set(macros) == MACROS | approximate | others
 
 
@@ -145,8 +146,9 @@ def test_no_prior_or_weight_is_the_first_argument_without_a_name(macros) -> None
 
 
 def test_macros_of_other_functions(macros) -> None:
-    for name in ("effective_prior", "fold", "stratified_fold"):
-        assert [overload for overload, _ in macros[name]] == [list(inspect.signature(getattr(ec, name)).parameters)]
+    for name in ("bucket", "effective_prior", "fold", "stratified_fold"):
+        for overload, _ in macros[name]:
+            assert overload == list(inspect.signature(getattr(ec, name)).parameters)
 
 
 @pytest.mark.parametrize("macro", sorted(MACROS | {macro for pair in APPROXIMATE.values() for macro in pair}))

@@ -116,6 +116,7 @@ def rows() -> None:
     assert_type(ec.llr("p", 0.1), pl.Expr)
     assert_type(ec.shift_prior("p", 0.5, pl.col("share")), pl.Expr)
     assert_type(ec.affine("p", "alpha", 0.0), pl.Expr)
+    assert_type(ec.bucket("id", 100), pl.Expr)
     assert_type(ec.fold("id", folds=5), pl.Expr)
     assert_type(ec.stratified_fold("id", ["segment", "y"]), pl.Expr)
     ec.row_log_loss("p", "y", weight="w")  # type: ignore[call-arg]

@@ -25,7 +25,7 @@ from polars_ec.class_names import ClassNames
 from polars_ec.dialects import WarehouseDialect
 from polars_ec.display import as_html, as_line, groups_by
 from polars_ec.exceptions import SketchError
-from polars_ec.rows.folds import FOLD
+from polars_ec.rows.folds import FOLD, HASH_VERSION
 from polars_ec.rows.scores import VECTOR_TYPES
 from polars_ec.typing import IntoExpr
 
@@ -163,6 +163,7 @@ class Calibration(Parameters):
             "classes": None if self.classes is None else self.classes.in_metadata(),
             "prior": self.prior,
             "columns": self.frame.columns,
+            "hash_version": HASH_VERSION,
         }
         write_described(self.frame, path, "calibration", about, metadata)
 
@@ -179,6 +180,11 @@ class Calibration(Parameters):
         lacking = [name for name in ("fold", *parameters) if name not in frame.columns]
         if lacking:
             raise SketchError(f"{path} is a damaged calibration: it lacks {lacking[0]}")
+        version = about.get("hash_version")
+        if frame[FOLD].is_not_null().any() and version != HASH_VERSION:
+            raise SketchError(
+                f"{path} has folds by version {version} of the hash, and this is version {HASH_VERSION}: make it again from the log"
+            )
         try:
             names = None if about.get("classes") is None else ClassNames.of_metadata(about["classes"])
         except (KeyError, TypeError, ValueError) as error:

@@ -108,8 +108,8 @@ def fit_classes(
         fits = fit_softmax(passes, reason == "", log.n_classes, with_shift=with_shift, unit=unit, start=fits)
     assert fits is not None
     fits, reason = _settled(fits, reason, shares, with_shift)
-    folds = [None, *range(n_folds)] if n_folds else [None]
-    made = pl.concat([log.groups.drop(_GROUP).with_columns(pl.lit(f, dtype=pl.Int8).alias(FOLD)) for f in folds])
+    folds = [None, *range(log.n.shape[1])] if n_folds else [None]
+    made = pl.concat([log.groups.drop(_GROUP).with_columns(pl.lit(f, dtype=pl.Int16).alias(FOLD)) for f in folds])
     known = pl.when(pl.Series(np.isin(reason, ["", REVERSED])))
     return made.with_columns(
         alpha=known.then(pl.Series(fits.alpha)),
@@ -148,7 +148,7 @@ def _read(frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, n_fold
     logs = rows.scores.of_log_posteriors(pl.concat_list)
     made = frame.select(
         *keys,
-        (pl.lit(0, dtype=pl.Int8) if fold is None else fold).alias(_FOLD),
+        (pl.lit(0, dtype=pl.Int16) if fold is None else fold).alias(_FOLD),
         rows.class_or_invalid(class_index(rows.labels)).alias(_CLASS),
         pl.when(rows.usable).then(weight).alias(_WEIGHT),
         logs.alias(_LOG),
@@ -171,8 +171,11 @@ def _read(frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, n_fold
     cells = numbered.filter(pl.col(_CLASS) >= 0)
     at = tuple(cells[name].to_numpy().astype(np.int64) for name in (_GROUP, _FOLD, _CLASS))
 
+    # Rows without a key are in one fold more.
+    n_places = max(n_folds, 1, *counted[_FOLD].unique() + 1)
+
     def spread(name: str) -> Floats:
-        table = np.zeros((groups.height, max(n_folds, 1), n_classes))
+        table = np.zeros((groups.height, n_places, n_classes))
         table[at] = cells[name].to_numpy()
         return table
 

@@ -94,7 +94,7 @@ def reason_column(reasons: Texts) -> pl.Series:
 def folds_of(frame: pl.DataFrame) -> pl.Series:
     """The folds in the column `fold`, if there is one."""
     if FOLD not in frame.columns:
-        return pl.Series(FOLD, [], dtype=pl.Int8)
+        return pl.Series(FOLD, [], dtype=pl.Int16)
     folds: pl.Series = frame[FOLD].unique().sort()
     if folds.null_count():
         raise SketchError(

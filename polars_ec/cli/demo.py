@@ -71,7 +71,7 @@ def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -
     stopwatch.lap("Polars")
 
     # Flights of one day share its weather, so they are in one fold.
-    day = pl.col("time").dt.date().cast(pl.Int32)
+    day = pl.col("time").dt.date()
     losses = calibration_loss(frame, "score", "late", by="carrier", folds=FOLDS, fold_by=day)
     calibration = by_carrier.select("carrier", "n", "nce").join(losses.drop("n"), on="carrier", maintain_order="left")
     nce_calibrated = pl.col("nce") * pl.col("calibrated") / pl.col("raw")

@@ -1,50 +1,90 @@
-"""Folds of cross-validation by a hash of a key: the same in Polars and in DuckDB, on every machine."""
+"""Buckets and folds of rows by a hash of a key: the same in Polars and in DuckDB, on every machine."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import polars as pl
 
 from polars_ec.arguments import as_expr
-from polars_ec.rows.scores import bind
 from polars_ec.typing import IntoExpr
 
 # The group column of a sketch or calibration with folds.
 FOLD = "fold"
 
-# As in sql/calibration.sql. Integers stay below 2^63 at every step, because engines differ in what lies beyond.
-_PRIME = 4_294_967_291  # the largest below 2^32
-_BASE = 1_000_003
-_MIX = 73_244_475
-_MASK = 2**32 - 1
-_LARGEST = 127
+# Goes up when keys change their buckets: what was made by folds of another version must not be added up.
+HASH_VERSION = 2
+
+_LARGEST = 1000
+_NOT_THE_SIGN = 2**31 - 1
 
 
-def fold(key: IntoExpr, folds: int = 5) -> pl.Expr:
-    """The fold of each row, 0 .. folds - 1, by a hash of its key.
+def bucket(key: IntoExpr, buckets: int = 100) -> pl.Expr:
+    """The bucket of each row, 0 .. buckets - 1, by a hash of its key.
 
-    Rows of one key are in one fold; folds are of about equal size where keys are many. The same key has the same fold in
-    Polars and in DuckDB, whatever the rows around it, the version and the machine.
+    Rows of one key are in one bucket; buckets are of about equal size where keys are many. The bucket is the one that Apache
+    Iceberg's transform `bucket[buckets]` gives: (murmur3(key) & 2147483647) % buckets, murmur3 being the 32-bit hash with
+    seed 0. It is the same in Polars and in DuckDB, whatever the rows around it and the machine. `bucket(key, 100) % 20` is
+    `bucket(key, 20)`.
 
     Parameters
     ----------
     key
-        Column name or expression: integers of any size or strings (also categories). A key of the row, or of what correlated
-        rows share, such as the user.
-    folds
-        How many, from 2 to 127.
+        Column name or expression: integers, of which one value has one bucket whatever its width; strings, also categories;
+        dates, times, datetimes and durations, to the microsecond; Booleans, which are 0 and 1. An instant has one bucket,
+        whatever its unit and time zone; a datetime without a time zone has that of its reading in UTC.
+    buckets
+        How many, from 2 to 1000.
 
     Returns
     -------
-    Int8, called `fold`. Rows without a key are all in fold 0.
+    Int16, called `bucket`; null for a null key, and for an instant more than 290,000 years away. Group by it, and rows without a key are a bucket of their own.
+
+    Raises
+    ------
+    ValueError
+        Another number of buckets.
+    TypeError
+        A key of another type, such as a float, whose digits differ with what computed it.
+
+    References
+    ----------
+    Apache Iceberg, Table Spec, "Bucket Transform Details" and Appendix B.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> pl.DataFrame({"id": [34, -1, None], "user": ["iceberg", "", None]}).select(
+    ...     ec.bucket("id").alias("by_id"), ec.bucket("user", 1000).alias("by_user")
+    ... ).rows()
+    [(79, 89), (12, 0), (None, None)]
+    """
+    n_buckets = _checked("buckets", buckets)
+    return _from_key(key, lambda hashes: _remainder(hashes, n_buckets)).alias("bucket")
+
+
+def fold(key: IntoExpr, folds: int = 5) -> pl.Expr:
+    """The fold of each row for cross-validation: the `bucket` of its key, 0 .. folds - 1; `folds` where the key is null.
+
+    Rows of one key are in one fold. Rows without a key may share one, so they are held out together, in a fold of their own.
+
+    Parameters
+    ----------
+    key
+        As for `bucket`: a key of the row, or of what correlated rows share, such as the user.
+    folds
+        How many, from 2 to 1000.
+
+    Returns
+    -------
+    Int16, called `fold`.
 
     Raises
     ------
     ValueError
         Another number of folds.
     TypeError
-        A key of another type.
+        A key of another type, as for `bucket`.
 
     Examples
     --------
@@ -52,20 +92,17 @@ def fold(key: IntoExpr, folds: int = 5) -> pl.Expr:
     >>> pl.DataFrame({"id": [1, 2, 3, None], "user": ["a", "b", "a", ""]}).select(
     ...     ec.fold("id").alias("by_id"), ec.fold("user", folds=3).alias("by_user")
     ... ).rows()
-    [(0, 1), (2, 1), (4, 1), (0, 1)]
+    [(1, 2), (2, 0), (0, 2), (5, 0)]
     """
-    n_folds = checked_folds(folds)
-
-    def build(inputs: list[tuple[pl.Expr, pl.DataType]]) -> pl.Expr:
-        return (_hash(*inputs[0]) % n_folds).cast(pl.Int8)
-
-    return pl.pipe_with_dtype([as_expr(key, "key")], build).alias(FOLD)
+    n_folds = _checked("folds", folds)
+    return _from_key(key, lambda hashes: _remainder(hashes, n_folds).fill_null(n_folds)).alias(FOLD)
 
 
 def stratified_fold(key: IntoExpr, within: IntoExpr | Sequence[IntoExpr], folds: int = 5) -> pl.Expr:
     """The fold of each row, 0 .. folds - 1, such that the folds of each stratum differ by at most one key in size.
 
-    Keys take turns in the order of their hashes, so that Polars and DuckDB agree. A key may have one fold in each stratum.
+    Keys take turns in the order of their hashes, so that Polars and DuckDB agree. A key may have one fold in each stratum. Rows
+    without a key are in a fold of their own, number `folds`.
 
     Parameters
     ----------
@@ -74,11 +111,11 @@ def stratified_fold(key: IntoExpr, within: IntoExpr | Sequence[IntoExpr], folds:
     within
         Column names or expressions of the strata, such as the group and the class; in SQL one value, such as a struct.
     folds
-        How many, from 2 to 127.
+        How many, from 2 to 1000.
 
     Returns
     -------
-    Int8, called `fold`. The keys of a stratum are ranked in memory: this does not stream.
+    Int16, called `fold`. The keys of a stratum are ranked in memory: this does not stream.
 
     Raises
     ------
@@ -90,16 +127,16 @@ def stratified_fold(key: IntoExpr, within: IntoExpr | Sequence[IntoExpr], folds:
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"id": [1, 2, 3, 4], "y": [True, True, False, False]})
     >>> log.select(ec.stratified_fold("id", "y", folds=2))["fold"].to_list()
-    [1, 0, 0, 1]
+    [0, 1, 1, 0]
     """
-    n_folds = checked_folds(folds)
+    n_folds = _checked("folds", folds)
     strata = [as_expr(stratum, "within") for stratum in ([within] if isinstance(within, str | pl.Expr) else within)]
 
-    def build(inputs: list[tuple[pl.Expr, pl.DataType]]) -> pl.Expr:
-        turn = _hash(*inputs[0]).rank("dense").cast(pl.Int64).over(strata)
-        return (turn % n_folds).cast(pl.Int8)
+    def take_turns(hashes: pl.Expr) -> pl.Expr:
+        turn = hashes.rank("dense").cast(pl.Int64).over(strata)
+        return (turn % n_folds).fill_null(n_folds).cast(pl.Int16)
 
-    return pl.pipe_with_dtype([as_expr(key, "key")], build).alias(FOLD)
+    return _from_key(key, take_turns).alias(FOLD)
 
 
 def fold_of(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> pl.Expr:
@@ -109,47 +146,64 @@ def fold_of(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> p
     return stratified_fold(key, strata, folds) if strata else fold(key, folds)
 
 
-def checked_folds(folds: int) -> int:
-    """The number of folds, if it is one."""
-    if isinstance(folds, bool) or not hasattr(folds, "__index__") or not 2 <= folds <= _LARGEST:
-        raise ValueError(f"folds={folds!r} is not a whole number from 2 to {_LARGEST}")
-    return int(folds)
+def _checked(name: str, number: int) -> int:
+    """The number of buckets or folds, if it is one."""
+    if isinstance(number, bool) or not hasattr(number, "__index__") or not 2 <= number <= _LARGEST:
+        raise ValueError(f"{name}={number!r} is not a whole number from 2 to {_LARGEST}")
+    return int(number)
+
+
+def _from_key(key: IntoExpr, build: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
+    """What `build` makes of the hash of the key: UInt32 below 2^31, null for a null."""
+
+    def hashed(inputs: list[tuple[pl.Expr, pl.DataType]]) -> pl.Expr:
+        return build(_hash(*inputs[0]).reinterpret(signed=False) & _NOT_THE_SIGN)
+
+    return pl.pipe_with_dtype([as_expr(key, "key")], hashed)
+
+
+def _remainder(hashes: pl.Expr, divisor: int) -> pl.Expr:
+    # A cast that checks nothing takes a third of the time.
+    return (hashes % divisor).cast(pl.Int16, wrap_numerical=True)
 
 
 def _hash(key: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Int64 in 0 .. 2^32 - 1; 0 for a null."""
-    if dtype in (pl.UInt64, pl.Int128, pl.UInt128):
-        number = (key % _PRIME).cast(pl.Int64)
-    elif dtype.is_integer() or dtype == pl.Null:
-        number = key.cast(pl.Int64)
-    elif dtype in (pl.String, pl.Categorical, pl.Enum):
-        number = key.cast(pl.String).map_batches(_number_of_text, return_dtype=pl.Int64, is_elementwise=True)
-    else:
-        raise TypeError(f"key {key.meta.output_name()!r} is {dtype}: folds are by integers or strings, so cast it")
-    return bind([(number % _PRIME + _PRIME) % _PRIME], lambda x: _mixed(x[0])).fill_null(0)
+    """The 32-bit hash of a key: of its number where 64 bits hold it, else of its text."""
+    if dtype in (pl.Int128, pl.UInt128):
+        lowest = pl.lit(-(2**63) if dtype == pl.Int128 else 0, dtype=dtype)
+        narrow = key.is_between(lowest, pl.lit(2**64 - 1, dtype=dtype))
+        number = _murmur3(key.cast(pl.Int64, wrap_numerical=True))
+        return pl.when(narrow).then(number).otherwise(_murmur3(key.cast(pl.String)))
+    if dtype == pl.UInt64:
+        return _murmur3(key.reinterpret(signed=True))
+    if dtype.is_integer() or dtype in (pl.String, pl.Null):
+        return _murmur3(key)
+    if dtype in (pl.Categorical, pl.Enum):
+        return _murmur3(key.cast(pl.String))
+    if dtype == pl.Boolean:
+        return _murmur3(key.cast(pl.Int8))
+    if dtype == pl.Date:
+        return _murmur3(key.to_physical())
+    if dtype == pl.Time:
+        return _murmur3(key.to_physical() // 1000)
+    if isinstance(dtype, pl.Datetime):
+        return _murmur3(key.cast(pl.Datetime("us", dtype.time_zone), strict=False).to_physical())
+    if dtype == pl.Duration:
+        return _murmur3(key.cast(pl.Duration("us"), strict=False).to_physical())
+    reason = ", whose last digits depend on what computed it" if dtype.is_float() else ""
+    raise TypeError(
+        f"key {key.meta.output_name()!r} is {dtype}{reason}: buckets are of integers, strings, dates and times, so cast it"
+    )
 
 
-def _mixed(x: pl.Expr) -> pl.Expr:
-    for _ in range(2):
-        x = (_shifted_xor(x) * _MIX) & _MASK
-    return _shifted_xor(x)
+def _murmur3(key: pl.Expr) -> pl.Expr:
+    """Int32, null for a null; the key is an integer that fits into 64 bits with a sign, or a string."""
+    # Polars has it for tables of Apache Iceberg, under a name that it may change.
+    native = getattr(key, "_mm3_hash", None)
+    if native is not None:
+        hashes: pl.Expr = native()
+        return hashes
+    # Imported here, for it needs numpy.
+    from polars_ec.rows.murmur3 import murmur3
 
-
-def _shifted_xor(x: pl.Expr) -> pl.Expr:
-    return x ^ (x // 2**16)
-
-
-def _number_of_text(texts: pl.Series) -> pl.Series:
-    """Code points as the digits of a number, after a leading 1, modulo the prime."""
-    import numpy as np
-
-    lengths = texts.str.len_chars().fill_null(0).to_numpy().astype(np.int64)
-    points = np.frombuffer("".join(texts.fill_null("").to_list()).encode("utf-32-le"), dtype="<u4").astype(np.int64)
-    powers = np.ones(int(lengths.max(initial=0)) + 1, dtype=np.int64)
-    for i in range(1, len(powers)):
-        powers[i] = powers[i - 1] * _BASE % _PRIME
-    ends = np.cumsum(lengths)
-    place = np.repeat(ends, lengths) - np.arange(len(points)) - 1
-    running = np.concatenate([[0], np.cumsum(points * powers[place] % _PRIME)])
-    number = (powers[lengths] + running[ends] - running[ends - lengths]) % _PRIME
-    return pl.Series(number, dtype=pl.Int64).set(texts.is_null(), None)
+    return key.map_batches(murmur3, return_dtype=pl.Int32, is_elementwise=True)

@@ -16,7 +16,7 @@ from tests.support.reference import BINARY, expected_of, log_of
 def test_folds_are_of_equal_size_and_tell_nothing_of_the_key() -> None:
     n = 200_000
     fold = pl.select(ec.fold(pl.int_range(n)).alias("fold"))["fold"]
-    assert fold.dtype == pl.Int8
+    assert fold.dtype == pl.Int16
     expected = n / 5
     assert all(abs(count - expected) < 5 * math.sqrt(expected) for count in fold.value_counts()["count"])
     for period in (2, 3, 5, 7, 16, 1000):
@@ -31,7 +31,7 @@ def test_folds_of_a_sketch() -> None:
     log = simulated().drop("fold").with_row_index("id").with_columns(user=pl.format("u{}", pl.col("id") % 50))
     by_user = log.ec.sketch("p", "y", by="g", folds=3, fold_by="user")
     assert by_user.keys == ["g", "fold"]
-    assert by_user.frame.schema["fold"] == pl.Int8
+    assert by_user.frame.schema["fold"] == pl.Int16
     expected = log.group_by("g", ec.fold("user", 3)).agg(n=pl.len().cast(pl.Int64))
     found = by_user.evaluate("accuracy").select("g", "fold", "n")
     assert_frame_equal(found, expected, check_row_order=False)
@@ -78,7 +78,7 @@ def test_a_prior_that_is_an_expression_is_of_the_whole_log() -> None:
 
 def test_folds_that_cannot_be() -> None:
     log = simulated(50)
-    for folds in (1, 128, 2.5, True, None):
+    for folds in (1, 1001, 2.5, True, None):
         with pytest.raises(ValueError, match="folds="):
             log.ec.sketch("p", "y", folds=folds, fold_by="x")
     with pytest.raises(ValueError, match="go together"):
@@ -87,3 +87,41 @@ def test_folds_that_cannot_be() -> None:
         log.ec.sketch("p", "y", by="fold", folds=5, fold_by="g")
     with pytest.raises(TypeError, match="key 'x' is Float64"):
         log.ec.sketch("p", "y", folds=5, fold_by="x")
+
+
+def test_rows_without_a_key_are_held_out_together() -> None:
+    """They are one fold more, of one score a row as of K classes: the other folds are fitted with them, and they without them."""
+    log = simulated(600).drop("fold").with_row_index("id")
+    log = log.with_columns(key=pl.when(pl.col("id") % 7 > 0).then("id"), q=pl.concat_arr(1 - pl.col("p"), "p"))
+    folds = log.select(ec.fold("key", 3))["fold"]
+    assert folds.unique().sort().to_list() == [0, 1, 2, 3]
+    fitted = {fold: log.filter(folds != fold) if fold is not None else log for fold in (None, 0, 1, 2, 3)}
+    assert fitted[3]["key"].null_count() == 0 < fitted[0]["key"].null_count()
+    for score, reading in (("p", "posterior"), ("q", "posteriors")):
+        options = {"score_type": reading, "folds": 3, "fold_by": "key"}
+        made = log.ec.calibrate(score, "y", **options)
+        assert sorted(made.frame["fold"].to_list(), key=str) == [0, 1, 2, 3, None]
+        for fit in made.frame.to_dicts():
+            alone = fitted[fit["fold"]].ec.calibrate(score, "y", score_type=reading).frame
+            assert fit["n"] == fitted[fit["fold"]].height
+            assert abs(fit["alpha"] - alone["alpha"].item()) < 1e-6
+        rows = log.with_columns(folds)
+        out = rows.with_columns(made.apply(score, out_of_fold=True).alias("calibrated"))
+        assert out["calibrated"].null_count() == 0
+        found = log.ec.calibration_loss(score, "y", **options)["calibrated"].item()
+        pooled = out.select(ec.cross_entropy("calibrated", "y", score_type=reading)).item()
+        assert abs(found - pooled) < 1e-3
+
+
+def test_folds_of_another_hash_are_refused(tmp_path, monkeypatch) -> None:
+    """Rows would find the calibrator of a fold that they are not in."""
+    log = simulated(200).drop("fold").with_row_index("id")
+    log.ec.calibrate("p", "y").write_parquet(tmp_path / "whole.parquet")
+    log.ec.calibrate("p", "y", folds=2, fold_by="id").write_parquet(tmp_path / "folds.parquet")
+    assert ec.Calibration.read_parquet(tmp_path / "folds.parquet").frame["fold"].n_unique() == 3
+    monkeypatch.setattr("polars_ec.calibration.calibration.HASH_VERSION", 3)
+    with pytest.raises(
+        ec.SketchError, match=r"folds.parquet has folds by version 2 of the hash, and this is version 3"
+    ):
+        ec.Calibration.read_parquet(tmp_path / "folds.parquet")
+    assert ec.Calibration.read_parquet(tmp_path / "whole.parquet").frame["fold"].to_list() == [None]

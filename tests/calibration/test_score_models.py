@@ -206,7 +206,7 @@ def test_raw_scores_become_posteriors(calibrator, tmp_path) -> None:
         x, y = training["margin"].to_numpy(), training["y"].to_numpy().astype(float)
         w = at_prior(y, np.ones(len(y)), 0.25)
         new = pl.DataFrame({"margin": [-1e6, -500.0, -400.5, -313.0, INF, -INF, None, math.nan]})
-        new = new.with_columns(fold=pl.lit(fold, dtype=pl.Int8))
+        new = new.with_columns(fold=pl.lit(fold, dtype=pl.Int16))
         found = new.select(read.apply("margin", out_of_fold=fold is not None)).to_series().to_list()
         assert found[-2:] == [None, None]
         s = new["margin"].to_numpy()[:-2]

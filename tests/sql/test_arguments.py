@@ -28,7 +28,7 @@ def log(connection) -> pl.DataFrame:
 # Every number that a macro takes ---------------------------------------------------------------------------------------
 
 NUMBERS = ("threshold", "prior", "cost_fn", "cost_fp", "beta", "p_t", "a", "b", "bins", "norm", "sensitivity", "specificity",
-           "resolution", "alpha", "from_", "to", "folds")  # fmt: skip
+           "resolution", "alpha", "from_", "to", "buckets", "folds")  # fmt: skip
 REQUIRED = {
     "net_benefit": {"p_t": 0.3},
     "cllr": {"score_type": "llr"},
@@ -95,6 +95,7 @@ def test_the_test_has_every_number(connection) -> None:
     assert checked == TAKE_NUMBERS
     others = {name for name in taken if taken[name] - only_in_sql and name not in TAKE_NUMBERS}
     assert others <= {macro for pair in APPROXIMATE.values() for macro in pair} | {
+        "bucket",
         "effective_prior",
         "fold",
         "stratified_fold",
@@ -105,7 +106,9 @@ def test_the_test_has_every_number(connection) -> None:
 COUNTS = ("n_rows", "n_missing", "n_invalid", "confusion")
 
 
-@pytest.mark.parametrize("name", one_of_each_family(sorted(({*AGGREGATES} | {*ROWS}) - {"fold", "stratified_fold"})))
+@pytest.mark.parametrize(
+    "name", one_of_each_family(sorted(({*AGGREGATES} | {*ROWS}) - {"bucket", "fold", "stratified_fold"}))
+)
 def test_a_null_of_a_type_is_no_number(name: str, connection) -> None:
     """It may have been looked for and not found: the value is NULL or an error."""
     query = "SELECT parameters FROM duckdb_functions() WHERE schema_name = 'ec' AND function_name = ?"
@@ -129,7 +132,7 @@ OWN_NUMBERS = {"dcf": "cost_fn", "fbeta": "beta", "net_benefit": "p_t", "epsr": 
                "specificity_at_sensitivity": "sensitivity", "sensitivity_at_specificity": "specificity",
                "llr": "prior"}  # fmt: skip
 OWN_NUMBERS |= {macro: OWN_NUMBERS[name] for name, pair in APPROXIMATE.items() if name in OWN_NUMBERS for macro in pair}
-OTHERS = {"shift_prior", "affine", "effective_prior", "fold", "stratified_fold"}
+OTHERS = {"shift_prior", "affine", "bucket", "effective_prior", "fold", "stratified_fold"}
 
 
 @pytest.mark.parametrize("name", one_of_each_family(sorted(({*AGGREGATES} | {*ROWS}) - OTHERS)))

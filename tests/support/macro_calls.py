@@ -81,6 +81,7 @@ ROWS: dict[str, str] = {
     "shift_prior": 'ec.shift_prior(p, from_ := 0.3, "to" := 0.5)',
     "affine": "ec.affine(p, alpha := 2, beta := 1)",
     "effective_prior": "ec.effective_prior(prior := p, cost_fn := 1, cost_fp := 9)",
+    "bucket": "ec.bucket(g)",
     "fold": "ec.fold(g)",
     "stratified_fold": "ec.stratified_fold(g, y)",
 }
