@@ -174,7 +174,7 @@ CREATE OR REPLACE MACRO ec._squares(a, b) AS list_sum(list_transform(a, lambda _
 CREATE OR REPLACE MACRO ec._divergence(q, s, rule) AS
     list_transform([{'a': q, 'b': s}], lambda _r: CASE WHEN rule = 'brier' THEN ec._squares(_r['a']['q'], _r['b']['q']) / len(_r['a']['q'])
         ELSE greatest(ec._plus(list_transform(_r['b']['q'], lambda _x, _i: ec._term(_x, _r['a']['l'][_i] - _r['b']['l'][_i]))), 0) END)[1];
-CREATE OR REPLACE MACRO ec._expected_loss(q, s, rule) AS
+CREATE OR REPLACE MACRO ec._cross_loss(q, s, rule) AS
     list_transform([{'a': q, 'b': s}], lambda _r: CASE
         WHEN rule = 'brier' THEN (ec._squares(_r['a']['q'], _r['b']['q']) + list_sum(list_transform(_r['b']['q'], lambda _x: _x * (1 - _x)))) / len(_r['a']['q'])
         ELSE ec._plus(list_transform(_r['b']['q'], lambda _x, _i: ec._term(_x, _r['a']['l'][_i]))) END)[1];
@@ -249,17 +249,17 @@ CREATE OR REPLACE MACRO ec._vector_class_means(missing, reference, score_type, w
 CREATE OR REPLACE MACRO ec._naive_loss(normalized, means, rule) AS
     CASE WHEN NOT CAST(normalized AS BOOLEAN) THEN 1e0
          ELSE list_transform([means], lambda _p: CASE WHEN rule = 'brier' THEN ec._spread(_p)
-             ELSE ec._plus(list_transform(_p, lambda _x, _i: ec._nats(_x, ec._others(_p, _i)))) END)[1] END;
+             ELSE ec._entropy(_p) END)[1] END;
 
 CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule, normalized, score_type, weight) AS
     CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type) THEN ec._ratio(
         ec._mean_of_right(ec._missing(score, reference, weight), ec._both_right(score, reference, score_type, weight),
-                          ec._expected_loss(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
+                          ec._cross_loss(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
         ec._naive_loss(normalized, ec._class_means(ec._missing(score, reference, weight), reference, score_type, weight), CAST(rule AS VARCHAR))) END,
 (score DOUBLE[], reference, rule, normalized, score_type, weight) AS
     CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type)
               AND ec._lengths_ok(ec._either_missing(score, reference, weight), score, reference, score_type) THEN ec._ratio(
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
-                          ec._expected_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
+                          ec._cross_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
         ec._naive_loss(normalized, ec._vector_class_means(ec._either_missing(score, reference, weight), reference, score_type, weight), CAST(rule AS VARCHAR))) END;
 COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';
