@@ -147,23 +147,33 @@ CREATE OR REPLACE MACRO ec._key(k, y, d) AS (CAST(k AS BIGINT) << 40) + (CAST(y 
 -- A list of other classes than the costs' is not decided, but counted under the classes that it has: see ec._classes_ok.
 CREATE OR REPLACE MACRO ec._undecided(threshold "NULL", score_type) AS threshold IS NOT NULL,
 (threshold, score_type) AS ec._no_threshold(threshold, score_type);
-CREATE OR REPLACE MACRO ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) AS
-    invoke(lambda _v, _m, _c: CASE
-        WHEN ec._undecided(threshold, score_type) THEN -1
+CREATE OR REPLACE MACRO ec._key_of_row(score, label, matrix, prior, score_type, weight) AS
+    invoke(lambda _v, _m, _c, _y: CASE
         WHEN ec._missing_vector(_v, label, weight) THEN NULL
-        WHEN ec._vector_usable(_v, label, _m, score_type, weight)
-        THEN ec._key(ec._vector_classes(_v, _m, score_type), ec._class(label),
-                     CASE WHEN ec._vector_fits(_v, _m, score_type)
-                          THEN ec._decide_vector(_v, _m, _c, prior, threshold, score_type) ELSE 0 END)
-        ELSE -1 END, ec._likely_list(score, score_type, prior), matrix, ec._choices(matrix));
+        WHEN ec._vector_usable(_v, _y, _m, score_type, weight)
+        THEN ec._key(ec._vector_classes(_v, _m, score_type), _y,
+                     CASE WHEN ec._vector_fits(_v, _m, score_type) THEN ec._decide_vector(_v, _m, _c, prior, score_type) ELSE 0 END)
+        ELSE -1 END, ec._likely_list(score, score_type, prior), matrix, ec._choices(matrix), ec._class(label));
+CREATE OR REPLACE MACRO ec._key_by(type "NULL", score, label, matrix, prior, score_type, weight) AS
+    ec._key_of_row(score, label, matrix, prior, score_type, weight),
+(type, score, label, matrix, prior, score_type, weight) AS ec._key_of_row(score, label, matrix, prior, NULL, weight);
+CREATE OR REPLACE MACRO ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._undecided(threshold, score_type) THEN -1
+         WHEN ec._decisions_ok(matrix, prior, threshold, CAST(score_type AS VARCHAR))
+         THEN ec._key_by(ec._posteriors_type(score_type), score, label, matrix, prior, CAST(score_type AS VARCHAR), weight) END;
 
 -- The same without a decision.
-CREATE OR REPLACE MACRO ec._vector_class_key(score, label, matrix, score_type, weight) AS
-    invoke(lambda _v, _m: CASE
+CREATE OR REPLACE MACRO ec._class_key_of_row(score, label, matrix, score_type, weight) AS
+    invoke(lambda _v, _m, _y: CASE
         WHEN ec._missing_vector(_v, label, weight) THEN NULL
-        WHEN ec._vector_usable(_v, label, _m, score_type, weight)
-        THEN ec._key(ec._vector_classes(_v, _m, score_type), ec._class(label), 0)
-        ELSE -1 END, score, matrix);
+        WHEN ec._vector_usable(_v, _y, _m, score_type, weight) THEN ec._key(ec._vector_classes(_v, _m, score_type), _y, 0)
+        ELSE -1 END, score, matrix, ec._class(label));
+CREATE OR REPLACE MACRO ec._class_key_by(type "NULL", score, label, matrix, score_type, weight) AS
+    ec._class_key_of_row(score, label, matrix, score_type, weight),
+(type, score, label, matrix, score_type, weight) AS ec._class_key_of_row(score, label, matrix, NULL, weight);
+CREATE OR REPLACE MACRO ec._vector_class_key(score, label, matrix, score_type, weight) AS
+    CASE WHEN ec._list_type_ok(matrix, CAST(score_type AS VARCHAR))
+         THEN ec._class_key_by(ec._posteriors_type(score_type), score, label, matrix, CAST(score_type AS VARCHAR), weight) END;
 
 -- A histogram of keys as a list of cells {k, y, d, n}; wrong rows have k = -1.
 CREATE OR REPLACE MACRO ec._tally(histogram) AS

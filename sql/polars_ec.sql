@@ -17,7 +17,8 @@ CREATE SCHEMA IF NOT EXISTS ec;
 -- An argument is copied wherever its name stands, and bound anew there. invoke(lambda _x: ..., x) names a value once: it costs nothing
 -- per row, and a score that is an expression of its own is bound once and not as often as it is used. What is repeated goes into
 -- the argument, not into the lambda: a lambda's text is bound twice, and four times within another one. (Whether an argument
--- was left out is asked of the argument itself, for within a lambda a literal NULL has a type.)
+-- was left out is asked of the argument itself, for within a lambda a literal NULL has a type.) The optimizer does not look into a
+-- lambda: constants are worked out in its arguments, and no error() may stand in one within a sum, for metrics would not share the sum.
 
 -- Metrics tell that an argument was left out by an overload for "NULL", the type of a literal NULL: the text for an argument
 -- that is given is then not even bound. But an argument whose type is not known that early, such as an alias from the same
@@ -42,6 +43,9 @@ CREATE OR REPLACE MACRO ec._column_type(x, y) AS
 -- NULL to begin with is cast, and so is none of the known ones, and so is a number, most likely an argument without its name.
 CREATE OR REPLACE MACRO ec._posterior_type(score_type DOUBLE) AS NULL,
 (score_type) AS struct_extract({'posterior': 1}, CASE WHEN score_type = 'posterior' THEN score_type END);
+-- The same for lists.
+CREATE OR REPLACE MACRO ec._posteriors_type(score_type DOUBLE) AS NULL,
+(score_type) AS struct_extract({'posterior': 1, 'posteriors': 1}, CASE WHEN score_type IN ('posterior', 'posteriors') THEN score_type END);
 
 CREATE OR REPLACE MACRO ec._fail(message) AS CAST(error('ec: ' || message) AS DOUBLE);
 
@@ -111,10 +115,10 @@ CREATE OR REPLACE MACRO ec._costs_ok(costs "NULL", cost_fn, cost_fp) AS costs IS
 -- quarter of the least number is 0.
 CREATE OR REPLACE MACRO ec._room(m) AS
     CASE WHEN list_max(list_transform(flatten(m), lambda _x: abs(_x))) > 2e307 THEN 0.25e0 ELSE 1e0 END;
--- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no decision,
--- and makes 0-1 costs an exact argmax.
+-- The matrix with each row's maximum subtracted, turned over: one list {c} of K numbers per decision. Subtracting moves no decision,
+-- and makes 0-1 costs an exact argmax. Sums over the classes that differ by more than the margin do so in any order.
 CREATE OR REPLACE MACRO ec._choices(matrix) AS
-    invoke(lambda _d: {'c': _d, 'largest': list_max(list_transform(flatten(_d), lambda _x: abs(_x)))},
+    invoke(lambda _d: {'c': _d, 'margin': len(_d[1]) * 1e-15 * list_max(list_transform(flatten(_d), lambda _x: abs(_x)))},
         invoke(lambda _m, _room: list_transform(range(len(_m[1])), lambda _j: list_transform(_m, lambda _r:
             CASE WHEN len(_r) = len(_m[1]) THEN coalesce(_r[_j + 1] * _room - list_max(_r) * _room, 0)
                  ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(_m AS VARCHAR)) END)),
@@ -185,11 +189,13 @@ CREATE OR REPLACE MACRO ec._prior_log_odds(prior, score_type) AS
     ec._needs_prior(prior, score_type) + (ln(ec._p1(prior)) - ln(ec._p0(prior)));
 
 -- ln P of class i of K, likewise unchecked.
-CREATE OR REPLACE MACRO ec._log_prior(prior, i, k, score_type) AS
-    ec._needs_prior(prior, score_type)
-    + ln(CASE WHEN typeof(prior) LIKE '%]' THEN TRY_CAST(prior AS DOUBLE[])[i]
-              WHEN typeof(prior) = 'VARCHAR' THEN 1e0 / k
-              WHEN i = 2 THEN TRY_CAST(prior AS DOUBLE) ELSE 1 - TRY_CAST(prior AS DOUBLE) END);
+CREATE OR REPLACE MACRO ec._log_prior(prior, i, k) AS
+    ln(CASE WHEN typeof(prior) LIKE '%]' THEN TRY_CAST(prior AS DOUBLE[])[i]
+            WHEN typeof(prior) = 'VARCHAR' THEN 1e0 / k
+            WHEN i = 2 THEN TRY_CAST(prior AS DOUBLE) ELSE 1 - TRY_CAST(prior AS DOUBLE) END);
+-- True, or an error: likelihoods become posteriors at a prior, and costs or likelihoods may need one.
+CREATE OR REPLACE MACRO ec._list_prior_ok(prior, score_type) AS
+    CASE WHEN score_type = 'log_likelihoods' THEN ec._needs_prior(prior, score_type) = 0 ELSE true END;
 
 -- For row functions: true, false for a column's value that is not a prior, an error for a literal that is none.
 CREATE OR REPLACE MACRO ec._prior_ok(prior) AS NOT isnan(coalesce(ec._prior1(prior), 0));
@@ -229,15 +235,18 @@ CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
                  || 'Other arguments need their names, such as prior := 0.2', coalesce(score_type, 'NULL')) END) IS NULL;
 
 -- NaN compares as greatest, so it fails BETWEEN and < inf.
-CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec._share_ok(score),
-(score, decisions, score_type) AS
+CREATE OR REPLACE MACRO ec._number_fits(score, decisions, score_type) AS
     CASE WHEN score_type = 'posterior' THEN ec._share_ok(score)
-         WHEN score_type IN ('log_odds', 'llr') THEN score <= CAST('inf' AS DOUBLE)
          WHEN score_type = 'decision' THEN score BETWEEN 0 AND decisions - 1 AND score = floor(score)
+         ELSE score <= CAST('inf' AS DOUBLE) END;
+CREATE OR REPLACE MACRO ec._number_type_ok(score_type) AS
+    CASE WHEN score_type IN ('posterior', 'log_odds', 'llr', 'decision') THEN true
          WHEN score_type IN ('posteriors', 'log_posteriors', 'log_likelihoods')
          THEN error(format('ec: score_type ''{}'' needs a list of scores; for one number say ''posterior'', ''log_odds'', ''llr'' or ''decision''',
                            score_type)) IS NULL
          ELSE ec._unknown_type(score_type) END;
+CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec._share_ok(score),
+(score, decisions, score_type) AS CASE WHEN ec._number_type_ok(score_type) THEN ec._number_fits(score, decisions, score_type) END;
 CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
     CASE WHEN ec._wide(costs) AND score_type <> 'decision' AND len(ec._given_costs(costs)) <> 2
          THEN error('ec: a single score is binary, but costs have ' || len(ec._given_costs(costs))
@@ -250,9 +259,12 @@ CREATE OR REPLACE MACRO ec._has_costs(matrix) AS
          THEN error('ec: score_type ''decision'' with a list needs costs, which say how many classes there are') IS NULL ELSE true END;
 
 -- Only for rows that miss nothing. A 'decision' may come as a list of one: the way to a K x M confusion matrix.
-CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
-    CASE WHEN score_type IN ('posterior', 'posteriors') THEN
-             len(score) >= 2 AND list_min(score) >= 0 AND list_max(score) <= 1 AND abs(list_sum(score) - 1) <= 1e-6
+CREATE OR REPLACE MACRO ec._on_simplex(score) AS
+    len(score) >= 2 AND list_min(score) >= 0 AND abs(list_sum(score) - 1) <= 1e-6
+    AND CASE WHEN list_sum(score) > 1 THEN list_max(score) <= 1 ELSE true END;
+CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type "NULL") AS ec._on_simplex(score),
+(score, matrix, score_type) AS
+    CASE WHEN score_type IN ('posterior', 'posteriors') THEN ec._on_simplex(score)
          WHEN score_type = 'log_posteriors' THEN
              len(score) >= 2 AND list_max(score) <= 1e-6
              AND abs(list_sum(list_transform(score, lambda _x: exp(_x))) - 1) <= 1e-6
@@ -260,8 +272,12 @@ CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
              len(score) >= 2
              AND list_max(score) < CAST('inf' AS DOUBLE) AND list_max(score) > CAST('-inf' AS DOUBLE)
          WHEN score_type = 'decision' THEN
-             CASE WHEN ec._has_costs(matrix)
-                  THEN len(score) = 1 AND score[1] BETWEEN 0 AND len(matrix[1]) - 1 AND score[1] = floor(score[1]) END
+             len(score) = 1 AND score[1] BETWEEN 0 AND len(matrix[1]) - 1 AND score[1] = floor(score[1]) END;
+-- True, or an error: does a list have such scores?
+CREATE OR REPLACE MACRO ec._list_type_ok(matrix, score_type "NULL") AS true,
+(matrix, score_type) AS
+    CASE WHEN score_type IN ('posterior', 'posteriors', 'log_posteriors', 'log_likelihoods') THEN true
+         WHEN score_type = 'decision' THEN ec._has_costs(matrix)
          WHEN score_type IN ('log_odds', 'llr')
          THEN error('ec: score_type ''' || score_type || ''' is for one number a row; for a list say ''posteriors'', '
                     || '''log_posteriors'' or ''log_likelihoods''') IS NULL
@@ -271,16 +287,16 @@ CREATE OR REPLACE MACRO ec._usable(score, label, costs, score_type, weight) AS
     ec._score_ok(score, costs, score_type)
     AND ec._class(label) BETWEEN 0 AND coalesce(len(ec._given_costs(costs)) - 1, 1) AND ec._weight_ok(weight);
 
-CREATE OR REPLACE MACRO ec._vector_classes(score, matrix, score_type) AS
-    CASE WHEN score_type = 'decision' THEN CASE WHEN ec._has_costs(matrix) THEN len(matrix) END ELSE len(score) END;
+CREATE OR REPLACE MACRO ec._vector_classes(score, matrix, score_type "NULL") AS len(score),
+(score, matrix, score_type) AS CASE WHEN score_type = 'decision' THEN len(matrix) ELSE len(score) END;
 
 -- Is the list of as many classes as the matrix?
-CREATE OR REPLACE MACRO ec._vector_fits(score, matrix, score_type) AS
-    score_type = 'decision' OR len(score) = coalesce(len(matrix), len(score));
+CREATE OR REPLACE MACRO ec._vector_fits(score, matrix, score_type "NULL") AS len(score) = coalesce(len(matrix), len(score)),
+(score, matrix, score_type) AS score_type = 'decision' OR len(score) = coalesce(len(matrix), len(score));
 
-CREATE OR REPLACE MACRO ec._vector_usable(score, label, matrix, score_type, weight) AS
-    ec._class(label) BETWEEN 0 AND ec._vector_classes(score, matrix, score_type) - 1 AND ec._weight_ok(weight)
-    AND ec._vector_ok(score, matrix, score_type);
+-- Of class y, an integer.
+CREATE OR REPLACE MACRO ec._vector_usable(score, y, matrix, score_type, weight) AS
+    y BETWEEN 0 AND ec._vector_classes(score, matrix, score_type) - 1 AND ec._weight_ok(weight) AND ec._vector_ok(score, matrix, score_type);
 
 -- Costs of a list of scores: NULL stands for 0-1 costs, whose K is the list's length. (What is wrong with costs is for ec._costs_ok.)
 CREATE OR REPLACE MACRO ec._vector_costs(costs, cost_fn, cost_fp) AS
@@ -295,17 +311,17 @@ CREATE OR REPLACE MACRO ec._boolean_decision(score, score_type) AS
 
 -- Posteriors ----------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._log_joint(score, prior, score_type) AS
-    list_transform(score, lambda _x, _i: _x + ec._log_prior(prior, _i, len(score), score_type));
+CREATE OR REPLACE MACRO ec._log_joint(score, prior) AS list_transform(score, lambda _x, _i: _x + ec._log_prior(prior, _i, len(score)));
 -- ln sum exp, of a list that is not empty.
 CREATE OR REPLACE MACRO ec._log_sum(v) AS
     invoke(lambda _v, _m: _m + ln(list_sum(list_transform(_v, lambda _x: exp(_x - _m)))), v, list_max(v));
 CREATE OR REPLACE MACRO ec._softmax(v) AS
     invoke(lambda _n: list_transform(_n['u'], lambda _x: exp(_x - _n['s'])), invoke(lambda _u: {'u': _u, 's': ec._log_sum(_u)}, v));
 
-CREATE OR REPLACE MACRO ec._posteriors(score, score_type, prior) AS
+CREATE OR REPLACE MACRO ec._posteriors(score, score_type "NULL", prior) AS score,
+(score, score_type, prior) AS
     CASE WHEN score_type = 'log_posteriors' THEN list_transform(score, lambda _x: exp(_x))
-         WHEN score_type = 'log_likelihoods' THEN ec._softmax(ec._log_joint(score, prior, score_type))
+         WHEN score_type = 'log_likelihoods' THEN ec._softmax(ec._log_joint(score, prior))
          ELSE score END;
 
 -- Log-odds of the positive class, from log-odds and LLRs.
@@ -332,9 +348,11 @@ CREATE OR REPLACE MACRO ec._likely(score, score_type "NULL", prior "NULL") AS sc
 (score, score_type, prior) AS
     invoke(lambda _s: CASE WHEN score_type = 'llr' AND isnan(_s + ec._prior_log_odds(prior, score_type))
                            THEN CAST('nan' AS DOUBLE) ELSE _s END, score);
-CREATE OR REPLACE MACRO ec._likely_list(score, score_type, prior "NULL") AS score,
+CREATE OR REPLACE MACRO ec._likely_list(score, score_type "NULL", prior "NULL") AS score,
+(score, score_type "NULL", prior) AS score,
+(score, score_type, prior "NULL") AS score,
 (score, score_type, prior) AS
-    invoke(lambda _v: CASE WHEN score_type = 'log_likelihoods' AND list_max(ec._log_joint(_v, prior, score_type)) = CAST('-inf' AS DOUBLE)
+    invoke(lambda _v: CASE WHEN score_type = 'log_likelihoods' AND list_max(ec._log_joint(_v, prior)) = CAST('-inf' AS DOUBLE)
                            THEN list_transform(_v, lambda _x: CAST('nan' AS DOUBLE)) ELSE _v END, score);
 
 -- Decisions -----------------------------------------------------------------------------------------------------------
@@ -398,13 +416,15 @@ CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, thre
 -- NULL in the list of any other row, that of a missing one: hence coalesce.)
 CREATE OR REPLACE MACRO ec._in_order(choices, q) AS
     list_transform(choices, lambda _c: list_reduce(_c, lambda _a, _x, _i: _a + _x * q[_i], 0e0));
-CREATE OR REPLACE MACRO ec._close_calls(e, choices) AS
-    len(list_filter(e, lambda _x: _x <= list_min(e) + len(choices['c'][1]) * 1e-15 * choices['largest'])) > 1;
+CREATE OR REPLACE MACRO ec._costs_of(choices, q) AS
+    invoke(lambda _c, _q: list_transform(_c, lambda _x: list_inner_product(_x, _q)), choices, list_transform(q, lambda _x: coalesce(_x, 0)));
+CREATE OR REPLACE MACRO ec._close_calls(e, bound) AS len(list_filter(e, lambda _x: _x <= bound)) > 1;
 CREATE OR REPLACE MACRO ec._first_of_most(q) AS invoke(lambda _q: list_position(_q, list_max(_q)) - 1, q);
 CREATE OR REPLACE MACRO ec._first_of_least(e) AS list_position(e, list_min(e)) - 1;
 CREATE OR REPLACE MACRO ec._argmin(choices, q) AS
-    invoke(lambda _e, _c, _q: CASE WHEN ec._close_calls(_e, _c) THEN ec._first_of_least(ec._in_order(_c['c'], _q)) ELSE ec._first_of_least(_e) END,
-           list_transform(choices['c'], lambda _c: list_inner_product(_c, list_transform(q, lambda _x: coalesce(_x, 0)))), choices, q);
+    invoke(lambda _e, _m, _c, _q: CASE WHEN ec._close_calls(_e['e'], _e['least'] + _m) THEN ec._first_of_least(ec._in_order(_c, _q))
+                                       ELSE list_position(_e['e'], _e['least']) - 1 END,
+           invoke(lambda _e: {'e': _e, 'least': list_min(_e)}, ec._costs_of(choices['c'], q)), choices['margin'], choices['c'], q);
 
 -- The decision index of a row: under costs that are not 2 x 2, and under any.
 CREATE OR REPLACE MACRO ec._decide_wide(score, choices, prior, threshold, score_type) AS
@@ -416,12 +436,17 @@ CREATE OR REPLACE MACRO ec._decide(score, costs, choices, cost_fn, cost_fp, prio
     CASE WHEN ec._wide(costs) THEN ec._decide_wide(score, choices, prior, threshold, score_type)
          ELSE CAST(ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END;
 
-CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, choices, prior, threshold, score_type) AS
+CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, choices, prior, score_type "NULL") AS
+    CASE WHEN matrix IS NULL THEN ec._first_of_most(score) ELSE ec._argmin(choices, score) END,
+(score, matrix, choices, prior, score_type) AS
     CASE WHEN score_type = 'decision' THEN CAST(score[1] AS INTEGER)
-         WHEN threshold IS NOT NULL
-         THEN CAST(error('ec: threshold is for a single score; a list of scores is decided by costs') AS INTEGER)
          WHEN matrix IS NULL THEN ec._first_of_most(ec._posteriors(score, score_type, prior))
          ELSE ec._argmin(choices, ec._posteriors(score, score_type, prior)) END;
+-- True, or an error: may the decisions of a list be taken so? (A threshold that is NULL leaves the row without one: ec._no_threshold.)
+CREATE OR REPLACE MACRO ec._decisions_ok(matrix, prior, threshold, score_type) AS
+    ec._list_type_ok(matrix, score_type) AND ec._list_prior_ok(prior, score_type)
+    AND CASE WHEN threshold IS NOT NULL
+             THEN error('ec: threshold is for a single score; a list of scores is decided by costs') IS NULL ELSE true END;
 
 -- What a decision d costs a row of class y; no matrix stands for 0-1 costs.
 CREATE OR REPLACE MACRO ec._cost(matrix, y, d) AS
@@ -433,10 +458,11 @@ CREATE OR REPLACE MACRO ec._error_cost(cost_fn, cost_fp, y, positive) AS
 
 -- A list of two scores as one, and what kind of score that one is.
 CREATE OR REPLACE MACRO ec._pair(score, score_type) AS
-    invoke(lambda _v: CASE WHEN ec._missing_vector(_v, 0, NULL) THEN CAST(NULL AS DOUBLE)
-                           WHEN len(_v) = 2 AND ec._vector_ok(_v, NULL, score_type)
-                           THEN CASE WHEN score_type IN ('posterior', 'posteriors') THEN _v[2] ELSE _v[2] - _v[1] END
-                           ELSE CAST('nan' AS DOUBLE) END, score);
+    CASE WHEN ec._list_type_ok(NULL, score_type) THEN
+        invoke(lambda _v: CASE WHEN ec._missing_vector(_v, 0, NULL) THEN CAST(NULL AS DOUBLE)
+                               WHEN len(_v) = 2 AND ec._vector_ok(_v, NULL, score_type)
+                               THEN CASE WHEN score_type IN ('posterior', 'posteriors') THEN _v[2] ELSE _v[2] - _v[1] END
+                               ELSE CAST('nan' AS DOUBLE) END, score) END;
 CREATE OR REPLACE MACRO ec._pair_type(score_type) AS
     CASE score_type WHEN 'log_posteriors' THEN 'log_odds' WHEN 'log_likelihoods' THEN 'llr' ELSE 'posterior' END;
 
@@ -458,18 +484,21 @@ CREATE OR REPLACE MACRO ec._brier0(score, score_type "NULL", prior) AS score * s
     CASE WHEN score_type = 'posterior' THEN score * score
          ELSE pow(ec._sigmoid(ec._given_log_odds(score, score_type, prior)), 2) END;
 
-CREATE OR REPLACE MACRO ec._vector_log_loss(score, y, score_type, prior) AS
+CREATE OR REPLACE MACRO ec._vector_log_loss(score, y, score_type "NULL", prior) AS -ln(score[y + 1]),
+(score, y, score_type, prior) AS
     CASE WHEN score_type IN ('posterior', 'posteriors') THEN -ln(score[y + 1])
          WHEN score_type = 'log_posteriors' THEN -score[y + 1]
-         WHEN score_type = 'log_likelihoods'
-         THEN invoke(lambda _u, _s: _s - _u[y + 1], ec._log_joint(score, prior, score_type), ec._log_sum(ec._log_joint(score, prior, score_type)))
-         ELSE ec._fail('score_type ''' || score_type || ''' holds no posteriors') END;
+         WHEN score_type = 'log_likelihoods' THEN invoke(lambda _u, _s: _s - _u[y + 1], ec._log_joint(score, prior), ec._log_sum(ec._log_joint(score, prior))) END;
 
 -- Component by component: sum q^2 - 2 q_y + 1 would cancel.
 CREATE OR REPLACE MACRO ec._vector_brier(score, y, score_type, prior) AS
-    CASE WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posteriors')
-         ELSE invoke(lambda _d: list_inner_product(_d, _d) / len(_d),
-                     list_transform(ec._posteriors(score, score_type, prior), lambda _x, _k: coalesce(_x - CAST(_k = y + 1 AS DOUBLE), 0))) END;
+    invoke(lambda _d: list_inner_product(_d, _d) / len(_d),
+           list_transform(ec._posteriors(score, score_type, prior), lambda _x, _k: coalesce(_x - CAST(_k = y + 1 AS DOUBLE), 0)));
+
+-- True, or an error: do the scores of a list hold posteriors?
+CREATE OR REPLACE MACRO ec._list_losses_ok(prior, score_type) AS
+    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posteriors') IS NULL
+         ELSE ec._list_type_ok(NULL, score_type) AND ec._list_prior_ok(prior, score_type) END;
 
 -- Public: one value a row, NULL for a row with a part missing or wrong ------------------------------------------------
 
@@ -480,10 +509,10 @@ CREATE OR REPLACE MACRO ec.bayes_decision(score DOUBLE, costs := NULL, cost_fn :
                      ec._likely(score, score_type, prior), ec._choices(ec._given_costs(costs))) END,
 (score DOUBLE[], costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false) OR ec._no_threshold(threshold, score_type) THEN NULL
-         ELSE invoke(lambda _v, _m, _c, _p: CASE
+         WHEN ec._decisions_ok(ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) THEN invoke(lambda _v, _m, _c, _p: CASE
              WHEN ec._missing_vector(_v, 0, NULL) OR NOT ec._fits_prior(_p, ec._vector_classes(_v, _m, score_type)) THEN NULL
              WHEN ec._vector_ok(_v, _m, score_type) AND ec._vector_fits(_v, _m, score_type)
-             THEN CAST(ec._decide_vector(_v, _m, _c, prior, threshold, score_type) AS INTEGER) END,
+             THEN CAST(ec._decide_vector(_v, _m, _c, prior, score_type) AS INTEGER) END,
              ec._likely_list(score, score_type, prior), ec._vector_costs(costs, cost_fn, cost_fp),
              ec._choices(ec._vector_costs(costs, cost_fn, cost_fp)), ec._priors(prior)) END;
 COMMENT ON MACRO ec.bayes_decision IS 'Index of the decision for each row: by threshold if one is given, else the one of least expected cost. argmin over j of sum_i c_ij q_i, lowest index on ties. Binary: 1 where score > threshold, strictly; of a posterior the threshold is cost_fp / (cost_fp + cost_fn), unless one is given.';
@@ -498,12 +527,12 @@ CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn 
                      ec._likely(score, score_type, prior), ec._choices(ec._given_costs(costs))) END,
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false) OR ec._no_threshold(threshold, score_type) THEN NULL
-         ELSE invoke(lambda _v, _m, _c, _p: CASE
+         WHEN ec._decisions_ok(ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) THEN invoke(lambda _v, _m, _c, _p, _y: CASE
              WHEN ec._missing_vector(_v, label, NULL) OR NOT ec._fits_prior(_p, ec._vector_classes(_v, _m, score_type)) THEN NULL
-             WHEN ec._vector_usable(_v, label, _m, score_type, NULL) AND ec._vector_fits(_v, _m, score_type)
-             THEN ec._cost(_m, ec._class(label), ec._decide_vector(_v, _m, _c, prior, threshold, score_type)) END,
+             WHEN ec._vector_usable(_v, _y, _m, score_type, NULL) AND ec._vector_fits(_v, _m, score_type)
+             THEN ec._cost(_m, _y, ec._decide_vector(_v, _m, _c, prior, score_type)) END,
              ec._likely_list(score, score_type, prior), ec._vector_costs(costs, cost_fn, cost_fp),
-             ec._choices(ec._vector_costs(costs, cost_fn, cost_fp)), ec._priors(prior)) END,
+             ec._choices(ec._vector_costs(costs, cost_fn, cost_fp)), ec._priors(prior), ec._class(label)) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
          THEN invoke(lambda _s, _c: CASE WHEN ec._usable(_s, label, costs, score_type, NULL)
@@ -518,19 +547,21 @@ COMMENT ON MACRO ec.row_cost IS 'Cost of each row''s decision, given its class. 
 CREATE OR REPLACE MACRO ec._with_shift(score, score_type, prior) AS score + ec._llr_shift(prior, score_type);
 CREATE OR REPLACE MACRO ec._pair_ok(pair) AS NOT coalesce(isnan(list_max(pair)), false);
 CREATE OR REPLACE MACRO ec._holds_posterior(score_type) AS
-    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posterior') IS NULL ELSE true END;
+    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posterior') IS NULL
+         ELSE ec._number_type_ok(score_type) END;
 
 -- Casts are for arguments without their names, numbers say, which no score_type is.
 CREATE OR REPLACE MACRO ec._row_log_loss(score, label, score_type, prior) AS
-    invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._usable(_z, label, NULL, score_type, NULL) AND ec._holds_posterior(score_type)
-               THEN CASE WHEN score_type = 'posterior' THEN CASE WHEN ec._class(label) = 1 THEN -ln(_z) ELSE ec._minus_log1m(_z) END
-                         ELSE ec._softplus(CASE WHEN ec._class(label) = 1 THEN -_z ELSE _z END) END END,
-           ec._with_shift(score, score_type, prior), ec._prior_pair(prior));
+    CASE WHEN ec._holds_posterior(score_type) THEN
+        invoke(lambda _z, _y, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type) AND _y BETWEEN 0 AND 1
+                   THEN CASE WHEN score_type = 'posterior' THEN CASE WHEN _y = 1 THEN -ln(_z) ELSE ec._minus_log1m(_z) END
+                             ELSE ec._softplus(CASE WHEN _y = 1 THEN -_z ELSE _z END) END END,
+               ec._with_shift(score, score_type, prior), ec._class(label), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_log_loss_vector(score, label, score_type, prior) AS
-    invoke(lambda _v, _p: CASE WHEN ec._missing_vector(_v, label, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
-                               WHEN ec._vector_usable(_v, label, NULL, score_type, NULL)
-                               THEN ec._vector_log_loss(_v, ec._class(label), score_type, prior) END,
-           ec._likely_list(score, score_type, prior), ec._priors(prior));
+    CASE WHEN ec._list_losses_ok(prior, score_type) THEN
+        invoke(lambda _v, _p, _y: CASE WHEN ec._missing_vector(_v, label, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
+                                       WHEN ec._vector_usable(_v, _y, NULL, score_type, NULL) THEN ec._vector_log_loss(_v, _y, score_type, prior) END,
+               ec._likely_list(score, score_type, prior), ec._priors(prior), ec._class(label)) END;
 CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, score_type := 'posterior', prior := NULL) AS
     ec._row_log_loss(score, label, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL) AS
@@ -538,15 +569,16 @@ CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, score_type := 'post
 COMMENT ON MACRO ec.row_log_loss IS 'Negative natural logarithm of each row''s posterior of its true class. Lower is better; in [0, inf] nats. -ln q_i for class i. Its mean is the `cross_entropy` at the empirical priors.';
 
 CREATE OR REPLACE MACRO ec._row_brier(score, label, score_type, prior) AS
-    invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._usable(_z, label, NULL, score_type, NULL) AND ec._holds_posterior(score_type)
-               THEN pow(CASE WHEN score_type = 'posterior' THEN CASE WHEN ec._class(label) = 1 THEN 1 - _z ELSE _z END
-                             ELSE ec._sigmoid(CASE WHEN ec._class(label) = 1 THEN -_z ELSE _z END) END, 2) END,
-           ec._with_shift(score, score_type, prior), ec._prior_pair(prior));
+    CASE WHEN ec._holds_posterior(score_type) THEN
+        invoke(lambda _z, _y, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type) AND _y BETWEEN 0 AND 1
+                   THEN pow(CASE WHEN score_type = 'posterior' THEN CASE WHEN _y = 1 THEN 1 - _z ELSE _z END
+                                 ELSE ec._sigmoid(CASE WHEN _y = 1 THEN -_z ELSE _z END) END, 2) END,
+               ec._with_shift(score, score_type, prior), ec._class(label), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_brier_vector(score, label, score_type, prior) AS
-    invoke(lambda _v, _p: CASE WHEN ec._missing_vector(_v, label, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
-                               WHEN ec._vector_usable(_v, label, NULL, score_type, NULL)
-                               THEN ec._vector_brier(_v, ec._class(label), score_type, prior) END,
-           ec._likely_list(score, score_type, prior), ec._priors(prior));
+    CASE WHEN ec._list_losses_ok(prior, score_type) THEN
+        invoke(lambda _v, _p, _y: CASE WHEN ec._missing_vector(_v, label, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
+                                       WHEN ec._vector_usable(_v, _y, NULL, score_type, NULL) THEN ec._vector_brier(_v, _y, score_type, prior) END,
+               ec._likely_list(score, score_type, prior), ec._priors(prior), ec._class(label)) END;
 CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, score_type := 'posterior', prior := NULL) AS
     ec._row_brier(score, label, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL) AS
@@ -554,14 +586,15 @@ CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, score_type := 'posteri
 COMMENT ON MACRO ec.row_brier IS 'Mean over the classes of each row''s squared error of the posteriors. Lower is better; in [0, 2/K]. (1/K) sum_k (q_k - [k = i])^2 for class i. Its mean is the `brier` at the empirical priors.';
 
 CREATE OR REPLACE MACRO ec._row_posterior(score, score_type, prior) AS
-    invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_ok(_z, 2, score_type) AND ec._holds_posterior(score_type)
-                               THEN CASE WHEN score_type = 'posterior' THEN _z ELSE ec._sigmoid(_z) END END,
-           ec._with_shift(score, score_type, prior), ec._prior_pair(prior));
+    CASE WHEN ec._holds_posterior(score_type) THEN
+        invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type)
+                                   THEN CASE WHEN score_type = 'posterior' THEN _z ELSE ec._sigmoid(_z) END END,
+               ec._with_shift(score, score_type, prior), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_posterior_vector(score, score_type, prior) AS
-    invoke(lambda _v, _p: CASE WHEN ec._missing_vector(_v, 0, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
-                               WHEN score_type = 'decision' THEN [ec._fail('score_type ''decision'' holds no posterior')]
-                               WHEN ec._vector_ok(_v, NULL, score_type) THEN ec._posteriors(_v, score_type, prior) END,
-           ec._likely_list(score, score_type, prior), ec._priors(prior));
+    CASE WHEN ec._list_losses_ok(prior, score_type) THEN
+        invoke(lambda _v, _p: CASE WHEN ec._missing_vector(_v, 0, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
+                                   WHEN ec._vector_ok(_v, NULL, score_type) THEN ec._posteriors(_v, score_type, prior) END,
+               ec._likely_list(score, score_type, prior), ec._priors(prior)) END;
 CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', prior := NULL) AS
     ec._row_posterior(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type := 'posterior', prior := NULL) AS
@@ -569,9 +602,10 @@ CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', pr
 COMMENT ON MACRO ec.posterior IS 'Posterior of each row''s score: of the positive class, or of every class for a vector. In [0, 1]. Binary: 1/(1 + e^-x) of the log-odds x; those of an LLR are the LLR plus ln(P_1/P_0). Vectors: the softmax of log-likelihoods plus ln P.';
 
 CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
-    invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_ok(_z, 2, score_type) AND ec._holds_posterior(score_type)
-                               THEN CASE WHEN score_type = 'posterior' THEN ln(_z) + ec._minus_log1m(_z) ELSE _z END END,
-           ec._with_shift(score, score_type, prior), ec._prior_pair(prior));
+    CASE WHEN ec._holds_posterior(score_type) THEN
+        invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type)
+                                   THEN CASE WHEN score_type = 'posterior' THEN ln(_z) + ec._minus_log1m(_z) ELSE _z END END,
+               ec._with_shift(score, score_type, prior), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type := 'posterior', prior := NULL) AS
     ec._row_log_odds(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type := 'posterior', prior := NULL) AS
@@ -602,13 +636,16 @@ CREATE OR REPLACE MACRO ec._comes_from(least, from_) AS
     CASE WHEN least > 0 THEN true
          WHEN ec._may_be_column(typeof(from_)) OR from_ IS NULL THEN false
          ELSE error('ec: from_ has a class of prior 0, which no posterior can come from: ' || CAST(from_ AS VARCHAR)) IS NULL END;
+CREATE OR REPLACE MACRO ec._source_pair(from_) AS
+    invoke(lambda _f: CASE WHEN ec._comes_from(list_min(_f), from_) THEN _f ELSE [CAST('nan' AS DOUBLE)] END, ec._prior_pair(from_));
 CREATE OR REPLACE MACRO ec._shift_ok(from_, "to", least) AS ec._both_stated(from_, "to") AND ec._comes_from(least, from_);
 CREATE OR REPLACE MACRO ec._shifted(score, from_, "to", score_type) AS
-    ec._unless_nan(invoke(lambda _s, _f, _t, _ok: CASE
-            WHEN NOT (_ok AND ec._pair_ok(_f) AND ec._pair_ok(_t) AND ec._number_ok(_s, 2, score_type)) THEN NULL
+    CASE WHEN ec._both_stated(from_, "to") AND ec._number_type_ok(score_type) THEN
+        ec._unless_nan(invoke(lambda _s, _f, _t: CASE
+            WHEN NOT (ec._number_fits(_s, 2, score_type) AND ec._pair_ok(_f) AND ec._pair_ok(_t)) THEN NULL
             WHEN score_type = 'log_odds' THEN _s + (ec._pair_log_odds(_t) - ec._pair_log_odds(_f))
             ELSE ec._scaled(_s, _t[2] / _f[2], _t[1] / _f[1]) END,
-        score, ec._prior_pair(from_), ec._prior_pair("to"), ec._shift_ok(from_, "to", list_min(ec._prior_pair(from_)))));
+        score, ec._source_pair(from_), ec._prior_pair("to"))) END;
 -- The same of K classes, with [] for 'uniform': it is a constant factor on either side, which the normalisation removes.
 CREATE OR REPLACE MACRO ec._weighed(score, from_, "to", score_type) AS
     invoke(lambda _v, _f, _t, _ok: CASE
@@ -617,7 +654,7 @@ CREATE OR REPLACE MACRO ec._weighed(score, from_, "to", score_type) AS
             WHEN score_type = 'log_posteriors'
             THEN list_transform(_v, lambda _x, _i: _x + (ln(coalesce(_t[_i], 1e0)) - ln(coalesce(_f[_i], 1e0))))
             ELSE list_transform(_v, lambda _x, _i: _x * (coalesce(_t[_i], 1e0) / coalesce(_f[_i], 1e0))) END,
-        score, ec._priors(from_), ec._priors("to"), ec._shift_ok(from_, "to", coalesce(list_min(ec._priors(from_)), 1)));
+        score, ec._priors(from_), ec._priors("to"), ec._shift_ok(from_, "to", coalesce(list_min(ec._priors(from_)), 1)) AND ec._list_type_ok(NULL, score_type));
 CREATE OR REPLACE MACRO ec._shifted_vector(score, from_, "to", score_type) AS
     invoke(lambda _n: list_transform(_n['u'], lambda _x: CASE WHEN score_type = 'log_posteriors' THEN _x - _n['s'] ELSE _x / _n['s'] END),
         invoke(lambda _u: {'u': _u, 's': CASE WHEN score_type = 'log_posteriors' THEN ec._log_sum(_u) ELSE list_sum(_u) END},
@@ -779,23 +816,33 @@ CREATE OR REPLACE MACRO ec._key(k, y, d) AS (CAST(k AS BIGINT) << 40) + (CAST(y 
 -- A list of other classes than the costs' is not decided, but counted under the classes that it has: see ec._classes_ok.
 CREATE OR REPLACE MACRO ec._undecided(threshold "NULL", score_type) AS threshold IS NOT NULL,
 (threshold, score_type) AS ec._no_threshold(threshold, score_type);
-CREATE OR REPLACE MACRO ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) AS
-    invoke(lambda _v, _m, _c: CASE
-        WHEN ec._undecided(threshold, score_type) THEN -1
+CREATE OR REPLACE MACRO ec._key_of_row(score, label, matrix, prior, score_type, weight) AS
+    invoke(lambda _v, _m, _c, _y: CASE
         WHEN ec._missing_vector(_v, label, weight) THEN NULL
-        WHEN ec._vector_usable(_v, label, _m, score_type, weight)
-        THEN ec._key(ec._vector_classes(_v, _m, score_type), ec._class(label),
-                     CASE WHEN ec._vector_fits(_v, _m, score_type)
-                          THEN ec._decide_vector(_v, _m, _c, prior, threshold, score_type) ELSE 0 END)
-        ELSE -1 END, ec._likely_list(score, score_type, prior), matrix, ec._choices(matrix));
+        WHEN ec._vector_usable(_v, _y, _m, score_type, weight)
+        THEN ec._key(ec._vector_classes(_v, _m, score_type), _y,
+                     CASE WHEN ec._vector_fits(_v, _m, score_type) THEN ec._decide_vector(_v, _m, _c, prior, score_type) ELSE 0 END)
+        ELSE -1 END, ec._likely_list(score, score_type, prior), matrix, ec._choices(matrix), ec._class(label));
+CREATE OR REPLACE MACRO ec._key_by(type "NULL", score, label, matrix, prior, score_type, weight) AS
+    ec._key_of_row(score, label, matrix, prior, score_type, weight),
+(type, score, label, matrix, prior, score_type, weight) AS ec._key_of_row(score, label, matrix, prior, NULL, weight);
+CREATE OR REPLACE MACRO ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) AS
+    CASE WHEN ec._undecided(threshold, score_type) THEN -1
+         WHEN ec._decisions_ok(matrix, prior, threshold, CAST(score_type AS VARCHAR))
+         THEN ec._key_by(ec._posteriors_type(score_type), score, label, matrix, prior, CAST(score_type AS VARCHAR), weight) END;
 
 -- The same without a decision.
-CREATE OR REPLACE MACRO ec._vector_class_key(score, label, matrix, score_type, weight) AS
-    invoke(lambda _v, _m: CASE
+CREATE OR REPLACE MACRO ec._class_key_of_row(score, label, matrix, score_type, weight) AS
+    invoke(lambda _v, _m, _y: CASE
         WHEN ec._missing_vector(_v, label, weight) THEN NULL
-        WHEN ec._vector_usable(_v, label, _m, score_type, weight)
-        THEN ec._key(ec._vector_classes(_v, _m, score_type), ec._class(label), 0)
-        ELSE -1 END, score, matrix);
+        WHEN ec._vector_usable(_v, _y, _m, score_type, weight) THEN ec._key(ec._vector_classes(_v, _m, score_type), _y, 0)
+        ELSE -1 END, score, matrix, ec._class(label));
+CREATE OR REPLACE MACRO ec._class_key_by(type "NULL", score, label, matrix, score_type, weight) AS
+    ec._class_key_of_row(score, label, matrix, score_type, weight),
+(type, score, label, matrix, score_type, weight) AS ec._class_key_of_row(score, label, matrix, NULL, weight);
+CREATE OR REPLACE MACRO ec._vector_class_key(score, label, matrix, score_type, weight) AS
+    CASE WHEN ec._list_type_ok(matrix, CAST(score_type AS VARCHAR))
+         THEN ec._class_key_by(ec._posteriors_type(score_type), score, label, matrix, CAST(score_type AS VARCHAR), weight) END;
 
 -- A histogram of keys as a list of cells {k, y, d, n}; wrong rows have k = -1.
 CREATE OR REPLACE MACRO ec._tally(histogram) AS
@@ -1642,17 +1689,19 @@ CREATE OR REPLACE MACRO ec._loss_of_row(score, label, weight, loss) AS
     CASE WHEN NOT ec._missing_vector(score, label, weight) THEN ec._weighted(loss, weight) END;
 CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior "NULL", score_type, weight, loss) AS
     list_transform(list_transform([{
+            'ok': ec._list_losses_ok(prior, CAST(score_type AS VARCHAR)),
             'tally': ec._count_vector(ec._likely_list(score, score_type, prior), label, CAST(NULL AS DOUBLE[][]), score_type, weight),
             'n': ec._weight_by_class(score, label, weight), 'rows': ec._kept(NULL, score, label, weight, loss), 's': sum(loss)}],
-        lambda _g: {'n': ec._class_n(_g['tally'], _g['n'], _g['rows']), 's': _g['s']}),
+        lambda _g: {'n': CASE WHEN _g['ok'] THEN ec._class_n(_g['tally'], _g['n'], _g['rows']) END, 's': _g['s']}),
         lambda _g: invoke(lambda _p: {'e': CASE WHEN _p IS NOT NULL THEN _g['s'] / list_sum(_g['n']) END, 'p': _p},
                           ec._class_priors(_g['n'], CASE WHEN prior IS NULL THEN CAST(NULL AS DOUBLE[]) END, CAST(NULL AS DOUBLE[])))),
 (score, label, prior, score_type, weight, loss) AS
     list_transform(list_transform([{
+            'ok': ec._list_losses_ok(prior, CAST(score_type AS VARCHAR)),
             'tally': ec._count_vector(ec._likely_list(score, score_type, prior), label, CAST(NULL AS DOUBLE[][]), score_type, weight),
             'n': ec._weight_by_class(score, label, weight), 'rows': ec._kept(1, score, label, weight, loss),
             's': ec._sum_by_class(label, loss), 'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
-        lambda _g: {'n': ec._class_n(_g['tally'], _g['n'], _g['rows']),
+        lambda _g: {'n': CASE WHEN _g['ok'] THEN ec._class_n(_g['tally'], _g['n'], _g['rows']) END,
                     's': ec._each_sum(_g['s'], _g['rows'], ec._tally_classes(_g['tally']), 's'), 'low': _g['low'], 'high': _g['high']}),
         lambda _g: invoke(lambda _p: {'e': ec._expect(_p, ec._each_mean(_g['n'], _g['s'])), 'p': _p},
                           ec._class_priors(_g['n'], _g['low'], _g['high'])));
@@ -1695,9 +1744,13 @@ CREATE OR REPLACE MACRO ec._log_losses_by(type "NULL", score, label, prior, scor
 (type, score, label, prior, score_type, weight) AS ec._sum_log_losses(score, label, prior, NULL, weight);
 CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight) AS
     ec._log_losses_by(ec._posterior_type(score_type), score, label, prior, score_type, weight);
+CREATE OR REPLACE MACRO ec._log_loss_of_row(type "NULL", score, label, prior, score_type, weight) AS
+    invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_log_loss(_v, ec._y(label), CAST(score_type AS VARCHAR), prior)), score),
+(type, score, label, prior, score_type, weight) AS
+    invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_log_loss(_v, ec._y(label), NULL, prior)), score);
 CREATE OR REPLACE MACRO ec._log_losses_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
-        invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_log_loss(_v, ec._y(label), score_type, prior)), score));
+                      ec._log_loss_of_row(ec._posteriors_type(score_type), score, label, prior, score_type, weight));
 CREATE OR REPLACE MACRO ec._sum_briers(score, label, prior, score_type, weight "NULL") AS
     ec._losses(score, label, prior, score_type, weight,
                ec._sum_brier(1, score, label, ec._brier1(score, score_type, prior), score_type),
@@ -1711,32 +1764,36 @@ CREATE OR REPLACE MACRO ec._briers_by(type "NULL", score, label, prior, score_ty
 (type, score, label, prior, score_type, weight) AS ec._sum_briers(score, label, prior, NULL, weight);
 CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight) AS
     ec._briers_by(ec._posterior_type(score_type), score, label, prior, score_type, weight);
+CREATE OR REPLACE MACRO ec._brier_of_row(type "NULL", score, label, prior, score_type, weight) AS
+    invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_brier(_v, ec._y(label), CAST(score_type AS VARCHAR), prior)), score),
+(type, score, label, prior, score_type, weight) AS
+    invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_brier(_v, ec._y(label), NULL, prior)), score);
 CREATE OR REPLACE MACRO ec._briers_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
-        invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_brier(_v, ec._y(label), score_type, prior)), score));
+                      ec._brier_of_row(ec._posteriors_type(score_type), score, label, prior, score_type, weight));
 
 CREATE OR REPLACE MACRO ec.cross_entropy(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_loss(ec._log_losses(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
-    ec._expected_loss(ec._log_losses_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
+    ec._expected_loss(ec._log_losses_vector(score, label, prior, score_type, weight));
 COMMENT ON MACRO ec.cross_entropy IS 'Cross-entropy (CE): the expected negative natural logarithm of the true class''s posterior. Lower is better; in [0, inf] nats, inf if a posterior of 0 meets its class. sum_i P_i mean over class i of -ln q_i.';
 
 CREATE OR REPLACE MACRO ec.nce(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_over_entropy(ec._log_losses(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
-    ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
+    ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, score_type, weight));
 COMMENT ON MACRO ec.nce IS 'Cross-entropy normalised by that of always answering the prior. Lower is better; in [0, inf]: 0 is perfect, 1 is naive. CE / (-sum_i P_i ln P_i), CE being the `cross_entropy`.';
 
 CREATE OR REPLACE MACRO ec.brier(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_loss(ec._briers(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
-    ec._expected_loss(ec._briers_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
+    ec._expected_loss(ec._briers_vector(score, label, prior, score_type, weight));
 COMMENT ON MACRO ec.brier IS 'Brier score (BS): the expected squared error of the posteriors, averaged over the K classes. Lower is better; in [0, 2/K]. sum_i P_i mean over class i of (1/K) sum_k (q_k - [k = i])^2; for two classes that is the squared error of q_1. Multiply by K for the convention that sums over the classes.';
 
 CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_over_spread(ec._briers(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
-    ec._expected_over_spread(ec._briers_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
+    ec._expected_over_spread(ec._briers_vector(score, label, prior, score_type, weight));
 COMMENT ON MACRO ec.nbs IS 'Brier score normalised by that of always answering the prior. Lower is better; in [0, inf): 0 is perfect, 1 is naive. BS / (sum_i P_i (1 - P_i) / K), BS being the `brier`.';
 
 CREATE OR REPLACE MACRO ec._not_decided(score_type) AS
@@ -2673,7 +2730,8 @@ CREATE OR REPLACE MACRO ec._both_vectors_right(score, reference, score_type, wei
     AND len(score) = len(reference) AND ec._weight_ok(weight);
 -- True, or an error where each row has lists of two lengths.
 CREATE OR REPLACE MACRO ec._lengths_ok(missing, score, reference, score_type) AS
-    CASE WHEN bool_and(CASE WHEN NOT missing AND ec._vector_ok(score, NULL, score_type) AND ec._vector_ok(reference, NULL, score_type)
+    CASE WHEN NOT ec._list_type_ok(NULL, score_type) THEN NULL
+         WHEN bool_and(CASE WHEN NOT missing AND ec._vector_ok(score, NULL, score_type) AND ec._vector_ok(reference, NULL, score_type)
                             THEN len(score) <> len(reference) END)
          THEN error(format('ec: the lists are of {} classes, and those of the reference of {}', max(len(score)), max(len(reference)))) IS NULL
          ELSE true END;
@@ -2691,33 +2749,33 @@ CREATE OR REPLACE MACRO ec.expected_score_divergence(score DOUBLE, reference, ru
                           ec._divergence(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END;
 COMMENT ON MACRO ec.expected_score_divergence IS 'Mean divergence from reference posteriors s (lower is better): sum_i s_i ln(s_i / q_i), or 1/K sum_i (s_i - q_i)^2';
 
--- Means of the reference over the rows, class by class: of a number, and of lists of at most 32 classes. Where a row is wrong, no
--- value is made of them.
+-- Means of the reference over the rows, class by class: of a number, and of lists (see ec._sum_by_class: of more than 32 classes the rows
+-- are kept). Where a row is wrong, no value is made of them.
 CREATE OR REPLACE MACRO ec._row_mean(missing, value, weight) AS
     ec._ratio(sum(CASE WHEN NOT missing THEN ec._weighted(value, weight) END),
               sum(CASE WHEN NOT missing THEN CAST(ec._weight(weight) AS DOUBLE) END));
 CREATE OR REPLACE MACRO ec._class_means(missing, reference, score_type, weight) AS [
     ec._row_mean(missing, ec._by_class(reference, score_type)['q'][1], weight), ec._row_mean(missing, ec._by_class(reference, score_type)['q'][2], weight)];
-CREATE OR REPLACE MACRO ec._class_mean(i, missing, reference, score_type, weight) AS
-    ec._row_mean(missing, CASE WHEN score_type = 'log_posteriors' THEN exp(reference[i]) ELSE reference[i] END, weight);
-CREATE OR REPLACE MACRO ec._vector_class_means(missing, reference, score_type, weight) AS list_slice([
-    ec._class_mean(1, missing, reference, score_type, weight), ec._class_mean(2, missing, reference, score_type, weight),
-    ec._class_mean(3, missing, reference, score_type, weight), ec._class_mean(4, missing, reference, score_type, weight),
-    ec._class_mean(5, missing, reference, score_type, weight), ec._class_mean(6, missing, reference, score_type, weight),
-    ec._class_mean(7, missing, reference, score_type, weight), ec._class_mean(8, missing, reference, score_type, weight),
-    ec._class_mean(9, missing, reference, score_type, weight), ec._class_mean(10, missing, reference, score_type, weight),
-    ec._class_mean(11, missing, reference, score_type, weight), ec._class_mean(12, missing, reference, score_type, weight),
-    ec._class_mean(13, missing, reference, score_type, weight), ec._class_mean(14, missing, reference, score_type, weight),
-    ec._class_mean(15, missing, reference, score_type, weight), ec._class_mean(16, missing, reference, score_type, weight),
-    ec._class_mean(17, missing, reference, score_type, weight), ec._class_mean(18, missing, reference, score_type, weight),
-    ec._class_mean(19, missing, reference, score_type, weight), ec._class_mean(20, missing, reference, score_type, weight),
-    ec._class_mean(21, missing, reference, score_type, weight), ec._class_mean(22, missing, reference, score_type, weight),
-    ec._class_mean(23, missing, reference, score_type, weight), ec._class_mean(24, missing, reference, score_type, weight),
-    ec._class_mean(25, missing, reference, score_type, weight), ec._class_mean(26, missing, reference, score_type, weight),
-    ec._class_mean(27, missing, reference, score_type, weight), ec._class_mean(28, missing, reference, score_type, weight),
-    ec._class_mean(29, missing, reference, score_type, weight), ec._class_mean(30, missing, reference, score_type, weight),
-    ec._class_mean(31, missing, reference, score_type, weight), ec._class_mean(32, missing, reference, score_type, weight)],
-    1, max(len(reference)) + ec._at_most_32(max(len(reference))));
+CREATE OR REPLACE MACRO ec._class_mean(i, missing, value, weight) AS ec._row_mean(missing, value[i], weight);
+CREATE OR REPLACE MACRO ec._class_means_of_32(missing, value, weight) AS [
+    ec._class_mean(1, missing, value, weight), ec._class_mean(2, missing, value, weight), ec._class_mean(3, missing, value, weight), ec._class_mean(4, missing, value, weight),
+    ec._class_mean(5, missing, value, weight), ec._class_mean(6, missing, value, weight), ec._class_mean(7, missing, value, weight), ec._class_mean(8, missing, value, weight),
+    ec._class_mean(9, missing, value, weight), ec._class_mean(10, missing, value, weight), ec._class_mean(11, missing, value, weight), ec._class_mean(12, missing, value, weight),
+    ec._class_mean(13, missing, value, weight), ec._class_mean(14, missing, value, weight), ec._class_mean(15, missing, value, weight), ec._class_mean(16, missing, value, weight),
+    ec._class_mean(17, missing, value, weight), ec._class_mean(18, missing, value, weight), ec._class_mean(19, missing, value, weight), ec._class_mean(20, missing, value, weight),
+    ec._class_mean(21, missing, value, weight), ec._class_mean(22, missing, value, weight), ec._class_mean(23, missing, value, weight), ec._class_mean(24, missing, value, weight),
+    ec._class_mean(25, missing, value, weight), ec._class_mean(26, missing, value, weight), ec._class_mean(27, missing, value, weight), ec._class_mean(28, missing, value, weight),
+    ec._class_mean(29, missing, value, weight), ec._class_mean(30, missing, value, weight), ec._class_mean(31, missing, value, weight), ec._class_mean(32, missing, value, weight)];
+CREATE OR REPLACE MACRO ec._kept_references(missing, value, weight) AS
+    list({'w': CAST(ec._weight(weight) AS DOUBLE), 'v': value}) FILTER (WHERE len(value) > 32 AND NOT missing);
+CREATE OR REPLACE MACRO ec._mean_of_kept(rows, k) AS
+    list_transform(range(1, k + 1), lambda _i: ec._ratio(list_sum(list_transform(rows, lambda _r: CASE WHEN _r['w'] = 0 THEN 0 ELSE _r['v'][_i] * _r['w'] END)),
+                                                         list_sum(list_transform(rows, lambda _r: _r['w']))));
+CREATE OR REPLACE MACRO ec._vector_class_means(missing, reference, score_type, weight) AS
+    list_transform([{'k': max(len(reference)),
+                     'means': ec._class_means_of_32(missing, ec._given_posteriors(reference, score_type, NULL), weight),
+                     'rows': ec._kept_references(missing, ec._given_posteriors(reference, score_type, NULL), weight)}],
+        lambda _s: CASE WHEN _s['k'] > 32 THEN ec._mean_of_kept(_s['rows'], _s['k']) ELSE _s['means'][1:_s['k']] END)[1];
 -- What always answering these means has, were classes drawn by them; 1 if nobody asks.
 CREATE OR REPLACE MACRO ec._naive_loss(normalized, means, rule) AS
     CASE WHEN NOT CAST(normalized AS BOOLEAN) THEN 1e0

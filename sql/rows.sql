@@ -8,7 +8,8 @@
 -- An argument is copied wherever its name stands, and bound anew there. invoke(lambda _x: ..., x) names a value once: it costs nothing
 -- per row, and a score that is an expression of its own is bound once and not as often as it is used. What is repeated goes into
 -- the argument, not into the lambda: a lambda's text is bound twice, and four times within another one. (Whether an argument
--- was left out is asked of the argument itself, for within a lambda a literal NULL has a type.)
+-- was left out is asked of the argument itself, for within a lambda a literal NULL has a type.) The optimizer does not look into a
+-- lambda: constants are worked out in its arguments, and no error() may stand in one within a sum, for metrics would not share the sum.
 
 -- Metrics tell that an argument was left out by an overload for "NULL", the type of a literal NULL: the text for an argument
 -- that is given is then not even bound. But an argument whose type is not known that early, such as an alias from the same
@@ -33,6 +34,9 @@ CREATE OR REPLACE MACRO ec._column_type(x, y) AS
 -- NULL to begin with is cast, and so is none of the known ones, and so is a number, most likely an argument without its name.
 CREATE OR REPLACE MACRO ec._posterior_type(score_type DOUBLE) AS NULL,
 (score_type) AS struct_extract({'posterior': 1}, CASE WHEN score_type = 'posterior' THEN score_type END);
+-- The same for lists.
+CREATE OR REPLACE MACRO ec._posteriors_type(score_type DOUBLE) AS NULL,
+(score_type) AS struct_extract({'posterior': 1, 'posteriors': 1}, CASE WHEN score_type IN ('posterior', 'posteriors') THEN score_type END);
 
 CREATE OR REPLACE MACRO ec._fail(message) AS CAST(error('ec: ' || message) AS DOUBLE);
 
@@ -102,10 +106,10 @@ CREATE OR REPLACE MACRO ec._costs_ok(costs "NULL", cost_fn, cost_fp) AS costs IS
 -- quarter of the least number is 0.
 CREATE OR REPLACE MACRO ec._room(m) AS
     CASE WHEN list_max(list_transform(flatten(m), lambda _x: abs(_x))) > 2e307 THEN 0.25e0 ELSE 1e0 END;
--- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no decision,
--- and makes 0-1 costs an exact argmax.
+-- The matrix with each row's maximum subtracted, turned over: one list {c} of K numbers per decision. Subtracting moves no decision,
+-- and makes 0-1 costs an exact argmax. Sums over the classes that differ by more than the margin do so in any order.
 CREATE OR REPLACE MACRO ec._choices(matrix) AS
-    invoke(lambda _d: {'c': _d, 'largest': list_max(list_transform(flatten(_d), lambda _x: abs(_x)))},
+    invoke(lambda _d: {'c': _d, 'margin': len(_d[1]) * 1e-15 * list_max(list_transform(flatten(_d), lambda _x: abs(_x)))},
         invoke(lambda _m, _room: list_transform(range(len(_m[1])), lambda _j: list_transform(_m, lambda _r:
             CASE WHEN len(_r) = len(_m[1]) THEN coalesce(_r[_j + 1] * _room - list_max(_r) * _room, 0)
                  ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(_m AS VARCHAR)) END)),
@@ -176,11 +180,13 @@ CREATE OR REPLACE MACRO ec._prior_log_odds(prior, score_type) AS
     ec._needs_prior(prior, score_type) + (ln(ec._p1(prior)) - ln(ec._p0(prior)));
 
 -- ln P of class i of K, likewise unchecked.
-CREATE OR REPLACE MACRO ec._log_prior(prior, i, k, score_type) AS
-    ec._needs_prior(prior, score_type)
-    + ln(CASE WHEN typeof(prior) LIKE '%]' THEN TRY_CAST(prior AS DOUBLE[])[i]
-              WHEN typeof(prior) = 'VARCHAR' THEN 1e0 / k
-              WHEN i = 2 THEN TRY_CAST(prior AS DOUBLE) ELSE 1 - TRY_CAST(prior AS DOUBLE) END);
+CREATE OR REPLACE MACRO ec._log_prior(prior, i, k) AS
+    ln(CASE WHEN typeof(prior) LIKE '%]' THEN TRY_CAST(prior AS DOUBLE[])[i]
+            WHEN typeof(prior) = 'VARCHAR' THEN 1e0 / k
+            WHEN i = 2 THEN TRY_CAST(prior AS DOUBLE) ELSE 1 - TRY_CAST(prior AS DOUBLE) END);
+-- True, or an error: likelihoods become posteriors at a prior, and costs or likelihoods may need one.
+CREATE OR REPLACE MACRO ec._list_prior_ok(prior, score_type) AS
+    CASE WHEN score_type = 'log_likelihoods' THEN ec._needs_prior(prior, score_type) = 0 ELSE true END;
 
 -- For row functions: true, false for a column's value that is not a prior, an error for a literal that is none.
 CREATE OR REPLACE MACRO ec._prior_ok(prior) AS NOT isnan(coalesce(ec._prior1(prior), 0));
@@ -220,15 +226,18 @@ CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
                  || 'Other arguments need their names, such as prior := 0.2', coalesce(score_type, 'NULL')) END) IS NULL;
 
 -- NaN compares as greatest, so it fails BETWEEN and < inf.
-CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec._share_ok(score),
-(score, decisions, score_type) AS
+CREATE OR REPLACE MACRO ec._number_fits(score, decisions, score_type) AS
     CASE WHEN score_type = 'posterior' THEN ec._share_ok(score)
-         WHEN score_type IN ('log_odds', 'llr') THEN score <= CAST('inf' AS DOUBLE)
          WHEN score_type = 'decision' THEN score BETWEEN 0 AND decisions - 1 AND score = floor(score)
+         ELSE score <= CAST('inf' AS DOUBLE) END;
+CREATE OR REPLACE MACRO ec._number_type_ok(score_type) AS
+    CASE WHEN score_type IN ('posterior', 'log_odds', 'llr', 'decision') THEN true
          WHEN score_type IN ('posteriors', 'log_posteriors', 'log_likelihoods')
          THEN error(format('ec: score_type ''{}'' needs a list of scores; for one number say ''posterior'', ''log_odds'', ''llr'' or ''decision''',
                            score_type)) IS NULL
          ELSE ec._unknown_type(score_type) END;
+CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec._share_ok(score),
+(score, decisions, score_type) AS CASE WHEN ec._number_type_ok(score_type) THEN ec._number_fits(score, decisions, score_type) END;
 CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
     CASE WHEN ec._wide(costs) AND score_type <> 'decision' AND len(ec._given_costs(costs)) <> 2
          THEN error('ec: a single score is binary, but costs have ' || len(ec._given_costs(costs))
@@ -241,9 +250,12 @@ CREATE OR REPLACE MACRO ec._has_costs(matrix) AS
          THEN error('ec: score_type ''decision'' with a list needs costs, which say how many classes there are') IS NULL ELSE true END;
 
 -- Only for rows that miss nothing. A 'decision' may come as a list of one: the way to a K x M confusion matrix.
-CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
-    CASE WHEN score_type IN ('posterior', 'posteriors') THEN
-             len(score) >= 2 AND list_min(score) >= 0 AND list_max(score) <= 1 AND abs(list_sum(score) - 1) <= 1e-6
+CREATE OR REPLACE MACRO ec._on_simplex(score) AS
+    len(score) >= 2 AND list_min(score) >= 0 AND abs(list_sum(score) - 1) <= 1e-6
+    AND CASE WHEN list_sum(score) > 1 THEN list_max(score) <= 1 ELSE true END;
+CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type "NULL") AS ec._on_simplex(score),
+(score, matrix, score_type) AS
+    CASE WHEN score_type IN ('posterior', 'posteriors') THEN ec._on_simplex(score)
          WHEN score_type = 'log_posteriors' THEN
              len(score) >= 2 AND list_max(score) <= 1e-6
              AND abs(list_sum(list_transform(score, lambda _x: exp(_x))) - 1) <= 1e-6
@@ -251,8 +263,12 @@ CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
              len(score) >= 2
              AND list_max(score) < CAST('inf' AS DOUBLE) AND list_max(score) > CAST('-inf' AS DOUBLE)
          WHEN score_type = 'decision' THEN
-             CASE WHEN ec._has_costs(matrix)
-                  THEN len(score) = 1 AND score[1] BETWEEN 0 AND len(matrix[1]) - 1 AND score[1] = floor(score[1]) END
+             len(score) = 1 AND score[1] BETWEEN 0 AND len(matrix[1]) - 1 AND score[1] = floor(score[1]) END;
+-- True, or an error: does a list have such scores?
+CREATE OR REPLACE MACRO ec._list_type_ok(matrix, score_type "NULL") AS true,
+(matrix, score_type) AS
+    CASE WHEN score_type IN ('posterior', 'posteriors', 'log_posteriors', 'log_likelihoods') THEN true
+         WHEN score_type = 'decision' THEN ec._has_costs(matrix)
          WHEN score_type IN ('log_odds', 'llr')
          THEN error('ec: score_type ''' || score_type || ''' is for one number a row; for a list say ''posteriors'', '
                     || '''log_posteriors'' or ''log_likelihoods''') IS NULL
@@ -262,16 +278,16 @@ CREATE OR REPLACE MACRO ec._usable(score, label, costs, score_type, weight) AS
     ec._score_ok(score, costs, score_type)
     AND ec._class(label) BETWEEN 0 AND coalesce(len(ec._given_costs(costs)) - 1, 1) AND ec._weight_ok(weight);
 
-CREATE OR REPLACE MACRO ec._vector_classes(score, matrix, score_type) AS
-    CASE WHEN score_type = 'decision' THEN CASE WHEN ec._has_costs(matrix) THEN len(matrix) END ELSE len(score) END;
+CREATE OR REPLACE MACRO ec._vector_classes(score, matrix, score_type "NULL") AS len(score),
+(score, matrix, score_type) AS CASE WHEN score_type = 'decision' THEN len(matrix) ELSE len(score) END;
 
 -- Is the list of as many classes as the matrix?
-CREATE OR REPLACE MACRO ec._vector_fits(score, matrix, score_type) AS
-    score_type = 'decision' OR len(score) = coalesce(len(matrix), len(score));
+CREATE OR REPLACE MACRO ec._vector_fits(score, matrix, score_type "NULL") AS len(score) = coalesce(len(matrix), len(score)),
+(score, matrix, score_type) AS score_type = 'decision' OR len(score) = coalesce(len(matrix), len(score));
 
-CREATE OR REPLACE MACRO ec._vector_usable(score, label, matrix, score_type, weight) AS
-    ec._class(label) BETWEEN 0 AND ec._vector_classes(score, matrix, score_type) - 1 AND ec._weight_ok(weight)
-    AND ec._vector_ok(score, matrix, score_type);
+-- Of class y, an integer.
+CREATE OR REPLACE MACRO ec._vector_usable(score, y, matrix, score_type, weight) AS
+    y BETWEEN 0 AND ec._vector_classes(score, matrix, score_type) - 1 AND ec._weight_ok(weight) AND ec._vector_ok(score, matrix, score_type);
 
 -- Costs of a list of scores: NULL stands for 0-1 costs, whose K is the list's length. (What is wrong with costs is for ec._costs_ok.)
 CREATE OR REPLACE MACRO ec._vector_costs(costs, cost_fn, cost_fp) AS
@@ -286,17 +302,17 @@ CREATE OR REPLACE MACRO ec._boolean_decision(score, score_type) AS
 
 -- Posteriors ----------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._log_joint(score, prior, score_type) AS
-    list_transform(score, lambda _x, _i: _x + ec._log_prior(prior, _i, len(score), score_type));
+CREATE OR REPLACE MACRO ec._log_joint(score, prior) AS list_transform(score, lambda _x, _i: _x + ec._log_prior(prior, _i, len(score)));
 -- ln sum exp, of a list that is not empty.
 CREATE OR REPLACE MACRO ec._log_sum(v) AS
     invoke(lambda _v, _m: _m + ln(list_sum(list_transform(_v, lambda _x: exp(_x - _m)))), v, list_max(v));
 CREATE OR REPLACE MACRO ec._softmax(v) AS
     invoke(lambda _n: list_transform(_n['u'], lambda _x: exp(_x - _n['s'])), invoke(lambda _u: {'u': _u, 's': ec._log_sum(_u)}, v));
 
-CREATE OR REPLACE MACRO ec._posteriors(score, score_type, prior) AS
+CREATE OR REPLACE MACRO ec._posteriors(score, score_type "NULL", prior) AS score,
+(score, score_type, prior) AS
     CASE WHEN score_type = 'log_posteriors' THEN list_transform(score, lambda _x: exp(_x))
-         WHEN score_type = 'log_likelihoods' THEN ec._softmax(ec._log_joint(score, prior, score_type))
+         WHEN score_type = 'log_likelihoods' THEN ec._softmax(ec._log_joint(score, prior))
          ELSE score END;
 
 -- Log-odds of the positive class, from log-odds and LLRs.
@@ -323,9 +339,11 @@ CREATE OR REPLACE MACRO ec._likely(score, score_type "NULL", prior "NULL") AS sc
 (score, score_type, prior) AS
     invoke(lambda _s: CASE WHEN score_type = 'llr' AND isnan(_s + ec._prior_log_odds(prior, score_type))
                            THEN CAST('nan' AS DOUBLE) ELSE _s END, score);
-CREATE OR REPLACE MACRO ec._likely_list(score, score_type, prior "NULL") AS score,
+CREATE OR REPLACE MACRO ec._likely_list(score, score_type "NULL", prior "NULL") AS score,
+(score, score_type "NULL", prior) AS score,
+(score, score_type, prior "NULL") AS score,
 (score, score_type, prior) AS
-    invoke(lambda _v: CASE WHEN score_type = 'log_likelihoods' AND list_max(ec._log_joint(_v, prior, score_type)) = CAST('-inf' AS DOUBLE)
+    invoke(lambda _v: CASE WHEN score_type = 'log_likelihoods' AND list_max(ec._log_joint(_v, prior)) = CAST('-inf' AS DOUBLE)
                            THEN list_transform(_v, lambda _x: CAST('nan' AS DOUBLE)) ELSE _v END, score);
 
 -- Decisions -----------------------------------------------------------------------------------------------------------
@@ -389,13 +407,15 @@ CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, thre
 -- NULL in the list of any other row, that of a missing one: hence coalesce.)
 CREATE OR REPLACE MACRO ec._in_order(choices, q) AS
     list_transform(choices, lambda _c: list_reduce(_c, lambda _a, _x, _i: _a + _x * q[_i], 0e0));
-CREATE OR REPLACE MACRO ec._close_calls(e, choices) AS
-    len(list_filter(e, lambda _x: _x <= list_min(e) + len(choices['c'][1]) * 1e-15 * choices['largest'])) > 1;
+CREATE OR REPLACE MACRO ec._costs_of(choices, q) AS
+    invoke(lambda _c, _q: list_transform(_c, lambda _x: list_inner_product(_x, _q)), choices, list_transform(q, lambda _x: coalesce(_x, 0)));
+CREATE OR REPLACE MACRO ec._close_calls(e, bound) AS len(list_filter(e, lambda _x: _x <= bound)) > 1;
 CREATE OR REPLACE MACRO ec._first_of_most(q) AS invoke(lambda _q: list_position(_q, list_max(_q)) - 1, q);
 CREATE OR REPLACE MACRO ec._first_of_least(e) AS list_position(e, list_min(e)) - 1;
 CREATE OR REPLACE MACRO ec._argmin(choices, q) AS
-    invoke(lambda _e, _c, _q: CASE WHEN ec._close_calls(_e, _c) THEN ec._first_of_least(ec._in_order(_c['c'], _q)) ELSE ec._first_of_least(_e) END,
-           list_transform(choices['c'], lambda _c: list_inner_product(_c, list_transform(q, lambda _x: coalesce(_x, 0)))), choices, q);
+    invoke(lambda _e, _m, _c, _q: CASE WHEN ec._close_calls(_e['e'], _e['least'] + _m) THEN ec._first_of_least(ec._in_order(_c, _q))
+                                       ELSE list_position(_e['e'], _e['least']) - 1 END,
+           invoke(lambda _e: {'e': _e, 'least': list_min(_e)}, ec._costs_of(choices['c'], q)), choices['margin'], choices['c'], q);
 
 -- The decision index of a row: under costs that are not 2 x 2, and under any.
 CREATE OR REPLACE MACRO ec._decide_wide(score, choices, prior, threshold, score_type) AS
@@ -407,12 +427,17 @@ CREATE OR REPLACE MACRO ec._decide(score, costs, choices, cost_fn, cost_fp, prio
     CASE WHEN ec._wide(costs) THEN ec._decide_wide(score, choices, prior, threshold, score_type)
          ELSE CAST(ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END;
 
-CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, choices, prior, threshold, score_type) AS
+CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, choices, prior, score_type "NULL") AS
+    CASE WHEN matrix IS NULL THEN ec._first_of_most(score) ELSE ec._argmin(choices, score) END,
+(score, matrix, choices, prior, score_type) AS
     CASE WHEN score_type = 'decision' THEN CAST(score[1] AS INTEGER)
-         WHEN threshold IS NOT NULL
-         THEN CAST(error('ec: threshold is for a single score; a list of scores is decided by costs') AS INTEGER)
          WHEN matrix IS NULL THEN ec._first_of_most(ec._posteriors(score, score_type, prior))
          ELSE ec._argmin(choices, ec._posteriors(score, score_type, prior)) END;
+-- True, or an error: may the decisions of a list be taken so? (A threshold that is NULL leaves the row without one: ec._no_threshold.)
+CREATE OR REPLACE MACRO ec._decisions_ok(matrix, prior, threshold, score_type) AS
+    ec._list_type_ok(matrix, score_type) AND ec._list_prior_ok(prior, score_type)
+    AND CASE WHEN threshold IS NOT NULL
+             THEN error('ec: threshold is for a single score; a list of scores is decided by costs') IS NULL ELSE true END;
 
 -- What a decision d costs a row of class y; no matrix stands for 0-1 costs.
 CREATE OR REPLACE MACRO ec._cost(matrix, y, d) AS
@@ -424,10 +449,11 @@ CREATE OR REPLACE MACRO ec._error_cost(cost_fn, cost_fp, y, positive) AS
 
 -- A list of two scores as one, and what kind of score that one is.
 CREATE OR REPLACE MACRO ec._pair(score, score_type) AS
-    invoke(lambda _v: CASE WHEN ec._missing_vector(_v, 0, NULL) THEN CAST(NULL AS DOUBLE)
-                           WHEN len(_v) = 2 AND ec._vector_ok(_v, NULL, score_type)
-                           THEN CASE WHEN score_type IN ('posterior', 'posteriors') THEN _v[2] ELSE _v[2] - _v[1] END
-                           ELSE CAST('nan' AS DOUBLE) END, score);
+    CASE WHEN ec._list_type_ok(NULL, score_type) THEN
+        invoke(lambda _v: CASE WHEN ec._missing_vector(_v, 0, NULL) THEN CAST(NULL AS DOUBLE)
+                               WHEN len(_v) = 2 AND ec._vector_ok(_v, NULL, score_type)
+                               THEN CASE WHEN score_type IN ('posterior', 'posteriors') THEN _v[2] ELSE _v[2] - _v[1] END
+                               ELSE CAST('nan' AS DOUBLE) END, score) END;
 CREATE OR REPLACE MACRO ec._pair_type(score_type) AS
     CASE score_type WHEN 'log_posteriors' THEN 'log_odds' WHEN 'log_likelihoods' THEN 'llr' ELSE 'posterior' END;
 
@@ -449,18 +475,21 @@ CREATE OR REPLACE MACRO ec._brier0(score, score_type "NULL", prior) AS score * s
     CASE WHEN score_type = 'posterior' THEN score * score
          ELSE pow(ec._sigmoid(ec._given_log_odds(score, score_type, prior)), 2) END;
 
-CREATE OR REPLACE MACRO ec._vector_log_loss(score, y, score_type, prior) AS
+CREATE OR REPLACE MACRO ec._vector_log_loss(score, y, score_type "NULL", prior) AS -ln(score[y + 1]),
+(score, y, score_type, prior) AS
     CASE WHEN score_type IN ('posterior', 'posteriors') THEN -ln(score[y + 1])
          WHEN score_type = 'log_posteriors' THEN -score[y + 1]
-         WHEN score_type = 'log_likelihoods'
-         THEN invoke(lambda _u, _s: _s - _u[y + 1], ec._log_joint(score, prior, score_type), ec._log_sum(ec._log_joint(score, prior, score_type)))
-         ELSE ec._fail('score_type ''' || score_type || ''' holds no posteriors') END;
+         WHEN score_type = 'log_likelihoods' THEN invoke(lambda _u, _s: _s - _u[y + 1], ec._log_joint(score, prior), ec._log_sum(ec._log_joint(score, prior))) END;
 
 -- Component by component: sum q^2 - 2 q_y + 1 would cancel.
 CREATE OR REPLACE MACRO ec._vector_brier(score, y, score_type, prior) AS
-    CASE WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posteriors')
-         ELSE invoke(lambda _d: list_inner_product(_d, _d) / len(_d),
-                     list_transform(ec._posteriors(score, score_type, prior), lambda _x, _k: coalesce(_x - CAST(_k = y + 1 AS DOUBLE), 0))) END;
+    invoke(lambda _d: list_inner_product(_d, _d) / len(_d),
+           list_transform(ec._posteriors(score, score_type, prior), lambda _x, _k: coalesce(_x - CAST(_k = y + 1 AS DOUBLE), 0)));
+
+-- True, or an error: do the scores of a list hold posteriors?
+CREATE OR REPLACE MACRO ec._list_losses_ok(prior, score_type) AS
+    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posteriors') IS NULL
+         ELSE ec._list_type_ok(NULL, score_type) AND ec._list_prior_ok(prior, score_type) END;
 
 -- Public: one value a row, NULL for a row with a part missing or wrong ------------------------------------------------
 
@@ -471,10 +500,10 @@ CREATE OR REPLACE MACRO ec.bayes_decision(score DOUBLE, costs, cost_fn, cost_fp,
                      ec._likely(score, score_type, prior), ec._choices(ec._given_costs(costs))) END,
 (score DOUBLE[], costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false) OR ec._no_threshold(threshold, score_type) THEN NULL
-         ELSE invoke(lambda _v, _m, _c, _p: CASE
+         WHEN ec._decisions_ok(ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) THEN invoke(lambda _v, _m, _c, _p: CASE
              WHEN ec._missing_vector(_v, 0, NULL) OR NOT ec._fits_prior(_p, ec._vector_classes(_v, _m, score_type)) THEN NULL
              WHEN ec._vector_ok(_v, _m, score_type) AND ec._vector_fits(_v, _m, score_type)
-             THEN CAST(ec._decide_vector(_v, _m, _c, prior, threshold, score_type) AS INTEGER) END,
+             THEN CAST(ec._decide_vector(_v, _m, _c, prior, score_type) AS INTEGER) END,
              ec._likely_list(score, score_type, prior), ec._vector_costs(costs, cost_fn, cost_fp),
              ec._choices(ec._vector_costs(costs, cost_fn, cost_fp)), ec._priors(prior)) END;
 
@@ -488,68 +517,73 @@ CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs, cost_fn, cost_fp
                      ec._likely(score, score_type, prior), ec._choices(ec._given_costs(costs))) END,
 (score DOUBLE[], label, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false) OR ec._no_threshold(threshold, score_type) THEN NULL
-         ELSE invoke(lambda _v, _m, _c, _p: CASE
+         WHEN ec._decisions_ok(ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) THEN invoke(lambda _v, _m, _c, _p, _y: CASE
              WHEN ec._missing_vector(_v, label, NULL) OR NOT ec._fits_prior(_p, ec._vector_classes(_v, _m, score_type)) THEN NULL
-             WHEN ec._vector_usable(_v, label, _m, score_type, NULL) AND ec._vector_fits(_v, _m, score_type)
-             THEN ec._cost(_m, ec._class(label), ec._decide_vector(_v, _m, _c, prior, threshold, score_type)) END,
+             WHEN ec._vector_usable(_v, _y, _m, score_type, NULL) AND ec._vector_fits(_v, _m, score_type)
+             THEN ec._cost(_m, _y, ec._decide_vector(_v, _m, _c, prior, score_type)) END,
              ec._likely_list(score, score_type, prior), ec._vector_costs(costs, cost_fn, cost_fp),
-             ec._choices(ec._vector_costs(costs, cost_fn, cost_fp)), ec._priors(prior)) END;
+             ec._choices(ec._vector_costs(costs, cost_fn, cost_fp)), ec._priors(prior), ec._class(label)) END;
 
 -- A score, and log-odds for an LLR: NaN where the prior contradicts it, an infinite one a prior of 0.
 CREATE OR REPLACE MACRO ec._with_shift(score, score_type, prior) AS score + ec._llr_shift(prior, score_type);
 CREATE OR REPLACE MACRO ec._pair_ok(pair) AS NOT coalesce(isnan(list_max(pair)), false);
 CREATE OR REPLACE MACRO ec._holds_posterior(score_type) AS
-    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posterior') IS NULL ELSE true END;
+    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posterior') IS NULL
+         ELSE ec._number_type_ok(score_type) END;
 
 -- Casts are for arguments without their names, numbers say, which no score_type is.
 CREATE OR REPLACE MACRO ec._row_log_loss(score, label, score_type, prior) AS
-    invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._usable(_z, label, NULL, score_type, NULL) AND ec._holds_posterior(score_type)
-               THEN CASE WHEN score_type = 'posterior' THEN CASE WHEN ec._class(label) = 1 THEN -ln(_z) ELSE ec._minus_log1m(_z) END
-                         ELSE ec._softplus(CASE WHEN ec._class(label) = 1 THEN -_z ELSE _z END) END END,
-           ec._with_shift(score, score_type, prior), ec._prior_pair(prior));
+    CASE WHEN ec._holds_posterior(score_type) THEN
+        invoke(lambda _z, _y, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type) AND _y BETWEEN 0 AND 1
+                   THEN CASE WHEN score_type = 'posterior' THEN CASE WHEN _y = 1 THEN -ln(_z) ELSE ec._minus_log1m(_z) END
+                             ELSE ec._softplus(CASE WHEN _y = 1 THEN -_z ELSE _z END) END END,
+               ec._with_shift(score, score_type, prior), ec._class(label), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_log_loss_vector(score, label, score_type, prior) AS
-    invoke(lambda _v, _p: CASE WHEN ec._missing_vector(_v, label, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
-                               WHEN ec._vector_usable(_v, label, NULL, score_type, NULL)
-                               THEN ec._vector_log_loss(_v, ec._class(label), score_type, prior) END,
-           ec._likely_list(score, score_type, prior), ec._priors(prior));
+    CASE WHEN ec._list_losses_ok(prior, score_type) THEN
+        invoke(lambda _v, _p, _y: CASE WHEN ec._missing_vector(_v, label, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
+                                       WHEN ec._vector_usable(_v, _y, NULL, score_type, NULL) THEN ec._vector_log_loss(_v, _y, score_type, prior) END,
+               ec._likely_list(score, score_type, prior), ec._priors(prior), ec._class(label)) END;
 CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, score_type, prior) AS
     ec._row_log_loss(score, label, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], label, score_type, prior) AS
     ec._row_log_loss_vector(score, label, CAST(score_type AS VARCHAR), prior);
 
 CREATE OR REPLACE MACRO ec._row_brier(score, label, score_type, prior) AS
-    invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._usable(_z, label, NULL, score_type, NULL) AND ec._holds_posterior(score_type)
-               THEN pow(CASE WHEN score_type = 'posterior' THEN CASE WHEN ec._class(label) = 1 THEN 1 - _z ELSE _z END
-                             ELSE ec._sigmoid(CASE WHEN ec._class(label) = 1 THEN -_z ELSE _z END) END, 2) END,
-           ec._with_shift(score, score_type, prior), ec._prior_pair(prior));
+    CASE WHEN ec._holds_posterior(score_type) THEN
+        invoke(lambda _z, _y, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type) AND _y BETWEEN 0 AND 1
+                   THEN pow(CASE WHEN score_type = 'posterior' THEN CASE WHEN _y = 1 THEN 1 - _z ELSE _z END
+                                 ELSE ec._sigmoid(CASE WHEN _y = 1 THEN -_z ELSE _z END) END, 2) END,
+               ec._with_shift(score, score_type, prior), ec._class(label), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_brier_vector(score, label, score_type, prior) AS
-    invoke(lambda _v, _p: CASE WHEN ec._missing_vector(_v, label, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
-                               WHEN ec._vector_usable(_v, label, NULL, score_type, NULL)
-                               THEN ec._vector_brier(_v, ec._class(label), score_type, prior) END,
-           ec._likely_list(score, score_type, prior), ec._priors(prior));
+    CASE WHEN ec._list_losses_ok(prior, score_type) THEN
+        invoke(lambda _v, _p, _y: CASE WHEN ec._missing_vector(_v, label, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
+                                       WHEN ec._vector_usable(_v, _y, NULL, score_type, NULL) THEN ec._vector_brier(_v, _y, score_type, prior) END,
+               ec._likely_list(score, score_type, prior), ec._priors(prior), ec._class(label)) END;
 CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, score_type, prior) AS
     ec._row_brier(score, label, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], label, score_type, prior) AS
     ec._row_brier_vector(score, label, CAST(score_type AS VARCHAR), prior);
 
 CREATE OR REPLACE MACRO ec._row_posterior(score, score_type, prior) AS
-    invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_ok(_z, 2, score_type) AND ec._holds_posterior(score_type)
-                               THEN CASE WHEN score_type = 'posterior' THEN _z ELSE ec._sigmoid(_z) END END,
-           ec._with_shift(score, score_type, prior), ec._prior_pair(prior));
+    CASE WHEN ec._holds_posterior(score_type) THEN
+        invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type)
+                                   THEN CASE WHEN score_type = 'posterior' THEN _z ELSE ec._sigmoid(_z) END END,
+               ec._with_shift(score, score_type, prior), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_posterior_vector(score, score_type, prior) AS
-    invoke(lambda _v, _p: CASE WHEN ec._missing_vector(_v, 0, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
-                               WHEN score_type = 'decision' THEN [ec._fail('score_type ''decision'' holds no posterior')]
-                               WHEN ec._vector_ok(_v, NULL, score_type) THEN ec._posteriors(_v, score_type, prior) END,
-           ec._likely_list(score, score_type, prior), ec._priors(prior));
+    CASE WHEN ec._list_losses_ok(prior, score_type) THEN
+        invoke(lambda _v, _p: CASE WHEN ec._missing_vector(_v, 0, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
+                                   WHEN ec._vector_ok(_v, NULL, score_type) THEN ec._posteriors(_v, score_type, prior) END,
+               ec._likely_list(score, score_type, prior), ec._priors(prior)) END;
 CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type, prior) AS
     ec._row_posterior(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type, prior) AS
     ec._row_posterior_vector(score, CAST(score_type AS VARCHAR), prior);
 
 CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
-    invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_ok(_z, 2, score_type) AND ec._holds_posterior(score_type)
-                               THEN CASE WHEN score_type = 'posterior' THEN ln(_z) + ec._minus_log1m(_z) ELSE _z END END,
-           ec._with_shift(score, score_type, prior), ec._prior_pair(prior));
+    CASE WHEN ec._holds_posterior(score_type) THEN
+        invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type)
+                                   THEN CASE WHEN score_type = 'posterior' THEN ln(_z) + ec._minus_log1m(_z) ELSE _z END END,
+               ec._with_shift(score, score_type, prior), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type, prior) AS
     ec._row_log_odds(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type, prior) AS
@@ -578,13 +612,16 @@ CREATE OR REPLACE MACRO ec._comes_from(least, from_) AS
     CASE WHEN least > 0 THEN true
          WHEN ec._may_be_column(typeof(from_)) OR from_ IS NULL THEN false
          ELSE error('ec: from_ has a class of prior 0, which no posterior can come from: ' || CAST(from_ AS VARCHAR)) IS NULL END;
+CREATE OR REPLACE MACRO ec._source_pair(from_) AS
+    invoke(lambda _f: CASE WHEN ec._comes_from(list_min(_f), from_) THEN _f ELSE [CAST('nan' AS DOUBLE)] END, ec._prior_pair(from_));
 CREATE OR REPLACE MACRO ec._shift_ok(from_, "to", least) AS ec._both_stated(from_, "to") AND ec._comes_from(least, from_);
 CREATE OR REPLACE MACRO ec._shifted(score, from_, "to", score_type) AS
-    ec._unless_nan(invoke(lambda _s, _f, _t, _ok: CASE
-            WHEN NOT (_ok AND ec._pair_ok(_f) AND ec._pair_ok(_t) AND ec._number_ok(_s, 2, score_type)) THEN NULL
+    CASE WHEN ec._both_stated(from_, "to") AND ec._number_type_ok(score_type) THEN
+        ec._unless_nan(invoke(lambda _s, _f, _t: CASE
+            WHEN NOT (ec._number_fits(_s, 2, score_type) AND ec._pair_ok(_f) AND ec._pair_ok(_t)) THEN NULL
             WHEN score_type = 'log_odds' THEN _s + (ec._pair_log_odds(_t) - ec._pair_log_odds(_f))
             ELSE ec._scaled(_s, _t[2] / _f[2], _t[1] / _f[1]) END,
-        score, ec._prior_pair(from_), ec._prior_pair("to"), ec._shift_ok(from_, "to", list_min(ec._prior_pair(from_)))));
+        score, ec._source_pair(from_), ec._prior_pair("to"))) END;
 -- The same of K classes, with [] for 'uniform': it is a constant factor on either side, which the normalisation removes.
 CREATE OR REPLACE MACRO ec._weighed(score, from_, "to", score_type) AS
     invoke(lambda _v, _f, _t, _ok: CASE
@@ -593,7 +630,7 @@ CREATE OR REPLACE MACRO ec._weighed(score, from_, "to", score_type) AS
             WHEN score_type = 'log_posteriors'
             THEN list_transform(_v, lambda _x, _i: _x + (ln(coalesce(_t[_i], 1e0)) - ln(coalesce(_f[_i], 1e0))))
             ELSE list_transform(_v, lambda _x, _i: _x * (coalesce(_t[_i], 1e0) / coalesce(_f[_i], 1e0))) END,
-        score, ec._priors(from_), ec._priors("to"), ec._shift_ok(from_, "to", coalesce(list_min(ec._priors(from_)), 1)));
+        score, ec._priors(from_), ec._priors("to"), ec._shift_ok(from_, "to", coalesce(list_min(ec._priors(from_)), 1)) AND ec._list_type_ok(NULL, score_type));
 CREATE OR REPLACE MACRO ec._shifted_vector(score, from_, "to", score_type) AS
     invoke(lambda _n: list_transform(_n['u'], lambda _x: CASE WHEN score_type = 'log_posteriors' THEN _x - _n['s'] ELSE _x / _n['s'] END),
         invoke(lambda _u: {'u': _u, 's': CASE WHEN score_type = 'log_posteriors' THEN ec._log_sum(_u) ELSE list_sum(_u) END},

@@ -20,17 +20,19 @@ CREATE OR REPLACE MACRO ec._loss_of_row(score, label, weight, loss) AS
     CASE WHEN NOT ec._missing_vector(score, label, weight) THEN ec._weighted(loss, weight) END;
 CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior "NULL", score_type, weight, loss) AS
     list_transform(list_transform([{
+            'ok': ec._list_losses_ok(prior, CAST(score_type AS VARCHAR)),
             'tally': ec._count_vector(ec._likely_list(score, score_type, prior), label, CAST(NULL AS DOUBLE[][]), score_type, weight),
             'n': ec._weight_by_class(score, label, weight), 'rows': ec._kept(NULL, score, label, weight, loss), 's': sum(loss)}],
-        lambda _g: {'n': ec._class_n(_g['tally'], _g['n'], _g['rows']), 's': _g['s']}),
+        lambda _g: {'n': CASE WHEN _g['ok'] THEN ec._class_n(_g['tally'], _g['n'], _g['rows']) END, 's': _g['s']}),
         lambda _g: invoke(lambda _p: {'e': CASE WHEN _p IS NOT NULL THEN _g['s'] / list_sum(_g['n']) END, 'p': _p},
                           ec._class_priors(_g['n'], CASE WHEN prior IS NULL THEN CAST(NULL AS DOUBLE[]) END, CAST(NULL AS DOUBLE[])))),
 (score, label, prior, score_type, weight, loss) AS
     list_transform(list_transform([{
+            'ok': ec._list_losses_ok(prior, CAST(score_type AS VARCHAR)),
             'tally': ec._count_vector(ec._likely_list(score, score_type, prior), label, CAST(NULL AS DOUBLE[][]), score_type, weight),
             'n': ec._weight_by_class(score, label, weight), 'rows': ec._kept(1, score, label, weight, loss),
             's': ec._sum_by_class(label, loss), 'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
-        lambda _g: {'n': ec._class_n(_g['tally'], _g['n'], _g['rows']),
+        lambda _g: {'n': CASE WHEN _g['ok'] THEN ec._class_n(_g['tally'], _g['n'], _g['rows']) END,
                     's': ec._each_sum(_g['s'], _g['rows'], ec._tally_classes(_g['tally']), 's'), 'low': _g['low'], 'high': _g['high']}),
         lambda _g: invoke(lambda _p: {'e': ec._expect(_p, ec._each_mean(_g['n'], _g['s'])), 'p': _p},
                           ec._class_priors(_g['n'], _g['low'], _g['high'])));
@@ -73,9 +75,13 @@ CREATE OR REPLACE MACRO ec._log_losses_by(type "NULL", score, label, prior, scor
 (type, score, label, prior, score_type, weight) AS ec._sum_log_losses(score, label, prior, NULL, weight);
 CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight) AS
     ec._log_losses_by(ec._posterior_type(score_type), score, label, prior, score_type, weight);
+CREATE OR REPLACE MACRO ec._log_loss_of_row(type "NULL", score, label, prior, score_type, weight) AS
+    invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_log_loss(_v, ec._y(label), CAST(score_type AS VARCHAR), prior)), score),
+(type, score, label, prior, score_type, weight) AS
+    invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_log_loss(_v, ec._y(label), NULL, prior)), score);
 CREATE OR REPLACE MACRO ec._log_losses_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
-        invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_log_loss(_v, ec._y(label), score_type, prior)), score));
+                      ec._log_loss_of_row(ec._posteriors_type(score_type), score, label, prior, score_type, weight));
 CREATE OR REPLACE MACRO ec._sum_briers(score, label, prior, score_type, weight "NULL") AS
     ec._losses(score, label, prior, score_type, weight,
                ec._sum_brier(1, score, label, ec._brier1(score, score_type, prior), score_type),
@@ -89,29 +95,33 @@ CREATE OR REPLACE MACRO ec._briers_by(type "NULL", score, label, prior, score_ty
 (type, score, label, prior, score_type, weight) AS ec._sum_briers(score, label, prior, NULL, weight);
 CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight) AS
     ec._briers_by(ec._posterior_type(score_type), score, label, prior, score_type, weight);
+CREATE OR REPLACE MACRO ec._brier_of_row(type "NULL", score, label, prior, score_type, weight) AS
+    invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_brier(_v, ec._y(label), CAST(score_type AS VARCHAR), prior)), score),
+(type, score, label, prior, score_type, weight) AS
+    invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_brier(_v, ec._y(label), NULL, prior)), score);
 CREATE OR REPLACE MACRO ec._briers_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
-        invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_brier(_v, ec._y(label), score_type, prior)), score));
+                      ec._brier_of_row(ec._posteriors_type(score_type), score, label, prior, score_type, weight));
 
 CREATE OR REPLACE MACRO ec.cross_entropy(score DOUBLE, label, score_type, prior, weight) AS
     ec._mean_loss(ec._log_losses(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type, prior, weight) AS
-    ec._expected_loss(ec._log_losses_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
+    ec._expected_loss(ec._log_losses_vector(score, label, prior, score_type, weight));
 
 CREATE OR REPLACE MACRO ec.nce(score DOUBLE, label, score_type, prior, weight) AS
     ec._mean_over_entropy(ec._log_losses(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type, prior, weight) AS
-    ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
+    ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, score_type, weight));
 
 CREATE OR REPLACE MACRO ec.brier(score DOUBLE, label, score_type, prior, weight) AS
     ec._mean_loss(ec._briers(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type, prior, weight) AS
-    ec._expected_loss(ec._briers_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
+    ec._expected_loss(ec._briers_vector(score, label, prior, score_type, weight));
 
 CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, score_type, prior, weight) AS
     ec._mean_over_spread(ec._briers(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type, prior, weight) AS
-    ec._expected_over_spread(ec._briers_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
+    ec._expected_over_spread(ec._briers_vector(score, label, prior, score_type, weight));
 
 CREATE OR REPLACE MACRO ec._not_decided(score_type) AS
     CASE WHEN score_type = 'decision'
