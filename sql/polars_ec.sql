@@ -116,13 +116,12 @@ CREATE OR REPLACE MACRO ec._costs_ok(costs "NULL", cost_fn, cost_fp) AS costs IS
 CREATE OR REPLACE MACRO ec._room(m) AS
     CASE WHEN list_max(list_transform(flatten(m), lambda _x: abs(_x))) > 2e307 THEN 0.25e0 ELSE 1e0 END;
 -- The matrix with each row's maximum subtracted, turned over: one list {c} of K numbers per decision. Subtracting moves no decision,
--- and makes 0-1 costs an exact argmax. Sums over the classes that differ by more than the margin do so in any order.
+-- and makes 0-1 costs an exact argmax. Sums over the classes that differ by more than the margin do so in any order. (Without an
+-- error() this is worked out once: rows of other lengths are for ec._costs_ok.)
 CREATE OR REPLACE MACRO ec._choices(matrix) AS
     invoke(lambda _d: {'c': _d, 'margin': len(_d[1]) * 1e-15 * list_max(list_transform(flatten(_d), lambda _x: abs(_x)))},
         invoke(lambda _m, _room: list_transform(range(len(_m[1])), lambda _j: list_transform(_m, lambda _r:
-            CASE WHEN len(_r) = len(_m[1]) THEN coalesce(_r[_j + 1] * _room - list_max(_r) * _room, 0)
-                 ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(_m AS VARCHAR)) END)),
-            matrix, ec._room(matrix)));
+            coalesce(_r[_j + 1] * _room - list_max(_r) * _room, 0))), matrix, ec._room(matrix)));
 
 -- Priors --------------------------------------------------------------------------------------------------------------
 
@@ -1689,7 +1688,7 @@ CREATE OR REPLACE MACRO ec._loss_of_row(score, label, weight, loss) AS
     CASE WHEN NOT ec._missing_vector(score, label, weight) THEN ec._weighted(loss, weight) END;
 CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior "NULL", score_type, weight, loss) AS
     list_transform(list_transform([{
-            'ok': ec._list_losses_ok(prior, CAST(score_type AS VARCHAR)),
+            'ok': bool_and(ec._list_losses_ok(prior, CAST(score_type AS VARCHAR))),
             'tally': ec._count_vector(ec._likely_list(score, score_type, prior), label, CAST(NULL AS DOUBLE[][]), score_type, weight),
             'n': ec._weight_by_class(score, label, weight), 'rows': ec._kept(NULL, score, label, weight, loss), 's': sum(loss)}],
         lambda _g: {'n': CASE WHEN _g['ok'] THEN ec._class_n(_g['tally'], _g['n'], _g['rows']) END, 's': _g['s']}),
@@ -1697,7 +1696,7 @@ CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior "NULL", score_type
                           ec._class_priors(_g['n'], CASE WHEN prior IS NULL THEN CAST(NULL AS DOUBLE[]) END, CAST(NULL AS DOUBLE[])))),
 (score, label, prior, score_type, weight, loss) AS
     list_transform(list_transform([{
-            'ok': ec._list_losses_ok(prior, CAST(score_type AS VARCHAR)),
+            'ok': bool_and(ec._list_losses_ok(prior, CAST(score_type AS VARCHAR))),
             'tally': ec._count_vector(ec._likely_list(score, score_type, prior), label, CAST(NULL AS DOUBLE[][]), score_type, weight),
             'n': ec._weight_by_class(score, label, weight), 'rows': ec._kept(1, score, label, weight, loss),
             's': ec._sum_by_class(label, loss), 'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],

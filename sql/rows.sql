@@ -107,13 +107,12 @@ CREATE OR REPLACE MACRO ec._costs_ok(costs "NULL", cost_fn, cost_fp) AS costs IS
 CREATE OR REPLACE MACRO ec._room(m) AS
     CASE WHEN list_max(list_transform(flatten(m), lambda _x: abs(_x))) > 2e307 THEN 0.25e0 ELSE 1e0 END;
 -- The matrix with each row's maximum subtracted, turned over: one list {c} of K numbers per decision. Subtracting moves no decision,
--- and makes 0-1 costs an exact argmax. Sums over the classes that differ by more than the margin do so in any order.
+-- and makes 0-1 costs an exact argmax. Sums over the classes that differ by more than the margin do so in any order. (Without an
+-- error() this is worked out once: rows of other lengths are for ec._costs_ok.)
 CREATE OR REPLACE MACRO ec._choices(matrix) AS
     invoke(lambda _d: {'c': _d, 'margin': len(_d[1]) * 1e-15 * list_max(list_transform(flatten(_d), lambda _x: abs(_x)))},
         invoke(lambda _m, _room: list_transform(range(len(_m[1])), lambda _j: list_transform(_m, lambda _r:
-            CASE WHEN len(_r) = len(_m[1]) THEN coalesce(_r[_j + 1] * _room - list_max(_r) * _room, 0)
-                 ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(_m AS VARCHAR)) END)),
-            matrix, ec._room(matrix)));
+            coalesce(_r[_j + 1] * _room - list_max(_r) * _room, 0))), matrix, ec._room(matrix)));
 
 -- Priors --------------------------------------------------------------------------------------------------------------
 

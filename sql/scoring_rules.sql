@@ -20,7 +20,7 @@ CREATE OR REPLACE MACRO ec._loss_of_row(score, label, weight, loss) AS
     CASE WHEN NOT ec._missing_vector(score, label, weight) THEN ec._weighted(loss, weight) END;
 CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior "NULL", score_type, weight, loss) AS
     list_transform(list_transform([{
-            'ok': ec._list_losses_ok(prior, CAST(score_type AS VARCHAR)),
+            'ok': bool_and(ec._list_losses_ok(prior, CAST(score_type AS VARCHAR))),
             'tally': ec._count_vector(ec._likely_list(score, score_type, prior), label, CAST(NULL AS DOUBLE[][]), score_type, weight),
             'n': ec._weight_by_class(score, label, weight), 'rows': ec._kept(NULL, score, label, weight, loss), 's': sum(loss)}],
         lambda _g: {'n': CASE WHEN _g['ok'] THEN ec._class_n(_g['tally'], _g['n'], _g['rows']) END, 's': _g['s']}),
@@ -28,7 +28,7 @@ CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior "NULL", score_type
                           ec._class_priors(_g['n'], CASE WHEN prior IS NULL THEN CAST(NULL AS DOUBLE[]) END, CAST(NULL AS DOUBLE[])))),
 (score, label, prior, score_type, weight, loss) AS
     list_transform(list_transform([{
-            'ok': ec._list_losses_ok(prior, CAST(score_type AS VARCHAR)),
+            'ok': bool_and(ec._list_losses_ok(prior, CAST(score_type AS VARCHAR))),
             'tally': ec._count_vector(ec._likely_list(score, score_type, prior), label, CAST(NULL AS DOUBLE[][]), score_type, weight),
             'n': ec._weight_by_class(score, label, weight), 'rows': ec._kept(1, score, label, weight, loss),
             's': ec._sum_by_class(label, loss), 'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
