@@ -86,7 +86,7 @@ CREATE OR REPLACE MACRO ec._zero_one(k) AS
     list_transform(range(k), lambda _i: list_transform(range(k), lambda _j: CAST(_i <> _j AS DOUBLE)));
 -- What the best constant decision costs.
 CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
-    list_min(list_transform(range(len(matrix[1])), lambda _j: ec._plus(list_transform(p, lambda _x, _i: _x * matrix[_i][_j + 1]))));
+    list_min(list_transform(range(len(matrix[1])), lambda _j: list_inner_product(list_transform(matrix, lambda _r: _r[_j + 1]), p)));
 CREATE OR REPLACE MACRO ec._normalized(means) AS
     list_transform(means, lambda _m:
         CASE WHEN list_min(flatten(_m['c'])) < 0

@@ -118,10 +118,12 @@ CREATE OR REPLACE MACRO ec._room(m) AS
 -- The matrix with each row's maximum subtracted, turned over: one list {c} of K numbers per decision. Subtracting moves no decision,
 -- and makes 0-1 costs an exact argmax. Sums over the classes that differ by more than the margin do so in any order. (Without an
 -- error() this is worked out once: rows of other lengths are for ec._costs_ok.)
+CREATE OR REPLACE MACRO ec._below_largest(row_, largest, room) AS
+    invoke(lambda _t, _most, _room: list_transform(_t, lambda _x: _x * _room - _most * _room), row_, largest, room);
 CREATE OR REPLACE MACRO ec._choices(matrix) AS
     invoke(lambda _d: {'c': _d, 'margin': len(_d[1]) * 1e-15 * list_max(list_transform(flatten(_d), lambda _x: abs(_x)))},
-        invoke(lambda _m, _room: list_transform(range(len(_m[1])), lambda _j: list_transform(_m, lambda _r:
-            coalesce(_r[_j + 1] * _room - list_max(_r) * _room, 0))), matrix, ec._room(matrix)));
+        invoke(lambda _m: list_transform(range(len(_m[1])), lambda _j: list_transform(_m, lambda _r: coalesce(_r[_j + 1], 0))),
+            invoke(lambda _m, _room: list_transform(_m, lambda _r: ec._below_largest(_r, list_max(_r), _room)), matrix, ec._room(matrix))));
 
 -- Priors --------------------------------------------------------------------------------------------------------------
 
@@ -1181,7 +1183,7 @@ CREATE OR REPLACE MACRO ec._zero_one(k) AS
     list_transform(range(k), lambda _i: list_transform(range(k), lambda _j: CAST(_i <> _j AS DOUBLE)));
 -- What the best constant decision costs.
 CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
-    list_min(list_transform(range(len(matrix[1])), lambda _j: ec._plus(list_transform(p, lambda _x, _i: _x * matrix[_i][_j + 1]))));
+    list_min(list_transform(range(len(matrix[1])), lambda _j: list_inner_product(list_transform(matrix, lambda _r: _r[_j + 1]), p)));
 CREATE OR REPLACE MACRO ec._normalized(means) AS
     list_transform(means, lambda _m:
         CASE WHEN list_min(flatten(_m['c'])) < 0
