@@ -159,11 +159,7 @@ CREATE OR REPLACE MACRO ec._prior0(prior) AS
 
 -- [P0, P1], checked: NULL where none is stated, NaN where it is not a prior.
 CREATE OR REPLACE MACRO ec._prior_pair(prior) AS
-    invoke(lambda _p: CASE
-        WHEN ec._unset(_p) THEN NULL
-        WHEN ec._is_list(_p) THEN ec._list_prior(TRY_CAST(_p AS DOUBLE[]), typeof(_p), 2)
-        WHEN typeof(_p) = 'VARCHAR' AND CAST(_p AS VARCHAR) = 'uniform' THEN [0.5e0, 0.5e0]
-        ELSE list_value(1 - ec._number_prior(_p), TRY_CAST(_p AS DOUBLE)) END, prior);
+    CASE WHEN NOT ec._unset(prior) THEN list_value(ec._prior0(prior), ec._prior1(prior)) END;
 
 -- The same unchecked, where another aggregate of the metric has checked it: short, because it is repeated in many sums.
 CREATE OR REPLACE MACRO ec._p1(prior) AS
@@ -637,16 +633,14 @@ CREATE OR REPLACE MACRO ec._comes_from(least, from_) AS
     CASE WHEN least > 0 THEN true
          WHEN ec._may_be_column(typeof(from_)) OR from_ IS NULL THEN false
          ELSE error('ec: from_ has a class of prior 0, which no posterior can come from: ' || CAST(from_ AS VARCHAR)) IS NULL END;
-CREATE OR REPLACE MACRO ec._source_pair(from_) AS
-    invoke(lambda _f: CASE WHEN ec._comes_from(list_min(_f), from_) THEN _f ELSE [CAST('nan' AS DOUBLE)] END, ec._prior_pair(from_));
 CREATE OR REPLACE MACRO ec._shift_ok(from_, "to", least) AS ec._both_stated(from_, "to") AND ec._comes_from(least, from_);
 CREATE OR REPLACE MACRO ec._shifted(score, from_, "to", score_type) AS
     CASE WHEN ec._both_stated(from_, "to") AND ec._number_type_ok(score_type) THEN
-        ec._unless_nan(invoke(lambda _s, _f, _t: CASE
-            WHEN NOT (ec._number_fits(_s, 2, score_type) AND ec._pair_ok(_f) AND ec._pair_ok(_t)) THEN NULL
+        ec._unless_nan(invoke(lambda _s, _f, _t, _ok: CASE
+            WHEN NOT (_ok AND ec._number_fits(_s, 2, score_type) AND ec._pair_ok(_f) AND ec._pair_ok(_t)) THEN NULL
             WHEN score_type = 'log_odds' THEN _s + (ec._pair_log_odds(_t) - ec._pair_log_odds(_f))
             ELSE ec._scaled(_s, _t[2] / _f[2], _t[1] / _f[1]) END,
-        score, ec._source_pair(from_), ec._prior_pair("to"))) END;
+        score, ec._prior_pair(from_), ec._prior_pair("to"), ec._comes_from(list_min(ec._prior_pair(from_)), from_))) END;
 -- The same of K classes, with [] for 'uniform': it is a constant factor on either side, which the normalisation removes.
 CREATE OR REPLACE MACRO ec._weighed(score, from_, "to", score_type) AS
     invoke(lambda _v, _f, _t, _ok: CASE
