@@ -18,8 +18,6 @@ CREATE OR REPLACE MACRO ec._addable(total) AS total < 1e300;
 CREATE OR REPLACE MACRO ec._weighted(value, weight "NULL") AS value,
 (value, weight) AS CASE WHEN CAST(weight AS DOUBLE) = 0 THEN 0 ELSE value * CAST(weight AS DOUBLE) END;
 
-CREATE OR REPLACE MACRO ec._is_weighted(weight) AS bool_or(NOT ec._unset(weight));
-
 -- A row of class i with nothing missing. Whether it is wrong need not be asked: one wrong row, and the metric is NULL.
 CREATE OR REPLACE MACRO ec._of_class(i, score, label) AS ec._y(label) = i AND score IS NOT NULL;
 
@@ -144,42 +142,54 @@ CREATE OR REPLACE MACRO ec._cells(score, label, costs, cost_fn, cost_fp, prior, 
 
 -- One integer for (number of classes, class, decision); -1 for a wrong row, NULL for a missing one: one histogram of it
 -- holds every count of a group.
-CREATE OR REPLACE MACRO ec._key(k, y, d) AS CAST(k AS BIGINT) * 1048576 + y * 1024 + d;
+CREATE OR REPLACE MACRO ec._key(k, y, d) AS (CAST(k AS BIGINT) << 40) + (CAST(y AS BIGINT) << 20) + d;
 
 -- A list of other classes than the costs' is not decided, but counted under the classes that it has: see ec._classes_ok.
 CREATE OR REPLACE MACRO ec._undecided(threshold "NULL", score_type) AS threshold IS NOT NULL,
 (threshold, score_type) AS ec._no_threshold(threshold, score_type);
+CREATE OR REPLACE MACRO ec._key_of_row(score, label, matrix, prior, score_type, weight) AS
+    invoke(lambda _v, _m, _c, _y: CASE
+        WHEN ec._missing_vector(_v, label, weight) THEN NULL
+        WHEN ec._vector_usable(_v, _y, _m, score_type, weight)
+        THEN ec._key(ec._vector_classes(_v, _m, score_type), _y,
+                     CASE WHEN ec._vector_fits(_v, _m, score_type) THEN ec._decide_vector(_v, _m, _c, prior, score_type) ELSE 0 END)
+        ELSE -1 END, ec._likely_list(score, score_type, prior), matrix, ec._choices(matrix), ec._class(label));
+CREATE OR REPLACE MACRO ec._key_by(type "NULL", score, label, matrix, prior, score_type, weight) AS
+    ec._key_of_row(score, label, matrix, prior, score_type, weight),
+(type, score, label, matrix, prior, score_type, weight) AS ec._key_of_row(score, label, matrix, prior, NULL, weight);
 CREATE OR REPLACE MACRO ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) AS
     CASE WHEN ec._undecided(threshold, score_type) THEN -1
-         WHEN ec._missing_vector(score, label, weight) THEN NULL
-         WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, matrix, score_type, weight)
-         THEN ec._key(ec._vector_classes(score, matrix, score_type), ec._class(label),
-                      CASE WHEN ec._vector_fits(score, matrix, score_type)
-                           THEN ec._decide_vector(score, matrix, prior, threshold, score_type) ELSE 0 END)
-         ELSE -1 END;
+         WHEN ec._decisions_ok(matrix, prior, threshold, CAST(score_type AS VARCHAR))
+         THEN ec._key_by(ec._posteriors_type(score_type), score, label, matrix, prior, CAST(score_type AS VARCHAR), weight) END;
 
 -- The same without a decision.
+CREATE OR REPLACE MACRO ec._class_key_of_row(score, label, matrix, score_type, weight) AS
+    invoke(lambda _v, _m, _y: CASE
+        WHEN ec._missing_vector(_v, label, weight) THEN NULL
+        WHEN ec._vector_usable(_v, _y, _m, score_type, weight) THEN ec._key(ec._vector_classes(_v, _m, score_type), _y, 0)
+        ELSE -1 END, score, matrix, ec._class(label));
+CREATE OR REPLACE MACRO ec._class_key_by(type "NULL", score, label, matrix, score_type, weight) AS
+    ec._class_key_of_row(score, label, matrix, score_type, weight),
+(type, score, label, matrix, score_type, weight) AS ec._class_key_of_row(score, label, matrix, NULL, weight);
 CREATE OR REPLACE MACRO ec._vector_class_key(score, label, matrix, score_type, weight) AS
-    CASE WHEN ec._missing_vector(score, label, weight) THEN NULL
-         WHEN ec._vector_usable(score, label, matrix, score_type, weight)
-         THEN ec._key(ec._vector_classes(score, matrix, score_type), ec._class(label), 0)
-         ELSE -1 END;
+    CASE WHEN ec._list_type_ok(matrix, CAST(score_type AS VARCHAR))
+         THEN ec._class_key_by(ec._posteriors_type(score_type), score, label, matrix, CAST(score_type AS VARCHAR), weight) END;
 
 -- A histogram of keys as a list of cells {k, y, d, n}; wrong rows have k = -1.
 CREATE OR REPLACE MACRO ec._tally(histogram) AS
     list_transform(coalesce(map_entries(histogram), []), lambda _e: {
-        'k': _e['key'] >> 20, 'y': (_e['key'] >> 10) & 1023, 'd': _e['key'] & 1023, 'n': CAST(_e['value'] AS DOUBLE)});
+        'k': _e['key'] >> 40, 'y': (_e['key'] >> 20) & 1048575, 'd': _e['key'] & 1048575, 'n': CAST(_e['value'] AS DOUBLE)});
 
 -- The same where each key carries a weight.
 CREATE OR REPLACE MACRO ec._weighted_tally(histogram) AS
     list_transform(coalesce(map_entries(histogram), []), lambda _e: {
-        'k': _e['key']['key'] >> 20, 'y': (_e['key']['key'] >> 10) & 1023, 'd': _e['key']['key'] & 1023, 'n': _e['key']['weight'] * _e['value']});
+        'k': _e['key']['key'] >> 40, 'y': (_e['key']['key'] >> 20) & 1048575, 'd': _e['key']['key'] & 1048575, 'n': _e['key']['weight'] * _e['value']});
 
 -- A wrong row's weight is of no interest, and may be NaN.
 CREATE OR REPLACE MACRO ec._weighted_key(key, weight) AS
-    list_transform([key], lambda _k: CASE WHEN _k IS NULL THEN NULL
-                                         WHEN _k < 0 THEN {'key': _k, 'weight': 1e0}
-                                         ELSE {'key': _k, 'weight': ec._weight(weight)} END)[1];
+    invoke(lambda _k: CASE WHEN _k IS NULL THEN NULL
+                           WHEN _k < 0 THEN {'key': _k, 'weight': 1e0}
+                           ELSE {'key': _k, 'weight': ec._weight(weight)} END, key);
 
 CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda _c: _c['n'])), 0);
 
@@ -209,35 +219,34 @@ CREATE OR REPLACE MACRO ec._count_vector(score, label, matrix, score_type, weigh
 CREATE OR REPLACE MACRO ec._two_classes(score, label, score_type, weight) AS
     ec._classes_ok(ec._count_vector(score, label, CAST(NULL AS DOUBLE[][]), score_type, weight), 2);
 
--- Sums per class of a value of the row. The number of classes is not known while the macro is written, so there are 32
--- sums; the label is asked first, so that a row pays for its own class only.
-CREATE OR REPLACE MACRO ec._sum_class(i, skip, label, score, value) AS
-    sum(CASE WHEN skip THEN NULL
-             WHEN ec._y(label) = i THEN CASE WHEN list_count(score) = len(score) THEN value END END);
-CREATE OR REPLACE MACRO ec._sum_by_class(skip, label, score, value) AS [
-    ec._sum_class(0, skip, label, score, value), ec._sum_class(1, skip, label, score, value),
-    ec._sum_class(2, skip, label, score, value), ec._sum_class(3, skip, label, score, value),
-    ec._sum_class(4, skip, label, score, value), ec._sum_class(5, skip, label, score, value),
-    ec._sum_class(6, skip, label, score, value), ec._sum_class(7, skip, label, score, value),
-    ec._sum_class(8, skip, label, score, value), ec._sum_class(9, skip, label, score, value),
-    ec._sum_class(10, skip, label, score, value), ec._sum_class(11, skip, label, score, value),
-    ec._sum_class(12, skip, label, score, value), ec._sum_class(13, skip, label, score, value),
-    ec._sum_class(14, skip, label, score, value), ec._sum_class(15, skip, label, score, value),
-    ec._sum_class(16, skip, label, score, value), ec._sum_class(17, skip, label, score, value),
-    ec._sum_class(18, skip, label, score, value), ec._sum_class(19, skip, label, score, value),
-    ec._sum_class(20, skip, label, score, value), ec._sum_class(21, skip, label, score, value),
-    ec._sum_class(22, skip, label, score, value), ec._sum_class(23, skip, label, score, value),
-    ec._sum_class(24, skip, label, score, value), ec._sum_class(25, skip, label, score, value),
-    ec._sum_class(26, skip, label, score, value), ec._sum_class(27, skip, label, score, value),
-    ec._sum_class(28, skip, label, score, value), ec._sum_class(29, skip, label, score, value),
-    ec._sum_class(30, skip, label, score, value), ec._sum_class(31, skip, label, score, value)];
+-- Sums per class of a value of the row, NULL for a row that misses a part. The number of classes is not known while the macro is written,
+-- so there are 32 sums; of lists of more classes the rows of a group are kept, {y class, w weight, s value}.
+CREATE OR REPLACE MACRO ec._sum_class(i, label, value) AS sum(invoke(lambda _x: CASE WHEN ec._y(label) = i THEN _x END, value));
+CREATE OR REPLACE MACRO ec._sum_by_class(label, value) AS [
+    ec._sum_class(0, label, value), ec._sum_class(1, label, value), ec._sum_class(2, label, value), ec._sum_class(3, label, value),
+    ec._sum_class(4, label, value), ec._sum_class(5, label, value), ec._sum_class(6, label, value), ec._sum_class(7, label, value),
+    ec._sum_class(8, label, value), ec._sum_class(9, label, value), ec._sum_class(10, label, value), ec._sum_class(11, label, value),
+    ec._sum_class(12, label, value), ec._sum_class(13, label, value), ec._sum_class(14, label, value), ec._sum_class(15, label, value),
+    ec._sum_class(16, label, value), ec._sum_class(17, label, value), ec._sum_class(18, label, value), ec._sum_class(19, label, value),
+    ec._sum_class(20, label, value), ec._sum_class(21, label, value), ec._sum_class(22, label, value), ec._sum_class(23, label, value),
+    ec._sum_class(24, label, value), ec._sum_class(25, label, value), ec._sum_class(26, label, value), ec._sum_class(27, label, value),
+    ec._sum_class(28, label, value), ec._sum_class(29, label, value), ec._sum_class(30, label, value), ec._sum_class(31, label, value)];
+CREATE OR REPLACE MACRO ec._kept(prior "NULL", score, label, weight "NULL", value) AS CAST(NULL AS STRUCT(y INTEGER, w DOUBLE, s DOUBLE)[]),
+(prior, score, label, weight, value) AS
+    list({'y': ec._y(label), 'w': CAST(ec._weight(weight) AS DOUBLE), 's': CAST(value AS DOUBLE)}) FILTER (WHERE len(score) > 32);
+CREATE OR REPLACE MACRO ec._of_kept(rows, k, part) AS
+    list_transform(range(k), lambda _i: list_sum(list_transform(list_filter(rows, lambda _r: _r['y'] = _i AND _r['s'] IS NOT NULL), lambda _r: _r[part])));
+CREATE OR REPLACE MACRO ec._each_sum(sums, rows, k, part) AS
+    list_transform(CASE WHEN k > 32 THEN ec._of_kept(rows, k, part) ELSE sums[1:k] END, lambda _x: coalesce(_x, 0));
+
+-- 1 for a row that misses nothing, else NULL.
+CREATE OR REPLACE MACRO ec._whole_row(score, label, weight) AS
+    invoke(lambda _v: CASE WHEN NOT ec._missing_vector(_v, label, weight) THEN 1e0 END, score);
 
 -- Weights per class; nothing is summed where no weight is given: then the histogram has the counts.
-CREATE OR REPLACE MACRO ec._weight_by_class(score, label, weight) AS
-    ec._sum_by_class(ec._unset(weight), label, score, ec._weight(weight));
-
-CREATE OR REPLACE MACRO ec._at_most_32(k) AS
-    CASE WHEN k > 32 THEN ec._fail('per-class sums are for at most 32 classes, not ' || CAST(k AS VARCHAR)) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._weight_by_class(score, label, weight "NULL") AS CAST(NULL AS DOUBLE[]),
+(score, label, weight) AS
+    ec._sum_by_class(label, invoke(lambda _v: CASE WHEN NOT ec._missing_vector(_v, label, weight) THEN CAST(weight AS DOUBLE) END, score));
 
 -- Any metric is sum_i P_i * (s_i / n_i): class sums n and s of the group, and priors p. A term with prior 0 is 0; a class
 -- with prior > 0 and no rows makes the whole NULL (list_reduce keeps NULL, list_sum would skip it).
@@ -262,20 +271,25 @@ CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
          ELSE [ec._fail('prior has ' || CAST(len(CAST(high AS DOUBLE[])) AS VARCHAR) || ' numbers for ' || CAST(len(n) AS VARCHAR)
                         || ' classes: ' || CAST(high AS VARCHAR))] END;
 
+-- Lists of the values of each key, 0 .. n - 1, given both sorted by the key; NULL for a key that does not occur.
+CREATE OR REPLACE MACRO ec._runs(values_, keys, n) AS
+    invoke(lambda _v, _k, _r: list_transform(range(n), lambda _i: CASE WHEN list_position(_k, _i) IS NOT NULL
+               THEN _v[list_position(_k, _i) : len(_k) + 1 - list_position(_r, _i)] END), values_, keys, list_reverse(keys));
+CREATE OR REPLACE MACRO ec._part(cells, part) AS list_transform(cells, lambda _c: _c[part]);
+CREATE OR REPLACE MACRO ec._cells_by_class(tally, k) AS ec._runs(tally, ec._part(tally, 'y'), k);
 CREATE OR REPLACE MACRO ec._tally_n(tally, k) AS
-    list_transform(range(k), lambda _i: ec._total(list_filter(tally, lambda _c: _c['y'] = _i)));
+    list_transform(ec._runs(ec._part(tally, 'n'), ec._part(tally, 'y'), k), lambda _n: coalesce(list_sum(_n), 0));
 
--- Class sums n of a group of list rows; NULL when a row is wrong.
-CREATE OR REPLACE MACRO ec._class_n(tally, weighted, sums) AS
+-- Class sums n of a group of list rows; NULL when a row is wrong. Without weights there are no sums of them.
+CREATE OR REPLACE MACRO ec._class_n(tally, sums, rows) AS
     CASE WHEN len(tally) = 0 OR ec._any_wrong(tally) THEN NULL
-         WHEN weighted THEN list_transform(sums[1:ec._tally_classes(tally)],
-                                           lambda _x: coalesce(_x, 0) + ec._at_most_32(ec._tally_classes(tally)))
-         ELSE ec._tally_n(tally, ec._tally_classes(tally)) END;
+         WHEN sums IS NULL THEN ec._tally_n(tally, ec._tally_classes(tally))
+         ELSE ec._each_sum(sums, rows, ec._tally_classes(tally), 'w') END;
 
 CREATE OR REPLACE MACRO ec._tally_cell(tally, i, j) AS ec._total(list_filter(tally, lambda _c: _c['y'] = i AND _c['d'] = j));
 CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
-    list_transform(range(k), lambda _i: list_transform(range(m), lambda _j:
-        ec._tally_cell(tally, _i, _j)));
+    list_transform(ec._cells_by_class(tally, k), lambda _t:
+        list_transform(ec._runs(coalesce(ec._part(_t, 'n'), []), coalesce(ec._part(_t, 'd'), []), m), lambda _n: coalesce(list_sum(_n), 0)));
 
 -- Binary metrics of costs that are not a 2 x 2 matrix are errors.
 CREATE OR REPLACE MACRO ec._two_by_two(costs) AS
@@ -366,10 +380,10 @@ CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs, score_type, w
                         THEN ec._share(_s['n1'], _s['n0']) END)[1],
 (score DOUBLE[], label, costs, score_type, weight) AS
     list_transform([{'tally': ec._count_vector(score, label, ec._given_costs(costs), score_type, weight),
-                     'weighted': ec._is_weighted(weight),
-                     'n': ec._weight_by_class(score, label, weight), 'c': ec._given_costs(costs)}],
+                     'n': ec._weight_by_class(score, label, weight),
+                     'rows': ec._kept(NULL, score, label, weight, ec._whole_row(score, label, weight)), 'c': ec._given_costs(costs)}],
         lambda _s: CASE WHEN ec._shape_ok(costs) AND ec._classes_ok(_s['tally'], len(_s['c']))
-                        THEN ec._class_priors(ec._class_n(_s['tally'], _s['weighted'], _s['n']), NULL, NULL) END)[1];
+                        THEN ec._class_priors(ec._class_n(_s['tally'], _s['n'], _s['rows']), NULL, NULL) END)[1];
 COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists: [N_0/N, ..., N_(K-1)/N]';
 
 -- A value of the type of counts: BIGINT, or with weights that of their sum with 0, DOUBLE as a rule.

@@ -34,8 +34,8 @@ CREATE OR REPLACE MACRO ec._means_of_cells(c, matrix, what) AS
 
 -- The same of decided cells {y, d, n} and class sums n. Shares come first, for neither sums nor costs overflow by them.
 CREATE OR REPLACE MACRO ec._tally_means(tally, n, matrix, what) AS
-    list_transform(n, lambda _x, _i: list_sum(list_transform(list_filter(tally, lambda _c: _c['y'] = _i - 1),
-        lambda _c: ec._ratio(_c['n'], _x) * ec._value(what, matrix, _c['y'], _c['d']))));
+    list_transform(ec._cells_by_class(tally, len(n)), lambda _t, _i: list_sum(list_transform(_t,
+        lambda _c: ec._ratio(_c['n'], n[_i]) * ec._value(what, matrix, _c['y'], _c['d']))));
 
 -- The same from sums of the rows' values, for single scores under costs of 2 x M (an abstain column, say). K > 2 classes are
 -- a list's. Costs are summed in a unit, a power of 2 near the largest: then no sum overflows that the sum of the weights does not.
@@ -46,8 +46,9 @@ CREATE OR REPLACE MACRO ec._in_units(m) AS
         list_transform(_c['m'], lambda _r: list_transform(_r, lambda _x: _x / _c['unit'])))[1];
 CREATE OR REPLACE MACRO ec._sum_wide(i, score, label, costs, prior, threshold, score_type, weight, what) AS
     coalesce(sum(CASE WHEN ec._wide(costs)
-             THEN CASE WHEN ec._of_class(i, score, label) THEN ec._weight(weight) * ec._value(what, ec._in_units(ec._given_costs(costs)), i,
-                      ec._decide_wide(score, costs, prior, threshold, score_type)) END END), 0);
+             THEN invoke(lambda _s, _c, _m: CASE WHEN ec._of_class(i, _s, label) THEN ec._weight(weight) * ec._value(what, _m, i,
+                             ec._decide_wide(_s, _c, prior, threshold, score_type)) END,
+                         score, ec._choices(ec._given_costs(costs)), ec._in_units(ec._given_costs(costs))) END), 0);
 
 -- Of single scores.
 CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
@@ -85,7 +86,7 @@ CREATE OR REPLACE MACRO ec._zero_one(k) AS
     list_transform(range(k), lambda _i: list_transform(range(k), lambda _j: CAST(_i <> _j AS DOUBLE)));
 -- What the best constant decision costs.
 CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
-    list_min(list_transform(range(len(matrix[1])), lambda _j: ec._plus(list_transform(p, lambda _x, _i: _x * matrix[_i][_j + 1]))));
+    list_min(list_transform(range(len(matrix[1])), lambda _j: list_inner_product(list_transform(matrix, lambda _r: _r[_j + 1]), p)));
 CREATE OR REPLACE MACRO ec._normalized(means) AS
     list_transform(means, lambda _m:
         CASE WHEN list_min(flatten(_m['c'])) < 0

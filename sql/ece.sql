@@ -174,7 +174,7 @@ CREATE OR REPLACE MACRO ec._squares(a, b) AS list_sum(list_transform(a, lambda _
 CREATE OR REPLACE MACRO ec._divergence(q, s, rule) AS
     list_transform([{'a': q, 'b': s}], lambda _r: CASE WHEN rule = 'brier' THEN ec._squares(_r['a']['q'], _r['b']['q']) / len(_r['a']['q'])
         ELSE greatest(ec._plus(list_transform(_r['b']['q'], lambda _x, _i: ec._term(_x, _r['a']['l'][_i] - _r['b']['l'][_i]))), 0) END)[1];
-CREATE OR REPLACE MACRO ec._expected_loss(q, s, rule) AS
+CREATE OR REPLACE MACRO ec._cross_loss(q, s, rule) AS
     list_transform([{'a': q, 'b': s}], lambda _r: CASE
         WHEN rule = 'brier' THEN (ec._squares(_r['a']['q'], _r['b']['q']) + list_sum(list_transform(_r['b']['q'], lambda _x: _x * (1 - _x)))) / len(_r['a']['q'])
         ELSE ec._plus(list_transform(_r['b']['q'], lambda _x, _i: ec._term(_x, _r['a']['l'][_i]))) END)[1];
@@ -200,7 +200,8 @@ CREATE OR REPLACE MACRO ec._both_vectors_right(score, reference, score_type, wei
     AND len(score) = len(reference) AND ec._weight_ok(weight);
 -- True, or an error where each row has lists of two lengths.
 CREATE OR REPLACE MACRO ec._lengths_ok(missing, score, reference, score_type) AS
-    CASE WHEN bool_and(CASE WHEN NOT missing AND ec._vector_ok(score, NULL, score_type) AND ec._vector_ok(reference, NULL, score_type)
+    CASE WHEN NOT ec._list_type_ok(NULL, score_type) THEN NULL
+         WHEN bool_and(CASE WHEN NOT missing AND ec._vector_ok(score, NULL, score_type) AND ec._vector_ok(reference, NULL, score_type)
                             THEN len(score) <> len(reference) END)
          THEN error(format('ec: the lists are of {} classes, and those of the reference of {}', max(len(score)), max(len(reference)))) IS NULL
          ELSE true END;
@@ -218,48 +219,48 @@ CREATE OR REPLACE MACRO ec.expected_score_divergence(score DOUBLE, reference, ru
                           ec._divergence(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END;
 COMMENT ON MACRO ec.expected_score_divergence IS 'Mean divergence from reference posteriors s (lower is better): sum_i s_i ln(s_i / q_i), or 1/K sum_i (s_i - q_i)^2';
 
--- Means of the reference over the rows, class by class: of a number, and of lists of at most 32 classes. Where a row is wrong, no
--- value is made of them.
+-- Means of the reference over the rows, class by class: of a number, and of lists (see ec._sum_by_class: of more than 32 classes the rows
+-- are kept). Where a row is wrong, no value is made of them.
 CREATE OR REPLACE MACRO ec._row_mean(missing, value, weight) AS
     ec._ratio(sum(CASE WHEN NOT missing THEN ec._weighted(value, weight) END),
               sum(CASE WHEN NOT missing THEN CAST(ec._weight(weight) AS DOUBLE) END));
 CREATE OR REPLACE MACRO ec._class_means(missing, reference, score_type, weight) AS [
     ec._row_mean(missing, ec._by_class(reference, score_type)['q'][1], weight), ec._row_mean(missing, ec._by_class(reference, score_type)['q'][2], weight)];
-CREATE OR REPLACE MACRO ec._class_mean(i, missing, reference, score_type, weight) AS
-    ec._row_mean(missing, CASE WHEN score_type = 'log_posteriors' THEN exp(reference[i]) ELSE reference[i] END, weight);
-CREATE OR REPLACE MACRO ec._vector_class_means(missing, reference, score_type, weight) AS list_slice([
-    ec._class_mean(1, missing, reference, score_type, weight), ec._class_mean(2, missing, reference, score_type, weight),
-    ec._class_mean(3, missing, reference, score_type, weight), ec._class_mean(4, missing, reference, score_type, weight),
-    ec._class_mean(5, missing, reference, score_type, weight), ec._class_mean(6, missing, reference, score_type, weight),
-    ec._class_mean(7, missing, reference, score_type, weight), ec._class_mean(8, missing, reference, score_type, weight),
-    ec._class_mean(9, missing, reference, score_type, weight), ec._class_mean(10, missing, reference, score_type, weight),
-    ec._class_mean(11, missing, reference, score_type, weight), ec._class_mean(12, missing, reference, score_type, weight),
-    ec._class_mean(13, missing, reference, score_type, weight), ec._class_mean(14, missing, reference, score_type, weight),
-    ec._class_mean(15, missing, reference, score_type, weight), ec._class_mean(16, missing, reference, score_type, weight),
-    ec._class_mean(17, missing, reference, score_type, weight), ec._class_mean(18, missing, reference, score_type, weight),
-    ec._class_mean(19, missing, reference, score_type, weight), ec._class_mean(20, missing, reference, score_type, weight),
-    ec._class_mean(21, missing, reference, score_type, weight), ec._class_mean(22, missing, reference, score_type, weight),
-    ec._class_mean(23, missing, reference, score_type, weight), ec._class_mean(24, missing, reference, score_type, weight),
-    ec._class_mean(25, missing, reference, score_type, weight), ec._class_mean(26, missing, reference, score_type, weight),
-    ec._class_mean(27, missing, reference, score_type, weight), ec._class_mean(28, missing, reference, score_type, weight),
-    ec._class_mean(29, missing, reference, score_type, weight), ec._class_mean(30, missing, reference, score_type, weight),
-    ec._class_mean(31, missing, reference, score_type, weight), ec._class_mean(32, missing, reference, score_type, weight)],
-    1, max(len(reference)) + ec._at_most_32(max(len(reference))));
+CREATE OR REPLACE MACRO ec._class_mean(i, missing, value, weight) AS ec._row_mean(missing, value[i], weight);
+CREATE OR REPLACE MACRO ec._class_means_of_32(missing, value, weight) AS [
+    ec._class_mean(1, missing, value, weight), ec._class_mean(2, missing, value, weight), ec._class_mean(3, missing, value, weight), ec._class_mean(4, missing, value, weight),
+    ec._class_mean(5, missing, value, weight), ec._class_mean(6, missing, value, weight), ec._class_mean(7, missing, value, weight), ec._class_mean(8, missing, value, weight),
+    ec._class_mean(9, missing, value, weight), ec._class_mean(10, missing, value, weight), ec._class_mean(11, missing, value, weight), ec._class_mean(12, missing, value, weight),
+    ec._class_mean(13, missing, value, weight), ec._class_mean(14, missing, value, weight), ec._class_mean(15, missing, value, weight), ec._class_mean(16, missing, value, weight),
+    ec._class_mean(17, missing, value, weight), ec._class_mean(18, missing, value, weight), ec._class_mean(19, missing, value, weight), ec._class_mean(20, missing, value, weight),
+    ec._class_mean(21, missing, value, weight), ec._class_mean(22, missing, value, weight), ec._class_mean(23, missing, value, weight), ec._class_mean(24, missing, value, weight),
+    ec._class_mean(25, missing, value, weight), ec._class_mean(26, missing, value, weight), ec._class_mean(27, missing, value, weight), ec._class_mean(28, missing, value, weight),
+    ec._class_mean(29, missing, value, weight), ec._class_mean(30, missing, value, weight), ec._class_mean(31, missing, value, weight), ec._class_mean(32, missing, value, weight)];
+CREATE OR REPLACE MACRO ec._kept_references(missing, value, weight) AS
+    list({'w': CAST(ec._weight(weight) AS DOUBLE), 'v': value}) FILTER (WHERE len(value) > 32 AND NOT missing);
+CREATE OR REPLACE MACRO ec._mean_of_kept(rows, k) AS
+    list_transform(range(1, k + 1), lambda _i: ec._ratio(list_sum(list_transform(rows, lambda _r: CASE WHEN _r['w'] = 0 THEN 0 ELSE _r['v'][_i] * _r['w'] END)),
+                                                         list_sum(list_transform(rows, lambda _r: _r['w']))));
+CREATE OR REPLACE MACRO ec._vector_class_means(missing, reference, score_type, weight) AS
+    list_transform([{'k': max(len(reference)),
+                     'means': ec._class_means_of_32(missing, ec._given_posteriors(reference, score_type, NULL), weight),
+                     'rows': ec._kept_references(missing, ec._given_posteriors(reference, score_type, NULL), weight)}],
+        lambda _s: CASE WHEN _s['k'] > 32 THEN ec._mean_of_kept(_s['rows'], _s['k']) ELSE _s['means'][1:_s['k']] END)[1];
 -- What always answering these means has, were classes drawn by them; 1 if nobody asks.
 CREATE OR REPLACE MACRO ec._naive_loss(normalized, means, rule) AS
     CASE WHEN NOT CAST(normalized AS BOOLEAN) THEN 1e0
          ELSE list_transform([means], lambda _p: CASE WHEN rule = 'brier' THEN ec._spread(_p)
-             ELSE ec._plus(list_transform(_p, lambda _x, _i: ec._nats(_x, ec._others(_p, _i)))) END)[1] END;
+             ELSE ec._entropy(_p) END)[1] END;
 
 CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule, normalized, score_type, weight) AS
     CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type) THEN ec._ratio(
         ec._mean_of_right(ec._missing(score, reference, weight), ec._both_right(score, reference, score_type, weight),
-                          ec._expected_loss(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
+                          ec._cross_loss(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
         ec._naive_loss(normalized, ec._class_means(ec._missing(score, reference, weight), reference, score_type, weight), CAST(rule AS VARCHAR))) END,
 (score DOUBLE[], reference, rule, normalized, score_type, weight) AS
     CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type)
               AND ec._lengths_ok(ec._either_missing(score, reference, weight), score, reference, score_type) THEN ec._ratio(
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
-                          ec._expected_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
+                          ec._cross_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
         ec._naive_loss(normalized, ec._vector_class_means(ec._either_missing(score, reference, weight), reference, score_type, weight), CAST(rule AS VARCHAR))) END;
 COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';

@@ -14,6 +14,12 @@ CREATE SCHEMA IF NOT EXISTS ec;
 -- A macro's text is bound anew wherever it is called, about 20 microseconds for each name, operator and cast in it: hence
 -- literals like 1e0 for CAST(1 AS DOUBLE), and format() for a chain of ||.
 
+-- An argument is copied wherever its name stands, and bound anew there. invoke(lambda _x: ..., x) names a value once: it costs nothing
+-- per row, and a score that is an expression of its own is bound once and not as often as it is used. What is repeated goes into
+-- the argument, not into the lambda: a lambda's text is bound twice, and four times within another one. (Whether an argument
+-- was left out is asked of the argument itself, for within a lambda a literal NULL has a type.) The optimizer does not look into a
+-- lambda: constants are worked out in its arguments, and no error() may stand in one within a sum, for metrics would not share the sum.
+
 -- Metrics tell that an argument was left out by an overload for "NULL", the type of a literal NULL: the text for an argument
 -- that is given is then not even bound. But an argument whose type is not known that early, such as an alias from the same
 -- SELECT or an aggregate, ends up there too. So each metric uses the argument once under that overload: the cast to "NULL" fails
@@ -37,6 +43,9 @@ CREATE OR REPLACE MACRO ec._column_type(x, y) AS
 -- NULL to begin with is cast, and so is none of the known ones, and so is a number, most likely an argument without its name.
 CREATE OR REPLACE MACRO ec._posterior_type(score_type DOUBLE) AS NULL,
 (score_type) AS struct_extract({'posterior': 1}, CASE WHEN score_type = 'posterior' THEN score_type END);
+-- The same for lists.
+CREATE OR REPLACE MACRO ec._posteriors_type(score_type DOUBLE) AS NULL,
+(score_type) AS struct_extract({'posterior': 1, 'posteriors': 1}, CASE WHEN score_type IN ('posterior', 'posteriors') THEN score_type END);
 
 CREATE OR REPLACE MACRO ec._fail(message) AS CAST(error('ec: ' || message) AS DOUBLE);
 
@@ -106,13 +115,15 @@ CREATE OR REPLACE MACRO ec._costs_ok(costs "NULL", cost_fn, cost_fp) AS costs IS
 -- quarter of the least number is 0.
 CREATE OR REPLACE MACRO ec._room(m) AS
     CASE WHEN list_max(list_transform(flatten(m), lambda _x: abs(_x))) > 2e307 THEN 0.25e0 ELSE 1e0 END;
--- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no decision,
--- and makes 0-1 costs an exact argmax.
+-- The matrix with each row's maximum subtracted, turned over: one list {c} of K numbers per decision. Subtracting moves no decision,
+-- and makes 0-1 costs an exact argmax. Sums over the classes that differ by more than the margin do so in any order. (Without an
+-- error() this is worked out once: rows of other lengths are for ec._costs_ok.)
+CREATE OR REPLACE MACRO ec._below_largest(row_, largest, room) AS
+    invoke(lambda _t, _most, _room: list_transform(_t, lambda _x: _x * _room - _most * _room), row_, largest, room);
 CREATE OR REPLACE MACRO ec._choices(matrix) AS
-    list_transform([{'m': matrix, 'room': ec._room(matrix)}], lambda _c:
-        list_transform(range(len(_c['m'][1])), lambda _j: list_transform(_c['m'], lambda _r:
-            CASE WHEN len(_r) = len(_c['m'][1]) THEN coalesce(_r[_j + 1] * _c['room'] - list_max(_r) * _c['room'], 0)
-                 ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(_c['m'] AS VARCHAR)) END)))[1];
+    invoke(lambda _d: {'c': _d, 'margin': len(_d[1]) * 1e-15 * list_max(list_transform(flatten(_d), lambda _x: abs(_x)))},
+        invoke(lambda _m: list_transform(range(len(_m[1])), lambda _j: list_transform(_m, lambda _r: coalesce(_r[_j + 1], 0))),
+            invoke(lambda _m, _room: list_transform(_m, lambda _r: ec._below_largest(_r, list_max(_r), _room)), matrix, ec._room(matrix))));
 
 -- Priors --------------------------------------------------------------------------------------------------------------
 
@@ -120,12 +131,13 @@ CREATE OR REPLACE MACRO ec._choices(matrix) AS
 CREATE OR REPLACE MACRO ec._may_be_column(type) AS type LIKE 'DOUBLE%' OR type LIKE 'FLOAT%';
 -- A list of priors, checked: k numbers >= 0 that sum to 1.
 CREATE OR REPLACE MACRO ec._sums_to_1(priors, k) AS
-    list_transform([priors], lambda _p: coalesce(list_count(_p) = coalesce(k, len(_p)) AND list_min(_p) >= 0
-                                                AND abs(list_sum(_p) - 1) <= 1e-6, false))[1];
-CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
-    CASE WHEN ec._sums_to_1(priors, k) THEN priors
-         WHEN ec._may_be_column(type) THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
+    invoke(lambda _p: coalesce(list_count(_p) = len(_p) AND len(_p) = coalesce(k, len(_p)) AND list_min(_p) >= 0
+                               AND abs(list_sum(_p) - 1) <= 1e-6, false), priors);
+CREATE OR REPLACE MACRO ec._no_list_prior(priors, type) AS
+    CASE WHEN ec._may_be_column(type) THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
          ELSE [ec._fail('prior must be numbers >= 0 that sum to 1, one a class, not ' || CAST(priors AS VARCHAR))] END;
+CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
+    CASE WHEN ec._sums_to_1(priors, k) THEN priors ELSE ec._no_list_prior(priors, type) END;
 
 -- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is not a prior. A wrong
 -- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error. First a
@@ -145,6 +157,10 @@ CREATE OR REPLACE MACRO ec._prior1(prior) AS
 CREATE OR REPLACE MACRO ec._prior0(prior) AS
     CASE WHEN ec._is_list(prior) THEN ec._two_priors(prior)[1] ELSE 1 - ec._one_prior(prior) END;
 
+-- [P0, P1], checked: NULL where none is stated, NaN where it is not a prior.
+CREATE OR REPLACE MACRO ec._prior_pair(prior) AS
+    CASE WHEN NOT ec._unset(prior) THEN list_value(ec._prior0(prior), ec._prior1(prior)) END;
+
 -- The same unchecked, where another aggregate of the metric has checked it: short, because it is repeated in many sums.
 CREATE OR REPLACE MACRO ec._p1(prior) AS
     CASE WHEN ec._is_list(prior) THEN TRY_CAST(prior AS DOUBLE[])[2] ELSE coalesce(TRY_CAST(prior AS DOUBLE), 0.5e0) END;
@@ -153,11 +169,12 @@ CREATE OR REPLACE MACRO ec._p0(prior) AS
 
 -- The same for K classes: [] stands for 'uniform' (K is not known yet), [NaN] for no prior.
 CREATE OR REPLACE MACRO ec._priors(prior) AS
-    CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE[])
-         WHEN prior IS NULL THEN [CAST('nan' AS DOUBLE)]
-         WHEN typeof(prior) = 'VARCHAR' AND CAST(prior AS VARCHAR) = 'uniform' THEN CAST([] AS DOUBLE[])
-         WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), NULL)
-         ELSE list_transform([ec._prior1(prior)], lambda _p: [1 - _p, _p])[1] END;
+    invoke(lambda _p: CASE
+        WHEN ec._unset(_p) THEN CAST(NULL AS DOUBLE[])
+        WHEN _p IS NULL THEN [CAST('nan' AS DOUBLE)]
+        WHEN typeof(_p) = 'VARCHAR' AND CAST(_p AS VARCHAR) = 'uniform' THEN CAST([] AS DOUBLE[])
+        WHEN ec._is_list(_p) THEN ec._list_prior(TRY_CAST(_p AS DOUBLE[]), typeof(_p), NULL)
+        ELSE list_value(1 - ec._number_prior(_p), TRY_CAST(_p AS DOUBLE)) END, prior);
 
 CREATE OR REPLACE MACRO ec._no_prior(score_type) AS
     ec._fail(format('score_type ''{}'' needs prior, a number or a column: the rows do not say it', score_type));
@@ -169,18 +186,18 @@ CREATE OR REPLACE MACRO ec._prior_log_odds(prior, score_type) AS
     ec._needs_prior(prior, score_type) + (ln(ec._p1(prior)) - ln(ec._p0(prior)));
 
 -- ln P of class i of K, likewise unchecked.
-CREATE OR REPLACE MACRO ec._log_prior(prior, i, k, score_type) AS
-    ec._needs_prior(prior, score_type)
-    + ln(CASE WHEN typeof(prior) LIKE '%]' THEN TRY_CAST(prior AS DOUBLE[])[i]
-              WHEN typeof(prior) = 'VARCHAR' THEN 1e0 / k
-              WHEN i = 2 THEN TRY_CAST(prior AS DOUBLE) ELSE 1 - TRY_CAST(prior AS DOUBLE) END);
+CREATE OR REPLACE MACRO ec._log_prior(prior, i, k) AS
+    ln(CASE WHEN typeof(prior) LIKE '%]' THEN TRY_CAST(prior AS DOUBLE[])[i]
+            WHEN typeof(prior) = 'VARCHAR' THEN 1e0 / k
+            WHEN i = 2 THEN TRY_CAST(prior AS DOUBLE) ELSE 1 - TRY_CAST(prior AS DOUBLE) END);
+-- True, or an error: likelihoods become posteriors at a prior, and costs or likelihoods may need one.
+CREATE OR REPLACE MACRO ec._list_prior_ok(prior, score_type) AS
+    CASE WHEN score_type = 'log_likelihoods' THEN ec._needs_prior(prior, score_type) = 0 ELSE true END;
 
 -- For row functions: true, false for a column's value that is not a prior, an error for a literal that is none.
 CREATE OR REPLACE MACRO ec._prior_ok(prior) AS NOT isnan(coalesce(ec._prior1(prior), 0));
--- Of a list of k scores: of as many numbers.
-CREATE OR REPLACE MACRO ec._priors_fit(prior, k) AS
-    CASE WHEN ec._unset(prior) THEN true
-         ELSE list_transform([ec._priors(prior)], lambda _p: len(_p) = 0 OR len(_p) = k AND NOT isnan(_p[1]))[1] END;
+-- Of k classes, given what ec._priors makes of it.
+CREATE OR REPLACE MACRO ec._fits_prior(priors, k) AS priors IS NULL OR len(priors) = 0 OR len(priors) = k AND NOT isnan(priors[1]);
 
 -- Rows with a part missing, rows that are wrong -----------------------------------------------------------------------
 
@@ -206,7 +223,7 @@ CREATE OR REPLACE MACRO ec._missing(score, label, weight "NULL") AS score IS NUL
 
 -- A list is missing when any part of it is.
 CREATE OR REPLACE MACRO ec._missing_vector(score, label, weight) AS
-    ec._missing(score, label, weight) OR list_count(score) <> len(score);
+    ec._missing(score, label, weight) OR list_position(score, NULL) IS NOT NULL;
 
 CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
     error(CASE WHEN score_type = 'raw' THEN 'ec: score_type ''raw'' is of ranking metrics (auc_roc, eer, ...): raw scores have an order and no more. '
@@ -215,15 +232,18 @@ CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
                  || 'Other arguments need their names, such as prior := 0.2', coalesce(score_type, 'NULL')) END) IS NULL;
 
 -- NaN compares as greatest, so it fails BETWEEN and < inf.
-CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec._share_ok(score),
-(score, decisions, score_type) AS
+CREATE OR REPLACE MACRO ec._number_fits(score, decisions, score_type) AS
     CASE WHEN score_type = 'posterior' THEN ec._share_ok(score)
-         WHEN score_type IN ('log_odds', 'llr') THEN score <= CAST('inf' AS DOUBLE)
          WHEN score_type = 'decision' THEN score BETWEEN 0 AND decisions - 1 AND score = floor(score)
+         ELSE score <= CAST('inf' AS DOUBLE) END;
+CREATE OR REPLACE MACRO ec._number_type_ok(score_type) AS
+    CASE WHEN score_type IN ('posterior', 'log_odds', 'llr', 'decision') THEN true
          WHEN score_type IN ('posteriors', 'log_posteriors', 'log_likelihoods')
          THEN error(format('ec: score_type ''{}'' needs a list of scores; for one number say ''posterior'', ''log_odds'', ''llr'' or ''decision''',
                            score_type)) IS NULL
          ELSE ec._unknown_type(score_type) END;
+CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec._share_ok(score),
+(score, decisions, score_type) AS CASE WHEN ec._number_type_ok(score_type) THEN ec._number_fits(score, decisions, score_type) END;
 CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
     CASE WHEN ec._wide(costs) AND score_type <> 'decision' AND len(ec._given_costs(costs)) <> 2
          THEN error('ec: a single score is binary, but costs have ' || len(ec._given_costs(costs))
@@ -236,9 +256,12 @@ CREATE OR REPLACE MACRO ec._has_costs(matrix) AS
          THEN error('ec: score_type ''decision'' with a list needs costs, which say how many classes there are') IS NULL ELSE true END;
 
 -- Only for rows that miss nothing. A 'decision' may come as a list of one: the way to a K x M confusion matrix.
-CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
-    CASE WHEN score_type IN ('posterior', 'posteriors') THEN
-             len(score) >= 2 AND list_min(score) >= 0 AND list_max(score) <= 1 AND abs(list_sum(score) - 1) <= 1e-6
+CREATE OR REPLACE MACRO ec._on_simplex(score) AS
+    len(score) >= 2 AND list_min(score) >= 0 AND abs(list_sum(score) - 1) <= 1e-6
+    AND CASE WHEN list_sum(score) > 1 THEN list_max(score) <= 1 ELSE true END;
+CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type "NULL") AS ec._on_simplex(score),
+(score, matrix, score_type) AS
+    CASE WHEN score_type IN ('posterior', 'posteriors') THEN ec._on_simplex(score)
          WHEN score_type = 'log_posteriors' THEN
              len(score) >= 2 AND list_max(score) <= 1e-6
              AND abs(list_sum(list_transform(score, lambda _x: exp(_x))) - 1) <= 1e-6
@@ -246,8 +269,12 @@ CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
              len(score) >= 2
              AND list_max(score) < CAST('inf' AS DOUBLE) AND list_max(score) > CAST('-inf' AS DOUBLE)
          WHEN score_type = 'decision' THEN
-             CASE WHEN ec._has_costs(matrix)
-                  THEN len(score) = 1 AND score[1] BETWEEN 0 AND len(matrix[1]) - 1 AND score[1] = floor(score[1]) END
+             len(score) = 1 AND score[1] BETWEEN 0 AND len(matrix[1]) - 1 AND score[1] = floor(score[1]) END;
+-- True, or an error: does a list have such scores?
+CREATE OR REPLACE MACRO ec._list_type_ok(matrix, score_type "NULL") AS true,
+(matrix, score_type) AS
+    CASE WHEN score_type IN ('posterior', 'posteriors', 'log_posteriors', 'log_likelihoods') THEN true
+         WHEN score_type = 'decision' THEN ec._has_costs(matrix)
          WHEN score_type IN ('log_odds', 'llr')
          THEN error('ec: score_type ''' || score_type || ''' is for one number a row; for a list say ''posteriors'', '
                     || '''log_posteriors'' or ''log_likelihoods''') IS NULL
@@ -257,16 +284,16 @@ CREATE OR REPLACE MACRO ec._usable(score, label, costs, score_type, weight) AS
     ec._score_ok(score, costs, score_type)
     AND ec._class(label) BETWEEN 0 AND coalesce(len(ec._given_costs(costs)) - 1, 1) AND ec._weight_ok(weight);
 
-CREATE OR REPLACE MACRO ec._vector_classes(score, matrix, score_type) AS
-    CASE WHEN score_type = 'decision' THEN CASE WHEN ec._has_costs(matrix) THEN len(matrix) END ELSE len(score) END;
+CREATE OR REPLACE MACRO ec._vector_classes(score, matrix, score_type "NULL") AS len(score),
+(score, matrix, score_type) AS CASE WHEN score_type = 'decision' THEN len(matrix) ELSE len(score) END;
 
 -- Is the list of as many classes as the matrix?
-CREATE OR REPLACE MACRO ec._vector_fits(score, matrix, score_type) AS
-    score_type = 'decision' OR len(score) = coalesce(len(matrix), len(score));
+CREATE OR REPLACE MACRO ec._vector_fits(score, matrix, score_type "NULL") AS len(score) = coalesce(len(matrix), len(score)),
+(score, matrix, score_type) AS score_type = 'decision' OR len(score) = coalesce(len(matrix), len(score));
 
-CREATE OR REPLACE MACRO ec._vector_usable(score, label, matrix, score_type, weight) AS
-    ec._class(label) BETWEEN 0 AND ec._vector_classes(score, matrix, score_type) - 1 AND ec._weight_ok(weight)
-    AND ec._vector_ok(score, matrix, score_type);
+-- Of class y, an integer.
+CREATE OR REPLACE MACRO ec._vector_usable(score, y, matrix, score_type, weight) AS
+    y BETWEEN 0 AND ec._vector_classes(score, matrix, score_type) - 1 AND ec._weight_ok(weight) AND ec._vector_ok(score, matrix, score_type);
 
 -- Costs of a list of scores: NULL stands for 0-1 costs, whose K is the list's length. (What is wrong with costs is for ec._costs_ok.)
 CREATE OR REPLACE MACRO ec._vector_costs(costs, cost_fn, cost_fp) AS
@@ -281,18 +308,17 @@ CREATE OR REPLACE MACRO ec._boolean_decision(score, score_type) AS
 
 -- Posteriors ----------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._log_joint(score, prior, score_type) AS
-    list_transform(score, lambda _x, _i: _x + ec._log_prior(prior, _i, len(score), score_type));
+CREATE OR REPLACE MACRO ec._log_joint(score, prior) AS list_transform(score, lambda _x, _i: _x + ec._log_prior(prior, _i, len(score)));
 -- ln sum exp, of a list that is not empty.
 CREATE OR REPLACE MACRO ec._log_sum(v) AS
-    list_transform([list_max(v)], lambda _m: _m + ln(list_sum(list_transform(v, lambda _x: exp(_x - _m)))))[1];
+    invoke(lambda _v, _m: _m + ln(list_sum(list_transform(_v, lambda _x: exp(_x - _m)))), v, list_max(v));
 CREATE OR REPLACE MACRO ec._softmax(v) AS
-    list_transform(list_transform([v], lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
-                   lambda _s: list_transform(_s['u'], lambda _x: exp(_x - _s['s'])))[1];
+    invoke(lambda _n: list_transform(_n['u'], lambda _x: exp(_x - _n['s'])), invoke(lambda _u: {'u': _u, 's': ec._log_sum(_u)}, v));
 
-CREATE OR REPLACE MACRO ec._posteriors(score, score_type, prior) AS
+CREATE OR REPLACE MACRO ec._posteriors(score, score_type "NULL", prior) AS score,
+(score, score_type, prior) AS
     CASE WHEN score_type = 'log_posteriors' THEN list_transform(score, lambda _x: exp(_x))
-         WHEN score_type = 'log_likelihoods' THEN ec._softmax(ec._log_joint(score, prior, score_type))
+         WHEN score_type = 'log_likelihoods' THEN ec._softmax(ec._log_joint(score, prior))
          ELSE score END;
 
 -- Log-odds of the positive class, from log-odds and LLRs.
@@ -317,12 +343,14 @@ CREATE OR REPLACE MACRO ec._likely(score, score_type "NULL", prior "NULL") AS sc
 (score, score_type "NULL", prior) AS score,
 (score, score_type, prior "NULL") AS score,
 (score, score_type, prior) AS
-    CASE WHEN score_type = 'llr' AND isnan(score + ec._prior_log_odds(prior, score_type))
-         THEN CAST('nan' AS DOUBLE) ELSE score END;
-CREATE OR REPLACE MACRO ec._likely_list(score, score_type, prior "NULL") AS score,
+    invoke(lambda _s: CASE WHEN score_type = 'llr' AND isnan(_s + ec._prior_log_odds(prior, score_type))
+                           THEN CAST('nan' AS DOUBLE) ELSE _s END, score);
+CREATE OR REPLACE MACRO ec._likely_list(score, score_type "NULL", prior "NULL") AS score,
+(score, score_type "NULL", prior) AS score,
+(score, score_type, prior "NULL") AS score,
 (score, score_type, prior) AS
-    CASE WHEN score_type = 'log_likelihoods' AND list_max(ec._log_joint(score, prior, score_type)) = CAST('-inf' AS DOUBLE)
-         THEN list_transform(score, lambda _x: CAST('nan' AS DOUBLE)) ELSE score END;
+    invoke(lambda _v: CASE WHEN score_type = 'log_likelihoods' AND list_max(ec._log_joint(_v, prior)) = CAST('-inf' AS DOUBLE)
+                           THEN list_transform(_v, lambda _x: CAST('nan' AS DOUBLE)) ELSE _v END, score);
 
 -- Decisions -----------------------------------------------------------------------------------------------------------
 
@@ -380,32 +408,42 @@ CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, thre
                                     threshold, score_type)
          ELSE score + ec._llr_shift(prior, score_type) < -ec._costs_threshold(costs, cost_fn, cost_fp, score_type) END;
 
--- Costs are summed over classes in order, so that ties fall as in the Polars expressions; list_inner_product has an order of its own.
+-- Costs are summed over classes in order, so that ties fall as in the Polars expressions. list_inner_product is fast, and has an order of
+-- its own: where another decision is as near to the least as rounding may take it, the sums are made again in order. (It also refuses a
+-- NULL in the list of any other row, that of a missing one: hence coalesce.)
+CREATE OR REPLACE MACRO ec._in_order(choices, q) AS
+    list_transform(choices, lambda _c: list_reduce(_c, lambda _a, _x, _i: _a + _x * q[_i], 0e0));
+CREATE OR REPLACE MACRO ec._costs_of(choices, q) AS
+    invoke(lambda _c, _q: list_transform(_c, lambda _x: list_inner_product(_x, _q)), choices, list_transform(q, lambda _x: coalesce(_x, 0)));
+CREATE OR REPLACE MACRO ec._close_calls(e, bound) AS len(list_filter(e, lambda _x: _x <= bound)) > 1;
+CREATE OR REPLACE MACRO ec._first_of_most(q) AS invoke(lambda _q: list_position(_q, list_max(_q)) - 1, q);
+CREATE OR REPLACE MACRO ec._first_of_least(e) AS list_position(e, list_min(e)) - 1;
 CREATE OR REPLACE MACRO ec._argmin(choices, q) AS
-    list_transform(list_transform([q], lambda _q: list_transform(choices, lambda _c:
-                       list_reduce(_c, lambda _a, _x, _i: _a + _x * _q[_i], 0e0))),
-                   lambda _e: list_position(_e, list_min(_e)))[1] - 1;
+    invoke(lambda _e, _m, _c, _q: CASE WHEN ec._close_calls(_e['e'], _e['least'] + _m) THEN ec._first_of_least(ec._in_order(_c, _q))
+                                       ELSE list_position(_e['e'], _e['least']) - 1 END,
+           invoke(lambda _e: {'e': _e, 'least': list_min(_e)}, ec._costs_of(choices['c'], q)), choices['margin'], choices['c'], q);
 
 -- The decision index of a row: under costs that are not 2 x 2, and under any.
-CREATE OR REPLACE MACRO ec._decide_wide(score, costs, prior, threshold, score_type) AS
+CREATE OR REPLACE MACRO ec._decide_wide(score, choices, prior, threshold, score_type) AS
     CASE WHEN threshold IS NOT NULL
          THEN CAST(error('ec: threshold is for 2 x 2 costs; leave it out') AS INTEGER)
          WHEN score_type = 'decision' THEN TRY_CAST(score AS INTEGER)
-         ELSE ec._argmin(ec._choices(ec._given_costs(costs)),
-                         [ec._q0(score, score_type, prior), ec._posterior(score, score_type, prior)]) END;
-CREATE OR REPLACE MACRO ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
-    CASE WHEN ec._wide(costs) THEN ec._decide_wide(score, costs, prior, threshold, score_type)
+         ELSE ec._argmin(choices, [ec._q0(score, score_type, prior), ec._posterior(score, score_type, prior)]) END;
+CREATE OR REPLACE MACRO ec._decide(score, costs, choices, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN ec._wide(costs) THEN ec._decide_wide(score, choices, prior, threshold, score_type)
          ELSE CAST(ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END;
 
-CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, prior, threshold, score_type) AS
+CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, choices, prior, score_type "NULL") AS
+    CASE WHEN matrix IS NULL THEN ec._first_of_most(score) ELSE ec._argmin(choices, score) END,
+(score, matrix, choices, prior, score_type) AS
     CASE WHEN score_type = 'decision' THEN CAST(score[1] AS INTEGER)
-         WHEN threshold IS NOT NULL
-         THEN CAST(error('ec: threshold is for a single score; a list of scores is decided by costs') AS INTEGER)
-         WHEN matrix IS NULL THEN
-             CASE WHEN score_type IN ('posterior', 'posteriors') THEN list_position(score, list_max(score)) - 1
-                  ELSE list_transform([ec._posteriors(score, score_type, prior)],
-                                      lambda _q: list_position(_q, list_max(_q)))[1] - 1 END
-         ELSE ec._argmin(ec._choices(matrix), ec._posteriors(score, score_type, prior)) END;
+         WHEN matrix IS NULL THEN ec._first_of_most(ec._posteriors(score, score_type, prior))
+         ELSE ec._argmin(choices, ec._posteriors(score, score_type, prior)) END;
+-- True, or an error: may the decisions of a list be taken so? (A threshold that is NULL leaves the row without one: ec._no_threshold.)
+CREATE OR REPLACE MACRO ec._decisions_ok(matrix, prior, threshold, score_type) AS
+    ec._list_type_ok(matrix, score_type) AND ec._list_prior_ok(prior, score_type)
+    AND CASE WHEN threshold IS NOT NULL
+             THEN error('ec: threshold is for a single score; a list of scores is decided by costs') IS NULL ELSE true END;
 
 -- What a decision d costs a row of class y; no matrix stands for 0-1 costs.
 CREATE OR REPLACE MACRO ec._cost(matrix, y, d) AS
@@ -417,10 +455,11 @@ CREATE OR REPLACE MACRO ec._error_cost(cost_fn, cost_fp, y, positive) AS
 
 -- A list of two scores as one, and what kind of score that one is.
 CREATE OR REPLACE MACRO ec._pair(score, score_type) AS
-    CASE WHEN ec._missing_vector(score, 0, NULL) THEN CAST(NULL AS DOUBLE)
-         WHEN len(score) = 2 AND ec._vector_ok(score, NULL, score_type)
-         THEN CASE WHEN score_type IN ('posterior', 'posteriors') THEN score[2] ELSE score[2] - score[1] END
-         ELSE CAST('nan' AS DOUBLE) END;
+    CASE WHEN ec._list_type_ok(NULL, score_type) THEN
+        invoke(lambda _v: CASE WHEN ec._missing_vector(_v, 0, NULL) THEN CAST(NULL AS DOUBLE)
+                               WHEN len(_v) = 2 AND ec._vector_ok(_v, NULL, score_type)
+                               THEN CASE WHEN score_type IN ('posterior', 'posteriors') THEN _v[2] ELSE _v[2] - _v[1] END
+                               ELSE CAST('nan' AS DOUBLE) END, score) END;
 CREATE OR REPLACE MACRO ec._pair_type(score_type) AS
     CASE score_type WHEN 'log_posteriors' THEN 'log_odds' WHEN 'log_likelihoods' THEN 'llr' ELSE 'posterior' END;
 
@@ -442,67 +481,84 @@ CREATE OR REPLACE MACRO ec._brier0(score, score_type "NULL", prior) AS score * s
     CASE WHEN score_type = 'posterior' THEN score * score
          ELSE pow(ec._sigmoid(ec._given_log_odds(score, score_type, prior)), 2) END;
 
-CREATE OR REPLACE MACRO ec._vector_log_loss(score, y, score_type, prior) AS
+CREATE OR REPLACE MACRO ec._vector_log_loss(score, y, score_type "NULL", prior) AS -ln(score[y + 1]),
+(score, y, score_type, prior) AS
     CASE WHEN score_type IN ('posterior', 'posteriors') THEN -ln(score[y + 1])
          WHEN score_type = 'log_posteriors' THEN -score[y + 1]
-         WHEN score_type = 'log_likelihoods'
-         THEN list_transform([ec._log_joint(score, prior, score_type)], lambda _u: ec._log_sum(_u) - _u[y + 1])[1]
-         ELSE ec._fail('score_type ''' || score_type || ''' holds no posteriors') END;
+         WHEN score_type = 'log_likelihoods' THEN invoke(lambda _u, _s: _s - _u[y + 1], ec._log_joint(score, prior), ec._log_sum(ec._log_joint(score, prior))) END;
 
 -- Component by component: sum q^2 - 2 q_y + 1 would cancel.
 CREATE OR REPLACE MACRO ec._vector_brier(score, y, score_type, prior) AS
-    CASE WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posteriors')
-         ELSE list_transform([ec._posteriors(score, score_type, prior)],
-                  lambda _q: list_sum(list_transform(_q, lambda _x, _k: pow(_x - CAST(_k = y + 1 AS DOUBLE), 2))) / len(_q))[1] END;
+    invoke(lambda _d: list_inner_product(_d, _d) / len(_d),
+           list_transform(ec._posteriors(score, score_type, prior), lambda _x, _k: coalesce(_x - CAST(_k = y + 1 AS DOUBLE), 0)));
+
+-- True, or an error: do the scores of a list hold posteriors?
+CREATE OR REPLACE MACRO ec._list_losses_ok(prior, score_type) AS
+    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posteriors') IS NULL
+         ELSE ec._list_type_ok(NULL, score_type) AND ec._list_prior_ok(prior, score_type) END;
 
 -- Public: one value a row, NULL for a row with a part missing or wrong ------------------------------------------------
 
 CREATE OR REPLACE MACRO ec.bayes_decision(score DOUBLE, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
-              AND ec._score_ok(ec._likely(score, score_type, prior), costs, score_type)
-         THEN CAST(ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END,
+         THEN invoke(lambda _s, _c: CASE WHEN ec._score_ok(_s, costs, score_type)
+                         THEN CAST(ec._decide(_s, costs, _c, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END,
+                     ec._likely(score, score_type, prior), ec._choices(ec._given_costs(costs))) END,
 (score DOUBLE[], costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
-    CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false)
-              OR NOT ec._priors_fit(prior, ec._vector_classes(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type))
-              OR ec._no_threshold(threshold, score_type) OR ec._missing_vector(score, 0, NULL) THEN NULL
-         WHEN ec._vector_ok(ec._likely_list(score, score_type, prior), ec._vector_costs(costs, cost_fn, cost_fp), score_type)
-              AND ec._vector_fits(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
-         THEN CAST(ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) AS INTEGER) END;
+    CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false) OR ec._no_threshold(threshold, score_type) THEN NULL
+         WHEN ec._decisions_ok(ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) THEN invoke(lambda _v, _m, _c, _p: CASE
+             WHEN ec._missing_vector(_v, 0, NULL) OR NOT ec._fits_prior(_p, ec._vector_classes(_v, _m, score_type)) THEN NULL
+             WHEN ec._vector_ok(_v, _m, score_type) AND ec._vector_fits(_v, _m, score_type)
+             THEN CAST(ec._decide_vector(_v, _m, _c, prior, score_type) AS INTEGER) END,
+             ec._likely_list(score, score_type, prior), ec._vector_costs(costs, cost_fn, cost_fp),
+             ec._choices(ec._vector_costs(costs, cost_fn, cost_fp)), ec._priors(prior)) END;
 COMMENT ON MACRO ec.bayes_decision IS 'Index of the decision for each row: by threshold if one is given, else the one of least expected cost. argmin over j of sum_i c_ij q_i, lowest index on ties. Binary: 1 where score > threshold, strictly; of a posterior the threshold is cost_fp / (cost_fp + cost_fn), unless one is given.';
 
 CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
-              AND ec._usable(ec._likely(score, score_type, prior), label, costs, score_type, NULL)
-         THEN CASE WHEN NOT ec._unset(costs)
-                   THEN ec._cost(ec._given_costs(costs), ec._class(label), ec._decide(score, costs, 1, 1, prior, threshold, score_type))
-                   ELSE ec._error_cost(cost_fn, cost_fp, ec._class(label),
-                                       ec._positive(score, NULL, cost_fn, cost_fp, prior, threshold, score_type)) END END,
+         THEN invoke(lambda _s, _c: CASE WHEN ec._usable(_s, label, costs, score_type, NULL)
+                         THEN CASE WHEN NOT ec._unset(costs)
+                                   THEN ec._cost(ec._given_costs(costs), ec._class(label), ec._decide(_s, costs, _c, 1, 1, prior, threshold, score_type))
+                                   ELSE ec._error_cost(cost_fn, cost_fp, ec._class(label),
+                                                       ec._positive(_s, NULL, cost_fn, cost_fp, prior, threshold, score_type)) END END,
+                     ec._likely(score, score_type, prior), ec._choices(ec._given_costs(costs))) END,
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
-    CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false)
-              OR NOT ec._priors_fit(prior, ec._vector_classes(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type))
-              OR ec._no_threshold(threshold, score_type) OR ec._missing_vector(score, label, NULL) THEN NULL
-         WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, ec._vector_costs(costs, cost_fn, cost_fp), score_type, NULL)
-              AND ec._vector_fits(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
-         THEN ec._cost(ec._vector_costs(costs, cost_fn, cost_fp), ec._class(label),
-                       ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type)) END,
+    CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false) OR ec._no_threshold(threshold, score_type) THEN NULL
+         WHEN ec._decisions_ok(ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) THEN invoke(lambda _v, _m, _c, _p, _y: CASE
+             WHEN ec._missing_vector(_v, label, NULL) OR NOT ec._fits_prior(_p, ec._vector_classes(_v, _m, score_type)) THEN NULL
+             WHEN ec._vector_usable(_v, _y, _m, score_type, NULL) AND ec._vector_fits(_v, _m, score_type)
+             THEN ec._cost(_m, _y, ec._decide_vector(_v, _m, _c, prior, score_type)) END,
+             ec._likely_list(score, score_type, prior), ec._vector_costs(costs, cost_fn, cost_fp),
+             ec._choices(ec._vector_costs(costs, cost_fn, cost_fp)), ec._priors(prior), ec._class(label)) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
-              AND ec._usable(ec._likely(ec._boolean_decision(score, score_type), score_type, prior), label, costs, score_type, NULL)
-         THEN CASE WHEN NOT ec._unset(costs)
-                   THEN ec._cost(ec._given_costs(costs), ec._class(label), ec._decide(ec._boolean_decision(score, score_type), costs, 1, 1, prior, threshold, score_type))
-                   ELSE ec._error_cost(cost_fn, cost_fp, ec._class(label),
-                                       ec._positive(ec._boolean_decision(score, score_type), NULL, cost_fn, cost_fp, prior, threshold, score_type)) END END;
+         THEN invoke(lambda _s, _c: CASE WHEN ec._usable(_s, label, costs, score_type, NULL)
+                         THEN CASE WHEN NOT ec._unset(costs)
+                                   THEN ec._cost(ec._given_costs(costs), ec._class(label), ec._decide(_s, costs, _c, 1, 1, prior, threshold, score_type))
+                                   ELSE ec._error_cost(cost_fn, cost_fp, ec._class(label),
+                                                       ec._positive(_s, NULL, cost_fn, cost_fp, prior, threshold, score_type)) END END,
+                     ec._likely(ec._boolean_decision(score, score_type), score_type, prior), ec._choices(ec._given_costs(costs))) END;
 COMMENT ON MACRO ec.row_cost IS 'Cost of each row''s decision, given its class. Lower is better; in [least cost, largest cost]. c_ij for class i and decision j. Its mean is the `expected_cost` at the empirical priors.';
+
+-- A score, and log-odds for an LLR: NaN where the prior contradicts it, an infinite one a prior of 0.
+CREATE OR REPLACE MACRO ec._with_shift(score, score_type, prior) AS score + ec._llr_shift(prior, score_type);
+CREATE OR REPLACE MACRO ec._pair_ok(pair) AS NOT coalesce(isnan(list_max(pair)), false);
+CREATE OR REPLACE MACRO ec._holds_posterior(score_type) AS
+    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posterior') IS NULL
+         ELSE ec._number_type_ok(score_type) END;
 
 -- Casts are for arguments without their names, numbers say, which no score_type is.
 CREATE OR REPLACE MACRO ec._row_log_loss(score, label, score_type, prior) AS
-    CASE WHEN ec._prior_ok(prior) AND ec._usable(ec._likely(score, score_type, prior), label, NULL, score_type, NULL)
-         THEN CASE WHEN ec._class(label) = 1 THEN ec._log_loss1(score, score_type, prior)
-                   ELSE ec._log_loss0(score, score_type, prior) END END;
+    CASE WHEN ec._holds_posterior(score_type) THEN
+        invoke(lambda _z, _y, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type) AND _y BETWEEN 0 AND 1
+                   THEN CASE WHEN score_type = 'posterior' THEN CASE WHEN _y = 1 THEN -ln(_z) ELSE ec._minus_log1m(_z) END
+                             ELSE ec._softplus(CASE WHEN _y = 1 THEN -_z ELSE _z END) END END,
+               ec._with_shift(score, score_type, prior), ec._class(label), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_log_loss_vector(score, label, score_type, prior) AS
-    CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, label, NULL) THEN NULL
-         WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, NULL, score_type, NULL)
-         THEN ec._vector_log_loss(score, ec._class(label), score_type, prior) END;
+    CASE WHEN ec._list_losses_ok(prior, score_type) THEN
+        invoke(lambda _v, _p, _y: CASE WHEN ec._missing_vector(_v, label, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
+                                       WHEN ec._vector_usable(_v, _y, NULL, score_type, NULL) THEN ec._vector_log_loss(_v, _y, score_type, prior) END,
+               ec._likely_list(score, score_type, prior), ec._priors(prior), ec._class(label)) END;
 CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, score_type := 'posterior', prior := NULL) AS
     ec._row_log_loss(score, label, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL) AS
@@ -510,13 +566,16 @@ CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, score_type := 'post
 COMMENT ON MACRO ec.row_log_loss IS 'Negative natural logarithm of each row''s posterior of its true class. Lower is better; in [0, inf] nats. -ln q_i for class i. Its mean is the `cross_entropy` at the empirical priors.';
 
 CREATE OR REPLACE MACRO ec._row_brier(score, label, score_type, prior) AS
-    CASE WHEN ec._prior_ok(prior) AND ec._usable(ec._likely(score, score_type, prior), label, NULL, score_type, NULL)
-         THEN CASE WHEN ec._class(label) = 1 THEN ec._brier1(score, score_type, prior)
-                   ELSE ec._brier0(score, score_type, prior) END END;
+    CASE WHEN ec._holds_posterior(score_type) THEN
+        invoke(lambda _z, _y, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type) AND _y BETWEEN 0 AND 1
+                   THEN pow(CASE WHEN score_type = 'posterior' THEN CASE WHEN _y = 1 THEN 1 - _z ELSE _z END
+                                 ELSE ec._sigmoid(CASE WHEN _y = 1 THEN -_z ELSE _z END) END, 2) END,
+               ec._with_shift(score, score_type, prior), ec._class(label), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_brier_vector(score, label, score_type, prior) AS
-    CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, label, NULL) THEN NULL
-         WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, NULL, score_type, NULL)
-         THEN ec._vector_brier(score, ec._class(label), score_type, prior) END;
+    CASE WHEN ec._list_losses_ok(prior, score_type) THEN
+        invoke(lambda _v, _p, _y: CASE WHEN ec._missing_vector(_v, label, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
+                                       WHEN ec._vector_usable(_v, _y, NULL, score_type, NULL) THEN ec._vector_brier(_v, _y, score_type, prior) END,
+               ec._likely_list(score, score_type, prior), ec._priors(prior), ec._class(label)) END;
 CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, score_type := 'posterior', prior := NULL) AS
     ec._row_brier(score, label, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL) AS
@@ -524,11 +583,15 @@ CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, score_type := 'posteri
 COMMENT ON MACRO ec.row_brier IS 'Mean over the classes of each row''s squared error of the posteriors. Lower is better; in [0, 2/K]. (1/K) sum_k (q_k - [k = i])^2 for class i. Its mean is the `brier` at the empirical priors.';
 
 CREATE OR REPLACE MACRO ec._row_posterior(score, score_type, prior) AS
-    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(ec._likely(score, score_type, prior), NULL, score_type) THEN ec._posterior(score, score_type, prior) END;
+    CASE WHEN ec._holds_posterior(score_type) THEN
+        invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type)
+                                   THEN CASE WHEN score_type = 'posterior' THEN _z ELSE ec._sigmoid(_z) END END,
+               ec._with_shift(score, score_type, prior), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_posterior_vector(score, score_type, prior) AS
-    CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, 0, NULL) THEN NULL
-         WHEN score_type = 'decision' THEN [ec._fail('score_type ''decision'' holds no posterior')]
-         WHEN ec._vector_ok(ec._likely_list(score, score_type, prior), NULL, score_type) THEN ec._posteriors(score, score_type, prior) END;
+    CASE WHEN ec._list_losses_ok(prior, score_type) THEN
+        invoke(lambda _v, _p: CASE WHEN ec._missing_vector(_v, 0, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
+                                   WHEN ec._vector_ok(_v, NULL, score_type) THEN ec._posteriors(_v, score_type, prior) END,
+               ec._likely_list(score, score_type, prior), ec._priors(prior)) END;
 CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', prior := NULL) AS
     ec._row_posterior(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type := 'posterior', prior := NULL) AS
@@ -536,7 +599,10 @@ CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', pr
 COMMENT ON MACRO ec.posterior IS 'Posterior of each row''s score: of the positive class, or of every class for a vector. In [0, 1]. Binary: 1/(1 + e^-x) of the log-odds x; those of an LLR are the LLR plus ln(P_1/P_0). Vectors: the softmax of log-likelihoods plus ln P.';
 
 CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
-    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(ec._likely(score, score_type, prior), NULL, score_type) THEN ec._log_odds(score, score_type, prior) END;
+    CASE WHEN ec._holds_posterior(score_type) THEN
+        invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type)
+                                   THEN CASE WHEN score_type = 'posterior' THEN ln(_z) + ec._minus_log1m(_z) ELSE _z END END,
+               ec._with_shift(score, score_type, prior), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type := 'posterior', prior := NULL) AS
     ec._row_log_odds(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type := 'posterior', prior := NULL) AS
@@ -546,12 +612,11 @@ COMMENT ON MACRO ec.log_odds IS 'Log-odds ln(q_1/q_0) of each row''s binary scor
 CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
     ec._fail('score_type ''' || score_type || ''' holds no prior that could be shifted');
 -- Certainty of a class that the prior rules out goes nowhere.
-CREATE OR REPLACE MACRO ec._unless_nan(x) AS CASE WHEN NOT isnan(x) THEN x END;
-CREATE OR REPLACE MACRO ec._unless_nans(v) AS list_transform([v], lambda _v: CASE WHEN NOT isnan(list_max(_v)) THEN _v END)[1];
+CREATE OR REPLACE MACRO ec._unless_nan(x) AS invoke(lambda _x: CASE WHEN NOT isnan(_x) THEN _x END, x);
+CREATE OR REPLACE MACRO ec._unless_nans(v) AS invoke(lambda _v: CASE WHEN NOT isnan(list_max(_v)) THEN _v END, v);
 -- Without a prior an LLR could not be told from log-odds, so it is an argument without default.
 CREATE OR REPLACE MACRO ec._row_llr(score, prior, score_type) AS
-    CASE WHEN NOT ec._prior_ok(prior) THEN NULL
-         WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
+    CASE WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
          ELSE ec._unless_nan(ec._row_log_odds(score, score_type, prior) - ec._prior_log_odds(prior, 'llr')) END;
 CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type := 'posterior') AS
     ec._row_llr(score, prior, score_type),
@@ -560,36 +625,42 @@ CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type := 'posterior') A
 COMMENT ON MACRO ec.llr IS 'Log-likelihood ratio of each row''s binary score: its log-odds without the prior that they were made with. In [-inf, inf], natural logarithm. ln(q_1/q_0) - ln(P_1/P_0).';
 
 CREATE OR REPLACE MACRO ec._scaled(q, factor1, factor0) AS q * factor1 / (q * factor1 + (1 - q) * factor0);
+CREATE OR REPLACE MACRO ec._pair_log_odds(pair) AS ln(pair[2]) - ln(pair[1]);
 -- Are both priors stated, and has every class a prior above 0 that the scores can come from?
-CREATE OR REPLACE MACRO ec._shift_ok(from_, "to", least) AS
-    CASE WHEN ec._unset(from_) OR ec._unset("to") THEN error('ec: shift_prior needs from_ and to, two stated priors') IS NULL
-         WHEN least > 0 THEN true
+CREATE OR REPLACE MACRO ec._both_stated(from_, "to") AS
+    CASE WHEN ec._unset(from_) OR ec._unset("to") THEN error('ec: shift_prior needs from_ and to, two stated priors') IS NULL ELSE true END;
+CREATE OR REPLACE MACRO ec._comes_from(least, from_) AS
+    CASE WHEN least > 0 THEN true
          WHEN ec._may_be_column(typeof(from_)) OR from_ IS NULL THEN false
          ELSE error('ec: from_ has a class of prior 0, which no posterior can come from: ' || CAST(from_ AS VARCHAR)) IS NULL END;
--- Weights to/from of K classes; 'uniform' on either side leaves a constant factor, which the normalisation removes.
-CREATE OR REPLACE MACRO ec._shift_weights(from_, "to", k) AS
-    list_transform(range(k), lambda _i: coalesce(ec._priors("to")[_i + 1], 1e0) / coalesce(ec._priors(from_)[_i + 1], 1e0));
-CREATE OR REPLACE MACRO ec._log_shift_weights(from_, "to", k) AS
-    list_transform(range(k), lambda _i: ln(coalesce(ec._priors("to")[_i + 1], 1e0)) - ln(coalesce(ec._priors(from_)[_i + 1], 1e0)));
+CREATE OR REPLACE MACRO ec._shift_ok(from_, "to", least) AS ec._both_stated(from_, "to") AND ec._comes_from(least, from_);
+CREATE OR REPLACE MACRO ec._shifted(score, from_, "to", score_type) AS
+    CASE WHEN ec._both_stated(from_, "to") AND ec._number_type_ok(score_type) THEN
+        ec._unless_nan(invoke(lambda _s, _f, _t, _ok: CASE
+            WHEN NOT (_ok AND ec._number_fits(_s, 2, score_type) AND ec._pair_ok(_f) AND ec._pair_ok(_t)) THEN NULL
+            WHEN score_type = 'log_odds' THEN _s + (ec._pair_log_odds(_t) - ec._pair_log_odds(_f))
+            ELSE ec._scaled(_s, _t[2] / _f[2], _t[1] / _f[1]) END,
+        score, ec._prior_pair(from_), ec._prior_pair("to"), ec._comes_from(list_min(ec._prior_pair(from_)), from_))) END;
+-- The same of K classes, with [] for 'uniform': it is a constant factor on either side, which the normalisation removes.
+CREATE OR REPLACE MACRO ec._weighed(score, from_, "to", score_type) AS
+    invoke(lambda _v, _f, _t, _ok: CASE
+            WHEN NOT _ok OR ec._missing_vector(_v, 0, NULL) OR NOT ec._vector_ok(_v, NULL, score_type)
+                 OR NOT ec._fits_prior(_f, len(_v)) OR NOT ec._fits_prior(_t, len(_v)) THEN NULL
+            WHEN score_type = 'log_posteriors'
+            THEN list_transform(_v, lambda _x, _i: _x + (ln(coalesce(_t[_i], 1e0)) - ln(coalesce(_f[_i], 1e0))))
+            ELSE list_transform(_v, lambda _x, _i: _x * (coalesce(_t[_i], 1e0) / coalesce(_f[_i], 1e0))) END,
+        score, ec._priors(from_), ec._priors("to"), ec._shift_ok(from_, "to", coalesce(list_min(ec._priors(from_)), 1)) AND ec._list_type_ok(NULL, score_type));
+CREATE OR REPLACE MACRO ec._shifted_vector(score, from_, "to", score_type) AS
+    invoke(lambda _n: list_transform(_n['u'], lambda _x: CASE WHEN score_type = 'log_posteriors' THEN _x - _n['s'] ELSE _x / _n['s'] END),
+        invoke(lambda _u: {'u': _u, 's': CASE WHEN score_type = 'log_posteriors' THEN ec._log_sum(_u) ELSE list_sum(_u) END},
+            ec._weighed(score, from_, "to", score_type)));
 CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 'posterior') AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
          WHEN score_type = 'decision' THEN ec._no_prior_in(score_type)
-         WHEN NOT (ec._shift_ok(from_, "to", least(ec._p1(from_), ec._p0(from_))) AND ec._prior_ok(from_) AND ec._prior_ok("to")
-                   AND ec._score_ok(score, NULL, score_type)) THEN NULL
-         WHEN score_type = 'log_odds'
-         THEN ec._unless_nan(score + (ec._prior_log_odds("to", 'shift_prior') - ec._prior_log_odds(from_, 'shift_prior')))
-         ELSE ec._unless_nan(ec._scaled(score, ec._p1("to") / ec._p1(from_), ec._p0("to") / ec._p0(from_))) END,
+         ELSE ec._shifted(score, from_, "to", CAST(score_type AS VARCHAR)) END,
 (score DOUBLE[], from_, "to", score_type := 'posterior') AS
     CASE WHEN score_type IN ('log_likelihoods', 'decision') THEN [ec._no_prior_in(score_type)]
-         WHEN NOT ec._shift_ok(from_, "to", coalesce(list_min(ec._priors(from_)), 1)) OR ec._missing_vector(score, 0, NULL)
-              OR NOT ec._vector_ok(score, NULL, score_type) OR NOT ec._priors_fit(from_, len(score))
-              OR NOT ec._priors_fit("to", len(score)) THEN NULL
-         WHEN score_type = 'log_posteriors' THEN
-             ec._unless_nans(list_transform(list_transform([list_transform(score, lambda _x, _i: _x + ec._log_shift_weights(from_, "to", len(score))[_i])],
-                                                           lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
-                                            lambda _s: list_transform(_s['u'], lambda _x: _x - _s['s']))[1])
-         ELSE ec._unless_nans(list_transform([list_transform(score, lambda _x, _i: _x * ec._shift_weights(from_, "to", len(score))[_i])],
-                                             lambda _e: list_transform(_e, lambda _x: _x / list_sum(_e)))[1]) END;
+         ELSE ec._unless_nans(ec._shifted_vector(score, from_, "to", CAST(score_type AS VARCHAR))) END;
 COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';
 -- polars_ec for DuckDB, file 2 of 9: sums of a group of rows, and the counts that are answers in themselves.
 -- Load after rows. Everything here is plain sums of CASE: the engine shares equal ones, so ten metrics cost hardly more
@@ -610,8 +681,6 @@ CREATE OR REPLACE MACRO ec._addable(total) AS total < 1e300;
 -- A row of weight 0 counts as no row, whatever its value (0 * inf would be NaN).
 CREATE OR REPLACE MACRO ec._weighted(value, weight "NULL") AS value,
 (value, weight) AS CASE WHEN CAST(weight AS DOUBLE) = 0 THEN 0 ELSE value * CAST(weight AS DOUBLE) END;
-
-CREATE OR REPLACE MACRO ec._is_weighted(weight) AS bool_or(NOT ec._unset(weight));
 
 -- A row of class i with nothing missing. Whether it is wrong need not be asked: one wrong row, and the metric is NULL.
 CREATE OR REPLACE MACRO ec._of_class(i, score, label) AS ec._y(label) = i AND score IS NOT NULL;
@@ -737,42 +806,54 @@ CREATE OR REPLACE MACRO ec._cells(score, label, costs, cost_fn, cost_fp, prior, 
 
 -- One integer for (number of classes, class, decision); -1 for a wrong row, NULL for a missing one: one histogram of it
 -- holds every count of a group.
-CREATE OR REPLACE MACRO ec._key(k, y, d) AS CAST(k AS BIGINT) * 1048576 + y * 1024 + d;
+CREATE OR REPLACE MACRO ec._key(k, y, d) AS (CAST(k AS BIGINT) << 40) + (CAST(y AS BIGINT) << 20) + d;
 
 -- A list of other classes than the costs' is not decided, but counted under the classes that it has: see ec._classes_ok.
 CREATE OR REPLACE MACRO ec._undecided(threshold "NULL", score_type) AS threshold IS NOT NULL,
 (threshold, score_type) AS ec._no_threshold(threshold, score_type);
+CREATE OR REPLACE MACRO ec._key_of_row(score, label, matrix, prior, score_type, weight) AS
+    invoke(lambda _v, _m, _c, _y: CASE
+        WHEN ec._missing_vector(_v, label, weight) THEN NULL
+        WHEN ec._vector_usable(_v, _y, _m, score_type, weight)
+        THEN ec._key(ec._vector_classes(_v, _m, score_type), _y,
+                     CASE WHEN ec._vector_fits(_v, _m, score_type) THEN ec._decide_vector(_v, _m, _c, prior, score_type) ELSE 0 END)
+        ELSE -1 END, ec._likely_list(score, score_type, prior), matrix, ec._choices(matrix), ec._class(label));
+CREATE OR REPLACE MACRO ec._key_by(type "NULL", score, label, matrix, prior, score_type, weight) AS
+    ec._key_of_row(score, label, matrix, prior, score_type, weight),
+(type, score, label, matrix, prior, score_type, weight) AS ec._key_of_row(score, label, matrix, prior, NULL, weight);
 CREATE OR REPLACE MACRO ec._vector_key(score, label, matrix, prior, threshold, score_type, weight) AS
     CASE WHEN ec._undecided(threshold, score_type) THEN -1
-         WHEN ec._missing_vector(score, label, weight) THEN NULL
-         WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, matrix, score_type, weight)
-         THEN ec._key(ec._vector_classes(score, matrix, score_type), ec._class(label),
-                      CASE WHEN ec._vector_fits(score, matrix, score_type)
-                           THEN ec._decide_vector(score, matrix, prior, threshold, score_type) ELSE 0 END)
-         ELSE -1 END;
+         WHEN ec._decisions_ok(matrix, prior, threshold, CAST(score_type AS VARCHAR))
+         THEN ec._key_by(ec._posteriors_type(score_type), score, label, matrix, prior, CAST(score_type AS VARCHAR), weight) END;
 
 -- The same without a decision.
+CREATE OR REPLACE MACRO ec._class_key_of_row(score, label, matrix, score_type, weight) AS
+    invoke(lambda _v, _m, _y: CASE
+        WHEN ec._missing_vector(_v, label, weight) THEN NULL
+        WHEN ec._vector_usable(_v, _y, _m, score_type, weight) THEN ec._key(ec._vector_classes(_v, _m, score_type), _y, 0)
+        ELSE -1 END, score, matrix, ec._class(label));
+CREATE OR REPLACE MACRO ec._class_key_by(type "NULL", score, label, matrix, score_type, weight) AS
+    ec._class_key_of_row(score, label, matrix, score_type, weight),
+(type, score, label, matrix, score_type, weight) AS ec._class_key_of_row(score, label, matrix, NULL, weight);
 CREATE OR REPLACE MACRO ec._vector_class_key(score, label, matrix, score_type, weight) AS
-    CASE WHEN ec._missing_vector(score, label, weight) THEN NULL
-         WHEN ec._vector_usable(score, label, matrix, score_type, weight)
-         THEN ec._key(ec._vector_classes(score, matrix, score_type), ec._class(label), 0)
-         ELSE -1 END;
+    CASE WHEN ec._list_type_ok(matrix, CAST(score_type AS VARCHAR))
+         THEN ec._class_key_by(ec._posteriors_type(score_type), score, label, matrix, CAST(score_type AS VARCHAR), weight) END;
 
 -- A histogram of keys as a list of cells {k, y, d, n}; wrong rows have k = -1.
 CREATE OR REPLACE MACRO ec._tally(histogram) AS
     list_transform(coalesce(map_entries(histogram), []), lambda _e: {
-        'k': _e['key'] >> 20, 'y': (_e['key'] >> 10) & 1023, 'd': _e['key'] & 1023, 'n': CAST(_e['value'] AS DOUBLE)});
+        'k': _e['key'] >> 40, 'y': (_e['key'] >> 20) & 1048575, 'd': _e['key'] & 1048575, 'n': CAST(_e['value'] AS DOUBLE)});
 
 -- The same where each key carries a weight.
 CREATE OR REPLACE MACRO ec._weighted_tally(histogram) AS
     list_transform(coalesce(map_entries(histogram), []), lambda _e: {
-        'k': _e['key']['key'] >> 20, 'y': (_e['key']['key'] >> 10) & 1023, 'd': _e['key']['key'] & 1023, 'n': _e['key']['weight'] * _e['value']});
+        'k': _e['key']['key'] >> 40, 'y': (_e['key']['key'] >> 20) & 1048575, 'd': _e['key']['key'] & 1048575, 'n': _e['key']['weight'] * _e['value']});
 
 -- A wrong row's weight is of no interest, and may be NaN.
 CREATE OR REPLACE MACRO ec._weighted_key(key, weight) AS
-    list_transform([key], lambda _k: CASE WHEN _k IS NULL THEN NULL
-                                         WHEN _k < 0 THEN {'key': _k, 'weight': 1e0}
-                                         ELSE {'key': _k, 'weight': ec._weight(weight)} END)[1];
+    invoke(lambda _k: CASE WHEN _k IS NULL THEN NULL
+                           WHEN _k < 0 THEN {'key': _k, 'weight': 1e0}
+                           ELSE {'key': _k, 'weight': ec._weight(weight)} END, key);
 
 CREATE OR REPLACE MACRO ec._total(cells) AS coalesce(list_sum(list_transform(cells, lambda _c: _c['n'])), 0);
 
@@ -802,35 +883,34 @@ CREATE OR REPLACE MACRO ec._count_vector(score, label, matrix, score_type, weigh
 CREATE OR REPLACE MACRO ec._two_classes(score, label, score_type, weight) AS
     ec._classes_ok(ec._count_vector(score, label, CAST(NULL AS DOUBLE[][]), score_type, weight), 2);
 
--- Sums per class of a value of the row. The number of classes is not known while the macro is written, so there are 32
--- sums; the label is asked first, so that a row pays for its own class only.
-CREATE OR REPLACE MACRO ec._sum_class(i, skip, label, score, value) AS
-    sum(CASE WHEN skip THEN NULL
-             WHEN ec._y(label) = i THEN CASE WHEN list_count(score) = len(score) THEN value END END);
-CREATE OR REPLACE MACRO ec._sum_by_class(skip, label, score, value) AS [
-    ec._sum_class(0, skip, label, score, value), ec._sum_class(1, skip, label, score, value),
-    ec._sum_class(2, skip, label, score, value), ec._sum_class(3, skip, label, score, value),
-    ec._sum_class(4, skip, label, score, value), ec._sum_class(5, skip, label, score, value),
-    ec._sum_class(6, skip, label, score, value), ec._sum_class(7, skip, label, score, value),
-    ec._sum_class(8, skip, label, score, value), ec._sum_class(9, skip, label, score, value),
-    ec._sum_class(10, skip, label, score, value), ec._sum_class(11, skip, label, score, value),
-    ec._sum_class(12, skip, label, score, value), ec._sum_class(13, skip, label, score, value),
-    ec._sum_class(14, skip, label, score, value), ec._sum_class(15, skip, label, score, value),
-    ec._sum_class(16, skip, label, score, value), ec._sum_class(17, skip, label, score, value),
-    ec._sum_class(18, skip, label, score, value), ec._sum_class(19, skip, label, score, value),
-    ec._sum_class(20, skip, label, score, value), ec._sum_class(21, skip, label, score, value),
-    ec._sum_class(22, skip, label, score, value), ec._sum_class(23, skip, label, score, value),
-    ec._sum_class(24, skip, label, score, value), ec._sum_class(25, skip, label, score, value),
-    ec._sum_class(26, skip, label, score, value), ec._sum_class(27, skip, label, score, value),
-    ec._sum_class(28, skip, label, score, value), ec._sum_class(29, skip, label, score, value),
-    ec._sum_class(30, skip, label, score, value), ec._sum_class(31, skip, label, score, value)];
+-- Sums per class of a value of the row, NULL for a row that misses a part. The number of classes is not known while the macro is written,
+-- so there are 32 sums; of lists of more classes the rows of a group are kept, {y class, w weight, s value}.
+CREATE OR REPLACE MACRO ec._sum_class(i, label, value) AS sum(invoke(lambda _x: CASE WHEN ec._y(label) = i THEN _x END, value));
+CREATE OR REPLACE MACRO ec._sum_by_class(label, value) AS [
+    ec._sum_class(0, label, value), ec._sum_class(1, label, value), ec._sum_class(2, label, value), ec._sum_class(3, label, value),
+    ec._sum_class(4, label, value), ec._sum_class(5, label, value), ec._sum_class(6, label, value), ec._sum_class(7, label, value),
+    ec._sum_class(8, label, value), ec._sum_class(9, label, value), ec._sum_class(10, label, value), ec._sum_class(11, label, value),
+    ec._sum_class(12, label, value), ec._sum_class(13, label, value), ec._sum_class(14, label, value), ec._sum_class(15, label, value),
+    ec._sum_class(16, label, value), ec._sum_class(17, label, value), ec._sum_class(18, label, value), ec._sum_class(19, label, value),
+    ec._sum_class(20, label, value), ec._sum_class(21, label, value), ec._sum_class(22, label, value), ec._sum_class(23, label, value),
+    ec._sum_class(24, label, value), ec._sum_class(25, label, value), ec._sum_class(26, label, value), ec._sum_class(27, label, value),
+    ec._sum_class(28, label, value), ec._sum_class(29, label, value), ec._sum_class(30, label, value), ec._sum_class(31, label, value)];
+CREATE OR REPLACE MACRO ec._kept(prior "NULL", score, label, weight "NULL", value) AS CAST(NULL AS STRUCT(y INTEGER, w DOUBLE, s DOUBLE)[]),
+(prior, score, label, weight, value) AS
+    list({'y': ec._y(label), 'w': CAST(ec._weight(weight) AS DOUBLE), 's': CAST(value AS DOUBLE)}) FILTER (WHERE len(score) > 32);
+CREATE OR REPLACE MACRO ec._of_kept(rows, k, part) AS
+    list_transform(range(k), lambda _i: list_sum(list_transform(list_filter(rows, lambda _r: _r['y'] = _i AND _r['s'] IS NOT NULL), lambda _r: _r[part])));
+CREATE OR REPLACE MACRO ec._each_sum(sums, rows, k, part) AS
+    list_transform(CASE WHEN k > 32 THEN ec._of_kept(rows, k, part) ELSE sums[1:k] END, lambda _x: coalesce(_x, 0));
+
+-- 1 for a row that misses nothing, else NULL.
+CREATE OR REPLACE MACRO ec._whole_row(score, label, weight) AS
+    invoke(lambda _v: CASE WHEN NOT ec._missing_vector(_v, label, weight) THEN 1e0 END, score);
 
 -- Weights per class; nothing is summed where no weight is given: then the histogram has the counts.
-CREATE OR REPLACE MACRO ec._weight_by_class(score, label, weight) AS
-    ec._sum_by_class(ec._unset(weight), label, score, ec._weight(weight));
-
-CREATE OR REPLACE MACRO ec._at_most_32(k) AS
-    CASE WHEN k > 32 THEN ec._fail('per-class sums are for at most 32 classes, not ' || CAST(k AS VARCHAR)) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._weight_by_class(score, label, weight "NULL") AS CAST(NULL AS DOUBLE[]),
+(score, label, weight) AS
+    ec._sum_by_class(label, invoke(lambda _v: CASE WHEN NOT ec._missing_vector(_v, label, weight) THEN CAST(weight AS DOUBLE) END, score));
 
 -- Any metric is sum_i P_i * (s_i / n_i): class sums n and s of the group, and priors p. A term with prior 0 is 0; a class
 -- with prior > 0 and no rows makes the whole NULL (list_reduce keeps NULL, list_sum would skip it).
@@ -855,20 +935,25 @@ CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
          ELSE [ec._fail('prior has ' || CAST(len(CAST(high AS DOUBLE[])) AS VARCHAR) || ' numbers for ' || CAST(len(n) AS VARCHAR)
                         || ' classes: ' || CAST(high AS VARCHAR))] END;
 
+-- Lists of the values of each key, 0 .. n - 1, given both sorted by the key; NULL for a key that does not occur.
+CREATE OR REPLACE MACRO ec._runs(values_, keys, n) AS
+    invoke(lambda _v, _k, _r: list_transform(range(n), lambda _i: CASE WHEN list_position(_k, _i) IS NOT NULL
+               THEN _v[list_position(_k, _i) : len(_k) + 1 - list_position(_r, _i)] END), values_, keys, list_reverse(keys));
+CREATE OR REPLACE MACRO ec._part(cells, part) AS list_transform(cells, lambda _c: _c[part]);
+CREATE OR REPLACE MACRO ec._cells_by_class(tally, k) AS ec._runs(tally, ec._part(tally, 'y'), k);
 CREATE OR REPLACE MACRO ec._tally_n(tally, k) AS
-    list_transform(range(k), lambda _i: ec._total(list_filter(tally, lambda _c: _c['y'] = _i)));
+    list_transform(ec._runs(ec._part(tally, 'n'), ec._part(tally, 'y'), k), lambda _n: coalesce(list_sum(_n), 0));
 
--- Class sums n of a group of list rows; NULL when a row is wrong.
-CREATE OR REPLACE MACRO ec._class_n(tally, weighted, sums) AS
+-- Class sums n of a group of list rows; NULL when a row is wrong. Without weights there are no sums of them.
+CREATE OR REPLACE MACRO ec._class_n(tally, sums, rows) AS
     CASE WHEN len(tally) = 0 OR ec._any_wrong(tally) THEN NULL
-         WHEN weighted THEN list_transform(sums[1:ec._tally_classes(tally)],
-                                           lambda _x: coalesce(_x, 0) + ec._at_most_32(ec._tally_classes(tally)))
-         ELSE ec._tally_n(tally, ec._tally_classes(tally)) END;
+         WHEN sums IS NULL THEN ec._tally_n(tally, ec._tally_classes(tally))
+         ELSE ec._each_sum(sums, rows, ec._tally_classes(tally), 'w') END;
 
 CREATE OR REPLACE MACRO ec._tally_cell(tally, i, j) AS ec._total(list_filter(tally, lambda _c: _c['y'] = i AND _c['d'] = j));
 CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
-    list_transform(range(k), lambda _i: list_transform(range(m), lambda _j:
-        ec._tally_cell(tally, _i, _j)));
+    list_transform(ec._cells_by_class(tally, k), lambda _t:
+        list_transform(ec._runs(coalesce(ec._part(_t, 'n'), []), coalesce(ec._part(_t, 'd'), []), m), lambda _n: coalesce(list_sum(_n), 0)));
 
 -- Binary metrics of costs that are not a 2 x 2 matrix are errors.
 CREATE OR REPLACE MACRO ec._two_by_two(costs) AS
@@ -966,10 +1051,10 @@ CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score
                         THEN ec._share(_s['n1'], _s['n0']) END)[1],
 (score DOUBLE[], label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform([{'tally': ec._count_vector(score, label, ec._given_costs(costs), score_type, weight),
-                     'weighted': ec._is_weighted(weight),
-                     'n': ec._weight_by_class(score, label, weight), 'c': ec._given_costs(costs)}],
+                     'n': ec._weight_by_class(score, label, weight),
+                     'rows': ec._kept(NULL, score, label, weight, ec._whole_row(score, label, weight)), 'c': ec._given_costs(costs)}],
         lambda _s: CASE WHEN ec._shape_ok(costs) AND ec._classes_ok(_s['tally'], len(_s['c']))
-                        THEN ec._class_priors(ec._class_n(_s['tally'], _s['weighted'], _s['n']), NULL, NULL) END)[1],
+                        THEN ec._class_priors(ec._class_n(_s['tally'], _s['n'], _s['rows']), NULL, NULL) END)[1],
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform([{'invalid': ec._count_invalid(ec._boolean_decision(score, score_type), label, costs, score_type, weight),
                      'n1': ec._size1(ec._boolean_decision(score, score_type), label, weight), 'n0': ec._size0(ec._boolean_decision(score, score_type), label, weight)}],
@@ -1040,8 +1125,8 @@ CREATE OR REPLACE MACRO ec._means_of_cells(c, matrix, what) AS
 
 -- The same of decided cells {y, d, n} and class sums n. Shares come first, for neither sums nor costs overflow by them.
 CREATE OR REPLACE MACRO ec._tally_means(tally, n, matrix, what) AS
-    list_transform(n, lambda _x, _i: list_sum(list_transform(list_filter(tally, lambda _c: _c['y'] = _i - 1),
-        lambda _c: ec._ratio(_c['n'], _x) * ec._value(what, matrix, _c['y'], _c['d']))));
+    list_transform(ec._cells_by_class(tally, len(n)), lambda _t, _i: list_sum(list_transform(_t,
+        lambda _c: ec._ratio(_c['n'], n[_i]) * ec._value(what, matrix, _c['y'], _c['d']))));
 
 -- The same from sums of the rows' values, for single scores under costs of 2 x M (an abstain column, say). K > 2 classes are
 -- a list's. Costs are summed in a unit, a power of 2 near the largest: then no sum overflows that the sum of the weights does not.
@@ -1052,8 +1137,9 @@ CREATE OR REPLACE MACRO ec._in_units(m) AS
         list_transform(_c['m'], lambda _r: list_transform(_r, lambda _x: _x / _c['unit'])))[1];
 CREATE OR REPLACE MACRO ec._sum_wide(i, score, label, costs, prior, threshold, score_type, weight, what) AS
     coalesce(sum(CASE WHEN ec._wide(costs)
-             THEN CASE WHEN ec._of_class(i, score, label) THEN ec._weight(weight) * ec._value(what, ec._in_units(ec._given_costs(costs)), i,
-                      ec._decide_wide(score, costs, prior, threshold, score_type)) END END), 0);
+             THEN invoke(lambda _s, _c, _m: CASE WHEN ec._of_class(i, _s, label) THEN ec._weight(weight) * ec._value(what, _m, i,
+                             ec._decide_wide(_s, _c, prior, threshold, score_type)) END,
+                         score, ec._choices(ec._given_costs(costs)), ec._in_units(ec._given_costs(costs))) END), 0);
 
 -- Of single scores.
 CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
@@ -1091,7 +1177,7 @@ CREATE OR REPLACE MACRO ec._zero_one(k) AS
     list_transform(range(k), lambda _i: list_transform(range(k), lambda _j: CAST(_i <> _j AS DOUBLE)));
 -- What the best constant decision costs.
 CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
-    list_min(list_transform(range(len(matrix[1])), lambda _j: ec._plus(list_transform(p, lambda _x, _i: _x * matrix[_i][_j + 1]))));
+    list_min(list_transform(range(len(matrix[1])), lambda _j: list_inner_product(list_transform(matrix, lambda _r: _r[_j + 1]), p)));
 CREATE OR REPLACE MACRO ec._normalized(means) AS
     list_transform(means, lambda _m:
         CASE WHEN list_min(flatten(_m['c'])) < 0
@@ -1592,19 +1678,28 @@ CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, sum1
             'm1': ec._ratio(_s['s1'], _s['n1']), 'm0': ec._ratio(_s['s0'], _s['n0']),
             'p1': ec._prior_of_1(_s['n1'], _s['n0'], _s['prior']), 'p0': ec._prior_of_0(_s['n1'], _s['n0'], _s['prior'])} END);
 
--- K classes: the result has the form that ec._expected takes.
-CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weight, loss) AS
+-- K classes: class sums {n}, priors {p} and the expectation {e} of the loss. At the group's own priors it is the mean over all rows, and
+-- no sum per class is needed.
+CREATE OR REPLACE MACRO ec._loss_of_row(score, label, weight, loss) AS
+    CASE WHEN NOT ec._missing_vector(score, label, weight) THEN ec._weighted(loss, weight) END;
+CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior "NULL", score_type, weight, loss) AS
     list_transform(list_transform([{
+            'ok': bool_and(ec._list_losses_ok(prior, CAST(score_type AS VARCHAR))),
             'tally': ec._count_vector(ec._likely_list(score, score_type, prior), label, CAST(NULL AS DOUBLE[][]), score_type, weight),
-            'weighted': ec._is_weighted(weight),
-            'n': ec._weight_by_class(score, label, weight),
-            's': ec._sum_by_class(false, label, score, ec._weighted(loss, weight)),
-            'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
-        lambda _g: {
-            'n': list_transform(ec._class_n(_g['tally'], _g['weighted'], _g['n']),
-                                lambda _x: _x + ec._at_most_32(ec._tally_classes(_g['tally']))),
-            's': list_transform(_g['s'], lambda _x: coalesce(_x, 0)), 'low': _g['low'], 'high': _g['high']}),
-        lambda _g: {'m': ec._each_mean(_g['n'], _g['s']), 'p': ec._class_priors(_g['n'], _g['low'], _g['high'])});
+            'n': ec._weight_by_class(score, label, weight), 'rows': ec._kept(NULL, score, label, weight, loss), 's': sum(loss)}],
+        lambda _g: {'n': CASE WHEN _g['ok'] THEN ec._class_n(_g['tally'], _g['n'], _g['rows']) END, 's': _g['s']}),
+        lambda _g: invoke(lambda _p: {'e': CASE WHEN _p IS NOT NULL THEN _g['s'] / list_sum(_g['n']) END, 'p': _p},
+                          ec._class_priors(_g['n'], CASE WHEN prior IS NULL THEN CAST(NULL AS DOUBLE[]) END, CAST(NULL AS DOUBLE[])))),
+(score, label, prior, score_type, weight, loss) AS
+    list_transform(list_transform([{
+            'ok': bool_and(ec._list_losses_ok(prior, CAST(score_type AS VARCHAR))),
+            'tally': ec._count_vector(ec._likely_list(score, score_type, prior), label, CAST(NULL AS DOUBLE[][]), score_type, weight),
+            'n': ec._weight_by_class(score, label, weight), 'rows': ec._kept(1, score, label, weight, loss),
+            's': ec._sum_by_class(label, loss), 'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
+        lambda _g: {'n': CASE WHEN _g['ok'] THEN ec._class_n(_g['tally'], _g['n'], _g['rows']) END,
+                    's': ec._each_sum(_g['s'], _g['rows'], ec._tally_classes(_g['tally']), 's'), 'low': _g['low'], 'high': _g['high']}),
+        lambda _g: invoke(lambda _p: {'e': ec._expect(_p, ec._each_mean(_g['n'], _g['s'])), 'p': _p},
+                          ec._class_priors(_g['n'], _g['low'], _g['high'])));
 
 CREATE OR REPLACE MACRO ec._mean_loss(losses) AS
     list_transform(losses, lambda _l: ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']))[1];
@@ -1620,13 +1715,14 @@ CREATE OR REPLACE MACRO ec._mean_over_spread(losses) AS
     list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']), _l['p1'] * _l['p0']))[1];
 -- 1 - P_i without loss of digits.
 CREATE OR REPLACE MACRO ec._others(p, i) AS list_sum(list_transform(p, lambda _y, _j: CASE WHEN _j = i THEN 0 ELSE _y END));
-CREATE OR REPLACE MACRO ec._expected_over_entropy(means) AS
-    list_transform(means, lambda _m: ec._ratio(ec._expect(_m['p'], _m['m']),
-                                              ec._plus(list_transform(_m['p'], lambda _x, _i: ec._nats(_x, ec._others(_m['p'], _i))))))[1];
+CREATE OR REPLACE MACRO ec._expected_loss(losses) AS list_transform(losses, lambda _l: _l['e'])[1];
+CREATE OR REPLACE MACRO ec._entropy(p) AS ec._plus(list_transform(p, lambda _x, _i: ec._nats(_x, ec._others(p, _i))));
+CREATE OR REPLACE MACRO ec._expected_over_entropy(losses) AS
+    list_transform(losses, lambda _l: ec._ratio(_l['e'], ec._entropy(_l['p'])))[1];
 -- The sum of P_i (1 - P_i).
 CREATE OR REPLACE MACRO ec._spread(p) AS list_sum(list_transform(p, lambda _x, _i: _x * ec._others(p, _i))) / len(p);
-CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
-    list_transform(means, lambda _m: ec._ratio(ec._expect(_m['p'], _m['m']), ec._spread(_m['p'])))[1];
+CREATE OR REPLACE MACRO ec._expected_over_spread(losses) AS
+    list_transform(losses, lambda _l: ec._ratio(_l['e'], ec._spread(_l['p'])))[1];
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -1643,9 +1739,13 @@ CREATE OR REPLACE MACRO ec._log_losses_by(type "NULL", score, label, prior, scor
 (type, score, label, prior, score_type, weight) AS ec._sum_log_losses(score, label, prior, NULL, weight);
 CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight) AS
     ec._log_losses_by(ec._posterior_type(score_type), score, label, prior, score_type, weight);
+CREATE OR REPLACE MACRO ec._log_loss_of_row(type "NULL", score, label, prior, score_type, weight) AS
+    invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_log_loss(_v, ec._y(label), CAST(score_type AS VARCHAR), prior)), score),
+(type, score, label, prior, score_type, weight) AS
+    invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_log_loss(_v, ec._y(label), NULL, prior)), score);
 CREATE OR REPLACE MACRO ec._log_losses_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
-                      ec._vector_log_loss(score, ec._y(label), score_type, prior));
+                      ec._log_loss_of_row(ec._posteriors_type(score_type), score, label, prior, score_type, weight));
 CREATE OR REPLACE MACRO ec._sum_briers(score, label, prior, score_type, weight "NULL") AS
     ec._losses(score, label, prior, score_type, weight,
                ec._sum_brier(1, score, label, ec._brier1(score, score_type, prior), score_type),
@@ -1659,32 +1759,36 @@ CREATE OR REPLACE MACRO ec._briers_by(type "NULL", score, label, prior, score_ty
 (type, score, label, prior, score_type, weight) AS ec._sum_briers(score, label, prior, NULL, weight);
 CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight) AS
     ec._briers_by(ec._posterior_type(score_type), score, label, prior, score_type, weight);
+CREATE OR REPLACE MACRO ec._brier_of_row(type "NULL", score, label, prior, score_type, weight) AS
+    invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_brier(_v, ec._y(label), CAST(score_type AS VARCHAR), prior)), score),
+(type, score, label, prior, score_type, weight) AS
+    invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_brier(_v, ec._y(label), NULL, prior)), score);
 CREATE OR REPLACE MACRO ec._briers_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
-                      ec._vector_brier(score, ec._y(label), score_type, prior));
+                      ec._brier_of_row(ec._posteriors_type(score_type), score, label, prior, score_type, weight));
 
 CREATE OR REPLACE MACRO ec.cross_entropy(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_loss(ec._log_losses(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
-    ec._expected(ec._log_losses_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
+    ec._expected_loss(ec._log_losses_vector(score, label, prior, score_type, weight));
 COMMENT ON MACRO ec.cross_entropy IS 'Cross-entropy (CE): the expected negative natural logarithm of the true class''s posterior. Lower is better; in [0, inf] nats, inf if a posterior of 0 meets its class. sum_i P_i mean over class i of -ln q_i.';
 
 CREATE OR REPLACE MACRO ec.nce(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_over_entropy(ec._log_losses(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
-    ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
+    ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, score_type, weight));
 COMMENT ON MACRO ec.nce IS 'Cross-entropy normalised by that of always answering the prior. Lower is better; in [0, inf]: 0 is perfect, 1 is naive. CE / (-sum_i P_i ln P_i), CE being the `cross_entropy`.';
 
 CREATE OR REPLACE MACRO ec.brier(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_loss(ec._briers(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
-    ec._expected(ec._briers_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
+    ec._expected_loss(ec._briers_vector(score, label, prior, score_type, weight));
 COMMENT ON MACRO ec.brier IS 'Brier score (BS): the expected squared error of the posteriors, averaged over the K classes. Lower is better; in [0, 2/K]. sum_i P_i mean over class i of (1/K) sum_k (q_k - [k = i])^2; for two classes that is the squared error of q_1. Multiply by K for the convention that sums over the classes.';
 
 CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_over_spread(ec._briers(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
-    ec._expected_over_spread(ec._briers_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
+    ec._expected_over_spread(ec._briers_vector(score, label, prior, score_type, weight));
 COMMENT ON MACRO ec.nbs IS 'Brier score normalised by that of always answering the prior. Lower is better; in [0, inf): 0 is perfect, 1 is naive. BS / (sum_i P_i (1 - P_i) / K), BS being the `brier`.';
 
 CREATE OR REPLACE MACRO ec._not_decided(score_type) AS
@@ -1754,12 +1858,13 @@ CREATE OR REPLACE MACRO ec._epsr_loss(q, x, a, b) AS
          ELSE ec._integral_low(q, a, b) / ec._beta(a, b) END;
 
 -- Seen from class 0 the roles of q and 1 - q, a and b are exchanged.
+CREATE OR REPLACE MACRO ec._sum_epsr(i, score, label, q, x, a, b, weight) AS
+    sum(invoke(lambda _q, _x: ec._weighted(ec._epsr_loss(_q, _x, a, b), weight),
+               CASE WHEN ec._of_class(i, score, label) THEN q END, CASE WHEN ec._of_class(i, score, label) THEN x END));
 CREATE OR REPLACE MACRO ec._epsr(score, label, a, b, prior, score_type, weight) AS
     ec._mean_loss(ec._losses(score, label, prior, score_type, weight,
-        ec._sum_loss(1, score, label, ec._weighted(
-            ec._epsr_loss(ec._posterior(score, score_type, prior), ec._q0(score, score_type, prior), a, b), weight)),
-        ec._sum_loss(0, score, label, ec._weighted(
-            ec._epsr_loss(ec._q0(score, score_type, prior), ec._posterior(score, score_type, prior), b, a), weight))));
+        ec._sum_epsr(1, score, label, ec._posterior(score, score_type, prior), ec._q0(score, score_type, prior), a, b, weight),
+        ec._sum_epsr(0, score, label, ec._q0(score, score_type, prior), ec._posterior(score, score_type, prior), b, a, weight)));
 CREATE OR REPLACE MACRO ec._beta_ok(x, name) AS
     ec._number_is(x >= 0.001 AND x <= 20, x, format('epsr needs {} from 0.001 to 20', name));
 CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1, b := 1, score_type := 'posterior', prior := NULL, weight := NULL) AS
@@ -2673,7 +2778,7 @@ CREATE OR REPLACE MACRO ec._squares(a, b) AS list_sum(list_transform(a, lambda _
 CREATE OR REPLACE MACRO ec._divergence(q, s, rule) AS
     list_transform([{'a': q, 'b': s}], lambda _r: CASE WHEN rule = 'brier' THEN ec._squares(_r['a']['q'], _r['b']['q']) / len(_r['a']['q'])
         ELSE greatest(ec._plus(list_transform(_r['b']['q'], lambda _x, _i: ec._term(_x, _r['a']['l'][_i] - _r['b']['l'][_i]))), 0) END)[1];
-CREATE OR REPLACE MACRO ec._expected_loss(q, s, rule) AS
+CREATE OR REPLACE MACRO ec._cross_loss(q, s, rule) AS
     list_transform([{'a': q, 'b': s}], lambda _r: CASE
         WHEN rule = 'brier' THEN (ec._squares(_r['a']['q'], _r['b']['q']) + list_sum(list_transform(_r['b']['q'], lambda _x: _x * (1 - _x)))) / len(_r['a']['q'])
         ELSE ec._plus(list_transform(_r['b']['q'], lambda _x, _i: ec._term(_x, _r['a']['l'][_i]))) END)[1];
@@ -2699,7 +2804,8 @@ CREATE OR REPLACE MACRO ec._both_vectors_right(score, reference, score_type, wei
     AND len(score) = len(reference) AND ec._weight_ok(weight);
 -- True, or an error where each row has lists of two lengths.
 CREATE OR REPLACE MACRO ec._lengths_ok(missing, score, reference, score_type) AS
-    CASE WHEN bool_and(CASE WHEN NOT missing AND ec._vector_ok(score, NULL, score_type) AND ec._vector_ok(reference, NULL, score_type)
+    CASE WHEN NOT ec._list_type_ok(NULL, score_type) THEN NULL
+         WHEN bool_and(CASE WHEN NOT missing AND ec._vector_ok(score, NULL, score_type) AND ec._vector_ok(reference, NULL, score_type)
                             THEN len(score) <> len(reference) END)
          THEN error(format('ec: the lists are of {} classes, and those of the reference of {}', max(len(score)), max(len(reference)))) IS NULL
          ELSE true END;
@@ -2717,49 +2823,49 @@ CREATE OR REPLACE MACRO ec.expected_score_divergence(score DOUBLE, reference, ru
                           ec._divergence(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END;
 COMMENT ON MACRO ec.expected_score_divergence IS 'Mean divergence from reference posteriors s (lower is better): sum_i s_i ln(s_i / q_i), or 1/K sum_i (s_i - q_i)^2';
 
--- Means of the reference over the rows, class by class: of a number, and of lists of at most 32 classes. Where a row is wrong, no
--- value is made of them.
+-- Means of the reference over the rows, class by class: of a number, and of lists (see ec._sum_by_class: of more than 32 classes the rows
+-- are kept). Where a row is wrong, no value is made of them.
 CREATE OR REPLACE MACRO ec._row_mean(missing, value, weight) AS
     ec._ratio(sum(CASE WHEN NOT missing THEN ec._weighted(value, weight) END),
               sum(CASE WHEN NOT missing THEN CAST(ec._weight(weight) AS DOUBLE) END));
 CREATE OR REPLACE MACRO ec._class_means(missing, reference, score_type, weight) AS [
     ec._row_mean(missing, ec._by_class(reference, score_type)['q'][1], weight), ec._row_mean(missing, ec._by_class(reference, score_type)['q'][2], weight)];
-CREATE OR REPLACE MACRO ec._class_mean(i, missing, reference, score_type, weight) AS
-    ec._row_mean(missing, CASE WHEN score_type = 'log_posteriors' THEN exp(reference[i]) ELSE reference[i] END, weight);
-CREATE OR REPLACE MACRO ec._vector_class_means(missing, reference, score_type, weight) AS list_slice([
-    ec._class_mean(1, missing, reference, score_type, weight), ec._class_mean(2, missing, reference, score_type, weight),
-    ec._class_mean(3, missing, reference, score_type, weight), ec._class_mean(4, missing, reference, score_type, weight),
-    ec._class_mean(5, missing, reference, score_type, weight), ec._class_mean(6, missing, reference, score_type, weight),
-    ec._class_mean(7, missing, reference, score_type, weight), ec._class_mean(8, missing, reference, score_type, weight),
-    ec._class_mean(9, missing, reference, score_type, weight), ec._class_mean(10, missing, reference, score_type, weight),
-    ec._class_mean(11, missing, reference, score_type, weight), ec._class_mean(12, missing, reference, score_type, weight),
-    ec._class_mean(13, missing, reference, score_type, weight), ec._class_mean(14, missing, reference, score_type, weight),
-    ec._class_mean(15, missing, reference, score_type, weight), ec._class_mean(16, missing, reference, score_type, weight),
-    ec._class_mean(17, missing, reference, score_type, weight), ec._class_mean(18, missing, reference, score_type, weight),
-    ec._class_mean(19, missing, reference, score_type, weight), ec._class_mean(20, missing, reference, score_type, weight),
-    ec._class_mean(21, missing, reference, score_type, weight), ec._class_mean(22, missing, reference, score_type, weight),
-    ec._class_mean(23, missing, reference, score_type, weight), ec._class_mean(24, missing, reference, score_type, weight),
-    ec._class_mean(25, missing, reference, score_type, weight), ec._class_mean(26, missing, reference, score_type, weight),
-    ec._class_mean(27, missing, reference, score_type, weight), ec._class_mean(28, missing, reference, score_type, weight),
-    ec._class_mean(29, missing, reference, score_type, weight), ec._class_mean(30, missing, reference, score_type, weight),
-    ec._class_mean(31, missing, reference, score_type, weight), ec._class_mean(32, missing, reference, score_type, weight)],
-    1, max(len(reference)) + ec._at_most_32(max(len(reference))));
+CREATE OR REPLACE MACRO ec._class_mean(i, missing, value, weight) AS ec._row_mean(missing, value[i], weight);
+CREATE OR REPLACE MACRO ec._class_means_of_32(missing, value, weight) AS [
+    ec._class_mean(1, missing, value, weight), ec._class_mean(2, missing, value, weight), ec._class_mean(3, missing, value, weight), ec._class_mean(4, missing, value, weight),
+    ec._class_mean(5, missing, value, weight), ec._class_mean(6, missing, value, weight), ec._class_mean(7, missing, value, weight), ec._class_mean(8, missing, value, weight),
+    ec._class_mean(9, missing, value, weight), ec._class_mean(10, missing, value, weight), ec._class_mean(11, missing, value, weight), ec._class_mean(12, missing, value, weight),
+    ec._class_mean(13, missing, value, weight), ec._class_mean(14, missing, value, weight), ec._class_mean(15, missing, value, weight), ec._class_mean(16, missing, value, weight),
+    ec._class_mean(17, missing, value, weight), ec._class_mean(18, missing, value, weight), ec._class_mean(19, missing, value, weight), ec._class_mean(20, missing, value, weight),
+    ec._class_mean(21, missing, value, weight), ec._class_mean(22, missing, value, weight), ec._class_mean(23, missing, value, weight), ec._class_mean(24, missing, value, weight),
+    ec._class_mean(25, missing, value, weight), ec._class_mean(26, missing, value, weight), ec._class_mean(27, missing, value, weight), ec._class_mean(28, missing, value, weight),
+    ec._class_mean(29, missing, value, weight), ec._class_mean(30, missing, value, weight), ec._class_mean(31, missing, value, weight), ec._class_mean(32, missing, value, weight)];
+CREATE OR REPLACE MACRO ec._kept_references(missing, value, weight) AS
+    list({'w': CAST(ec._weight(weight) AS DOUBLE), 'v': value}) FILTER (WHERE len(value) > 32 AND NOT missing);
+CREATE OR REPLACE MACRO ec._mean_of_kept(rows, k) AS
+    list_transform(range(1, k + 1), lambda _i: ec._ratio(list_sum(list_transform(rows, lambda _r: CASE WHEN _r['w'] = 0 THEN 0 ELSE _r['v'][_i] * _r['w'] END)),
+                                                         list_sum(list_transform(rows, lambda _r: _r['w']))));
+CREATE OR REPLACE MACRO ec._vector_class_means(missing, reference, score_type, weight) AS
+    list_transform([{'k': max(len(reference)),
+                     'means': ec._class_means_of_32(missing, ec._given_posteriors(reference, score_type, NULL), weight),
+                     'rows': ec._kept_references(missing, ec._given_posteriors(reference, score_type, NULL), weight)}],
+        lambda _s: CASE WHEN _s['k'] > 32 THEN ec._mean_of_kept(_s['rows'], _s['k']) ELSE _s['means'][1:_s['k']] END)[1];
 -- What always answering these means has, were classes drawn by them; 1 if nobody asks.
 CREATE OR REPLACE MACRO ec._naive_loss(normalized, means, rule) AS
     CASE WHEN NOT CAST(normalized AS BOOLEAN) THEN 1e0
          ELSE list_transform([means], lambda _p: CASE WHEN rule = 'brier' THEN ec._spread(_p)
-             ELSE ec._plus(list_transform(_p, lambda _x, _i: ec._nats(_x, ec._others(_p, _i)))) END)[1] END;
+             ELSE ec._entropy(_p) END)[1] END;
 
 CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule := 'cross_entropy', normalized := false, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type) THEN ec._ratio(
         ec._mean_of_right(ec._missing(score, reference, weight), ec._both_right(score, reference, score_type, weight),
-                          ec._expected_loss(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
+                          ec._cross_loss(ec._by_class(score, score_type), ec._by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
         ec._naive_loss(normalized, ec._class_means(ec._missing(score, reference, weight), reference, score_type, weight), CAST(rule AS VARCHAR))) END,
 (score DOUBLE[], reference, rule := 'cross_entropy', normalized := false, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._rule_ok(CAST(rule AS VARCHAR), score_type)
               AND ec._lengths_ok(ec._either_missing(score, reference, weight), score, reference, score_type) THEN ec._ratio(
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
-                          ec._expected_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
+                          ec._cross_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
         ec._naive_loss(normalized, ec._vector_class_means(ec._either_missing(score, reference, weight), reference, score_type, weight), CAST(rule AS VARCHAR))) END;
 COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';
 -- Last, so that whoever finds the version finds all.

@@ -5,6 +5,12 @@
 -- A macro's text is bound anew wherever it is called, about 20 microseconds for each name, operator and cast in it: hence
 -- literals like 1e0 for CAST(1 AS DOUBLE), and format() for a chain of ||.
 
+-- An argument is copied wherever its name stands, and bound anew there. invoke(lambda _x: ..., x) names a value once: it costs nothing
+-- per row, and a score that is an expression of its own is bound once and not as often as it is used. What is repeated goes into
+-- the argument, not into the lambda: a lambda's text is bound twice, and four times within another one. (Whether an argument
+-- was left out is asked of the argument itself, for within a lambda a literal NULL has a type.) The optimizer does not look into a
+-- lambda: constants are worked out in its arguments, and no error() may stand in one within a sum, for metrics would not share the sum.
+
 -- Metrics tell that an argument was left out by an overload for "NULL", the type of a literal NULL: the text for an argument
 -- that is given is then not even bound. But an argument whose type is not known that early, such as an alias from the same
 -- SELECT or an aggregate, ends up there too. So each metric uses the argument once under that overload: the cast to "NULL" fails
@@ -28,6 +34,9 @@ CREATE OR REPLACE MACRO ec._column_type(x, y) AS
 -- NULL to begin with is cast, and so is none of the known ones, and so is a number, most likely an argument without its name.
 CREATE OR REPLACE MACRO ec._posterior_type(score_type DOUBLE) AS NULL,
 (score_type) AS struct_extract({'posterior': 1}, CASE WHEN score_type = 'posterior' THEN score_type END);
+-- The same for lists.
+CREATE OR REPLACE MACRO ec._posteriors_type(score_type DOUBLE) AS NULL,
+(score_type) AS struct_extract({'posterior': 1, 'posteriors': 1}, CASE WHEN score_type IN ('posterior', 'posteriors') THEN score_type END);
 
 CREATE OR REPLACE MACRO ec._fail(message) AS CAST(error('ec: ' || message) AS DOUBLE);
 
@@ -97,13 +106,15 @@ CREATE OR REPLACE MACRO ec._costs_ok(costs "NULL", cost_fn, cost_fp) AS costs IS
 -- quarter of the least number is 0.
 CREATE OR REPLACE MACRO ec._room(m) AS
     CASE WHEN list_max(list_transform(flatten(m), lambda _x: abs(_x))) > 2e307 THEN 0.25e0 ELSE 1e0 END;
--- The matrix with each row's maximum subtracted, turned over: one list of K numbers per decision. Subtracting moves no decision,
--- and makes 0-1 costs an exact argmax.
+-- The matrix with each row's maximum subtracted, turned over: one list {c} of K numbers per decision. Subtracting moves no decision,
+-- and makes 0-1 costs an exact argmax. Sums over the classes that differ by more than the margin do so in any order. (Without an
+-- error() this is worked out once: rows of other lengths are for ec._costs_ok.)
+CREATE OR REPLACE MACRO ec._below_largest(row_, largest, room) AS
+    invoke(lambda _t, _most, _room: list_transform(_t, lambda _x: _x * _room - _most * _room), row_, largest, room);
 CREATE OR REPLACE MACRO ec._choices(matrix) AS
-    list_transform([{'m': matrix, 'room': ec._room(matrix)}], lambda _c:
-        list_transform(range(len(_c['m'][1])), lambda _j: list_transform(_c['m'], lambda _r:
-            CASE WHEN len(_r) = len(_c['m'][1]) THEN coalesce(_r[_j + 1] * _c['room'] - list_max(_r) * _c['room'], 0)
-                 ELSE ec._fail('costs must be rows (true classes) of one length (decisions): ' || CAST(_c['m'] AS VARCHAR)) END)))[1];
+    invoke(lambda _d: {'c': _d, 'margin': len(_d[1]) * 1e-15 * list_max(list_transform(flatten(_d), lambda _x: abs(_x)))},
+        invoke(lambda _m: list_transform(range(len(_m[1])), lambda _j: list_transform(_m, lambda _r: coalesce(_r[_j + 1], 0))),
+            invoke(lambda _m, _room: list_transform(_m, lambda _r: ec._below_largest(_r, list_max(_r), _room)), matrix, ec._room(matrix))));
 
 -- Priors --------------------------------------------------------------------------------------------------------------
 
@@ -111,12 +122,13 @@ CREATE OR REPLACE MACRO ec._choices(matrix) AS
 CREATE OR REPLACE MACRO ec._may_be_column(type) AS type LIKE 'DOUBLE%' OR type LIKE 'FLOAT%';
 -- A list of priors, checked: k numbers >= 0 that sum to 1.
 CREATE OR REPLACE MACRO ec._sums_to_1(priors, k) AS
-    list_transform([priors], lambda _p: coalesce(list_count(_p) = coalesce(k, len(_p)) AND list_min(_p) >= 0
-                                                AND abs(list_sum(_p) - 1) <= 1e-6, false))[1];
-CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
-    CASE WHEN ec._sums_to_1(priors, k) THEN priors
-         WHEN ec._may_be_column(type) THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
+    invoke(lambda _p: coalesce(list_count(_p) = len(_p) AND len(_p) = coalesce(k, len(_p)) AND list_min(_p) >= 0
+                               AND abs(list_sum(_p) - 1) <= 1e-6, false), priors);
+CREATE OR REPLACE MACRO ec._no_list_prior(priors, type) AS
+    CASE WHEN ec._may_be_column(type) THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
          ELSE [ec._fail('prior must be numbers >= 0 that sum to 1, one a class, not ' || CAST(priors AS VARCHAR))] END;
+CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
+    CASE WHEN ec._sums_to_1(priors, k) THEN priors ELSE ec._no_list_prior(priors, type) END;
 
 -- The positive class's prior as the row states it: NULL where none is stated at all, NaN where it is not a prior. A wrong
 -- value of type DOUBLE may come from a column and costs its group the value; any other is a literal, and is an error. First a
@@ -136,6 +148,10 @@ CREATE OR REPLACE MACRO ec._prior1(prior) AS
 CREATE OR REPLACE MACRO ec._prior0(prior) AS
     CASE WHEN ec._is_list(prior) THEN ec._two_priors(prior)[1] ELSE 1 - ec._one_prior(prior) END;
 
+-- [P0, P1], checked: NULL where none is stated, NaN where it is not a prior.
+CREATE OR REPLACE MACRO ec._prior_pair(prior) AS
+    CASE WHEN NOT ec._unset(prior) THEN list_value(ec._prior0(prior), ec._prior1(prior)) END;
+
 -- The same unchecked, where another aggregate of the metric has checked it: short, because it is repeated in many sums.
 CREATE OR REPLACE MACRO ec._p1(prior) AS
     CASE WHEN ec._is_list(prior) THEN TRY_CAST(prior AS DOUBLE[])[2] ELSE coalesce(TRY_CAST(prior AS DOUBLE), 0.5e0) END;
@@ -144,11 +160,12 @@ CREATE OR REPLACE MACRO ec._p0(prior) AS
 
 -- The same for K classes: [] stands for 'uniform' (K is not known yet), [NaN] for no prior.
 CREATE OR REPLACE MACRO ec._priors(prior) AS
-    CASE WHEN ec._unset(prior) THEN CAST(NULL AS DOUBLE[])
-         WHEN prior IS NULL THEN [CAST('nan' AS DOUBLE)]
-         WHEN typeof(prior) = 'VARCHAR' AND CAST(prior AS VARCHAR) = 'uniform' THEN CAST([] AS DOUBLE[])
-         WHEN typeof(prior) LIKE '%]' THEN ec._list_prior(TRY_CAST(prior AS DOUBLE[]), typeof(prior), NULL)
-         ELSE list_transform([ec._prior1(prior)], lambda _p: [1 - _p, _p])[1] END;
+    invoke(lambda _p: CASE
+        WHEN ec._unset(_p) THEN CAST(NULL AS DOUBLE[])
+        WHEN _p IS NULL THEN [CAST('nan' AS DOUBLE)]
+        WHEN typeof(_p) = 'VARCHAR' AND CAST(_p AS VARCHAR) = 'uniform' THEN CAST([] AS DOUBLE[])
+        WHEN ec._is_list(_p) THEN ec._list_prior(TRY_CAST(_p AS DOUBLE[]), typeof(_p), NULL)
+        ELSE list_value(1 - ec._number_prior(_p), TRY_CAST(_p AS DOUBLE)) END, prior);
 
 CREATE OR REPLACE MACRO ec._no_prior(score_type) AS
     ec._fail(format('score_type ''{}'' needs prior, a number or a column: the rows do not say it', score_type));
@@ -160,18 +177,18 @@ CREATE OR REPLACE MACRO ec._prior_log_odds(prior, score_type) AS
     ec._needs_prior(prior, score_type) + (ln(ec._p1(prior)) - ln(ec._p0(prior)));
 
 -- ln P of class i of K, likewise unchecked.
-CREATE OR REPLACE MACRO ec._log_prior(prior, i, k, score_type) AS
-    ec._needs_prior(prior, score_type)
-    + ln(CASE WHEN typeof(prior) LIKE '%]' THEN TRY_CAST(prior AS DOUBLE[])[i]
-              WHEN typeof(prior) = 'VARCHAR' THEN 1e0 / k
-              WHEN i = 2 THEN TRY_CAST(prior AS DOUBLE) ELSE 1 - TRY_CAST(prior AS DOUBLE) END);
+CREATE OR REPLACE MACRO ec._log_prior(prior, i, k) AS
+    ln(CASE WHEN typeof(prior) LIKE '%]' THEN TRY_CAST(prior AS DOUBLE[])[i]
+            WHEN typeof(prior) = 'VARCHAR' THEN 1e0 / k
+            WHEN i = 2 THEN TRY_CAST(prior AS DOUBLE) ELSE 1 - TRY_CAST(prior AS DOUBLE) END);
+-- True, or an error: likelihoods become posteriors at a prior, and costs or likelihoods may need one.
+CREATE OR REPLACE MACRO ec._list_prior_ok(prior, score_type) AS
+    CASE WHEN score_type = 'log_likelihoods' THEN ec._needs_prior(prior, score_type) = 0 ELSE true END;
 
 -- For row functions: true, false for a column's value that is not a prior, an error for a literal that is none.
 CREATE OR REPLACE MACRO ec._prior_ok(prior) AS NOT isnan(coalesce(ec._prior1(prior), 0));
--- Of a list of k scores: of as many numbers.
-CREATE OR REPLACE MACRO ec._priors_fit(prior, k) AS
-    CASE WHEN ec._unset(prior) THEN true
-         ELSE list_transform([ec._priors(prior)], lambda _p: len(_p) = 0 OR len(_p) = k AND NOT isnan(_p[1]))[1] END;
+-- Of k classes, given what ec._priors makes of it.
+CREATE OR REPLACE MACRO ec._fits_prior(priors, k) AS priors IS NULL OR len(priors) = 0 OR len(priors) = k AND NOT isnan(priors[1]);
 
 -- Rows with a part missing, rows that are wrong -----------------------------------------------------------------------
 
@@ -197,7 +214,7 @@ CREATE OR REPLACE MACRO ec._missing(score, label, weight "NULL") AS score IS NUL
 
 -- A list is missing when any part of it is.
 CREATE OR REPLACE MACRO ec._missing_vector(score, label, weight) AS
-    ec._missing(score, label, weight) OR list_count(score) <> len(score);
+    ec._missing(score, label, weight) OR list_position(score, NULL) IS NOT NULL;
 
 CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
     error(CASE WHEN score_type = 'raw' THEN 'ec: score_type ''raw'' is of ranking metrics (auc_roc, eer, ...): raw scores have an order and no more. '
@@ -206,15 +223,18 @@ CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
                  || 'Other arguments need their names, such as prior := 0.2', coalesce(score_type, 'NULL')) END) IS NULL;
 
 -- NaN compares as greatest, so it fails BETWEEN and < inf.
-CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec._share_ok(score),
-(score, decisions, score_type) AS
+CREATE OR REPLACE MACRO ec._number_fits(score, decisions, score_type) AS
     CASE WHEN score_type = 'posterior' THEN ec._share_ok(score)
-         WHEN score_type IN ('log_odds', 'llr') THEN score <= CAST('inf' AS DOUBLE)
          WHEN score_type = 'decision' THEN score BETWEEN 0 AND decisions - 1 AND score = floor(score)
+         ELSE score <= CAST('inf' AS DOUBLE) END;
+CREATE OR REPLACE MACRO ec._number_type_ok(score_type) AS
+    CASE WHEN score_type IN ('posterior', 'log_odds', 'llr', 'decision') THEN true
          WHEN score_type IN ('posteriors', 'log_posteriors', 'log_likelihoods')
          THEN error(format('ec: score_type ''{}'' needs a list of scores; for one number say ''posterior'', ''log_odds'', ''llr'' or ''decision''',
                            score_type)) IS NULL
          ELSE ec._unknown_type(score_type) END;
+CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec._share_ok(score),
+(score, decisions, score_type) AS CASE WHEN ec._number_type_ok(score_type) THEN ec._number_fits(score, decisions, score_type) END;
 CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
     CASE WHEN ec._wide(costs) AND score_type <> 'decision' AND len(ec._given_costs(costs)) <> 2
          THEN error('ec: a single score is binary, but costs have ' || len(ec._given_costs(costs))
@@ -227,9 +247,12 @@ CREATE OR REPLACE MACRO ec._has_costs(matrix) AS
          THEN error('ec: score_type ''decision'' with a list needs costs, which say how many classes there are') IS NULL ELSE true END;
 
 -- Only for rows that miss nothing. A 'decision' may come as a list of one: the way to a K x M confusion matrix.
-CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
-    CASE WHEN score_type IN ('posterior', 'posteriors') THEN
-             len(score) >= 2 AND list_min(score) >= 0 AND list_max(score) <= 1 AND abs(list_sum(score) - 1) <= 1e-6
+CREATE OR REPLACE MACRO ec._on_simplex(score) AS
+    len(score) >= 2 AND list_min(score) >= 0 AND abs(list_sum(score) - 1) <= 1e-6
+    AND CASE WHEN list_sum(score) > 1 THEN list_max(score) <= 1 ELSE true END;
+CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type "NULL") AS ec._on_simplex(score),
+(score, matrix, score_type) AS
+    CASE WHEN score_type IN ('posterior', 'posteriors') THEN ec._on_simplex(score)
          WHEN score_type = 'log_posteriors' THEN
              len(score) >= 2 AND list_max(score) <= 1e-6
              AND abs(list_sum(list_transform(score, lambda _x: exp(_x))) - 1) <= 1e-6
@@ -237,8 +260,12 @@ CREATE OR REPLACE MACRO ec._vector_ok(score, matrix, score_type) AS
              len(score) >= 2
              AND list_max(score) < CAST('inf' AS DOUBLE) AND list_max(score) > CAST('-inf' AS DOUBLE)
          WHEN score_type = 'decision' THEN
-             CASE WHEN ec._has_costs(matrix)
-                  THEN len(score) = 1 AND score[1] BETWEEN 0 AND len(matrix[1]) - 1 AND score[1] = floor(score[1]) END
+             len(score) = 1 AND score[1] BETWEEN 0 AND len(matrix[1]) - 1 AND score[1] = floor(score[1]) END;
+-- True, or an error: does a list have such scores?
+CREATE OR REPLACE MACRO ec._list_type_ok(matrix, score_type "NULL") AS true,
+(matrix, score_type) AS
+    CASE WHEN score_type IN ('posterior', 'posteriors', 'log_posteriors', 'log_likelihoods') THEN true
+         WHEN score_type = 'decision' THEN ec._has_costs(matrix)
          WHEN score_type IN ('log_odds', 'llr')
          THEN error('ec: score_type ''' || score_type || ''' is for one number a row; for a list say ''posteriors'', '
                     || '''log_posteriors'' or ''log_likelihoods''') IS NULL
@@ -248,16 +275,16 @@ CREATE OR REPLACE MACRO ec._usable(score, label, costs, score_type, weight) AS
     ec._score_ok(score, costs, score_type)
     AND ec._class(label) BETWEEN 0 AND coalesce(len(ec._given_costs(costs)) - 1, 1) AND ec._weight_ok(weight);
 
-CREATE OR REPLACE MACRO ec._vector_classes(score, matrix, score_type) AS
-    CASE WHEN score_type = 'decision' THEN CASE WHEN ec._has_costs(matrix) THEN len(matrix) END ELSE len(score) END;
+CREATE OR REPLACE MACRO ec._vector_classes(score, matrix, score_type "NULL") AS len(score),
+(score, matrix, score_type) AS CASE WHEN score_type = 'decision' THEN len(matrix) ELSE len(score) END;
 
 -- Is the list of as many classes as the matrix?
-CREATE OR REPLACE MACRO ec._vector_fits(score, matrix, score_type) AS
-    score_type = 'decision' OR len(score) = coalesce(len(matrix), len(score));
+CREATE OR REPLACE MACRO ec._vector_fits(score, matrix, score_type "NULL") AS len(score) = coalesce(len(matrix), len(score)),
+(score, matrix, score_type) AS score_type = 'decision' OR len(score) = coalesce(len(matrix), len(score));
 
-CREATE OR REPLACE MACRO ec._vector_usable(score, label, matrix, score_type, weight) AS
-    ec._class(label) BETWEEN 0 AND ec._vector_classes(score, matrix, score_type) - 1 AND ec._weight_ok(weight)
-    AND ec._vector_ok(score, matrix, score_type);
+-- Of class y, an integer.
+CREATE OR REPLACE MACRO ec._vector_usable(score, y, matrix, score_type, weight) AS
+    y BETWEEN 0 AND ec._vector_classes(score, matrix, score_type) - 1 AND ec._weight_ok(weight) AND ec._vector_ok(score, matrix, score_type);
 
 -- Costs of a list of scores: NULL stands for 0-1 costs, whose K is the list's length. (What is wrong with costs is for ec._costs_ok.)
 CREATE OR REPLACE MACRO ec._vector_costs(costs, cost_fn, cost_fp) AS
@@ -272,18 +299,17 @@ CREATE OR REPLACE MACRO ec._boolean_decision(score, score_type) AS
 
 -- Posteriors ----------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._log_joint(score, prior, score_type) AS
-    list_transform(score, lambda _x, _i: _x + ec._log_prior(prior, _i, len(score), score_type));
+CREATE OR REPLACE MACRO ec._log_joint(score, prior) AS list_transform(score, lambda _x, _i: _x + ec._log_prior(prior, _i, len(score)));
 -- ln sum exp, of a list that is not empty.
 CREATE OR REPLACE MACRO ec._log_sum(v) AS
-    list_transform([list_max(v)], lambda _m: _m + ln(list_sum(list_transform(v, lambda _x: exp(_x - _m)))))[1];
+    invoke(lambda _v, _m: _m + ln(list_sum(list_transform(_v, lambda _x: exp(_x - _m)))), v, list_max(v));
 CREATE OR REPLACE MACRO ec._softmax(v) AS
-    list_transform(list_transform([v], lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
-                   lambda _s: list_transform(_s['u'], lambda _x: exp(_x - _s['s'])))[1];
+    invoke(lambda _n: list_transform(_n['u'], lambda _x: exp(_x - _n['s'])), invoke(lambda _u: {'u': _u, 's': ec._log_sum(_u)}, v));
 
-CREATE OR REPLACE MACRO ec._posteriors(score, score_type, prior) AS
+CREATE OR REPLACE MACRO ec._posteriors(score, score_type "NULL", prior) AS score,
+(score, score_type, prior) AS
     CASE WHEN score_type = 'log_posteriors' THEN list_transform(score, lambda _x: exp(_x))
-         WHEN score_type = 'log_likelihoods' THEN ec._softmax(ec._log_joint(score, prior, score_type))
+         WHEN score_type = 'log_likelihoods' THEN ec._softmax(ec._log_joint(score, prior))
          ELSE score END;
 
 -- Log-odds of the positive class, from log-odds and LLRs.
@@ -308,12 +334,14 @@ CREATE OR REPLACE MACRO ec._likely(score, score_type "NULL", prior "NULL") AS sc
 (score, score_type "NULL", prior) AS score,
 (score, score_type, prior "NULL") AS score,
 (score, score_type, prior) AS
-    CASE WHEN score_type = 'llr' AND isnan(score + ec._prior_log_odds(prior, score_type))
-         THEN CAST('nan' AS DOUBLE) ELSE score END;
-CREATE OR REPLACE MACRO ec._likely_list(score, score_type, prior "NULL") AS score,
+    invoke(lambda _s: CASE WHEN score_type = 'llr' AND isnan(_s + ec._prior_log_odds(prior, score_type))
+                           THEN CAST('nan' AS DOUBLE) ELSE _s END, score);
+CREATE OR REPLACE MACRO ec._likely_list(score, score_type "NULL", prior "NULL") AS score,
+(score, score_type "NULL", prior) AS score,
+(score, score_type, prior "NULL") AS score,
 (score, score_type, prior) AS
-    CASE WHEN score_type = 'log_likelihoods' AND list_max(ec._log_joint(score, prior, score_type)) = CAST('-inf' AS DOUBLE)
-         THEN list_transform(score, lambda _x: CAST('nan' AS DOUBLE)) ELSE score END;
+    invoke(lambda _v: CASE WHEN score_type = 'log_likelihoods' AND list_max(ec._log_joint(_v, prior)) = CAST('-inf' AS DOUBLE)
+                           THEN list_transform(_v, lambda _x: CAST('nan' AS DOUBLE)) ELSE _v END, score);
 
 -- Decisions -----------------------------------------------------------------------------------------------------------
 
@@ -371,32 +399,42 @@ CREATE OR REPLACE MACRO ec._positive(score, costs, cost_fn, cost_fp, prior, thre
                                     threshold, score_type)
          ELSE score + ec._llr_shift(prior, score_type) < -ec._costs_threshold(costs, cost_fn, cost_fp, score_type) END;
 
--- Costs are summed over classes in order, so that ties fall as in the Polars expressions; list_inner_product has an order of its own.
+-- Costs are summed over classes in order, so that ties fall as in the Polars expressions. list_inner_product is fast, and has an order of
+-- its own: where another decision is as near to the least as rounding may take it, the sums are made again in order. (It also refuses a
+-- NULL in the list of any other row, that of a missing one: hence coalesce.)
+CREATE OR REPLACE MACRO ec._in_order(choices, q) AS
+    list_transform(choices, lambda _c: list_reduce(_c, lambda _a, _x, _i: _a + _x * q[_i], 0e0));
+CREATE OR REPLACE MACRO ec._costs_of(choices, q) AS
+    invoke(lambda _c, _q: list_transform(_c, lambda _x: list_inner_product(_x, _q)), choices, list_transform(q, lambda _x: coalesce(_x, 0)));
+CREATE OR REPLACE MACRO ec._close_calls(e, bound) AS len(list_filter(e, lambda _x: _x <= bound)) > 1;
+CREATE OR REPLACE MACRO ec._first_of_most(q) AS invoke(lambda _q: list_position(_q, list_max(_q)) - 1, q);
+CREATE OR REPLACE MACRO ec._first_of_least(e) AS list_position(e, list_min(e)) - 1;
 CREATE OR REPLACE MACRO ec._argmin(choices, q) AS
-    list_transform(list_transform([q], lambda _q: list_transform(choices, lambda _c:
-                       list_reduce(_c, lambda _a, _x, _i: _a + _x * _q[_i], 0e0))),
-                   lambda _e: list_position(_e, list_min(_e)))[1] - 1;
+    invoke(lambda _e, _m, _c, _q: CASE WHEN ec._close_calls(_e['e'], _e['least'] + _m) THEN ec._first_of_least(ec._in_order(_c, _q))
+                                       ELSE list_position(_e['e'], _e['least']) - 1 END,
+           invoke(lambda _e: {'e': _e, 'least': list_min(_e)}, ec._costs_of(choices['c'], q)), choices['margin'], choices['c'], q);
 
 -- The decision index of a row: under costs that are not 2 x 2, and under any.
-CREATE OR REPLACE MACRO ec._decide_wide(score, costs, prior, threshold, score_type) AS
+CREATE OR REPLACE MACRO ec._decide_wide(score, choices, prior, threshold, score_type) AS
     CASE WHEN threshold IS NOT NULL
          THEN CAST(error('ec: threshold is for 2 x 2 costs; leave it out') AS INTEGER)
          WHEN score_type = 'decision' THEN TRY_CAST(score AS INTEGER)
-         ELSE ec._argmin(ec._choices(ec._given_costs(costs)),
-                         [ec._q0(score, score_type, prior), ec._posterior(score, score_type, prior)]) END;
-CREATE OR REPLACE MACRO ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
-    CASE WHEN ec._wide(costs) THEN ec._decide_wide(score, costs, prior, threshold, score_type)
+         ELSE ec._argmin(choices, [ec._q0(score, score_type, prior), ec._posterior(score, score_type, prior)]) END;
+CREATE OR REPLACE MACRO ec._decide(score, costs, choices, cost_fn, cost_fp, prior, threshold, score_type) AS
+    CASE WHEN ec._wide(costs) THEN ec._decide_wide(score, choices, prior, threshold, score_type)
          ELSE CAST(ec._positive(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END;
 
-CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, prior, threshold, score_type) AS
+CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, choices, prior, score_type "NULL") AS
+    CASE WHEN matrix IS NULL THEN ec._first_of_most(score) ELSE ec._argmin(choices, score) END,
+(score, matrix, choices, prior, score_type) AS
     CASE WHEN score_type = 'decision' THEN CAST(score[1] AS INTEGER)
-         WHEN threshold IS NOT NULL
-         THEN CAST(error('ec: threshold is for a single score; a list of scores is decided by costs') AS INTEGER)
-         WHEN matrix IS NULL THEN
-             CASE WHEN score_type IN ('posterior', 'posteriors') THEN list_position(score, list_max(score)) - 1
-                  ELSE list_transform([ec._posteriors(score, score_type, prior)],
-                                      lambda _q: list_position(_q, list_max(_q)))[1] - 1 END
-         ELSE ec._argmin(ec._choices(matrix), ec._posteriors(score, score_type, prior)) END;
+         WHEN matrix IS NULL THEN ec._first_of_most(ec._posteriors(score, score_type, prior))
+         ELSE ec._argmin(choices, ec._posteriors(score, score_type, prior)) END;
+-- True, or an error: may the decisions of a list be taken so? (A threshold that is NULL leaves the row without one: ec._no_threshold.)
+CREATE OR REPLACE MACRO ec._decisions_ok(matrix, prior, threshold, score_type) AS
+    ec._list_type_ok(matrix, score_type) AND ec._list_prior_ok(prior, score_type)
+    AND CASE WHEN threshold IS NOT NULL
+             THEN error('ec: threshold is for a single score; a list of scores is decided by costs') IS NULL ELSE true END;
 
 -- What a decision d costs a row of class y; no matrix stands for 0-1 costs.
 CREATE OR REPLACE MACRO ec._cost(matrix, y, d) AS
@@ -408,10 +446,11 @@ CREATE OR REPLACE MACRO ec._error_cost(cost_fn, cost_fp, y, positive) AS
 
 -- A list of two scores as one, and what kind of score that one is.
 CREATE OR REPLACE MACRO ec._pair(score, score_type) AS
-    CASE WHEN ec._missing_vector(score, 0, NULL) THEN CAST(NULL AS DOUBLE)
-         WHEN len(score) = 2 AND ec._vector_ok(score, NULL, score_type)
-         THEN CASE WHEN score_type IN ('posterior', 'posteriors') THEN score[2] ELSE score[2] - score[1] END
-         ELSE CAST('nan' AS DOUBLE) END;
+    CASE WHEN ec._list_type_ok(NULL, score_type) THEN
+        invoke(lambda _v: CASE WHEN ec._missing_vector(_v, 0, NULL) THEN CAST(NULL AS DOUBLE)
+                               WHEN len(_v) = 2 AND ec._vector_ok(_v, NULL, score_type)
+                               THEN CASE WHEN score_type IN ('posterior', 'posteriors') THEN _v[2] ELSE _v[2] - _v[1] END
+                               ELSE CAST('nan' AS DOUBLE) END, score) END;
 CREATE OR REPLACE MACRO ec._pair_type(score_type) AS
     CASE score_type WHEN 'log_posteriors' THEN 'log_odds' WHEN 'log_likelihoods' THEN 'llr' ELSE 'posterior' END;
 
@@ -433,89 +472,115 @@ CREATE OR REPLACE MACRO ec._brier0(score, score_type "NULL", prior) AS score * s
     CASE WHEN score_type = 'posterior' THEN score * score
          ELSE pow(ec._sigmoid(ec._given_log_odds(score, score_type, prior)), 2) END;
 
-CREATE OR REPLACE MACRO ec._vector_log_loss(score, y, score_type, prior) AS
+CREATE OR REPLACE MACRO ec._vector_log_loss(score, y, score_type "NULL", prior) AS -ln(score[y + 1]),
+(score, y, score_type, prior) AS
     CASE WHEN score_type IN ('posterior', 'posteriors') THEN -ln(score[y + 1])
          WHEN score_type = 'log_posteriors' THEN -score[y + 1]
-         WHEN score_type = 'log_likelihoods'
-         THEN list_transform([ec._log_joint(score, prior, score_type)], lambda _u: ec._log_sum(_u) - _u[y + 1])[1]
-         ELSE ec._fail('score_type ''' || score_type || ''' holds no posteriors') END;
+         WHEN score_type = 'log_likelihoods' THEN invoke(lambda _u, _s: _s - _u[y + 1], ec._log_joint(score, prior), ec._log_sum(ec._log_joint(score, prior))) END;
 
 -- Component by component: sum q^2 - 2 q_y + 1 would cancel.
 CREATE OR REPLACE MACRO ec._vector_brier(score, y, score_type, prior) AS
-    CASE WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posteriors')
-         ELSE list_transform([ec._posteriors(score, score_type, prior)],
-                  lambda _q: list_sum(list_transform(_q, lambda _x, _k: pow(_x - CAST(_k = y + 1 AS DOUBLE), 2))) / len(_q))[1] END;
+    invoke(lambda _d: list_inner_product(_d, _d) / len(_d),
+           list_transform(ec._posteriors(score, score_type, prior), lambda _x, _k: coalesce(_x - CAST(_k = y + 1 AS DOUBLE), 0)));
+
+-- True, or an error: do the scores of a list hold posteriors?
+CREATE OR REPLACE MACRO ec._list_losses_ok(prior, score_type) AS
+    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posteriors') IS NULL
+         ELSE ec._list_type_ok(NULL, score_type) AND ec._list_prior_ok(prior, score_type) END;
 
 -- Public: one value a row, NULL for a row with a part missing or wrong ------------------------------------------------
 
 CREATE OR REPLACE MACRO ec.bayes_decision(score DOUBLE, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
-              AND ec._score_ok(ec._likely(score, score_type, prior), costs, score_type)
-         THEN CAST(ec._decide(score, costs, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END,
+         THEN invoke(lambda _s, _c: CASE WHEN ec._score_ok(_s, costs, score_type)
+                         THEN CAST(ec._decide(_s, costs, _c, cost_fn, cost_fp, prior, threshold, score_type) AS INTEGER) END,
+                     ec._likely(score, score_type, prior), ec._choices(ec._given_costs(costs))) END,
 (score DOUBLE[], costs, cost_fn, cost_fp, prior, threshold, score_type) AS
-    CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false)
-              OR NOT ec._priors_fit(prior, ec._vector_classes(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type))
-              OR ec._no_threshold(threshold, score_type) OR ec._missing_vector(score, 0, NULL) THEN NULL
-         WHEN ec._vector_ok(ec._likely_list(score, score_type, prior), ec._vector_costs(costs, cost_fn, cost_fp), score_type)
-              AND ec._vector_fits(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
-         THEN CAST(ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) AS INTEGER) END;
+    CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false) OR ec._no_threshold(threshold, score_type) THEN NULL
+         WHEN ec._decisions_ok(ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) THEN invoke(lambda _v, _m, _c, _p: CASE
+             WHEN ec._missing_vector(_v, 0, NULL) OR NOT ec._fits_prior(_p, ec._vector_classes(_v, _m, score_type)) THEN NULL
+             WHEN ec._vector_ok(_v, _m, score_type) AND ec._vector_fits(_v, _m, score_type)
+             THEN CAST(ec._decide_vector(_v, _m, _c, prior, score_type) AS INTEGER) END,
+             ec._likely_list(score, score_type, prior), ec._vector_costs(costs, cost_fn, cost_fp),
+             ec._choices(ec._vector_costs(costs, cost_fn, cost_fp)), ec._priors(prior)) END;
 
 CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
-              AND ec._usable(ec._likely(score, score_type, prior), label, costs, score_type, NULL)
-         THEN CASE WHEN NOT ec._unset(costs)
-                   THEN ec._cost(ec._given_costs(costs), ec._class(label), ec._decide(score, costs, 1, 1, prior, threshold, score_type))
-                   ELSE ec._error_cost(cost_fn, cost_fp, ec._class(label),
-                                       ec._positive(score, NULL, cost_fn, cost_fp, prior, threshold, score_type)) END END,
+         THEN invoke(lambda _s, _c: CASE WHEN ec._usable(_s, label, costs, score_type, NULL)
+                         THEN CASE WHEN NOT ec._unset(costs)
+                                   THEN ec._cost(ec._given_costs(costs), ec._class(label), ec._decide(_s, costs, _c, 1, 1, prior, threshold, score_type))
+                                   ELSE ec._error_cost(cost_fn, cost_fp, ec._class(label),
+                                                       ec._positive(_s, NULL, cost_fn, cost_fp, prior, threshold, score_type)) END END,
+                     ec._likely(score, score_type, prior), ec._choices(ec._given_costs(costs))) END,
 (score DOUBLE[], label, costs, cost_fn, cost_fp, prior, threshold, score_type) AS
-    CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false)
-              OR NOT ec._priors_fit(prior, ec._vector_classes(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type))
-              OR ec._no_threshold(threshold, score_type) OR ec._missing_vector(score, label, NULL) THEN NULL
-         WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, ec._vector_costs(costs, cost_fn, cost_fp), score_type, NULL)
-              AND ec._vector_fits(score, ec._vector_costs(costs, cost_fn, cost_fp), score_type)
-         THEN ec._cost(ec._vector_costs(costs, cost_fn, cost_fp), ec._class(label),
-                       ec._decide_vector(score, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type)) END;
+    CASE WHEN NOT coalesce(ec._costs_ok(costs, cost_fn, cost_fp), false) OR ec._no_threshold(threshold, score_type) THEN NULL
+         WHEN ec._decisions_ok(ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type) THEN invoke(lambda _v, _m, _c, _p, _y: CASE
+             WHEN ec._missing_vector(_v, label, NULL) OR NOT ec._fits_prior(_p, ec._vector_classes(_v, _m, score_type)) THEN NULL
+             WHEN ec._vector_usable(_v, _y, _m, score_type, NULL) AND ec._vector_fits(_v, _m, score_type)
+             THEN ec._cost(_m, _y, ec._decide_vector(_v, _m, _c, prior, score_type)) END,
+             ec._likely_list(score, score_type, prior), ec._vector_costs(costs, cost_fn, cost_fp),
+             ec._choices(ec._vector_costs(costs, cost_fn, cost_fp)), ec._priors(prior), ec._class(label)) END;
+
+-- A score, and log-odds for an LLR: NaN where the prior contradicts it, an infinite one a prior of 0.
+CREATE OR REPLACE MACRO ec._with_shift(score, score_type, prior) AS score + ec._llr_shift(prior, score_type);
+CREATE OR REPLACE MACRO ec._pair_ok(pair) AS NOT coalesce(isnan(list_max(pair)), false);
+CREATE OR REPLACE MACRO ec._holds_posterior(score_type) AS
+    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posterior') IS NULL
+         ELSE ec._number_type_ok(score_type) END;
 
 -- Casts are for arguments without their names, numbers say, which no score_type is.
 CREATE OR REPLACE MACRO ec._row_log_loss(score, label, score_type, prior) AS
-    CASE WHEN ec._prior_ok(prior) AND ec._usable(ec._likely(score, score_type, prior), label, NULL, score_type, NULL)
-         THEN CASE WHEN ec._class(label) = 1 THEN ec._log_loss1(score, score_type, prior)
-                   ELSE ec._log_loss0(score, score_type, prior) END END;
+    CASE WHEN ec._holds_posterior(score_type) THEN
+        invoke(lambda _z, _y, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type) AND _y BETWEEN 0 AND 1
+                   THEN CASE WHEN score_type = 'posterior' THEN CASE WHEN _y = 1 THEN -ln(_z) ELSE ec._minus_log1m(_z) END
+                             ELSE ec._softplus(CASE WHEN _y = 1 THEN -_z ELSE _z END) END END,
+               ec._with_shift(score, score_type, prior), ec._class(label), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_log_loss_vector(score, label, score_type, prior) AS
-    CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, label, NULL) THEN NULL
-         WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, NULL, score_type, NULL)
-         THEN ec._vector_log_loss(score, ec._class(label), score_type, prior) END;
+    CASE WHEN ec._list_losses_ok(prior, score_type) THEN
+        invoke(lambda _v, _p, _y: CASE WHEN ec._missing_vector(_v, label, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
+                                       WHEN ec._vector_usable(_v, _y, NULL, score_type, NULL) THEN ec._vector_log_loss(_v, _y, score_type, prior) END,
+               ec._likely_list(score, score_type, prior), ec._priors(prior), ec._class(label)) END;
 CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, score_type, prior) AS
     ec._row_log_loss(score, label, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], label, score_type, prior) AS
     ec._row_log_loss_vector(score, label, CAST(score_type AS VARCHAR), prior);
 
 CREATE OR REPLACE MACRO ec._row_brier(score, label, score_type, prior) AS
-    CASE WHEN ec._prior_ok(prior) AND ec._usable(ec._likely(score, score_type, prior), label, NULL, score_type, NULL)
-         THEN CASE WHEN ec._class(label) = 1 THEN ec._brier1(score, score_type, prior)
-                   ELSE ec._brier0(score, score_type, prior) END END;
+    CASE WHEN ec._holds_posterior(score_type) THEN
+        invoke(lambda _z, _y, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type) AND _y BETWEEN 0 AND 1
+                   THEN pow(CASE WHEN score_type = 'posterior' THEN CASE WHEN _y = 1 THEN 1 - _z ELSE _z END
+                                 ELSE ec._sigmoid(CASE WHEN _y = 1 THEN -_z ELSE _z END) END, 2) END,
+               ec._with_shift(score, score_type, prior), ec._class(label), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_brier_vector(score, label, score_type, prior) AS
-    CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, label, NULL) THEN NULL
-         WHEN ec._vector_usable(ec._likely_list(score, score_type, prior), label, NULL, score_type, NULL)
-         THEN ec._vector_brier(score, ec._class(label), score_type, prior) END;
+    CASE WHEN ec._list_losses_ok(prior, score_type) THEN
+        invoke(lambda _v, _p, _y: CASE WHEN ec._missing_vector(_v, label, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
+                                       WHEN ec._vector_usable(_v, _y, NULL, score_type, NULL) THEN ec._vector_brier(_v, _y, score_type, prior) END,
+               ec._likely_list(score, score_type, prior), ec._priors(prior), ec._class(label)) END;
 CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, score_type, prior) AS
     ec._row_brier(score, label, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], label, score_type, prior) AS
     ec._row_brier_vector(score, label, CAST(score_type AS VARCHAR), prior);
 
 CREATE OR REPLACE MACRO ec._row_posterior(score, score_type, prior) AS
-    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(ec._likely(score, score_type, prior), NULL, score_type) THEN ec._posterior(score, score_type, prior) END;
+    CASE WHEN ec._holds_posterior(score_type) THEN
+        invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type)
+                                   THEN CASE WHEN score_type = 'posterior' THEN _z ELSE ec._sigmoid(_z) END END,
+               ec._with_shift(score, score_type, prior), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_posterior_vector(score, score_type, prior) AS
-    CASE WHEN NOT ec._priors_fit(prior, len(score)) OR ec._missing_vector(score, 0, NULL) THEN NULL
-         WHEN score_type = 'decision' THEN [ec._fail('score_type ''decision'' holds no posterior')]
-         WHEN ec._vector_ok(ec._likely_list(score, score_type, prior), NULL, score_type) THEN ec._posteriors(score, score_type, prior) END;
+    CASE WHEN ec._list_losses_ok(prior, score_type) THEN
+        invoke(lambda _v, _p: CASE WHEN ec._missing_vector(_v, 0, NULL) OR NOT ec._fits_prior(_p, len(_v)) THEN NULL
+                                   WHEN ec._vector_ok(_v, NULL, score_type) THEN ec._posteriors(_v, score_type, prior) END,
+               ec._likely_list(score, score_type, prior), ec._priors(prior)) END;
 CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type, prior) AS
     ec._row_posterior(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type, prior) AS
     ec._row_posterior_vector(score, CAST(score_type AS VARCHAR), prior);
 
 CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
-    CASE WHEN ec._prior_ok(prior) AND ec._score_ok(ec._likely(score, score_type, prior), NULL, score_type) THEN ec._log_odds(score, score_type, prior) END;
+    CASE WHEN ec._holds_posterior(score_type) THEN
+        invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type)
+                                   THEN CASE WHEN score_type = 'posterior' THEN ln(_z) + ec._minus_log1m(_z) ELSE _z END END,
+               ec._with_shift(score, score_type, prior), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type, prior) AS
     ec._row_log_odds(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type, prior) AS
@@ -524,12 +589,11 @@ CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type, prior) AS
 CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
     ec._fail('score_type ''' || score_type || ''' holds no prior that could be shifted');
 -- Certainty of a class that the prior rules out goes nowhere.
-CREATE OR REPLACE MACRO ec._unless_nan(x) AS CASE WHEN NOT isnan(x) THEN x END;
-CREATE OR REPLACE MACRO ec._unless_nans(v) AS list_transform([v], lambda _v: CASE WHEN NOT isnan(list_max(_v)) THEN _v END)[1];
+CREATE OR REPLACE MACRO ec._unless_nan(x) AS invoke(lambda _x: CASE WHEN NOT isnan(_x) THEN _x END, x);
+CREATE OR REPLACE MACRO ec._unless_nans(v) AS invoke(lambda _v: CASE WHEN NOT isnan(list_max(_v)) THEN _v END, v);
 -- Without a prior an LLR could not be told from log-odds, so it is an argument without default.
 CREATE OR REPLACE MACRO ec._row_llr(score, prior, score_type) AS
-    CASE WHEN NOT ec._prior_ok(prior) THEN NULL
-         WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
+    CASE WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
          ELSE ec._unless_nan(ec._row_log_odds(score, score_type, prior) - ec._prior_log_odds(prior, 'llr')) END;
 CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type) AS
     ec._row_llr(score, prior, score_type),
@@ -537,34 +601,40 @@ CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type) AS
     ec._row_llr(ec._pair(score, score_type), prior, ec._pair_type(score_type));
 
 CREATE OR REPLACE MACRO ec._scaled(q, factor1, factor0) AS q * factor1 / (q * factor1 + (1 - q) * factor0);
+CREATE OR REPLACE MACRO ec._pair_log_odds(pair) AS ln(pair[2]) - ln(pair[1]);
 -- Are both priors stated, and has every class a prior above 0 that the scores can come from?
-CREATE OR REPLACE MACRO ec._shift_ok(from_, "to", least) AS
-    CASE WHEN ec._unset(from_) OR ec._unset("to") THEN error('ec: shift_prior needs from_ and to, two stated priors') IS NULL
-         WHEN least > 0 THEN true
+CREATE OR REPLACE MACRO ec._both_stated(from_, "to") AS
+    CASE WHEN ec._unset(from_) OR ec._unset("to") THEN error('ec: shift_prior needs from_ and to, two stated priors') IS NULL ELSE true END;
+CREATE OR REPLACE MACRO ec._comes_from(least, from_) AS
+    CASE WHEN least > 0 THEN true
          WHEN ec._may_be_column(typeof(from_)) OR from_ IS NULL THEN false
          ELSE error('ec: from_ has a class of prior 0, which no posterior can come from: ' || CAST(from_ AS VARCHAR)) IS NULL END;
--- Weights to/from of K classes; 'uniform' on either side leaves a constant factor, which the normalisation removes.
-CREATE OR REPLACE MACRO ec._shift_weights(from_, "to", k) AS
-    list_transform(range(k), lambda _i: coalesce(ec._priors("to")[_i + 1], 1e0) / coalesce(ec._priors(from_)[_i + 1], 1e0));
-CREATE OR REPLACE MACRO ec._log_shift_weights(from_, "to", k) AS
-    list_transform(range(k), lambda _i: ln(coalesce(ec._priors("to")[_i + 1], 1e0)) - ln(coalesce(ec._priors(from_)[_i + 1], 1e0)));
+CREATE OR REPLACE MACRO ec._shift_ok(from_, "to", least) AS ec._both_stated(from_, "to") AND ec._comes_from(least, from_);
+CREATE OR REPLACE MACRO ec._shifted(score, from_, "to", score_type) AS
+    CASE WHEN ec._both_stated(from_, "to") AND ec._number_type_ok(score_type) THEN
+        ec._unless_nan(invoke(lambda _s, _f, _t, _ok: CASE
+            WHEN NOT (_ok AND ec._number_fits(_s, 2, score_type) AND ec._pair_ok(_f) AND ec._pair_ok(_t)) THEN NULL
+            WHEN score_type = 'log_odds' THEN _s + (ec._pair_log_odds(_t) - ec._pair_log_odds(_f))
+            ELSE ec._scaled(_s, _t[2] / _f[2], _t[1] / _f[1]) END,
+        score, ec._prior_pair(from_), ec._prior_pair("to"), ec._comes_from(list_min(ec._prior_pair(from_)), from_))) END;
+-- The same of K classes, with [] for 'uniform': it is a constant factor on either side, which the normalisation removes.
+CREATE OR REPLACE MACRO ec._weighed(score, from_, "to", score_type) AS
+    invoke(lambda _v, _f, _t, _ok: CASE
+            WHEN NOT _ok OR ec._missing_vector(_v, 0, NULL) OR NOT ec._vector_ok(_v, NULL, score_type)
+                 OR NOT ec._fits_prior(_f, len(_v)) OR NOT ec._fits_prior(_t, len(_v)) THEN NULL
+            WHEN score_type = 'log_posteriors'
+            THEN list_transform(_v, lambda _x, _i: _x + (ln(coalesce(_t[_i], 1e0)) - ln(coalesce(_f[_i], 1e0))))
+            ELSE list_transform(_v, lambda _x, _i: _x * (coalesce(_t[_i], 1e0) / coalesce(_f[_i], 1e0))) END,
+        score, ec._priors(from_), ec._priors("to"), ec._shift_ok(from_, "to", coalesce(list_min(ec._priors(from_)), 1)) AND ec._list_type_ok(NULL, score_type));
+CREATE OR REPLACE MACRO ec._shifted_vector(score, from_, "to", score_type) AS
+    invoke(lambda _n: list_transform(_n['u'], lambda _x: CASE WHEN score_type = 'log_posteriors' THEN _x - _n['s'] ELSE _x / _n['s'] END),
+        invoke(lambda _u: {'u': _u, 's': CASE WHEN score_type = 'log_posteriors' THEN ec._log_sum(_u) ELSE list_sum(_u) END},
+            ec._weighed(score, from_, "to", score_type)));
 CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type) AS
     CASE WHEN score_type = 'llr' THEN ec._no_prior_in(score_type)
          WHEN score_type = 'decision' THEN ec._no_prior_in(score_type)
-         WHEN NOT (ec._shift_ok(from_, "to", least(ec._p1(from_), ec._p0(from_))) AND ec._prior_ok(from_) AND ec._prior_ok("to")
-                   AND ec._score_ok(score, NULL, score_type)) THEN NULL
-         WHEN score_type = 'log_odds'
-         THEN ec._unless_nan(score + (ec._prior_log_odds("to", 'shift_prior') - ec._prior_log_odds(from_, 'shift_prior')))
-         ELSE ec._unless_nan(ec._scaled(score, ec._p1("to") / ec._p1(from_), ec._p0("to") / ec._p0(from_))) END,
+         ELSE ec._shifted(score, from_, "to", CAST(score_type AS VARCHAR)) END,
 (score DOUBLE[], from_, "to", score_type) AS
     CASE WHEN score_type IN ('log_likelihoods', 'decision') THEN [ec._no_prior_in(score_type)]
-         WHEN NOT ec._shift_ok(from_, "to", coalesce(list_min(ec._priors(from_)), 1)) OR ec._missing_vector(score, 0, NULL)
-              OR NOT ec._vector_ok(score, NULL, score_type) OR NOT ec._priors_fit(from_, len(score))
-              OR NOT ec._priors_fit("to", len(score)) THEN NULL
-         WHEN score_type = 'log_posteriors' THEN
-             ec._unless_nans(list_transform(list_transform([list_transform(score, lambda _x, _i: _x + ec._log_shift_weights(from_, "to", len(score))[_i])],
-                                                           lambda _u: {'u': _u, 's': ec._log_sum(_u)}),
-                                            lambda _s: list_transform(_s['u'], lambda _x: _x - _s['s']))[1])
-         ELSE ec._unless_nans(list_transform([list_transform(score, lambda _x, _i: _x * ec._shift_weights(from_, "to", len(score))[_i])],
-                                             lambda _e: list_transform(_e, lambda _x: _x / list_sum(_e)))[1]) END;
+         ELSE ec._unless_nans(ec._shifted_vector(score, from_, "to", CAST(score_type AS VARCHAR))) END;
 COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';

@@ -14,19 +14,28 @@ CREATE OR REPLACE MACRO ec._losses(score, label, prior, score_type, weight, sum1
             'm1': ec._ratio(_s['s1'], _s['n1']), 'm0': ec._ratio(_s['s0'], _s['n0']),
             'p1': ec._prior_of_1(_s['n1'], _s['n0'], _s['prior']), 'p0': ec._prior_of_0(_s['n1'], _s['n0'], _s['prior'])} END);
 
--- K classes: the result has the form that ec._expected takes.
-CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior, score_type, weight, loss) AS
+-- K classes: class sums {n}, priors {p} and the expectation {e} of the loss. At the group's own priors it is the mean over all rows, and
+-- no sum per class is needed.
+CREATE OR REPLACE MACRO ec._loss_of_row(score, label, weight, loss) AS
+    CASE WHEN NOT ec._missing_vector(score, label, weight) THEN ec._weighted(loss, weight) END;
+CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior "NULL", score_type, weight, loss) AS
     list_transform(list_transform([{
+            'ok': bool_and(ec._list_losses_ok(prior, CAST(score_type AS VARCHAR))),
             'tally': ec._count_vector(ec._likely_list(score, score_type, prior), label, CAST(NULL AS DOUBLE[][]), score_type, weight),
-            'weighted': ec._is_weighted(weight),
-            'n': ec._weight_by_class(score, label, weight),
-            's': ec._sum_by_class(false, label, score, ec._weighted(loss, weight)),
-            'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
-        lambda _g: {
-            'n': list_transform(ec._class_n(_g['tally'], _g['weighted'], _g['n']),
-                                lambda _x: _x + ec._at_most_32(ec._tally_classes(_g['tally']))),
-            's': list_transform(_g['s'], lambda _x: coalesce(_x, 0)), 'low': _g['low'], 'high': _g['high']}),
-        lambda _g: {'m': ec._each_mean(_g['n'], _g['s']), 'p': ec._class_priors(_g['n'], _g['low'], _g['high'])});
+            'n': ec._weight_by_class(score, label, weight), 'rows': ec._kept(NULL, score, label, weight, loss), 's': sum(loss)}],
+        lambda _g: {'n': CASE WHEN _g['ok'] THEN ec._class_n(_g['tally'], _g['n'], _g['rows']) END, 's': _g['s']}),
+        lambda _g: invoke(lambda _p: {'e': CASE WHEN _p IS NOT NULL THEN _g['s'] / list_sum(_g['n']) END, 'p': _p},
+                          ec._class_priors(_g['n'], CASE WHEN prior IS NULL THEN CAST(NULL AS DOUBLE[]) END, CAST(NULL AS DOUBLE[])))),
+(score, label, prior, score_type, weight, loss) AS
+    list_transform(list_transform([{
+            'ok': bool_and(ec._list_losses_ok(prior, CAST(score_type AS VARCHAR))),
+            'tally': ec._count_vector(ec._likely_list(score, score_type, prior), label, CAST(NULL AS DOUBLE[][]), score_type, weight),
+            'n': ec._weight_by_class(score, label, weight), 'rows': ec._kept(1, score, label, weight, loss),
+            's': ec._sum_by_class(label, loss), 'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
+        lambda _g: {'n': CASE WHEN _g['ok'] THEN ec._class_n(_g['tally'], _g['n'], _g['rows']) END,
+                    's': ec._each_sum(_g['s'], _g['rows'], ec._tally_classes(_g['tally']), 's'), 'low': _g['low'], 'high': _g['high']}),
+        lambda _g: invoke(lambda _p: {'e': ec._expect(_p, ec._each_mean(_g['n'], _g['s'])), 'p': _p},
+                          ec._class_priors(_g['n'], _g['low'], _g['high'])));
 
 CREATE OR REPLACE MACRO ec._mean_loss(losses) AS
     list_transform(losses, lambda _l: ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']))[1];
@@ -42,13 +51,14 @@ CREATE OR REPLACE MACRO ec._mean_over_spread(losses) AS
     list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']), _l['p1'] * _l['p0']))[1];
 -- 1 - P_i without loss of digits.
 CREATE OR REPLACE MACRO ec._others(p, i) AS list_sum(list_transform(p, lambda _y, _j: CASE WHEN _j = i THEN 0 ELSE _y END));
-CREATE OR REPLACE MACRO ec._expected_over_entropy(means) AS
-    list_transform(means, lambda _m: ec._ratio(ec._expect(_m['p'], _m['m']),
-                                              ec._plus(list_transform(_m['p'], lambda _x, _i: ec._nats(_x, ec._others(_m['p'], _i))))))[1];
+CREATE OR REPLACE MACRO ec._expected_loss(losses) AS list_transform(losses, lambda _l: _l['e'])[1];
+CREATE OR REPLACE MACRO ec._entropy(p) AS ec._plus(list_transform(p, lambda _x, _i: ec._nats(_x, ec._others(p, _i))));
+CREATE OR REPLACE MACRO ec._expected_over_entropy(losses) AS
+    list_transform(losses, lambda _l: ec._ratio(_l['e'], ec._entropy(_l['p'])))[1];
 -- The sum of P_i (1 - P_i).
 CREATE OR REPLACE MACRO ec._spread(p) AS list_sum(list_transform(p, lambda _x, _i: _x * ec._others(p, _i))) / len(p);
-CREATE OR REPLACE MACRO ec._expected_over_spread(means) AS
-    list_transform(means, lambda _m: ec._ratio(ec._expect(_m['p'], _m['m']), ec._spread(_m['p'])))[1];
+CREATE OR REPLACE MACRO ec._expected_over_spread(losses) AS
+    list_transform(losses, lambda _l: ec._ratio(_l['e'], ec._spread(_l['p'])))[1];
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -65,9 +75,13 @@ CREATE OR REPLACE MACRO ec._log_losses_by(type "NULL", score, label, prior, scor
 (type, score, label, prior, score_type, weight) AS ec._sum_log_losses(score, label, prior, NULL, weight);
 CREATE OR REPLACE MACRO ec._log_losses(score, label, prior, score_type, weight) AS
     ec._log_losses_by(ec._posterior_type(score_type), score, label, prior, score_type, weight);
+CREATE OR REPLACE MACRO ec._log_loss_of_row(type "NULL", score, label, prior, score_type, weight) AS
+    invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_log_loss(_v, ec._y(label), CAST(score_type AS VARCHAR), prior)), score),
+(type, score, label, prior, score_type, weight) AS
+    invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_log_loss(_v, ec._y(label), NULL, prior)), score);
 CREATE OR REPLACE MACRO ec._log_losses_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
-                      ec._vector_log_loss(score, ec._y(label), score_type, prior));
+                      ec._log_loss_of_row(ec._posteriors_type(score_type), score, label, prior, score_type, weight));
 CREATE OR REPLACE MACRO ec._sum_briers(score, label, prior, score_type, weight "NULL") AS
     ec._losses(score, label, prior, score_type, weight,
                ec._sum_brier(1, score, label, ec._brier1(score, score_type, prior), score_type),
@@ -81,29 +95,33 @@ CREATE OR REPLACE MACRO ec._briers_by(type "NULL", score, label, prior, score_ty
 (type, score, label, prior, score_type, weight) AS ec._sum_briers(score, label, prior, NULL, weight);
 CREATE OR REPLACE MACRO ec._briers(score, label, prior, score_type, weight) AS
     ec._briers_by(ec._posterior_type(score_type), score, label, prior, score_type, weight);
+CREATE OR REPLACE MACRO ec._brier_of_row(type "NULL", score, label, prior, score_type, weight) AS
+    invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_brier(_v, ec._y(label), CAST(score_type AS VARCHAR), prior)), score),
+(type, score, label, prior, score_type, weight) AS
+    invoke(lambda _v: ec._loss_of_row(_v, label, weight, ec._vector_brier(_v, ec._y(label), NULL, prior)), score);
 CREATE OR REPLACE MACRO ec._briers_vector(score, label, prior, score_type, weight) AS
     ec._losses_vector(score, label, prior, score_type, weight,
-                      ec._vector_brier(score, ec._y(label), score_type, prior));
+                      ec._brier_of_row(ec._posteriors_type(score_type), score, label, prior, score_type, weight));
 
 CREATE OR REPLACE MACRO ec.cross_entropy(score DOUBLE, label, score_type, prior, weight) AS
     ec._mean_loss(ec._log_losses(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type, prior, weight) AS
-    ec._expected(ec._log_losses_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
+    ec._expected_loss(ec._log_losses_vector(score, label, prior, score_type, weight));
 
 CREATE OR REPLACE MACRO ec.nce(score DOUBLE, label, score_type, prior, weight) AS
     ec._mean_over_entropy(ec._log_losses(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type, prior, weight) AS
-    ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
+    ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, score_type, weight));
 
 CREATE OR REPLACE MACRO ec.brier(score DOUBLE, label, score_type, prior, weight) AS
     ec._mean_loss(ec._briers(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type, prior, weight) AS
-    ec._expected(ec._briers_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
+    ec._expected_loss(ec._briers_vector(score, label, prior, score_type, weight));
 
 CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, score_type, prior, weight) AS
     ec._mean_over_spread(ec._briers(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type, prior, weight) AS
-    ec._expected_over_spread(ec._briers_vector(score, label, prior, CAST(score_type AS VARCHAR), weight));
+    ec._expected_over_spread(ec._briers_vector(score, label, prior, score_type, weight));
 
 CREATE OR REPLACE MACRO ec._not_decided(score_type) AS
     CASE WHEN score_type = 'decision'
@@ -170,12 +188,13 @@ CREATE OR REPLACE MACRO ec._epsr_loss(q, x, a, b) AS
          ELSE ec._integral_low(q, a, b) / ec._beta(a, b) END;
 
 -- Seen from class 0 the roles of q and 1 - q, a and b are exchanged.
+CREATE OR REPLACE MACRO ec._sum_epsr(i, score, label, q, x, a, b, weight) AS
+    sum(invoke(lambda _q, _x: ec._weighted(ec._epsr_loss(_q, _x, a, b), weight),
+               CASE WHEN ec._of_class(i, score, label) THEN q END, CASE WHEN ec._of_class(i, score, label) THEN x END));
 CREATE OR REPLACE MACRO ec._epsr(score, label, a, b, prior, score_type, weight) AS
     ec._mean_loss(ec._losses(score, label, prior, score_type, weight,
-        ec._sum_loss(1, score, label, ec._weighted(
-            ec._epsr_loss(ec._posterior(score, score_type, prior), ec._q0(score, score_type, prior), a, b), weight)),
-        ec._sum_loss(0, score, label, ec._weighted(
-            ec._epsr_loss(ec._q0(score, score_type, prior), ec._posterior(score, score_type, prior), b, a), weight))));
+        ec._sum_epsr(1, score, label, ec._posterior(score, score_type, prior), ec._q0(score, score_type, prior), a, b, weight),
+        ec._sum_epsr(0, score, label, ec._q0(score, score_type, prior), ec._posterior(score, score_type, prior), b, a, weight)));
 CREATE OR REPLACE MACRO ec._beta_ok(x, name) AS
     ec._number_is(x >= 0.001 AND x <= 20, x, format('epsr needs {} from 0.001 to 20', name));
 CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a, b, score_type, prior, weight) AS

@@ -7,6 +7,8 @@ import shutil
 import threading
 import time
 from contextlib import suppress
+from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 _BEGIN = "BEGIN TRANSACTION;\n"
 _CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS ec;\n"
 _COMMIT = "COMMIT;\n"
+_STAMP = "_stamp"
 _PATIENCE = 30  # seconds to wait for another transaction that writes the same macros
 _one_at_a_time = threading.Lock()
 
@@ -36,7 +39,8 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
 
     They go into schema `ec` of the current database; a file keeps them for later connections. Where a database is itself
     called `ec`, they go into its schema main, which the same spelling finds. Where the current database is read-only, they
-    go into a temporary database called `ec`, which lasts as long as the process. Registering again replaces them.
+    go into a temporary database called `ec`, which lasts as long as the process. Registering again replaces them, or does nothing
+    where all of them are there as this version of polars_ec wrote them.
 
     It is one transaction: all macros or, after an error, those from before. Threads may register on one database at once.
     Within a transaction of the caller's, the macros come and go with that.
@@ -82,7 +86,7 @@ def _register(connection: duckdb.DuckDBPyConnection) -> None:
     if "ec" in databases:
         _register_in_database_ec(connection, bool(databases["ec"]), bool(has_schema))
     elif not databases[current]:
-        _install(connection, text())
+        _install(connection, text(), current, "ec")
     elif not (has_schema and _version(connection) == __version__):
         _attach_scratch(connection)
         _register_in_database_ec(connection, read_only=False, has_schema=bool(has_schema))
@@ -95,7 +99,7 @@ def _register_in_database_ec(connection: duckdb.DuckDBPyConnection, read_only: b
             "(with its database's name before it), or attach the database under another name"
         )
     if not read_only:
-        _install(connection, text().replace(_CREATE_SCHEMA, ""))
+        _install(connection, text().replace(_CREATE_SCHEMA, ""), "ec", "main")
     elif _version(connection) != __version__:
         raise ValueError(
             "the database called ec is read-only and lacks these macros, and its name hides any schema ec: attach it "
@@ -103,17 +107,23 @@ def _register_in_database_ec(connection: duckdb.DuckDBPyConnection, read_only: b
         )
 
 
-def _install(connection: duckdb.DuckDBPyConnection, bundle: str) -> None:
+def _install(connection: duckdb.DuckDBPyConnection, bundle: str, database: str, schema: str) -> None:
     """Run the bundle, one transaction, again if another one that writes the same macros was first."""
     import duckdb
 
+    name = sha256(bundle.encode()).hexdigest()
+    there, noted = _stamps(connection, name, database, schema)
+    if there == noted:
+        return
     if _in_transaction(connection):
-        connection.execute(bundle.replace(_BEGIN, "").replace(_COMMIT, ""))
+        _write(connection, bundle.replace(_BEGIN, "").replace(_COMMIT, ""), name, database, schema)
         return
     deadline = time.monotonic() + _PATIENCE
     while True:
         try:
-            connection.execute(bundle)
+            connection.begin()
+            _write(connection, bundle.replace(_BEGIN, "").replace(_COMMIT, ""), name, database, schema)
+            connection.commit()
         except BaseException as error:
             with suppress(duckdb.TransactionException):  # there is none to roll back when COMMIT is what failed
                 connection.rollback()
@@ -123,6 +133,34 @@ def _install(connection: duckdb.DuckDBPyConnection, bundle: str) -> None:
         else:
             return
         time.sleep(0.05)
+
+
+def _write(connection: duckdb.DuckDBPyConnection, statements: str, name: str, database: str, schema: str) -> None:
+    for statement in _parsed(statements):
+        connection.execute(statement)
+    stamp, _ = _stamps(connection, name, database, schema)
+    connection.execute(f"CREATE OR REPLACE MACRO ec.{_STAMP}() AS {stamp}")
+
+
+@cache
+def _parsed(statements: str) -> list[duckdb.Statement]:
+    """Parsing takes a third of the time that registering takes: done once for all connections of the process."""
+    import duckdb
+
+    return duckdb.extract_statements(statements)
+
+
+def _stamps(connection: duckdb.DuckDBPyConnection, name: str, database: str, schema: str) -> tuple[str, str | None]:
+    """What says that the macros there are all of this bundle as it was written, none gone, none replaced; and what was noted so."""
+    ((found, noted),) = connection.execute(
+        "SELECT concat_ws('-', $name, count(*) FILTER (WHERE NOT noted), bit_xor(text) FILTER (WHERE NOT noted)), "
+        "any_value(macro_definition) FILTER (WHERE noted) "
+        "FROM (SELECT function_name = $stamp AS noted, macro_definition, "
+        "hash(function_name, parameters, parameter_types, macro_definition, comment) AS text "
+        "FROM duckdb_functions() WHERE database_name = $database AND schema_name = $schema)",
+        {"name": name, "stamp": _STAMP, "database": database, "schema": schema},
+    ).fetchall()
+    return f"'{found}'", noted
 
 
 def _in_transaction(connection: duckdb.DuckDBPyConnection) -> bool:

@@ -28,6 +28,57 @@ def test_in_memory_and_twice() -> None:
     assert nec(connection.cursor()) == pytest.approx(VALUE)
 
 
+def written(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether registering writes anything, seen by the macros' internal numbers, which are new whenever they are created."""
+
+    def numbers() -> list[tuple[object, ...]]:
+        return connection.execute(
+            "SELECT function_oid FROM duckdb_functions() WHERE 'ec' IN (schema_name, database_name) ORDER BY ALL"
+        ).fetchall()
+
+    before = numbers()
+    ec.register(connection)
+    return numbers() != before
+
+
+def test_nothing_is_written_where_all_are_there(tmp_path: Path) -> None:
+    for database in (":memory:", tmp_path / "log.duckdb", tmp_path / "ec.duckdb"):
+        with duckdb.connect(database) as connection:
+            assert written(connection)
+            assert not written(connection)
+            assert not written(connection.cursor())
+    with duckdb.connect(tmp_path / "log.duckdb") as connection:
+        assert not written(connection)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "CREATE OR REPLACE MACRO ec.nec(score, label, cost_fn := 1) AS 7",
+        "CREATE OR REPLACE MACRO ec._ratio(x, y) AS x",
+        "DROP MACRO ec._ratio",
+        "CREATE MACRO ec.of_another_version(x) AS x",
+        "CREATE OR REPLACE MACRO ec._stamp() AS 'of another bundle'",
+        "COMMENT ON MACRO ec.nec IS 'another'",
+        "DROP SCHEMA ec CASCADE",
+    ],
+)
+def test_registering_again_mends_what_was_changed(change: str) -> None:
+    connection = duckdb.connect()
+    ec.register(connection)
+    connection.execute(change)
+    assert written(connection)
+    assert nec(connection) == pytest.approx(VALUE)
+    assert not written(connection)
+
+
+def test_macros_of_a_file_are_noted_by_the_next_register() -> None:
+    connection = duckdb.connect()
+    connection.execute(sql.text())
+    assert written(connection)
+    assert not written(connection)
+
+
 def test_a_file_keeps_them(tmp_path: Path) -> None:
     path = tmp_path / "log.duckdb"
     with duckdb.connect(path) as connection:
