@@ -190,7 +190,7 @@ class Sketch(DecidingCells):
 
 def sketch_of(cells: Cells, point: OperatingPoint) -> Sketch:
     """Cells with the operating point that they were made for."""
-    return Sketch(cells.frame, cells.grid, cells.weighted, point.costs, point.threshold)
+    return Sketch(cells.frame, cells.grid, cells.weighted, cells.sums, point.costs, point.threshold)
 
 
 def merge(sketches: Sequence[Sketch]) -> Sketch:

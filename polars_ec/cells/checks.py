@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from polars_ec.cells.grid import EXACT, LOSSES, Grid
+from polars_ec.cells.grid import EXACT, Grid
 
 DTYPES: Mapping[str, pl.DataType] = {
     "class": pl.Int8(),
@@ -133,7 +133,6 @@ def _faults_of_sums(grid: Grid, weighted: bool) -> dict[str, pl.Expr]:
             "log_loss": (loss >= -slack) & loss.is_not_nan(),
             "brier": share["brier"],
         }
-        assert set(right) >= set(LOSSES)
     hint = {} if weighted else dict.fromkeys(("weight", "weight2"), ": without weights it is the number of rows")
     return {
         f"a sum of {name!r} that cannot be{hint.get(name, '')}": pl.when(usable)

@@ -107,7 +107,7 @@ def cells_of_table(
     if fault is not None:
         hint = ": pass weighted=True if it was made with weights" if "without weights" in fault else ""
         raise SketchError(f"the table is not a sketch of {score_type} scores: it has {fault}{hint}")
-    return Cells(add_up(whole, grid), grid, weighted)
+    return Cells(add_up(whole), grid, weighted)
 
 
 def _listed(about: Mapping[str, Any], name: str) -> list[Any]:

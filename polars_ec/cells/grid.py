@@ -15,8 +15,14 @@ from polars_ec.rows.scores import sigmoid
 
 SketchScoreType: TypeAlias = Literal["posterior", "log_odds", "llr", "raw"]
 SKETCH_SCORE_TYPES: tuple[SketchScoreType, ...] = get_args(SketchScoreType)
-AMOUNTS = ("n", "weight", "weight2")
-LOSSES = ("log_odds", "posterior", "log_loss", "brier")
+SUMS = ("log_loss", "brier", "posterior")
+"""Sums over rows of weight times the row's value, which a sketch of bins has beside its cells."""
+AMOUNTS = ("n", "weight", *SUMS)
+"""What adds up where rows are taken together; the other columns say which rows."""
+TABLE = "table"
+"""The column of a file that says which table of the sketch a row is of."""
+RESERVED = frozenset({TABLE, *AMOUNTS})
+"""Names that no group column of a sketch has, beside those of the grid."""
 EXACT = "score_value"
 """The column of an exact sketch that says which score a cell is of; `score` says which model."""
 
@@ -104,8 +110,13 @@ class Grid:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of a sketch beside its group columns."""
-        return ("class", *self.cell_columns, *AMOUNTS, *(() if self.score_type == "raw" else LOSSES))
+        """The columns of the cells beside the group columns; `weight` only where rows have weights."""
+        return ("class", *self.cell_columns, "n", "weight")
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether sums are kept beside the cells: where no loss of a row follows from its cell, and there are losses."""
+        return self.resolution is not None and self.score_type != "raw"
 
     @property
     def infinite_bins(self) -> tuple[int, int]:

@@ -13,8 +13,8 @@ import polars as pl
 
 from polars_ec.arguments import Options, parse_options
 from polars_ec.cells.arguments import OperatingPoint, bayes_threshold
-from polars_ec.cells.cells import SCORE, TARGET, Cells
-from polars_ec.cells.grid import EXACT, LOSSES, Grid, checked_resolution, checked_score_type, sorted_thresholds
+from polars_ec.cells.cells import SCORE, TARGET, Cells, add_up
+from polars_ec.cells.grid import EXACT, RESERVED, SUMS, Grid, checked_resolution, checked_score_type, sorted_thresholds
 from polars_ec.class_names import UNKNOWN
 from polars_ec.costs import CostMatrix
 from polars_ec.priors import EMPIRICAL
@@ -86,11 +86,13 @@ def make_cells(
     ]
     grid = Grid(kind, None if exact else stated_resolution, sorted_thresholds(numbers), names)
     own = {*_NAMES, *(f"{name}_{m}" for name in _NAMES for m in range(len(models)))}
-    check_names(keys, {*grid.columns, *own, SCORE, TARGET}, "a sketch")
+    check_names(keys, {*grid.columns, *RESERVED, *own, SCORE, TARGET}, "a sketch")
     fold = split.fold(rows, keys)
     if fold is not None and any(key.meta.output_name() == FOLD for key in keys):
         raise ValueError("by= has a column 'fold', which folds= adds: rename it with .alias()")
-    return Cells(_pass(lazy, keys, fold, models, grid, reduction), grid, rows.weight is not None), point
+    weighted = rows.weight is not None
+    frame, sums = _pass(lazy, keys, fold, models, grid, reduction)
+    return Cells(frame, grid, weighted, sums), point
 
 
 def _models(
@@ -133,8 +135,8 @@ def _pass(
     models: Mapping[str, Rows],
     grid: Grid,
     reduction: Reduction,
-) -> pl.DataFrame:
-    """The frame of a sketch: group columns and the grid's, sorted."""
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """The cells of a sketch, and its sums if it has any, sorted."""
     several, (rows, *_) = len(models) > 1, models.values()
     by, folds = [key.meta.output_name() for key in keys], [] if fold is None else [FOLD]
     targets = [TARGET] if _is_one_vs_rest(rows, reduction) else []
@@ -151,9 +153,6 @@ def _pass(
     summed = summed.sort(*names, *cell, nulls_last=True)
     if grid.resolution is not None:
         summed = summed.with_columns(**grid.unpacked(pl.col(_CELL)))
-    if rows.weight is None:
-        amount = pl.when(pl.col("class") >= 0).then(pl.col("n")).otherwise(0).cast(pl.Float64)
-        summed = summed.with_columns(weight=amount, weight2=amount)
     if targets:
         known = rows.labels.names
         # "not 1" and 1 have no type in common but text.
@@ -161,7 +160,10 @@ def _pass(
         summed = summed.with_columns(pl.col(TARGET).replace_strict(range(len(classes)), classes))
     if several:
         summed = summed.with_columns(pl.col(SCORE).replace_strict(range(len(models)), pl.Series([*models])))
-    return summed.select(*names, *grid.columns)
+    cells = summed.select(*names, *(column for column in grid.columns if column in summed.columns))
+    if not grid.has_sums:
+        return cells, None
+    return cells, add_up(summed.filter(pl.col("class") >= 0).select(*names, "class", "above", *SUMS))
 
 
 def _cells_of_rows(log: pl.LazyFrame, m: int, model: Rows, names: list[str], grid: Grid) -> pl.LazyFrame:
@@ -182,9 +184,9 @@ def _cells_of_rows(log: pl.LazyFrame, m: int, model: Rows, names: list[str], gri
         labels=replace(model.labels, in_class=[index == 0, index == 1]),
         weight=weight,
     )
-    values = {} if grid.score_type == "raw" else _losses(binary)
+    values = _losses(binary) if grid.has_sums else {}
     if weight is not None:
-        values |= {"weight": weight, "weight2": weight * weight}
+        values["weight"] = weight
     return made.select(*names, **cell, **values)
 
 
@@ -245,5 +247,5 @@ def _one_row_per_class(rows: pl.LazyFrame, n_classes: int) -> pl.LazyFrame:
 
 def _losses(rows: Rows) -> dict[str, pl.Expr]:
     assert isinstance(rows.scores, BinaryScores)
-    values = [rows.scores.log_odds, rows.scores.posteriors[1], rows.loss("log_loss"), rows.loss("brier")]
-    return {name: rows.weighted(value) for name, value in zip(LOSSES, values, strict=True)}
+    values = [rows.loss("log_loss"), rows.loss("brier"), rows.scores.posteriors[1]]
+    return {name: rows.weighted(value) for name, value in zip(SUMS, values, strict=True)}

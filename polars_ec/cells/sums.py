@@ -54,11 +54,12 @@ class GroupSums(Sums):
 
 def number_groups(cells: Cells, keys: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The cells with the number of their group; and the keys of each group with its number."""
+    weighed = cells.weighed()
     if not keys:
         zero = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
-        return cells.frame.with_columns(zero), pl.DataFrame({GROUP: [0]}, schema={GROUP: pl.get_index_type()})
-    groups = cells.frame.select(keys).unique(maintain_order=True).with_row_index(GROUP)
-    return join_groups(cells.frame, groups, keys), groups
+        return weighed.with_columns(zero), pl.DataFrame({GROUP: [0]}, schema={GROUP: pl.get_index_type()})
+    groups = weighed.select(keys).unique(maintain_order=True).with_row_index(GROUP)
+    return join_groups(weighed, groups, keys), groups
 
 
 def tabulate(cells: Cells, keys: list[str], arguments: EvaluationArguments) -> tuple[pl.DataFrame, pl.DataFrame]:

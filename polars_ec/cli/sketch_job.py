@@ -345,7 +345,8 @@ def _sketch_file(task: Task, options: SketchOptions) -> Sketch:
         if request.time is not None:
             frame = with_time(frame, request.time, log.collect)
         made = log.read(lambda: options.sketch(frame))
-        made = replace(made, frame=csv_codes.typed(made.frame, log.codes))
+        typing = csv_codes.typing(made.frame, log.codes)
+        made = made.on_tables(lambda table: table.with_columns(typing))
     except UsageError as error:
         raise DataError(f"{log.name}: {error}") from error
     except (ValueError, TypeError) as error:
