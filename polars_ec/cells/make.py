@@ -161,6 +161,7 @@ def _pass(
     if several:
         summed = summed.with_columns(pl.col(SCORE).replace_strict(range(len(models)), pl.Series([*models])))
     cells = summed.select(*names, *(column for column in grid.columns if column in summed.columns))
+    cells = cells.cast({"class": pl.Int8})
     if not grid.has_sums:
         return cells, None
     return cells, add_up(summed.filter(pl.col("class") >= 0).select(*names, "class", "above", *SUMS))
