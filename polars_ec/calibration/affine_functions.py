@@ -75,13 +75,20 @@ def _why_unsolved(training: Training, with_shift: bool) -> list[tuple[Booleans, 
 
 def _reversed(training: Training, with_shift: bool) -> Booleans:
     """Whether the least loss is at some alpha <= 0: whether it does not fall from alpha = 0 upwards."""
-    finite = np.isfinite(training.table.log_odds)
-    x, weight = np.where(finite, training.table.log_odds, 0.0), training.weight * finite
-    share_0 = share_1 = np.full((len(weight), 1), 0.5)
+    table = training.table
+    finite = np.isfinite(table.log_odds)
+    weight = training.weight * finite
+    x = np.where(finite, table.log_odds, 0.0)
+    shares = np.full((2, len(weight), 1), 0.5)
     if with_shift:
-        own = training.table.total(weight)
-        share_0, share_1 = (own[:, i, training.table.group] / own.sum(axis=1)[:, training.table.group] for i in (0, 1))
-    return training.total((weight[:, 0] * share_1 - weight[:, 1] * share_0) * x) >= 0
+        own = table.total(weight)
+        shares = (own / own.sum(axis=1, keepdims=True)).swapaxes(0, 1)
+        # The shares of a class, times the other's sums, cancel where all scores are the same: so they may be moved to the middle.
+        lowest, highest = table.reduce(np.minimum, x, 0.0), table.reduce(np.maximum, x, 0.0)
+        x -= (lowest / 2 + highest / 2)[table.group]
+    sums = table.total(weight * x)
+    rises: Booleans = shares[1] * sums[:, 0] - shares[0] * sums[:, 1] >= 0
+    return rises.ravel()
 
 
 def _solve(
@@ -94,8 +101,8 @@ def _solve(
         if not chosen.any():
             continue
         fit, cell = training.points(chosen, finite)
-        number = np.cumsum(chosen) - 1
-        points = Points(number[fit], training.table.log_odds[cell], *training.weights(fit, cell))
+        starts = np.flatnonzero(np.diff(fit, prepend=-1))
+        points = Points(starts, training.table.log_odds[cell], *training.weights(fit, cell))
         whole = np.flatnonzero(chosen) % training.n_groups
         start = columns["alpha"][whole], columns["beta"][whole]
         lines = fit_lines(points, with_shift=with_shift, start=start)

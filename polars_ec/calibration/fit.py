@@ -101,8 +101,8 @@ def fit(
         raise SketchError(f"the sketch has a group column {clash[0]!r}, which a calibration has too: rename it")
     # Imported here, for they need numpy.
     from polars_ec.calibration.affine_functions import fit_affine
+    from polars_ec.calibration.cell_table import counted
     from polars_ec.calibration.gaussian import fit_gaussian
-    from polars_ec.calibration.rolled_up import counted
     from polars_ec.calibration.step_functions import fit_histogram, fit_pav
     from polars_ec.calibration.training_set import training_of
 

@@ -35,22 +35,26 @@ class Lines:
 
 @dataclass(frozen=True)
 class Points:
-    """Scores with the weight of either class, of many fits: those of one fit side by side; fits are 0, 1, .. and none is empty."""
+    """Scores with the weight of either class, of many fits: those of one fit side by side, from its `starts` on; none is empty."""
 
-    fit: Integers
+    starts: Integers
     x: Floats
     negative: Floats
     positive: Floats
 
     @cached_property
-    def starts(self) -> Integers:
-        """Where each fit begins."""
-        return np.flatnonzero(np.diff(self.fit, prepend=-1))
+    def lengths(self) -> Integers:
+        """How many points each fit has."""
+        return np.diff(self.starts, append=len(self.x))
 
     @cached_property
     def weight(self) -> Floats:
         """The weight of both classes."""
         return self.negative + self.positive
+
+    def spread(self, values: Floats) -> Floats:
+        """What each fit has, at each of its points."""
+        return np.repeat(values, self.lengths)
 
     def sums(self, *values: Floats) -> list[Floats]:
         """Sums over the points of each fit."""
@@ -58,22 +62,21 @@ class Points:
 
     @cached_property
     def blocks(self) -> list[tuple[slice, Points]]:
-        """Fits side by side that stay in the processor's cache together, numbered anew, and which fits they are."""
+        """Fits side by side that stay in the processor's cache together, and which fits they are."""
         firsts = np.unique(self.starts // _BLOCK, return_index=True)[1]
         ends = np.append(firsts[1:], len(self.starts))
         edges = np.append(self.starts, len(self.x))
         found = []
         for first, end in zip(firsts.tolist(), ends.tolist(), strict=True):
             part = slice(edges[first], edges[end])
-            points = Points(self.fit[part] - first, self.x[part], self.negative[part], self.positive[part])
-            found.append((slice(first, end), points))
+            starts = self.starts[first:end] - edges[first]
+            found.append((slice(first, end), Points(starts, self.x[part], self.negative[part], self.positive[part])))
         return found
 
     def of(self, chosen: Booleans) -> Points:
-        """The points of the chosen fits, which are numbered anew."""
-        kept = chosen[self.fit]
-        number = np.cumsum(chosen) - 1
-        return Points(number[self.fit[kept]], self.x[kept], self.negative[kept], self.positive[kept])
+        """The points of the chosen fits."""
+        kept, lengths = np.repeat(chosen, self.lengths), self.lengths[chosen]
+        return Points(np.cumsum(lengths) - lengths, self.x[kept], self.negative[kept], self.positive[kept])
 
 
 def _step(value: Floats, with_shift: bool) -> tuple[Floats, Floats, Floats]:
@@ -94,9 +97,9 @@ def _evaluate(points: Points, slope: Floats, shift: Floats) -> Floats:
 
 
 def _evaluate_block(points: Points, slope: Floats, shift: Floats) -> Floats:
-    z = slope[points.fit]
+    z = points.spread(slope)
     z *= points.x
-    z += shift[points.fit]
+    z += points.spread(shift)
     odds = np.exp(z)
     inverse = 1 / odds
     # Each class has its own posterior, never one minus the other's: at a prior near 1 what is left of 1 is all there is.
@@ -120,15 +123,15 @@ def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats])
     `start` holds an alpha and beta to start from, NaN where none is known.
     Every evaluation serves all fits that have not converged: some take their next Newton step, while others halve theirs.
     """
-    total = np.add.reduceat(points.weight, points.starts)[points.fit]
-    shares = Points(points.fit, points.x, points.negative / total, points.positive / total)
+    total = points.spread(*points.sums(points.weight))
+    shares = Points(points.starts, points.x, points.negative / total, points.positive / total)
     of_positives, of_negatives = shares.sums(shares.positive, shares.negative)
     n_fits = len(of_positives)
     # In standard units Newton's 2 x 2 systems are well conditioned, wherever the scores lie.
     (mean,) = shares.sums(shares.weight * shares.x) if with_shift else [np.zeros(n_fits)]
-    centred = shares.x - mean[shares.fit]
+    centred = shares.x - shares.spread(mean)
     scale = np.sqrt(shares.sums(shares.weight * centred**2)[0])
-    standard = Points(shares.fit, centred / scale[shares.fit], shares.negative, shares.positive)
+    standard = Points(shares.starts, centred / shares.spread(scale), shares.negative, shares.positive)
     known = np.isfinite(start[0])
     slope = np.where(known, start[0] * scale, 0.0)
     # Where alpha is 0, the best beta gives the prior.

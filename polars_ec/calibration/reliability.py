@@ -63,8 +63,8 @@ def reliability(cells: Cells, *, resolution: int = 2, calibrator: Calibrator | N
     if clash:
         raise SketchError(f"the sketch has a group column {clash[0]!r}, which its reliability has too: rename it")
     # Imported here, for they need numpy.
-    from polars_ec.calibration.calibrated import calibrated_of
     from polars_ec.calibration.cell_table import table_of
+    from polars_ec.calibration.loss import calibrated_of
 
     table, (numbered, _) = table_of(cells, by_fold=False), number_groups(cells, keys)
     negative, positive = table.weight[0]

@@ -7,6 +7,7 @@ k n_groups + g.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from polars_ec.calibration.arrays import Booleans, Floats, Integers, Texts
-from polars_ec.calibration.cell_table import CellTable
-from polars_ec.calibration.rolled_up import counted
+from polars_ec.calibration.cell_table import CellTable, counted
 from polars_ec.cells.sums import cells_and_priors
 from polars_ec.formulas.sums import GROUP
 from polars_ec.priors import Prior
@@ -48,7 +48,7 @@ class Training:
         """How many fits there are."""
         return self.n_groups * len(self.weight)
 
-    @property
+    @cached_property
     def seen(self) -> Booleans:
         """Which cells fits k see, in a row each."""
         negative, positive = self.weight[:, 0] > 0, self.weight[:, 1] > 0
