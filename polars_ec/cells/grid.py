@@ -19,10 +19,8 @@ SUMS = ("log_loss", "brier", "posterior")
 """Sums over rows of weight times the row's value, which a sketch of bins has beside its cells."""
 AMOUNTS = ("n", "weight", *SUMS)
 """What adds up where rows are taken together; the other columns say which rows."""
-TABLE = "table"
-"""The column of a file that says which table of the sketch a row is of."""
-RESERVED = frozenset({TABLE, *AMOUNTS})
-"""Names that no group column of a sketch has, beside those of the grid."""
+RESERVED = frozenset({"table", "weight2", *AMOUNTS})
+"""Names that no group column of a sketch has, beside those of the grid: columns of its file, and of its sums."""
 EXACT = "score_value"
 """The column of an exact sketch that says which score a cell is of; `score` says which model."""
 

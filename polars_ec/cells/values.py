@@ -10,7 +10,7 @@ import math
 
 import polars as pl
 
-from polars_ec.cells.grid import EXACT, Grid
+from polars_ec.cells.grid import EXACT, SUMS, Grid
 from polars_ec.rows.scores import BinaryScores, sigmoid
 
 
@@ -35,6 +35,13 @@ def log_odds(grid: Grid) -> pl.Expr:
 def posterior(grid: Grid) -> pl.Expr:
     """Posterior of class 1 of the rows of a cell, of LLRs at even prior; null for rows that are not usable."""
     return pl.when(pl.col("class") >= 0).then(scores_of_cells(grid).posteriors[1])
+
+
+def losses(grid: Grid) -> dict[str, pl.Expr]:
+    """What `SUMS` are sums of: of a row of a cell, by its class."""
+    scores, in_class = scores_of_cells(grid), [pl.col("class") == 0, pl.col("class") == 1]
+    values = [scores.log_loss(in_class), scores.brier(in_class), scores.posteriors[1]]
+    return dict(zip(SUMS, values, strict=True))
 
 
 def log_odds_bounds(grid: Grid) -> tuple[pl.Expr, pl.Expr]:

@@ -152,7 +152,6 @@ def _of_density(used: pl.DataFrame, grid: Grid, weight: Any) -> pl.DataFrame:
     edges = bins.select(**dict(zip(("below", "above"), grid.bin_edges(), strict=True)))
     below, above = edges["below"].to_numpy(), edges["above"].to_numpy()
     losses = losses_at(function, np.concatenate([below, above]))
-    least, most = losses.extremes(below, above)
     at_below, at_above, at = (
         losses.places(below),
         losses.places(above),
@@ -162,19 +161,10 @@ def _of_density(used: pl.DataFrame, grid: Grid, weight: Any) -> pl.DataFrame:
     def of_class(of_positive: Any, of_negative: Any) -> Any:
         return np.where(positive, of_positive[at], of_negative[at])
 
-    # At the end of the bin that is right for the class, and at the wrong one: the loss, and the log loss.
+    # At the end of the bin that is right for the class, and at the wrong one.
     right = of_class(losses.positive[at_above], losses.negative[at_below])
     wrong = of_class(losses.positive[at_below], losses.negative[at_above])
-    smallest, largest = (np.logaddexp(0, of_class(*ends)) for ends in ((-above, below), (-below, above)))
-    # By the log loss of a row its loss has the slope w, and the mean log loss is known.
-    mean = (used["log_loss"] / used["weight"]).to_numpy()
-    with np.errstate(invalid="ignore"):  # of infinite losses, which say nothing of the others
-        up, down = np.maximum(mean - smallest, 0), np.maximum(largest - mean, 0)
-        low = np.fmax(right + least[at] * up, wrong - most[at] * down)
-        high = np.fmin(np.fmin(right + most[at] * up, wrong), wrong - least[at] * down)
-    point = (below == above)[at]
-    low, high = np.where(point, wrong, np.minimum(low, high)), np.where(point, wrong, np.maximum(low, high))
-    return used.with_columns(pl.Series(_LOW, low), pl.Series(_HIGH, high))
+    return used.with_columns(pl.Series(_LOW, right), pl.Series(_HIGH, wrong))
 
 
 def _constant(weight: Any) -> Callable[[Any], Any]:
