@@ -12,7 +12,7 @@ from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.cells import make
+from polars_ec.cells import log_pass
 from polars_ec.cells.files import description
 from polars_ec.exceptions import SketchError
 from polars_ec.rows.batches import batches
@@ -75,7 +75,7 @@ def test_one_pass_gives_the_sketch_of_each_model(case: str, by: str | tuple[()])
 
 @pytest.mark.parametrize(("scores", "label"), [(["b", "a"], "y"), (["v", "u"], "c")])
 def test_the_log_is_read_once(monkeypatch, scores: list[str], label: str) -> None:
-    monkeypatch.setattr(make, "_BATCH", 90)
+    monkeypatch.setattr(log_pass, "_BATCH", 90)
     read: list[int] = []
 
     def source(
@@ -102,8 +102,8 @@ def test_a_batch_has_fewer_rows_where_each_becomes_one_of_each_class(monkeypatch
         sizes.append(size)
         return batches(frame, size)
 
-    monkeypatch.setattr(make, "batches", recorded)
-    monkeypatch.setattr(make, "_BATCH", 90)
+    monkeypatch.setattr(log_pass, "batches", recorded)
+    monkeypatch.setattr(log_pass, "_BATCH", 90)
     for score, label, options in (("v", "c", {}), ("v", "c", {"reduction": "top_label"}), (["b", "a"], "y", {})):
         LOG.ec.sketch(score, label, **options)
     assert sizes == [30, 90, 90]
