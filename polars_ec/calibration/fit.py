@@ -38,9 +38,9 @@ def calibrate(
         Of posteriors, log-odds or LLRs; of raw scores for pav and the histogram of equal mass, and, in an exact sketch, for
         affine and gaussian, which take them for log-odds. A group column called `fold` is taken for the fold of
         cross-validation: each fold gets the calibrator that the other folds' rows make, and the group one of all rows. In an
-        exact sketch every row has its own score, else, for affine, temperature and gaussian, the mean log-odds of its cell: v
-        lacks what cells hold of it, at most 1 / (4 resolution^2) where no finite log-odds are beyond 64. Steps begin at edges of
-        cells.
+        exact sketch every row has its own score, else, for affine, temperature and gaussian, the middle of its bin, which is
+        1 / (2 resolution) away from its log-odds at most, as are the means and sqrt(v) of gaussian, where no finite log-odds are
+        beyond 64. Steps begin at edges of cells.
     calibrator
         Its name.
     prior

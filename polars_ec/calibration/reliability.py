@@ -32,10 +32,10 @@ def reliability(cells: Cells, *, resolution: int = 2, calibrator: Calibrator | N
 
     Returns
     -------
-    The group columns without `fold`, whose folds are taken together; `bin`, `n`, `weight`, `posterior` (mean) and
-    `positive_share`; with a calibrator `calibrated`, the mean calibrated posterior, of cells as in
-    `Sketch.calibration_loss`. Means are null where a bin has no weight or its group has wrong rows; `calibrated` also where
-    the calibrator has no parameters.
+    The group columns without `fold`, whose folds are taken together; `bin`, `n`, `weight`, `posterior` (mean; unless
+    the sketch is exact, of the middles of its bins: off by at most an eighth of their width) and `positive_share`; with a
+    calibrator `calibrated`, the mean calibrated posterior, of cells as in `Sketch.calibration_loss`. Means are null where
+    a bin has no weight or its group has wrong rows; `calibrated` also where the calibrator has no parameters.
 
     Raises
     ------
