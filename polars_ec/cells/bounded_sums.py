@@ -108,7 +108,12 @@ class BinnedRows:
         low, high = (np.where(point, at_wrong, np.where(is_open, at_right, end)) for end in (low, high))
         whole = np.where(nearest != 0, nearest * self.known, 0.0).sum(axis=0)
         least_rest, most_rest = self._beyond(loss, is_open, down, up, u_right, u_wrong)
-        return whole + self.total(low) + least_rest, whole + self.total(high) + most_rest
+        # Rows are not better than at the right ends of their bins, nor worse than at the wrong ones.
+        least_all, most_all = self.total(loss.right), self.total(loss.wrong)
+        return (
+            np.fmax(whole + self.total(low) + least_rest, least_all),
+            np.fmin(whole + self.total(high) + most_rest, most_all),
+        )
 
     def _beyond(
         self, loss: Bounds, is_open: Booleans, down: Floats, up: Floats, u_right: Floats, u_wrong: Floats

@@ -43,8 +43,6 @@ def fault_in_file(
         return "a cell that is there twice"
     if fault is not None or sums is None:
         return fault
-    if sums.select(keys).schema != frame.select(keys).schema:
-        return "sums whose group columns are of other types than those of the cells"
     weighed = frame if weighted else frame.with_columns(weight=pl.col("n").cast(pl.Float64))
     return _fault_in_sums(weighed, sums, [*keys, "class", "above"], grid)
 
@@ -187,7 +185,10 @@ def _fault_in_sums(frame: pl.DataFrame, sums: pl.DataFrame, by: Sequence[str], g
 def _bounds_of_losses(grid: Grid) -> dict[str, tuple[pl.Expr, pl.Expr]]:
     """What `SUMS` are sums of is for a row of a cell between these, whatever logarithm an engine took."""
     below, above = log_odds_bounds(grid)
-    below, above = below - _ROUNDING * (1 + below.abs()), above + _ROUNDING * (1 + above.abs())
+    below, above = (
+        pl.when(edge.is_finite()).then(edge + sign * _ROUNDING * (1 + edge.abs())).otherwise(edge)
+        for sign, edge in ((-1, below), (1, above))
+    )
     label = pl.col("class")
     in_class = [label == 0, label == 1]
     ends = (above, below), (below, above)
