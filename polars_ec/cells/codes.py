@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Self
 
 import polars as pl
@@ -90,20 +92,20 @@ class CellCodes:
         return 2 * (len(self.grid.thresholds) + 1)
 
     def encoded(self, index: pl.Expr, score: pl.Expr, position: pl.Expr) -> pl.Expr:
-        """Int32 number of a row, by its class (-1 for a wrong row, null for a missing one) and its score (null for both)."""
+        """Int32 number of a usable row, by its class and its score, and null for others, whose score is null."""
         of_class = index.cast(pl.Int32) * self._of_class + (1 - self._lowest)
-        usable = of_class + self.grid.bin(score, position)
-        if self.grid.thresholds:
-            usable += self.grid.above(score).cast(pl.Int32) * _GAP
-        return usable.fill_null(pl.when(index.is_null()).then(self.number - 1).otherwise(0).cast(pl.Int32))
+        above = [(score > threshold).cast(pl.Int32) * _GAP for threshold in self.grid.thresholds]
+        return reduce(add, above, of_class + self.grid.bin(score, position))
+
+    def of_unusable(self, index: pl.Expr) -> pl.Expr:
+        """Int32 number of other rows: their class is -1 if they are wrong, and null if they miss a part."""
+        return pl.when(index.is_null()).then(self.number - 1).otherwise(0).cast(pl.Int32)
 
     def decoded(self, cell: pl.Expr) -> dict[str, pl.Expr]:
         """The columns `class`, `bin` and `above`."""
         usable = pl.when((cell > 0) & (cell < self.number - 1))
         index, place = (cell - 1) // self._of_class, (cell - 1) % self._of_class
-        above = pl.lit(0, dtype=pl.Int32)
-        for start in self._starts():
-            above += (place >= start).cast(pl.Int32)
+        above = reduce(add, [(place >= start).cast(pl.Int32) for start in self._starts()], pl.lit(0, dtype=pl.Int32))
         wrong = pl.when(cell == 0).then(pl.lit(-1))
         return {
             "class": usable.then(index).otherwise(wrong).cast(pl.Int8),

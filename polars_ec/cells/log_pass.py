@@ -60,7 +60,10 @@ def reduce_log(
 
     def count(batch: pl.LazyFrame) -> None:
         for m, model in enumerate(models.values()):
-            counting.add(_cells_of_rows(batch, m, model, names, grid).collect(engine="streaming"))
+            counted = _cells_of_rows(batch, m, model, names, grid).collect(engine="streaming")
+            if grid.resolution is not None and counted[CELL].null_count():
+                counted = counted.with_columns(pl.col(CELL).fill_null(CellCodes(grid).of_unusable(pl.col(_INDEX))))
+            counting.add(counted)
 
     count(log.clear())
     for batch in batches(log, max(_BATCH // (len(rows.labels.in_class) if tall else 1), 1)):
@@ -102,11 +105,11 @@ def _cells_of_rows(log: pl.LazyFrame, m: int, model: Rows, names: list[str], gri
     made = made.with_columns(grid.position(score, [pl.col(name) for name in logs]).alias(_POSITION))
     cell = CellCodes(grid).encoded(index, score, pl.col(_POSITION))
     if grid.has_sums:
-        values |= {name: _weighted(value, weight) for name, value in _losses(grid, score, index == 1).items()}
-    return made.select(*names, cell.alias(CELL), **values)
+        values |= _losses(grid, score, index == 1, weight)
+    return made.select(*names, _INDEX, cell.alias(CELL), **values)
 
 
-def _losses(grid: Grid, score: pl.Expr, positive: pl.Expr) -> dict[str, pl.Expr]:
+def _losses(grid: Grid, score: pl.Expr, positive: pl.Expr, weight: pl.Expr | None) -> dict[str, pl.Expr]:
     """What the sums of a sketch are of; beside the score there are its logarithms."""
     in_class = [~positive, positive]
     scores = BinaryScores(score, "posterior" if grid.score_type == "posterior" else "log_odds", None)
@@ -116,18 +119,17 @@ def _losses(grid: Grid, score: pl.Expr, positive: pl.Expr) -> dict[str, pl.Expr]
         log_loss = log_loss_of_posterior(true, other, pl.when(positive).then(log_1).otherwise(log_0))
     else:
         log_loss = scores.log_loss(in_class)
-    values = [log_loss, scores.brier(in_class), scores.posteriors[1]]
-    return dict(zip(SUMS, values, strict=True))
+    values = {"log_loss": log_loss, "brier": scores.brier(in_class), "posterior": scores.posteriors[1]}
+    if weight is not None:
+        values = {name: value * weight for name, value in values.items()}
+        # A row of weight 0 counts as no row, also when its loss is infinite, which alone can be.
+        values["log_loss"] = pl.when(weight == 0).then(0.0).otherwise(values["log_loss"])
+    return values
 
 
 def _is_one_vs_rest(rows: Rows, reduction: Reduction) -> bool:
     """Whether a row becomes one row for each class."""
     return reduction == "one_vs_rest" and isinstance(rows.scores, VectorScores)
-
-
-def _weighted(value: pl.Expr, weight: pl.Expr | None) -> pl.Expr:
-    """Times its weight; a row of weight 0 counts as no row, also when its loss is infinite."""
-    return value if weight is None else pl.when(weight == 0).then(0.0).otherwise(value * weight)
 
 
 def _one_score(rows: Rows, reduction: Reduction, m: int) -> list[pl.Expr]:

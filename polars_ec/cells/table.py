@@ -36,6 +36,7 @@ class Table:
         self._weights: Floats = np.zeros(0)
         self._recent: Floats = np.zeros(0)
         self._sums = [np.zeros(0) for _ in sums]
+        self._places: Numbers = np.zeros(0, dtype=np.int64)
 
     def has_room_for(self, groups: int, rows: int) -> bool:
         """Whether so many groups are to have places, with these rows beside those that are counted."""
@@ -49,8 +50,8 @@ class Table:
         self._rows += rows.height
         if self._rows > np.iinfo(self._counts.dtype).max:
             self._counts = self._counts.astype(np.int64)
-        cell = rows[CELL].to_numpy()
-        place = group * len(self._slots)
+        cell = rows[CELL].to_numpy().astype(np.int64)
+        place = np.multiply(group, len(self._slots), out=self._buffer(rows.height))
         place += cell
         np.add.at(self._counts, place, self._counts.dtype.type(1))
         if self._weighted:
@@ -59,7 +60,7 @@ class Table:
             if self._since > max(_RECENT, 4 * len(self._recent)):
                 self._settle()
         if self._names:
-            slot = group * self._n_slots
+            slot = np.multiply(group, self._n_slots, out=place)
             slot += self._slots.take(cell)
             for name, total in zip(self._names, self._sums, strict=True):
                 _add_at(total, slot, rows[name].to_numpy())
@@ -85,6 +86,12 @@ class Table:
         slots = {GROUP: group.astype(np.uint32), SLOT: slot.astype(np.int32)}
         sums = {name: total[place] for name, total in zip(self._names, self._sums, strict=True)}
         return cells, pl.DataFrame(slots | sums)
+
+    def _buffer(self, rows: int) -> Numbers:
+        """The same memory for each batch: new memory takes longer to get than to fill."""
+        if len(self._places) < rows:
+            self._places = np.empty(rows, dtype=np.int64)
+        return self._places[:rows]
 
     def _make_places(self, groups: int) -> None:
         self._groups = groups
@@ -118,6 +125,8 @@ def _add_at(total: Floats, place: Numbers, values: Floats) -> None:
     if size > len(place):
         np.add.at(total, place, values)
         return
-    starts = range(0, len(place), size)
-    parts = [np.bincount(place[i : i + size], values[i : i + size], minlength=len(total)) for i in starts]
-    total += np.sum(parts, axis=0)
+    parts = np.zeros((-(-len(place) // size), len(total)))
+    for i, part in enumerate(parts):
+        these = slice(i * size, (i + 1) * size)
+        np.add.at(part, place[these], values[these])
+    total += parts.sum(axis=0)

@@ -100,7 +100,8 @@ def _cells(frame: pl.LazyFrame, keys: Sequence[pl.Expr], rows: Rows, scores: Bin
         amount = pl.col(_WEIGHT).sum()
     made = frame.select(*keys, **columns).with_columns(grid.position(pl.col(_SCORE)).alias(_POSITION))
     names = [key.meta.output_name() for key in keys]
-    cell = CellCodes(grid).encoded(pl.col(_INDEX), pl.col(_SCORE), pl.col(_POSITION)).alias(_CELL)
+    codes, index = CellCodes(grid), pl.col(_INDEX)
+    cell = codes.encoded(index, pl.col(_SCORE), pl.col(_POSITION)).fill_null(codes.of_unusable(index)).alias(_CELL)
     kept = [_WEIGHT] if rows.weight is not None else []
     one = pl.lit(0).alias(_ONE)
     return made.select(*names, one, cell, *kept).group_by(*names, _ONE, _CELL).agg(amount.alias(_AMOUNT))
