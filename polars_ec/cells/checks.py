@@ -158,12 +158,20 @@ def _fault_in_sums(frame: pl.DataFrame, sums: pl.DataFrame, by: Sequence[str], g
     lost = {f"a sum of {name!r} that cannot be: it is null or NaN": ~pl.col(name).is_not_nan() for name in SUMS}
     null = {words: fault.fill_null(value=True) for words, fault in lost.items()}
     weight = pl.col("weight")
-    bounds = {
-        f"{name}_{end}": pl.when(weight > least).then(value * weight).otherwise(0.0)
+    of_row = {
+        f"{name}_{end}": value
         for name, ends in _bounds_of_losses(grid).items()
-        for (end, least), value in zip((("least", _LEAST_WEIGHT), ("most", 0.0)), ends, strict=True)
+        for end, value in zip(("least", "most"), ends, strict=True)
     }
-    of_cells = frame.filter(pl.col("class") >= 0).select(*by, "n", cells=1, **bounds)
+    least_weight = {"least": _LEAST_WEIGHT, "most": 0.0}
+    bounds = {
+        name: pl.when(weight > least_weight[name.rsplit("_", 1)[1]]).then(pl.col(name) * weight).sum()
+        for name in of_row
+    }
+    used = frame.filter(pl.col("class") >= 0)
+    # Bins are few where cells are many.
+    bins = used.select("class", "bin").unique().with_columns(**of_row)
+    of_cells = used.join(bins, on=["class", "bin"]).group_by(by).agg(pl.col("n").sum(), cells=1, **bounds)
     of_sums = sums.select(*by, *SUMS, sums=1)
     numbers = [pl.col("n", *bounds, *SUMS, "cells", "sums").sum()]
     both = pl.concat([of_cells, of_sums], how="diagonal").group_by(by).agg(numbers)

