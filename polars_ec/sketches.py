@@ -107,10 +107,10 @@ class Sketch(DecidingCells):
         One row per group: the group columns without `fold`, `n`, `class_prior`, `raw` (exact), `calibrated`, `cal_loss`,
         `rcl` in percent (null where `raw` is 0) and `reason`: why there is no calibrated loss (as `calibrate` says it, or
         "not calibrated": `training` has no such group), or "reversed". Rows of a cell get the calibrated posterior of
-        their mean log-odds, or the step of the lowest score in it. So all is exact in an exact sketch; else the mean loss of
-        the same calibrator is off by at most (alpha / resolution)^2 / 32 (Cllr: that over ln 2), unless there are finite
-        log-odds beyond 64, and the risk by at most the cost of the rows in the one cell that a threshold cuts, for each
-        calibrator that was used.
+        the middle of their bin, or the step of the lowest score in it. So all is exact in an exact sketch; else the loss of the
+        same affine calibrator is off by a factor of at most exp(alpha / (2 resolution)), Brier by the square of that, unless
+        there are finite log-odds beyond 64, and the risk by at most the cost of the rows in the one bin that a threshold
+        cuts, for each calibrator that was used.
 
         Raises
         ------

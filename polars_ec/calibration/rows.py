@@ -217,7 +217,7 @@ def calibration_loss(
     stratified
         Folds that share the keys of each class of each group out evenly, as for `sketch`.
     resolution
-        Of the sketch of one score a row: affine losses are off by at most (alpha / resolution)^2 / 32.
+        Of the sketch of one score a row: affine losses are as near as `Sketch.calibration_loss` says.
     prior
         Class priors of the losses and of the fit, stated as for `report`. None: the group's own.
 

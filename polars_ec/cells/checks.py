@@ -43,8 +43,6 @@ def fault_in_file(
         return "a cell that is there twice"
     if fault is not None or sums is None:
         return fault
-    if sums.select(keys).schema != frame.select(keys).schema:
-        return "sums whose group columns are of other types than those of the cells"
     weighed = frame if weighted else frame.with_columns(weight=pl.col("n").cast(pl.Float64))
     return _fault_in_sums(weighed, sums, [*keys, "class", "above"], grid)
 
@@ -160,12 +158,20 @@ def _fault_in_sums(frame: pl.DataFrame, sums: pl.DataFrame, by: Sequence[str], g
     lost = {f"a sum of {name!r} that cannot be: it is null or NaN": ~pl.col(name).is_not_nan() for name in SUMS}
     null = {words: fault.fill_null(value=True) for words, fault in lost.items()}
     weight = pl.col("weight")
-    bounds = {
-        f"{name}_{end}": pl.when(weight > least).then(value * weight).otherwise(0.0)
+    of_row = {
+        f"{name}_{end}": value
         for name, ends in _bounds_of_losses(grid).items()
-        for (end, least), value in zip((("least", _LEAST_WEIGHT), ("most", 0.0)), ends, strict=True)
+        for end, value in zip(("least", "most"), ends, strict=True)
     }
-    of_cells = frame.filter(pl.col("class") >= 0).select(*by, "n", cells=1, **bounds)
+    least_weight = {"least": _LEAST_WEIGHT, "most": 0.0}
+    bounds = {
+        name: pl.when(weight > least_weight[name.rsplit("_", 1)[1]]).then(pl.col(name) * weight).sum()
+        for name in of_row
+    }
+    used = frame.filter(pl.col("class") >= 0)
+    # Bins are few where cells are many.
+    bins = used.select("class", "bin").unique().with_columns(**of_row)
+    of_cells = used.join(bins, on=["class", "bin"]).group_by(by).agg(pl.col("n").sum(), cells=1, **bounds)
     of_sums = sums.select(*by, *SUMS, sums=1)
     numbers = [pl.col("n", *bounds, *SUMS, "cells", "sums").sum()]
     both = pl.concat([of_cells, of_sums], how="diagonal").group_by(by).agg(numbers)
@@ -187,7 +193,10 @@ def _fault_in_sums(frame: pl.DataFrame, sums: pl.DataFrame, by: Sequence[str], g
 def _bounds_of_losses(grid: Grid) -> dict[str, tuple[pl.Expr, pl.Expr]]:
     """What `SUMS` are sums of is for a row of a cell between these, whatever logarithm an engine took."""
     below, above = log_odds_bounds(grid)
-    below, above = below - _ROUNDING * (1 + below.abs()), above + _ROUNDING * (1 + above.abs())
+    below, above = (
+        pl.when(edge.is_finite()).then(edge + sign * _ROUNDING * (1 + edge.abs())).otherwise(edge)
+        for sign, edge in ((-1, below), (1, above))
+    )
     label = pl.col("class")
     in_class = [label == 0, label == 1]
     ends = (above, below), (below, above)

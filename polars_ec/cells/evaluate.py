@@ -65,7 +65,8 @@ def evaluate(
         sums = number_sums(cells, numbered, table, keys)
         table = join_losses(table, sums)
     if grid.score_type == "llr" and any(name in SCORING_RULES for name in names):
-        table = _join_llr_losses(table, numbered, keys, grid, parse_prior(made_at))
+        assert sums is not None
+        table = _join_llr_losses(table, numbered, sums, keys, grid, parse_prior(made_at))
     ranked = None
     if any(name in RANKING_METRICS for name in names):
         ordered = ordered_cells(numbered, grid, cells.weighted)
@@ -137,12 +138,17 @@ def _expected_loss(sums: GroupSums, rule: ScoringFormula, end: str = "") -> pl.E
 
 
 def _join_llr_losses(
-    table: pl.DataFrame, numbered: pl.DataFrame, keys: list[str], grid: Grid, prior: CheckedPrior
+    table: pl.DataFrame,
+    numbered: pl.DataFrame,
+    sums: pl.DataFrame,
+    keys: list[str],
+    grid: Grid,
+    prior: CheckedPrior,
 ) -> pl.DataFrame:
     """The sums of the losses that the LLRs have as posteriors at this prior, as bounds."""
     shares = stated_shares(table, keys, prior, grid.classes)
     shift = shares[1].log() - shares[0].log()
-    bounds = llr_losses_of_cells(numbered, table.select(GROUP, shift=shift), grid)
+    bounds = llr_losses_of_cells(numbered, sums, table.select(GROUP, shift=shift), grid)
     named = bounds.rename({name: f"__ec_{name}" for name in bounds.columns if name != GROUP})
     joined = table.join(named, on=GROUP, how="left", maintain_order="left")
     names = [name for name in named.columns if name != GROUP]

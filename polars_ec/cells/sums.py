@@ -59,8 +59,13 @@ def number_groups(cells: Cells, keys: list[str]) -> tuple[pl.DataFrame, pl.DataF
     if not keys:
         zero = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
         return weighed.with_columns(zero), pl.DataFrame({GROUP: [0]}, schema={GROUP: pl.get_index_type()})
-    groups = weighed.select(keys).unique(maintain_order=True).with_row_index(GROUP)
-    return join_groups(weighed, groups, keys), groups
+    # Cells of a group stand side by side as a rule: what is looked up is the first of each run of them.
+    changes = [pl.col(key).ne_missing(pl.col(key).shift()) for key in keys]
+    first = weighed.select((pl.any_horizontal(changes) | (pl.int_range(pl.len()) == 0)).alias(GROUP))[GROUP]
+    runs = weighed.select(keys).filter(first)
+    groups = runs.unique(maintain_order=True).with_row_index(GROUP)
+    of_run = join_groups(runs, groups, keys)[GROUP]
+    return weighed.with_columns(of_run.gather(first.cum_sum() - 1)), groups
 
 
 def number_sums(cells: Cells, numbered: pl.DataFrame, groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,8 +12,6 @@ from polars.testing import assert_frame_equal
 
 import polars_ec as ec
 from polars_ec.cells import log_pass
-from polars_ec.cells.files import description
-from polars_ec.exceptions import SketchError
 from polars_ec.rows.batches import batches
 
 RANDOM = np.random.default_rng(5)
@@ -161,22 +158,3 @@ def test_scores_that_are_not_of_one_sketch(score, label: str, options: dict, err
 
 def test_one_model_in_a_list_is_that_model() -> None:
     assert_frame_equal(LOG.ec.sketch(["b"], "y").frame, LOG.ec.sketch("b", "y").frame)
-
-
-def test_exact_sketches_of_before_models_are_read(tmp_path) -> None:
-    """Their scores were in a column `score`, which names the models now; a binned one may have groups of that name."""
-    path, sketch = tmp_path / "sketch.parquet", LOG.ec.sketch("b", "y", exact=True)
-    old = sketch.frame.rename({"score_value": "score"})
-
-    def write(frame: pl.DataFrame, like: ec.Sketch, version: int) -> None:
-        about = {**description(like, like.operating_point), "schema_version": version}
-        frame.write_parquet(path, metadata={"polars_ec.sketch": json.dumps(about)})
-
-    write(old, sketch, 1)
-    assert_frame_equal(ec.Sketch.read_parquet(path).frame, sketch.frame)
-    write(old, sketch, 2)
-    with pytest.raises(SketchError, match="its columns are"):
-        ec.Sketch.read_parquet(path)
-    binned = LOG.ec.sketch(["b", "a"], "y")
-    write(binned.frame, binned, 1)
-    assert_frame_equal(ec.Sketch.read_parquet(path).frame, binned.frame)
