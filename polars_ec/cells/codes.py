@@ -15,6 +15,9 @@ from polars_ec.cells.grid import Grid
 CELL, SLOT, GROUP = "__cell", "__slot", "__group"
 """Columns of the number of a row's cell, of the slot of its losses, and of its group."""
 
+STAND_IN = 0.5
+"""The score of rows that are not usable while they are counted: numbers without nulls are quicker, and any will do."""
+
 _COUNTED = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 _WHOLE = (*_COUNTED, pl.Boolean, pl.Date, pl.Datetime, pl.Duration, pl.Time)
 # Rounding may put a score into the bin beside its own, so that scores below and above a threshold can be two bins out of order.
@@ -92,14 +95,17 @@ class CellCodes:
         return 2 * (len(self.grid.thresholds) + 1)
 
     def encoded(self, index: pl.Expr, score: pl.Expr, position: pl.Expr) -> pl.Expr:
-        """Int32 number of a usable row, by its class and its score, and null for others, whose score is null."""
+        """Int32 number of a usable row, by its class and its score; for others see `of_unusable`."""
         of_class = index.cast(pl.Int32) * self._of_class + (1 - self._lowest)
         above = [(score > threshold).cast(pl.Int32) * _GAP for threshold in self.grid.thresholds]
         return reduce(add, above, of_class + self.grid.bin(score, position))
 
-    def of_unusable(self, index: pl.Expr) -> pl.Expr:
-        """Int32 number of other rows: their class is -1 if they are wrong, and null if they miss a part."""
-        return pl.when(index.is_null()).then(self.number - 1).otherwise(0).cast(pl.Int32)
+    def of_unusable(self, cell: pl.Expr) -> pl.Expr:
+        """What `encoded` made, right also for rows that are wrong, of class -1, or miss a part, of class null.
+
+        Whatever score stands in for theirs: with class -1 the number is 0 at most.
+        """
+        return cell.clip(lower_bound=0).fill_null(self.number - 1)
 
     def decoded(self, cell: pl.Expr) -> dict[str, pl.Expr]:
         """The columns `class`, `bin` and `above`."""

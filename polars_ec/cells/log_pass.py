@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from polars_ec.cells.cells import SCORE, TARGET
-from polars_ec.cells.codes import CELL, GROUP, SLOT, CellCodes, KeyCode
+from polars_ec.cells.codes import CELL, GROUP, SLOT, STAND_IN, CellCodes, KeyCode
 from polars_ec.cells.grid import EXACT, SUMS, Grid
 from polars_ec.costs import CostMatrix
 from polars_ec.rows.batches import batches
@@ -21,7 +21,7 @@ from polars_ec.rows.read import Rows
 from polars_ec.rows.scores import BinaryScores, VectorScores, log_loss_of_posterior
 from polars_ec.typing import Reduction
 
-_BATCH = 1_000_000
+_BATCH = 500_000
 _OF_MODELS = _SCORE, _INDEX, _WEIGHT = "__score", "__class", "__weight"
 _LOGS = ["__log_0", "__log_1"]
 _POSITION = "__position"
@@ -61,8 +61,11 @@ def reduce_log(
     def count(batch: pl.LazyFrame) -> None:
         for m, model in enumerate(models.values()):
             counted = _cells_of_rows(batch, m, model, names, grid).collect(engine="streaming")
-            if grid.resolution is not None and counted[CELL].null_count():
-                counted = counted.with_columns(pl.col(CELL).fill_null(CellCodes(grid).of_unusable(pl.col(_INDEX))))
+            if grid.resolution is not None:
+                # Few batches have such rows, and those that have none need no look at each row.
+                has_unusable = (pl.col(CELL).null_count() > 0) | (pl.col(CELL).min() < 1)
+                if counted.select(has_unusable).item():
+                    counted = counted.with_columns(CellCodes(grid).of_unusable(pl.col(CELL)))
             counting.add(counted)
 
     count(log.clear())
@@ -96,9 +99,11 @@ def _cells_of_rows(log: pl.LazyFrame, m: int, model: Rows, names: list[str], gri
     made = log.select(*of_row, **{name: pl.col(f"{name}_{m}") for name in own})
     if TARGET in names:
         made = _one_row_per_class(made, len(model.labels.in_class))
-    values = {} if weight is None else {"weight": weight.fill_null(0.0)}
+    values = {} if weight is None else {"weight": weight}
     if grid.resolution is None:
-        return made.select(*names, index.cast(pl.Int8).alias("class"), score.alias(EXACT), **values)
+        return made.select(
+            *names, index.cast(pl.Int8).alias("class"), pl.when(index >= 0).then(score).alias(EXACT), **values
+        )
     logs = dict(zip(_LOGS, grid.logs(score), strict=False))
     if logs:
         made = made.with_columns(**logs)
@@ -106,7 +111,7 @@ def _cells_of_rows(log: pl.LazyFrame, m: int, model: Rows, names: list[str], gri
     cell = CellCodes(grid).encoded(index, score, pl.col(_POSITION))
     if grid.has_sums:
         values |= _losses(grid, score, index == 1, weight)
-    return made.select(*names, _INDEX, cell.alias(CELL), **values)
+    return made.select(*names, cell.alias(CELL), **values)
 
 
 def _losses(grid: Grid, score: pl.Expr, positive: pl.Expr, weight: pl.Expr | None) -> dict[str, pl.Expr]:
@@ -133,11 +138,11 @@ def _is_one_vs_rest(rows: Rows, reduction: Reduction) -> bool:
 
 
 def _one_score(rows: Rows, reduction: Reduction, m: int) -> list[pl.Expr]:
-    """Score, class and weight of a row, for the m-th model: null where it is not usable, but for a wrong row's class, which is -1.
+    """Score, class and weight of a row, for the m-th model; class -1 of a wrong row and null of one that misses a part.
 
     One against the rest: the score is a list, of one for each class, and the class the one of K.
     """
-    scores, index = rows.scores, class_index(rows.labels)
+    scores, index, stand_in = rows.scores, class_index(rows.labels), pl.lit(STAND_IN)
     if reduction == "top_label":
         if isinstance(scores, BinaryScores) and scores.score_type != "posterior":
             raise ValueError("reduction='top_label' is of posteriors: sketch ec.posterior(score)")
@@ -148,19 +153,19 @@ def _one_score(rows: Rows, reduction: Reduction, m: int) -> list[pl.Expr]:
         score = scores.score
     else:
         score = scores.of_posteriors(lambda posteriors: pl.concat_list(q.clip(upper_bound=1) for q in posteriors))
+        stand_in = pl.lit([STAND_IN] * len(rows.labels.in_class), dtype=pl.List(pl.Float64))
     read = {
-        _SCORE: pl.when(rows.usable).then(score),
+        _SCORE: pl.when(rows.usable).then(score).otherwise(stand_in),
         _INDEX: rows.class_or_invalid(index),
     }
     if rows.weight is not None:
-        read[_WEIGHT] = pl.when(rows.usable).then(rows.weight)
+        read[_WEIGHT] = pl.when(rows.usable).then(rows.weight).otherwise(0.0)
     return [column.alias(f"{name}_{m}") for name, column in read.items()]
 
 
 def _one_row_per_class(rows: pl.LazyFrame, n_classes: int) -> pl.LazyFrame:
     index = pl.col(_INDEX)
-    scores = pl.col(_SCORE).fill_null(pl.lit([None] * n_classes, dtype=pl.List(pl.Float64)))
     targets = pl.concat_list(pl.lit(k, dtype=pl.Int16) for k in range(n_classes))
-    tall = rows.with_columns(scores, targets.alias(TARGET)).explode(_SCORE, TARGET)
+    tall = rows.with_columns(targets.alias(TARGET)).explode(_SCORE, TARGET)
     in_target = pl.when(index >= 0).then((index == pl.col(TARGET)).cast(pl.Int16)).otherwise(index)
     return tall.with_columns(in_target.alias(_INDEX))

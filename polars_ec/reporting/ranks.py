@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from polars_ec.cells.arguments import bayes_threshold
-from polars_ec.cells.codes import CellCodes
+from polars_ec.cells.codes import STAND_IN, CellCodes
 from polars_ec.cells.grid import Grid, SketchScoreType, checked_score_type, sorted_thresholds
 from polars_ec.cells.ordered import ordered_cells
 from polars_ec.formulas.ranking import RankingArguments, evaluate, prepare
@@ -93,15 +93,15 @@ def with_ranks(
 def _cells(frame: pl.LazyFrame, keys: Sequence[pl.Expr], rows: Rows, scores: BinaryScores, grid: Grid) -> pl.LazyFrame:
     """Rows or their weight, by group and cell, the cell in one number."""
     index = rows.class_or_invalid(class_index(rows.labels))
-    columns = {_SCORE: pl.when(rows.usable).then(scores.score), _INDEX: index}
+    columns = {_SCORE: pl.when(rows.usable).then(scores.score).otherwise(STAND_IN), _INDEX: index}
     amount = pl.len().cast(pl.Int64)
     if rows.weight is not None:
         columns[_WEIGHT] = pl.when(rows.usable).then(rows.weight)
         amount = pl.col(_WEIGHT).sum()
     made = frame.select(*keys, **columns).with_columns(grid.position(pl.col(_SCORE)).alias(_POSITION))
     names = [key.meta.output_name() for key in keys]
-    codes, index = CellCodes(grid), pl.col(_INDEX)
-    cell = codes.encoded(index, pl.col(_SCORE), pl.col(_POSITION)).fill_null(codes.of_unusable(index)).alias(_CELL)
+    codes = CellCodes(grid)
+    cell = codes.of_unusable(codes.encoded(pl.col(_INDEX), pl.col(_SCORE), pl.col(_POSITION))).alias(_CELL)
     kept = [_WEIGHT] if rows.weight is not None else []
     one = pl.lit(0).alias(_ONE)
     return made.select(*names, one, cell, *kept).group_by(*names, _ONE, _CELL).agg(amount.alias(_AMOUNT))
