@@ -100,11 +100,11 @@ def _prior_log_odds(calibration: Calibration) -> float:
 def _sketch_of_calibrated(table: CellTable, log_odds: Floats, rule: Rule, keywords: dict[str, Any]) -> Cells:
     """The sketch of the calibrated log-odds of cells, in each fold: its sums are exact, and so is what the costs decide.
 
-    Rows without a calibrated score are in no sum.
+    Rows without a calibrated score count, for a prior of all groups, but have no loss: that of their group is null.
     """
     score_type: SketchScoreType = "llr" if rule == "cllr" else "log_odds"
     scores = BinaryScores(pl.lit(pl.Series(log_odds.ravel())), "log_odds", None)
-    weight = np.where(np.isnan(log_odds)[:, None], 0.0, table.weight)
+    weight = table.weight
     if rule == "bayes_risk":
         grid = Grid(score_type, 1, classes=table.grid.classes)
         (threshold,) = parse_arguments([rule], grid, keywords).thresholds.values()
@@ -116,7 +116,8 @@ def _sketch_of_calibrated(table: CellTable, log_odds: Floats, rule: Rule, keywor
     for i in range(2):
         loss = pl.select(loss_of([pl.lit(i == k) for k in range(2)])).to_series().to_numpy().reshape(log_odds.shape)
         # Where there is no weight the loss may be infinite.
-        losses[i] = np.multiply(weight[:, i], loss, where=weight[:, i] > 0, out=np.zeros_like(loss)).sum(axis=0)
+        has_loss = (weight[:, i] > 0) & ~np.isnan(loss)
+        losses[i] = np.multiply(weight[:, i], loss, where=has_loss, out=np.zeros_like(loss)).sum(axis=0)
     counts = table.total(weight.sum(axis=0))
     return rolled_up(
         table, Grid(score_type, 1, classes=table.grid.classes), counts[None], {name: table.total(losses)[None]}

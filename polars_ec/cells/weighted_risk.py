@@ -49,8 +49,9 @@ def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None) -> pl.Da
     Returns
     -------
     The group columns, `n`, `n_missing`, `n_invalid`, `class_prior`, `epsr` and `epsr_error`: |returned - exact| <= error, beside
-    rounding. The error is 0 in an exact sketch; of a function it is that of the bins, in each of which the function is taken
-    to be monotone, and of a table it is 0 where its points are declared thresholds. `epsr` is infinite where a row has
+    rounding. The error is 0 in an exact sketch; of a table it is 0 where its points are declared thresholds. Of a function it is
+    what bins, in each of which the function is taken to be monotone, and the exact sums leave open: nothing of a constant, and
+    little of whatever is nearly a parabola of t. `epsr` is infinite where a row has
     posterior 0 for its class and w does not fall to 0 there. Integrals of functions that are smooth but for some kinks or
     jumps are found to 1e-10.
 
