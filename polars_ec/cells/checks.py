@@ -168,13 +168,13 @@ def _fault_in_sums(frame: pl.DataFrame, sums: pl.DataFrame, by: Sequence[str], g
         name: pl.when(weight > least_weight[name.rsplit("_", 1)[1]]).then(pl.col(name) * weight).sum()
         for name in of_row
     }
-    used = frame.filter(pl.col("class") >= 0)
+    used = frame.lazy().filter(pl.col("class") >= 0)
     # Bins are few where cells are many.
-    bins = used.select("class", "bin").unique().with_columns(**of_row)
-    of_cells = used.join(bins, on=["class", "bin"]).group_by(by).agg(pl.col("n").sum(), cells=1, **bounds)
-    of_sums = sums.select(*by, *SUMS, sums=1)
+    bins = used.select("class", "bin").unique().with_columns(**of_row).collect(engine="streaming")
+    of_cells = used.join(bins.lazy(), on=["class", "bin"]).group_by(by).agg(pl.col("n").sum(), cells=1, **bounds)
+    of_sums = sums.lazy().select(*by, *SUMS, sums=1)
     numbers = [pl.col("n", *bounds, *SUMS, "cells", "sums").sum()]
-    both = pl.concat([of_cells, of_sums], how="diagonal").group_by(by).agg(numbers)
+    both = pl.concat([of_cells, of_sums], how="diagonal").group_by(by).agg(numbers).collect(engine="streaming")
     faults = {
         "sums of no cells": pl.col("cells") == 0,
         "cells without sums": pl.col("sums") == 0,

@@ -6,12 +6,15 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any, Literal, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 from polars.exceptions import PanicException
 
 from polars_ec.exceptions import SketchError
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 Kind: TypeAlias = Literal["sketch", "calibration"]
 Tables: TypeAlias = Mapping[str, pl.DataFrame]
@@ -176,13 +179,13 @@ def _read(file: IO[bytes], key: str) -> tuple[dict[str, str], pl.DataFrame | Non
 
     Not by Polars where another can: sizes that a flipped bit makes absurd end the process there, and are an error here.
     """
-    import pyarrow as pa  # type: ignore[import-untyped]
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     try:
         parquet = pq.ParquetFile(file)
         metadata = _texts(parquet.metadata.metadata)
-        frame = pl.DataFrame(parquet.read()) if key in metadata else None
+        frame = _in_parts(parquet) if key in metadata else None
         pa.default_memory_pool().release_unused()  # or many files one after the other take more and more
         return metadata, frame
     except pa.ArrowNotImplementedError:  # integers of 128 bits
@@ -190,6 +193,12 @@ def _read(file: IO[bytes], key: str) -> tuple[dict[str, str], pl.DataFrame | Non
         metadata = pl.read_parquet_metadata(file)
         file.seek(0)
         return metadata, pl.read_parquet(file) if key in metadata else None
+
+
+def _in_parts(parquet: pq.ParquetFile) -> pl.DataFrame:
+    """The table, a part of its rows at a time: the whole of it in two forms would take twice the memory."""
+    parts = [pl.DataFrame(parquet.read_row_group(i)) for i in range(parquet.num_row_groups)]
+    return pl.concat(parts) if parts else pl.DataFrame(parquet.read())
 
 
 def described_schema(path: str | Path) -> tuple[dict[str, str], pl.Schema]:
