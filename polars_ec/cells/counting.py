@@ -5,6 +5,8 @@ Where groups and cells are few enough there is a place for each of them in an ar
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
@@ -84,22 +86,41 @@ class Counting:
         )
 
     def _of_groups(self, table: pl.DataFrame) -> pl.DataFrame:
-        """A table by numbers of groups, by their values: as there are few of these, they are sorted and not the table."""
+        """A table by numbers of groups and in their order, by the values of their keys."""
         if not self._names:
             return table.drop(GROUP)
-        keys = self._groups.keys().with_columns(key.decoded() for key in self._keys)
-        keys = keys.with_row_index(GROUP).sort(self._names, nulls_last=True)
-        rank = np.empty(keys.height, dtype=np.int32)
-        rank[keys[GROUP].to_numpy()] = np.arange(keys.height, dtype=np.int32)
+        keys, rank = self._ranked(self._groups.keys())
         ranks = rank[table[GROUP].to_numpy()]
         order = np.argsort(ranks, kind="stable")
-        of_rows: pl.DataFrame = keys.drop(GROUP)[ranks[order]]
+        of_rows: pl.DataFrame = keys[ranks[order]]
         return of_rows.hstack(table.drop(GROUP)[order])
 
     def _grouped(self, grouped: GroupBy, of_table: pl.DataFrame | None) -> pl.DataFrame:
         """What the engine has grouped, and what has a place in the array beside."""
         if of_table is not None and of_table.height and self._codes is not None:
-            keys = self._groups.keys().cast(self._codes)
-            grouped.add(keys[of_table[GROUP]].hstack(of_table.drop(GROUP)))
-        total = grouped.total().with_columns(key.decoded() for key in self._keys)
-        return total.sort(grouped.by, nulls_last=True)
+            codes = self._groups.keys().cast(self._codes)
+            grouped.add(codes[of_table[GROUP]].hstack(of_table.drop(GROUP)))
+        total = grouped.total()
+        cell = grouped.by[len(self._names) :]
+        if not self._names or not all(key.is_whole for key in self._keys):
+            return _sorted(total.with_columns(key.decoded() for key in self._keys), grouped.by)
+        codes = total.select(self._names).unique()
+        keys, rank = self._ranked(codes)
+        numbered = codes.with_columns(pl.Series(GROUP, rank))
+        total = total.join(numbered, on=self._names, nulls_equal=True).drop(self._names)
+        total = _sorted(total, [GROUP, *cell])
+        of_rows: pl.DataFrame = keys[total[GROUP]]
+        return of_rows.hstack(total.drop(GROUP))
+
+    def _ranked(self, codes: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray[Any, np.dtype[np.int32]]]:
+        """The keys of groups in order, and the place of each group in it: they are sorted, for they are fewer than the rows."""
+        keys = codes.with_columns(key.decoded() for key in self._keys)
+        keys = _sorted(keys.with_row_index(GROUP), self._names)
+        rank = np.empty(keys.height, dtype=np.int32)
+        rank[keys[GROUP].to_numpy()] = np.arange(keys.height, dtype=np.int32)
+        return keys.drop(GROUP), rank
+
+
+def _sorted(table: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    # By the streaming engine, which takes a quarter of the time by several columns.
+    return table.lazy().sort(by, nulls_last=True).collect(engine="streaming")
