@@ -22,6 +22,7 @@ _ROUNDING = 1e-9
 # PostgreSQL takes products of small weights for 0, and no engine has digits for the least of them.
 _LEAST_WEIGHT = 1e-80
 _LEAST_NUMBERS = 1e-320
+_SLICE = 500_000
 _ROW = "row of the table"
 
 
@@ -168,13 +169,15 @@ def _fault_in_sums(frame: pl.DataFrame, sums: pl.DataFrame, by: Sequence[str], g
         name: pl.when(weight > least_weight[name.rsplit("_", 1)[1]]).then(pl.col(name) * weight).sum()
         for name in of_row
     }
-    used = frame.filter(pl.col("class") >= 0)
-    # Bins are few where cells are many.
-    bins = used.select("class", "bin").unique().with_columns(**of_row)
-    of_cells = used.join(bins, on=["class", "bin"]).group_by(by).agg(pl.col("n").sum(), cells=1, **bounds)
+    # Bins are few where cells are many; and these are looked at by and by, for memory's sake.
+    bins = frame.select("class", "bin").unique().filter(pl.col("class") >= 0).with_columns(**of_row)
+    of_cells = [
+        part.join(bins, on=["class", "bin"]).group_by(by).agg(pl.col("n").sum(), cells=1, **bounds)
+        for part in frame.iter_slices(_SLICE)
+    ]
     of_sums = sums.select(*by, *SUMS, sums=1)
     numbers = [pl.col("n", *bounds, *SUMS, "cells", "sums").sum()]
-    both = pl.concat([of_cells, of_sums], how="diagonal").group_by(by).agg(numbers)
+    both = pl.concat([*of_cells, of_sums], how="diagonal").group_by(by).agg(numbers)
     faults = {
         "sums of no cells": pl.col("cells") == 0,
         "cells without sums": pl.col("sums") == 0,
