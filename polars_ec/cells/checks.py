@@ -173,7 +173,7 @@ def _fault_in_sums(frame: pl.DataFrame, sums: pl.DataFrame, by: Sequence[str], g
     bins = frame.select("class", "bin").unique().filter(pl.col("class") >= 0).with_columns(**of_row)
     of_cells = [
         part.join(bins, on=["class", "bin"]).group_by(by).agg(pl.col("n").sum(), cells=1, **bounds)
-        for part in frame.iter_slices(_SLICE)
+        for part in [frame.clear(), *frame.iter_slices(_SLICE)]
     ]
     of_sums = sums.select(*by, *SUMS, sums=1)
     numbers = [pl.col("n", *bounds, *SUMS, "cells", "sums").sum()]
