@@ -76,3 +76,19 @@ def test_tables_that_were_made_otherwise():
         ec.Sketch.from_arrow(of_before, **MADE_WITH)
     with pytest.raises(SketchError, match="the table lacks weight, brier"):
         ec.Sketch.from_arrow(TABLE.drop("weight", "brier"), **MADE_WITH)
+
+
+def test_classes_without_names_are_those_of_any_log():
+    scores = {"p": [0.1, 0.9]}
+    plain = [pl.DataFrame({**scores, "y": y}).ec.sketch("p", "y") for y in ([False, True], [0, 1])]
+    named = pl.DataFrame({**scores, "y": ["no", "yes"]}).ec.sketch("p", "y", classes=["no", "yes"])
+    other = pl.DataFrame({**scores, "y": ["no", "yes"]}).ec.sketch("p", "y", classes=["yes", "no"])
+    table = ec.Sketch.from_arrow(table_of(pl.DataFrame({**scores, "y": [0, 1]}), thresholds=[0.5]), thresholds=[0.5])
+    for one in (*plain, table):
+        for two in (*plain, table, named):
+            for merged in (one + two, two + one):
+                assert merged.frame["n"].sum() == 4
+                if two is named:
+                    assert merged.grid.classes.known == ("no", "yes")
+    with pytest.raises(SketchError, match="different classes"):
+        named + other
