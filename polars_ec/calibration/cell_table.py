@@ -83,7 +83,7 @@ def table_of(cells: Cells, *, by_fold: bool = True) -> CellTable:
     grid = cells.grid
     numbered, groups = number_groups(cells, cells.keys_beside_fold)
     usable = numbered.filter(pl.col("class") >= 0)
-    folds = _folds_of(numbered) if by_fold else pl.Series(FOLD, [], dtype=pl.Int8)
+    folds = _folds_of(numbered) if by_fold else pl.Series(FOLD, [], dtype=pl.Int16)
     place = folds.search_sorted(usable[FOLD]).to_numpy() if len(folds) else np.zeros(usable.height, dtype=np.int64)
     used = (usable["weight"] > 0).to_numpy()
     weighted, row = usable.filter(used), 2 * place[used].astype(np.int64)
@@ -98,7 +98,7 @@ def table_of(cells: Cells, *, by_fold: bool = True) -> CellTable:
 def _folds_of(cells: pl.DataFrame) -> pl.Series:
     """The folds in the column `fold`, if there is one; SketchError if a row that counts has none."""
     if FOLD not in cells.columns:
-        return pl.Series(FOLD, [], dtype=pl.Int8)
+        return pl.Series(FOLD, [], dtype=pl.Int16)
     if cells.filter(pl.col("class") >= 0)[FOLD].null_count():
         raise SketchError(
             "the group column 'fold' holds null, and calibrate() takes it for the fold of cross-validation: leave out the "
