@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Sketch(DecidingCells):
-    """A log as cells: rows counted and losses summed per group, class and bin of the score.
+    """A log as cells: rows counted per group, class and bin of the score; and losses summed per group and class.
 
     Make one with `sketch` (or `lf.ec.sketch`), `read_parquet`, `from_arrow` or `merge`. Everything that needs the order of
     the scores follows from it, within bounds that it knows; sums such as cross-entropy are exact. It is plain data.
@@ -39,13 +39,15 @@ class Sketch(DecidingCells):
     ----------
     frame
         The cells: the group columns; `class` (0 or 1, -1 for wrong rows, null for missing ones); `bin` and `above` (how
-        many declared thresholds the score is above), or `score_value` in an exact sketch; `n` rows; `weight` and `weight2`, the
-        sums of weights and of their squares; `log_odds`, `posterior`, `log_loss`, `brier`, sums over the rows times their
-        weight (absent for raw scores).
+        many declared thresholds the score is above), or `score_value` in an exact sketch; `n` rows; and if rows have weights
+        their sum, `weight`.
     grid
         How scores became cells: `score_type`, `resolution` (None: exact), `thresholds`.
     weighted
         Whether the rows had weights.
+    sums
+        Beside the cells, a row per group, `class` (0 or 1) and `above`: `log_loss`, `brier` and `posterior`, sums over the rows of
+        weight times the row's value. None in an exact sketch, whose cells say as much, and for raw scores.
     costs, threshold
         The operating point that it was made for, which its methods take where they are told no other: 2 x 2 costs, and the
         threshold, None for the Bayes threshold of the costs.
@@ -107,10 +109,10 @@ class Sketch(DecidingCells):
         One row per group: the group columns without `fold`, `n`, `class_prior`, `raw` (exact), `calibrated`, `cal_loss`,
         `rcl` in percent (null where `raw` is 0) and `reason`: why there is no calibrated loss (as `calibrate` says it, or
         "not calibrated": `training` has no such group), or "reversed". Rows of a cell get the calibrated posterior of
-        their mean log-odds, or the step of the lowest score in it. So all is exact in an exact sketch; else the mean loss of
-        the same calibrator is off by at most (alpha / resolution)^2 / 32 (Cllr: that over ln 2), unless there are finite
-        log-odds beyond 64, and the risk by at most the cost of the rows in the one cell that a threshold cuts, for each
-        calibrator that was used.
+        the middle of their bin, or the step of the lowest score in it. So all is exact in an exact sketch; else the loss of the
+        same affine calibrator is off by a factor of at most exp(alpha / (2 resolution)), Brier by the square of that, unless
+        there are finite log-odds beyond 64, and the risk by at most the cost of the rows in the one bin that a threshold
+        cuts, for each calibrator that was used.
 
         Raises
         ------
@@ -146,7 +148,7 @@ class Sketch(DecidingCells):
         """The sketch in a file that `write_parquet` made.
 
         SketchError for any other file, and for one that is damaged: its values are not those that were written, or none
-        that cells can have; the message says what is wrong. Files of the time before checksums are read without.
+        that cells can have; the message says what is wrong. So for files of a schema version below 3: sketch their logs again.
         """
         return sketch_of(*read_cells(path))
 
@@ -169,7 +171,8 @@ class Sketch(DecidingCells):
         Parameters
         ----------
         table
-            The result: group columns, then the columns of `Sketch.frame`; anything that Polars reads as a table.
+            The result: group columns, then the columns of `Sketch.frame`, `weight` in any case (without weights the number of
+            rows), and unless scores are raw `log_loss`, `brier` and `posterior` of each cell; anything that Polars reads as a table.
         score_type, resolution, thresholds
             As the query was made with; the table cannot say.
         weighted
@@ -190,7 +193,7 @@ class Sketch(DecidingCells):
 
 def sketch_of(cells: Cells, point: OperatingPoint) -> Sketch:
     """Cells with the operating point that they were made for."""
-    return Sketch(cells.frame, cells.grid, cells.weighted, point.costs, point.threshold)
+    return Sketch(cells.frame, cells.grid, cells.weighted, cells.sums, point.costs, point.threshold)
 
 
 def merge(sketches: Sequence[Sketch]) -> Sketch:

@@ -1972,6 +1972,10 @@ CREATE OR REPLACE MACRO ec._columns_ok(log, groups, own) AS TABLE
 CREATE OR REPLACE MACRO ec._cell_sum(value, checked, weight) AS
     coalesce(sum(CASE WHEN ec._unset(weight) THEN value WHEN checked = 0 THEN 0 ELSE value * checked END), 0);
 
+-- Without weights that of the usable rows is their number, and to count is cheaper than to add up.
+CREATE OR REPLACE MACRO ec._weight_of(score, checked, weight "NULL") AS CAST(count(score) AS DOUBLE),
+(score, checked, weight) AS coalesce(sum(checked), 0);
+
 -- COLUMNS(lambda) must find something even where there are no groups: it takes the class too, which comes last. Scores of
 -- rows that are wrong or miss a part are NULL, so that they enter no logarithm.
 CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type := 'posterior', resolution := 64,
@@ -1988,21 +1992,19 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
                ec._bin("ec: score", ec._binned_type(score_type), ec._resolution(resolution)) AS bin,
                CASE WHEN "ec: class" >= 0 THEN ec._above("ec: score", ec._thresholds(thresholds)) END AS above,
                count(*) AS n,
-               coalesce(sum("ec: weight"), 0) AS weight,
-               coalesce(sum("ec: weight" * "ec: weight"), 0) AS weight2,
-               ec._cell_sum(ec._log_odds("ec: score", ec._binned_type(score_type), NULL), "ec: weight", weight) AS log_odds,
-               ec._cell_sum(ec._posterior("ec: score", ec._binned_type(score_type), NULL), "ec: weight", weight) AS posterior,
+               ec._weight_of("ec: score", "ec: weight", weight) AS weight,
                ec._cell_sum(CASE WHEN "ec: class" = 1 THEN ec._log_loss1("ec: score", ec._binned_type(score_type), NULL)
                                  WHEN "ec: class" = 0 THEN ec._log_loss0("ec: score", ec._binned_type(score_type), NULL) END,
                             "ec: weight", weight) AS log_loss,
                ec._cell_sum(CASE WHEN "ec: class" = 1 THEN ec._brier1("ec: score", ec._binned_type(score_type), NULL)
                                  WHEN "ec: class" = 0 THEN ec._brier0("ec: score", ec._binned_type(score_type), NULL) END,
-                            "ec: weight", weight) AS brier
+                            "ec: weight", weight) AS brier,
+               ec._cell_sum(ec._posterior("ec: score", ec._binned_type(score_type), NULL), "ec: weight", weight) AS posterior
         FROM "ec: rows" GROUP BY ALL)
-    SELECT COLUMNS(lambda _c: CAST(score_type AS VARCHAR) <> 'raw' OR _c NOT IN ('log_odds', 'posterior', 'log_loss', 'brier'))
+    SELECT COLUMNS(lambda _c: CAST(score_type AS VARCHAR) <> 'raw' OR _c NOT IN ('log_loss', 'brier', 'posterior'))
     FROM (SELECT * RENAME ("ec: class" AS class) FROM "ec: cells")
-    WHERE coalesce((FROM ec._columns_ok(log, groups, ['class', 'bin', 'above', 'n', 'weight', 'weight2', 'log_odds', 'posterior',
-                                                      'log_loss', 'brier'])), true);
+    WHERE coalesce((FROM ec._columns_ok(log, groups, ['class', 'bin', 'above', 'n', 'weight', 'log_loss', 'brier', 'posterior'])),
+                   true);
 COMMENT ON MACRO TABLE ec.sketch IS 'The log as counts and sums per group, class and bin of the score: bin = floor(resolution ln(q1/q0))';
 -- polars_ec for DuckDB, file 7 of 9: metrics of the order of the scores. Load after sketch.
 -- Under its own name each is exact: the rows of a group are sorted in memory. For groups that do not fit there: approx_..., from

@@ -85,8 +85,8 @@ FAULTS = [
     ),
     Fault(
         "a fold among the rows that its calibrator is trained on",
-        "[whole, before + after]",
-        "[whole, before + after + by_fold]",
+        "others[fold] += after",
+        "others[fold] += after + by_fold[fold]",
         ("tests/calibration/test_fits.py::test_every_group_and_fold_is_the_fit_of_its_own_rows",),
     ),
     Fault(

@@ -16,8 +16,9 @@ from polars_ec.calibration.training_set import Training, first_reason, reason_co
 @np.errstate(all="ignore")
 def fit_affine(training: Training, with_shift: bool) -> pl.DataFrame:
     """A row per `fit`: `alpha`, `beta`, `n`, `n_iterations`, `gradient_norm`, `reason`."""
+    x = training.table.log_odds
     reasons = [*training.why_untrained(), *_why_unsolved(training, with_shift)]
-    reversed_, infinite = _reversed(training, with_shift), training.total(np.isinf(training.log_odds)) > 0
+    reversed_, infinite = _reversed(training, with_shift), training.any(training.seen & np.isinf(x))
     # The limit at alpha = 0 would send infinite scores nowhere.
     reasons += [(reversed_ & infinite, "infinite log-odds"), (reversed_, REVERSED)]
     reason = first_reason(reasons)
@@ -56,28 +57,38 @@ def affine_table(
 
 def _why_unsolved(training: Training, with_shift: bool) -> list[tuple[Booleans, str]]:
     """Fits whose loss has no least value, or has it at many places."""
-    x, positive, finite = training.log_odds, training.positive, np.isfinite(training.log_odds)
+    x = training.table.log_odds
+    finite, negative, positive = np.isfinite(x), training.weight[:, 0] > 0, training.weight[:, 1] > 0
     # For alpha > 0 an infinite score on its class's side costs nothing, and one on the other side infinitely much.
-    hopeless = training.total(np.isinf(x) & ((x > 0) != positive)) > 0
-    cell = training.cell
-    lowest, highest = training.lowest(cell, finite), -training.lowest(-cell, finite)
+    hopeless = training.any((negative & (x == np.inf)) | (positive & (x == -np.inf)))
+    # Within a cell the order is not known: classes that share one cell and no more may be separable.
+    place = np.arange(len(x), dtype=np.float64) if with_shift else x
+    lowest_0, highest_0 = training.range(place, negative & finite)
+    lowest_1, highest_1 = training.range(place, positive & finite)
+    lowest, highest = np.minimum(lowest_0, lowest_1), np.maximum(highest_0, highest_1)
     if with_shift:
-        # Within a cell the order is not known: classes that share one cell and no more may be separable.
-        separable = -training.lowest(-cell, finite & ~positive) <= training.lowest(cell, finite & positive)
-        flat = lowest == highest
+        separable, flat = highest_0 <= lowest_1, lowest == highest
     else:
-        separable = (training.lowest(-x, finite & ~positive) >= 0) & (training.lowest(x, finite & positive) >= 0)
-        flat = (training.lowest(x, finite) == 0) & (training.lowest(-x, finite) == 0)
+        separable, flat = (highest_0 <= 0) & (lowest_1 >= 0), (lowest == 0) & (highest == 0)
     return [(hopeless, "infinite log-odds"), (flat, "one score"), (separable, "separable")]
 
 
 def _reversed(training: Training, with_shift: bool) -> Booleans:
     """Whether the least loss is at some alpha <= 0: whether it does not fall from alpha = 0 upwards."""
-    finite = np.isfinite(training.log_odds)
-    x, weight = np.where(finite, training.log_odds, 0.0), training.weight * finite
-    half = np.full(training.n_fits, 0.5)
-    at_zero = training.total(weight * training.positive) / training.total(weight) if with_shift else half
-    return training.total(weight * (at_zero[training.fit] - training.positive) * x) >= 0
+    table = training.table
+    finite = np.isfinite(table.log_odds)
+    weight = training.weight * finite
+    x = np.where(finite, table.log_odds, 0.0)
+    shares = np.full((2, len(weight), 1), 0.5)
+    if with_shift:
+        own = table.total(weight)
+        shares = (own / own.sum(axis=1, keepdims=True)).swapaxes(0, 1)
+        # The shares of a class, times the other's sums, cancel where all scores are the same: so they may be moved to the middle.
+        lowest, highest = table.reduce(np.minimum, x, 0.0), table.reduce(np.maximum, x, 0.0)
+        x -= (lowest / 2 + highest / 2)[table.group]
+    sums = table.total(weight * x)
+    rises: Booleans = shares[1] * sums[:, 0] - shares[0] * sums[:, 1] >= 0
+    return rises.ravel()
 
 
 def _solve(
@@ -85,17 +96,13 @@ def _solve(
 ) -> None:
     """Newton: first for all rows of each group, from where the folds of a group then start."""
     first = np.arange(training.n_fits) < training.n_groups
+    finite = np.isfinite(training.table.log_odds)
     for chosen in (solved & first, solved & ~first):
         if not chosen.any():
             continue
-        kept = chosen[training.fit] & np.isfinite(training.log_odds)
-        number = np.cumsum(chosen) - 1
-        points = Points(
-            number[training.fit[kept]],
-            training.log_odds[kept],
-            training.positive[kept].astype(np.float64),
-            training.weight[kept],
-        )
+        fit, cell = training.points(chosen, finite)
+        starts = np.flatnonzero(np.diff(fit, prepend=-1))
+        points = Points(starts, training.table.log_odds[cell], *training.weights(fit, cell))
         whole = np.flatnonzero(chosen) % training.n_groups
         start = columns["alpha"][whole], columns["beta"][whole]
         lines = fit_lines(points, with_shift=with_shift, start=start)

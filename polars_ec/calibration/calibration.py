@@ -20,7 +20,7 @@ from polars_ec.calibration.parameters import (
 )
 from polars_ec.calibration.to_sql import calibration_sql
 from polars_ec.cells.grid import SKETCH_SCORE_TYPES
-from polars_ec.cells.parquet import SCHEMA_VERSION, first_line, read_described, write_described
+from polars_ec.cells.parquet import first_line, read_described, write_described
 from polars_ec.class_names import ClassNames
 from polars_ec.dialects import WarehouseDialect
 from polars_ec.display import as_html, as_line, groups_by
@@ -157,7 +157,6 @@ class Calibration(Parameters):
     def write_parquet(self, path: str | Path, *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the parameters; and what they mean, a checksum of all this and any further `metadata` in the file's metadata."""
         about = {
-            "schema_version": SCHEMA_VERSION,
             "calibrator": self.calibrator,
             "score_type": self.score_type,
             "classes": None if self.classes is None else self.classes.in_metadata(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from polars_ec.calibration.calibration import Calibration
@@ -10,6 +12,9 @@ from polars_ec.cells.cells import Cells
 from polars_ec.cells.sums import overall_prior
 from polars_ec.exceptions import SketchError
 from polars_ec.priors import EMPIRICAL, Prior, parse_prior
+
+if TYPE_CHECKING:
+    from polars_ec.calibration.cell_table import CellTable
 
 
 def calibrate(
@@ -33,9 +38,9 @@ def calibrate(
         Of posteriors, log-odds or LLRs; of raw scores for pav and the histogram of equal mass, and, in an exact sketch, for
         affine and gaussian, which take them for log-odds. A group column called `fold` is taken for the fold of
         cross-validation: each fold gets the calibrator that the other folds' rows make, and the group one of all rows. In an
-        exact sketch every row has its own score, else, for affine, temperature and gaussian, the mean log-odds of its cell: v
-        lacks what cells hold of it, at most 1 / (4 resolution^2) where no finite log-odds are beyond 64. Steps begin at edges of
-        cells.
+        exact sketch every row has its own score, else, for affine, temperature and gaussian, the middle of its bin, which is
+        1 / (2 resolution) away from its log-odds at most, as are the means and sqrt(v) of gaussian, where no finite log-odds are
+        beyond 64. Steps begin at edges of cells.
     calibrator
         Its name.
     prior
@@ -77,32 +82,43 @@ def calibrate(
     >>> sketch.calibrate("pav").frame.select("above", pl.col("log_odds").round(4)).rows()
     [(-inf, -inf), (-2.0, 0.6931), (1.0, inf)]
     """
-    grid, keys = cells.grid, cells.keys_beside_fold
-    check_calibrator(calibrator, grid.score_type, exact=grid.resolution is None, equal_mass=equal_mass)
+    # Imported here, for it needs numpy.
+    from polars_ec.calibration.cell_table import table_of
+
+    return fit(table_of(cells), calibrator, prior=prior, bins=bins, equal_mass=equal_mass)
+
+
+def fit(
+    table: CellTable, calibrator: Calibrator, *, prior: Prior = None, bins: int = 15, equal_mass: bool = False
+) -> Calibration:
+    """What `calibrate` gives, of a table of cells."""
+    exact = table.grid.resolution is None
+    check_calibrator(calibrator, table.grid.score_type, exact=exact, equal_mass=equal_mass)
     if isinstance(bins, bool) or not hasattr(bins, "__index__") or bins < 1:
         raise ValueError(f"bins={bins!r} is not a whole number from 1")
-    clash = sorted(PARAMETERS.intersection(keys))
+    clash = sorted(PARAMETERS.intersection(table.keys))
     if clash:
         raise SketchError(f"the sketch has a group column {clash[0]!r}, which a calibration has too: rename it")
     # Imported here, for they need numpy.
     from polars_ec.calibration.affine_functions import fit_affine
+    from polars_ec.calibration.cell_table import counted
     from polars_ec.calibration.gaussian import fit_gaussian
     from polars_ec.calibration.step_functions import fit_histogram, fit_pav
     from polars_ec.calibration.training_set import training_of
 
-    training = training_of(cells, prior)
+    training = training_of(table, prior)
     if calibrator == "pav":
-        fitted = fit_pav(training, grid)
+        fitted = fit_pav(training)
     elif calibrator == "histogram":
-        fitted = fit_histogram(training, grid, int(bins), equal_mass)
+        fitted = fit_histogram(training, int(bins), equal_mass)
     elif calibrator == "gaussian":
         fitted = fit_gaussian(training)
     else:
         fitted = fit_affine(training, with_shift=calibrator == "affine")
     fits, stepped = training.frame(), calibrator in STEPPED
     frame = fits[fitted["fit"]].hstack(fitted.select(STEPS if stepped else AFFINE))
-    frame = frame.sort(*keys, "fold", *(["above"] if stepped else []), nulls_last=True, maintain_order=True)
-    return Calibration(frame, calibrator, grid.score_type, prior=_stated_share(cells, prior))
+    frame = frame.sort(*table.keys, "fold", *(["above"] if stepped else []), nulls_last=True, maintain_order=True)
+    return Calibration(frame, calibrator, table.grid.score_type, prior=_stated_share(counted(table), prior))
 
 
 def check_calibrator(calibrator: str, score_type: str, *, exact: bool, equal_mass: bool = False) -> None:

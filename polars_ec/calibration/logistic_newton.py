@@ -35,41 +35,48 @@ class Lines:
 
 @dataclass(frozen=True)
 class Points:
-    """Weighted points of many fits, those of one fit side by side; fits are numbered 0, 1, .. and none is empty."""
+    """Scores with the weight of either class, of many fits: those of one fit side by side, from its `starts` on; none is empty."""
 
-    fit: Integers
+    starts: Integers
     x: Floats
+    negative: Floats
     positive: Floats
-    weight: Floats
 
     @cached_property
-    def starts(self) -> Integers:
-        """Where each fit begins."""
-        return np.flatnonzero(np.diff(self.fit, prepend=-1))
+    def lengths(self) -> Integers:
+        """How many points each fit has."""
+        return np.diff(self.starts, append=len(self.x))
+
+    @cached_property
+    def weight(self) -> Floats:
+        """The weight of both classes."""
+        return self.negative + self.positive
+
+    def spread(self, values: Floats) -> Floats:
+        """What each fit has, at each of its points."""
+        return np.repeat(values, self.lengths)
 
     def sums(self, *values: Floats) -> list[Floats]:
-        """Weighted sums over the points of each fit."""
-        starts = self.starts
-        return [np.add.reduceat(self.weight * value, starts) for value in values]
+        """Sums over the points of each fit."""
+        return [np.add.reduceat(value, self.starts) for value in values]
 
     @cached_property
     def blocks(self) -> list[tuple[slice, Points]]:
-        """Fits side by side that stay in the processor's cache together, numbered anew, and which fits they are."""
+        """Fits side by side that stay in the processor's cache together, and which fits they are."""
         firsts = np.unique(self.starts // _BLOCK, return_index=True)[1]
         ends = np.append(firsts[1:], len(self.starts))
         edges = np.append(self.starts, len(self.x))
         found = []
         for first, end in zip(firsts.tolist(), ends.tolist(), strict=True):
             part = slice(edges[first], edges[end])
-            points = Points(self.fit[part] - first, self.x[part], self.positive[part], self.weight[part])
-            found.append((slice(first, end), points))
+            starts = self.starts[first:end] - edges[first]
+            found.append((slice(first, end), Points(starts, self.x[part], self.negative[part], self.positive[part])))
         return found
 
     def of(self, chosen: Booleans) -> Points:
-        """The points of the chosen fits, which are numbered anew."""
-        kept = chosen[self.fit]
-        number = np.cumsum(chosen) - 1
-        return Points(number[self.fit[kept]], self.x[kept], self.positive[kept], self.weight[kept])
+        """The points of the chosen fits."""
+        kept, lengths = np.repeat(chosen, self.lengths), self.lengths[chosen]
+        return Points(np.cumsum(lengths) - lengths, self.x[kept], self.negative[kept], self.positive[kept])
 
 
 def _step(value: Floats, with_shift: bool) -> tuple[Floats, Floats, Floats]:
@@ -90,13 +97,21 @@ def _evaluate(points: Points, slope: Floats, shift: Floats) -> Floats:
 
 
 def _evaluate_block(points: Points, slope: Floats, shift: Floats) -> Floats:
-    z = slope[points.fit] * points.x + shift[points.fit]
-    small = np.exp(-np.abs(z))
-    # A point on its side of 0 adds what is left of 1, never a difference from it: at a prior near 1 that is all there is.
-    right = (z >= 0) == (points.positive > 0)
-    error = np.where(right, small, 1.0) / (1 + small) * np.where(points.positive > 0, -1.0, 1.0)
-    loss = np.where(right, 0.0, np.abs(z)) + np.log1p(small)
-    curvature = small / (1 + small) ** 2
+    z = points.spread(slope)
+    z *= points.x
+    z += points.spread(shift)
+    odds = np.exp(z)
+    inverse = 1 / odds
+    # Each class has its own posterior, never one minus the other's: at a prior near 1 what is left of 1 is all there is.
+    of_negative, of_positive = 1 / (1 + odds), 1 / (1 + inverse)
+    loss = np.log1p(np.minimum(odds, inverse))
+    loss *= points.weight
+    loss += np.maximum(z, 0) * points.negative
+    loss -= np.minimum(z, 0) * points.positive
+    curvature = of_negative * of_positive
+    curvature *= points.weight
+    error = np.multiply(points.negative, of_positive, out=of_positive)
+    error -= np.multiply(points.positive, of_negative, out=of_negative)
     leaning = curvature * points.x
     return np.stack(points.sums(loss, error * points.x, error, leaning * points.x, leaning, curvature))
 
@@ -108,28 +123,29 @@ def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats])
     `start` holds an alpha and beta to start from, NaN where none is known.
     Every evaluation serves all fits that have not converged: some take their next Newton step, while others halve theirs.
     """
-    total = np.add.reduceat(points.weight, points.starts)
-    shares = Points(points.fit, points.x, points.positive, points.weight / total[points.fit])
+    total = points.spread(*points.sums(points.weight))
+    shares = Points(points.starts, points.x, points.negative / total, points.positive / total)
+    of_positives, of_negatives = shares.sums(shares.positive, shares.negative)
+    n_fits = len(of_positives)
     # In standard units Newton's 2 x 2 systems are well conditioned, wherever the scores lie.
-    (mean,) = shares.sums(shares.x) if with_shift else [np.zeros(len(total))]
-    centred = shares.x - mean[shares.fit]
-    scale = np.sqrt(shares.sums(centred**2)[0])
-    standard = Points(shares.fit, centred / scale[shares.fit], shares.positive, shares.weight)
-    of_positives, of_negatives = standard.sums(standard.positive, 1 - standard.positive)
+    (mean,) = shares.sums(shares.weight * shares.x) if with_shift else [np.zeros(n_fits)]
+    centred = shares.x - shares.spread(mean)
+    scale = np.sqrt(shares.sums(shares.weight * centred**2)[0])
+    standard = Points(shares.starts, centred / shares.spread(scale), shares.negative, shares.positive)
     known = np.isfinite(start[0])
     slope = np.where(known, start[0] * scale, 0.0)
     # Where alpha is 0, the best beta gives the prior.
-    own = np.log(of_positives / of_negatives) if with_shift else np.zeros(len(total))
+    own = np.log(of_positives / of_negatives) if with_shift else np.zeros(n_fits)
     shift = np.where(known, start[1] + start[0] * mean, own)
     # With a shift losses are in proportion to the weight of the rarer class: so are the steps that still matter.
-    rarer = np.minimum(of_positives, of_negatives) if with_shift else np.ones(len(total))
+    rarer = np.minimum(of_positives, of_negatives) if with_shift else np.ones(n_fits)
     slope, shift, n_iterations, gain = _minimise(standard, slope, shift, with_shift, rarer)
     # Rounding may take an alpha of about 0 below it.
     alpha = np.maximum(slope / scale, 0.0)
     beta = shift - alpha * mean
     # At what is returned, because alpha x + beta has few digits left where scores differ by little of their size.
     _, by_alpha, by_beta, *_ = _evaluate(shares, alpha, beta)
-    by_beta = by_beta if with_shift else np.zeros(len(total))
+    by_beta = by_beta if with_shift else np.zeros(n_fits)
     steepest = np.maximum(np.abs(by_alpha - mean * by_beta) / scale, np.abs(by_beta))
     converged = (
         (gain <= CLOSE_ENOUGH * rarer)

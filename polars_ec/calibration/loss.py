@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
+import numpy as np
 import polars as pl
 
+from polars_ec.calibration.arrays import Floats, Integers
 from polars_ec.calibration.calibration import Calibration
-from polars_ec.calibration.fit import calibrate
-from polars_ec.calibration.parameters import REASON, Calibrator, transform
-from polars_ec.calibration.step_functions import values_of_cells
-from polars_ec.calibration.training_set import log_odds_of_cells
+from polars_ec.calibration.cell_table import CellTable, rolled_up, table_of
+from polars_ec.calibration.fit import fit
+from polars_ec.calibration.parameters import Calibrator, Parameters
+from polars_ec.calibration.step_functions import find_steps, values_of_cells
+from polars_ec.cells.arguments import parse_arguments
 from polars_ec.cells.cells import Cells
 from polars_ec.cells.evaluate import evaluate
-from polars_ec.cells.grid import EXACT, Grid
+from polars_ec.cells.grid import EXACT, Grid, SketchScoreType
 from polars_ec.exceptions import SketchError
+from polars_ec.formulas.sums import GROUP
 from polars_ec.rows.folds import FOLD
-from polars_ec.rows.scores import BinaryScores
+from polars_ec.rows.read import join_groups
+from polars_ec.rows.scores import BinaryScores, affine_log_odds
 from polars_ec.typing import Rule
 
 NAMES = frozenset({"n", "n_invalid", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason", "lost", EXACT})
 """Columns of the result, and on the way to it, that no group column can have the name of."""
+
+# Names while fits are looked up: no group column is called so.
+_FIT, _REASON = "__fit", "__reason"
 
 
 def calibration_loss(
@@ -44,39 +53,35 @@ def calibration_loss(
             "the threshold of these costs cuts cells of the sketch, so that the risk is not known: declare it, with "
             "sketch(..., thresholds=[costs]), or sketch with exact=True"
         )
-    # Posteriors at even priors are calibrated LLRs.
-    options = {"prior": 0.5 if rule == "cllr" else keywords["prior"], **histogram}
-    calibration = _calibration(cells, calibrator, training, options)
-    moved = calibrated_cells(
-        cells,
-        calibration,
-        isinstance(training, str) and training == "cv",
-        _prior_log_odds(calibration) if rule == "cllr" else 0.0,
-    )
-    exact = Grid("llr" if rule == "cllr" else "log_odds", None, classes=grid.classes)
-    calibrated = evaluate(Cells(moved.select(*keys, *exact.columns), exact, cells.weighted), [rule], keywords)
-    table = raw.rename({rule: "raw"}).hstack([calibrated[rule].alias("calibrated")]).hstack(_reasons(moved, keys))
-    columns = [*keys, "n", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason"]
-    return compare(table).select(columns).sort(keys or "n", nulls_last=True)
-
-
-def _calibration(cells: Cells, calibrator: Calibrator, training: Any, options: dict[str, Any]) -> Calibration:
+    out_of_fold = isinstance(training, str) and training == "cv"
+    if out_of_fold and FOLD not in cells.keys:
+        raise SketchError(
+            "training='cv' needs a sketch with folds, sketch(..., folds=5, fold_by=key); training='test' needs none"
+        )
+    table = table_of(cells, by_fold=out_of_fold)
     if isinstance(training, Calibration):
-        unknown = sorted(set(training.keys) - set(cells.keys_beside_fold))
-        if unknown:
-            raise SketchError(
-                f"training= is a calibration by {unknown[0]!r}, which is not a group column of the sketch"
-            )
-        if training.score_type != cells.grid.score_type:
-            raise SketchError(f"training= is of {training.score_type}, and the sketch is of {cells.grid.score_type}")
-        return training
-    if training == "cv":
-        if FOLD not in cells.keys:
-            raise SketchError(
-                "training='cv' needs a sketch with folds, sketch(..., folds=5, fold_by=key); training='test' needs none"
-            )
-        return calibrate(cells, calibrator, **options)
-    return calibrate(cells.group_by(*cells.keys_beside_fold), calibrator, **options)
+        calibration = _checked(training, cells)
+    else:
+        # Posteriors at even priors are calibrated LLRs.
+        prior = 0.5 if rule == "cllr" else keywords["prior"]
+        calibration = fit(table, calibrator, prior=prior, **histogram)
+    found = calibrated_of(table, calibration, out_of_fold=out_of_fold)
+    moved = _sketch_of_calibrated(
+        table, found.log_odds - (_prior_log_odds(calibration) if rule == "cllr" else 0.0), rule, keywords
+    )
+    calibrated = evaluate(moved, [rule], keywords)
+    both = raw.rename({rule: "raw"}).hstack([calibrated[rule].alias("calibrated"), found.lost, found.reason])
+    columns = [*keys, "n", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason"]
+    return compare(both).select(columns).sort(keys or "n", nulls_last=True)
+
+
+def _checked(training: Calibration, cells: Cells) -> Calibration:
+    unknown = sorted(set(training.keys) - set(cells.keys_beside_fold))
+    if unknown:
+        raise SketchError(f"training= is a calibration by {unknown[0]!r}, which is not a group column of the sketch")
+    if training.score_type != cells.grid.score_type:
+        raise SketchError(f"training= is of {training.score_type}, and the sketch is of {cells.grid.score_type}")
+    return training
 
 
 def _prior_log_odds(calibration: Calibration) -> float:
@@ -90,52 +95,111 @@ def _prior_log_odds(calibration: Calibration) -> float:
     return math.log(prior) - math.log1p(-prior) if 0 < prior < 1 else 0.0
 
 
-def calibrated_cells(
-    cells: Cells, calibration: Calibration, out_of_fold: bool, prior_log_odds: float = 0.0
-) -> pl.DataFrame:
-    """The cells as those of an exact sketch of calibrated log-odds, in their order, and why they have none.
+# Sums of weights and losses near the largest float overflow: they are infinite.
+@np.errstate(over="ignore")
+def _sketch_of_calibrated(table: CellTable, log_odds: Floats, rule: Rule, keywords: dict[str, Any]) -> Cells:
+    """The sketch of the calibrated log-odds of cells, in each fold: its sums are exact, and so is what the costs decide.
 
-    `prior_log_odds` are taken from them, which leaves LLRs.
+    Rows without a calibrated score count, for a prior of all groups, but have no loss: that of their group is null.
     """
-    used = pl.col("class") >= 0
-    parameters, by = calibration.fits(out_of_fold=out_of_fold)
-    # A row without weight enters no loss, and its cell may have no mean.
-    counted = pl.when(used, pl.col("weight") > 0)
-    if calibration.is_affine:
-        x = cells.frame.select(x=counted.then(log_odds_of_cells(cells.grid)))["x"]
-    else:
-        x = values_of_cells(cells.grid, cells.frame)
-    calibrated = transform(parameters, by, cells.frame, x).with_columns(pl.col(EXACT) - prior_log_odds)
-    z = pl.col(EXACT)
-    scores = BinaryScores(z, "log_odds", None)
-    in_class = [pl.col("class") == 0, pl.col("class") == 1]
-    losses = {
-        "log_odds": z,
-        "posterior": scores.posteriors[1],
-        "log_loss": scores.log_loss(in_class),
-        "brier": scores.brier(in_class),
-    }
-    weight = pl.col("weight")
-    return cells.frame.with_columns(calibrated).with_columns(
-        pl.when(used & (weight > 0)).then(value * weight).otherwise(0.0).alias(name) for name, value in losses.items()
+    score_type: SketchScoreType = "llr" if rule == "cllr" else "log_odds"
+    scores = BinaryScores(pl.lit(pl.Series(log_odds.ravel())), "log_odds", None)
+    weight = table.weight
+    if rule == "bayes_risk":
+        grid = Grid(score_type, 1, classes=table.grid.classes)
+        (threshold,) = parse_arguments([rule], grid, keywords).thresholds.values()
+        above = (log_odds > threshold)[:, None]
+        sides = [table.total((weight * side).sum(axis=0)) for side in (~above, above)]
+        return rolled_up(table, replace(grid, thresholds=(threshold,)), np.stack(sides), {})
+    name, loss_of = ("brier", scores.brier) if rule == "brier" else ("log_loss", scores.log_loss)
+    losses = np.zeros(weight.shape[1:])
+    for i in range(2):
+        loss = pl.select(loss_of([pl.lit(i == k) for k in range(2)])).to_series().to_numpy().reshape(log_odds.shape)
+        # Where there is no weight the loss may be infinite.
+        has_loss = (weight[:, i] > 0) & ~np.isnan(loss)
+        losses[i] = np.multiply(weight[:, i], loss, where=has_loss, out=np.zeros_like(loss)).sum(axis=0)
+    counts = table.total(weight.sum(axis=0))
+    return rolled_up(
+        table, Grid(score_type, 1, classes=table.grid.classes), counts[None], {name: table.total(losses)[None]}
     )
 
 
-def _reasons(cells: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Of each group, in the order of the cells: whether some of it has no calibrated posterior, and why, or what to know."""
-    used = (pl.col("class") >= 0) & (pl.col("weight") > 0)
-    lost = used & pl.col(EXACT).is_null()
-    aggregates = {
-        "lost": lost.any(),
-        "reason": pl.when(~used.any())
+@dataclass(frozen=True)
+class Calibrated:
+    """Calibrated log-odds of cells, a row for each fold of the table; NaN where there are none.
+
+    Of each group: whether some of its rows are `lost`, without calibrated log-odds; and the `reason` why they are, or what
+    to know of the others.
+    """
+
+    log_odds: Floats
+    lost: pl.Series
+    reason: pl.Series
+
+
+def calibrated_of(table: CellTable, calibration: Parameters, *, out_of_fold: bool) -> Calibrated:
+    """The calibrated log-odds of cells, by the fits of all rows or, of each fold, by the fits that leave it out."""
+    parameters, by = calibration.fits(out_of_fold=out_of_fold)
+    fits = (parameters.unique(by, maintain_order=True) if by else parameters.head(1)).with_row_index(_FIT)
+    of_group = _fits_of_groups(table, fits, by)
+    # The last place is of groups that have no fit.
+    texts = fits["reason"].cast(pl.String).append(pl.Series(["not calibrated"]))
+    has_parameters = fits["alpha" if calibration.is_affine else "log_odds"].is_not_null()
+    used = table.reduce(np.logical_or, (table.weight[:, 0] > 0) | (table.weight[:, 1] > 0), of_none=False)
+    known = np.append(has_parameters.to_numpy(), False)[of_group]
+    of_cell = of_group[:, table.group]
+    if calibration.is_affine:
+        log_odds = _affine(table, fits, of_cell)
+    else:
+        log_odds = _stepped(table, _join(parameters, fits, by), of_cell)
+    reasons = pl.DataFrame(
+        {
+            GROUP: np.tile(np.arange(table.n_groups), len(used)),
+            "used": used.ravel(),
+            "lost": (used & ~known).ravel(),
+            _REASON: texts.gather(np.where(of_group < 0, fits.height, of_group).ravel()),
+        }
+    )
+    found = reasons.group_by(GROUP, maintain_order=True).agg(
+        pl.col("lost").any(),
+        reason=pl.when(~pl.col("used").any())
         .then(pl.lit("no rows"))
-        .otherwise(
-            pl.coalesce(pl.when(mask).then(REASON).drop_nulls().first() for mask in (lost, used)),
-        ),
-    }
-    if not keys:
-        return cells.select(**aggregates)
-    return cells.group_by(keys, maintain_order=True).agg(**aggregates).select("lost", "reason")
+        .otherwise(pl.coalesce(pl.col(_REASON).filter(name).drop_nulls().first() for name in ("lost", "used"))),
+    )
+    return Calibrated(np.where(known[:, table.group], log_odds, np.nan), found["lost"], found["reason"])
+
+
+def _fits_of_groups(table: CellTable, fits: pl.DataFrame, by: list[str]) -> Integers:
+    """The number of the fit of each group, in a row for each fold if fits are by fold; -1 where there is none."""
+    folds = table.folds if FOLD in by else table.folds.clear()
+    folds = folds if len(folds) else pl.Series(FOLD, [None], dtype=folds.dtype)
+    pairs = pl.DataFrame(folds).join(table.groups, how="cross", maintain_order="left_right")
+    found = _join(pairs, fits, by)[_FIT].cast(pl.Int64).fill_null(-1).to_numpy()
+    return found.reshape(len(folds), table.n_groups)
+
+
+def _join(rows: pl.DataFrame, fits: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Rows with the number of their fit."""
+    if not by:
+        return rows.with_columns(pl.lit(0 if fits.height else None, dtype=pl.get_index_type()).alias(_FIT))
+    return join_groups(rows, fits.select(*by, _FIT), by)
+
+
+def _affine(table: CellTable, fits: pl.DataFrame, of_cell: Integers) -> Floats:
+    alpha, beta = (np.append(fits[name].to_numpy(), np.nan)[of_cell.ravel()] for name in ("alpha", "beta"))
+    rows = pl.DataFrame({"x": np.tile(table.log_odds, len(of_cell)), "alpha": alpha, "beta": beta})
+    moved = rows.select(affine_log_odds(*(pl.col(name) for name in rows.columns))).to_series()
+    values: Floats = moved.to_numpy().reshape(of_cell.shape)
+    return values
+
+
+def _stepped(table: CellTable, steps: pl.DataFrame, of_cell: Integers) -> Floats:
+    ordered = steps.drop_nulls("above").sort(_FIT, "above", maintain_order=True)
+    value = np.tile(values_of_cells(table.grid, table.cells).to_numpy(), len(of_cell))
+    numbers = ordered[_FIT].to_numpy().astype(np.int64)
+    at = find_steps(numbers, ordered["above"].to_numpy(), of_cell.ravel(), value)
+    log_odds: Floats = np.append(ordered["log_odds"].to_numpy(), np.nan)[at]
+    return log_odds.reshape(of_cell.shape)
 
 
 def compare(table: pl.DataFrame) -> pl.DataFrame:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_ec.calibration.fit import calibrate
+from polars_ec.calibration.fit import fit
 from polars_ec.calibration.parameters import Calibrator
 from polars_ec.cells.cells import Cells
 from polars_ec.cells.grid import EXACT, Grid, checked_resolution
+from polars_ec.cells.sums import number_groups
+from polars_ec.cells.values import scores_of_cells
 from polars_ec.exceptions import SketchError
-from polars_ec.formulas.sums import ratio
-
-# Names while cells are read: no group column is called so.
-_INVALID, _CALIBRATED = "__invalid", "__calibrated"
+from polars_ec.formulas.sums import GROUP, ratio
+from polars_ec.rows.scores import sigmoid
 
 
 def reliability(cells: Cells, *, resolution: int = 2, calibrator: Calibrator | None = None) -> pl.DataFrame:
@@ -32,10 +32,10 @@ def reliability(cells: Cells, *, resolution: int = 2, calibrator: Calibrator | N
 
     Returns
     -------
-    The group columns without `fold`, whose folds are taken together; `bin`, `n`, `weight`, `posterior` (mean) and
-    `positive_share`; with a calibrator `calibrated`, the mean calibrated posterior, of cells as in
-    `Sketch.calibration_loss`. Means are null where a bin has no weight or its group has wrong rows; `calibrated` also where
-    the calibrator has no parameters.
+    The group columns without `fold`, whose folds are taken together; `bin`, `n`, `weight`, `posterior` (mean; unless
+    the sketch is exact, of the middles of its bins: off by at most an eighth of their width) and `positive_share`; with a
+    calibrator `calibrated`, the mean calibrated posterior, of cells as in `Sketch.calibration_loss`. Means are null where
+    a bin has no weight or its group has wrong rows; `calibrated` also where the calibrator has no parameters.
 
     Raises
     ------
@@ -62,28 +62,36 @@ def reliability(cells: Cells, *, resolution: int = 2, calibrator: Calibrator | N
     clash = sorted(set(keys) & {"bin", "positive_share", "calibrated"})
     if clash:
         raise SketchError(f"the sketch has a group column {clash[0]!r}, which its reliability has too: rename it")
-    whole = cells.group_by(*keys)
-    weight, invalid = pl.col("weight"), (pl.col("class") == -1).any()
-    judged = whole.frame.with_columns((invalid.over(keys) if keys else invalid).alias(_INVALID))
-    totals = {
-        "posterior": pl.col("posterior").sum(),
-        "positive_share": pl.when(pl.col("class") == 1).then(weight).sum(),
-    }
-    if calibrator is not None:
-        # Imported here, for it needs numpy.
-        from polars_ec.calibration.loss import calibrated_cells
+    # Imported here, for they need numpy.
+    from polars_ec.calibration.cell_table import table_of
+    from polars_ec.calibration.loss import calibrated_of
 
-        calibrated = calibrated_cells(whole, calibrate(whole, calibrator), out_of_fold=False)["posterior"]
-        judged = judged.with_columns(calibrated.alias(_CALIBRATED))
-        known = pl.col(_CALIBRATED).is_not_null().all()
-        totals["calibrated"] = pl.when(known).then(pl.col(_CALIBRATED).sum())
-    means = {name: pl.when(~pl.col(_INVALID).any()).then(ratio(total, weight.sum())) for name, total in totals.items()}
-    return (
-        judged.filter(pl.col("class") >= 0)
-        .group_by(*keys, bins)
-        .agg(pl.col("n").sum(), weight.sum(), **means)
-        .sort(*keys, "bin", nulls_last=True)
+    table, (numbered, _) = table_of(cells, by_fold=False), number_groups(cells, keys)
+    negative, positive = table.weight[0]
+    values = {
+        GROUP: pl.Series(table.group, dtype=pl.get_index_type()),
+        "weight": pl.Series(negative + positive),
+        "positive_share": pl.Series(positive),
+    }
+    judged = table.cells.with_columns(**values)
+    shares = {"posterior": scores_of_cells(cells.grid).posteriors[1]}
+    if calibrator is not None:
+        calibrated = calibrated_of(table, fit(table, calibrator), out_of_fold=False)
+        shares["calibrated"] = sigmoid(pl.lit(pl.Series(calibrated.log_odds[0]).fill_nan(None)))
+    weighed = judged.with_columns(share.mul(pl.col("weight")).alias(name) for name, share in shares.items())
+    sums = weighed.group_by(GROUP, bins).agg(
+        pl.col("weight", "positive_share").sum(),
+        *(pl.when(pl.col(name).null_count() == 0).then(pl.col(name).sum()).alias(name) for name in shares),
     )
+    counts = numbered.filter(pl.col("class") >= 0).group_by(GROUP, bins).agg(pl.col("n").sum())
+    invalid = pl.col(GROUP).is_in(table.counts.filter(pl.col("class") == -1)[GROUP].unique().implode())
+    means = [
+        pl.when(~invalid).then(ratio(pl.col(name), pl.col("weight"))).alias(name)
+        for name in ("posterior", "positive_share", *(["calibrated"] if calibrator is not None else []))
+    ]
+    found = counts.join(sums, on=[GROUP, "bin"], how="left").join(table.groups, on=GROUP, how="left")
+    weight = pl.col("weight").fill_null(0.0)
+    return found.select(*keys, "bin", "n", weight, *means).sort(*keys, "bin", nulls_last=True)
 
 
 def _coarse_bins(grid: Grid, resolution: int) -> pl.Expr:

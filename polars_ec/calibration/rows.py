@@ -12,6 +12,8 @@ from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.fit import calibrate as calibrate_cells
 from polars_ec.calibration.fit import check_calibrator
 from polars_ec.calibration.parameters import PARAMETERS, STEPPED, Calibrator, softmax_affine
+from polars_ec.cells.arguments import OperatingPoint
+from polars_ec.cells.cells import Cells
 from polars_ec.cells.make import Split, make_cells
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
@@ -27,6 +29,8 @@ from polars_ec.typing import FrameLike, IntoExpr, Rule
 
 OptionsT = TypeVar("OptionsT", CalibrationOptions, RiskOptions)
 
+# So few rows are calibrated by their very scores.
+_FEW_ROWS = 100_000
 # Names while rows are read: no group column is called so.
 _LABEL, _WEIGHT, _PRIOR, _RAW, _CALIBRATED = "__label", "__weight", "__prior", "__raw", "__calibrated"
 _REASON, _FOUND, _GROUP, _INVALID = "__reason", "__found", "__group", "__invalid"
@@ -51,7 +55,8 @@ def calibrate(
     For K classes affine is softmax(alpha ln q + beta), alpha >= 0 and beta of mean 0 such that the cross-entropy is least,
     and temperature has beta = 0. Each step of Newton's method is a pass over the log, of all groups and folds together, whose
     memory does not grow with the rows; there are about six. For two classes, one score a row, this is
-    `Sketch.calibrate` of its sketch: with `prior` and "raw" scores, prior-weighted logistic regression.
+    `Sketch.calibrate` of its sketch, which is exact where the log has at most 100,000 rows: with `prior` and "raw" scores,
+    prior-weighted logistic regression.
 
     Parameters
     ----------
@@ -72,7 +77,8 @@ def calibrate(
     stratified
         Folds that share the keys of each class of each group out evenly, as for `sketch`.
     resolution
-        Of the sketch of one score a row. Affine and gaussian need every distinct raw score: memory grows with these.
+        Of the sketch of one score a row, of more than 100,000 rows. Affine and gaussian need every distinct raw score: memory
+        grows with these.
 
     Returns
     -------
@@ -113,10 +119,19 @@ def calibrate(
         exact = score_type == "raw" and calibrator not in STEPPED
         check_calibrator(calibrator, score_type, exact=exact)
         read: Any = {name: value for name, value in options.items() if name != "prior"}
-        cells, _ = make_cells(lazy, score, label, read, by=by, resolution=resolution, exact=exact, split=split)
+        cells, _ = _cells(lazy, score, label, read, by=by, resolution=resolution, exact=exact, split=split)
         return calibrate_cells(cells, calibrator, prior=_prior_of_groups(lazy, rows, by, checked))
     keys = expand(lazy, by, "by")
     return _of_classes(lazy, rows, calibrator, keys, split.fold(rows, keys), folds or 0)
+
+
+def _cells(*log: Any, exact: bool = False, **keywords: Any) -> tuple[Cells, OperatingPoint]:
+    """The cells of a log: of every distinct score, unless it has so many rows that memory should not grow with them."""
+    if not exact:
+        binned = make_cells(*log, **keywords)
+        if binned[0].frame["n"].sum() > _FEW_ROWS:
+            return binned
+    return make_cells(*log, exact=True, **keywords)
 
 
 def _with_counted_prior(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, options: OptionsT) -> OptionsT:
@@ -189,7 +204,7 @@ def calibration_loss(
 
     Higher means worse calibrated scores; about 0 for calibrated ones, and below it where the calibrator is overfitted.
     CalLoss = EPSR raw - EPSR calibrated, EPSR being the mean loss; RCL = 100 CalLoss / EPSR raw. Of one score a row it is
-    `Sketch.calibration_loss` of its sketch.
+    `Sketch.calibration_loss` of its sketch, which is exact where the log has at most 100,000 rows.
 
     Parameters
     ----------
@@ -217,7 +232,7 @@ def calibration_loss(
     stratified
         Folds that share the keys of each class of each group out evenly, as for `sketch`.
     resolution
-        Of the sketch of one score a row: affine losses are off by at most (alpha / resolution)^2 / 32.
+        Of the sketch of one score a row, of more than 100,000 rows: affine losses are as near as `Sketch.calibration_loss` says.
     prior
         Class priors of the losses and of the fit, stated as for `report`. None: the group's own.
 
@@ -259,7 +274,7 @@ def calibration_loss(
         # Only the decisions of LLRs are at the prior; of others only the loss is.
         of_llrs = options.get("score_type") == "llr"
         read: Any = {name: value for name, value in options.items() if of_llrs or name != "prior"}
-        cells, point = make_cells(lazy, score, label, read, by=by, resolution=resolution, split=split)
+        cells, point = _cells(lazy, score, label, read, by=by, resolution=resolution, split=split)
         prior = _prior_of_groups(lazy, rows, by, checked)
         return loss_of_cells(cells, rule, calibrator, training, {}, {"prior": prior, "costs": point.costs})
     keys = expand(lazy, by, "by")

@@ -48,9 +48,9 @@ class _Steps:
         return values
 
 
-def fit_pav(training: Training, grid: Grid) -> pl.DataFrame:
+def fit_pav(training: Training) -> pl.DataFrame:
     """Isotonic regression: the slopes of the convex hull of each fit's ROC curve."""
-    cells = _trainable_cells(training, grid)
+    cells = _trainable_cells(training)
     # A ROC curve goes from the highest score down, from a point before the first cell.
     fit, above = cells.fit[::-1], cells.above[::-1]
     down = _Cells(fit, cells.positives[::-1], cells.negatives[::-1], above, cells.value[::-1])
@@ -71,15 +71,16 @@ def fit_pav(training: Training, grid: Grid) -> pl.DataFrame:
     return _table(_without_falls(steps), training)
 
 
-def fit_histogram(training: Training, grid: Grid, bins: int, equal_mass: bool) -> pl.DataFrame:
+def fit_histogram(training: Training, bins: int, equal_mass: bool) -> pl.DataFrame:
     """The share of positives in each of some bins of the posterior, equally wide or of equal weight."""
-    cells = _trainable_cells(training, grid)
+    cells = _trainable_cells(training)
     if equal_mass:
         weight = cells.positives + cells.negatives
         below = cells.running(weight) - weight / 2
         total = np.bincount(cells.fit, weight, training.n_fits)[cells.fit]
         bin_, above = np.minimum(below / total * bins, bins - 1).astype(np.int64), cells.above
     else:
+        grid = training.table.grid
         edges = np.array([grid.declared(edge) for edge in posterior_edges(bins, grid.score_type)])
         bin_ = np.searchsorted(edges, cells.value, side="left")
         above = np.concatenate([[-np.inf], edges])[bin_]
@@ -146,21 +147,15 @@ def _new(values: Integers) -> Booleans:
     return different
 
 
-def _trainable_cells(training: Training, grid: Grid) -> _Cells:
-    kept = (first_reason(training.why_untrained()) == "")[training.fit]
-    fit, cell, positive, weight = (
-        values[kept] for values in (training.fit, training.cell, training.positive, training.weight)
-    )
-    starts = np.flatnonzero(_new(fit) | _new(cell))
-    negatives = positives = np.zeros(0)
-    if len(starts):
-        positives, negatives = np.add.reduceat(weight * positive, starts), np.add.reduceat(weight * ~positive, starts)
-    fit, cell = fit[starts], cell[starts]
-    value = values_of_cells(grid, training.cells).to_numpy()[cell]
-    if grid.resolution is None:
+def _trainable_cells(training: Training) -> _Cells:
+    fit, cell = training.points(first_reason(training.why_untrained()) == "")
+    negatives, positives = training.weights(fit, cell)
+    table = training.table
+    value = values_of_cells(table.grid, table.cells).to_numpy()[cell]
+    if table.grid.resolution is None:
         above = np.concatenate([[-np.inf], value])[:-1]
     else:
-        above = _lower_edges(grid, training.cells)[cell]
+        above = _lower_edges(table.grid, table.cells)[cell]
     # The lowest step is of whatever lies below the rows too.
     return _Cells(fit, positives, negatives, np.where(_new(fit), -np.inf, above), value)
 

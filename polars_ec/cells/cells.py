@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import polars as pl
 
-from polars_ec.cells.grid import Grid
+from polars_ec.cells.grid import AMOUNTS, RESERVED, Grid
 from polars_ec.class_names import UNKNOWN
 from polars_ec.display import as_html, as_line, groups_by, numbers
 from polars_ec.exceptions import SketchError
@@ -26,13 +26,18 @@ _OWN = "__ec_"
 
 @dataclass(frozen=True, repr=False)
 class Cells:
-    """Rows counted and losses summed per group, class and bin of the score; the attributes are those of a `Sketch`."""
+    """Rows counted per group, class and bin of the score, and losses summed; the attributes are those of a `Sketch`."""
 
     frame: pl.DataFrame
     grid: Grid
     weighted: bool = False
+    sums: pl.DataFrame | None = None
 
     def __post_init__(self) -> None:
+        if (self.sums is not None) != self.grid.has_sums:
+            raise SketchError(
+                "a sketch has sums= beside its cells where scores are binned and are no raw scores, and only there"
+            )
         check_rows(self.frame)
 
     @property
@@ -44,6 +49,13 @@ class Cells:
     def keys_beside_fold(self) -> list[str]:
         """Names of the group columns that are not a fold of cross-validation."""
         return [name for name in self.keys if name != FOLD]
+
+    def weighed(self) -> pl.DataFrame:
+        """The cells with their `weight`, which is their rows where these have no weights."""
+        if self.weighted:
+            return self.frame
+        usable = pl.when(pl.col("class") >= 0).then("n").otherwise(0)
+        return self.frame.with_columns(weight=usable.cast(pl.Float64))
 
     def __repr__(self) -> str:
         return as_line(type(self).__name__, self._facts())
@@ -79,10 +91,13 @@ class Cells:
         >>> log.ec.sketch("p", "y", by="s").group_by().evaluate("auc_roc")["auc_roc"].to_list()
         [1.0]
         """
-        keys = expand(self.frame.select(self.keys).lazy(), by, "by")
-        own = list(self.grid.columns)
-        check_keys([key.meta.output_name() for key in keys], own)
-        return replace(self, frame=add_up(self.frame.select(*keys, *own), self.grid))
+        keys, own = expand(self.frame.select(self.keys).lazy(), by, "by"), self.keys
+        check_keys([key.meta.output_name() for key in keys], {*self.grid.columns, *RESERVED})
+        return self.on_tables(lambda table: add_up(table.select(*keys, pl.exclude(own))))
+
+    def on_tables(self, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Self:
+        """The sketch with its cells and its sums changed alike: something of their group columns."""
+        return replace(self, frame=change(self.frame), sums=None if self.sums is None else change(self.sums))
 
     def filter(self, *predicates: pl.Expr) -> Self:
         """The groups for which predicates on the group columns hold."""
@@ -93,7 +108,7 @@ class Cells:
                 f"filter(): {sorted(used - set(keys))[0]!r} is not a group column of the sketch, which has {keys}: a filter "
                 "on anything else would change what the cells mean"
             )
-        return replace(self, frame=self.frame.filter(*predicates))
+        return self.on_tables(lambda table: table.filter(*predicates))
 
 
 def check_keys(keys: Sequence[str], columns: Collection[str]) -> None:
@@ -103,15 +118,14 @@ def check_keys(keys: Sequence[str], columns: Collection[str]) -> None:
         raise SketchError(f"the sketch has a group column {clash[0]!r}, which results from it have too: rename it")
 
 
-def add_up(frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
-    """One row per group and cell, sorted."""
-    own = grid.columns
-    cell = ["class", *grid.cell_columns]
-    keys = [name for name in frame.columns if name not in own]
-    check_rows(frame)
-    sums = [pl.col(name).sum() for name in own if name not in cell]
-    summed = frame.lazy().group_by(*keys, *cell).agg(sums).select(*keys, *own)
-    return summed.sort(*keys, *cell, nulls_last=True).collect(engine="streaming")
+def add_up(table: pl.DataFrame) -> pl.DataFrame:
+    """One row per group and cell of a table of cells, or of sums, sorted."""
+    if "n" in table.columns:
+        check_rows(table)
+    amounts = [name for name in AMOUNTS if name in table.columns]
+    cell = [name for name in table.columns if name not in amounts]
+    summed = table.lazy().group_by(cell).agg(pl.col(amounts).sum())
+    return summed.sort(cell, nulls_last=True).collect(engine="streaming")
 
 
 def check_rows(frame: pl.DataFrame) -> None:
@@ -133,11 +147,13 @@ def add_cells(parts: Sequence[Cells]) -> Cells:
         check_same("group columns", first.keys, other.keys)
         schema, other_schema = first.frame.select(first.keys).schema, other.frame.select(first.keys).schema
         check_same("types of the group columns", dict(schema), dict(other_schema))
-    together = pl.concat([part.frame for part in parts])
+    weighted = any(part.weighted for part in parts)
+    frames = [part.weighed() if weighted else part.frame for part in parts]
+    sums = [part.sums for part in parts if part.sums is not None]
     # Whoever named the classes named them for all.
     named = [part.grid for part in parts if part.grid.classes.known and part.grid.classes != UNKNOWN]
     grid = (named or [first.grid])[0]
-    return Cells(add_up(together, grid), grid, any(part.weighted for part in parts))
+    return Cells(add_up(pl.concat(frames)), grid, weighted, add_up(pl.concat(sums)) if sums else None)
 
 
 def check_same(what: str, one: object, other: object) -> None:

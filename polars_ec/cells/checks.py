@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from polars_ec.cells.grid import EXACT, LOSSES, Grid
+from polars_ec.cells.grid import EXACT, SUMS, Grid
+from polars_ec.cells.values import log_odds_bounds
+from polars_ec.rows.scores import BinaryScores, sigmoid
 
 DTYPES: Mapping[str, pl.DataType] = {
     "class": pl.Int8(),
@@ -17,7 +19,10 @@ DTYPES: Mapping[str, pl.DataType] = {
 }
 # Sums over the rows of a cell are rounded.
 _ROUNDING = 1e-9
-_LEAST_WEIGHT = 1e-290
+# PostgreSQL takes products of small weights for 0, and no engine has digits for the least of them.
+_LEAST_WEIGHT = 1e-80
+_LEAST_NUMBERS = 1e-320
+_ROW = "row of the table"
 
 
 def dtype_of(name: str) -> pl.DataType:
@@ -25,31 +30,64 @@ def dtype_of(name: str) -> pl.DataType:
     return DTYPES.get(name, pl.Float64())
 
 
-def fault_in_types(frame: pl.DataFrame, grid: Grid) -> str | None:
-    """The first column that is not of its dtype, in words."""
-    schema = frame.schema
-    # Exact sketches have had their class in 16 bits.
-    right = {name: schema[name] == dtype_of(name) for name in grid.columns} | {"class": schema["class"].is_integer()}
-    wrong = next((name for name, is_right in right.items() if not is_right), None)
-    return None if wrong is None else f"{wrong!r} is {frame.schema[wrong]}, not {dtype_of(wrong)}"
+def fault_in_file(
+    frame: pl.DataFrame, sums: pl.DataFrame | None, keys: Sequence[str], grid: Grid, weighted: bool
+) -> str | None:
+    """The first thing in the tables of a file that no log can have led to, in words."""
+    for table in (frame, sums):
+        fault = None if table is None else _fault_in_types(table, keys)
+        if fault is not None:
+            return fault
+    fault = _fault_in_cells(frame, grid, weighted)
+    if fault is None and _has_doubles(frame, [*keys, "class", *grid.cell_columns]):
+        return "a cell that is there twice"
+    if fault is not None or sums is None:
+        return fault
+    weighed = frame if weighted else frame.with_columns(weight=pl.col("n").cast(pl.Float64))
+    return _fault_in_sums(weighed, sums, [*keys, "class", "above"], grid)
 
 
-def fault_in_cells(frame: pl.DataFrame, grid: Grid, weighted: bool) -> str | None:
-    """The first thing in these columns that no log can have led to, in words."""
+def fault_in_table(table: pl.DataFrame, grid: Grid, weighted: bool) -> str | None:
+    """The first thing in a table of cells with their sums that no log can have led to, in words."""
+    fault = _fault_in_cells(table, grid, weighted) or (None if weighted else _fault_in_weights(table))
+    if fault is not None or not grid.has_sums:
+        return fault
+    usable = (pl.col("class") >= 0).fill_null(value=False)
+    fault = _first(table, {f"a sum of {x!r} that cannot be": ~usable & (pl.col(x).fill_null(0) != 0) for x in SUMS})
+    # A cell may be there in several rows: so each row is a cell here.
+    used = table.filter(usable).with_row_index(_ROW)
+    return fault or _fault_in_sums(used, used, [_ROW, "class", *grid.cell_columns], grid)
+
+
+def _fault_in_types(table: pl.DataFrame, keys: Sequence[str]) -> str | None:
+    own = {name: dtype for name, dtype in table.schema.items() if name not in keys}
+    wrong = next((name for name, dtype in own.items() if dtype != dtype_of(name)), None)
+    return None if wrong is None else f"{wrong!r} is {own[wrong]}, not {dtype_of(wrong)}"
+
+
+def _fault_in_cells(frame: pl.DataFrame, grid: Grid, weighted: bool) -> str | None:
+    weight = pl.col("weight")
+    usable = (pl.col("class") >= 0).fill_null(value=False)
+    right = (weight >= 0) & weight.is_not_nan()
     faults = {
         "a class that is not 0, 1, -1 (wrong rows) or null (missing ones)": ~pl.col("class").is_between(-1, 1),
         "a number of rows that is null or negative": pl.col("n").is_null() | (pl.col("n") < 0),
         **_faults_of_cells(grid),
-        **_faults_of_sums(grid, weighted),
     }
-    found = frame.select(fault.fill_null(False).any().alias(words) for words, fault in faults.items())
+    if weighted:
+        words = "a sum of 'weight' that cannot be"
+        faults[words] = pl.when(usable).then(~right.fill_null(value=False)).otherwise(weight.fill_null(0) != 0)
+    return _first(frame, faults)
+
+
+def _first(frame: pl.DataFrame, faults: Mapping[str, pl.Expr]) -> str | None:
+    found = frame.select(fault.fill_null(value=False).any().alias(words) for words, fault in faults.items())
     return next((words for words, is_there in found.row(0, named=True).items() if is_there), None)
 
 
-def has_doubles(frame: pl.DataFrame, keys: Sequence[str], grid: Grid) -> bool:
-    """Whether a cell of a group is there twice."""
-    columns = [*keys, "class", *grid.cell_columns]
-    return not _is_ascending(frame, columns) and bool(frame.select(columns).is_duplicated().any())
+def _has_doubles(table: pl.DataFrame, columns: Sequence[str]) -> bool:
+    """Whether a row of the same group and cell is there twice."""
+    return not _is_ascending(table, columns) and bool(table.select(columns).is_duplicated().any())
 
 
 def _is_ascending(frame: pl.DataFrame, columns: Sequence[str]) -> bool:
@@ -85,9 +123,6 @@ def _faults_of_cells(grid: Grid) -> dict[str, pl.Expr]:
         faults["scores that lie on another side of the thresholds: it was made with others"] = (
             usable & _is_cut_elsewhere(grid)
         )
-        if grid.score_type != "raw":
-            words = "scores outside their bin: it was made with another resolution or of another score_type"
-            faults[words] = usable & _is_of_another_bin(grid)
     return faults
 
 
@@ -108,36 +143,68 @@ def _is_cut_elsewhere(grid: Grid) -> pl.Expr:
     return ~pl.col("above").is_between(least, most)
 
 
-def _is_of_another_bin(grid: Grid) -> pl.Expr:
-    """Whether the mean log-odds of a cell lie outside its bin; weights near the least number are not held against it."""
-    lowest, highest = grid.bin_edges()
-    mean = pl.col("log_odds") / pl.col("weight")
-    slack = _ROUNDING * (1 + mean.abs())
-    known = (pl.col("weight") > _LEAST_WEIGHT) & mean.is_finite()
-    return known & ~mean.is_between(lowest - slack, highest + slack)
-
-
-def _faults_of_sums(grid: Grid, weighted: bool) -> dict[str, pl.Expr]:
-    usable = (pl.col("class") >= 0).fill_null(False)
+def _fault_in_weights(table: pl.DataFrame) -> str | None:
+    """Of a table that has weights in any case, where rows have none."""
     weight, rows = pl.col("weight"), pl.col("n")
-    slack = weight * _ROUNDING
-    right = {name: (pl.col(name) >= 0) & pl.col(name).is_not_nan() for name in ("weight", "weight2")}
-    if not weighted:
-        right = {name: (pl.col(name) - rows).abs() <= rows * _ROUNDING for name in right}
-    if grid.score_type != "raw":
-        share = {name: (pl.col(name) >= -slack) & (pl.col(name) <= weight + slack) for name in ("posterior", "brier")}
-        loss = pl.col("log_loss")
-        right |= {
-            "log_odds": pl.col("log_odds").is_not_nan(),
-            "posterior": share["posterior"],
-            "log_loss": (loss >= -slack) & loss.is_not_nan(),
-            "brier": share["brier"],
-        }
-        assert set(right) >= set(LOSSES)
-    hint = {} if weighted else dict.fromkeys(("weight", "weight2"), ": without weights it is the number of rows")
+    usable = (pl.col("class") >= 0).fill_null(value=False)
+    wanted = pl.when(usable).then(rows).otherwise(0)
+    wrong = ~((weight - wanted).abs() <= rows * _ROUNDING).fill_null(value=False)
+    words = "a sum of 'weight' that cannot be: without weights it is the number of rows"
+    return _first(table, {words: wrong})
+
+
+def _fault_in_sums(frame: pl.DataFrame, sums: pl.DataFrame, by: Sequence[str], grid: Grid) -> str | None:
+    """The first of the sums by these columns that cannot be that of the cells, which have `weight`."""
+    lost = {f"a sum of {name!r} that cannot be: it is null or NaN": ~pl.col(name).is_not_nan() for name in SUMS}
+    null = {words: fault.fill_null(value=True) for words, fault in lost.items()}
+    weight = pl.col("weight")
+    of_row = {
+        f"{name}_{end}": value
+        for name, ends in _bounds_of_losses(grid).items()
+        for end, value in zip(("least", "most"), ends, strict=True)
+    }
+    least_weight = {"least": _LEAST_WEIGHT, "most": 0.0}
+    bounds = {
+        name: pl.when(weight > least_weight[name.rsplit("_", 1)[1]]).then(pl.col(name) * weight).sum()
+        for name in of_row
+    }
+    used = frame.lazy().filter(pl.col("class") >= 0)
+    # Bins are few where cells are many.
+    bins = used.select("class", "bin").unique().with_columns(**of_row).collect(engine="streaming")
+    of_cells = used.join(bins.lazy(), on=["class", "bin"]).group_by(by).agg(pl.col("n").sum(), cells=1, **bounds)
+    of_sums = sums.lazy().select(*by, *SUMS, sums=1)
+    numbers = [pl.col("n", *bounds, *SUMS, "cells", "sums").sum()]
+    both = pl.concat([of_cells, of_sums], how="diagonal").group_by(by).agg(numbers).collect(engine="streaming")
+    faults = {
+        "sums of no cells": pl.col("cells") == 0,
+        "cells without sums": pl.col("sums") == 0,
+        "a sum that is there twice": pl.col("sums") > 1,
+    }
+    for name in SUMS:
+        least, most = pl.col(f"{name}_least"), pl.col(f"{name}_most")
+        above = pl.col(name) > most * (1 + _ROUNDING) + pl.col("n") * _LEAST_NUMBERS
+        words = "it was made with another resolution or of another score_type"
+        faults[f"a sum of {name!r} that its bins do not allow: {words}"] = above | (
+            pl.col(name) < least * (1 - _ROUNDING)
+        )
+    return _first(sums, null) or _first(both, faults)
+
+
+def _bounds_of_losses(grid: Grid) -> dict[str, tuple[pl.Expr, pl.Expr]]:
+    """What `SUMS` are sums of is for a row of a cell between these, whatever logarithm an engine took."""
+    below, above = log_odds_bounds(grid)
+    below, above = (
+        pl.when(edge.is_finite()).then(edge + sign * _ROUNDING * (1 + edge.abs())).otherwise(edge)
+        for sign, edge in ((-1, below), (1, above))
+    )
+    label = pl.col("class")
+    in_class = [label == 0, label == 1]
+    ends = (above, below), (below, above)
+    right, wrong = (
+        BinaryScores(pl.when(label == 1).then(of_1).otherwise(of_0), "log_odds", None) for of_1, of_0 in ends
+    )
     return {
-        f"a sum of {name!r} that cannot be{hint.get(name, '')}": pl.when(usable)
-        .then(~is_right.fill_null(False))
-        .otherwise(pl.col(name).fill_null(0) != 0)
-        for name, is_right in right.items()
+        "log_loss": (right.log_loss(in_class), wrong.log_loss(in_class)),
+        "brier": (right.brier(in_class), wrong.brier(in_class)),
+        "posterior": (sigmoid(below), sigmoid(above)),
     }

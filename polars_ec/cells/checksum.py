@@ -1,10 +1,10 @@
-"""A checksum of a table: of what it holds, not of how a file or a version of Polars stores it."""
+"""A checksum of tables: of what they hold, not of how a file or a version of Polars stores it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,17 @@ _SLICE = 1_000_000
 _WIDE = (pl.Int128, pl.UInt128)
 
 
-def checksum(frame: pl.DataFrame, about: Mapping[str, Any], further: Mapping[str, str]) -> str:
+def checksum(tables: Sequence[pl.DataFrame], about: Mapping[str, Any], further: Mapping[str, str]) -> str:
     """SHA-256 of the values of the columns, whatever their chunks, and of what is said about them."""
     digest = hashlib.sha256()
-    for text in (json.dumps(about, sort_keys=True), json.dumps(dict(further), sort_keys=True), str(frame.height)):
+    for text in (json.dumps(about, sort_keys=True), json.dumps(dict(further), sort_keys=True)):
         digest.update(text.encode() + b"\n")
-    for column in frame.get_columns():
-        digest.update(json.dumps(column.name).encode())
-        for part in _bytes_of(column):
-            digest.update(part)
+    for table in tables:
+        digest.update(f"{table.height}\n".encode())
+        for column in table.get_columns():
+            digest.update(json.dumps(column.name).encode())
+            for part in _bytes_of(column):
+                digest.update(part)
     return digest.hexdigest()
 
 

@@ -79,7 +79,7 @@ class DecidingCells(Cells):
         `NAME_high`. A ranking metric comes with `NAME_error`: |returned - exact| <= error, beside rounding; and, where a
         threshold attains it, `NAME_threshold`. So does `ece`, whose error is 0 where the edges k / bins of its bins are declared
         thresholds (on the scale of the score), and in an exact sketch; with norm=2 there is no value elsewhere. Of LLRs scoring
-        rules need `prior`, which makes posteriors of them, and come with `NAME_error`: a cell knows the mean of its LLRs only.
+        rules need `prior`, which makes posteriors of them, and come with `NAME_error`: a cell knows the bin of its LLRs only.
 
         Parameters
         ----------

@@ -14,7 +14,18 @@ from polars_ec.cells.cells import Cells, check_keys
 from polars_ec.cells.grid import Grid, posterior_edges
 from polars_ec.cells.llr_losses import of_cells as llr_losses_of_cells
 from polars_ec.cells.ordered import ordered_cells
-from polars_ec.cells.sums import GroupSums, is_exact, overall_prior, placed, prior_columns, stated_shares, tabulate
+from polars_ec.cells.sums import (
+    GroupSums,
+    is_exact,
+    join_losses,
+    number_sums,
+    overall_prior,
+    placed,
+    prior_columns,
+    stated_shares,
+    tabulate,
+)
+from polars_ec.cells.values import posterior, posterior_bounds
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.calibration_error import of_cells as calibration_error_of_cells
 from polars_ec.formulas.decisions import CELLS, decision_value
@@ -49,8 +60,13 @@ def evaluate(
     check_metrics(names, grid, made_at)
     arguments = parse_arguments(names, grid, keywords, own_threshold)
     numbered, table = tabulate(cells, keys, arguments)
+    sums = None
+    if any(name in SCORING_RULES or name in ("cllr", "ece") for name in names):
+        sums = number_sums(cells, numbered, table, keys)
+        table = join_losses(table, sums)
     if grid.score_type == "llr" and any(name in SCORING_RULES for name in names):
-        table = _join_llr_losses(table, numbered, keys, grid, parse_prior(made_at))
+        assert sums is not None
+        table = _join_llr_losses(table, numbered, sums, keys, grid, parse_prior(made_at))
     ranked = None
     if any(name in RANKING_METRICS for name in names):
         ordered = ordered_cells(numbered, grid, cells.weighted)
@@ -64,7 +80,8 @@ def evaluate(
             table = table.join(values.rename(named), on=GROUP, how="left", maintain_order="left")
             columns |= {column: pl.col(column) for column in named.values()}
         elif name == "ece":
-            table = _join_ece(table, numbered, arguments, grid)
+            assert sums is not None
+            table = _join_ece(table, numbered, sums, arguments, grid)
             columns |= {c: pl.col(c) for c in ("ece", "ece_error")}
         else:
             columns |= _formula_columns(name, arguments, grid, cells.weighted)
@@ -121,12 +138,17 @@ def _expected_loss(sums: GroupSums, rule: ScoringFormula, end: str = "") -> pl.E
 
 
 def _join_llr_losses(
-    table: pl.DataFrame, numbered: pl.DataFrame, keys: list[str], grid: Grid, prior: CheckedPrior
+    table: pl.DataFrame,
+    numbered: pl.DataFrame,
+    sums: pl.DataFrame,
+    keys: list[str],
+    grid: Grid,
+    prior: CheckedPrior,
 ) -> pl.DataFrame:
     """The sums of the losses that the LLRs have as posteriors at this prior, as bounds."""
     shares = stated_shares(table, keys, prior, grid.classes)
     shift = shares[1].log() - shares[0].log()
-    bounds = llr_losses_of_cells(numbered, table.select(GROUP, shift=shift), grid)
+    bounds = llr_losses_of_cells(numbered, sums, table.select(GROUP, shift=shift), grid)
     named = bounds.rename({name: f"__ec_{name}" for name in bounds.columns if name != GROUP})
     joined = table.join(named, on=GROUP, how="left", maintain_order="left")
     names = [name for name in named.columns if name != GROUP]
@@ -137,20 +159,42 @@ def _join_llr_losses(
     return joined.with_columns(pl.when(known).then(pl.col(name).fill_null(0.0)) for name in names)
 
 
-def _join_ece(table: pl.DataFrame, numbered: pl.DataFrame, arguments: EvaluationArguments, grid: Grid) -> pl.DataFrame:
+def _join_ece(
+    table: pl.DataFrame, numbered: pl.DataFrame, sums: pl.DataFrame, arguments: EvaluationArguments, grid: Grid
+) -> pl.DataFrame:
     bins = arguments.ece
     edges = [grid.declared(edge) for edge in posterior_edges(bins.number, grid.score_type)]
-    if bins.norm == 2 and not all(is_exact(grid, edge) for edge in edges):
+    exact = all(is_exact(grid, edge) for edge in edges)
+    if bins.norm == 2 and not exact:
         raise SketchError(
             f"ece with norm=2 has no bound where an edge of a bin may be inside a cell: sketch with thresholds=[k / "
             f"{bins.number} for k in range(1, {bins.number})], as log-odds for log-odds, or exact=True"
         )
-    sums = GroupSums(prior_columns(arguments))
+    group = GroupSums(prior_columns(arguments))
     stated = arguments.prior.stated
-    even = ratio(pl.lit(1.0), sums.size)
-    weights = table.select(GROUP, **{f"r{i}": row_weight(sums, i) if stated else even for i in range(2)})
-    values = calibration_error_of_cells(numbered, weights, [placed(grid, edge) for edge in edges], bins)
+    even = ratio(pl.lit(1.0), group.size)
+    weights = table.select(GROUP, **{f"r{i}": row_weight(group, i) if stated else even for i in range(2)})
+    rows = _with_exact_posteriors(sums, numbered) if exact else _with_posteriors_of_bins(numbered, grid)
+    values = calibration_error_of_cells(rows, weights, [placed(grid, edge) for edge in edges], bins)
     return table.join(values, on=GROUP, how="left", maintain_order="left")
+
+
+def _with_exact_posteriors(sums: pl.DataFrame, numbered: pl.DataFrame) -> pl.DataFrame:
+    """Rows as the calibration error takes them, where declared thresholds say in which of its bins they are."""
+    if "weight" not in sums.columns:
+        weights = numbered.group_by(GROUP, "class", "above").agg(pl.col("weight").sum())
+        sums = sums.join(weights, on=[GROUP, "class", "above"], how="left")
+    return sums.with_columns(least=0.0, most=0.0, off=0.0)
+
+
+def _with_posteriors_of_bins(numbered: pl.DataFrame, grid: Grid) -> pl.DataFrame:
+    """Rows as the calibration error takes them, of cells that know no more of their posteriors than the bin."""
+    used = numbered.filter(pl.col("class") >= 0)
+    middle, (least, most), weight = posterior(grid), posterior_bounds(grid), pl.col("weight")
+    return used.with_columns(posterior=middle, least=least, most=most).with_columns(
+        posterior=pl.col("posterior") * weight,
+        off=weight * pl.max_horizontal(pl.col("most") - pl.col("posterior"), pl.col("posterior") - pl.col("least")),
+    )
 
 
 def _ranking_prior(table: pl.DataFrame, arguments: EvaluationArguments) -> pl.DataFrame | None:

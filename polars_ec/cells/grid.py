@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -15,8 +15,12 @@ from polars_ec.rows.scores import sigmoid
 
 SketchScoreType: TypeAlias = Literal["posterior", "log_odds", "llr", "raw"]
 SKETCH_SCORE_TYPES: tuple[SketchScoreType, ...] = get_args(SketchScoreType)
-AMOUNTS = ("n", "weight", "weight2")
-LOSSES = ("log_odds", "posterior", "log_loss", "brier")
+SUMS = ("log_loss", "brier", "posterior")
+"""Sums over rows of weight times the row's value, which a sketch of bins has beside its cells."""
+AMOUNTS = ("n", "weight", *SUMS)
+"""What adds up where rows are taken together; the other columns say which rows."""
+RESERVED = frozenset({"table", "weight2", *AMOUNTS})
+"""Names that no group column of a sketch has, beside those of the grid: columns of its file, and of its sums."""
 EXACT = "score_value"
 """The column of an exact sketch that says which score a cell is of; `score` says which model."""
 
@@ -104,8 +108,13 @@ class Grid:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of a sketch beside its group columns."""
-        return ("class", *self.cell_columns, *AMOUNTS, *(() if self.score_type == "raw" else LOSSES))
+        """The columns of the cells beside the group columns; `weight` only where rows have weights."""
+        return ("class", *self.cell_columns, "n", "weight")
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether sums are kept beside the cells: where no loss of a row follows from its cell, and there are losses."""
+        return self.resolution is not None and self.score_type != "raw"
 
     @property
     def infinite_bins(self) -> tuple[int, int]:
@@ -122,12 +131,22 @@ class Grid:
             raise ValueError("an exact sketch has no bins")
         return self.resolution
 
-    def position(self, score: pl.Expr) -> pl.Expr:
-        """Where a score is on the axis that bins are equal on: log-odds, or the logarithm of the size of a raw score."""
+    def logs(self, score: pl.Expr) -> list[pl.Expr]:
+        """Logarithms of the posteriors of class 0 and 1 that positions and losses are made of, where scores are posteriors."""
+        # Those that every SQL engine has, so that all of them count alike.
+        return [(1 - score).log(), score.log()] if self.score_type == "posterior" else []
+
+    def position(self, score: pl.Expr, logs: Sequence[pl.Expr] = ()) -> pl.Expr:
+        """Where a score is on the axis that bins are equal on: log-odds, or the logarithm of the size of a raw score.
+
+        `logs` are its logarithms, if they are at hand.
+        """
         if self.score_type == "raw":
             return score.abs().log()
-        # By the logarithms that every SQL engine has, so that all of them count alike.
-        return score.log() - (1 - score).log() if self.score_type == "posterior" else score
+        if self.score_type == "posterior":
+            log_0, log_1 = logs or self.logs(score)
+            return log_1 - log_0
+        return score
 
     def bin(self, score: pl.Expr, position: pl.Expr) -> pl.Expr:
         """Int32 bin of a score that is not wrong, by its position."""
@@ -147,32 +166,6 @@ class Grid:
         for threshold in self.thresholds:
             total += (score > threshold).cast(pl.Int16)
         return total
-
-    def packed(self, index: pl.Expr, score: pl.Expr, position: pl.Expr) -> pl.Expr:
-        """Class, bin and `above` of a row as one Int64, which orders as they do: rows are grouped by one key, not three.
-
-        `index` is the class, -1 for a wrong row, null for a missing one; `score` is null for both.
-        """
-        lowest, _ = self.infinite_bins
-        cell = index.cast(pl.Int64) * self._n_bins + (self.bin(score, position) - lowest)
-        return pl.coalesce(cell * (len(self.thresholds) + 1) + self.above(score), index.cast(pl.Int64))
-
-    def unpacked(self, packed: pl.Expr) -> dict[str, pl.Expr]:
-        """The columns `class`, `bin` and `above` of cells that `packed` made."""
-        lowest, _ = self.infinite_bins
-        n_above = len(self.thresholds) + 1
-        usable = packed >= 0
-        index = pl.when(usable).then(packed // (self._n_bins * n_above)).otherwise(packed)
-        return {
-            "class": index.cast(pl.Int8),
-            "bin": pl.when(usable).then(packed // n_above % self._n_bins + lowest).cast(pl.Int32),
-            "above": pl.when(usable).then(packed % n_above).cast(pl.Int16),
-        }
-
-    @property
-    def _n_bins(self) -> int:
-        lowest, highest = self.infinite_bins
-        return highest - lowest + 1
 
     def is_point(self) -> pl.Expr:
         """Whether all rows of a cell have the same score, so that their order is known: they are ties."""

@@ -14,6 +14,7 @@ import polars as pl
 from polars_ec.cells.arguments import EvaluationArguments, parse_formula_arguments
 from polars_ec.cells.cells import SCORE, TARGET, Cells, check_keys
 from polars_ec.cells.grid import EXACT, Grid
+from polars_ec.cells.values import losses
 from polars_ec.class_names import ClassNames
 from polars_ec.formulas.sums import GROUP, Sums, ratio
 from polars_ec.priors import CheckedPrior
@@ -54,11 +55,34 @@ class GroupSums(Sums):
 
 def number_groups(cells: Cells, keys: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The cells with the number of their group; and the keys of each group with its number."""
+    weighed = cells.weighed()
     if not keys:
         zero = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
-        return cells.frame.with_columns(zero), pl.DataFrame({GROUP: [0]}, schema={GROUP: pl.get_index_type()})
-    groups = cells.frame.select(keys).unique(maintain_order=True).with_row_index(GROUP)
-    return join_groups(cells.frame, groups, keys), groups
+        return weighed.with_columns(zero), pl.DataFrame({GROUP: [0]}, schema={GROUP: pl.get_index_type()})
+    # Cells of a group stand side by side as a rule: what is looked up is the first of each run of them.
+    changes = [pl.col(key).ne_missing(pl.col(key).shift()) for key in keys]
+    first = weighed.select((pl.any_horizontal(changes) | (pl.int_range(pl.len()) == 0)).alias(GROUP))[GROUP]
+    runs = weighed.select(keys).filter(first)
+    groups = runs.unique(maintain_order=True).with_row_index(GROUP)
+    of_run = join_groups(runs, groups, keys)[GROUP]
+    return weighed.with_columns(of_run.gather(first.cum_sum() - 1)), groups
+
+
+def number_sums(cells: Cells, numbered: pl.DataFrame, groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """`SUMS` by the number of the group, the class, and where rows lie as far as these sums know: exact in any case.
+
+    `numbered` and `groups` are what `number_groups` or `tabulate` gives for these cells.
+    """
+    if cells.sums is None:
+        weight = pl.col("weight")
+        summed = {
+            name: pl.when(weight > 0).then(value * weight).otherwise(0.0) for name, value in losses(cells.grid).items()
+        }
+        cell = [GROUP, "class", *cells.grid.cell_columns]
+        return numbered.filter(pl.col("class") >= 0).select(*cell, "weight", **summed)
+    if not keys:
+        return cells.sums.with_columns(pl.lit(0, dtype=pl.get_index_type()).alias(GROUP))
+    return join_groups(cells.sums, groups.select(GROUP, *keys), keys)
 
 
 def tabulate(cells: Cells, keys: list[str], arguments: EvaluationArguments) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -84,10 +108,8 @@ def _sum_per_group(cells: pl.DataFrame, groups: pl.DataFrame, thresholds: Iterab
         "n_missing": total(label.is_null(), pl.col("n")),
         "n_invalid": total(label == -1, pl.col("n")),
     }
-    losses = () if grid.score_type == "raw" else ("log_loss", "brier")
     for i in range(2):
         sums[f"__ec_count_{i}"] = total(label == i, weight)
-        sums |= {f"__ec_{name}_{i}": total(label == i, pl.col(name)) for name in losses}
     for threshold in set(thresholds):
         certain, possible = placed(grid, threshold)
         for i in range(2):
@@ -104,6 +126,18 @@ def _sum_per_group(cells: pl.DataFrame, groups: pl.DataFrame, thresholds: Iterab
     filled = table.with_columns(pl.col(name).fill_null(0) for name in sums)
     n1, n0 = pl.col("__ec_count_1"), pl.col("__ec_count_0")
     return filled.with_columns(class_prior=ratio(n1, n1 + n0))
+
+
+def join_losses(table: pl.DataFrame, sums: pl.DataFrame) -> pl.DataFrame:
+    """The table of `tabulate` with what the formulas of scoring rules take, of the result of `number_sums`."""
+    named = {
+        f"__ec_{name}_{i}": pl.when(pl.col("class") == i).then(name).sum()
+        for name in ("log_loss", "brier")
+        for i in range(2)
+    }
+    summed = sums.group_by(GROUP).agg(**named)
+    joined = table.join(summed, on=GROUP, how="left", maintain_order="left")
+    return joined.with_columns(pl.col(*named).fill_null(0.0))
 
 
 def placed(grid: Grid, threshold: float) -> tuple[pl.Expr, pl.Expr]:

@@ -11,14 +11,14 @@ import polars as pl
 from polars_ec.arguments import parse_number
 from polars_ec.cells.arguments import EvaluationArguments, parse_formula_arguments
 from polars_ec.cells.cells import Cells, check_keys
-from polars_ec.cells.grid import EXACT, Grid
-from polars_ec.cells.sums import GroupSums, placed, prior_columns, tabulate
+from polars_ec.cells.grid import Grid
+from polars_ec.cells.sums import GroupSums, number_sums, placed, prior_columns, tabulate
+from polars_ec.cells.values import log_odds
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.losses import expected_loss
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inputs import as_lazy
 from polars_ec.priors import Prior
-from polars_ec.rows.scores import BinaryScores
 from polars_ec.typing import FrameLike
 
 OperatingWeight: TypeAlias = "float | Callable[[Any], Any] | FrameLike | Mapping[str, Sequence[float]]"
@@ -49,8 +49,9 @@ def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None) -> pl.Da
     Returns
     -------
     The group columns, `n`, `n_missing`, `n_invalid`, `class_prior`, `epsr` and `epsr_error`: |returned - exact| <= error, beside
-    rounding. The error is 0 in an exact sketch; of a function it is that of the bins, in each of which the function is taken
-    to be monotone, and of a table it is 0 where its points are declared thresholds. `epsr` is infinite where a row has
+    rounding. The error is 0 in an exact sketch; of a table it is 0 where its points are declared thresholds. Of a function it is
+    what bins, in each of which the function is taken to be monotone, and the exact sums leave open: nothing of a constant, and
+    little of whatever is nearly a parabola of t. `epsr` is infinite where a row has
     posterior 0 for its class and w does not fall to 0 there. Integrals of functions that are smooth but for some kinks or
     jumps are found to 1e-10.
 
@@ -85,13 +86,15 @@ def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None) -> pl.Da
     numbered, table = tabulate(cells, cells.keys, arguments)
     check_keys(cells.keys, ["epsr", "epsr_error"])
     used = numbered.filter(pl.col("class") >= 0, pl.col("weight") > 0)
-    bounds = _of_points(used, cells.grid, weight) if _is_table(weight) else _of_density(used, cells.grid, weight)
-    sums = {
-        f"__ec_{end}_{i}": pl.when(pl.col("class") == i).then(pl.col(f"__ec_{end}") * pl.col("weight")).sum()
-        for end in ("low", "high")
-        for i in range(2)
-    }
-    summed = table.join(bounds.group_by(GROUP).agg(**sums), on=GROUP, how="left", maintain_order="left")
+    if _is_table(weight):
+        bounds = _summed(_of_points(used, cells.grid, weight))
+    elif cells.grid.resolution is None:
+        bounds = _summed(_of_density(used, cells.grid, weight))
+    else:
+        bounds = _of_density_in_bins(
+            used, number_sums(cells, numbered, table, cells.keys), table.height, cells.grid, weight
+        )
+    summed = table.join(bounds, on=GROUP, how="left", maintain_order="left")
     group = GroupSums(prior_columns(arguments))
     low, high = (expected_loss(group, [group.total(i, end) for i in range(2)]) for end in ("low", "high"))
     # Where both are infinite the value is known.
@@ -101,6 +104,16 @@ def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None) -> pl.Da
     return summed.select(
         *cells.keys, "n", "n_missing", "n_invalid", pl.when(right).then("class_prior").alias("class_prior"), **guarded
     )
+
+
+def _summed(used: pl.DataFrame) -> pl.DataFrame:
+    """Bounds of the sums of the losses of each group, of those of its cells."""
+    sums = {
+        f"__ec_{end}_{i}": pl.when(pl.col("class") == i).then(pl.col(f"__ec_{end}") * pl.col("weight")).sum()
+        for end in ("low", "high")
+        for i in range(2)
+    }
+    return used.group_by(GROUP).agg(**sums)
 
 
 def _is_table(weight: Any) -> bool:
@@ -133,51 +146,43 @@ def _of_points(used: pl.DataFrame, grid: Grid, weight: Any) -> pl.DataFrame:
 
 
 def _of_density(used: pl.DataFrame, grid: Grid, weight: Any) -> pl.DataFrame:
-    """The cells with bounds of the mean loss of their rows, where the weight is a function."""
+    """The cells of an exact sketch with the loss of their rows, where the weight is a function."""
     # Imported here, for they need numpy.
     import numpy as np
 
     from polars_ec.cells.operating_weights import losses_at
 
-    function = weight if callable(weight) else _constant(weight)
-    positive = (used["class"] == 1).to_numpy()
-    if grid.resolution is None:
-        scores = BinaryScores(pl.col(EXACT), "posterior" if grid.score_type == "posterior" else "log_odds", None)
-        x = used.select(scores.log_odds).to_series().to_numpy()
-        losses = losses_at(function, x)
-        at = losses.places(x)
-        loss = pl.Series(_LOW, np.where(positive, losses.positive[at], losses.negative[at]))
-        return used.with_columns(loss, loss.alias(_HIGH))
-    bins = used.select(pl.col("bin").unique().sort())
-    edges = bins.select(**dict(zip(("below", "above"), grid.bin_edges(), strict=True)))
-    below, above = edges["below"].to_numpy(), edges["above"].to_numpy()
-    losses = losses_at(function, np.concatenate([below, above]))
+    x = used.select(log_odds(grid)).to_series().to_numpy()
+    losses = losses_at(_function(weight), x)
+    at = losses.places(x)
+    loss = pl.Series(_LOW, np.where((used["class"] == 1).to_numpy(), losses.positive[at], losses.negative[at]))
+    return used.with_columns(loss, loss.alias(_HIGH))
+
+
+def _of_density_in_bins(used: pl.DataFrame, sums: pl.DataFrame, n_groups: int, grid: Grid, weight: Any) -> pl.DataFrame:
+    """Bounds of the sums of the losses of each group, of bins, where the weight is a function."""
+    # Imported here, for they need numpy.
+    import numpy as np
+
+    from polars_ec.cells.bounded_sums import BinnedRows, Bounds
+    from polars_ec.cells.operating_weights import losses_at
+
+    rows = BinnedRows.of(used, sums, n_groups, grid)
+    positive = rows.number % 2 == 1
+    # Log-odds of a positive are those of the other class with another sign.
+    below, above = np.where(positive, -rows.wrong, rows.right), np.where(positive, -rows.right, rows.wrong)
+    losses = losses_at(_function(weight), np.unique(np.concatenate([below, above])))
     least, most = losses.extremes(below, above)
-    at_below, at_above, at = (
-        losses.places(below),
-        losses.places(above),
-        bins["bin"].search_sorted(used["bin"]).to_numpy(),
-    )
-
-    def of_class(of_positive: Any, of_negative: Any) -> Any:
-        return np.where(positive, of_positive[at], of_negative[at])
-
-    # At the end of the bin that is right for the class, and at the wrong one: the loss, and the log loss.
-    right = of_class(losses.positive[at_above], losses.negative[at_below])
-    wrong = of_class(losses.positive[at_below], losses.negative[at_above])
-    smallest, largest = (np.logaddexp(0, of_class(*ends)) for ends in ((-above, below), (-below, above)))
-    # By the log loss of a row its loss has the slope w, and the mean log loss is known.
-    mean = (used["log_loss"] / used["weight"]).to_numpy()
-    with np.errstate(invalid="ignore"):  # of infinite losses, which say nothing of the others
-        up, down = np.maximum(mean - smallest, 0), np.maximum(largest - mean, 0)
-        low = np.fmax(right + least[at] * up, wrong - most[at] * down)
-        high = np.fmin(np.fmin(right + most[at] * up, wrong), wrong - least[at] * down)
-    point = (below == above)[at]
-    low, high = np.where(point, wrong, np.minimum(low, high)), np.where(point, wrong, np.maximum(low, high))
-    return used.with_columns(pl.Series(_LOW, low), pl.Series(_HIGH, high))
+    at_below, at_above = losses.places(below), losses.places(above)
+    right = np.where(positive, losses.positive[at_above], losses.negative[at_below])
+    wrong = np.where(positive, losses.positive[at_below], losses.negative[at_above])
+    return rows.table(__ec=Bounds(right, wrong, least, most))
 
 
-def _constant(weight: Any) -> Callable[[Any], Any]:
+def _function(weight: Any) -> Callable[[Any], Any]:
+    if callable(weight):
+        function: Callable[[Any], Any] = weight
+        return function
     if hasattr(weight, "__len__"):
         raise TypeError(
             f"weight= is a {type(weight).__name__}: pass a number, a function of t, or a table of t and weight"

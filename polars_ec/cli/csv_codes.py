@@ -15,15 +15,20 @@ _WHOLE_NUMBER = r"^(?:0|-?[1-9][0-9]*)$"
 
 def typed(table: pl.DataFrame, codes: Collection[str]) -> pl.DataFrame:
     """The table with those of the columns that hold nothing but whole numbers, or true and false, as such."""
-    return table.with_columns(_typed(table[name]) for name in codes)
+    return table.with_columns(typing(table, codes))
 
 
-def _typed(column: pl.Series) -> pl.Series:
-    values = column.drop_nulls().unique()
+def typing(table: pl.DataFrame, codes: Collection[str]) -> list[pl.Expr]:
+    """What makes those of the columns that hold nothing but whole numbers, or true and false, such."""
+    return [_typed(table[name]) for name in codes]
+
+
+def _typed(column: pl.Series) -> pl.Expr:
+    values, as_written = column.drop_nulls().unique(), pl.col(column.name)
     if not values.len():
-        return column
+        return as_written
     if values.is_in(["true", "false"]).all():
-        return column == "true"
+        return as_written == "true"
     if values.str.contains(_WHOLE_NUMBER).all() and values.cast(pl.Int64, strict=False).null_count() == 0:
-        return column.cast(pl.Int64)
-    return column
+        return as_written.cast(pl.Int64)
+    return as_written

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -124,4 +124,4 @@ class SketchOptions:
             keys.append(start.dt.cast_time_unit("us") if isinstance(periods.dtype, pl.Datetime) else start)
         options = request.for_label(schema[request.label])
         made = sketch(frame, request.scores, request.label, by=keys, **self.grid, **options)
-        return made if periods is None else replace(made, frame=periods.placed(made.frame))
+        return made if periods is None else made.on_tables(periods.placed)

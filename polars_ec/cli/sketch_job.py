@@ -17,7 +17,6 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,6 @@ from polars_ec.cli.folder_lock import Lock, locked
 from polars_ec.cli.labels import label_value, values_and_presence, without_positives
 from polars_ec.cli.logs import check_columns, open_log
 from polars_ec.cli.manifest import (
-    COSTS,
     Entry,
     KeyType,
     Record,
@@ -47,7 +45,6 @@ from polars_ec.cli.periods import with_time
 from polars_ec.cli.request import SketchOptions
 from polars_ec.cli.sketch_folder import SketchFolder, pos_label_note
 from polars_ec.cli.sketch_outcome import Outcome, Task
-from polars_ec.costs import CostMatrix
 from polars_ec.sketches import Sketch
 
 
@@ -118,20 +115,13 @@ class _Run:
         self.outcome = Outcome()
         # Inputs that have vanished and whose sketches count, with the names of these.
         self._vanished: dict[str, str] = {}
-        costs = recorded[COSTS]
         for entry in self.entries.values():
-            # Entries that say nothing of costs are of the time before sketches kept theirs; the thresholds tell them too.
-            different = difference({COSTS: costs, **entry.record.options}, recorded)
+            different = difference(entry.record.options, recorded)
             if different:
                 raise UsageError(
                     f"--out {folder.path} was made with other options than these: {different}: use the same, or another "
                     "folder"
                 )
-        for name, entry in self.entries.items():
-            if costs is not None and COSTS not in entry.record.options:
-                record = replace(entry.record, options=recorded)
-                folder.save(replace(folder.read(name, entry), costs=CostMatrix(costs)), record)
-                self.entries[name] = replace(entry, record=record)
 
     def bring_up_to_date(self, paths: Sequence[str], track: Track) -> Outcome:
         """What was renamed is settled before anything is added: at no moment does it count under both names."""
@@ -345,7 +335,8 @@ def _sketch_file(task: Task, options: SketchOptions) -> Sketch:
         if request.time is not None:
             frame = with_time(frame, request.time, log.collect)
         made = log.read(lambda: options.sketch(frame))
-        made = replace(made, frame=csv_codes.typed(made.frame, log.codes))
+        typing = csv_codes.typing(made.frame, log.codes)
+        made = made.on_tables(lambda table: table.with_columns(typing))
     except UsageError as error:
         raise DataError(f"{log.name}: {error}") from error
     except (ValueError, TypeError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +187,7 @@ def _placed(sketch: Sketch, manifest: Manifest, roll_up: RollUp) -> Sketch:
     for name in sketch.keys:
         if name == time or name not in (*manifest.options["--by"], *model_keys(manifest.options)):
             periods = _periods(name, manifest.dtypes[time], roll_up)
-            sketch = replace(sketch, frame=periods.placed(sketch.frame))
+            sketch = sketch.on_tables(periods.placed)
     return sketch
 
 

@@ -38,7 +38,7 @@ def _with_known_types(sketch: Sketch, entry: Entry, manifest: Manifest) -> Sketc
         else pl.col(key).cast(manifest.dtypes[key])
         for key, dtype in entry.dtypes.items()
     ]
-    return replace(sketch, frame=sketch.frame.with_columns(keys))
+    return sketch.on_tables(lambda table: table.with_columns(keys))
 
 
 class _Sum:
@@ -51,33 +51,36 @@ class _Sum:
         self._roll_up = roll_up
         self._made: Sketch | None = None
         self._parts: list[list[pl.DataFrame]] = [[] for _ in range(_PARTS)]
+        self._sums: list[pl.DataFrame] = []
 
     def add(self, sketch: Sketch) -> None:
         rolled = self._roll_up(sketch)
-        empty = replace(rolled, frame=rolled.frame.clear())
+        empty = rolled.on_tables(pl.DataFrame.clear)
         self._made = empty if self._made is None else self._made + empty  # which refuses what does not go together
         part = pl.struct(self._cell(rolled)).hash(0) % _PARTS
         name = f"part of {rolled.keys}"  # which no group column is called
         split = rolled.frame.with_columns(part.alias(name)).partition_by(name, include_key=False, as_dict=True)
+        if rolled.sums is not None:
+            self._sums = [add_up(pl.concat([*self._sums, rolled.sums]))]
         del rolled
         for (number,), frame in split.items():
             waiting = self._parts[number]
             waiting.append(frame)
             if sum(part.height for part in waiting[1:]) > max(_BATCH // _PARTS, waiting[0].height):
-                waiting[:] = [add_up(pl.concat(waiting), self._made.grid)]
+                waiting[:] = [add_up(pl.concat(waiting))]
 
     def total(self) -> Sketch:
         assert self._made is not None
         frames = [self._made.frame]
         for waiting in self._parts:
-            frames += [add_up(pl.concat(waiting), self._made.grid)] if len(waiting) > 1 else waiting
+            frames += [add_up(pl.concat(waiting))] if len(waiting) > 1 else waiting
             waiting.clear()
         together = pl.concat(frames, rechunk=False)
         frames.clear()
         # Column by column, each of which goes before the next one comes: sorting a table needs it twice, and more.
         order = together.select(pl.arg_sort_by(self._cell(self._made), nulls_last=True)).to_series()
         columns = [together.drop_in_place(name).gather(order) for name in together.columns]
-        return replace(self._made, frame=pl.DataFrame(columns))
+        return replace(self._made, frame=pl.DataFrame(columns), sums=self._sums[0] if self._sums else None)
 
     @staticmethod
     def _cell(sketch: Sketch) -> list[str]:

@@ -81,12 +81,14 @@ def of_equal_mass(rows: pl.DataFrame, bins: EceBins) -> pl.DataFrame:
 def of_cells(cells: pl.DataFrame, weights: pl.DataFrame, edges: Sequence[Placement], bins: EceBins) -> pl.DataFrame:
     """GROUP, `ece` and `ece_error`, one row per group: |ece - exact| <= ece_error for norm 1.
 
-    `cells` has GROUP and the columns of a sketch, `weights` GROUP and what rows of either class weigh, `r0` and `r1`. A
-    cell that an edge may cut is placed whole, by its mean posterior. Each row of it adds |q - y| r to the gap of a bin, and
-    is in one other bin at worst: two gaps change by as much.
+    `cells` has GROUP, `class`, the `weight` of its rows and the sum of weight times `posterior`, which may be `off` by so much,
+    as each posterior is between `least` and `most`; `weights` has GROUP and what rows of either class weigh, `r0` and `r1`.
+    A cell that an edge may cut is placed whole, by its mean posterior. Each row of it adds |q - y| r to the gap of a bin,
+    and is in one other bin at worst: two gaps change by as much.
     """
     label, mass, gap = pl.col("class"), pl.col("weight"), pl.col("posterior") - pl.col("weight") * pl.col("class")
     weight = pl.when(label == 1).then("r1").otherwise("r0")
+    largest = mass * pl.when(label == 1).then(1 - pl.col("least")).otherwise("most")
     mean = pl.col("posterior") / mass
     below = [
         certain | (possible & (mean > number / bins.number))
@@ -99,7 +101,7 @@ def of_cells(cells: pl.DataFrame, weights: pl.DataFrame, edges: Sequence[Placeme
             bin=reduce(add, [x.cast(pl.Int32) for x in below], pl.lit(0, dtype=pl.Int32)),
             gap=gap * weight,
             share=mass * weight,
-            loose=pl.when(cut).then(2 * gap.abs() * weight).otherwise(0.0),
+            loose=(pl.col("off") + pl.when(cut).then(2 * largest).otherwise(0.0)) * weight,
         )
         .group_by(GROUP, "bin")
         .agg(pl.col("gap", "share", "loose").sum())

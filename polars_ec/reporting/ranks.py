@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from polars_ec.cells.arguments import bayes_threshold
+from polars_ec.cells.codes import STAND_IN, CellCodes
 from polars_ec.cells.grid import Grid, SketchScoreType, checked_score_type, sorted_thresholds
 from polars_ec.cells.ordered import ordered_cells
 from polars_ec.formulas.ranking import RankingArguments, evaluate, prepare
@@ -71,7 +72,9 @@ def with_ranks(
         table = table.with_row_index(GROUP)
         of_groups = table.select(GROUP, _CELL, _AMOUNT).drop_nulls().explode(_CELL, _AMOUNT)
         weight = pl.col(_AMOUNT).cast(pl.Float64)
-        cells = ordered_cells(of_groups.select(GROUP, weight=weight, **grid.unpacked(pl.col(_CELL))), grid, weighted)
+        cells = ordered_cells(
+            of_groups.select(GROUP, weight=weight, **CellCodes(grid).decoded(pl.col(_CELL))), grid, weighted
+        )
         prepared = {False: prepare(cells, None)}
         if priors:
             prepared[True] = prepare(cells, table.select(GROUP, p0="__ec_p0", p1="__ec_p1"))
@@ -90,17 +93,18 @@ def with_ranks(
 def _cells(frame: pl.LazyFrame, keys: Sequence[pl.Expr], rows: Rows, scores: BinaryScores, grid: Grid) -> pl.LazyFrame:
     """Rows or their weight, by group and cell, the cell in one number."""
     index = rows.class_or_invalid(class_index(rows.labels))
-    columns = {_SCORE: pl.when(rows.usable).then(scores.score), _INDEX: index}
+    columns = {_SCORE: pl.when(rows.usable).then(scores.score).otherwise(STAND_IN), _INDEX: index}
     amount = pl.len().cast(pl.Int64)
     if rows.weight is not None:
         columns[_WEIGHT] = pl.when(rows.usable).then(rows.weight)
         amount = pl.col(_WEIGHT).sum()
     made = frame.select(*keys, **columns).with_columns(grid.position(pl.col(_SCORE)).alias(_POSITION))
     names = [key.meta.output_name() for key in keys]
-    packed = grid.packed(pl.col(_INDEX), pl.col(_SCORE), pl.col(_POSITION)).alias(_CELL)
+    codes = CellCodes(grid)
+    cell = codes.of_unusable(codes.encoded(pl.col(_INDEX), pl.col(_SCORE), pl.col(_POSITION))).alias(_CELL)
     kept = [_WEIGHT] if rows.weight is not None else []
     one = pl.lit(0).alias(_ONE)
-    return made.select(*names, one, packed, *kept).group_by(*names, _ONE, _CELL).agg(amount.alias(_AMOUNT))
+    return made.select(*names, one, cell, *kept).group_by(*names, _ONE, _CELL).agg(amount.alias(_AMOUNT))
 
 
 def grid_of(rows: Rows, prior: Prior) -> Grid:

@@ -94,10 +94,9 @@ class BinaryScores:
 
     def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
         if self.score_type == "posterior":
-            # One logarithm a row. 1 - q is rounded where q is the other class's posterior: `other - (1 - true)` is
-            # exactly what the rounding lost, to first order what the logarithm misses, and 0 where nothing was rounded.
+            # One logarithm a row.
             true, other = self.true_and_other(in_class)
-            return other - (1 - true) - true.log()
+            return log_loss_of_posterior(true, other, true.log())
         against = self._log_odds_against(in_class)
         return pl.max_horizontal(against, pl.lit(0.0)) + (-against.abs()).exp().log1p()
 
@@ -333,6 +332,15 @@ def _read_vector(
             wrong_length = numbers.list.len() != n_classes
             holds_null = (numbers.list.len() != numbers.list.drop_nulls().list.len()).fill_null(True)
     return VectorScores(elements, wrong_length, holds_null, score_type, prior)
+
+
+def log_loss_of_posterior(true: pl.Expr, other: pl.Expr, log_true: pl.Expr) -> pl.Expr:
+    """The log loss by the posteriors of the true class and of the other one, of which one is 1 minus the other, and a logarithm.
+
+    1 - q is rounded where q is the other class's posterior: `other - (1 - true)` is exactly what the rounding lost, to first
+    order what the logarithm misses, and 0 where nothing was rounded.
+    """
+    return other - (1 - true) - log_true
 
 
 def _any(masks: Iterable[pl.Expr]) -> pl.Expr:

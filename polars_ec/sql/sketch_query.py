@@ -66,7 +66,7 @@ def sketch_query(
         expression, such as `{"month": "CAST(date_trunc('month', CAST(ts AS DATE)) AS DATE)"}`. Default: one group.
     score_type
         "posterior" (of the positive class, default), "log_odds" or "llr" (natural logarithms), or "raw" (any number, such
-        as a margin; the last four columns are then left out).
+        as a margin; the last three columns are then left out).
     resolution
         Bins per nat of log-odds, for "raw" per nat of ln|score|: a whole number from 1 to 4096. Default 64.
     thresholds
@@ -86,10 +86,10 @@ def sketch_query(
     Returns
     -------
     One SELECT statement without a closing semicolon; it can stand in parentheses after FROM. Its columns: those of `by`;
-    `class` (0, 1; -1 for wrong rows, NULL for missing ones), `bin`, `above`; `n` rows; `weight` and `weight2`, the sums of
-    the weights and of their squares; `log_odds`, `posterior`, `log_loss` and `brier`, sums of weight times the row's value
-    (in nats; LLRs are read as log-odds, which is even prior). `log_odds` and `log_loss` are 0 in the two bins of infinite
-    log-odds: `Sketch.from_arrow` puts the infinite sums back. Log-odds within rounding of a bin's edge may go one bin
+    `class` (0, 1; -1 for wrong rows, NULL for missing ones), `bin`, `above`; `n` rows; `weight`, the sum of the weights;
+    `log_loss`, `brier` and `posterior`, sums of weight times the row's value (in nats; LLRs are read as log-odds, which is
+    even prior). `log_loss` is 0 in the two bins of infinite log-odds: `Sketch.from_arrow` puts the infinite sums back.
+    Log-odds within rounding of a bin's edge may go one bin
     further in one engine than in another.
 
     PostgreSQL makes an error of a product that underflows: there products with a factor below 1e-150 (1e-100 if there are
@@ -192,10 +192,9 @@ def _of_posteriors(resolution: int, largest: str) -> _Kind:  # noqa: ARG001
         logs={"ec_loss_0": "ec_inner - (1 - (1 - ec_inner)) - LN(1 - ec_inner)", "ec_loss_1": "-LN(ec_inner)"},
         bin=_log_odds_bin(log_odds, resolution, "ec_used <= 0", "ec_used >= 1"),
         sums={
-            "ec_log_odds": log_odds,
-            "ec_posterior": "ec_used",
             "ec_log_loss": "CASE WHEN ec_class = 1 THEN ec_loss_1 ELSE ec_loss_0 END",
             "ec_error": "CASE WHEN ec_class = 1 THEN 1 - ec_used ELSE ec_used END",
+            "ec_posterior": "ec_used",
         },
     )
 
@@ -218,11 +217,10 @@ def _of_log_odds(resolution: int, largest: str) -> _Kind:
         },
         bin=_log_odds_bin("ec_finite", resolution, "ec_used < 0", "ec_used > 0"),
         sums={
-            "ec_log_odds": "ec_finite",
-            "ec_posterior": "CASE WHEN ec_used >= 0 THEN 1 / (1 + ec_exp) ELSE ec_exp / (1 + ec_exp) END",
             "ec_log_loss": "CASE WHEN ec_finite IS NOT NULL THEN CASE WHEN ec_against > 0 THEN ec_against ELSE 0 END "
             "+ LN(1 + ec_exp) - (1 + ec_exp - 1 - ec_exp) / (1 + ec_exp) END",
             "ec_error": "CASE WHEN ec_against > 0 THEN 1 / (1 + ec_exp) ELSE ec_exp / (1 + ec_exp) END",
+            "ec_posterior": "CASE WHEN ec_used >= 0 THEN 1 / (1 + ec_exp) ELSE ec_exp / (1 + ec_exp) END",
         },
     )
 
@@ -341,9 +339,7 @@ class _Query:
     def _result(self, key_names: Iterable[str]) -> dict[str, str]:
         keys = {quoted(name): source for name, source in zip(self.keys, key_names, strict=True)}
         rows = "CASE WHEN ec_class >= 0 THEN COUNT(*) ELSE 0 END"
-        sums = {name.removeprefix("ec_"): self._sum(name) for name in self.kind.sums if name != "ec_error"}
-        if self.kind.sums:
-            sums["brier"] = self._sum("ec_error", "ec_error")
+        factors = {"log_loss": ["ec_log_loss"], "brier": ["ec_error", "ec_error"], "posterior": ["ec_posterior"]}
         return keys | {
             quoted(name): sql
             for name, sql in {
@@ -352,8 +348,7 @@ class _Query:
                 "above": "CAST(ec_above AS SMALLINT)",
                 "n": "CAST(COUNT(*) AS BIGINT)",
                 "weight": f"CAST({rows} AS DOUBLE)" if self.weight is None else "COALESCE(SUM(ec_times), 0)",
-                "weight2": f"CAST({rows} AS DOUBLE)" if self.weight is None else self._sum("ec_times"),
-                **sums,
+                **({name: self._sum(*product) for name, product in factors.items()} if self.kind.sums else {}),
             }.items()
         }
 

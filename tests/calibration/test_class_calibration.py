@@ -128,9 +128,12 @@ def test_two_classes_are_fitted_as_from_their_sketch(seed: int, prior: float | N
     assert_frame_equal(found, expected, check_row_order=False, rel_tol=1e-7, abs_tol=1e-9)
 
 
-def test_one_score_a_row_is_calibrated_from_its_sketch() -> None:
+@pytest.mark.parametrize("few", [True, False])
+def test_one_score_a_row_is_calibrated_from_its_sketch(few: bool, monkeypatch) -> None:
+    """Of few rows from an exact one."""
     log = simulated(300, 2, 1).with_columns(p=pl.col("q").arr.get(1))
-    sketch = log.ec.sketch("p", "y", by="g")
+    monkeypatch.setattr("polars_ec.calibration.rows._FEW_ROWS", log.height if few else log.height - 1)
+    sketch = log.ec.sketch("p", "y", by="g", exact=few)
     assert_frame_equal(log.lazy().ec.calibrate("p", "y", "pav", by="g").frame, sketch.calibrate("pav").frame)
     found = log.ec.calibration_loss("p", "y", "brier", by="g", training="test")
     assert_frame_equal(found, sketch.calibration_loss("brier", training="test"))

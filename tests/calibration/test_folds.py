@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from polars_ec.exceptions import SketchError
 from tests.support.calibration_logs import simulated
 from tests.support.reference import BINARY, expected_of, log_of
 
@@ -47,6 +49,32 @@ def test_folds_of_a_sketch() -> None:
     assert counts["folds"].unique().to_list() == [5]
 
 
+def test_rows_without_a_fold_do_not_count_or_are_an_error() -> None:
+    log = simulated().with_columns(fold=pl.when(pl.col("fold") > 0).then("fold"))
+    missing = log.with_columns(y=pl.when(pl.col("fold").is_not_null()).then("y"))
+    found = missing.ec.sketch("p", "y", by=["g", "fold"]).calibration_loss()
+    assert_frame_equal(
+        found, log.filter(pl.col("fold").is_not_null()).ec.sketch("p", "y", by=["g", "fold"]).calibration_loss()
+    )
+    with pytest.raises(SketchError, match="'fold' holds null"):
+        log.ec.sketch("p", "y", by=["g", "fold"]).calibration_loss()
+    # Where folds are added up, none is needed.
+    assert log.ec.sketch("p", "y", by=["g", "fold"]).calibration_loss(training="test")["reason"].null_count() == 4
+
+
+@pytest.mark.parametrize("score_type", ["log_odds", "llr", "raw"])
+@pytest.mark.parametrize("exact", [True, False])
+def test_cells_may_stand_in_any_order(score_type, exact) -> None:
+    sketch = simulated(600).ec.sketch("x", "y", by=["g", "fold"], score_type=score_type, exact=exact)
+    shuffled = replace(sketch, frame=sketch.frame.sample(fraction=1, shuffle=True, seed=1))
+    for calibrator in ("affine", "gaussian", "pav"):
+        if score_type != "raw" or exact or calibrator == "pav":
+            found, expected = (made.calibrate(calibrator, prior=0.3).frame for made in (shuffled, sketch))
+            assert_frame_equal(found, expected, rel_tol=1e-9)
+    if score_type == "log_odds":
+        assert_frame_equal(shuffled.calibration_loss(), sketch.calibration_loss(), rel_tol=1e-9)
+
+
 @pytest.mark.parametrize("name", BINARY)
 def test_golden_loss_by_cross_validation(name: str) -> None:
     golden = expected_of(name)["calibration"]["DP_5fold_cv"]["converged"]
@@ -71,7 +99,8 @@ def test_a_prior_that_is_an_expression_is_of_the_whole_log() -> None:
     share = log["y"].mean()
     for prior in (pl.col("y").mean(), pl.col("y").cast(pl.Float64).sum() / pl.len()):
         expected = log.ec.calibration_loss("p", "y", by="g", training="test", prior=share)
-        assert log.ec.calibration_loss("p", "y", by="g", training="test", prior=prior).equals(expected)
+        found = log.ec.calibration_loss("p", "y", by="g", training="test", prior=prior)
+        assert_frame_equal(found, expected, rel_tol=1e-12)
         fitted = log.ec.calibrate("p", "y", by="g", prior=prior).frame
         assert_frame_equal(fitted, log.ec.calibrate("p", "y", by="g", prior=share).frame)
 

@@ -19,6 +19,7 @@ from tests.support.calibration_oracle import (
     logit_of,
     losses,
     mean_at,
+    middles,
     plain_cllr,
     plain_gaussian,
     plain_newton,
@@ -38,46 +39,46 @@ def test_loss_is_that_of_rows_with_plain_calibrators(rule, training, weight, pri
     log, other = simulated(), simulated(seed=1)
     costs = {"cost_fp": COST_FP} if rule == "bayes_risk" else {}
     by = ["g", "fold"]
-    sketches = {
-        exact: log.ec.sketch("p", "y", by=by, weight=weight, exact=exact, thresholds=[COST_FP / (1 + COST_FP)])
-        for exact in (True, False)
-    }
-    held_out = other.ec.sketch("p", "y", by="g", weight=weight, exact=True).calibrate(prior=prior)
-    stated = held_out if training == "held out" else training
-    exact, binned = (
-        sketches[exact].calibration_loss(rule, training=stated, prior=prior, **costs).to_dicts()
-        for exact in (True, False)
-    )
-    assert [row["g"] for row in exact] == [0, 1, 2, 3]
+    kinds = {True: ("p", "posterior", COST_FP / (1 + COST_FP)), False: ("x", "log_odds", math.log(COST_FP))}
+    found = {}
+    for exact, (score, score_type, threshold) in kinds.items():
+        options = {"weight": weight, "score_type": score_type}
+        held_out = other.ec.sketch(score, "y", by="g", exact=True, **options).calibrate(prior=prior)
+        sketch = log.ec.sketch(score, "y", by=by, exact=exact, thresholds=[threshold], **options)
+        stated = held_out if training == "held out" else training
+        found[exact] = sketch.calibration_loss(rule, training=stated, prior=prior, **costs).to_dicts()
+        assert [row["g"] for row in found[exact]] == [0, 1, 2, 3]
 
     def weights(rows):
         return np.ones(rows.height) if weight is None else rows["w"].to_numpy()
 
-    def fit(rows):
+    def fit(rows, exact):
         y, w = rows["y"].to_numpy().astype(float), weights(rows)
         if prior is not None:
             w = w * np.where(y == 1, prior / (w @ y), (1 - prior) / (w @ (1 - y)))
-        return plain_newton(logit(rows["p"].to_numpy()), y, w)
+        return plain_newton(rows["x"].to_numpy() if exact else middles(rows["x"].to_numpy()), y, w)
 
-    for row, near in zip(exact, binned, strict=True):
+    for exact, row in ((kind, row) for kind in found for row in found[kind]):
         rows = log.filter(pl.col("g") == row["g"])
-        x, y, w = logit(rows["p"].to_numpy()), rows["y"].to_numpy().astype(float), weights(rows)
+        of_rows, y, w = rows["x"].to_numpy(), rows["y"].to_numpy().astype(float), weights(rows)
+        x = of_rows if exact else middles(of_rows)
         if training == "cv":
             z = np.empty(len(x))
             for fold in range(5):
                 own = (rows["fold"] == fold).to_numpy()
-                alpha, beta = fit(rows.filter(~own))
+                alpha, beta = fit(rows.filter(~own), exact)
                 z[own] = alpha * x[own] + beta
         else:
-            alpha, beta = fit(rows if training == "test" else other.filter(pl.col("g") == row["g"]))
+            alpha, beta = (
+                fit(rows, exact) if training == "test" else fit(other.filter(pl.col("g") == row["g"]), exact=True)
+            )
             z = alpha * x + beta
-        raw, calibrated = (mean_at(prior, losses(rule, v, y, math.log(COST_FP)), y, w) for v in (x, z))
-        assert (row["raw"], near["raw"]) == (pytest.approx(raw, rel=1e-9),) * 2
+        raw, calibrated = (mean_at(prior, losses(rule, v, y, math.log(COST_FP)), y, w) for v in (of_rows, z))
+        assert row["raw"] == pytest.approx(raw, rel=1e-9)
         assert row["calibrated"] == pytest.approx(calibrated, rel=1e-8)
         assert row["cal_loss"] == pytest.approx(raw - calibrated, rel=1e-6)
         assert row["rcl"] == pytest.approx(100 * (raw - calibrated) / raw, rel=1e-6)
         assert (row["n"], row["reason"]) == (rows.height, None)
-        assert near["calibrated"] == pytest.approx(calibrated, rel=2e-2 if rule == "bayes_risk" else 1e-4)
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -86,14 +87,15 @@ def test_loss_is_that_of_rows_with_plain_calibrators(rule, training, weight, pri
 )
 def test_golden_loss_after_training_on_test(name: str, calibrator: str, block: str) -> None:
     golden, log = expected_of(name)["calibration"][block], log_of(name)
-    for exact, tolerance in ((True, 1e-9), (False, 2e-4)):
+    # A row's loss moves by what half a bin moves its calibrated log-odds at most, the Brier score twice that.
+    for exact, tolerance in ((True, 1e-9), (False, golden["alpha"] / 128)):
         sketch = log.ec.sketch("log_odds", "label", score_type="log_odds", exact=exact)
         found = sketch.calibration_loss(calibrator=calibrator, training="test").to_dicts()[0]
         assert found["calibrated"] == pytest.approx(golden["CE"], rel=tolerance)
-        assert found["rcl"] == pytest.approx(golden["RCL"], rel=tolerance)
+        assert found["rcl"] == pytest.approx(golden["RCL"], abs=100 * tolerance)
         brier = sketch.calibration_loss("brier", calibrator=calibrator, training="test").to_dicts()[0]
         prior = found["class_prior"]
-        assert brier["calibrated"] / (prior * (1 - prior)) == pytest.approx(golden["NBS"], rel=tolerance)
+        assert brier["calibrated"] / (prior * (1 - prior)) == pytest.approx(golden["NBS"], rel=2 * tolerance)
 
 
 @settings(PROFILE, max_examples=100)
@@ -125,6 +127,43 @@ def test_losses_of_few_rows_are_defined(log, rule, training) -> None:
             assert row["cal_loss"] == row["raw"] - row["calibrated"]
         else:
             assert row["rcl"] is None
+
+
+@settings(PROFILE, max_examples=20)
+@given(
+    st.lists(st.tuples(st.floats(-60, 60), st.booleans(), st.sampled_from([1.0, 0.25, 7.0])), min_size=2, max_size=30),
+    st.sampled_from([1, 8, 64]),
+    st.sampled_from(["cross_entropy", "brier", "cllr"]),
+    st.tuples(st.floats(0, 3), st.floats(-5, 5)),
+)
+def test_losses_of_bins_are_as_near_as_is_said(rows, resolution, rule, line) -> None:
+    """The loss of a row moves by a factor of exp(what its log-odds move by) at most, the Brier score by its square."""
+    log = pl.DataFrame(rows, schema={"x": pl.Float64, "y": pl.Boolean, "w": pl.Float64}, orient="row")
+    score_type = "llr" if rule == "cllr" else "log_odds"
+    line_of = pl.DataFrame({"fold": [None], "alpha": line[:1], "beta": line[1:], "n": [1], "reason": [None]})
+    stated = ec.Calibration(line_of.cast({"reason": pl.String}), "affine", score_type, prior=0.5)
+    exact, binned = (
+        log.ec.sketch("x", "y", score_type=score_type, weight="w", resolution=resolution, exact=exact)
+        for exact in (True, False)
+    )
+    power = 2 if rule == "brier" else 1
+    for training in (stated, "test"):
+        of_rows, of_bins = (
+            sketch.calibration_loss(rule, training=training).to_dicts()[0] for sketch in (exact, binned)
+        )
+        assert (of_rows["raw"] is None) == (of_bins["raw"] is None)
+        if of_rows["calibrated"] is None or of_bins["calibrated"] is None:
+            continue
+        slopes = [line[0]]
+        if training == "test":
+            prior = {"prior": 0.5} if rule == "cllr" else {}
+            slopes = [sketch.calibrate(**prior).frame["alpha"].item() for sketch in (exact, binned)]
+        if training == "test" and rule == "brier":
+            # What makes the cross-entropy least need not make this least: there is no bound but for the same calibrator.
+            continue
+        most = math.exp(power * max(slopes) / (2 * resolution)) * (1 + 1e-9)
+        assert of_bins["calibrated"] <= of_rows["calibrated"] * most + 1e-12
+        assert of_rows["calibrated"] <= of_bins["calibrated"] * most + 1e-12
 
 
 def test_a_calibration_of_fewer_groups() -> None:
@@ -237,7 +276,7 @@ def test_what_has_no_cllr(tmp_path) -> None:
     alpha, beta = read.frame.select("alpha", "beta").row(0)
     z = alpha * log["x"].to_numpy() + beta - logit(0.3)
     of_rows = plain_cllr(z, log["y"].to_numpy().astype(float), np.ones(200))
-    assert in_bins == pytest.approx(of_rows, abs=(alpha / 64) ** 2 / 32 / math.log(2))
+    assert abs(math.log(in_bins / of_rows)) < alpha / 128
 
 
 def test_loss_of_a_group_with_wrong_rows_is_null() -> None:

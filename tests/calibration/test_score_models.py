@@ -16,7 +16,16 @@ from sklearn.linear_model import LogisticRegression
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
 from tests.support.calibration_logs import simulated, small_logs
-from tests.support.calibration_oracle import logit, logit_of, plain_gaussian, plain_newton, plain_pav, sigmoid, steps_at
+from tests.support.calibration_oracle import (
+    logit,
+    logit_of,
+    middles,
+    plain_gaussian,
+    plain_newton,
+    plain_pav,
+    sigmoid,
+    steps_at,
+)
 from tests.support.profile import PROFILE
 
 # Far from 0 and from 1, as margins and distances are.
@@ -85,16 +94,21 @@ def test_prior_weighted_logistic_regression_of_two_scores_is_their_llr() -> None
         assert found == pytest.approx(float(sigmoid(llr_low + math.log(prior / (1 - prior)))), rel=1e-9)
 
 
-def test_gaussian_of_bins_lacks_at_most_the_variance_within_them() -> None:
+def test_gaussian_of_bins_is_of_their_middles() -> None:
+    """Means and the standard deviation are off by half a bin at most."""
     log = simulated()
     for resolution in (1, 8, 64):
         sketch = log.ec.sketch("x", "y", by="g", score_type="llr", resolution=resolution)
         for g, alpha, beta in sketch.calibrate("gaussian", prior=0.3).frame.select("g", "alpha", "beta").rows():
             rows = log.filter(pl.col("g") == g)
-            x, y = rows["x"].to_numpy(), rows["y"].to_numpy().astype(float)
-            mean_0, mean_1 = x[y == 0].mean(), x[y == 1].mean()
-            variance = 0.3 * x[y == 1].var() + 0.7 * x[y == 0].var()
-            assert -1e-12 <= variance - (mean_1 - mean_0) / alpha <= 1 / (4 * resolution**2)
+            y = rows["y"].to_numpy().astype(float)
+            of_rows, of_bins = (
+                (x[y == 0].mean(), x[y == 1].mean(), math.sqrt(0.3 * x[y == 1].var() + 0.7 * x[y == 0].var()))
+                for x in (rows["x"].to_numpy(), middles(rows["x"].to_numpy(), resolution))
+            )
+            assert of_bins == pytest.approx(of_rows, abs=1 / (2 * resolution))
+            mean_0, mean_1, deviation = of_bins
+            assert alpha == pytest.approx((mean_1 - mean_0) / deviation**2, rel=1e-9)
             assert beta == pytest.approx(logit(0.3) - alpha * (mean_0 + mean_1) / 2, rel=1e-9)
 
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_ec.cells import make as _sketch_pass
+from polars_ec.cells import log_pass as _sketch_pass
 from polars_ec.rows.batches import batches
 from tests.support.plans import assert_streams
 

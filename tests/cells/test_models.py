@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,9 +11,7 @@ from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.cells import make
-from polars_ec.cells.files import description
-from polars_ec.exceptions import SketchError
+from polars_ec.cells import log_pass
 from polars_ec.rows.batches import batches
 
 RANDOM = np.random.default_rng(5)
@@ -75,7 +72,7 @@ def test_one_pass_gives_the_sketch_of_each_model(case: str, by: str | tuple[()])
 
 @pytest.mark.parametrize(("scores", "label"), [(["b", "a"], "y"), (["v", "u"], "c")])
 def test_the_log_is_read_once(monkeypatch, scores: list[str], label: str) -> None:
-    monkeypatch.setattr(make, "_BATCH", 90)
+    monkeypatch.setattr(log_pass, "_BATCH", 90)
     read: list[int] = []
 
     def source(
@@ -102,8 +99,8 @@ def test_a_batch_has_fewer_rows_where_each_becomes_one_of_each_class(monkeypatch
         sizes.append(size)
         return batches(frame, size)
 
-    monkeypatch.setattr(make, "batches", recorded)
-    monkeypatch.setattr(make, "_BATCH", 90)
+    monkeypatch.setattr(log_pass, "batches", recorded)
+    monkeypatch.setattr(log_pass, "_BATCH", 90)
     for score, label, options in (("v", "c", {}), ("v", "c", {"reduction": "top_label"}), (["b", "a"], "y", {})):
         LOG.ec.sketch(score, label, **options)
     assert sizes == [30, 90, 90]
@@ -161,22 +158,3 @@ def test_scores_that_are_not_of_one_sketch(score, label: str, options: dict, err
 
 def test_one_model_in_a_list_is_that_model() -> None:
     assert_frame_equal(LOG.ec.sketch(["b"], "y").frame, LOG.ec.sketch("b", "y").frame)
-
-
-def test_exact_sketches_of_before_models_are_read(tmp_path) -> None:
-    """Their scores were in a column `score`, which names the models now; a binned one may have groups of that name."""
-    path, sketch = tmp_path / "sketch.parquet", LOG.ec.sketch("b", "y", exact=True)
-    old = sketch.frame.rename({"score_value": "score"})
-
-    def write(frame: pl.DataFrame, like: ec.Sketch, version: int) -> None:
-        about = {**description(like, like.operating_point), "schema_version": version}
-        frame.write_parquet(path, metadata={"polars_ec.sketch": json.dumps(about)})
-
-    write(old, sketch, 1)
-    assert_frame_equal(ec.Sketch.read_parquet(path).frame, sketch.frame)
-    write(old, sketch, 2)
-    with pytest.raises(SketchError, match="its columns are"):
-        ec.Sketch.read_parquet(path)
-    binned = LOG.ec.sketch(["b", "a"], "y")
-    write(binned.frame, binned, 1)
-    assert_frame_equal(ec.Sketch.read_parquet(path).frame, binned.frame)

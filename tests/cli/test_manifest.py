@@ -70,18 +70,14 @@ TAMPERED = {
 }
 
 
-CHANGES = [(change, i % 2 == 0) for i, change in enumerate(TAMPERED.values())]
+CHANGES = [*TAMPERED.values()]
 
 
-@pytest.mark.parametrize(
-    ("change", "checksum"),
-    mostly_slow(CHANGES, CHANGES[::3]),
-    ids=TAMPERED,
-)
-def test_entries_that_were_tampered_with(made, tmp_path, change, checksum):
+@pytest.mark.parametrize("change", mostly_slow(CHANGES, CHANGES[::3]), ids=TAMPERED)
+def test_entries_that_were_tampered_with(made, tmp_path, change):
     """A line in the report; and made again by the job, for their input is there."""
     logs, out = made[0], shutil.copytree(made[1], tmp_path / "out")
-    rewritten(sketch_of(out, logs), change, checksum=checksum)
+    rewritten(sketch_of(out, logs), change)
     report_fails(out, str(sketch_of(out, logs)), "damaged")
     assert f": 1 sketched, {FILES - 1} unchanged; {LOG.height} rows" in sketch(logs, out=out).stdout
     same(loaded(out), whole().frame)

@@ -20,8 +20,8 @@ from tests.support.sketch_jobs import (
     LOG,
     MADE_WITH,
     loaded,
+    of_before,
     report_fails,
-    rewritten,
     same,
     sketch,
     sketch_of,
@@ -279,14 +279,18 @@ def test_sketches_that_changed_are_made_again(logs, out, tmp_path, damage):
     assert sketch_of(out, logs).exists()
 
 
-def test_sketches_without_a_checksum_are_held_against_their_entry(logs, out):
-    file = sketch_of(out, logs)
-    rewritten(file, lambda entry: entry, checksum=False)
+def test_sketches_of_an_earlier_version_are_made_again(logs, out):
+    """By the job, of inputs that are there; a report says so, and of inputs that are gone there is no other way."""
+    for i in range(2):
+        of_before(sketch_of(out, logs, i))
+    report_fails(
+        out, f"{sketch_of(out, logs, 0)} is a sketch of schema version 2", "make the sketch again from its log"
+    )
+    assert f": 2 sketched, {FILES - 2} unchanged; {LOG.height} rows" in sketch(logs, out=out).stdout
     same(loaded(out), whole().frame)
-    assert f": 0 sketched, {FILES} unchanged" in sketch(logs, out=out).stdout
-    halved(file)
-    report_fails(out, f"{file} is damaged: it is not what its entry says")
-    assert f": 1 sketched, {FILES - 1} unchanged;" in sketch(logs, out=out).stdout
+    of_before(sketch_of(out, logs))
+    (logs / "part-01.parquet").unlink()
+    assert f"{sketch_of(out, logs)} is a sketch of schema version 2" in sketch(logs, out=out, code=1).stderr
 
 
 def test_a_copied_sketch_does_not_count_twice(logs, out):

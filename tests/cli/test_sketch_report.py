@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -158,34 +156,6 @@ def test_a_report_is_at_the_costs_of_the_sketches(logs, tmp_path):
     result = invoke("sketch", logs, "--out", tmp_path / "out", *MADE_WITH[:-1], "10", "--cost-fp", "2")
     assert result.exit_code == 2, "the same threshold, and other costs"
     assert "--cost-fn and --cost-fp [[0.0, 1.0], [5.0, 0.0]] and [[0.0, 2.0], [10.0, 0.0]]" in result.stderr
-
-
-def test_folders_of_the_time_before_sketches_kept_their_costs(logs, tmp_path, monkeypatch):
-    """Their cells are those of the costs that the same command states, which it adds to them, also where inputs are gone."""
-    out = tmp_path / "out"
-    sketch(logs, out=out)
-    (name,) = (n for n, r in SketchFolder(out).records().items() if r.input.endswith("part-00.parquet"))
-    theirs = report(logs, *READ, "--by", "carrier", "--cost-fn", "5")
-    for file in out.glob("*.sketch.parquet"):
-        about = pl.read_parquet_metadata(file)
-        entry, described = json.loads(about["polars_ec.input"]), json.loads(about["polars_ec.sketch"])
-        del entry["options"]["--cost-fn and --cost-fp"], described["costs"], described["sha256"], described["metadata"]
-        metadata = {"polars_ec.input": json.dumps(entry), "polars_ec.sketch": json.dumps(described)}
-        pl.read_parquet(file).write_parquet(file, metadata=metadata)
-    assert "nec_low" in report(out, "--by", "carrier").columns, "at even costs, which is all that they say"
-    (logs / "part-00.parquet").unlink()
-    message = sketch(logs, out=out, args=(*MADE_WITH[:-1], "6"), code=2).stderr
-    assert "thresholds" in message
-    assert (
-        f": 0 sketched, {FILES - 1} unchanged, 1 of other inputs"
-        in sketch(logs, out=out, args=(*MADE_WITH, "--vanished", "keep")).stdout
-    )
-    same(report(out, "--by", "carrier").select(theirs.columns), theirs)
-    assert SketchFolder(out).records()[name].options["--cost-fn and --cost-fp"] == [[0, 1], [5, 0]]
-    assert (
-        "and --cost-fp [[0.0, 1.0], [5.0, 0.0]] and [[0.0, 2.0]"
-        in sketch(logs, out=out, args=(*MADE_WITH[:-1], "10", "--cost-fp", "2"), code=2).stderr
-    )
 
 
 def test_llrs_and_raw_scores(logs, tmp_path):

@@ -16,11 +16,9 @@ COLUMNS = {
     "above": pl.Int16,
     "n": pl.Int64,
     "weight": pl.Float64,
-    "weight2": pl.Float64,
-    "log_odds": pl.Float64,
-    "posterior": pl.Float64,
     "log_loss": pl.Float64,
     "brier": pl.Float64,
+    "posterior": pl.Float64,
 }
 POSTERIORS = [0.0, 5e-324, 1e-300, 1e-30, 1e-9, 0.1, 0.25, 0.5, 0.50001, 0.75, 0.9, 1 - 1e-9, 1 - 2**-53, 1.0]
 LOG_ODDS = [-math.inf, -800.0, -64.001, -64.0, -63.99, -1.0, -1e-9, -0.0, 0.0, 1 / 64, 0.5, 2.0, 63.999, 64.0, math.inf]
@@ -44,18 +42,14 @@ def bin_of(x: float, score_type: str, r: int) -> int:
 
 
 def losses(x: float, y: int, score_type: str) -> list[float]:
-    """Log-odds, posterior, log loss and Brier loss of a row, in 60 digits."""
+    """Log loss, Brier loss and posterior of a row, in 60 digits."""
     with mp.workdps(60):
         if score_type == "posterior":
             q1, q0 = mpf(x), 1 - mpf(x)
         else:
             q1, q0 = 1 / (1 + mp.exp(-mpf(x))), 1 / (1 + mp.exp(mpf(x)))
-        if score_type != "posterior":
-            log_odds = mpf(x)
-        else:
-            log_odds = -mp.inf if q1 == 0 else mp.inf if q0 == 0 else mp.log(q1) - mp.log(q0)
         of_class = q1 if y else q0
-        return [float(v) for v in (log_odds, q1, mp.inf if of_class == 0 else -mp.log(of_class), (1 - of_class) ** 2)]
+        return [float(v) for v in (mp.inf if of_class == 0 else -mp.log(of_class), (1 - of_class) ** 2, q1)]
 
 
 def sketch(rows: list[tuple], score_type: str, r: int, thresholds: list[float]) -> dict[tuple, list[float]]:
@@ -63,17 +57,17 @@ def sketch(rows: list[tuple], score_type: str, r: int, thresholds: list[float]) 
     cells: dict[tuple, list[float]] = {}
     for group, score, label, weight in rows:
         if score is None or label is None or weight is None:
-            key, values = (group, None, None, None), [0.0] * 6
+            key, values = (group, None, None, None), [0.0] * 4
         elif (
             math.isnan(score)
             or (score_type == "posterior" and not 0 <= score <= 1)
             or label not in (0, 1)
             or not 0 <= weight < math.inf
         ):
-            key, values = (group, -1, None, None), [0.0] * 6
+            key, values = (group, -1, None, None), [0.0] * 4
         else:
             key = (group, label, bin_of(score, score_type, r), sum(score > t for t in thresholds))
-            values = [weight, weight**2]
+            values = [weight]
             if score_type != "raw":
                 values += [weight * v if weight else 0.0 for v in losses(score, label, score_type)]
         cell = cells.setdefault(key, [0] * (1 + len(values)))
@@ -120,7 +114,7 @@ def test_rows_are_those_of_the_contract(connection, score_type: str, resolution:
         f"groups := ['group'], score_type := '{score_type}', resolution := {resolution}, "
         "thresholds := [0.5, 0.25, '-inf'::DOUBLE, 0, 0.5]",
     )
-    names = list(COLUMNS)[:6] if score_type == "raw" else list(COLUMNS)
+    names = list(COLUMNS)[:5] if score_type == "raw" else list(COLUMNS)
     assert dict(frame.schema) == {"group": pl.String} | {name: COLUMNS[name] for name in names}
     check(frame, sketch(rows, score_type, resolution, thresholds), 4)
 

@@ -14,6 +14,11 @@ def logit(p):
     return np.log(p) - np.log1p(-p)
 
 
+def middles(x, resolution=64):
+    """What bins make of log-odds: the middle of their bin."""
+    return (np.floor(x * resolution) + 0.5) / resolution
+
+
 def sigmoid(z):
     return np.exp(-np.logaddexp(0, -z))
 

@@ -91,17 +91,21 @@ def report_fails(out, *words):
     return line
 
 
-def rewritten(file, change, *, checksum=True):
-    """The sketch with another entry of the manifest; as a program that knows the checksum writes it, or as an older one."""
+def rewritten(file, change):
+    """The sketch with another entry of the manifest, as a program that knows the checksum writes it."""
     found = ec.Sketch.read_parquet(file)
     entry = pl.read_parquet_metadata(file)["polars_ec.input"]
     text = change(json.loads(entry))
     text = text if isinstance(text, str) else json.dumps(text)
-    if checksum:
-        found.write_parquet(file, metadata={"polars_ec.input": text})
-    else:
-        about = {"polars_ec.sketch": json.dumps(description(found, found.operating_point)), "polars_ec.input": text}
-        found.frame.write_parquet(file, metadata=about)
+    found.write_parquet(file, metadata={"polars_ec.input": text})
+
+
+def of_before(file):
+    """The sketch as schema version 2 had it: without its sums, and one table."""
+    found = ec.Sketch.read_parquet(file)
+    entry = pl.read_parquet_metadata(file)["polars_ec.input"]
+    about = {**description(found, found.operating_point), "schema_version": 2}
+    found.frame.write_parquet(file, metadata={"polars_ec.sketch": json.dumps(about), "polars_ec.input": entry})
 
 
 def without(name):

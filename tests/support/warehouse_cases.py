@@ -15,7 +15,7 @@ import polars as pl
 
 from polars_ec.sql.sketch_query import sketch_query
 
-SUMS = ("log_odds", "posterior", "log_loss", "brier")
+SUMS = ("log_loss", "brier", "posterior")
 MONTH = "CAST(date_trunc('month', CAST(ts AS DATE)) AS DATE)"
 MONTH_IN = {"clickhouse": "toStartOfMonth(ts)"}  # there CAST(NULL AS DATE) is an error
 NEAR_EDGE = 1e-9  # bins; ln of engines differs by some 1e-12 of them
@@ -107,7 +107,7 @@ def check(case: Case, log: pl.DataFrame, result: pl.DataFrame, least: float = 0.
     """
     keys = _keys(case)
     sums = () if case.score_type == "raw" else SUMS
-    assert result.columns == [*keys, "class", "bin", "above", "n", "weight", "weight2", *sums]
+    assert result.columns == [*keys, "class", "bin", "above", "n", "weight", *sums]
     wanted = _rows(case, log)
     got: dict[Any, dict[Any, Any]] = defaultdict(dict)
     for row in result.rows(named=True):
@@ -124,7 +124,7 @@ def _check_cell(rows: list[dict[str, Any]], bins: Mapping[Any, Any], sums: Seque
     assert sum(row["n"] for row in bins.values()) == len(rows)
     if rows[0]["low"] is None:
         assert list(bins) == [None]
-        assert all(bins[None][name] == 0 for name in ("weight", "weight2", *sums))
+        assert all(bins[None][name] == 0 for name in ("weight", *sums))
         return
     low, high = (np.sort([row[name] for row in rows]) for name in ("low", "high"))
     assert None not in bins
@@ -141,13 +141,10 @@ def _check_cell(rows: list[dict[str, Any]], bins: Mapping[Any, Any], sums: Seque
 
 
 def _check_sums(rows: list[dict[str, Any]], cells: list[Any], sums: Sequence[str], least: float) -> None:
-    weight = math.fsum(row["weight"] for row in rows)
-    for name in ("weight", "weight2", *sums):
+    for name in ("weight", *sums):
         terms = [row[name] for row in rows]
         got = math.fsum(cell[name] for cell in cells)
-        # Log-odds are differences of logarithms: near 0 they are good to the rounding of numbers near 1. Where they
-        # cancel between bins, what counts is the sum of their sizes.
-        allowed = 1e-12 * math.fsum(map(abs, terms)) + (1e-15 * weight if name == "log_odds" else 0) + least
+        allowed = 1e-12 * math.fsum(terms) + least
         assert abs(got - math.fsum(terms)) <= allowed, (name, got, math.fsum(terms), rows[:3])
 
 
@@ -187,7 +184,7 @@ def _class(case: Case, score: float | None, label: Any, weight: float | None) ->
 def _values(case: Case, score: float, y: int, weight: float) -> dict[str, Any]:
     if case.score_type == "raw":
         low, high = _raw_bins(score, case.resolution)
-        return {"low": low, "high": high, "weight": weight, "weight2": weight * weight}
+        return {"low": low, "high": high, "weight": weight}
     with np.errstate(all="ignore"):
         if case.score_type == "posterior":
             log_odds = np.log(score) - np.log1p(-score)
@@ -203,11 +200,9 @@ def _values(case: Case, score: float, y: int, weight: float) -> dict[str, Any]:
         "low": low,
         "high": high,
         "weight": weight,
-        "weight2": weight * weight,
-        "log_odds": 0.0 if infinite else weight * float(log_odds),
-        "posterior": weight * float(posterior),
         "log_loss": 0.0 if infinite else weight * float(log_loss),
         "brier": weight * float(error) ** 2,
+        "posterior": weight * float(posterior),
     }
 
 

@@ -1,0 +1,171 @@
+"""The pass over the log that makes a sketch: from rows to cells, by the streaming engine, some rows at a time.
+
+It is a select to a step, because the engine computes a step's columns once, and what expressions repeat as often as they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from polars_ec.cells.cells import SCORE, TARGET
+from polars_ec.cells.codes import CELL, GROUP, SLOT, STAND_IN, CellCodes, KeyCode
+from polars_ec.cells.grid import EXACT, SUMS, Grid
+from polars_ec.costs import CostMatrix
+from polars_ec.rows.batches import batches
+from polars_ec.rows.decisions import decide
+from polars_ec.rows.folds import FOLD
+from polars_ec.rows.labels import class_index
+from polars_ec.rows.read import Rows
+from polars_ec.rows.scores import BinaryScores, VectorScores, log_loss_of_posterior
+from polars_ec.typing import Reduction
+
+_BATCH = 500_000
+_OF_MODELS = _SCORE, _INDEX, _WEIGHT = "__score", "__class", "__weight"
+_LOGS = ["__log_0", "__log_1"]
+_POSITION = "__position"
+
+
+def own_names(n_models: int) -> set[str]:
+    """Names of columns while rows are read: no group column may be called so."""
+    of_models = {f"{name}_{m}" for name in _OF_MODELS for m in range(n_models)}
+    return {*_OF_MODELS, *of_models, *_LOGS, _POSITION, CELL, SLOT, GROUP}
+
+
+def reduce_log(
+    frame: pl.LazyFrame,
+    keys: list[pl.Expr],
+    fold: pl.Expr | None,
+    models: Mapping[str, Rows],
+    grid: Grid,
+    reduction: Reduction,
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """The cells of a sketch, and its sums if it has any, sorted."""
+    # Imported here, for it needs numpy.
+    from polars_ec.cells.counting import Counting
+
+    rows = next(iter(models.values()))
+    grouped = [*keys, *([] if fold is None else [fold])]
+    codes = {name: KeyCode.of(name, dtype) for name, dtype in frame.select(grouped).collect_schema().items()}
+    # The columns of all models are read side by side, and cut apart in each batch: the log is read once.
+    read = [_one_score(model, reduction, m) for m, model in enumerate(models.values())]
+    encoded = [code.encoded(key) for code, key in zip(codes.values(), grouped, strict=True)]
+    log = frame.select(*encoded, *(column for columns in read for column in columns))
+    several, tall = len(models) > 1, _is_one_vs_rest(rows, reduction)
+    codes |= {name: KeyCode.of(name, pl.Int16()) for name in (SCORE, TARGET)}
+    by = [key.meta.output_name() for key in keys]
+    names = [*by, *([SCORE] if several else []), *([] if fold is None else [FOLD]), *([TARGET] if tall else [])]
+    counting = Counting([codes[name] for name in names], grid, weighted=rows.weight is not None)
+
+    def count(batch: pl.LazyFrame) -> None:
+        for m, model in enumerate(models.values()):
+            counted = _cells_of_rows(batch, m, model, names, grid).collect(engine="streaming")
+            if grid.resolution is not None:
+                # Few batches have such rows, and those that have none need no look at each row.
+                has_unusable = (pl.col(CELL).null_count() > 0) | (pl.col(CELL).min() < 1)
+                if counted.select(has_unusable).item():
+                    counted = counted.with_columns(CellCodes(grid).of_unusable(pl.col(CELL)))
+            counting.add(counted)
+
+    count(log.clear())
+    for batch in batches(log, max(_BATCH // (len(rows.labels.in_class) if tall else 1), 1)):
+        count(batch.lazy())
+    cells, sums = counting.tables()
+    names_of: dict[str, pl.Series] = {}
+    if tall:
+        known = rows.labels.names
+        # "not 1" and 1 have no type in common but text.
+        classes = [str(value) for value in known.values] if known.rest else known.values
+        names_of[TARGET] = pl.Series(classes, strict=False)
+    if several:
+        names_of[SCORE] = pl.Series([*models])
+    named = [pl.col(name).replace_strict(range(len(values)), values) for name, values in names_of.items()]
+    of_cell, of_slot = CellCodes(grid).decoded, CellCodes(grid).of_slot
+    if grid.resolution is not None:
+        cells = cells.with_columns(**of_cell(pl.col(CELL)))
+    columns = [name for name in grid.columns if name in cells.columns]
+    cells = cells.with_columns(named).select(*names, *columns)
+    if sums is not None:
+        sums = sums.with_columns(*named, **of_slot(pl.col(SLOT))).select(*names, "class", "above", *SUMS)
+    return cells, sums
+
+
+def _cells_of_rows(log: pl.LazyFrame, m: int, model: Rows, names: list[str], grid: Grid) -> pl.LazyFrame:
+    """The rows of a model, the m-th: their groups, their cell, and the values that are summed."""
+    score, index, weight = pl.col(_SCORE), pl.col(_INDEX), None if model.weight is None else pl.col(_WEIGHT)
+    own = [_SCORE, _INDEX, *([] if weight is None else [_WEIGHT])]
+    of_row = [pl.lit(m, dtype=pl.Int16).alias(SCORE) if name == SCORE else name for name in names if name != TARGET]
+    made = log.select(*of_row, **{name: pl.col(f"{name}_{m}") for name in own})
+    if TARGET in names:
+        made = _one_row_per_class(made, len(model.labels.in_class))
+    values = {} if weight is None else {"weight": weight}
+    if grid.resolution is None:
+        return made.select(
+            *names, index.cast(pl.Int8).alias("class"), pl.when(index >= 0).then(score).alias(EXACT), **values
+        )
+    logs = dict(zip(_LOGS, grid.logs(score), strict=False))
+    if logs:
+        made = made.with_columns(**logs)
+    made = made.with_columns(grid.position(score, [pl.col(name) for name in logs]).alias(_POSITION))
+    cell = CellCodes(grid).encoded(index, score, pl.col(_POSITION))
+    if grid.has_sums:
+        values |= _losses(grid, score, index == 1, weight)
+    return made.select(*names, cell.alias(CELL), **values)
+
+
+def _losses(grid: Grid, score: pl.Expr, positive: pl.Expr, weight: pl.Expr | None) -> dict[str, pl.Expr]:
+    """What the sums of a sketch are of; beside the score there are its logarithms."""
+    in_class = [~positive, positive]
+    scores = BinaryScores(score, "posterior" if grid.score_type == "posterior" else "log_odds", None)
+    if grid.score_type == "posterior":
+        true, other = scores.true_and_other(in_class)
+        log_0, log_1 = map(pl.col, _LOGS)
+        log_loss = log_loss_of_posterior(true, other, pl.when(positive).then(log_1).otherwise(log_0))
+    else:
+        log_loss = scores.log_loss(in_class)
+    values = {"log_loss": log_loss, "brier": scores.brier(in_class), "posterior": scores.posteriors[1]}
+    if weight is not None:
+        values = {name: value * weight for name, value in values.items()}
+        # A row of weight 0 counts as no row, also when its loss is infinite, which alone can be.
+        values["log_loss"] = pl.when(weight == 0).then(0.0).otherwise(values["log_loss"])
+    return values
+
+
+def _is_one_vs_rest(rows: Rows, reduction: Reduction) -> bool:
+    """Whether a row becomes one row for each class."""
+    return reduction == "one_vs_rest" and isinstance(rows.scores, VectorScores)
+
+
+def _one_score(rows: Rows, reduction: Reduction, m: int) -> list[pl.Expr]:
+    """Score, class and weight of a row, for the m-th model; class -1 of a wrong row and null of one that misses a part.
+
+    One against the rest: the score is a list, of one for each class, and the class the one of K.
+    """
+    scores, index, stand_in = rows.scores, class_index(rows.labels), pl.lit(STAND_IN)
+    if reduction == "top_label":
+        if isinstance(scores, BinaryScores) and scores.score_type != "posterior":
+            raise ValueError("reduction='top_label' is of posteriors: sketch ec.posterior(score)")
+        score = scores.of_posteriors(pl.max_horizontal).clip(upper_bound=1)
+        top = decide(scores, CostMatrix.zero_one(len(rows.labels.in_class)), None).index
+        index = (top == index).cast(pl.Int16)
+    elif isinstance(scores, BinaryScores):
+        score = scores.score
+    else:
+        score = scores.of_posteriors(lambda posteriors: pl.concat_list(q.clip(upper_bound=1) for q in posteriors))
+        stand_in = pl.lit([STAND_IN] * len(rows.labels.in_class), dtype=pl.List(pl.Float64))
+    read = {
+        _SCORE: pl.when(rows.usable).then(score).otherwise(stand_in),
+        _INDEX: rows.class_or_invalid(index),
+    }
+    if rows.weight is not None:
+        read[_WEIGHT] = pl.when(rows.usable).then(rows.weight).otherwise(0.0)
+    return [column.alias(f"{name}_{m}") for name, column in read.items()]
+
+
+def _one_row_per_class(rows: pl.LazyFrame, n_classes: int) -> pl.LazyFrame:
+    index = pl.col(_INDEX)
+    targets = pl.concat_list(pl.lit(k, dtype=pl.Int16) for k in range(n_classes))
+    tall = rows.with_columns(targets.alias(TARGET)).explode(_SCORE, TARGET)
+    in_target = pl.when(index >= 0).then((index == pl.col(TARGET)).cast(pl.Int16)).otherwise(index)
+    return tall.with_columns(in_target.alias(_INDEX))

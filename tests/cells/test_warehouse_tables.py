@@ -1,0 +1,94 @@
+"""Tables that a warehouse made: the sketch of the same log, or refused."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import polars_ec as ec
+from polars_ec.exceptions import SketchError
+from tests.support.warehouse_tables import table_of
+
+COMPLETE = pl.DataFrame(
+    {
+        "g": ["a", "b", None, "ü"] * 25,
+        "p": [(i * 37 % 101 + 1) / 102 for i in range(100)],
+        "y": [i * 29 % 7 < 3 for i in range(100)],
+        "w": [i % 5 / 2 for i in range(100)],
+    }
+)
+FIRST = pl.int_range(pl.len()) == 0
+MADE_WITH = {"resolution": 8, "thresholds": [0.3], "weighted": True}
+TABLE = table_of(COMPLETE, by=["g"], resolution=8, thresholds=[0.3], weight="w")
+
+
+def test_a_table_is_the_sketch_of_its_log():
+    found = ec.Sketch.from_arrow(TABLE.to_arrow(), **MADE_WITH)
+    expected = COMPLETE.ec.sketch("p", "y", by="g", weight="w", resolution=8, threshold=0.3)
+    assert_frame_equal(found.frame, expected.frame)
+    assert_frame_equal(found.sums, expected.sums)
+    doubled = ec.Sketch.from_arrow(pl.concat([TABLE, TABLE]).to_arrow(), **MADE_WITH)
+    assert_frame_equal(doubled.frame, (expected + expected).frame)
+    assert_frame_equal(doubled.sums, (expected + expected).sums)
+    # A threshold that no score is above cuts no cell.
+    unweighted = ec.Sketch.from_arrow(table_of(COMPLETE, by=["g"], thresholds=[1.0]), thresholds=[1.0])
+    expected = COMPLETE.ec.sketch("p", "y", by="g", threshold=1.0)
+    assert_frame_equal(unweighted.frame, expected.frame)
+    assert_frame_equal(unweighted.sums, expected.sums)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"n": -pl.col("n")}, "a number of rows"),
+        ({"class": pl.lit(7, dtype=pl.Int8)}, "a class that is not"),
+        ({"class": pl.lit(None, dtype=pl.Int8)}, "a value of 'bin' that is not on the grid"),
+        ({"class": pl.lit(None, dtype=pl.Int8), "bin": None, "above": None}, "a sum of"),
+        ({"bin": pl.col("bin") + 1}, "on another side of the thresholds|its bins do not allow"),
+        ({"above": 1 - pl.col("above")}, "on another side of the thresholds"),
+        ({"weight": -1 - pl.col("weight")}, "a sum of 'weight' that cannot be"),
+        ({"weight": pl.lit(None, dtype=pl.Float64)}, "a sum of 'weight' that cannot be"),
+        *(({name: pl.lit(math.nan)}, f"a sum of '{name}'") for name in ("weight", "log_loss", "brier", "posterior")),
+        *(({name: pl.when(~FIRST).then(name)}, f"a sum of '{name}'") for name in ("log_loss", "brier", "posterior")),
+        *(({name: pl.col(name) * 2 + 1}, f"a sum of '{name}'") for name in ("log_loss", "brier", "posterior")),
+        *(({name: pl.col(name) / 2 - 1e-9}, f"a sum of '{name}'") for name in ("log_loss", "brier", "posterior")),
+    ],
+)
+def test_tables_that_no_log_leads_to(changes, words):
+    with pytest.raises(SketchError, match=f"the table is not a sketch of posterior scores: it has .*({words})"):
+        ec.Sketch.from_arrow(TABLE.with_columns(**changes).to_arrow(), **MADE_WITH)
+
+
+def test_tables_that_were_made_otherwise():
+    for changes, words in (
+        ({"weighted": False}, "without weights it is the number of rows: pass weighted=True"),
+        ({"resolution": 64}, "another resolution|another side of the thresholds"),
+        ({"score_type": "log_odds"}, "thresholds"),
+        ({"thresholds": []}, "scores above 1 thresholds, and thresholds= lists 0"),
+    ):
+        with pytest.raises(SketchError, match=words):
+            ec.Sketch.from_arrow(TABLE.to_arrow(), **{**MADE_WITH, **changes})
+    of_before = TABLE.with_columns(weight2="weight", log_odds="weight")
+    with pytest.raises(SketchError, match="of an earlier version of polars_ec: make it with this one"):
+        ec.Sketch.from_arrow(of_before, **MADE_WITH)
+    with pytest.raises(SketchError, match="the table lacks weight, brier"):
+        ec.Sketch.from_arrow(TABLE.drop("weight", "brier"), **MADE_WITH)
+
+
+def test_classes_without_names_are_those_of_any_log():
+    scores = {"p": [0.1, 0.9]}
+    plain = [pl.DataFrame({**scores, "y": y}).ec.sketch("p", "y") for y in ([False, True], [0, 1])]
+    named = pl.DataFrame({**scores, "y": ["no", "yes"]}).ec.sketch("p", "y", classes=["no", "yes"])
+    other = pl.DataFrame({**scores, "y": ["no", "yes"]}).ec.sketch("p", "y", classes=["yes", "no"])
+    table = ec.Sketch.from_arrow(table_of(pl.DataFrame({**scores, "y": [0, 1]}), thresholds=[0.5]), thresholds=[0.5])
+    for one in (*plain, table):
+        for two in (*plain, table, named):
+            for merged in (one + two, two + one):
+                assert merged.frame["n"].sum() == 4
+                if two is named:
+                    assert merged.grid.classes.known == ("no", "yes")
+    with pytest.raises(SketchError, match="different classes"):
+        named + other
