@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import add, or_
 from typing import Any, Unpack
@@ -56,7 +56,7 @@ def _expect(reference: Scores, losses: list[pl.Expr]) -> pl.Expr:
 _DIVERGENCES: dict[ScoringRule, _RowLoss] = {"cross_entropy": _log_divergence, "brier": _brier_divergence}
 _EXPECTED: dict[ScoringRule, _RowLoss] = {"cross_entropy": _expected_log_loss, "brier": _expected_brier}
 # What always answering s has, where classes are drawn by s.
-_NAIVE: dict[ScoringRule, Callable[[Sequence[pl.Expr]], pl.Expr]] = {"cross_entropy": entropy, "brier": prior_brier}
+_NAIVE: dict[ScoringRule, Callable[[pl.Expr], pl.Expr]] = {"cross_entropy": entropy, "brier": prior_brier}
 
 
 def _mean(
@@ -100,7 +100,8 @@ def _mean(
 
         mean = mean_of(losses[rule](own, other, sizes[0]))
         if normalized:
-            mean = ratio(mean, _NAIVE[rule]([mean_of(s) for s in other.posteriors]))
+            means = pl.concat_arr([mean_of(s) for s in other.posteriors])
+            mean = ratio(mean, means.arr.agg(_NAIVE[rule](pl.element())))
         invalid = present & reduce(or_, defects)
         return pl.when(invalid.sum() == 0).then(mean).alias(f"{names[0]}_{name}")
 
