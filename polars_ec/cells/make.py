@@ -22,6 +22,7 @@ from polars_ec.rows.batches import batches
 from polars_ec.rows.decisions import decide
 from polars_ec.rows.folds import FOLD, fold_of
 from polars_ec.rows.labels import class_index
+from polars_ec.rows.many import ManyScores
 from polars_ec.rows.read import Rows, check_names, expand, resolve_columns
 from polars_ec.rows.scores import VECTOR_TYPES, BinaryScores, VectorScores
 from polars_ec.typing import IntoExpr, Reduction
@@ -123,7 +124,7 @@ def _reading(options: Mapping[str, Any], score_type: Any) -> Options:
 
 def _is_one_vs_rest(rows: Rows, reduction: Reduction) -> bool:
     """Whether a row becomes one row for each class."""
-    return reduction == "one_vs_rest" and isinstance(rows.scores, VectorScores)
+    return reduction == "one_vs_rest" and isinstance(rows.scores, VectorScores | ManyScores)
 
 
 def _pass(
@@ -218,7 +219,7 @@ def _one_score(rows: Rows, reduction: Reduction, m: int) -> list[pl.Expr]:
     if reduction == "top_label":
         if isinstance(scores, BinaryScores) and scores.score_type != "posterior":
             raise ValueError("reduction='top_label' is of posteriors: sketch ec.posterior(score)")
-        score = scores.of_posteriors(pl.max_horizontal).clip(upper_bound=1)
+        score = scores.top_posterior.clip(upper_bound=1)
         top = decide(scores, CostMatrix.zero_one(len(rows.labels.in_class)), None).index
         index = (top == index).cast(pl.Int16)
     elif isinstance(scores, BinaryScores):

@@ -23,6 +23,7 @@ class Part:
     name: str
     costs: CostMatrix | None = None
     decision: int | None = None
+    loss: str | None = None
     one: bool = False
 
 
@@ -50,8 +51,7 @@ class TableSums(Sums):
 
     def made(self, value: pl.Expr) -> pl.Expr:
         """The value of a group, from an expression on the parts."""
-        table = self.table()
-        return table.arr.agg(value)
+        return self.table().arr.agg(value)
 
     def count(self, i: int) -> pl.Expr:
         return self.part(Part("count")).get(i)
@@ -91,7 +91,11 @@ class TableSums(Sums):
 
 
 def _same(one: Part, other: Part) -> bool:
-    return one.costs is other.costs and (one.name, one.decision) == (other.name, other.decision)
+    return one.costs is other.costs and (one.name, one.decision, one.loss) == (
+        other.name,
+        other.decision,
+        other.loss,
+    )
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def _of_class_1(rows: Rows) -> _Confidences:
 
 
 def _of_top_class(rows: Rows) -> _Confidences:
-    posterior = rows.scores.of_posteriors(pl.max_horizontal)
+    posterior = rows.scores.top_posterior
     return _Confidences(posterior, rows.decisions.index == class_index(rows.labels))
 
 

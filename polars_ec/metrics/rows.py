@@ -20,7 +20,10 @@ from polars_ec.options import (
     ScoreTypeOption,
 )
 from polars_ec.priors import Prior
-from polars_ec.rows.read import Priors, Rows, decision_per_row, per_group, per_row
+from polars_ec.rows.by_row import Priors, decision_per_row, per_row
+from polars_ec.rows.kernel import CLASS, DECISION, cost_of
+from polars_ec.rows.many import MANY, ManyScores
+from polars_ec.rows.read import Rows, per_group
 from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, affine_log_odds, bind, log_sum_exp, sigmoid
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
@@ -59,7 +62,8 @@ def _row_loss(
     by_row: Collection[str] = (),
 ) -> pl.Expr:
     def build(rows: Rows) -> pl.Expr:
-        usable = rows.usable
+        # Of many classes what is asked of a wrong row is null by itself.
+        usable = pl.lit(value=True) if isinstance(rows.scores, ManyScores) else rows.usable
         if rows.prior_is_known is not None:
             usable &= rows.prior_is_known
         for fault in rows.decision_faults.values():
@@ -95,6 +99,8 @@ def row_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[LabelledDecisio
     def cost(rows: Rows) -> pl.Expr:
         if rows.row_costs is not None:
             return pl.when(rows.errors).then(rows.error_cost()).otherwise(0.0)
+        if max(rows.costs.n_classes, rows.costs.n_decisions) > MANY:
+            return cost_of(rows.cells([CLASS, DECISION]), rows.costs)
         decided = rows.decisions
         value: pl.Expr = pl.lit(0.0)
         for in_class, row in zip(rows.labels.in_class, rows.costs.values, strict=True):
@@ -179,6 +185,8 @@ def posterior(score: IntoExpr, **options: Unpack[ScoreOptions]) -> pl.Expr:
     """
 
     def build(scores: Scores, _: CostMatrix, __: Priors) -> pl.Expr:
+        if isinstance(scores, ManyScores):
+            return scores.posterior_vector
         return scores.posteriors[1] if isinstance(scores, BinaryScores) else pl.concat_arr(scores.posteriors)
 
     return per_row("posterior", score, parse_options(options), build)

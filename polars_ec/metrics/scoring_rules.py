@@ -31,8 +31,9 @@ def _expected(
     rule = SCORING_RULES.get(name, SCORING_RULES["cross_entropy"])
 
     def build(rows: Rows) -> pl.Expr:
-        sums, row_loss = rows.sums(), rows.loss(rule.loss) if loss is None else loss(rows)
-        return sums.guarded(rule.value(sums, [sums.total(i, row_loss) for i in range(sums.n_classes)]))
+        sums = rows.sums()
+        totals = sums.totals(rule.loss) if loss is None else sums.totals_of(loss(rows))
+        return sums.guarded(rule.value(sums, totals))
 
     return per_group(name, score, label, parse_options(options), build)
 

@@ -11,6 +11,7 @@ from operator import add, or_
 import polars as pl
 
 from polars_ec.costs import CostMatrix
+from polars_ec.rows.many import ManyScores
 from polars_ec.rows.scores import BinaryScores, DecidedScores, Scores
 
 
@@ -118,6 +119,8 @@ def decide(
         below = _reversed_threshold(scores, costs)
         if below is not None:
             return Decisions(2, positive=below)
+    if isinstance(scores, ManyScores):
+        return Decisions(costs.n_decisions, number=scores.cheapest(costs))
     cheapest = scores.of_posteriors(lambda posteriors: _cheapest(posteriors, costs))
     return Decisions(costs.n_decisions, number=cheapest)
 

@@ -32,7 +32,8 @@ FAULTS: dict[str, tuple[str, ...]] = {
 }
 """What can be wrong with a vector, by score type: the bits of the kernel's `faults`."""
 
-CLASS, DECISION, LOG_LOSS, BRIER, TOP, FAULT = "class", "decision", "log_loss", "brier", "top", "faults"
+CLASS, DECISION, WEIGHT, FAULT = "class", "decision", "weight", "faults"
+LOG_LOSS, BRIER, TOP = "log_loss", "brier", "top"
 POSTERIORS, LOG_POSTERIORS = "posteriors", "log_posteriors"
 _VECTORS = (POSTERIORS, LOG_POSTERIORS)
 _INTEGERS = {CLASS: pl.Int32, DECISION: pl.Int32, FAULT: pl.Int8}
@@ -46,8 +47,8 @@ _BLOCK, _LEAST_ROWS = 2**18, 512
 class RowKernel:
     """What is asked of vectors of K scores: any of the names above, `costs` for decisions.
 
-    The rows come as a struct of `score`, and, where there are any, `label` (an index, -1 for a wrong one), `weight` and `prior`.
-    Where a row is missing or wrong, all is null but `class`, which is -1 for a wrong one, and `faults`.
+    The rows come as a struct of `score`, and, where there are any, `label` (an index, -1 for a wrong one), `weight`, by which
+    losses are multiplied, and `prior`. Where a row is missing or wrong, all is null but `class`, which is -1 for a wrong one, and `faults`.
     """
 
     n_classes: int
@@ -80,8 +81,9 @@ class RowKernel:
             index = label.fill_null(0).to_numpy().astype(np.int64)
             labelled_wrong = index < 0
             index = np.maximum(index, 0)
-        if "weight" in columns:
-            weight = columns["weight"]
+        amount = None
+        if WEIGHT in columns:
+            weight = columns[WEIGHT]
             missing = missing | weight.is_null().to_numpy()
             amount = weight.fill_null(0.0).to_numpy()
             labelled_wrong = labelled_wrong | ~((amount >= 0) & np.isfinite(amount))
@@ -94,6 +96,8 @@ class RowKernel:
             for rows in self._blocks(n):
                 here = prior if prior is None or len(prior) == 1 else prior[rows]
                 values, wrong = self._values(x[rows], index[rows], here)
+                if amount is not None:
+                    values = self._weighted(values, amount[rows])
                 faults[rows] |= wrong
                 for name, parts in made.items():
                     parts.append(values[name])
@@ -166,6 +170,15 @@ class RowKernel:
         if LOG_POSTERIORS in self.asked:
             values[LOG_POSTERIORS] = np.log(q) if logs is None else logs
         return values, wrong
+
+    def _weighted(self, values: dict[str, Numbers], amount: Numbers) -> dict[str, Numbers]:
+        """Losses times weight; a row of weight 0 counts as no row, also when its loss is infinite."""
+        import numpy as np
+
+        losses = {
+            n: np.where(amount == 0, 0.0, value * amount) for n, value in values.items() if n in (LOG_LOSS, BRIER)
+        }
+        return {**values, **losses, WEIGHT: amount}
 
     @cached_property
     def _decider(self) -> Decider:
@@ -265,3 +278,18 @@ def index_of(label: pl.Series, classes: Sequence[Any]) -> pl.Series:
         index[(label == value).fill_null(False).to_numpy()] = i
     found = pl.Series(index)
     return pl.select(pl.when(label.is_not_null()).then(found)).to_series() if label.null_count() else found
+
+
+def cost_of(cells: pl.Expr, costs: CostMatrix) -> pl.Expr:
+    """What the decision of each row costs, from a struct of its class and decision; null where it has no class."""
+
+    def lookup(rows: pl.Series) -> pl.Series:
+        import numpy as np
+
+        table = rows.struct.unnest()
+        known = (table[CLASS].fill_null(-1) >= 0).to_numpy() & table[DECISION].is_not_null().to_numpy()
+        places = [np.where(known, table[name].fill_null(0).to_numpy(), 0) for name in (CLASS, DECISION)]
+        found = pl.Series(np.asarray(costs)[places[0], places[1]])
+        return pl.select(pl.when(pl.Series(known)).then(found)).to_series()
+
+    return cells.map_batches(lookup, return_dtype=pl.Float64, is_elementwise=True)

@@ -1,0 +1,99 @@
+"""Expressions of the score alone, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import and_, or_
+
+import polars as pl
+
+from polars_ec.arguments import Options, as_expr
+from polars_ec.class_names import ClassNames
+from polars_ec.costs import CostMatrix
+from polars_ec.priors import CheckedPrior
+from polars_ec.rows.decisions import RowCosts, decide, decision_faults
+from polars_ec.rows.many import ManyScores
+from polars_ec.rows.option_columns import checked_costs, read_by_row
+from polars_ec.rows.read import Typed
+from polars_ec.rows.score_columns import class_names, n_score_classes, read_scores
+from polars_ec.rows.scores import Scores
+from polars_ec.typing import IntoExpr
+
+Priors = Sequence[list[pl.Expr]]
+
+
+def per_row(
+    name: str,
+    score: IntoExpr,
+    options: Options,
+    build: Callable[[Scores, CostMatrix, Priors], pl.Expr],
+    *more_priors: CheckedPrior,
+    classes: ClassNames | None = None,
+) -> pl.Expr:
+    """A row expression of the score alone, called `<score>_<name>`; null for missing and wrong scores.
+
+    `build` gets one list of shares for each prior that is stated: that of the options, then `more_priors`. `classes` are those
+    that the scores must be of, where they are known.
+    """
+    return _per_row(
+        name,
+        score,
+        options,
+        lambda scores, costs, priors, _, __: build(scores, costs, priors),
+        *more_priors,
+        classes=classes,
+    )
+
+
+def decision_per_row(name: str, score: IntoExpr, options: Options) -> pl.Expr:
+    """The decision of each row by its score alone; null where the row lacks the threshold or the costs that it was to have."""
+
+    def decision(
+        scores: Scores, costs: CostMatrix, _: Priors, threshold: float | pl.Expr | None, row_costs: RowCosts | None
+    ) -> pl.Expr:
+        index = decide(scores, costs, threshold, row_costs).index
+        return pl.when(~reduce(or_, decision_faults(threshold, row_costs).values(), pl.lit(False))).then(index)
+
+    return _per_row(name, score, options, decision)
+
+
+def _per_row(
+    name: str,
+    score: IntoExpr,
+    options: Options,
+    build: Callable[[Scores, CostMatrix, Priors, float | pl.Expr | None, RowCosts | None], pl.Expr],
+    *more_priors: CheckedPrior,
+    classes: ClassNames | None = None,
+) -> pl.Expr:
+    all_priors = [options.prior, *more_priors]
+    for prior in all_priors:
+        prior.check_of_group()
+    columns = [as_expr(score, "score"), *options.columns.values()]
+    columns += [prior.expression for prior in more_priors if prior.expression is not None]
+
+    def resolved(inputs: list[Typed]) -> pl.Expr:
+        (expression, dtype), *rest = inputs
+        column = expression.meta.output_name()
+        given = dict(zip(options.columns, rest, strict=False))
+        n_classes = n_score_classes(dtype, options)
+        fitting = classes if classes is not None and len(classes.values) == n_classes else None
+        names = class_names(dtype, fitting or ClassNames(tuple(range(n_classes)), stated=False), column)
+        of_priors = [*([given["prior"]] if "prior" in given else []), *rest[len(given) :]]
+        dtypes = iter(dtype for _, dtype in of_priors)
+        priors = [
+            prior.per_row(names, None if prior.expression is None else next(dtypes)) if prior.stated else None
+            for prior in all_priors
+        ]
+        costs = checked_costs(options, names, column)
+        vector = options.prior.vector(names, given["prior"][1] if "prior" in given else None)
+        scores = read_scores(column, expression, dtype, names, options, priors[0], vector)
+        stated = [prior for prior in priors if prior is not None]
+        known = [prior[0].is_not_null() for prior in stated]
+        if not isinstance(scores, ManyScores):
+            known.append(~scores.missing & ~reduce(or_, scores.defects.values()))
+        built = build(scores, costs, stated, *read_by_row(given, options))
+        value = pl.when(reduce(and_, known)).then(built) if known else built
+        return value.alias(f"{column}_{name}")
+
+    return pl.pipe_with_dtype(columns, resolved)

@@ -1,0 +1,343 @@
+"""Sums of a group of many classes: the rows' classes, decisions and losses collected, and counted by NumPy.
+
+A mask for each class and decision would be a plan without end. What is collected is narrow, a few numbers a row, and streams;
+from there all groups are summed together, class by class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import polars as pl
+
+from polars_ec.formulas.table_sums import Part, TableSums
+from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT, shares_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+_PRIOR, _KNOWN = "prior", "known"
+
+# Numbers of a table that are made at a time.
+_BLOCK = 2**22
+
+Prior: TypeAlias = "tuple[float, ...] | pl.Expr | None"
+"""Stated shares; or a column of them, one vector a row; or none."""
+
+
+class CollectedSums(TableSums):
+    """Sums over what `cells` gives of the names asked for: a struct, whose rows are rows of the log or counts of them."""
+
+    def __init__(
+        self,
+        n_classes: int,
+        n_decisions: int,
+        cells: Callable[[Sequence[str]], pl.Expr],
+        prior: Prior,
+        right: pl.Expr | None = None,
+    ) -> None:
+        super().__init__(n_decisions, n_classes)
+        self._cells, self._of_group, self._right = cells, prior, right
+
+    def totals(self, loss: str) -> pl.Expr:
+        """The sum of a row loss, times weight, over each class."""
+        return self.part(Part("total", loss=loss))
+
+    @property
+    def shares(self) -> pl.Expr:
+        """N_i / N of each class, as an Array; null in a group without usable rows."""
+        return pl.when(self.size != 0).then(self.packed(self.part(Part("share"))))
+
+    def guarded(self, value: pl.Expr) -> pl.Expr:
+        """`value`, null where it cannot be had of the group."""
+        return self.made(pl.when(self.part(Part("right", one=True)) == 1).then(value))
+
+    def table(self) -> pl.Expr:
+        parts = tuple(part for part, _ in self.parts)
+        kernel = _Parts(parts, self.n_classes, self.n_decisions, self._literal)
+        return self._summed(kernel, parts, pl.Array(pl.Float64, kernel.width))
+
+    def confusion(self, dtype: type[pl.DataType]) -> pl.Expr:
+        """N_ij as a two-dimensional Array; null where it cannot be had of the group."""
+        parts = (Part("right", one=True), Part("cells"))
+        kernel = _Confusion(parts, self.n_classes, self.n_decisions, self._literal, dtype)
+        return self._summed(kernel, parts, pl.Array(pl.Array(dtype, self.n_decisions), self.n_classes))
+
+    @property
+    def _literal(self) -> tuple[float, ...] | None:
+        return None if isinstance(self._of_group, pl.Expr) else self._of_group
+
+    def _summed(self, kernel: _Parts, parts: Sequence[Part], dtype: pl.DataType) -> pl.Expr:
+        decided = any(part.name in _OF_DECISIONS for part in parts)
+        losses = [part.loss for part in parts if part.loss is not None]
+        cells = self._cells([CLASS, *([DECISION] if decided else []), *losses])
+        # The order does not matter to a sum, and only without it the engine streams.
+        collected: dict[str, pl.Expr] = {_CELLS: cells.implode(maintain_order=False)}
+        if isinstance(self._of_group, pl.Expr):
+            prior = self._of_group
+            collected |= {_PRIOR: prior.first(), _KNOWN: (prior.n_unique() == 1) & (prior.null_count() == 0)}
+        return pl.struct(**collected).map_batches(kernel, return_dtype=dtype, is_elementwise=True)
+
+
+_CELLS = "cells"
+_OF_DECISIONS = ("hits", "misses", "decided", "mean_cost", "alarms", "rejections", "cells")
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """The Arrays of parts of some groups."""
+
+    parts: tuple[Part, ...]
+    n_classes: int
+    n_decisions: int
+    prior: tuple[float, ...] | None
+
+    @property
+    def width(self) -> int:
+        """How many numbers the Array of a group has."""
+        return sum(1 if part.one else self.n_classes for part in self.parts)
+
+    def __call__(self, groups: pl.Series) -> pl.Series:
+        size = max(_BLOCK // self._largest, 1)
+        made = [self.of_groups(groups.slice(at, size)) for at in range(0, max(len(groups), 1), size)]
+        return pl.concat(made)
+
+    @property
+    def _largest(self) -> int:
+        return max(self.width, self.n_classes)
+
+    def of_groups(self, groups: pl.Series) -> pl.Series:
+        import numpy as np
+
+        if not len(groups):
+            return pl.Series([], dtype=pl.Array(pl.Float64, self.width))
+        with np.errstate(all="ignore"):
+            table = np.hstack([self.sums(groups).of(part) for part in self.parts])
+        return pl.Series(table.ravel(), nan_to_null=True).reshape((len(groups), self.width))
+
+    def sums(self, groups: pl.Series) -> _Counted:
+        """Those of the groups."""
+        columns = {column.name: column for column in groups.struct.unnest()}
+        prior = None
+        if _PRIOR in columns:
+            prior = shares_of(columns[_PRIOR], self.n_classes)
+            prior = _with_nan(prior, ~columns[_KNOWN].fill_null(False).to_numpy())
+        return _Counted(columns[_CELLS], self.n_classes, self.n_decisions, self.prior, prior)
+
+
+def _with_nan(values: Numbers, rows: Numbers) -> Numbers:
+    import numpy as np
+
+    return np.where(rows[:, None], np.nan, values)
+
+
+@dataclass(frozen=True, eq=False)
+class _Confusion(_Parts):
+    """Confusion matrices of some groups."""
+
+    dtype: type[pl.DataType]
+
+    @property
+    def _largest(self) -> int:
+        return self.n_classes * self.n_decisions
+
+    def of_groups(self, groups: pl.Series) -> pl.Series:
+        import numpy as np
+
+        shape = (len(groups), self.n_classes, self.n_decisions)
+        matrix = pl.Array(pl.Array(self.dtype, self.n_decisions), self.n_classes)
+        if not len(groups):
+            return pl.Series([], dtype=matrix)
+        sums = self.sums(groups)
+        table = np.zeros(shape)
+        table[sums.group, sums.index, sums.decision] = sums.amount
+        right = pl.Series(sums.of(Part("right", one=True))[:, 0] == 1)
+        return pl.select(pl.when(right).then(pl.Series(table.ravel()).cast(self.dtype).reshape(shape))).to_series()
+
+
+class _Counted:
+    """Groups x classes of each part; NaN for null."""
+
+    def __init__(
+        self,
+        cells: pl.Series,
+        n_classes: int,
+        n_decisions: int,
+        literal: tuple[float, ...] | None,
+        of_groups: Numbers | None,
+    ) -> None:
+        import numpy as np
+
+        self.n_groups, self.n_classes, self.n_decisions = len(cells), n_classes, n_decisions
+        # An empty list explodes to a row of null.
+        lengths = np.maximum(cells.list.len().fill_null(0).to_numpy(), 1)
+        rows = cells.explode().struct.unnest()
+        group = np.repeat(np.arange(self.n_groups), lengths)
+        index = rows[CLASS].fill_null(-2).to_numpy()
+        self.wrong = np.zeros(self.n_groups, dtype=bool)
+        self.wrong[group[index == -1]] = True
+        used = index >= 0
+        if not used.all():
+            rows, group, index = rows.filter(pl.Series(used)), group[used], index[used]
+        self._rows, self._group, self._index = rows, group, index.astype(np.int64)
+        self._weight = rows[WEIGHT].to_numpy() if WEIGHT in rows.columns else None
+        self.count = self._by_class(group, self._index, self._weight)
+        self.size = self.count.sum(axis=1)
+        self.is_stated = literal is not None or of_groups is not None
+        self._stated = of_groups if literal is None else np.array(literal)[None, :]
+        self.known = np.ones(self.n_groups, dtype=bool)
+        if of_groups is not None:
+            # Counts of a group without rows are 0, and so they are without a prior.
+            self.known = ~np.isnan(of_groups).any(axis=1) | (self.size == 0)
+
+    def of(self, part: Part) -> Numbers:
+        """Groups x classes, or x 1."""
+        made: Numbers = getattr(self, f"_{part.name}")(part)
+        return made.reshape(self.n_groups, -1)
+
+    def _by_class(self, group: Numbers, index: Numbers, amount: Numbers | None) -> Numbers:
+        import numpy as np
+
+        code = group * self.n_classes + index
+        counted = np.bincount(code, amount, minlength=self.n_groups * self.n_classes)
+        return counted.reshape(self.n_groups, self.n_classes).astype(float)
+
+    # The cells of the confusion matrices that have rows.
+
+    @cached_property
+    def _sparse(self) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        import numpy as np
+
+        decision = self._rows[DECISION].to_numpy().astype(np.int64)
+        code = (self._group * self.n_classes + self._index) * self.n_decisions + decision
+        n_cells = self.n_groups * self.n_classes * self.n_decisions
+        if n_cells <= max(4 * len(code), _BLOCK):
+            amounts, numbers = np.bincount(code, self._weight, minlength=n_cells), np.bincount(code, minlength=n_cells)
+            found = np.flatnonzero(numbers)
+            amounts = amounts[found]
+        else:
+            found, at = np.unique(code, return_inverse=True)
+            amounts = np.bincount(at, self._weight, minlength=len(found))
+        of_class, of_decision = np.divmod(found, self.n_decisions)
+        return *np.divmod(of_class, self.n_classes), of_decision, amounts.astype(float)
+
+    @property
+    def group(self) -> Numbers:
+        return self._sparse[0]
+
+    @property
+    def index(self) -> Numbers:
+        return self._sparse[1]
+
+    @property
+    def decision(self) -> Numbers:
+        return self._sparse[2]
+
+    @property
+    def amount(self) -> Numbers:
+        return self._sparse[3]
+
+    # The parts.
+
+    def _right(self, _: Part) -> Numbers:
+        import numpy as np
+
+        return (~self.wrong & np.isfinite(self.size) & self.known).astype(float)
+
+    def _size(self, _: Part) -> Numbers:
+        return self.size
+
+    def _count(self, _: Part) -> Numbers:
+        return self.count
+
+    def _share(self, _: Part) -> Numbers:
+        return self.count / self.size[:, None]
+
+    @cached_property
+    def prior(self) -> Numbers:
+        import numpy as np
+
+        if self._stated is None:
+            return self.count / self.size[:, None]
+        return np.broadcast_to(self._stated, (self.n_groups, self.n_classes))
+
+    def _prior(self, _: Part) -> Numbers:
+        return self.prior
+
+    def _total(self, part: Part) -> Numbers:
+        return self._by_class(self._group, self._index, self._rows[part.loss].to_numpy())
+
+    def _hits(self, _: Part) -> Numbers:
+        return self._of_cells(self.decision == self.index)
+
+    def _misses(self, _: Part) -> Numbers:
+        return self._of_cells(self.decision != self.index)
+
+    def _decided(self, part: Part) -> Numbers:
+        return self._of_cells(self.decision == part.decision)
+
+    def _of_cells(self, mask: Numbers) -> Numbers:
+        return self._by_class(self.group[mask], self.index[mask], self.amount[mask])
+
+    def _mean_cost(self, part: Part) -> Numbers:
+        import numpy as np
+
+        # Rates before costs: a count times a cost may be more than a float holds.
+        rate = self.amount / self.count[self.group, self.index]
+        cost = self._by_class(self.group, self.index, rate * np.asarray(part.costs)[self.index, self.decision])
+        return np.where(self.count == 0, np.nan, cost)
+
+    def _constant_cost(self, part: Part) -> Numbers:
+        import numpy as np
+
+        return (self.prior @ np.asarray(part.costs)).min(axis=1)
+
+    @cached_property
+    def _cell_weight(self) -> Numbers:
+        """What a row of each cell weighs: P_i / N_i, and 1 where every row weighs the same."""
+        import numpy as np
+
+        if not self.is_stated:
+            return np.ones_like(self.amount)
+        prior = self.prior[self.group, self.index]
+        return np.where(prior == 0, 0.0, prior / self.count[self.group, self.index])
+
+    def _of_others(self, sums: Numbers) -> Numbers:
+        """Probabilities of other classes; null where another class with prior above 0 has no rows."""
+        import numpy as np
+
+        if not self.is_stated:
+            return sums / self.size[:, None]
+        lacking = (self.prior != 0) & (self.count == 0)
+        others = lacking.sum(axis=1, keepdims=True) - lacking
+        return np.where((others > 0) | np.isnan(self.prior).any(axis=1, keepdims=True), np.nan, sums)
+
+    def _alarms(self, _: Part) -> Numbers:
+        mask = (self.decision != self.index) & (self.decision < self.n_classes)
+        amount = self.amount * self._cell_weight
+        return self._of_others(self._by_class(self.group[mask], self.decision[mask], amount[mask]))
+
+    def _rejections(self, _: Part) -> Numbers:
+        import numpy as np
+
+        amount = self.amount * self._cell_weight
+        sums = np.zeros((self.n_groups, self.n_classes))
+        for k in range(self.n_classes):
+            # Not what is left of a whole, for a difference of floats would lose digits.
+            mask = (self.index != k) & (self.decision != k)
+            sums[:, k] = np.bincount(self.group[mask], amount[mask], minlength=self.n_groups)
+        return self._of_others(sums)
+
+    def _rest(self, _: Part) -> Numbers:
+        import numpy as np
+
+        mass = np.where(self.count == 0, 0.0, self.prior) if self.is_stated else self.count
+        none = np.zeros((self.n_groups, 1))
+        before = np.cumsum(np.hstack([none, mass[:, :-1]]), axis=1)
+        after = np.cumsum(np.hstack([none, mass[:, :0:-1]]), axis=1)[:, ::-1]
+        return self._of_others(before + after)
