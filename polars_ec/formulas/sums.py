@@ -219,9 +219,13 @@ class _Columns(PerClass):
         self.misses = self._part(array(sums.cell(k, _without(k, sums.n_decisions)) for k in classes))
 
     def of_others(self, others: Others) -> pl.Expr:
-        n = self._sums.n_decisions
-        decided = {"alarms": lambda k: [k], "rejections": lambda k: _without(k, n), "rest": lambda _: range(n)}
-        return self._part(self._sums.of_others([decided[others](k) for k in range(self._sums.n_classes)]))
+        n, classes = self._sums.n_decisions, range(self._sums.n_classes)
+        decided: dict[Others, list[Sequence[int]]] = {
+            "alarms": [[k] for k in classes],
+            "rejections": [_without(k, n) for k in classes],
+            "rest": [range(n) for _ in classes],
+        }
+        return self._part(self._sums.of_others(decided[others]))
 
     def one(self, value: pl.Expr) -> pl.Expr:
         return pl.concat_arr(self._parts).arr.agg(value)

@@ -18,13 +18,18 @@ from polars_ec.formulas.sums import OfClass, Others, PerClass, Sums, Totals, rat
 
 @dataclass(frozen=True)
 class Part:
-    """Values of a group that formulas ask for: one, or one per class."""
+    """Values of a group that formulas ask for: one, or one per class, or one per bin of the posterior."""
 
     name: str
     costs: CostMatrix | None = None
     decision: int | None = None
     loss: str | None = None
     one: bool = False
+    bins: int | None = None
+
+    def width(self, n_classes: int) -> int:
+        """How many values it has."""
+        return 1 if self.one else self.bins or n_classes
 
 
 class TableSums(Sums):
@@ -46,8 +51,8 @@ class TableSums(Sums):
         at = known[0] if known else self._size
         if not known:
             self.parts.append((part, at))
-            self._size += 1 if part.one else self.n_classes
-        return pl.element().get(at) if part.one else pl.element().slice(at, self.n_classes)
+            self._size += part.width(self.n_classes)
+        return pl.element().get(at) if part.one else pl.element().slice(at, part.width(self.n_classes))
 
     def made(self, value: pl.Expr) -> pl.Expr:
         """The value of a group, from an expression on the parts."""
@@ -64,7 +69,10 @@ class TableSums(Sums):
         raise NotImplementedError
 
     def over_classes(self, of_class: Callable[[OfClass], pl.Expr]) -> pl.Expr:
-        values = of_class(_AllClasses(self))
+        return self.added(of_class(_AllClasses(self)))
+
+    def added(self, values: pl.Expr) -> pl.Expr:
+        """The sum of the values; null where one is."""
         return pl.when(values.null_count() == 0).then(values.sum())
 
     def each(self, of_class: Callable[[OfClass], pl.Expr]) -> pl.Expr:

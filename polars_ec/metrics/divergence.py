@@ -14,10 +14,12 @@ from polars_ec.class_names import ClassNames
 from polars_ec.formulas.losses import entropy, prior_brier
 from polars_ec.formulas.sums import ratio, term
 from polars_ec.options import DivergenceOptions
+from polars_ec.rows.many import ManyScores
 from polars_ec.rows.option_columns import read_weight
 from polars_ec.rows.read import Typed
 from polars_ec.rows.score_columns import class_names, n_score_classes, read_scores
 from polars_ec.rows.scores import Scores
+from polars_ec.rows.two_vectors import mean_comparison
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr, ScoringRule
 
@@ -100,6 +102,9 @@ def _mean(
             weighted = value if checked.weight is None else pl.when(amount == 0).then(0.0).otherwise(value * amount)
             return ratio(pl.when(present).then(weighted).sum(), pl.when(present).then(amount).sum())
 
+        if isinstance(own, ManyScores) and isinstance(other, ManyScores):
+            weight = None if checked.weight is None else amount
+            return _of_many(own, other, rule, weight, losses is _EXPECTED, normalized).alias(f"{names[0]}_{name}")
         mean = mean_of(losses[rule](own, other, sizes[0]))
         if normalized:
             means = pl.concat_arr([mean_of(s) for s in other.posteriors])
@@ -108,6 +113,14 @@ def _mean(
         return pl.when(invalid.sum() == 0).then(mean).alias(f"{names[0]}_{name}")
 
     return pl.pipe_with_dtype(columns, resolved)
+
+
+def _of_many(
+    own: ManyScores, other: ManyScores, rule: ScoringRule, weight: pl.Expr | None, expected: bool, normalized: bool
+) -> pl.Expr:
+    means = mean_comparison(own, other, rule, weight, expected=expected, reference=normalized)
+    mean = pl.element().first()
+    return means.arr.agg(ratio(mean, _NAIVE[rule](pl.element().slice(1))) if normalized else mean)
 
 
 @with_options(DivergenceOptions)

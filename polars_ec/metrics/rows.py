@@ -306,8 +306,13 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
     return per_row("shift_prior", score, checked, lambda scores, _, priors: moved_scores(scores, *priors), target)
 
 
-def moved_scores(scores: Scores, from_: list[pl.Expr], to: list[pl.Expr]) -> pl.Expr:
-    """What `shift_prior` gives for these scores; the vectors of K classes are in class order."""
+def moved_scores(scores: Scores, from_: Any, to: Any) -> pl.Expr:
+    """What `shift_prior` gives for these scores; the vectors of K classes are in class order.
+
+    The priors are a share for each class, or, of scores of many classes, one vector each.
+    """
+    if isinstance(scores, ManyScores):
+        return scores.moved(from_, to)
     possible = pl.all_horizontal([old > 0 for old in from_])
     shifted = _shift(scores, from_, to)
     # A posterior of 1 of a class that the new prior rules out goes nowhere; so do all where there is no prior.

@@ -13,7 +13,7 @@ from polars_ec.formulas.beta_loss import BetaLoss
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.metrics.decisions import decision_metric
 from polars_ec.options import PriorOptions, RowOptions, RowRiskOptions
-from polars_ec.rows.read import Rows, per_group
+from polars_ec.rows.read import Rows, RowSums, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
 
@@ -32,8 +32,10 @@ def _expected(
 
     def build(rows: Rows) -> pl.Expr:
         sums = rows.sums()
-        totals = sums.totals(rule.loss) if loss is None else sums.totals_of(loss(rows))
-        return sums.guarded(rule.value(sums, totals))
+        if loss is None:
+            return sums.guarded(rule.value(sums, sums.totals(rule.loss)))
+        assert isinstance(sums, RowSums)
+        return sums.guarded(rule.value(sums, sums.totals_of(loss(rows))))
 
     return per_group(name, score, label, parse_options(options), build)
 

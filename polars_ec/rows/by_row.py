@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import and_, or_
+from typing import Any
 
 import polars as pl
 
@@ -20,7 +21,8 @@ from polars_ec.rows.score_columns import class_names, n_score_classes, read_scor
 from polars_ec.rows.scores import Scores
 from polars_ec.typing import IntoExpr
 
-Priors = Sequence[list[pl.Expr]]
+Priors = Sequence[Any]
+"""Of each stated prior a share for each class; of scores of many classes one vector."""
 
 
 def per_row(
@@ -33,7 +35,7 @@ def per_row(
 ) -> pl.Expr:
     """A row expression of the score alone, called `<score>_<name>`; null for missing and wrong scores.
 
-    `build` gets one list of shares for each prior that is stated: that of the options, then `more_priors`. `classes` are those
+    `build` gets the shares of each prior that is stated: that of the options, then `more_priors`. `classes` are those
     that the scores must be of, where they are known.
     """
     return _per_row(
@@ -80,20 +82,24 @@ def _per_row(
         fitting = classes if classes is not None and len(classes.values) == n_classes else None
         names = class_names(dtype, fitting or ClassNames(tuple(range(n_classes)), stated=False), column)
         of_priors = [*([given["prior"]] if "prior" in given else []), *rest[len(given) :]]
-        dtypes = iter(dtype for _, dtype in of_priors)
+        remaining = iter(dtype for _, dtype in of_priors)
+        dtypes = [None if prior.expression is None else next(remaining) for prior in all_priors]
         priors = [
-            prior.per_row(names, None if prior.expression is None else next(dtypes)) if prior.stated else None
-            for prior in all_priors
+            prior.per_row(names, dtype) if prior.stated else None
+            for prior, dtype in zip(all_priors, dtypes, strict=True)
         ]
+        vectors = [prior.vector(names, dtype) for prior, dtype in zip(all_priors, dtypes, strict=True)]
         costs = checked_costs(options, names, column)
-        vector = options.prior.vector(names, given["prior"][1] if "prior" in given else None)
-        scores = read_scores(column, expression, dtype, names, options, priors[0], vector)
-        stated = [prior for prior in priors if prior is not None]
-        known = [prior[0].is_not_null() for prior in stated]
-        if not isinstance(scores, ManyScores):
+        scores = read_scores(column, expression, dtype, names, options, priors[0], vectors[0])
+        stated: Sequence[Any] = vectors if isinstance(scores, ManyScores) else priors
+        built = build(scores, costs, [prior for prior in stated if prior is not None], *read_by_row(given, options))
+        known = [prior[0].is_not_null() for prior in priors if prior is not None]
+        if isinstance(scores, ManyScores):
+            # What it gives of a wrong row is null by itself.
+            known = known or [pl.lit(value=True)]
+        else:
             known.append(~scores.missing & ~reduce(or_, scores.defects.values()))
-        built = build(scores, costs, stated, *read_by_row(given, options))
-        value = pl.when(reduce(and_, known)).then(built) if known else built
+        value = pl.when(reduce(and_, known)).then(built)
         return value.alias(f"{column}_{name}")
 
     return pl.pipe_with_dtype(columns, resolved)

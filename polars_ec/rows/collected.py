@@ -14,20 +14,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from polars_ec.formulas.table_sums import Part, TableSums
-from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT, shares_of
+from polars_ec.rows.kernel import CLASS, DECISION, TOP, WEIGHT, VectorPrior, shares_of
 
 if TYPE_CHECKING:
     import numpy as np
 
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-_PRIOR, _KNOWN = "prior", "known"
+_CELLS, _PRIOR, _KNOWN = "cells", "prior", "known"
 
 # Numbers of a table that are made at a time.
 _BLOCK = 2**22
-
-Prior: TypeAlias = "tuple[float, ...] | pl.Expr | None"
-"""Stated shares; or a column of them, one vector a row; or none."""
 
 
 class CollectedSums(TableSums):
@@ -38,11 +35,10 @@ class CollectedSums(TableSums):
         n_classes: int,
         n_decisions: int,
         cells: Callable[[Sequence[str]], pl.Expr],
-        prior: Prior,
-        right: pl.Expr | None = None,
+        prior: VectorPrior,
     ) -> None:
         super().__init__(n_decisions, n_classes)
-        self._cells, self._of_group, self._right = cells, prior, right
+        self._cells, self._of_group = cells, prior
 
     def totals(self, loss: str) -> pl.Expr:
         """The sum of a row loss, times weight, over each class."""
@@ -62,6 +58,26 @@ class CollectedSums(TableSums):
         kernel = _Parts(parts, self.n_classes, self.n_decisions, self._literal)
         return self._summed(kernel, parts, pl.Array(pl.Float64, kernel.width))
 
+    def collected(self, asked: Sequence[str], kernel: Callable[[pl.Series], pl.Series], dtype: pl.DataType) -> pl.Expr:
+        """What `kernel` makes of the groups: of a struct of `cells`, and, where a column states them, priors."""
+        # The order does not matter to a sum, and only without it the engine streams.
+        columns: dict[str, pl.Expr] = {_CELLS: self._cells(asked).implode(maintain_order=False)}
+        if isinstance(self._of_group, pl.Expr):
+            prior = self._of_group
+            columns |= {_PRIOR: prior.first(), _KNOWN: (prior.n_unique() == 1) & (prior.null_count() == 0)}
+        packed = pl.struct([column.alias(name) for name, column in columns.items()])
+        return packed.map_batches(kernel, return_dtype=dtype, is_elementwise=True)
+
+    def guarded_by_group(self, value: Callable[[pl.DataFrame], float | None]) -> pl.Expr:
+        """A value of the rows of each group, their `posterior`, whether it `holds`, and their `mass`; null where it cannot be had."""
+        parts = _Parts((), self.n_classes, self.n_decisions, self._literal)
+
+        def made(groups: pl.Series) -> pl.Series:
+            values = [parts.sums(groups.slice(at, 1)).by_rows(value) for at in range(len(groups))]
+            return pl.Series(values, dtype=pl.Float64)
+
+        return self.collected([CLASS, DECISION, TOP], made, pl.Float64())
+
     def confusion(self, dtype: type[pl.DataType]) -> pl.Expr:
         """N_ij as a two-dimensional Array; null where it cannot be had of the group."""
         parts = (Part("right", one=True), Part("cells"))
@@ -74,18 +90,12 @@ class CollectedSums(TableSums):
 
     def _summed(self, kernel: _Parts, parts: Sequence[Part], dtype: pl.DataType) -> pl.Expr:
         decided = any(part.name in _OF_DECISIONS for part in parts)
-        losses = [part.loss for part in parts if part.loss is not None]
-        cells = self._cells([CLASS, *([DECISION] if decided else []), *losses])
-        # The order does not matter to a sum, and only without it the engine streams.
-        collected: dict[str, pl.Expr] = {_CELLS: cells.implode(maintain_order=False)}
-        if isinstance(self._of_group, pl.Expr):
-            prior = self._of_group
-            collected |= {_PRIOR: prior.first(), _KNOWN: (prior.n_unique() == 1) & (prior.null_count() == 0)}
-        return pl.struct(**collected).map_batches(kernel, return_dtype=dtype, is_elementwise=True)
+        more = [part.loss for part in parts if part.loss is not None]
+        more += [TOP] if any(part.bins for part in parts) else []
+        return self.collected([CLASS, *([DECISION] if decided else []), *more], kernel, dtype)
 
 
-_CELLS = "cells"
-_OF_DECISIONS = ("hits", "misses", "decided", "mean_cost", "alarms", "rejections", "cells")
+_OF_DECISIONS = ("hits", "misses", "decided", "mean_cost", "alarms", "rejections", "cells", "gap")
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +110,7 @@ class _Parts:
     @property
     def width(self) -> int:
         """How many numbers the Array of a group has."""
-        return sum(1 if part.one else self.n_classes for part in self.parts)
+        return sum(part.width(self.n_classes) for part in self.parts)
 
     def __call__(self, groups: pl.Series) -> pl.Series:
         size = max(_BLOCK // self._largest, 1)
@@ -198,14 +208,14 @@ class _Counted:
     def of(self, part: Part) -> Numbers:
         """Groups x classes, or x 1."""
         made: Numbers = getattr(self, f"_{part.name}")(part)
-        return made.reshape(self.n_groups, -1)
+        return made.reshape(self.n_groups, part.width(self.n_classes))
 
     def _by_class(self, group: Numbers, index: Numbers, amount: Numbers | None) -> Numbers:
         import numpy as np
 
         code = group * self.n_classes + index
         counted = np.bincount(code, amount, minlength=self.n_groups * self.n_classes)
-        return counted.reshape(self.n_groups, self.n_classes).astype(float)
+        return np.asarray(counted.reshape(self.n_groups, self.n_classes), dtype=float)
 
     # The cells of the confusion matrices that have rows.
 
@@ -247,7 +257,7 @@ class _Counted:
     def _right(self, _: Part) -> Numbers:
         import numpy as np
 
-        return (~self.wrong & np.isfinite(self.size) & self.known).astype(float)
+        return np.asarray(~self.wrong & np.isfinite(self.size) & self.known, dtype=float)
 
     def _size(self, _: Part) -> Numbers:
         return self.size
@@ -255,21 +265,27 @@ class _Counted:
     def _count(self, _: Part) -> Numbers:
         return self.count
 
+    @cached_property
+    def _own_prior(self) -> Numbers:
+        shares: Numbers = self.count / self.size[:, None]
+        return shares
+
     def _share(self, _: Part) -> Numbers:
-        return self.count / self.size[:, None]
+        return self._own_prior
 
     @cached_property
     def prior(self) -> Numbers:
         import numpy as np
 
         if self._stated is None:
-            return self.count / self.size[:, None]
+            return self._own_prior
         return np.broadcast_to(self._stated, (self.n_groups, self.n_classes))
 
     def _prior(self, _: Part) -> Numbers:
         return self.prior
 
     def _total(self, part: Part) -> Numbers:
+        assert part.loss is not None
         return self._by_class(self._group, self._index, self._rows[part.loss].to_numpy())
 
     def _hits(self, _: Part) -> Numbers:
@@ -295,7 +311,8 @@ class _Counted:
     def _constant_cost(self, part: Part) -> Numbers:
         import numpy as np
 
-        return (self.prior @ np.asarray(part.costs)).min(axis=1)
+        cheapest: Numbers = (self.prior @ np.asarray(part.costs)).min(axis=1)
+        return cheapest
 
     @cached_property
     def _cell_weight(self) -> Numbers:
@@ -307,12 +324,55 @@ class _Counted:
         prior = self.prior[self.group, self.index]
         return np.where(prior == 0, 0.0, prior / self.count[self.group, self.index])
 
+    # Bins of the posterior of the decision.
+
+    def _row_weight(self) -> Numbers:
+        """What a row weighs in an expectation at the priors in use; NaN where there is no such expectation."""
+        import numpy as np
+
+        weight = np.ones(len(self._index)) if self._weight is None else self._weight
+        if not self.is_stated:
+            return np.asarray(weight / self.size[self._group])
+        prior = self.prior[self._group, self._index]
+        lacking = ((self.prior != 0) & (self.count == 0) | np.isnan(self.prior)).any(axis=1)[self._group]
+        per_row = np.where(prior == 0, 0.0, prior / self.count[self._group, self._index])
+        return np.asarray(np.where(lacking, np.nan, weight * per_row))
+
+    def by_rows(self, value: Callable[[pl.DataFrame], float | None]) -> float | None:
+        """`value` of the rows of the one group; None where it cannot be had."""
+        import numpy as np
+
+        # The weights by class matter only where classes are weighed anew: without, whole numbers stay whole.
+        mass = self._row_weight() * (1.0 if self.is_stated else self.size[0])
+        if self._right(Part("right"))[0] != 1 or np.isnan(mass).any():
+            return None
+        holds = self._rows[DECISION].to_numpy() == self._index
+        return value(pl.DataFrame({"posterior": self._rows[TOP], "holds": holds, "mass": mass}))
+
+    def _in_bins(self, part: Part, values: Numbers) -> Numbers:
+        import numpy as np
+
+        assert part.bins is not None
+        edges = np.arange(1, part.bins) / part.bins
+        # The bins are closed on the right.
+        of_row = np.searchsorted(edges, self._rows[TOP].to_numpy(), side="left")
+        table = np.bincount(self._group * part.bins + of_row, values, minlength=self.n_groups * part.bins)
+        empty = (self.size == 0)[:, None]
+        return np.asarray(np.where(empty, np.nan, table.reshape(self.n_groups, part.bins)))
+
+    def _bin_share(self, part: Part) -> Numbers:
+        return self._in_bins(part, self._row_weight())
+
+    def _gap(self, part: Part) -> Numbers:
+        holds = self._rows[DECISION].to_numpy() == self._index
+        return self._in_bins(part, self._row_weight() * (self._rows[TOP].to_numpy() - holds))
+
     def _of_others(self, sums: Numbers) -> Numbers:
         """Probabilities of other classes; null where another class with prior above 0 has no rows."""
         import numpy as np
 
         if not self.is_stated:
-            return sums / self.size[:, None]
+            return np.asarray(sums / self.size[:, None])
         lacking = (self.prior != 0) & (self.count == 0)
         others = lacking.sum(axis=1, keepdims=True) - lacking
         return np.where((others > 0) | np.isnan(self.prior).any(axis=1, keepdims=True), np.nan, sums)

@@ -32,6 +32,9 @@ FAULTS: dict[str, tuple[str, ...]] = {
 }
 """What can be wrong with a vector, by score type: the bits of the kernel's `faults`."""
 
+VectorPrior: TypeAlias = "tuple[float, ...] | pl.Expr | None"
+"""Stated shares; or a column of them, one vector a row; or none."""
+
 CLASS, DECISION, WEIGHT, FAULT = "class", "decision", "weight", "faults"
 LOG_LOSS, BRIER, TOP = "log_loss", "brier", "top"
 POSTERIORS, LOG_POSTERIORS = "posteriors", "log_posteriors"
@@ -59,7 +62,9 @@ class RowKernel:
 
     def of(self, **columns: pl.Expr) -> pl.Expr:
         """The struct of what is asked, row by row."""
-        return pl.struct(**columns).map_batches(self, return_dtype=self.dtype, is_elementwise=True)
+        return pl.struct([column.alias(name) for name, column in columns.items()]).map_batches(
+            self, return_dtype=self.dtype, is_elementwise=True
+        )
 
     @property
     def dtype(self) -> pl.Struct:
@@ -135,14 +140,15 @@ class RowKernel:
         if self.score_type == POSTERIORS:
             q = x
             # One comparison of all rows where all are right.
-            inside = len(x) == 0 or (x.min() >= 0 and x.max() <= 1)
-            wrong = np.zeros(len(x), np.int8) if inside else 2 * (~((x >= 0) & (x <= 1)).all(axis=1)).astype(np.int8)
+            wrong = np.zeros(len(x), np.int8)
+            if len(x) and not (x.min() >= 0 and x.max() <= 1):
+                wrong += 2 * (~((x >= 0) & (x <= 1)).all(axis=1)).astype(np.int8)
         elif self.score_type == LOG_POSTERIORS:
             logs, q = x, np.exp(x)
-            wrong = 2 * (~(x <= TOLERANCE).all(axis=1)).astype(np.int8)
+            wrong = np.asarray(2 * (~(x <= TOLERANCE).all(axis=1)), np.int8)
         else:
             assert prior is not None
-            wrong = 2 * (~(x < np.inf).all(axis=1)).astype(np.int8) | 4 * (x.max(axis=1) == -np.inf).astype(np.int8)
+            wrong = np.asarray(2 * (~(x < np.inf).all(axis=1)) | 4 * (x.max(axis=1) == -np.inf), np.int8)
             joint = x + np.log(prior)
             top = joint.max(axis=1)
             log_norm = np.where(top == -np.inf, -np.inf, top + np.log(np.exp(joint - top[:, None]).sum(axis=1)))
@@ -214,14 +220,14 @@ class Decider:
 
         if self._diagonal is not None:
             weighed = q if (self._diagonal == -1).all() else q * -self._diagonal
-            return weighed.argmax(axis=1).astype(np.int32)
+            return np.asarray(weighed.argmax(axis=1), dtype=np.int32)
         expected = q @ self._costs
         decided = expected.argmin(axis=1)
         near = expected <= (expected[np.arange(len(q)), decided] + self._tolerance)[:, None]
         if np.count_nonzero(near) > len(q):
             tied = near.sum(axis=1) > 1
             decided[tied] = self._in_order(q[tied]).argmin(axis=1)
-        return self._columns[decided].astype(np.int32)
+        return np.asarray(self._columns[decided], dtype=np.int32)
 
     def _in_order(self, q: Numbers) -> Numbers:
         import numpy as np
@@ -293,3 +299,43 @@ def cost_of(cells: pl.Expr, costs: CostMatrix) -> pl.Expr:
         return pl.select(pl.when(pl.Series(known)).then(found)).to_series()
 
     return cells.map_batches(lookup, return_dtype=pl.Float64, is_elementwise=True)
+
+
+def shifted(
+    score: pl.Expr, score_type: ScoreType | RankingScoreType, n_classes: int, from_: VectorPrior, to: VectorPrior
+) -> pl.Expr:
+    """Posteriors, or their logarithms, of the same evidence at another prior; null where there are none."""
+    literal = {name: prior for name, prior in (("from", from_), ("to", to)) if isinstance(prior, tuple)}
+    columns = {name: prior for name, prior in (("from", from_), ("to", to)) if isinstance(prior, pl.Expr)}
+    dtype = pl.Array(pl.Float64, n_classes)
+
+    def shift(packed: pl.Series) -> pl.Series:
+        import numpy as np
+
+        table = packed.struct.unnest()
+        kernel = RowKernel(n_classes, score_type, (score_type, FAULT))
+        parts = []
+        for rows in table.iter_slices(max(_BLOCK // n_classes, _LEAST_ROWS)):
+            found = kernel(rows.select("score").to_struct("")).struct.unnest()
+            x = matrix_of(found[score_type], n_classes)[0]
+            old, new = (
+                np.array(literal[name])[None, :] if name in literal else shares_of(rows[name], n_classes)
+                for name in ("from", "to")
+            )
+            with np.errstate(all="ignore"):
+                if score_type == LOG_POSTERIORS:
+                    # Logarithms one by one: the quotient of a prior and a tiny one is more than a float holds.
+                    joint = x + (np.log(new) - np.log(old))
+                    top = joint.max(axis=1, keepdims=True)
+                    made = joint - (top + np.log(np.exp(joint - top).sum(axis=1, keepdims=True)))
+                else:
+                    joint = x * (new / old)
+                    made = joint / joint.sum(axis=1, keepdims=True)
+            # A posterior of 1 of a class that the new prior rules out goes nowhere; so do all where there is no prior.
+            right = ~np.isnan(made).any(axis=1) & (old > 0).all(axis=1)
+            right &= (found[FAULT].fill_null(-1) == 0).to_numpy()
+            parts.append(pl.select(pl.when(pl.Series(right)).then(pl.Series(made, dtype=dtype))).to_series())
+        return pl.concat(parts) if parts else pl.Series([], dtype=dtype)
+
+    packed = pl.struct([score.alias("score"), *(column.alias(name) for name, column in columns.items())])
+    return packed.map_batches(shift, return_dtype=dtype, is_elementwise=True)

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import polars as pl
 
 from polars_ec.costs import CostMatrix
-from polars_ec.rows.kernel import DECISION, FAULT, FAULTS, LOG_POSTERIORS, POSTERIORS, TOP, RowKernel
+from polars_ec.rows.kernel import (
+    DECISION,
+    FAULT,
+    FAULTS,
+    LOG_POSTERIORS,
+    POSTERIORS,
+    TOP,
+    RowKernel,
+    VectorPrior,
+    shifted,
+)
 from polars_ec.typing import RankingScoreType, ScoreType
 
 MANY = 12
 """More classes or decisions than these are read by the kernel: there its plan and its time are the smaller ones."""
-
-VectorPrior: TypeAlias = "tuple[float, ...] | pl.Expr | None"
-"""Stated shares; or a column of them, one vector a row; or none."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,10 @@ class ManyScores:
     def cheapest(self, costs: CostMatrix) -> pl.Expr:
         """The Bayes decision for the costs."""
         return self.one(DECISION, costs)
+
+    def moved(self, from_: VectorPrior, to: VectorPrior) -> pl.Expr:
+        """The same evidence at another prior."""
+        return shifted(self.vector, self.score_type, self.n_classes, from_, to)
 
     def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
         raise NotImplementedError

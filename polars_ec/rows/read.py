@@ -20,9 +20,9 @@ from polars_ec.costs import CostMatrix
 from polars_ec.formulas.sums import Sums, array, ratio, row_weight
 from polars_ec.rows.collected import CollectedSums
 from polars_ec.rows.decisions import Decisions, RowCosts, decide, decision_faults
-from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT
+from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT, VectorPrior
 from polars_ec.rows.labels import Labels, class_index, read_labels, with_categories
-from polars_ec.rows.many import MANY, ManyScores, VectorPrior
+from polars_ec.rows.many import MANY, ManyScores
 from polars_ec.rows.option_columns import checked_costs, read_by_row, read_weight
 from polars_ec.rows.score_columns import class_names, n_score_classes, read_scores
 from polars_ec.rows.scores import Scores
@@ -92,9 +92,8 @@ class Rows:
             CLASS: lambda: self.class_or_invalid(class_index(self.labels)),
             DECISION: lambda: self.decisions.index,
         }
-        return pl.struct(
-            **{name: of_name[name]() if name in of_name else self.weighted(self.loss(name)) for name in asked}, **weight
-        )
+        columns = {name: of_name[name]() if name in of_name else self.weighted(self.loss(name)) for name in asked}
+        return pl.struct([column.alias(name) for name, column in {**columns, **weight}.items()])
 
     @property
     def usable(self) -> pl.Expr:

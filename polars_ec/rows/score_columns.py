@@ -9,7 +9,8 @@ import polars as pl
 from polars_ec.arguments import Options
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
-from polars_ec.rows.many import MANY, ManyScores, VectorPrior
+from polars_ec.rows.kernel import VectorPrior
+from polars_ec.rows.many import MANY, ManyScores
 from polars_ec.rows.named_decisions import are_names, index_of_names
 from polars_ec.rows.scores import SCALAR_TYPES, VECTOR_TYPES, BinaryScores, DecidedScores, VectorScores
 from polars_ec.typing import RankingScoreType, ScoreType
