@@ -14,8 +14,8 @@ from polars_ec.class_names import ClassNames
 from polars_ec.formulas.losses import entropy, prior_brier
 from polars_ec.formulas.sums import ratio, term
 from polars_ec.options import DivergenceOptions
+from polars_ec.rows.decisions import read_weight
 from polars_ec.rows.many import ManyScores
-from polars_ec.rows.option_columns import read_weight
 from polars_ec.rows.read import Typed
 from polars_ec.rows.score_columns import class_names, n_score_classes, read_scores
 from polars_ec.rows.scores import Scores

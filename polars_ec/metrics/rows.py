@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import reduce
 from operator import add
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import polars as pl
 
@@ -62,7 +62,6 @@ def _row_loss(
     by_row: Collection[str] = (),
 ) -> pl.Expr:
     def build(rows: Rows) -> pl.Expr:
-        # Of many classes what is asked of a wrong row is null by itself.
         usable = pl.lit(value=True) if isinstance(rows.scores, ManyScores) else rows.usable
         if rows.prior_is_known is not None:
             usable &= rows.prior_is_known
@@ -256,7 +255,7 @@ def llr(score: IntoExpr, prior: Prior, **options: Unpack[ScoreTypeOption]) -> pl
         raise ValueError("llr needs prior, the one that the scores were made with")
 
     def build(scores: Scores, _: CostMatrix, priors: Priors) -> pl.Expr:
-        negative, positive = priors[0]
+        negative, positive = cast("list[pl.Expr]", priors[0])
         # An infinite log-odds that the prior contradicts has no LLR.
         return (_binary(scores, "llr").log_odds - (positive.log() - negative.log())).fill_nan(None)
 
@@ -307,10 +306,7 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
 
 
 def moved_scores(scores: Scores, from_: Any, to: Any) -> pl.Expr:
-    """What `shift_prior` gives for these scores; the vectors of K classes are in class order.
-
-    The priors are a share for each class, or, of scores of many classes, one vector each.
-    """
+    """What `shift_prior` gives for these scores, in class order; of many classes each prior is one vector."""
     if isinstance(scores, ManyScores):
         return scores.moved(from_, to)
     possible = pl.all_horizontal([old > 0 for old in from_])

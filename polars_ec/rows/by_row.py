@@ -13,9 +13,8 @@ from polars_ec.arguments import Options, as_expr
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.priors import CheckedPrior
-from polars_ec.rows.decisions import RowCosts, decide, decision_faults
+from polars_ec.rows.decisions import RowCosts, checked_costs, decide, decision_faults, read_by_row
 from polars_ec.rows.many import ManyScores
-from polars_ec.rows.option_columns import checked_costs, read_by_row
 from polars_ec.rows.read import Typed
 from polars_ec.rows.score_columns import class_names, n_score_classes, read_scores
 from polars_ec.rows.scores import Scores

@@ -39,7 +39,8 @@ CLASS, DECISION, WEIGHT, FAULT = "class", "decision", "weight", "faults"
 LOG_LOSS, BRIER, TOP = "log_loss", "brier", "top"
 POSTERIORS, LOG_POSTERIORS = "posteriors", "log_posteriors"
 _VECTORS = (POSTERIORS, LOG_POSTERIORS)
-_INTEGERS = {CLASS: pl.Int32, DECISION: pl.Int32, FAULT: pl.Int8}
+# Small ones, for a class and a decision a row are collected in every group.
+_INTEGERS = {CLASS: pl.Int16, DECISION: pl.Int16, FAULT: pl.Int8}
 
 # Numbers that are worked on at a time: a few megabytes, so that they stay near the processor, in blocks that matrix
 # products are good at.
@@ -111,7 +112,7 @@ class RowKernel:
         result = {}
         for name in self.asked:
             if name == CLASS:
-                column = pl.Series(np.where(right, index, -1).astype(np.int32))
+                column = pl.Series(np.where(right, index, -1).astype(np.int16))
                 outside_here = pl.Series(~missing) if missing.any() else None
             elif name == FAULT:
                 column, outside_here = pl.Series(faults), pl.Series(~missing) if missing.any() else None
@@ -220,14 +221,14 @@ class Decider:
 
         if self._diagonal is not None:
             weighed = q if (self._diagonal == -1).all() else q * -self._diagonal
-            return np.asarray(weighed.argmax(axis=1), dtype=np.int32)
+            return np.asarray(weighed.argmax(axis=1), dtype=np.int16)
         expected = q @ self._costs
         decided = expected.argmin(axis=1)
         near = expected <= (expected[np.arange(len(q)), decided] + self._tolerance)[:, None]
         if np.count_nonzero(near) > len(q):
             tied = near.sum(axis=1) > 1
             decided[tied] = self._in_order(q[tied]).argmin(axis=1)
-        return np.asarray(self._columns[decided], dtype=np.int32)
+        return np.asarray(self._columns[decided], dtype=np.int16)
 
     def _in_order(self, q: Numbers) -> Numbers:
         import numpy as np

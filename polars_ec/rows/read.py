@@ -18,12 +18,19 @@ from polars_ec.arguments import Options, as_expr
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas.sums import Sums, array, ratio, row_weight
-from polars_ec.rows.collected import CollectedSums
-from polars_ec.rows.decisions import Decisions, RowCosts, decide, decision_faults
+from polars_ec.rows.collected import CollectedSums, GroupPrior, collect
+from polars_ec.rows.decisions import (
+    Decisions,
+    RowCosts,
+    checked_costs,
+    decide,
+    decision_faults,
+    read_by_row,
+    read_weight,
+)
 from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT, VectorPrior
 from polars_ec.rows.labels import Labels, class_index, read_labels, with_categories
 from polars_ec.rows.many import MANY, ManyScores
-from polars_ec.rows.option_columns import checked_costs, read_by_row, read_weight
 from polars_ec.rows.score_columns import class_names, n_score_classes, read_scores
 from polars_ec.rows.scores import Scores
 from polars_ec.typing import IntoExpr
@@ -160,7 +167,10 @@ class Rows:
         """The sums of a group: by a mask for each class, or, of many classes or decisions, of rows that are collected."""
         if max(self.costs.n_classes, self.costs.n_decisions) <= MANY or self.row_costs is not None:
             return RowSums(self)
-        return CollectedSums(self.costs.n_classes, self.costs.n_decisions, self.cells, self.prior_vector)
+        prior = self.prior_vector
+        of_group = GroupPrior.of_rows(prior) if isinstance(prior, pl.Expr) else prior
+        n_classes, n_decisions = self.costs.n_classes, self.costs.n_decisions
+        return CollectedSums(n_classes, n_decisions, lambda asked: collect(self.cells(asked)), of_group)
 
 
 def count_rows(mask: pl.Expr) -> pl.Expr:
@@ -250,8 +260,11 @@ class RowSums(Sums):
         return pl.when(right).then(value)
 
 
-def resolve(inputs: Sequence[Typed], options: Options) -> Rows:
-    """`Rows` of score, label and `options.columns` with their dtypes; clear errors for dtypes that do not go together."""
+def resolve(inputs: Sequence[Typed], options: Options, many: int = MANY) -> Rows:
+    """`Rows` of score, label and `options.columns` with their dtypes; clear errors for dtypes that do not go together.
+
+    Vectors of more than `many` classes are read by the kernel.
+    """
     (score, score_dtype), (label, label_dtype), *rest = inputs
     given = dict(zip(options.columns, rest, strict=True))
     score_name, label_name = score.meta.output_name(), label.meta.output_name()
@@ -265,8 +278,8 @@ def resolve(inputs: Sequence[Typed], options: Options) -> Rows:
     costs = checked_costs(options, names, score_name)
     prior_dtype = given["prior"][1] if "prior" in given else None
     row_prior = prior.per_row(names, prior_dtype) if prior.stated else None
-    vector = prior.vector(names, prior_dtype)
-    scores = read_scores(score_name, score, score_dtype, names, options, row_prior, vector)
+    vector = prior.vector(names, prior_dtype) if prior.stated else None
+    scores = read_scores(score_name, score, score_dtype, names, options, row_prior, vector, many)
     group_prior = None if row_prior is None else prior.per_group(row_prior)
     threshold, row_costs = read_by_row(given, options)
     return Rows(options, scores, labels, weight, costs, group_prior, row_prior, names, threshold, row_costs, vector)
@@ -294,11 +307,11 @@ def with_prior_column(frame: pl.LazyFrame, options: Options) -> tuple[pl.LazyFra
     return frame.with_columns(options.prior.expression.alias(PRIOR)), replace(options, prior=column)
 
 
-def resolve_columns(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, options: Options) -> Rows:
+def resolve_columns(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, options: Options, many: int = MANY) -> Rows:
     """The rows of a frame; its schema is read now, so that wrong dtypes are errors at the call."""
     columns = [as_expr(score, "score"), as_expr(label, "label"), *options.columns.values()]
     dtypes = frame.select(c.alias(str(i)) for i, c in enumerate(columns)).collect_schema().dtypes()
-    return resolve(list(zip(columns, dtypes, strict=True)), options)
+    return resolve(list(zip(columns, dtypes, strict=True)), options, many)
 
 
 def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: str) -> list[pl.Expr]:

@@ -55,6 +55,7 @@ def read_scores(
     options: Options,
     prior: list[pl.Expr] | None,
     prior_vector: VectorPrior = None,
+    many: int = MANY,
 ) -> BinaryScores | VectorScores | ManyScores | DecidedScores:
     """The scores of a column of this dtype; TypeError or ValueError where dtype and score_type do not go together."""
     score_type = options.score_type
@@ -67,7 +68,7 @@ def read_scores(
                 f"{', '.join(VECTOR_TYPES)}"
             )
         n_decisions = 0 if options.stated_costs is None else options.stated_costs.n_decisions
-        if max(len(classes.values), n_decisions) > MANY:
+        if len(classes.values) > many or n_decisions > max(many, MANY):
             return _read_many(name, score, dtype, classes, score_type, prior_vector)
         return _read_vector(name, score, dtype, classes, score_type, prior)
     if score_type in VECTOR_TYPES:

@@ -32,7 +32,7 @@ def mean_comparison(
         size = max(_BLOCK // n, _LEAST_ROWS)
         parts = [_compared(part, own, other, rule, expected) for part in rows.struct.unnest().iter_slices(size)]
         table = pl.concat(parts) if parts else pl.DataFrame(schema={**made, POSTERIORS: pl.Array(pl.Float64, n)})
-        return table.select(made).to_struct(rows.name)
+        return table.select(list(made)).to_struct(rows.name)
 
     # The order does not matter to a sum, and only without it the engine streams.
     collected = packed.map_batches(compare, return_dtype=pl.Struct(made), is_elementwise=True).implode(
@@ -76,7 +76,7 @@ def _compared(rows: pl.DataFrame, own: ManyScores, other: ManyScores, rule: str,
         wrong |= ~((amount >= 0) & amount.is_finite())
     posteriors = pl.Series(s, dtype=pl.Array(pl.Float64, own.n_classes))
     made = {_WRONG: wrong, _LOSS: pl.Series(loss), _AMOUNT: amount, POSTERIORS: posteriors}
-    return pl.select(**{name: pl.when(present).then(column) for name, column in made.items()})
+    return pl.select([pl.when(present).then(column).alias(name) for name, column in made.items()])
 
 
 def _mean(rows: pl.DataFrame, width: int) -> list[float] | None:
