@@ -194,6 +194,8 @@ def decision_value(name: str, sums: Sums, arguments: Arguments) -> pl.Expr:
 
 def _check_normalisable(costs: CostMatrix) -> None:
     """Costs that a naive cost can normalise: none is negative."""
+    if min(map(min, costs.values)) >= 0:
+        return
     for i, row in enumerate(costs.values):
         for j, cost in enumerate(row):
             if cost < 0:

@@ -40,7 +40,7 @@ LOG_LOSS, BRIER, TOP = "log_loss", "brier", "top"
 POSTERIORS, LOG_POSTERIORS = "posteriors", "log_posteriors"
 _VECTORS = (POSTERIORS, LOG_POSTERIORS)
 # Small ones, for a class and a decision a row are collected in every group.
-_INTEGERS = {CLASS: pl.Int16, DECISION: pl.Int16, FAULT: pl.Int8}
+_SMALL = 2**15
 
 # Numbers that are worked on at a time: a few megabytes, so that they stay near the processor, in blocks that matrix
 # products are good at.
@@ -70,7 +70,9 @@ class RowKernel:
     @property
     def dtype(self) -> pl.Struct:
         vector = pl.Array(pl.Float64, self.n_classes)
-        return pl.Struct({n: _INTEGERS.get(n, vector if n in _VECTORS else pl.Float64) for n in self.asked})
+        index = pl.Int16 if max(self.n_classes, self.costs.n_decisions if self.costs else 0) < _SMALL else pl.Int32
+        others = {CLASS: index, DECISION: index, FAULT: pl.Int8, POSTERIORS: vector, LOG_POSTERIORS: vector}
+        return pl.Struct({name: others.get(name, pl.Float64) for name in self.asked})
 
     def __call__(self, packed: pl.Series) -> pl.Series:
         import numpy as np
@@ -112,7 +114,7 @@ class RowKernel:
         result = {}
         for name in self.asked:
             if name == CLASS:
-                column = pl.Series(np.where(right, index, -1).astype(np.int16))
+                column = pl.Series(np.where(right, index, -1), dtype=self._dtype_of(CLASS))
                 outside_here = pl.Series(~missing) if missing.any() else None
             elif name == FAULT:
                 column, outside_here = pl.Series(faults), pl.Series(~missing) if missing.any() else None
@@ -221,14 +223,14 @@ class Decider:
 
         if self._diagonal is not None:
             weighed = q if (self._diagonal == -1).all() else q * -self._diagonal
-            return np.asarray(weighed.argmax(axis=1), dtype=np.int16)
+            return np.asarray(weighed.argmax(axis=1), dtype=np.int32)
         expected = q @ self._costs
         decided = expected.argmin(axis=1)
         near = expected <= (expected[np.arange(len(q)), decided] + self._tolerance)[:, None]
         if np.count_nonzero(near) > len(q):
             tied = near.sum(axis=1) > 1
             decided[tied] = self._in_order(q[tied]).argmin(axis=1)
-        return np.asarray(self._columns[decided], dtype=np.int16)
+        return np.asarray(self._columns[decided], dtype=np.int32)
 
     def _in_order(self, q: Numbers) -> Numbers:
         import numpy as np
