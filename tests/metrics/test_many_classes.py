@@ -12,13 +12,44 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
+from tests.support.cases import mostly_slow
 from tests.support.plans import assert_streams
 
 K, M, N = 40, 43, 2000
 
 METRICS: dict[str, Callable[..., pl.Expr]] = {
     name: getattr(ec, name)
-    for name in ["nec", "expected_cost", "bayes_risk", "error_rate", "accuracy", "balanced_error_rate", "balanced_accuracy", "class_precision", "class_recall", "class_f1", "class_nec", "macro_precision", "macro_f1", "f1_of_averages", "micro_precision", "micro_f1", "weighted_precision", "weighted_f1", "mcc", "cross_entropy", "nce", "brier", "nbs", "class_prior", "confusion", "n_rows", "n_missing", "n_invalid", "ece_mc"]
+    for name in [
+        "nec",
+        "expected_cost",
+        "bayes_risk",
+        "error_rate",
+        "accuracy",
+        "balanced_error_rate",
+        "balanced_accuracy",
+        "class_precision",
+        "class_recall",
+        "class_f1",
+        "class_nec",
+        "macro_precision",
+        "macro_f1",
+        "f1_of_averages",
+        "micro_precision",
+        "micro_f1",
+        "weighted_precision",
+        "weighted_f1",
+        "mcc",
+        "cross_entropy",
+        "nce",
+        "brier",
+        "nbs",
+        "class_prior",
+        "confusion",
+        "n_rows",
+        "n_missing",
+        "n_invalid",
+        "ece_mc",
+    ]
 }
 
 
@@ -42,7 +73,7 @@ def log_of(posteriors: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], group
     )
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", mostly_slow(list(METRICS), ["nec", "nbs", "macro_f1", "mcc", "confusion", "n_rows"]))
 def test_a_plan_is_of_the_same_size_whatever_the_number_of_classes(name: str) -> None:
     sizes = []
     for n_classes in (50, 400):
@@ -52,7 +83,7 @@ def test_a_plan_is_of_the_same_size_whatever_the_number_of_classes(name: str) ->
     assert sizes[1] <= sizes[0] * 1.05
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", mostly_slow(list(METRICS), ["nec", "nce", "class_nec", "confusion"]))
 def test_it_streams(name: str, tmp_path: Path) -> None:
     log_of(*vectors(K, 60)).write_parquet(tmp_path / "log.parquet")
     scan = pl.scan_parquet(tmp_path / "log.parquet")
