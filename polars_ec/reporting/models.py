@@ -131,11 +131,15 @@ def _of_right_rows(rows: Rows) -> Rows:
     """Rows that are none the worse for a prior that could not be counted: they are read at another, and have no metrics of it."""
     assert isinstance(rows.scores, BinaryScores | VectorScores | ManyScores)
     assert rows.row_prior is not None
-    even = 1 / len(rows.row_prior)
+    n = len(rows.row_prior)
+    even = 1 / n
     if isinstance(rows.scores, ManyScores):
         assert isinstance(rows.prior_vector, pl.Expr)
         return replace(
-            rows, scores=replace(rows.scores, prior=rows.prior_vector.fill_null(pl.lit([even] * len(rows.row_prior))))
+            rows,
+            scores=replace(
+                rows.scores, prior=rows.prior_vector.fill_null(pl.lit([even] * n, dtype=pl.Array(pl.Float64, n)))
+            ),
         )
     return replace(rows, scores=replace(rows.scores, prior=[share.fill_null(even) for share in rows.row_prior]))
 

@@ -26,6 +26,8 @@ TOTAL = "__ec_total"
 
 _CLASS = "__ec_class"
 _WEIGHT = "__ec_weight"
+# Not "weight", which is a part that may be missing.
+_AMOUNT = "amount"
 _COUNTS = ("rows", "invalid", "present")
 
 
@@ -146,11 +148,14 @@ def _cells_of_classes(
     rows |= {f"{m.prefix}reference": p for m in models if (p := _prior_column(m)) is not None}
     fields = [*names, *([] if models[0].rows.weight is None else [WEIGHT])]
     made = frame.select(*keys, **rows).with_columns(
-        model.column("row").struct.field(name).alias(f"{model.prefix}{name}") for model in models for name in fields
+        model.column("row").struct.field(name).alias(f"{model.prefix}{_AMOUNT if name == WEIGHT else name}")
+        for model in models
+        for name in fields
     )
     sums: dict[str, pl.Expr] = {"__ec_n": pl.len().cast(pl.Int64)}
     for model in models:
-        sums |= {f"{model.prefix}{name}": model.column(name).sum() for name in fields if name not in (CLASS, DECISION)}
+        sums |= {f"{model.prefix}{name}": model.column(name).sum() for name in needs.losses}
+        sums |= {} if model.rows.weight is None else {f"{model.prefix}{_AMOUNT}": model.column(_AMOUNT).sum()}
         sums |= {f"{model.prefix}{part}": count_rows(model.column(part)) for part in needs.parts}
         if _prior_column(model) is not None:
             of_cell = GroupPrior.of_rows(model.column("reference"))
@@ -165,7 +170,7 @@ def _collected(models: Sequence[Model], needs: Needs) -> list[pl.Expr]:
     columns: list[pl.Expr] = []
     for model in models:
         index = model.column(CLASS)
-        weight = n.cast(pl.Float64) if model.rows.weight is None else model.column(WEIGHT)
+        weight = n.cast(pl.Float64) if model.rows.weight is None else model.column(_AMOUNT)
         held = [index.alias(CLASS), weight.alias(WEIGHT)]
         held += [model.column(DECISION).alias(DECISION)] if needs.decisions else []
         held += [model.column(name).alias(name) for name in needs.losses]

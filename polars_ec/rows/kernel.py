@@ -150,9 +150,8 @@ class RowKernel:
             logs, q = x, np.exp(x)
             wrong = np.asarray(2 * (~(x <= TOLERANCE).all(axis=1)), np.int8)
         else:
-            assert prior is not None
             wrong = np.asarray(2 * (~(x < np.inf).all(axis=1)) | 4 * (x.max(axis=1) == -np.inf), np.int8)
-            joint = x + np.log(prior)
+            joint = x if prior is None else x + np.log(prior)
             top = joint.max(axis=1)
             log_norm = np.where(top == -np.inf, -np.inf, top + np.log(np.exp(joint - top[:, None]).sum(axis=1)))
             wrong |= 8 * (~(log_norm > -np.inf)).astype(np.int8)

@@ -9,12 +9,14 @@ import polars as pl
 
 from polars_ec.costs import CostMatrix
 from polars_ec.rows.kernel import (
+    CLASS,
     DECISION,
     FAULT,
     FAULTS,
     LOG_POSTERIORS,
     POSTERIORS,
     TOP,
+    WEIGHT,
     RowKernel,
     VectorPrior,
     shifted,
@@ -53,7 +55,8 @@ class ManyScores:
         columns = {"score": self.vector, "label": label, "weight": weight}
         literal: tuple[float, ...] | None = None
         if self.score_type == "log_likelihoods":
-            if self.prior is None:
+            # Which rows are wrong no prior changes.
+            if self.prior is None and not set(asked) <= {CLASS, FAULT, WEIGHT}:
                 raise ValueError(
                     "score_type='log_likelihoods' needs prior=: the prior of a group is not known while its rows are read. "
                     'Pass one share per class, "uniform", or a column that holds them'

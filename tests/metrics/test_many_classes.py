@@ -267,3 +267,30 @@ def test_a_shifted_prior_of_many_classes() -> None:
     found = log.select(ec.shift_prior("q", "uniform", target.tolist())).to_series().to_numpy()
     expected = posteriors * target
     np.testing.assert_allclose(found, expected / expected.sum(axis=1, keepdims=True), rtol=1e-12)
+
+
+def test_a_report_by_part_keeps_its_weights_and_loses_rows_with_any_null() -> None:
+    posteriors, labels = vectors(K, 400)
+    values: list[Any] = [list(map(float, row)) for row in posteriors]
+    # A null beside the true class: the row is missing, and its loss with it.
+    values[0][(labels[0] + 1) % K] = None
+    log = log_of(posteriors, labels, groups=1).with_columns(q=pl.Series(values, dtype=pl.Array(pl.Float64, K)))
+    row = log.ec.report("q", "y", weight="w", metrics=["nce", "confusion"], missing="by_part").row(0, named=True)
+    q, y, w = posteriors[1:], labels[1:], log["w"].to_numpy()[1:]
+    p = np.bincount(y, w, K) / w.sum()
+    loss = (w * -np.log(q[np.arange(399), y])).sum() / w.sum()
+    assert row["nce"] == pytest.approx(loss / -(p[p > 0] * np.log(p[p > 0])).sum(), rel=1e-12)
+    assert np.array(row["confusion"]).sum() == pytest.approx(w.sum(), rel=1e-12)
+    assert (row["n_missing_label"], row["n_missing_score"], row["n_missing_weight"]) == (0, 1, 0)
+
+
+def test_the_overall_prior_of_log_likelihoods_of_many_classes() -> None:
+    posteriors, labels = vectors(6, 300)
+    log = log_of(np.log(posteriors), labels, groups=1)
+    row = log.ec.report("q", "y", prior="overall", score_type="log_likelihoods", metrics=["accuracy"]).row(
+        0, named=True
+    )
+    decided = (posteriors * np.bincount(labels, minlength=6)).argmax(axis=1)
+    assert row["accuracy"] == pytest.approx((decided == labels).mean(), rel=1e-12)
+    counts = log.select(ec.n_rows("q", "y", score_type="log_likelihoods"))
+    assert counts.item() == 300
