@@ -64,7 +64,8 @@ class CostMatrix:
         classes: Sequence[object] | None = None,
         decisions: Sequence[object] | None = None,
     ) -> None:
-        matrix = tuple(_row(i, row) for i, row in enumerate(_sequence(values, "costs")))
+        rows = values.tolist() if hasattr(values, "tolist") and getattr(values, "ndim", 0) == 2 else values
+        matrix = tuple(_row(i, row) for i, row in enumerate(_sequence(rows, "costs")))
         if len(matrix) < 2:
             raise ValueError(f"a cost matrix has a row per class, at least 2: got {len(matrix)}")
         n_decisions = len(matrix[0])
@@ -124,8 +125,8 @@ class CostMatrix:
         >>> CostMatrix.zero_one(2, abstain=0.1).values
         ((0.0, 1.0, 0.1), (1.0, 0.0, 0.1))
         """
-        extra = [] if abstain is None else [abstain]
-        rows = [[float(i != j) for j in range(n_classes)] + extra for i in range(n_classes)]
+        extra = () if abstain is None else (abstain,)
+        rows = [(1.0,) * i + (0.0,) + (1.0,) * (n_classes - 1 - i) + extra for i in range(n_classes)]
         return cls(rows, decisions=None if abstain is None else [*range(n_classes), "abstain"])
 
     @classmethod
@@ -319,6 +320,9 @@ def _sequence(value: Any, what: str) -> list[Any]:
 
 def _row(i: int, entries_of: Any) -> tuple[float, ...]:
     entries = _sequence(entries_of, f"row {i} of costs")
+    if entries and all(type(cost) is float for cost in entries) and math.isfinite(max(entries) - min(entries)):
+        # The same without looking at each in turn, of which there are a million where there are a thousand classes.
+        return tuple(entries)
     for j, cost in enumerate(entries):
         if not _is_number(cost) or not math.isfinite(cost):
             raise ValueError(f"cost of class {i}, decision {j} is {cost!r}: costs are finite numbers")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -69,16 +69,31 @@ class CheckedPrior:
     def per_row(self, classes: ClassNames, dtype: pl.DataType | None) -> list[pl.Expr]:
         """Of a stated prior one expression per class, as stated for the row at hand; null where it is not a prior."""
         self.check_of_group()
-        n = len(classes.values)
         if self.expression is not None:
             assert dtype is not None
             return checked_shares(_components(self.expression, dtype, classes))
+        shares = self.vector(classes, dtype)
+        assert isinstance(shares, tuple)
+        return [pl.lit(share, dtype=pl.Float64) for share in shares]
+
+    def vector(self, classes: ClassNames, dtype: pl.DataType | None) -> tuple[float, ...] | pl.Expr | None:
+        """The same in one piece: shares, or an expression of one vector a row, not checked; None where no prior is stated."""
+        n = len(classes.values)
+        if not self.stated:
+            return None
+        if self.expression is not None:
+            if isinstance(dtype, pl.Struct):
+                names = [field.name for field in dtype.fields]
+                places = classes.places(names, "prior=, a struct,", or_in_order=True)
+                return pl.struct(self.expression.struct.field(names[place]).cast(pl.Float64) for place in places)
+            vector = pl.Array(pl.Float64, n) if isinstance(dtype, pl.Array) else pl.List(pl.Float64)
+            return self.expression.cast(vector) if isinstance(dtype, pl.Array | pl.List) else self.expression
         if self.shares is not None:
-            return _literals(literal_prior(self.shares, n))
+            return literal_prior(self.shares, n)
         if self.by_class is not None:
             shares = list(self.by_class.values())
-            return _literals([shares[place] for place in classes.places(list(self.by_class), "prior=")])
-        return _literals([1 / n] * n)
+            return tuple(shares[place] for place in classes.places(list(self.by_class), "prior="))
+        return (1 / n,) * n
 
     def per_group(self, rows: list[pl.Expr]) -> list[pl.Expr]:
         """The same for a group, from what `per_row` gave: null where an expression is not constant in it."""
@@ -119,10 +134,6 @@ def parse_prior(prior: Prior) -> CheckedPrior:
         return CheckedPrior(stated=True, n_classes=len(prior), by_class={c: float(p) for c, p in prior.items()})
     shares = literal_prior(prior, None)
     return CheckedPrior(stated=True, n_classes=len(shares), shares=shares)
-
-
-def _literals(shares: Iterable[float]) -> list[pl.Expr]:
-    return [pl.lit(share, dtype=pl.Float64) for share in shares]
 
 
 def _components(expression: pl.Expr, dtype: pl.DataType, classes: ClassNames) -> list[pl.Expr]:

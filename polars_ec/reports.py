@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Unpack, get_args
 
@@ -161,7 +162,9 @@ def _report(
             "total=True adds a row over all groups, and without by= there is one: leave it out, or pass by="
         )
     named = named_metrics(metrics)
-    frame, models = read_models(frame, scores, label, given, options, score_prior, one_pass)
+    frame, models = read_models(
+        frame, scores, label, given, options, score_prior, one_pass, sys.maxsize if per_class else 2
+    )
     names_of = metrics_of_one_class if per_class else metrics_of
     names = {model.name: names_of(named, model.rows) for model in models}
     parts = () if missing == "together" else _PARTS if options.weight is not None else _PARTS[:2]

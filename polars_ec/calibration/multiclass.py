@@ -18,6 +18,7 @@ from polars_ec.calibration.training_set import all_and_others, first_reason, rea
 from polars_ec.rows.batches import batches
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.labels import class_index
+from polars_ec.rows.many import ManyScores
 from polars_ec.rows.read import Rows
 from polars_ec.rows.scores import VectorScores
 
@@ -141,7 +142,7 @@ def _settled(fits: Fits, reason: Texts, shares: Floats, with_shift: bool) -> tup
 
 
 def _read(frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, n_folds: int, rows: Rows) -> _Log:
-    assert isinstance(rows.scores, VectorScores)
+    assert isinstance(rows.scores, VectorScores | ManyScores)
     names = [key.meta.output_name() for key in keys]
     n_classes = len(rows.labels.in_class)
     weight = pl.lit(1.0) if rows.weight is None else rows.weight

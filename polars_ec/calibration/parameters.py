@@ -14,8 +14,10 @@ from polars_ec.cells.grid import EXACT, SketchScoreType
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
+from polars_ec.rows.by_row import Priors, per_row
 from polars_ec.rows.folds import FOLD
-from polars_ec.rows.read import Priors, join_groups, per_row
+from polars_ec.rows.many import ManyScores
+from polars_ec.rows.read import join_groups
 from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, affine_log_odds, bind, log_sum_exp, sigmoid
 from polars_ec.typing import ScoreType
 
@@ -127,12 +129,12 @@ def _reading(calibration: Parameters) -> Options:
 
 def _reader(calibration: Parameters, name: str) -> Callable[[Scores, CostMatrix, Priors], pl.Expr]:
     def read(scores: Scores, _: CostMatrix, __: Priors) -> pl.Expr:
-        if isinstance(scores, VectorScores) and not calibration.is_of_vectors:
+        if isinstance(scores, VectorScores | ManyScores) and not calibration.is_of_vectors:
             raise TypeError(f"the calibration is of one number a row, and {name!r} is a vector")
-        if isinstance(scores, VectorScores):
-            if len(scores.elements) != calibration.n_classes:
+        if isinstance(scores, VectorScores | ManyScores):
+            if scores.n_classes != calibration.n_classes:
                 raise TypeError(
-                    f"the calibration is of {calibration.n_classes} classes, and {name!r} of {len(scores.elements)}"
+                    f"the calibration is of {calibration.n_classes} classes, and {name!r} of {scores.n_classes}"
                 )
             return scores.of_log_posteriors(pl.concat_arr)
         assert isinstance(scores, BinaryScores)

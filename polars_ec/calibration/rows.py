@@ -22,6 +22,7 @@ from polars_ec.metrics.counts import class_prior, class_prior_of_log, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
 from polars_ec.options import CalibrationOptions, RiskOptions
 from polars_ec.rows.folds import FOLD
+from polars_ec.rows.many import ManyScores
 from polars_ec.rows.read import Rows, check_names, expand, join_groups, resolve_columns, with_prior_column
 from polars_ec.rows.scores import VectorScores
 from polars_ec.signatures import with_options
@@ -114,7 +115,7 @@ def calibrate(
     options = _with_counted_prior(lazy, score, label, options)
     lazy, checked = with_prior_column(lazy, parse_options(options, ranking=score_type == "raw"))
     rows, split = resolve_columns(lazy, score, label, checked), Split(folds, fold_by, stratified)
-    if not isinstance(rows.scores, VectorScores):
+    if not isinstance(rows.scores, VectorScores | ManyScores):
         # No decision is taken, so that no threshold need be declared, which LLRs would want the prior for.
         exact = score_type == "raw" and calibrator not in STEPPED
         check_calibrator(calibrator, score_type, exact=exact)
@@ -177,7 +178,7 @@ def _of_classes(
     # Imported here, for it needs numpy.
     from polars_ec.calibration.multiclass import fit_classes
 
-    assert isinstance(rows.scores, VectorScores)
+    assert isinstance(rows.scores, VectorScores | ManyScores)
     if rows.scores.score_type == "log_likelihoods":
         raise ValueError("log-likelihoods are calibrated as posteriors: pass ec.posterior(score, prior=...)")
     fitted = fit_classes(frame, keys, fold, n_folds, rows, with_shift=calibrator == "affine")
@@ -270,7 +271,7 @@ def calibration_loss(
     options = _with_counted_prior(lazy, score, label, options)
     lazy, checked = with_prior_column(lazy, parse_options(options))
     rows, split = resolve_columns(lazy, score, label, checked), Split(folds, fold_by, stratified)
-    if not isinstance(rows.scores, VectorScores):
+    if not isinstance(rows.scores, VectorScores | ManyScores):
         # Only the decisions of LLRs are at the prior; of others only the loss is.
         of_llrs = options.get("score_type") == "llr"
         read: Any = {name: value for name, value in options.items() if of_llrs or name != "prior"}
@@ -297,7 +298,7 @@ def _losses(
     # Imported here, for it needs numpy.
     from polars_ec.calibration.loss import compare
 
-    assert isinstance(rows.scores, VectorScores)
+    assert isinstance(rows.scores, VectorScores | ManyScores)
     names = [key.meta.output_name() for key in keys]
     unknown = sorted(set(calibration.keys) - set(names))
     if unknown:

@@ -17,6 +17,7 @@ from polars_ec.rows.batches import batches
 from polars_ec.rows.decisions import decide
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.labels import class_index
+from polars_ec.rows.many import ManyScores
 from polars_ec.rows.read import Rows
 from polars_ec.rows.scores import BinaryScores, VectorScores, log_loss_of_posterior
 from polars_ec.typing import Reduction
@@ -134,7 +135,7 @@ def _losses(grid: Grid, score: pl.Expr, positive: pl.Expr, weight: pl.Expr | Non
 
 def _is_one_vs_rest(rows: Rows, reduction: Reduction) -> bool:
     """Whether a row becomes one row for each class."""
-    return reduction == "one_vs_rest" and isinstance(rows.scores, VectorScores)
+    return reduction == "one_vs_rest" and isinstance(rows.scores, VectorScores | ManyScores)
 
 
 def _one_score(rows: Rows, reduction: Reduction, m: int) -> list[pl.Expr]:
@@ -146,7 +147,7 @@ def _one_score(rows: Rows, reduction: Reduction, m: int) -> list[pl.Expr]:
     if reduction == "top_label":
         if isinstance(scores, BinaryScores) and scores.score_type != "posterior":
             raise ValueError("reduction='top_label' is of posteriors: sketch ec.posterior(score)")
-        score = scores.of_posteriors(pl.max_horizontal).clip(upper_bound=1)
+        score = scores.top_posterior.clip(upper_bound=1)
         top = decide(scores, CostMatrix.zero_one(len(rows.labels.in_class)), None).index
         index = (top == index).cast(pl.Int16)
     elif isinstance(scores, BinaryScores):

@@ -14,7 +14,8 @@ from polars_ec.cli.named_decisions import index_in_sql
 from polars_ec.dialects import quoted, quoted_text
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.rows.read import Rows, resolve_columns
-from polars_ec.rows.scores import DecidedScores, n_score_classes
+from polars_ec.rows.score_columns import n_score_classes
+from polars_ec.rows.scores import DecidedScores
 
 COUNTS = ("n", "n_missing", "n_invalid")
 PARTS = ("n_missing_label", "n_missing_score", "n_missing_weight")

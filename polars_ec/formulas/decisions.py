@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from types import MappingProxyType
 from typing import Literal
 
@@ -21,63 +19,30 @@ _SMALL, _ENLARGED = 1e-300, 2.0**60
 
 
 def expected_cost(sums: Sums, costs: CostMatrix) -> pl.Expr:
-    return reduce(add, [term(p, _mean_cost(sums, i, costs)) for i, p in enumerate(sums.prior)])
-
-
-def _mean_cost(sums: Sums, i: int, costs: CostMatrix) -> pl.Expr:
-    if sums.costs_by_row:
-        return _finite_mean(sums, i, sums.error_cost(i))
-    # One sum for each different cost of the row: 0-1 costs need one per class, not one per cell.
-    row = costs.values[i]
-    values = sorted(set(row) - {0.0})
-    decided = {value: [j for j, cost in enumerate(row) if cost == value] for value in values}
-    # Rates before costs: a count times a cost may be more than a float holds.
-    rates = [sums.cell(i, decided[value]) / sums.count(i) * value for value in values]
-    return pl.when(sums.count(i) != 0).then(reduce(add, rates, pl.lit(0.0)))
-
-
-def _finite_mean(sums: Sums, i: int, cost: pl.Expr) -> pl.Expr:
-    """Of class i; null where the costs of its rows add up to more than a float holds."""
-    mean = ratio(cost, sums.count(i))
-    return pl.when(mean.is_finite()).then(mean)
-
-
-def naive_cost(sums: Sums, costs: CostMatrix) -> pl.Expr:
-    """Cost of the cheapest constant decision at the priors in use."""
-    if sums.costs_by_row:
-        return pl.min_horizontal(term(p, _finite_mean(sums, i, sums.class_cost(i))) for i, p in enumerate(sums.prior))
-    columns = [
-        reduce(add, [p * row[j] for p, row in zip(sums.prior, costs.values, strict=True)])
-        for j in range(costs.n_decisions)
-    ]
-    return pl.min_horizontal(columns)
+    return sums.over_classes(lambda of: term(of.prior, of.mean_cost(costs)))
 
 
 def nec(sums: Sums, costs: CostMatrix) -> pl.Expr:
-    expected, naive = expected_cost(sums, costs), naive_cost(sums, costs)
+    expected, naive = expected_cost(sums, costs), sums.constant_cost(costs)
     # A column over one number is taken times its reciprocal, which is infinite for the smallest ones.
     small = pl.when(naive < _SMALL).then(ratio(expected * _ENLARGED, naive * _ENLARGED))
     return small.otherwise(ratio(expected, naive))
 
 
 def error_rate(sums: Sums) -> pl.Expr:
-    return reduce(add, [term(p, _class_error(sums, i)) for i, p in enumerate(sums.prior)])
+    return sums.over_classes(lambda of: term(of.prior, of.rate(right=False)))
 
 
 def accuracy(sums: Sums) -> pl.Expr:
-    return reduce(add, [term(p, sums.rate(i, [i])) for i, p in enumerate(sums.prior)])
+    return sums.over_classes(lambda of: term(of.prior, of.rate(right=True)))
 
 
 def balanced_error_rate(sums: Sums) -> pl.Expr:
-    return reduce(add, [_class_error(sums, i) for i in range(sums.n_classes)]) / sums.n_classes
+    return sums.over_classes(lambda of: of.rate(right=False)) / sums.n_classes
 
 
 def balanced_accuracy(sums: Sums) -> pl.Expr:
-    return reduce(add, [sums.rate(i, [i]) for i in range(sums.n_classes)]) / sums.n_classes
-
-
-def _class_error(sums: Sums, i: int) -> pl.Expr:
-    return sums.rate(i, [j for j in range(sums.n_decisions) if j != i])
+    return sums.over_classes(lambda of: of.rate(right=True)) / sums.n_classes
 
 
 def precision(sums: Sums) -> pl.Expr:
@@ -229,6 +194,8 @@ def decision_value(name: str, sums: Sums, arguments: Arguments) -> pl.Expr:
 
 def _check_normalisable(costs: CostMatrix) -> None:
     """Costs that a naive cost can normalise: none is negative."""
+    if min(map(min, costs.values)) >= 0:
+        return
     for i, row in enumerate(costs.values):
         for j, cost in enumerate(row):
             if cost < 0:

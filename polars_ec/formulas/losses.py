@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from types import MappingProxyType
 
 import polars as pl
 
-from polars_ec.formulas.sums import Sums, ratio, term
+from polars_ec.formulas.sums import Sums, Totals, ratio, term
 
 
-def expected_loss(sums: Sums, totals: Sequence[pl.Expr]) -> pl.Expr:
+def expected_loss(sums: Sums, totals: Totals) -> pl.Expr:
     """Expectation of a proper scoring rule at the priors in use, from its sum over each class."""
-    means = [ratio(total, sums.count(i)) for i, total in enumerate(totals)]
-    return reduce(add, [term(p, mean) for p, mean in zip(sums.prior, means, strict=True)])
+    return sums.over_classes(lambda of: term(of.prior, of.mean(totals)))
 
 
-def entropy(priors: Sequence[pl.Expr]) -> pl.Expr:
-    """-sum_i P_i ln P_i: the cross-entropy of always answering the prior."""
+def entropy(priors: pl.Expr) -> pl.Expr:
+    """-sum_i P_i ln P_i: the cross-entropy of always answering the prior. Of the priors as values of one expression."""
     return _of_priors(priors, lambda p: -p * p.log(), lambda largest, others: -largest * (-others).log1p())
 
 
-def prior_brier(priors: Sequence[pl.Expr]) -> pl.Expr:
+def prior_brier(priors: pl.Expr) -> pl.Expr:
     """sum_i P_i (1 - P_i) / K: the Brier score of always answering the prior."""
-    total = _of_priors(priors, lambda p: p * (1 - p), lambda largest, others: largest * others)
-    return total / len(priors)
+    return _of_priors(priors, lambda p: p * (1 - p), lambda largest, others: largest * others) / priors.len()
 
 
 def _of_priors(
-    priors: Sequence[pl.Expr],
+    priors: pl.Expr,
     term_of: Callable[[pl.Expr], pl.Expr],
     of_largest: Callable[[pl.Expr, pl.Expr], pl.Expr],
 ) -> pl.Expr:
@@ -39,12 +35,10 @@ def _of_priors(
 
     A prior of more than a half is one minus the others: rounding hides how far it is from 1, so the others say it.
     """
-    p = pl.element().sort(descending=True)
+    p = priors.sort(descending=True)
     largest, others = p.first(), p.slice(1)
     of_others = pl.when(others > 0).then(term_of(others)).otherwise(0.0).sum()
-    return pl.concat_arr(list(priors)).arr.agg(
-        of_others + pl.when(largest > 0.5).then(of_largest(largest, others.sum())).otherwise(term_of(largest))
-    )
+    return of_others + pl.when(largest > 0.5).then(of_largest(largest, others.sum())).otherwise(term_of(largest))
 
 
 @dataclass(frozen=True)
@@ -52,15 +46,15 @@ class ScoringFormula:
     """A mean loss of the rows: the name of the loss, and what its expectation is divided by."""
 
     loss: str
-    normaliser: Callable[[Sequence[pl.Expr]], pl.Expr] | None = None
+    normaliser: Callable[[pl.Expr], pl.Expr] | None = None
 
-    def value(self, sums: Sums, totals: Sequence[pl.Expr]) -> pl.Expr:
+    def value(self, sums: Sums, totals: Totals) -> pl.Expr:
         """The metric, from the sum of the loss over each class."""
         return self.normalised(sums, expected_loss(sums, totals))
 
     def normalised(self, sums: Sums, expected: pl.Expr) -> pl.Expr:
         """The metric, from the expected loss."""
-        return expected if self.normaliser is None else ratio(expected, self.normaliser(sums.prior))
+        return expected if self.normaliser is None else ratio(expected, sums.of_priors(self.normaliser))
 
 
 SCORING_RULES: Mapping[str, ScoringFormula] = MappingProxyType(

@@ -7,14 +7,67 @@ value at that prior: precision at a stated prior is calibrated precision.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
+from typing import Literal, Protocol, TypeAlias
 
 import polars as pl
 
+from polars_ec.costs import CostMatrix
+
 GROUP = "__ec_group"
 """The number of a group, in tables on the way to a metric."""
+
+
+Totals: TypeAlias = "Sequence[pl.Expr] | pl.Expr"
+"""The sum of a loss over each class: one by one, or as values of one expression."""
+
+
+class OfClass(Protocol):
+    """What a group has of one class; or of all classes, as so many values of one expression."""
+
+    @property
+    def prior(self) -> pl.Expr:
+        """P_i."""
+
+    def rate(self, *, right: bool) -> pl.Expr:
+        """R_ii, or 1 - R_ii; null where the class has no rows."""
+
+    def share(self, decision: int) -> pl.Expr:
+        """R_ij of the decision j; null where the class has no rows."""
+
+    def mean(self, totals: Totals) -> pl.Expr:
+        """Of a loss over the class; null where it has no rows."""
+
+    def mean_cost(self, costs: CostMatrix) -> pl.Expr:
+        """sum_j c_ij R_ij; null where the class has no rows."""
+
+
+Others: TypeAlias = Literal["alarms", "rejections", "rest"]
+"""Of the rows of other classes: those decided for the class, those decided otherwise, or all of them."""
+
+
+class PerClass(ABC):
+    """Columns of one value per class, of which formulas are; `one` and `each` make values of the group of them."""
+
+    prior: pl.Expr
+    count: pl.Expr
+    hits: pl.Expr
+    misses: pl.Expr
+
+    @abstractmethod
+    def of_others(self, others: Others) -> pl.Expr:
+        """For each class the probability of any other class and such a decision."""
+
+    @abstractmethod
+    def one(self, value: pl.Expr) -> pl.Expr:
+        """One value, of sums over the classes."""
+
+    @abstractmethod
+    def each(self, value: pl.Expr) -> pl.Expr:
+        """The values of all classes, as an Array."""
 
 
 class Sums(ABC):
@@ -40,6 +93,43 @@ class Sums(ABC):
     @abstractmethod
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
         """Rows, or weight, of class i with a decision in `decided`."""
+
+    def over_classes(self, of_class: Callable[[OfClass], pl.Expr]) -> pl.Expr:
+        """The sum over the classes; null where a class has no value."""
+        return reduce(add, [of_class(_OneClass(self, i)) for i in range(self.n_classes)])
+
+    def each(self, of_class: Callable[[OfClass], pl.Expr]) -> pl.Expr:
+        """The values of all classes, as an Array."""
+        return pl.concat_arr([of_class(_OneClass(self, i)) for i in range(self.n_classes)])
+
+    def per_class(self) -> PerClass:
+        """Columns of one value per class."""
+        return _Columns(self)
+
+    def bound(self, values: Sequence[pl.Expr], build: Callable[..., pl.Expr]) -> pl.Expr:
+        """What `build` makes of values of the group, each of which is computed once."""
+        return array(values).arr.agg(build(*(pl.element().get(i) for i in range(len(values)))))
+
+    @property
+    def knows_prior(self) -> pl.Expr:
+        """Whether there are priors."""
+        return self.prior[0].is_not_null()
+
+    def of_priors(self, build: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
+        """What `build` makes of the priors, which it gets as values of one expression."""
+        return pl.concat_arr(self.prior).arr.agg(build(pl.element()))
+
+    def constant_cost(self, costs: CostMatrix) -> pl.Expr:
+        """min_j sum_i P_i c_ij: what the cheapest constant decision costs."""
+        if self.costs_by_row:
+            return pl.min_horizontal(
+                term(p, _finite_mean(self, i, self.class_cost(i))) for i, p in enumerate(self.prior)
+            )
+        columns = [
+            reduce(add, [p * row[j] for p, row in zip(self.prior, costs.values, strict=True)])
+            for j in range(costs.n_decisions)
+        ]
+        return pl.min_horizontal(columns)
 
     def class_cost(self, i: int) -> pl.Expr:
         """What it would cost to decide all of class i wrongly, where rows have costs of their own."""
@@ -84,6 +174,84 @@ class Sums(ABC):
 def sum_where(mask: pl.Expr, values: pl.Expr) -> pl.Expr:
     """Sum of the values where the mask holds: of zeros elsewhere, because the engine takes much longer to add up nulls."""
     return pl.when(mask).then(values).otherwise(0.0).sum()
+
+
+@dataclass(frozen=True)
+class _OneClass:
+    sums: Sums
+    i: int
+
+    @property
+    def prior(self) -> pl.Expr:
+        return self.sums.prior[self.i]
+
+    def rate(self, *, right: bool) -> pl.Expr:
+        decided = [self.i] if right else [j for j in range(self.sums.n_decisions) if j != self.i]
+        return self.sums.rate(self.i, decided)
+
+    def share(self, decision: int) -> pl.Expr:
+        return self.sums.rate(self.i, [decision])
+
+    def mean(self, totals: Totals) -> pl.Expr:
+        assert not isinstance(totals, pl.Expr)
+        return ratio(totals[self.i], self.sums.count(self.i))
+
+    def mean_cost(self, costs: CostMatrix) -> pl.Expr:
+        sums, i = self.sums, self.i
+        if sums.costs_by_row:
+            return _finite_mean(sums, i, sums.error_cost(i))
+        # One sum for each different cost of the row: 0-1 costs need one per class, not one per cell.
+        row = costs.values[i]
+        values = sorted(set(row) - {0.0})
+        decided = {value: [j for j, cost in enumerate(row) if cost == value] for value in values}
+        # Rates before costs: a count times a cost may be more than a float holds.
+        rates = [sums.cell(i, decided[value]) / sums.count(i) * value for value in values]
+        return pl.when(sums.count(i) != 0).then(reduce(add, rates, pl.lit(0.0)))
+
+
+class _Columns(PerClass):
+    """Polars copies an expression wherever it is used, and a sum over rows holds the decision of a row, which is long.
+
+    So the sums are made once, parts of an Array, and formulas are of slices of its elements.
+    """
+
+    def __init__(self, sums: Sums) -> None:
+        self._sums, self._parts = sums, list[pl.Expr]()
+        classes = range(sums.n_classes)
+        self.prior = self._part(array(sums.prior))
+        self.count = self._part(array(sums.count(k) for k in classes))
+        self.hits = self._part(array(sums.cell(k, [k]) for k in classes))
+        self.misses = self._part(array(sums.cell(k, _without(k, sums.n_decisions)) for k in classes))
+
+    def of_others(self, others: Others) -> pl.Expr:
+        n, classes = self._sums.n_decisions, range(self._sums.n_classes)
+        decided: dict[Others, list[Sequence[int]]] = {
+            "alarms": [[k] for k in classes],
+            "rejections": [_without(k, n) for k in classes],
+            "rest": [range(n) for _ in classes],
+        }
+        return self._part(self._sums.of_others(decided[others]))
+
+    def one(self, value: pl.Expr) -> pl.Expr:
+        return pl.concat_arr(self._parts).arr.agg(value)
+
+    def each(self, value: pl.Expr) -> pl.Expr:
+        return self.one(value.implode()).cast(pl.Array(pl.Float64, self._sums.n_classes))
+
+    def _part(self, values: pl.Expr) -> pl.Expr:
+        self._parts.append(values)
+        n = self._sums.n_classes
+        return pl.element().slice((len(self._parts) - 1) * n, n)
+
+
+def _without(k: int, number: int) -> list[int]:
+    return [i for i in range(number) if i != k]
+
+
+def _finite_mean(sums: Sums, i: int, cost: pl.Expr) -> pl.Expr:
+    """Of class i; null where the costs of its rows add up to more than a float holds."""
+    mean = ratio(cost, sums.count(i))
+    return pl.when(mean.is_finite()).then(mean)
 
 
 def ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:

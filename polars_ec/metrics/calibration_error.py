@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any, Unpack
 
@@ -17,7 +17,9 @@ import polars as pl
 from polars_ec.arguments import parse_options
 from polars_ec.formulas.calibration_error import EceBins, calibration_error, calibration_term, in_bin, of_equal_mass
 from polars_ec.formulas.sums import sum_where
+from polars_ec.formulas.table_sums import Part
 from polars_ec.options import PriorOptions
+from polars_ec.rows.collected import CollectedSums
 from polars_ec.rows.groups import of_all_groups
 from polars_ec.rows.labels import class_index
 from polars_ec.rows.read import Rows, RowSums, per_group
@@ -33,9 +35,13 @@ class _Confidences:
     holds: pl.Expr
 
 
+def _not_binary(rows: Rows) -> ValueError:
+    return ValueError(f"ece is for two classes, and there are {len(rows.labels.in_class)}: take ece_mc")
+
+
 def _of_class_1(rows: Rows) -> _Confidences:
     if len(rows.labels.in_class) != 2:
-        raise ValueError(f"ece is for two classes, and there are {len(rows.labels.in_class)}: take ece_mc")
+        raise _not_binary(rows)
     # A posterior that is given as such goes into the sums as it is: half the time of binding it.
     given = rows.options.score_type in ("posterior", "posteriors")
     posterior = rows.scores.posteriors[1] if given else rows.scores.of_posteriors(lambda q: q[1])
@@ -43,7 +49,7 @@ def _of_class_1(rows: Rows) -> _Confidences:
 
 
 def _of_top_class(rows: Rows) -> _Confidences:
-    posterior = rows.scores.of_posteriors(pl.max_horizontal)
+    posterior = rows.scores.top_posterior
     return _Confidences(posterior, rows.decisions.index == class_index(rows.labels))
 
 
@@ -59,6 +65,13 @@ def _calibration_error(
 
     def build(rows: Rows) -> pl.Expr:
         sums = rows.sums()
+        if isinstance(sums, CollectedSums):
+            if confidences is _of_class_1:
+                raise _not_binary(rows)
+            if bins.equal_mass:
+                return sums.guarded_by_group(partial(of_equal_mass, bins=bins))
+            gap, share = (sums.part(Part(name, bins=bins.number)) for name in ("gap", "bin_share"))
+            return sums.guarded(calibration_error(sums.added(calibration_term(gap, share, bins.norm)), bins.norm))
         return sums.guarded(error_of(rows, sums, confidences(rows), bins))
 
     return per_group(name, score, label, parse_options(options), build)

@@ -9,6 +9,7 @@ import polars as pl
 
 from polars_ec.arguments import BY_ROW, parse_options
 from polars_ec.options import CountOptions, DecisionOptions
+from polars_ec.rows.collected import CollectedSums
 from polars_ec.rows.read import Rows, count_rows, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
@@ -44,9 +45,11 @@ def confusion(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOption
 
 
 def _confusion(rows: Rows) -> pl.Expr:
-    sums = rows.sums()
+    sums, dtype = rows.sums(), pl.Int64 if rows.weight is None else pl.Float64
+    if isinstance(sums, CollectedSums):
+        return sums.confusion(dtype)
     cells = [[sums.cell(i, [j]) for j in range(sums.n_decisions)] for i in range(sums.n_classes)]
-    return sums.guarded(pack_confusion(cells, pl.Int64 if rows.weight is None else pl.Float64))
+    return sums.guarded(pack_confusion(cells, dtype))
 
 
 def pack_confusion(cells: list[list[pl.Expr]], dtype: type[pl.DataType]) -> pl.Expr:
@@ -150,7 +153,7 @@ def class_prior_of_log(score: IntoExpr, label: IntoExpr, options: Mapping[str, A
 
 def _class_prior(rows: Rows) -> pl.Expr:
     sums = rows.sums()
-    return sums.guarded(pack_prior(sums.empirical_prior))
+    return sums.guarded(sums.shares if isinstance(sums, CollectedSums) else pack_prior(sums.empirical_prior))
 
 
 def pack_prior(shares: list[pl.Expr]) -> pl.Expr:

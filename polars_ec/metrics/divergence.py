@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import add, or_
 from typing import Any, Unpack
@@ -14,8 +14,12 @@ from polars_ec.class_names import ClassNames
 from polars_ec.formulas.losses import entropy, prior_brier
 from polars_ec.formulas.sums import ratio, term
 from polars_ec.options import DivergenceOptions
-from polars_ec.rows.read import Typed, read_weight
-from polars_ec.rows.scores import Scores, class_names, n_score_classes, read_scores
+from polars_ec.rows.decisions import read_weight
+from polars_ec.rows.many import ManyScores
+from polars_ec.rows.read import Typed
+from polars_ec.rows.score_columns import class_names, n_score_classes, read_scores
+from polars_ec.rows.scores import Scores
+from polars_ec.rows.two_vectors import mean_comparison
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr, ScoringRule
 
@@ -56,7 +60,7 @@ def _expect(reference: Scores, losses: list[pl.Expr]) -> pl.Expr:
 _DIVERGENCES: dict[ScoringRule, _RowLoss] = {"cross_entropy": _log_divergence, "brier": _brier_divergence}
 _EXPECTED: dict[ScoringRule, _RowLoss] = {"cross_entropy": _expected_log_loss, "brier": _expected_brier}
 # What always answering s has, where classes are drawn by s.
-_NAIVE: dict[ScoringRule, Callable[[Sequence[pl.Expr]], pl.Expr]] = {"cross_entropy": entropy, "brier": prior_brier}
+_NAIVE: dict[ScoringRule, Callable[[pl.Expr], pl.Expr]] = {"cross_entropy": entropy, "brier": prior_brier}
 
 
 def _mean(
@@ -98,13 +102,25 @@ def _mean(
             weighted = value if checked.weight is None else pl.when(amount == 0).then(0.0).otherwise(value * amount)
             return ratio(pl.when(present).then(weighted).sum(), pl.when(present).then(amount).sum())
 
+        if isinstance(own, ManyScores) and isinstance(other, ManyScores):
+            weight = None if checked.weight is None else amount
+            return _of_many(own, other, rule, weight, losses is _EXPECTED, normalized).alias(f"{names[0]}_{name}")
         mean = mean_of(losses[rule](own, other, sizes[0]))
         if normalized:
-            mean = ratio(mean, _NAIVE[rule]([mean_of(s) for s in other.posteriors]))
+            means = pl.concat_arr([mean_of(s) for s in other.posteriors])
+            mean = ratio(mean, means.arr.agg(_NAIVE[rule](pl.element())))
         invalid = present & reduce(or_, defects)
         return pl.when(invalid.sum() == 0).then(mean).alias(f"{names[0]}_{name}")
 
     return pl.pipe_with_dtype(columns, resolved)
+
+
+def _of_many(
+    own: ManyScores, other: ManyScores, rule: ScoringRule, weight: pl.Expr | None, expected: bool, normalized: bool
+) -> pl.Expr:
+    means = mean_comparison(own, other, rule, weight, expected=expected, reference=normalized)
+    mean = pl.element().first()
+    return means.arr.agg(ratio(mean, _NAIVE[rule](pl.element().slice(1))) if normalized else mean)
 
 
 @with_options(DivergenceOptions)

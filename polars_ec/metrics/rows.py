@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import reduce
 from operator import add
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import polars as pl
 
@@ -20,7 +20,10 @@ from polars_ec.options import (
     ScoreTypeOption,
 )
 from polars_ec.priors import Prior
-from polars_ec.rows.read import Priors, Rows, decision_per_row, per_group, per_row
+from polars_ec.rows.by_row import Priors, decision_per_row, per_row
+from polars_ec.rows.kernel import CLASS, DECISION, cost_of
+from polars_ec.rows.many import MANY, ManyScores
+from polars_ec.rows.read import Rows, per_group
 from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, affine_log_odds, bind, log_sum_exp, sigmoid
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
@@ -59,7 +62,7 @@ def _row_loss(
     by_row: Collection[str] = (),
 ) -> pl.Expr:
     def build(rows: Rows) -> pl.Expr:
-        usable = rows.usable
+        usable = pl.lit(value=True) if isinstance(rows.scores, ManyScores) else rows.usable
         if rows.prior_is_known is not None:
             usable &= rows.prior_is_known
         for fault in rows.decision_faults.values():
@@ -95,6 +98,8 @@ def row_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[LabelledDecisio
     def cost(rows: Rows) -> pl.Expr:
         if rows.row_costs is not None:
             return pl.when(rows.errors).then(rows.error_cost()).otherwise(0.0)
+        if max(rows.costs.n_classes, rows.costs.n_decisions) > MANY:
+            return cost_of(rows.cells([CLASS, DECISION]), rows.costs)
         decided = rows.decisions
         value: pl.Expr = pl.lit(0.0)
         for in_class, row in zip(rows.labels.in_class, rows.costs.values, strict=True):
@@ -179,6 +184,8 @@ def posterior(score: IntoExpr, **options: Unpack[ScoreOptions]) -> pl.Expr:
     """
 
     def build(scores: Scores, _: CostMatrix, __: Priors) -> pl.Expr:
+        if isinstance(scores, ManyScores):
+            return scores.posterior_vector
         return scores.posteriors[1] if isinstance(scores, BinaryScores) else pl.concat_arr(scores.posteriors)
 
     return per_row("posterior", score, parse_options(options), build)
@@ -248,7 +255,7 @@ def llr(score: IntoExpr, prior: Prior, **options: Unpack[ScoreTypeOption]) -> pl
         raise ValueError("llr needs prior, the one that the scores were made with")
 
     def build(scores: Scores, _: CostMatrix, priors: Priors) -> pl.Expr:
-        negative, positive = priors[0]
+        negative, positive = cast("list[pl.Expr]", priors[0])
         # An infinite log-odds that the prior contradicts has no LLR.
         return (_binary(scores, "llr").log_odds - (positive.log() - negative.log())).fill_nan(None)
 
@@ -298,8 +305,10 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
     return per_row("shift_prior", score, checked, lambda scores, _, priors: moved_scores(scores, *priors), target)
 
 
-def moved_scores(scores: Scores, from_: list[pl.Expr], to: list[pl.Expr]) -> pl.Expr:
-    """What `shift_prior` gives for these scores; the vectors of K classes are in class order."""
+def moved_scores(scores: Scores, from_: Any, to: Any) -> pl.Expr:
+    """What `shift_prior` gives for these scores, in class order; of many classes each prior is one vector."""
+    if isinstance(scores, ManyScores):
+        return scores.moved(from_, to)
     possible = pl.all_horizontal([old > 0 for old in from_])
     shifted = _shift(scores, from_, to)
     # A posterior of 1 of a class that the new prior rules out goes nowhere; so do all where there is no prior.

@@ -10,11 +10,11 @@ import polars as pl
 
 from polars_ec.arguments import parse_options
 from polars_ec.formulas.beta_loss import BetaLoss
-from polars_ec.formulas.losses import SCORING_RULES, expected_loss
+from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.sums import ratio, sum_where
 from polars_ec.metrics.decisions import decision_metric
 from polars_ec.options import PriorOptions, RowOptions, RowRiskOptions
-from polars_ec.rows.read import Rows, per_group
+from polars_ec.rows.read import Rows, RowSums, per_group
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
 
@@ -32,14 +32,16 @@ def _expected(
     rule = SCORING_RULES.get(name, SCORING_RULES["cross_entropy"])
 
     def build(rows: Rows) -> pl.Expr:
-        sums, row_loss = rows.sums(), rows.loss(rule.loss) if loss is None else loss(rows)
+        sums = rows.sums()
+        if loss is not None:
+            assert isinstance(sums, RowSums)
+            return sums.guarded(rule.value(sums, sums.totals_of(loss(rows))))
         weigh_alike = rows.prior is None and rows.weight is None
-        if loss is None and weigh_alike and rows.options.score_type in ("posterior", "posteriors"):
+        if isinstance(sums, RowSums) and weigh_alike and rows.options.score_type in ("posterior", "posteriors"):
             # One sum for all classes. Of other losses it may be more than a float holds where none of each class is.
-            expected = ratio(sum_where(rows.present, row_loss), sums.size)
-        else:
-            expected = expected_loss(sums, [sums.total(i, row_loss) for i in range(sums.n_classes)])
-        return sums.guarded(rule.normalised(sums, expected))
+            expected = ratio(sum_where(rows.present, rows.loss(rule.loss)), sums.size)
+            return sums.guarded(rule.normalised(sums, expected))
+        return sums.guarded(rule.value(sums, sums.totals(rule.loss)))
 
     return per_group(name, score, label, parse_options(options), build)
 

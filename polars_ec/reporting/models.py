@@ -13,6 +13,7 @@ from polars_ec.arguments import Options
 from polars_ec.metrics.counts import class_prior_of_log
 from polars_ec.metrics.rows import moved_scores
 from polars_ec.priors import EMPIRICAL, CheckedPrior, Prior, parse_prior
+from polars_ec.rows.many import ManyScores
 from polars_ec.rows.read import PRIOR, Rows, resolve_columns, with_prior_column
 from polars_ec.rows.scores import BinaryScores, VectorScores
 from polars_ec.typing import IntoExpr
@@ -54,8 +55,12 @@ def read_models(
     options: Options,
     score_prior: Prior,
     one_pass: Pass,
+    many: int,
 ) -> tuple[pl.LazyFrame, list[Model]]:
-    """The frame, with the columns of priors and of moved scores that models need, and the models."""
+    """The frame, with the columns of priors and of moved scores that models need, and the models.
+
+    Vectors of more than `many` classes are read by the kernel.
+    """
     made_with = _checked_score_prior(score_prior, options)
     # Sums tell the overall prior of scores as they are; those that it moves must know it row by row.
     counts_prior = options.prior.overall and (options.score_type in _LIKELIHOODS or made_with.stated)
@@ -73,17 +78,20 @@ def read_models(
             shares = one_pass(frame.select(class_prior_of_log(score, label, given).alias(name)))
             frame = frame.join(shares, how="cross")
             of_model = replace(options, prior=CheckedPrior(stated=True, expression=pl.col(name)))
-        rows = resolve_columns(frame, score, label, of_model)
+        rows = resolve_columns(frame, score, label, of_model, many)
         decides_at_it = counts_prior and not made_with.stated
         if decides_at_it:
             rows = _of_right_rows(rows)
         if made_with.stated:
             name = f"__ec_moved_{m}"
             dtype = None if made_with.expression is None else frame.collect_schema()[_SCORE_PRIOR]
-            assert rows.row_prior is not None
+            is_many = isinstance(rows.scores, ManyScores)
+            to = rows.prior_vector if is_many else rows.row_prior
             with _errors_of_score_prior():
-                from_ = made_with.per_row(rows.class_names, dtype)
-            frame = frame.with_columns(moved_scores(rows.scores, from_, rows.row_prior).alias(name))
+                # An error about the prior is one about its shares.
+                from_: Any = made_with.per_row(rows.class_names, dtype)
+                from_ = made_with.vector(rows.class_names, dtype) if is_many else from_
+            frame = frame.with_columns(moved_scores(rows.scores, from_, to).alias(name))
             moved = Model(name, replace(rows, scores=_scores_of(pl.col(name), rows)), f"__ec_{len(scores) + m}_")
         models.append(Model(score.meta.output_name(), rows, f"__ec_{m}_", moved, decides_at_it))
     orders = {model.rows.class_names.fields for model in models if model.rows.class_names.fields}
@@ -121,17 +129,28 @@ def _checked_score_prior(score_prior: Prior, options: Options) -> CheckedPrior:
 
 def _of_right_rows(rows: Rows) -> Rows:
     """Rows that are none the worse for a prior that could not be counted: they are read at another, and have no metrics of it."""
-    assert isinstance(rows.scores, BinaryScores | VectorScores)
+    assert isinstance(rows.scores, BinaryScores | VectorScores | ManyScores)
     assert rows.row_prior is not None
-    even = 1 / len(rows.row_prior)
+    n = len(rows.row_prior)
+    even = 1 / n
+    if isinstance(rows.scores, ManyScores):
+        assert isinstance(rows.prior_vector, pl.Expr)
+        return replace(
+            rows,
+            scores=replace(
+                rows.scores, prior=rows.prior_vector.fill_null(pl.lit([even] * n, dtype=pl.Array(pl.Float64, n)))
+            ),
+        )
     return replace(rows, scores=replace(rows.scores, prior=[share.fill_null(even) for share in rows.row_prior]))
 
 
-def _scores_of(moved: pl.Expr, rows: Rows) -> BinaryScores | VectorScores:
+def _scores_of(moved: pl.Expr, rows: Rows) -> BinaryScores | VectorScores | ManyScores:
     """The scores in a column of moved ones, whose classes are in class order."""
     scores = rows.scores
     if isinstance(scores, BinaryScores):
         return replace(scores, score=moved)
+    if isinstance(scores, ManyScores):
+        return replace(scores, vector=moved, may_differ=False)
     assert isinstance(scores, VectorScores)
     elements = [moved.arr.get(k) for k in range(len(scores.elements))]
     return replace(scores, elements=elements, wrong_length=None, null_element=scores.missing | moved.is_null())

@@ -14,8 +14,11 @@ from polars_ec.formulas.calibration_error import ECE_BINS, in_bin
 from polars_ec.formulas.sums import Sums, array, ratio
 from polars_ec.priors import constant
 from polars_ec.reporting.models import Model
+from polars_ec.rows.collected import CollectedSums, GroupPrior, collect
 from polars_ec.rows.decisions import Decisions
+from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT
 from polars_ec.rows.labels import class_index
+from polars_ec.rows.many import ManyScores
 from polars_ec.rows.read import Rows, count_rows
 
 TOTAL = "__ec_total"
@@ -23,6 +26,8 @@ TOTAL = "__ec_total"
 
 _CLASS = "__ec_class"
 _WEIGHT = "__ec_weight"
+# Not "weight", which is a part that may be missing.
+_AMOUNT = "amount"
 _COUNTS = ("rows", "invalid", "present")
 
 
@@ -41,6 +46,8 @@ def sum_per_class(frame: pl.LazyFrame, keys: Sequence[pl.Expr], models: Sequence
 
     The rows' columns are made by a select of their own, for there the engine computes what they share only once.
     """
+    if is_collected(models[0]):
+        return _cells_of_classes(frame, keys, models, needs)
     rows = models[0].rows
     columns = {
         f"{model.prefix}{name}": column for model in models for name, column in _row_columns(model.rows, needs).items()
@@ -62,6 +69,12 @@ def sum_per_group(
 
     `total` adds a row over all groups, the last one.
     """
+    if is_collected(models[0]):
+        columns = _collected(models, needs)
+        if total:
+            keys = [TOTAL, *keys]
+            cells = twice(cells, keys)
+        return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
     counts = [*_COUNTS, *(["undecided"] if needs.decisions else []), *needs.parts]
     columns = [pl.col(f"{model.prefix}{name}").sum() for model in models for name in counts]
     columns += [
@@ -90,6 +103,14 @@ def with_priors(sums: pl.LazyFrame, models: Sequence[Model], options: Options, t
     And the overall prior of each model, where rows do without.
     """
     priors: dict[str, pl.Expr] = {}
+    if is_collected(models[0]):
+        if not (options.prior.overall and models[0].rows.row_prior is None):
+            return sums
+        in_group = ~pl.col(TOTAL) if total else pl.lit(value=True)
+        counted = {f"{m.prefix}counts": (sums_of := report_sums(m, None)).made(sums_of.counts) for m in models}
+        return sums.with_columns(**counted).with_columns(
+            **{f"{model.prefix}reference": _overall(model, in_group) for model in models}
+        )
     for model in models:
         of_group = ClassSums(model, None)
         priors |= {f"{model.prefix}prior_{i}": share for i, share in enumerate(of_group.empirical_prior)}
@@ -101,6 +122,93 @@ def with_priors(sums: pl.LazyFrame, models: Sequence[Model], options: Options, t
             shares = [pl.when(right).then(ratio(count, size)) for count in counts]
             priors |= {f"{model.prefix}reference_{i}": share for i, share in enumerate(shares)}
     return sums.with_columns(**priors)
+
+
+def _overall(model: Model, in_group: pl.Expr) -> pl.Expr:
+    """The shares of the classes in all groups, as an Array; null where they are not known."""
+    counts = model.column("counts")
+    totals = [pl.when(in_group).then(counts.arr.get(i)).sum() for i in range(model.rows.costs.n_classes)]
+    shares = pl.concat_arr(totals).arr.eval(pl.element() / pl.element().sum())
+    known = pl.when(in_group).then(model.column("invalid")).sum() == 0
+    return pl.when(known & shares.arr.sum().is_finite()).then(shares)
+
+
+def is_collected(model: Model) -> bool:
+    """Whether the pass groups the rows by decision too, and lists what it finds: of many classes masks would not end."""
+    return isinstance(model.rows.scores, ManyScores) and model.rows.costs.n_classes > 2
+
+
+def _cells_of_classes(
+    frame: pl.LazyFrame, keys: Sequence[pl.Expr], models: Sequence[Model], needs: Needs
+) -> pl.LazyFrame:
+    """Sums per group, class and decision."""
+    names = [CLASS, *([DECISION] if needs.decisions else []), *needs.losses]
+    rows = {f"{model.prefix}row": model.rows.cells(names) for model in models}
+    rows |= {f"{m.prefix}{part}": mask for m in models for part, mask in _missing_parts(m.rows, needs).items()}
+    rows |= {f"{m.prefix}reference": p for m in models if (p := _prior_column(m)) is not None}
+    fields = [*names, *([] if models[0].rows.weight is None else [WEIGHT])]
+    made = frame.select(*keys, **rows).with_columns(
+        model.column("row").struct.field(name).alias(f"{model.prefix}{_AMOUNT if name == WEIGHT else name}")
+        for model in models
+        for name in fields
+    )
+    sums: dict[str, pl.Expr] = {"__ec_n": pl.len().cast(pl.Int64)}
+    for model in models:
+        sums |= {f"{model.prefix}{name}": model.column(name).sum() for name in needs.losses}
+        sums |= {} if model.rows.weight is None else {f"{model.prefix}{_AMOUNT}": model.column(_AMOUNT).sum()}
+        sums |= {f"{model.prefix}{part}": count_rows(model.column(part)) for part in needs.parts}
+        if _prior_column(model) is not None:
+            of_cell = GroupPrior.of_rows(model.column("reference"))
+            sums |= {f"{model.prefix}reference": of_cell.vector, f"{model.prefix}known": of_cell.known}
+    of_cells = [f"{model.prefix}{name}" for model in models for name in names if name in (CLASS, DECISION)]
+    return made.group_by([*(key.meta.output_name() for key in keys), *of_cells]).agg(**sums)
+
+
+def _collected(models: Sequence[Model], needs: Needs) -> list[pl.Expr]:
+    """The sums of a group, and the list of its cells, for every model."""
+    n = pl.col("__ec_n")
+    columns: list[pl.Expr] = []
+    for model in models:
+        index = model.column(CLASS)
+        weight = n.cast(pl.Float64) if model.rows.weight is None else model.column(_AMOUNT)
+        held = [index.alias(CLASS), weight.alias(WEIGHT)]
+        held += [model.column(DECISION).alias(DECISION)] if needs.decisions else []
+        held += [model.column(name).alias(name) for name in needs.losses]
+        made = {
+            "rows": n.sum(),
+            "present": pl.when(index.is_not_null()).then(n).otherwise(0).sum(),
+            "invalid": pl.when(index == -1).then(n).otherwise(0).sum(),
+            "undecided": pl.lit(0),
+            "size": pl.when(index.is_not_null()).then(weight).sum(),
+            "cells": collect(pl.struct(held)),
+            **{part: model.column(part).sum() for part in needs.parts},
+        }
+        if _prior_column(model) is not None:
+            of_group = GroupPrior.of_rows(model.column("reference"))
+            made |= {"reference": pl.when(of_group.known & model.column("known").all()).then(of_group.vector)}
+        columns += [column.alias(f"{model.prefix}{name}") for name, column in made.items()]
+    return columns
+
+
+def _prior_column(model: Model) -> pl.Expr | None:
+    """The priors that rows hold."""
+    vector = model.rows.prior_vector
+    return vector if isinstance(vector, pl.Expr) else None
+
+
+def report_sums(model: Model, prior: tuple[float, ...] | GroupPrior | None) -> CollectedSums:
+    """The sums of a group of many classes, of the table that has a list of its cells."""
+    costs = model.rows.costs
+    return CollectedSums(costs.n_classes, costs.n_decisions, lambda _: model.column("cells"), prior)
+
+
+def stated_vector(model: Model, options: Options) -> tuple[float, ...] | GroupPrior | None:
+    """The reference prior of a group of many classes, of the table that `with_priors` made."""
+    if options.prior.overall or options.prior.expression is not None:
+        return GroupPrior(model.column("reference"), model.column("reference").is_not_null())
+    prior = model.rows.prior_vector
+    assert not isinstance(prior, pl.Expr)
+    return prior
 
 
 def stated_prior(model: Model, options: Options) -> list[pl.Expr] | None:
@@ -175,12 +283,15 @@ class ClassSums(Sums):
 def is_right(model: Model) -> pl.Expr:
     """Whether the rows of a group give metrics: none is wrong, and their weights sum to a float."""
     right = model.column("invalid") == 0
+    if is_collected(model):
+        return right & model.column("size").is_finite()
     return right if model.rows.weight is None else right & ClassSums(model, None).size.is_finite()
 
 
 def is_scored(model: Model) -> pl.Expr:
     """Whether they give metrics of posteriors: the prior that makes them is known."""
-    return is_right(model) & model.column("reference_0").is_not_null() if model.counts_prior else is_right(model)
+    reference = model.column("reference" if is_collected(model) else "reference_0")
+    return is_right(model) & reference.is_not_null() if model.counts_prior else is_right(model)
 
 
 def is_decided(model: Model) -> pl.Expr:
@@ -201,12 +312,16 @@ def _row_columns(rows: Rows, needs: Needs) -> dict[str, pl.Expr]:
     columns |= {name: rows.weighted(rows.loss(name)) for name in needs.losses}
     if needs.ece:
         columns["posterior"] = rows.scores.of_posteriors(lambda posteriors: posteriors[1])
+    return columns | _missing_parts(rows, needs)
+
+
+def _missing_parts(rows: Rows, needs: Needs) -> dict[str, pl.Expr]:
     missing = {
         "label": rows.labels.label.is_null(),
         "score": rows.scores.missing,
         "weight": pl.lit(value=False) if rows.weight is None else rows.weight.is_null(),
     }
-    return columns | {part: missing[part] for part in needs.parts}
+    return {part: missing[part] for part in needs.parts}
 
 
 def _class_sums(model: Model, needs: Needs) -> dict[str, pl.Expr]:

@@ -21,7 +21,18 @@ from polars_ec.metrics.counts import pack_confusion, pack_prior
 from polars_ec.reporting.choice import CONFUSION, is_binary
 from polars_ec.reporting.models import Model
 from polars_ec.reporting.one_class import OneVsRest, one_class_columns
-from polars_ec.reporting.sums import TOTAL, ClassSums, is_decided, is_right, is_scored, stated_prior
+from polars_ec.reporting.sums import (
+    TOTAL,
+    ClassSums,
+    is_collected,
+    is_decided,
+    is_right,
+    is_scored,
+    report_sums,
+    stated_prior,
+    stated_vector,
+)
+from polars_ec.rows.collected import GroupPrior
 
 Columns = Mapping[str, pl.Expr]
 
@@ -44,6 +55,8 @@ class Layout:
 
 def group_columns(model: Model, names: Sequence[str], layout: Layout) -> Columns:
     """The columns of a group's row, from the sums."""
+    if is_collected(model):
+        return _columns_of_many(model, names, layout)
     own = ClassSums.of_group(model)
 
     def at_prior(name: str) -> Columns:
@@ -53,6 +66,27 @@ def group_columns(model: Model, names: Sequence[str], layout: Layout) -> Columns
 
     metrics = _with_priors(names, lambda name: _metric(name, model, own), at_prior, model, layout)
     return _laid_out(model, metrics, {"class_prior": pack_prior(own.prior)}, _counts(model, own), layout)
+
+
+def _columns_of_many(model: Model, names: Sequence[str], layout: Layout) -> Columns:
+    def value(name: str, of: Model, prior: tuple[float, ...] | GroupPrior | None, suffix: str = "") -> Columns:
+        # One table of sums for each metric: of the parts that it asks for.
+        sums = report_sums(of, prior)
+        if name == CONFUSION:
+            return {CONFUSION: sums.confusion(pl.Int64 if of.rows.weight is None else pl.Float64)}
+        if name in SCORING_RULES:
+            rule = SCORING_RULES[name]
+            return {f"{name}{suffix}": sums.made(rule.value(sums, sums.totals(rule.loss)))}
+        return {f"{name}{suffix}": sums.made(decision_value(name, sums, Arguments(of.rows.costs)))}
+
+    def at_prior(name: str) -> Columns:
+        moved = model.at_prior
+        return value(name, moved, stated_vector(moved, layout.options), "_at_prior") if is_moved(name, model) else {}
+
+    own = report_sums(model, None)
+    metrics = _with_priors(names, lambda name: value(name, model, None), at_prior, model, layout)
+    counts = value(CONFUSION, model, None) if layout.usual else {}
+    return _laid_out(model, metrics, {"class_prior": own.made(own.shares)}, counts, layout)
 
 
 def with_class_sums(sums: pl.LazyFrame, models: Sequence[Model], options: Options) -> pl.LazyFrame:
@@ -91,7 +125,9 @@ def is_moved(name: str, model: Model) -> bool:
     if name in (*CELLS, CONFUSION):
         return False
     has_moved = model.moved is not None and name not in RANKING_METRICS
-    return has_moved or is_moved_by_prior(name, model.rows.costs)
+    # Of as few classes as have a metric of many, for what it asks for is the same.
+    costs = CostMatrix.zero_one(3) if is_collected(model) else model.rows.costs
+    return has_moved or is_moved_by_prior(name, costs)
 
 
 def _with_priors(

@@ -1,16 +1,19 @@
-"""Decisions for rows: by threshold, or by Bayes' rule for the costs."""
+"""Decisions for rows: by threshold, or by Bayes' rule for the costs; and the options that hold these, read."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import add, or_
 
 import polars as pl
 
+from polars_ec.arguments import BY_ROW, Options
+from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
+from polars_ec.rows.many import ManyScores
 from polars_ec.rows.scores import BinaryScores, DecidedScores, Scores
 
 
@@ -118,6 +121,8 @@ def decide(
         below = _reversed_threshold(scores, costs)
         if below is not None:
             return Decisions(2, positive=below)
+    if isinstance(scores, ManyScores):
+        return Decisions(costs.n_decisions, number=scores.cheapest(costs))
     cheapest = scores.of_posteriors(lambda posteriors: _cheapest(posteriors, costs))
     return Decisions(costs.n_decisions, number=cheapest)
 
@@ -153,3 +158,39 @@ def _cheapest(posteriors: list[pl.Expr], costs: CostMatrix) -> pl.Expr:
         terms = [q * row[j] for q, row in zip(posteriors, reduced, strict=True) if row[j] != 0]
         expected.append(reduce(add, terms) if terms else posteriors[0] * 0.0)
     return pl.concat_arr(expected).arr.arg_min().cast(pl.Int32)
+
+
+def checked_costs(options: Options, classes: ClassNames, column: str) -> CostMatrix:
+    """The costs that the call means for these classes; ValueError where they are of others."""
+    n_classes = len(classes.values)
+    costs = options.costs(n_classes)
+    if costs.n_classes != n_classes:
+        raise ValueError(f"costs= has {costs.n_classes} rows, and {column!r} is of {n_classes} classes")
+    return costs.for_classes(classes)
+
+
+def read_by_row(
+    given: Mapping[str, tuple[pl.Expr, pl.DataType]], options: Options
+) -> tuple[float | pl.Expr | None, RowCosts | None]:
+    """The threshold, and the costs where they are columns, as Float64."""
+    numbers = {name: _read_number(name, *given[name]) if name in given else getattr(options, name) for name in BY_ROW}
+    if not options.costs_by_row:
+        return numbers["threshold"], None
+    fn, fp = (
+        cost if isinstance(cost, pl.Expr) else pl.lit(cost, dtype=pl.Float64)
+        for cost in (numbers["cost_fn"], numbers["cost_fp"])
+    )
+    return numbers["threshold"], RowCosts(fn, fp)
+
+
+def _read_number(what: str, column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    if not (dtype.is_numeric() or dtype == pl.Null):
+        raise TypeError(f"{what}= must be numbers, and {column.meta.output_name()!r} is {dtype}")
+    return column.cast(pl.Float64)
+
+
+def read_weight(weight: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Weights as Float64."""
+    if not (dtype.is_numeric() or dtype == pl.Null):
+        raise TypeError(f"weights must be numbers, and {weight.meta.output_name()!r} is {dtype}")
+    return weight.cast(pl.Float64)

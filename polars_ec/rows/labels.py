@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import polars as pl
 
 from polars_ec.arguments import Options
 from polars_ec.class_names import ClassNames
+from polars_ec.rows.kernel import index_of
+from polars_ec.rows.many import MANY
 
 # What Polars compares a column of integers with.
 _INTEGERS = range(-(2**63), 2**64)
@@ -23,9 +26,11 @@ class Labels:
     """
 
     label: pl.Expr
-    in_class: list[pl.Expr]
+    in_class: Sequence[pl.Expr]
     valid: pl.Expr | None
     names: ClassNames
+    index: pl.Expr | None = None
+    """Of many classes the class of a row: 0..K-1, -1 for a wrong label, null for a missing one."""
 
     @property
     def classes(self) -> Sequence[Any]:
@@ -53,6 +58,8 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, o
             raise ValueError(f"classes={list(classes)} lists {len(classes)} classes, and there are {n_classes}{vector}")
         for value in classes:
             _check_value(name, dtype, value, "classes")
+        if n_classes > MANY:
+            return _of_many(label, _index_of_values(label, dtype, classes), ClassNames(classes))
         masks = [label == _literal(value, dtype) for value in classes]
         return Labels(label, masks, pl.any_horizontal(masks), ClassNames(classes))
     if dtype in (pl.Boolean, pl.Null):
@@ -60,16 +67,21 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, o
             raise TypeError(
                 f"label {name!r} is Boolean, and there are {n_classes} classes: pass integers 0..{n_classes - 1}"
             )
+        if n_classes > MANY:
+            index = label.cast(pl.Int32)
+            return _of_many(label, index, ClassNames(tuple(range(n_classes)), stated=False))
         positive = label.cast(pl.Boolean)
         masks = [~positive, positive] if n_classes == 2 else [positive] * n_classes
         values = (False, True) if n_classes == 2 else tuple(range(n_classes))
         names = ClassNames(values, stated=False)
         return Labels(label, masks, None, names)
     if dtype.is_integer():
-        masks = [label == i for i in range(n_classes)]
-        return Labels(
-            label, masks, label.is_between(0, n_classes - 1), ClassNames(tuple(range(n_classes)), stated=False)
-        )
+        names = ClassNames(tuple(range(n_classes)), stated=False)
+        valid = label.is_between(0, n_classes - 1)
+        if n_classes > MANY:
+            index = pl.when(valid).then(label).when(label.is_not_null()).then(-1).cast(pl.Int32)
+            return _of_many(label, index, names)
+        return Labels(label, [label == i for i in range(n_classes)], valid, names)
     argument = "pos_label=" if n_classes == 2 else "classes=[...]"
     if isinstance(dtype, pl.Enum) and n_classes == 2:
         n_categories = len(dtype.categories)
@@ -83,6 +95,32 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, o
         f"label {name!r} is {dtype}, neither Boolean nor integers 0..{n_classes - 1}: pass {argument} to say which class is "
         f"which{swapped}"
     )
+
+
+class _Masks(Sequence[pl.Expr]):
+    """One mask per class, made when it is asked for."""
+
+    def __init__(self, index: pl.Expr, n_classes: int) -> None:
+        self._index, self._n_classes = index, n_classes
+
+    def __len__(self) -> int:
+        return self._n_classes
+
+    def __getitem__(self, i: Any) -> Any:
+        places = range(self._n_classes)[i]
+        return [self[k] for k in places] if isinstance(places, range) else self._index == places
+
+
+def _of_many(label: pl.Expr, index: pl.Expr, names: ClassNames) -> Labels:
+    return Labels(label, _Masks(index, len(names.values)), index >= 0, names, index)
+
+
+def _index_of_values(label: pl.Expr, dtype: pl.DataType, classes: Sequence[Any]) -> pl.Expr:
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        # A cast to these categories, of which each row's number is taken: `replace` does not stream.
+        known = label.cast(pl.String).cast(pl.Enum(list(classes)), strict=False).to_physical().cast(pl.Int32)
+        return pl.when(label.is_not_null()).then(known.fill_null(-1))
+    return label.map_batches(partial(index_of, classes=classes), return_dtype=pl.Int32, is_elementwise=True)
 
 
 def with_categories(options: Options, name: str, dtype: pl.DataType, n_classes: int) -> Options:
@@ -148,6 +186,8 @@ def _as_compared(value: object) -> str:
 
 def class_index(labels: Labels) -> pl.Expr:
     """The class of a row: 0..K-1, -1 for a wrong label, null for a missing one."""
+    if labels.index is not None:
+        return labels.index
     if labels.valid is None and len(labels.in_class) == 2:
         return labels.in_class[1].cast(pl.Int16)
     index: pl.Expr = pl.lit(-1, dtype=pl.Int16)

@@ -1,28 +1,38 @@
 """From columns to rows to sums: the one way by which every expression metric reads its data.
 
-`per_group` and `per_row` hand the columns to `resolve` when the plan is resolved and dtypes are known; `resolve` gives
-`Rows`; `Rows.sums` gives the sums per group that the formulas are made of. Only sums of masks and of when/then are used,
+`per_group` hands the columns to `resolve` when the plan is resolved and dtypes are known; `resolve` gives `Rows`; `Rows.sums` gives the sums per group that the formulas are made of. Only sums of masks and of when/then are used,
 so that the streaming engine runs them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from operator import and_, or_
+from operator import or_
 from typing import Any
 
 import polars as pl
 
-from polars_ec.arguments import BY_ROW, Options, as_expr
+from polars_ec.arguments import Options, as_expr
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas.sums import Sums, array, ratio, row_weight, sum_where
-from polars_ec.priors import CheckedPrior
-from polars_ec.rows.decisions import Decisions, RowCosts, decide, decision_faults
-from polars_ec.rows.labels import Labels, read_labels, with_categories
-from polars_ec.rows.scores import Scores, class_names, n_score_classes, read_scores
+from polars_ec.rows.collected import CollectedSums, GroupPrior, collect
+from polars_ec.rows.decisions import (
+    Decisions,
+    RowCosts,
+    checked_costs,
+    decide,
+    decision_faults,
+    read_by_row,
+    read_weight,
+)
+from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT, VectorPrior
+from polars_ec.rows.labels import Labels, class_index, read_labels, with_categories
+from polars_ec.rows.many import MANY, ManyScores
+from polars_ec.rows.score_columns import class_names, n_score_classes, read_scores
+from polars_ec.rows.scores import Scores
 from polars_ec.typing import IntoExpr
 
 PRIOR = "__ec_prior"
@@ -31,7 +41,6 @@ PRIOR = "__ec_prior"
 _ONE = "__ec_one"
 
 Typed = tuple[pl.Expr, pl.DataType]
-Priors = Sequence[list[pl.Expr]]
 
 
 @dataclass(frozen=True)
@@ -48,10 +57,13 @@ class Rows:
     class_names: ClassNames
     threshold: float | pl.Expr | None = None
     row_costs: RowCosts | None = None
+    prior_vector: VectorPrior = None
 
     @property
     def present(self) -> pl.Expr:
         """No null in the row; never null itself."""
+        if isinstance(self.scores, ManyScores):
+            return self._class.is_not_null()
         present = ~self.scores.missing & self.labels.label.is_not_null()
         return present if self.weight is None else present & self.weight.is_not_null()
 
@@ -70,17 +82,44 @@ class Rows:
         return ~reduce(or_, self.defects.values())
 
     @property
+    def _class(self) -> pl.Expr:
+        """The class of a row of many; -1 for a wrong row, null for a missing one."""
+        return self.cells([CLASS]).struct.field(CLASS)
+
+    def cells(self, asked: Sequence[str]) -> pl.Expr:
+        """A struct of the class of each row, -1 for a wrong one and null for a missing one, and of what else is asked.
+
+        With weights it holds them as well, and the losses in it are times weight.
+        """
+        if isinstance(self.scores, ManyScores):
+            asked = asked if self.weight is None else [*asked, WEIGHT]
+            return self.scores.ask(asked, self.costs, class_index(self.labels), self.weight)
+        weight = {} if self.weight is None else {WEIGHT: self.weight}
+        of_name = {
+            CLASS: lambda: self.class_or_invalid(class_index(self.labels)),
+            DECISION: lambda: self.decisions.index,
+        }
+        columns = {name: of_name[name]() if name in of_name else self.weighted(self.loss(name)) for name in asked}
+        return pl.struct([column.alias(name) for name, column in {**columns, **weight}.items()])
+
+    @property
     def usable(self) -> pl.Expr:
         """Present and not wrong; never null."""
+        if isinstance(self.scores, ManyScores):
+            return (self._class >= 0).fill_null(False)
         return self.present & self._valid
 
     @property
     def invalid(self) -> pl.Expr:
         """Present but wrong; never null."""
+        if isinstance(self.scores, ManyScores):
+            return (self._class == -1).fill_null(False)
         return self.present & ~self._valid
 
     def class_or_invalid(self, index: pl.Expr) -> pl.Expr:
         """Int16 `index` of a usable row, -1 of a wrong one, null of a missing one."""
+        if isinstance(self.scores, ManyScores):
+            return pl.when(self._class >= 0).then(index).otherwise(self._class).cast(pl.Int16)
         return pl.when(self.usable).then(index).when(self.present).then(-1).cast(pl.Int16)
 
     @property
@@ -111,6 +150,8 @@ class Rows:
 
     def loss(self, name: str) -> pl.Expr:
         """The loss of a row: "log_loss" or "brier"."""
+        if isinstance(self.scores, ManyScores):
+            return self.scores.one(name, label=class_index(self.labels))
         of_name = {"log_loss": self.scores.log_loss, "brier": self.scores.brier}
         return of_name[name](self.labels.in_class)
 
@@ -122,8 +163,14 @@ class Rows:
         """A row's loss times its weight; a row of weight 0 counts as no row, also when its loss is infinite."""
         return loss if self.weight is None else pl.when(self.weight == 0).then(0.0).otherwise(loss * self.weight)
 
-    def sums(self) -> RowSums:
-        return RowSums(self)
+    def sums(self) -> RowSums | CollectedSums:
+        """The sums of a group: by a mask for each class, or, of many classes or decisions, of rows that are collected."""
+        if max(self.costs.n_classes, self.costs.n_decisions) <= MANY or self.row_costs is not None:
+            return RowSums(self)
+        prior = self.prior_vector
+        of_group = GroupPrior.of_rows(prior) if isinstance(prior, pl.Expr) else prior
+        n_classes, n_decisions = self.costs.n_classes, self.costs.n_decisions
+        return CollectedSums(n_classes, n_decisions, lambda asked: collect(self.cells(asked)), of_group)
 
 
 def count_rows(mask: pl.Expr) -> pl.Expr:
@@ -177,6 +224,14 @@ class RowSums(Sums):
         wrong = self._rows.decisions.among([1 - i])
         return self.total(i, pl.when(wrong).then(self._rows.row_costs.of_error(i)).otherwise(0.0))
 
+    def totals(self, loss: str) -> list[pl.Expr]:
+        """The sum of a loss of this name over each class."""
+        return self.totals_of(self._rows.loss(loss))
+
+    def totals_of(self, row_loss: pl.Expr) -> list[pl.Expr]:
+        """The sum of a row loss over each class."""
+        return [self.total(i, row_loss) for i in range(self.n_classes)]
+
     @property
     def row_weights(self) -> list[tuple[pl.Expr, pl.Expr]]:
         """What a row weighs in an expectation at the priors in use: masks of rows that weigh alike, and their weights.
@@ -205,8 +260,11 @@ class RowSums(Sums):
         return pl.when(right).then(value)
 
 
-def resolve(inputs: Sequence[Typed], options: Options) -> Rows:
-    """`Rows` of score, label and `options.columns` with their dtypes; clear errors for dtypes that do not go together."""
+def resolve(inputs: Sequence[Typed], options: Options, many: int = MANY) -> Rows:
+    """`Rows` of score, label and `options.columns` with their dtypes; clear errors for dtypes that do not go together.
+
+    Vectors of more than `many` classes are read by the kernel.
+    """
     (score, score_dtype), (label, label_dtype), *rest = inputs
     given = dict(zip(options.columns, rest, strict=True))
     score_name, label_name = score.meta.output_name(), label.meta.output_name()
@@ -217,12 +275,14 @@ def resolve(inputs: Sequence[Typed], options: Options) -> Rows:
     labels = read_labels(label_name, label, label_dtype, n_classes, options)
     prior = options.prior
     names = class_names(score_dtype, labels.names, score_name)
-    costs = _checked_costs(options, names, score_name)
-    row_prior = prior.per_row(names, given["prior"][1] if "prior" in given else None) if prior.stated else None
-    scores = read_scores(score_name, score, score_dtype, names, options, row_prior)
+    costs = checked_costs(options, names, score_name)
+    prior_dtype = given["prior"][1] if "prior" in given else None
+    row_prior = prior.per_row(names, prior_dtype) if prior.stated else None
+    vector = prior.vector(names, prior_dtype) if prior.stated else None
+    scores = read_scores(score_name, score, score_dtype, names, options, row_prior, vector, many)
     group_prior = None if row_prior is None else prior.per_group(row_prior)
-    threshold, row_costs = _read_by_row(given, options)
-    return Rows(options, scores, labels, weight, costs, group_prior, row_prior, names, threshold, row_costs)
+    threshold, row_costs = read_by_row(given, options)
+    return Rows(options, scores, labels, weight, costs, group_prior, row_prior, names, threshold, row_costs, vector)
 
 
 def per_group(
@@ -239,80 +299,6 @@ def per_group(
     return pl.pipe_with_dtype(columns, resolved)
 
 
-def per_row(
-    name: str,
-    score: IntoExpr,
-    options: Options,
-    build: Callable[[Scores, CostMatrix, Priors], pl.Expr],
-    *more_priors: CheckedPrior,
-    classes: ClassNames | None = None,
-) -> pl.Expr:
-    """A row expression of the score alone, called `<score>_<name>`; null for missing and wrong scores.
-
-    `build` gets one list of shares for each prior that is stated: that of the options, then `more_priors`. `classes` are those
-    that the scores must be of, where they are known.
-    """
-    return _per_row(
-        name,
-        score,
-        options,
-        lambda scores, costs, priors, _, __: build(scores, costs, priors),
-        *more_priors,
-        classes=classes,
-    )
-
-
-def decision_per_row(name: str, score: IntoExpr, options: Options) -> pl.Expr:
-    """The decision of each row by its score alone; null where the row lacks the threshold or the costs that it was to have."""
-
-    def decision(
-        scores: Scores, costs: CostMatrix, _: Priors, threshold: float | pl.Expr | None, row_costs: RowCosts | None
-    ) -> pl.Expr:
-        index = decide(scores, costs, threshold, row_costs).index
-        return pl.when(~reduce(or_, decision_faults(threshold, row_costs).values(), pl.lit(False))).then(index)
-
-    return _per_row(name, score, options, decision)
-
-
-def _per_row(
-    name: str,
-    score: IntoExpr,
-    options: Options,
-    build: Callable[[Scores, CostMatrix, Priors, float | pl.Expr | None, RowCosts | None], pl.Expr],
-    *more_priors: CheckedPrior,
-    classes: ClassNames | None = None,
-) -> pl.Expr:
-    all_priors = [options.prior, *more_priors]
-    for prior in all_priors:
-        prior.check_of_group()
-    columns = [as_expr(score, "score"), *options.columns.values()]
-    columns += [prior.expression for prior in more_priors if prior.expression is not None]
-
-    def resolved(inputs: list[Typed]) -> pl.Expr:
-        (expression, dtype), *rest = inputs
-        column = expression.meta.output_name()
-        given = dict(zip(options.columns, rest, strict=False))
-        n_classes = n_score_classes(dtype, options)
-        fitting = classes if classes is not None and len(classes.values) == n_classes else None
-        names = class_names(dtype, fitting or ClassNames(tuple(range(n_classes)), stated=False), column)
-        of_priors = [*([given["prior"]] if "prior" in given else []), *rest[len(given) :]]
-        dtypes = iter(dtype for _, dtype in of_priors)
-        priors = [
-            prior.per_row(names, None if prior.expression is None else next(dtypes)) if prior.stated else None
-            for prior in all_priors
-        ]
-        costs = _checked_costs(options, names, column)
-        scores = read_scores(column, expression, dtype, names, options, priors[0])
-        bad = reduce(or_, scores.defects.values())
-        stated = [prior for prior in priors if prior is not None]
-        known = [prior[0].is_not_null() for prior in stated]
-        built = build(scores, costs, stated, *_read_by_row(given, options))
-        value = pl.when(reduce(and_, known, ~scores.missing & ~bad)).then(built)
-        return value.alias(f"{column}_{name}")
-
-    return pl.pipe_with_dtype(columns, resolved)
-
-
 def with_prior_column(frame: pl.LazyFrame, options: Options) -> tuple[pl.LazyFrame, Options]:
     """Evaluate a prior that is an expression on the whole log: inside a group by class it would mean another thing."""
     if options.prior.expression is None:
@@ -321,11 +307,11 @@ def with_prior_column(frame: pl.LazyFrame, options: Options) -> tuple[pl.LazyFra
     return frame.with_columns(options.prior.expression.alias(PRIOR)), replace(options, prior=column)
 
 
-def resolve_columns(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, options: Options) -> Rows:
+def resolve_columns(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, options: Options, many: int = MANY) -> Rows:
     """The rows of a frame; its schema is read now, so that wrong dtypes are errors at the call."""
     columns = [as_expr(score, "score"), as_expr(label, "label"), *options.columns.values()]
     dtypes = frame.select(c.alias(str(i)) for i, c in enumerate(columns)).collect_schema().dtypes()
-    return resolve(list(zip(columns, dtypes, strict=True)), options)
+    return resolve(list(zip(columns, dtypes, strict=True)), options, many)
 
 
 def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: str) -> list[pl.Expr]:
@@ -365,36 +351,3 @@ def check_names(keys: Iterable[pl.Expr], taken: Collection[str], of: str) -> Non
     clash = sorted({key.meta.output_name() for key in keys}.intersection(taken))
     if clash:
         raise ValueError(f"by= has a column {clash[0]!r}, which {of} has too: rename it with .alias()")
-
-
-def _checked_costs(options: Options, classes: ClassNames, column: str) -> CostMatrix:
-    n_classes = len(classes.values)
-    costs = options.costs(n_classes)
-    if costs.n_classes != n_classes:
-        raise ValueError(f"costs= has {costs.n_classes} rows, and {column!r} is of {n_classes} classes")
-    return costs.for_classes(classes)
-
-
-def _read_by_row(given: Mapping[str, Typed], options: Options) -> tuple[float | pl.Expr | None, RowCosts | None]:
-    """The threshold, and the costs where they are columns, as Float64."""
-    numbers = {name: _read_number(name, *given[name]) if name in given else getattr(options, name) for name in BY_ROW}
-    if not options.costs_by_row:
-        return numbers["threshold"], None
-    fn, fp = (
-        cost if isinstance(cost, pl.Expr) else pl.lit(cost, dtype=pl.Float64)
-        for cost in (numbers["cost_fn"], numbers["cost_fp"])
-    )
-    return numbers["threshold"], RowCosts(fn, fp)
-
-
-def _read_number(what: str, column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    if not (dtype.is_numeric() or dtype == pl.Null):
-        raise TypeError(f"{what}= must be numbers, and {column.meta.output_name()!r} is {dtype}")
-    return column.cast(pl.Float64)
-
-
-def read_weight(weight: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Weights as Float64."""
-    if not (dtype.is_numeric() or dtype == pl.Null):
-        raise TypeError(f"weights must be numbers, and {weight.meta.output_name()!r} is {dtype}")
-    return weight.cast(pl.Float64)

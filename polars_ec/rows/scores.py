@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add, or_
 from typing import Any, Protocol
 
 import polars as pl
 
-from polars_ec.arguments import Options
-from polars_ec.class_names import ClassNames
-from polars_ec.costs import CostMatrix
-from polars_ec.rows.named_decisions import are_names, index_of_names
 from polars_ec.typing import RankingScoreType, ScoreType
 
 SCALAR_TYPES = ("posterior", "log_odds", "llr", "raw", "decision")
@@ -35,6 +31,8 @@ class Scores(Protocol):
     @property
     def posteriors(self) -> list[pl.Expr]: ...
     def of_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr: ...
+    @property
+    def top_posterior(self) -> pl.Expr: ...
     def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr: ...
     def brier(self, in_class: Sequence[pl.Expr]) -> pl.Expr: ...
 
@@ -84,6 +82,11 @@ class BinaryScores:
     def of_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
         return bind(self.posteriors, build)
 
+    @property
+    def top_posterior(self) -> pl.Expr:
+        """The larger posterior."""
+        return self.of_posteriors(pl.max_horizontal)
+
     def true_and_other(self, in_class: Sequence[pl.Expr]) -> tuple[pl.Expr, pl.Expr]:
         """Posterior of the true class and of the other one, each without loss of small values."""
         if self.score_type == "posterior":
@@ -117,6 +120,10 @@ class VectorScores:
     null_element: pl.Expr
     score_type: ScoreType | RankingScoreType
     prior: list[pl.Expr] | None
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.elements)
 
     @property
     def missing(self) -> pl.Expr:
@@ -170,6 +177,11 @@ class VectorScores:
             return bind(self.posteriors, build)
         return bind([*self._joint, self._log_norm], lambda x: bind([(x_k - x[-1]).exp() for x_k in x[:-1]], build))
 
+    @property
+    def top_posterior(self) -> pl.Expr:
+        """The largest posterior."""
+        return self.of_posteriors(pl.max_horizontal)
+
     def of_log_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
         """`build` of the logarithms of the posteriors."""
         if self.score_type == "posteriors":
@@ -219,119 +231,14 @@ class DecidedScores:
     def of_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
         return build(self.posteriors)
 
+    @property
+    def top_posterior(self) -> pl.Expr:
+        return self.of_posteriors(pl.max_horizontal)
+
     def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:  # noqa: ARG002
         raise ValueError("score_type='decision' holds no posteriors: a scoring rule needs them")
 
     brier = log_loss
-
-
-def n_score_classes(dtype: pl.DataType, options: Options, label_dtype: pl.DataType | None = None) -> int:
-    """How many classes the scores, the keywords and an Enum label together speak of."""
-    if isinstance(dtype, pl.Array):
-        return dtype.size
-    if isinstance(dtype, pl.Struct):
-        return len(dtype.fields)
-    stated = (
-        options.stated_costs.n_classes if options.stated_costs is not None else None,
-        len(options.classes) if options.classes is not None else None,
-        options.prior.n_classes,
-        len(label_dtype.categories) if isinstance(label_dtype, pl.Enum) and isinstance(dtype, pl.List) else None,
-    )
-    if isinstance(dtype, pl.List) and not any(stated):
-        raise TypeError(
-            f"a {dtype} column does not say how many classes there are: cast it to pl.Array(pl.Float64, K), or pass "
-            "classes=, costs= or a prior per class"
-        )
-    if options.score_type == "decision" or isinstance(dtype, pl.List):
-        return next((n for n in stated if n), 2)
-    return 2
-
-
-def class_names(dtype: pl.DataType, of_labels: ClassNames, name: str) -> ClassNames:
-    """The classes by the names that are known: those of the labels, or of a struct's fields where the labels have none."""
-    if not isinstance(dtype, pl.Struct):
-        return of_labels
-    fields = [field.name for field in dtype.fields]
-    places = of_labels.places(fields, f"the struct {name!r}", or_in_order=True)
-    return replace(of_labels, fields=tuple(fields[place] for place in places))
-
-
-def read_scores(
-    name: str, score: pl.Expr, dtype: pl.DataType, classes: ClassNames, options: Options, prior: list[pl.Expr] | None
-) -> BinaryScores | VectorScores | DecidedScores:
-    """The scores of a column of this dtype; TypeError or ValueError where dtype and score_type do not go together."""
-    score_type = options.score_type
-    if dtype.is_nested():
-        if score_type == "posterior":
-            score_type = "posteriors"
-        if score_type in SCALAR_TYPES:
-            raise ValueError(
-                f"score_type={score_type!r} is one number a row, and {name!r} is {dtype}: pass one of "
-                f"{', '.join(VECTOR_TYPES)}"
-            )
-        return _read_vector(name, score, dtype, classes, score_type, prior)
-    if score_type in VECTOR_TYPES:
-        raise ValueError(
-            f"score_type={score_type!r} is a vector a row, and {name!r} is {dtype}: pack with pl.concat_arr"
-        )
-    if score_type == "decision":
-        return _read_decision(name, score, dtype, classes, options.costs(len(classes.values)).for_classes(classes))
-    number = _read_number(name, score, dtype, _hint_of_decisions(dtype))
-    return BinaryScores(number, score_type, prior)
-
-
-def _read_decision(
-    name: str, decision: pl.Expr, dtype: pl.DataType, classes: ClassNames, costs: CostMatrix
-) -> DecidedScores:
-    if are_names(dtype, classes, costs):
-        return DecidedScores(*index_of_names(name, decision, dtype, classes, costs), costs.n_decisions)
-    number = decision.cast(pl.Float64) if dtype == pl.Boolean else _read_number(name, decision, dtype)
-    return DecidedScores(number, range(costs.n_decisions), costs.n_decisions)
-
-
-def _hint_of_decisions(dtype: pl.DataType) -> str:
-    if dtype == pl.Boolean:
-        return ": pass score_type='decision'"
-    named = dtype in (pl.String, pl.Categorical, pl.Enum)
-    return ": if these are names of decisions, pass score_type='decision'" if named else ""
-
-
-def _read_number(name: str, score: pl.Expr, dtype: pl.DataType, hint: str = "") -> pl.Expr:
-    if not (dtype.is_numeric() or dtype == pl.Null):
-        raise TypeError(f"scores must be numbers, and {name!r} is {dtype}{hint}")
-    return score if dtype == pl.Float64 else score.cast(pl.Float64)
-
-
-def _read_vector(
-    name: str,
-    score: pl.Expr,
-    dtype: pl.DataType,
-    classes: ClassNames,
-    score_type: ScoreType | RankingScoreType,
-    prior: list[pl.Expr] | None,
-) -> VectorScores:
-    wrong_length, n_classes = None, len(classes.values)
-    if isinstance(dtype, pl.Struct):
-        if any(not (field.dtype == pl.Null or field.dtype.is_numeric()) for field in dtype.fields):
-            raise TypeError(f"scores must be numbers, and {name!r} is {dtype}")
-        fields = [field.name for field in dtype.fields]
-        places = classes.places(fields, f"the struct {name!r}", or_in_order=True)
-        elements = [score.struct.field(fields[place]).cast(pl.Float64) for place in places]
-        holds_null = pl.any_horizontal([x.is_null() for x in elements])
-    else:
-        assert isinstance(dtype, pl.Array | pl.List)
-        if not (dtype.inner == pl.Null or dtype.inner.is_numeric()):
-            raise TypeError(f"scores must be numbers in a flat vector, and {name!r} is {dtype}")
-        if isinstance(dtype, pl.Array):
-            numbers = score if dtype.inner == pl.Float64 else score.cast(pl.Array(pl.Float64, n_classes))
-            elements = [numbers.arr.get(k) for k in range(n_classes)]
-            holds_null = numbers.arr.eval(pl.element().is_null()).arr.any().fill_null(True)
-        else:
-            numbers = score if dtype.inner == pl.Float64 else score.cast(pl.List(pl.Float64))
-            elements = [numbers.list.get(k, null_on_oob=True) for k in range(n_classes)]
-            wrong_length = numbers.list.len() != n_classes
-            holds_null = (numbers.list.len() != numbers.list.drop_nulls().list.len()).fill_null(True)
-    return VectorScores(elements, wrong_length, holds_null, score_type, prior)
 
 
 def log_loss_of_posterior(true: pl.Expr, other: pl.Expr, log_true: pl.Expr) -> pl.Expr:

@@ -1,0 +1,94 @@
+"""Two vectors of many posteriors a row, compared by NumPy: the terms of `metrics.divergence`, of all classes at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from polars_ec.rows.kernel import FAULT, LOG_POSTERIORS, POSTERIORS, RowKernel, matrix_of
+from polars_ec.rows.many import ManyScores
+
+_OWN, _OTHER, _AMOUNT, _LOSS, _WRONG = "own", "other", "amount", "loss", "wrong"
+_BLOCK, _LEAST_ROWS = 2**18, 512
+
+
+def mean_comparison(
+    own: ManyScores, other: ManyScores, rule: str, weight: pl.Expr | None, *, expected: bool, reference: bool
+) -> pl.Expr:
+    """The mean over the rows of a group, and, with `reference`, the mean reference after it, as an Array.
+
+    `expected`: of the loss where the classes are drawn by the reference; else of how much more it is than that of the
+    reference. Null where there are no rows, or wrong ones.
+    """
+    n = own.n_classes
+    columns = {_OWN: own.vector, _OTHER: other.vector, **({} if weight is None else {_AMOUNT: weight})}
+    packed = pl.struct([column.alias(name) for name, column in columns.items()])
+    made: dict[str, Any] = {_WRONG: pl.Boolean(), _LOSS: pl.Float64(), _AMOUNT: pl.Float64()}
+    if reference:
+        made[POSTERIORS] = pl.Array(pl.Float64, n)
+
+    def compare(rows: pl.Series) -> pl.Series:
+        size = max(_BLOCK // n, _LEAST_ROWS)
+        parts = [_compared(part, own, other, rule, expected) for part in rows.struct.unnest().iter_slices(size)]
+        table = pl.concat(parts) if parts else pl.DataFrame(schema={**made, POSTERIORS: pl.Array(pl.Float64, n)})
+        return table.select(list(made)).to_struct(rows.name)
+
+    # The order does not matter to a sum, and only without it the engine streams.
+    collected = packed.map_batches(compare, return_dtype=pl.Struct(made), is_elementwise=True).implode(
+        maintain_order=False
+    )
+    width = 1 + (n if reference else 0)
+
+    def mean(groups: pl.Series) -> pl.Series:
+        means = [_mean(groups.slice(at, 1).explode().struct.unnest(), width) for at in range(len(groups))]
+        return pl.Series(means, dtype=pl.Array(pl.Float64, width))
+
+    return collected.map_batches(mean, return_dtype=pl.Array(pl.Float64, width), is_elementwise=True)
+
+
+def _compared(rows: pl.DataFrame, own: ManyScores, other: ManyScores, rule: str, expected: bool) -> pl.DataFrame:
+    import numpy as np
+
+    faults, vectors, logs = [], [], []
+    for scores, name in ((own, _OWN), (other, _OTHER)):
+        kernel = RowKernel(scores.n_classes, scores.score_type, (FAULT, POSTERIORS, LOG_POSTERIORS))
+        found = kernel(rows.select(pl.col(name).alias("score")).to_struct("")).struct.unnest()
+        faults.append(found[FAULT])
+        vectors.append(matrix_of(found[POSTERIORS], scores.n_classes)[0])
+        logs.append(matrix_of(found[LOG_POSTERIORS], scores.n_classes)[0])
+    (q, s), (log_q, log_s) = vectors, logs
+    with np.errstate(all="ignore"):
+        if rule == "brier":
+            loss = np.einsum("ij,ij->i", q - s, q - s) / own.n_classes
+            loss = loss + np.einsum("ij,ij->i", s, 1 - s) / own.n_classes if expected else loss
+        else:
+            # A class that the reference rules out adds 0 whatever its loss is.
+            loss = np.where(s == 0, 0.0, s * (-log_q if expected else log_s - log_q)).sum(axis=1)
+            # Rounding may take a difference of equals below 0.
+            loss = loss if expected else np.maximum(loss, 0.0)
+    present = faults[0].is_not_null() & faults[1].is_not_null()
+    wrong = (faults[0] != 0) | (faults[1] != 0)
+    amount = pl.Series(np.ones(len(loss)))
+    if _AMOUNT in rows.columns:
+        amount = rows[_AMOUNT]
+        present &= amount.is_not_null()
+        wrong |= ~((amount >= 0) & amount.is_finite())
+    posteriors = pl.Series(s, dtype=pl.Array(pl.Float64, own.n_classes))
+    made = {_WRONG: wrong, _LOSS: pl.Series(loss), _AMOUNT: amount, POSTERIORS: posteriors}
+    return pl.select([pl.when(present).then(column).alias(name) for name, column in made.items()])
+
+
+def _mean(rows: pl.DataFrame, width: int) -> list[float] | None:
+    """Over the rows of one group."""
+    import numpy as np
+
+    rows = rows.filter(pl.col(_WRONG).is_not_null())
+    amount = rows[_AMOUNT].to_numpy()
+    if rows[_WRONG].any() or not amount.sum():
+        return None
+    used = amount > 0
+    means = [float(amount[used] @ rows[_LOSS].to_numpy()[used] / amount.sum())]
+    if width > 1:
+        means += list(np.asarray(amount @ rows[POSTERIORS].to_numpy() / amount.sum()))
+    return means

@@ -1,0 +1,296 @@
+"""Many classes: plans whose size does not grow with them, and the numbers of plain NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_ec as ec
+from tests.support.cases import mostly_slow
+from tests.support.plans import assert_streams
+
+K, M, N = 40, 43, 2000
+
+METRICS: dict[str, Callable[..., pl.Expr]] = {
+    name: getattr(ec, name)
+    for name in [
+        "nec",
+        "expected_cost",
+        "bayes_risk",
+        "error_rate",
+        "accuracy",
+        "balanced_error_rate",
+        "balanced_accuracy",
+        "class_precision",
+        "class_recall",
+        "class_f1",
+        "class_nec",
+        "macro_precision",
+        "macro_f1",
+        "f1_of_averages",
+        "micro_precision",
+        "micro_f1",
+        "weighted_precision",
+        "weighted_f1",
+        "mcc",
+        "cross_entropy",
+        "nce",
+        "brier",
+        "nbs",
+        "class_prior",
+        "confusion",
+        "n_rows",
+        "n_missing",
+        "n_invalid",
+        "ece_mc",
+    ]
+}
+
+
+def vectors(n_classes: int, n: int, seed: int = 0) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(seed)
+    logits, labels = rng.normal(size=(n, n_classes)), rng.integers(0, n_classes, n)
+    logits[np.arange(n), labels] += 2
+    posteriors = np.exp(logits)
+    return posteriors / posteriors.sum(axis=1, keepdims=True), labels
+
+
+def log_of(posteriors: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], groups: int = 3) -> pl.DataFrame:
+    n, n_classes = posteriors.shape
+    return pl.DataFrame(
+        {
+            "g": np.arange(n) % groups,
+            "q": pl.Series(posteriors, dtype=pl.Array(pl.Float64, n_classes)),
+            "y": labels,
+            "w": 0.5 + (np.arange(n) % 7) / 3,
+        }
+    )
+
+
+@pytest.mark.parametrize("name", mostly_slow(list(METRICS), ["nec", "nbs", "macro_f1", "mcc", "confusion", "n_rows"]))
+def test_a_plan_is_of_the_same_size_whatever_the_number_of_classes(name: str) -> None:
+    sizes = []
+    for n_classes in (50, 400):
+        log = log_of(np.full((2, n_classes), 1 / n_classes), np.array([0, 1]))
+        sizes.append(len(log.lazy().group_by("g").agg(METRICS[name]("q", "y", weight="w")).explain()))
+    # But for the digits of its numbers.
+    assert sizes[1] <= sizes[0] * 1.05
+
+
+@pytest.mark.parametrize("name", mostly_slow(list(METRICS), ["nec", "nce", "class_nec", "confusion"]))
+def test_it_streams(name: str, tmp_path: Path) -> None:
+    log_of(*vectors(K, 60)).write_parquet(tmp_path / "log.parquet")
+    scan = pl.scan_parquet(tmp_path / "log.parquet")
+    assert_streams(scan.group_by("g").agg(METRICS[name]("q", "y")))
+
+
+def test_a_report_streams(tmp_path: Path) -> None:
+    log_of(*vectors(K, 60)).write_parquet(tmp_path / "log.parquet")
+    assert_streams(pl.scan_parquet(tmp_path / "log.parquet").ec.report("q", "y", by="g", prior="uniform"))
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("stated", [False, True])
+def test_metrics_are_those_of_numpy(stated: bool, weight: str | None) -> None:
+    posteriors, labels = vectors(K, N)
+    costs = np.random.default_rng(1).uniform(0.1, 3, (K, M))
+    log = log_of(posteriors, labels)
+    prior = np.arange(1, K + 1) / np.arange(1, K + 1).sum() if stated else None
+    options: dict[str, Any] = {"weight": weight, **({} if prior is None else {"prior": prior.tolist()})}
+    names = ["nec", "error_rate", "macro_f1", "nce", "nbs", "confusion"]
+    found = (
+        log.group_by("g")
+        .agg(METRICS[name]("q", "y", **_with_costs(name, options, costs)).alias(name) for name in names)
+        .sort("g")
+    )
+    for g in range(3):
+        rows = np.arange(N) % 3 == g
+        q, y = posteriors[rows], labels[rows]
+        w = log["w"].to_numpy()[rows] if weight else np.ones(len(y))
+        counts = np.bincount(y, w, K)
+        p = counts / counts.sum() if prior is None else prior
+        row = (p / counts)[y] * w
+        decided, top = (q @ costs).argmin(axis=1), q.argmax(axis=1)
+        loss, error = -np.log(q[np.arange(len(y)), y]), q - np.eye(K)[y]
+        hits, alarms = (np.bincount(top, row * (top == y), K), np.bincount(top, row * (top != y), K))
+        cells = np.zeros((K, M))
+        np.add.at(cells, (y, decided), w)
+        expected = {
+            "nec": (row * costs[y, decided]).sum() / (p @ costs).min(),
+            "error_rate": (row * (top != y)).sum(),
+            "macro_f1": (2 * hits / (p + hits + alarms)).mean(),
+            "nce": (row * loss).sum() / -(p * np.log(p)).sum(),
+            "nbs": (row * (error**2).sum(axis=1)).sum() / (p * (1 - p)).sum(),
+            "confusion": cells,
+        }
+        for name in names:
+            np.testing.assert_allclose(
+                np.asarray(found[name][g].to_list() if name == "confusion" else found[name][g]),
+                expected[name],
+                rtol=1e-12,
+            )
+
+
+def _with_costs(name: str, options: dict[str, Any], costs: np.ndarray[Any, Any]) -> dict[str, Any]:
+    if name == "confusion":
+        return {"weight": options["weight"], "costs": costs}
+    return {**options, "costs": costs} if name == "nec" else options
+
+
+def test_the_report_has_what_the_metrics_have() -> None:
+    posteriors, labels = vectors(K, N)
+    log = log_of(posteriors, labels)
+    costs = np.random.default_rng(1).uniform(0.1, 3, (K, M))
+    report = log.ec.report("q", "y", by="g", costs=costs, prior="uniform", total=True)
+    decided = (posteriors @ costs).argmin(axis=1)
+    for row in report.iter_rows(named=True):
+        rows = np.ones(N, dtype=bool) if row["total"] else np.arange(N) % 3 == row["g"]
+        y, cost = labels[rows], costs[labels[rows], decided[rows]]
+        counts = np.bincount(y, minlength=K)
+        assert row["n"] == rows.sum()
+        assert row["nec"] == pytest.approx(cost.mean() / (counts @ costs / len(y)).min(), rel=1e-12)
+        even = np.bincount(y, cost, K) / counts
+        assert row["nec_at_prior"] == pytest.approx(even.mean() / costs.mean(axis=0).min(), rel=1e-12)
+        assert np.array(row["confusion"]).sum() == rows.sum()
+
+
+@pytest.mark.parametrize("dtype", ["Array", "List", "Struct"])
+def test_a_null_leaves_a_row_out_and_a_wrong_row_makes_the_group_null(dtype: str) -> None:
+    posteriors, labels = vectors(K, 40)
+    values: list[Any] = [list(map(float, row)) for row in posteriors]
+    values[0][3] = None
+    values[1] = None
+    values[5][2] = float("nan")
+    y = [None if i == 3 else K if i == 7 else int(label) for i, label in enumerate(labels)]
+    vector = {
+        "Array": lambda: pl.Series(values, dtype=pl.Array(pl.Float64, K)),
+        "List": lambda: pl.Series([*values[:39], [0.5, 0.5]], dtype=pl.List(pl.Float64)),
+        "Struct": lambda: pl.DataFrame(
+            {f"c{k}": [None if row is None else row[k] for row in values] for k in range(K)}
+        ).to_struct(),
+    }[dtype]()
+    log = pl.DataFrame({"g": np.arange(40) // 4, "q": vector, "y": y})
+    classes = list(range(K)) if dtype == "List" else None
+    table = log.group_by("g").agg(
+        ec.error_rate("q", "y", classes=classes).alias("error_rate"),
+        ec.n_missing("q", "y", classes=classes).alias("missing"),
+        ec.n_invalid("q", "y", classes=classes).alias("invalid"),
+    )
+    table = table.sort("g")
+    last = 1 if dtype == "List" else 0
+    assert table["missing"].to_list() == [3, *[0] * 9]
+    assert table["invalid"].to_list() == [0, 2, *[0] * 7, last]
+    right = posteriors.argmax(axis=1) == labels
+    wrong = [1 - right[4 * g : 4 * g + 4].mean() for g in range(10)]
+    wrong[0] = 1.0 - right[2]
+    expected = [None if g == 1 or (g == 9 and last) else share for g, share in enumerate(wrong)]
+    assert table["error_rate"].to_list() == pytest.approx(expected)
+
+
+def test_of_equal_decisions_the_first_is_taken() -> None:
+    """By exact arithmetic: posteriors are eighths and costs small whole numbers, so that many decisions tie."""
+    rng = np.random.default_rng(2)
+    n_classes, n_decisions = 8, 11
+    parts = rng.multinomial(8, np.ones(n_classes) / n_classes, size=300)
+    costs = rng.integers(0, 3, (n_classes, n_decisions))
+    exact = [
+        [sum(Fraction(int(part), 8) * int(costs[i, j]) for i, part in enumerate(row)) for j in range(n_decisions)]
+        for row in parts
+    ]
+    assert sum(row.count(min(row)) > 1 for row in exact) > 30
+    log = pl.DataFrame({"q": pl.Series(parts / 8, dtype=pl.Array(pl.Float64, n_classes))})
+    found = log.select(ec.bayes_decision("q", costs=costs.tolist())).to_series().to_list()
+    assert found == [row.index(min(row)) for row in exact]
+
+
+def test_equal_posteriors_decide_for_the_first_class_and_equal_columns_for_the_first_column() -> None:
+    # Thirds and sevenths are not what a float holds: a sum in another order would break the tie.
+    for n_classes in (6, 7, 30):
+        log = pl.DataFrame(
+            {"q": pl.Series(np.full((4, n_classes), 1 / n_classes), dtype=pl.Array(pl.Float64, n_classes))}
+        )
+        circle = [[float((j - i) % n_classes) for j in range(n_classes)] for i in range(n_classes)]
+        in_order = [sum((row[j] - (n_classes - 1)) * (1 / n_classes) for row in circle) for j in range(n_classes)]
+        assert log.select(ec.bayes_decision("q")).to_series().to_list() == [0] * 4
+        twice = [[0.3, 0.1, 0.1, 0.2]] * n_classes
+        assert log.select(ec.bayes_decision("q", costs=twice)).to_series().to_list() == [1] * 4
+        # All are the same but for rounding, by which the first of the least sums in the order of the classes is the decision.
+        decided = log.select(ec.bayes_decision("q", costs=circle)).to_series().to_list()
+        assert decided == [in_order.index(min(in_order))] * 4
+
+
+def test_a_thousand_classes() -> None:
+    posteriors, labels = vectors(1000, 300)
+    log = log_of(posteriors, labels, groups=1)
+    value = log.select(ec.cross_entropy("q", "y")).item()
+    assert value == pytest.approx(-np.log(posteriors[np.arange(300), labels]).mean(), rel=1e-12)
+    assert log.select(ec.accuracy("q", "y")).item() == pytest.approx((posteriors.argmax(axis=1) == labels).mean())
+
+
+def test_string_labels_and_log_likelihoods_of_many_classes() -> None:
+    posteriors, labels = vectors(K, 200)
+    names = [f"class {k}" for k in range(K)]
+    log = pl.DataFrame(
+        {
+            "x": pl.Series(np.log(posteriors) + 5, dtype=pl.Array(pl.Float64, K)),
+            "y": pl.Series([names[label] for label in labels]),
+        }
+    )
+    prior = np.arange(1, K + 1) / np.arange(1, K + 1).sum()
+    moved = posteriors * prior
+    moved /= moved.sum(axis=1, keepdims=True)
+    counts = np.bincount(labels, minlength=K)
+    loss = np.bincount(labels, -np.log(moved[np.arange(200), labels]), K)
+    options: dict[str, Any] = {
+        "score_type": "log_likelihoods",
+        "classes": names,
+        "prior": dict(zip(names, prior.tolist(), strict=True)),
+    }
+    expected = (prior * loss / counts).sum() if counts.all() else None
+    assert log.select(ec.cross_entropy("x", "y", **options)).item() == (
+        None if expected is None else pytest.approx(expected, rel=1e-12)
+    )
+    decided = log.select(ec.bayes_decision("x", score_type="log_likelihoods", prior=prior.tolist())).to_series()
+    assert decided.to_list() == moved.argmax(axis=1).tolist()
+
+
+def test_a_shifted_prior_of_many_classes() -> None:
+    posteriors, _ = vectors(K, 50)
+    target = np.arange(1, K + 1) / np.arange(1, K + 1).sum()
+    log = pl.DataFrame({"q": pl.Series(posteriors, dtype=pl.Array(pl.Float64, K))})
+    found = log.select(ec.shift_prior("q", "uniform", target.tolist())).to_series().to_numpy()
+    expected = posteriors * target
+    np.testing.assert_allclose(found, expected / expected.sum(axis=1, keepdims=True), rtol=1e-12)
+
+
+def test_a_report_by_part_keeps_its_weights_and_loses_rows_with_any_null() -> None:
+    posteriors, labels = vectors(K, 400)
+    values: list[Any] = [list(map(float, row)) for row in posteriors]
+    # A null beside the true class: the row is missing, and its loss with it.
+    values[0][(labels[0] + 1) % K] = None
+    log = log_of(posteriors, labels, groups=1).with_columns(q=pl.Series(values, dtype=pl.Array(pl.Float64, K)))
+    row = log.ec.report("q", "y", weight="w", metrics=["nce", "confusion"], missing="by_part").row(0, named=True)
+    q, y, w = posteriors[1:], labels[1:], log["w"].to_numpy()[1:]
+    p = np.bincount(y, w, K) / w.sum()
+    loss = (w * -np.log(q[np.arange(399), y])).sum() / w.sum()
+    assert row["nce"] == pytest.approx(loss / -(p[p > 0] * np.log(p[p > 0])).sum(), rel=1e-12)
+    assert np.array(row["confusion"]).sum() == pytest.approx(w.sum(), rel=1e-12)
+    assert (row["n_missing_label"], row["n_missing_score"], row["n_missing_weight"]) == (0, 1, 0)
+
+
+def test_the_overall_prior_of_log_likelihoods_of_many_classes() -> None:
+    posteriors, labels = vectors(6, 300)
+    log = log_of(np.log(posteriors), labels, groups=1)
+    row = log.ec.report("q", "y", prior="overall", score_type="log_likelihoods", metrics=["accuracy"]).row(
+        0, named=True
+    )
+    decided = (posteriors * np.bincount(labels, minlength=6)).argmax(axis=1)
+    assert row["accuracy"] == pytest.approx((decided == labels).mean(), rel=1e-12)
+    counts = log.select(ec.n_rows("q", "y", score_type="log_likelihoods"))
+    assert counts.item() == 300
