@@ -12,8 +12,6 @@ from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.fit import calibrate as calibrate_cells
 from polars_ec.calibration.fit import check_calibrator
 from polars_ec.calibration.parameters import PARAMETERS, STEPPED, Calibrator, softmax_affine
-from polars_ec.cells.arguments import OperatingPoint
-from polars_ec.cells.cells import Cells
 from polars_ec.cells.make import Split, make_cells
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
@@ -30,7 +28,7 @@ from polars_ec.typing import FrameLike, IntoExpr, Rule
 
 OptionsT = TypeVar("OptionsT", CalibrationOptions, RiskOptions)
 
-# So few rows are calibrated by their very scores.
+# So few rows are calibrated by their very scores: of more, memory should not grow with the distinct ones.
 _FEW_ROWS = 100_000
 # Names while rows are read: no group column is called so.
 _LABEL, _WEIGHT, _PRIOR, _RAW, _CALIBRATED = "__label", "__weight", "__prior", "__raw", "__calibrated"
@@ -120,19 +118,12 @@ def calibrate(
         exact = score_type == "raw" and calibrator not in STEPPED
         check_calibrator(calibrator, score_type, exact=exact)
         read: Any = {name: value for name, value in options.items() if name != "prior"}
-        cells, _ = _cells(lazy, score, label, read, by=by, resolution=resolution, exact=exact, split=split)
+        cells, _ = make_cells(
+            *(lazy, score, label, read), by=by, resolution=resolution, exact=exact, few_rows=_FEW_ROWS, split=split
+        )
         return calibrate_cells(cells, calibrator, prior=_prior_of_groups(lazy, rows, by, checked))
     keys = expand(lazy, by, "by")
     return _of_classes(lazy, rows, calibrator, keys, split.fold(rows, keys), folds or 0)
-
-
-def _cells(*log: Any, exact: bool = False, **keywords: Any) -> tuple[Cells, OperatingPoint]:
-    """The cells of a log: of every distinct score, unless it has so many rows that memory should not grow with them."""
-    if not exact:
-        binned = make_cells(*log, **keywords)
-        if binned[0].frame["n"].sum() > _FEW_ROWS:
-            return binned
-    return make_cells(*log, exact=True, **keywords)
 
 
 def _with_counted_prior(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, options: OptionsT) -> OptionsT:
@@ -275,7 +266,9 @@ def calibration_loss(
         # Only the decisions of LLRs are at the prior; of others only the loss is.
         of_llrs = options.get("score_type") == "llr"
         read: Any = {name: value for name, value in options.items() if of_llrs or name != "prior"}
-        cells, point = _cells(lazy, score, label, read, by=by, resolution=resolution, split=split)
+        cells, point = make_cells(
+            *(lazy, score, label, read), by=by, resolution=resolution, few_rows=_FEW_ROWS, split=split
+        )
         prior = _prior_of_groups(lazy, rows, by, checked)
         return loss_of_cells(cells, rule, calibrator, training, {}, {"prior": prior, "costs": point.costs})
     keys = expand(lazy, by, "by")

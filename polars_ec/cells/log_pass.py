@@ -5,7 +5,9 @@ It is a select to a step, because the engine computes a step's columns once, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
 
 import polars as pl
 
@@ -41,8 +43,9 @@ def reduce_log(
     models: Mapping[str, Rows],
     grid: Grid,
     reduction: Reduction,
-) -> tuple[pl.DataFrame, pl.DataFrame | None]:
-    """The cells of a sketch, and its sums if it has any, sorted."""
+    few_rows: int,
+) -> tuple[pl.DataFrame, pl.DataFrame | None, Grid]:
+    """The cells of a sketch, its sums if it has any, both sorted, and their grid: an exact one for logs of no more than `few_rows`."""
     # Imported here, for it needs numpy.
     from polars_ec.cells.counting import Counting
 
@@ -57,6 +60,10 @@ def reduce_log(
     codes |= {name: KeyCode.of(name, pl.Int16()) for name in (SCORE, TARGET)}
     by = [key.meta.output_name() for key in keys]
     names = [*by, *([SCORE] if several else []), *([] if fold is None else [FOLD]), *([TARGET] if tall else [])]
+    size = max(_BATCH // (len(rows.labels.in_class) if tall else 1), 1)
+    first, others = _beginning(batches(log, size), few_rows)
+    if sum(batch.height for batch in first) <= few_rows:
+        grid = replace(grid, resolution=None)
     counting = Counting([codes[name] for name in names], grid, weighted=rows.weight is not None)
 
     def count(batch: pl.LazyFrame) -> None:
@@ -70,7 +77,7 @@ def reduce_log(
             counting.add(counted)
 
     count(log.clear())
-    for batch in batches(log, max(_BATCH // (len(rows.labels.in_class) if tall else 1), 1)):
+    for batch in chain(first, others):
         count(batch.lazy())
     cells, sums = counting.tables()
     names_of: dict[str, pl.Series] = {}
@@ -89,7 +96,16 @@ def reduce_log(
     cells = cells.with_columns(named).select(*names, *columns)
     if sums is not None:
         sums = sums.with_columns(*named, **of_slot(pl.col(SLOT))).select(*names, "class", "above", *SUMS)
-    return cells, sums
+    return cells, sums, grid
+
+
+def _beginning(parts: Iterator[pl.DataFrame], few_rows: int) -> tuple[list[pl.DataFrame], Iterator[pl.DataFrame]]:
+    """Parts with more than a few rows, or all parts; and the others."""
+    first, rows = list[pl.DataFrame](), 0
+    while rows <= few_rows and (part := next(parts, None)) is not None:
+        first.append(part)
+        rows += part.height
+    return first, parts
 
 
 def _cells_of_rows(log: pl.LazyFrame, m: int, model: Rows, names: list[str], grid: Grid) -> pl.LazyFrame:

@@ -11,7 +11,7 @@ import polars as pl
 from polars_ec.arguments import Options, parse_options
 from polars_ec.cells.arguments import OperatingPoint, bayes_threshold
 from polars_ec.cells.cells import SCORE, TARGET, Cells
-from polars_ec.cells.grid import RESERVED, Grid, checked_resolution, checked_score_type, sorted_thresholds
+from polars_ec.cells.grid import EXACT, RESERVED, Grid, checked_resolution, checked_score_type, sorted_thresholds
 from polars_ec.cells.log_pass import own_names, reduce_log
 from polars_ec.class_names import UNKNOWN
 from polars_ec.costs import CostMatrix
@@ -48,10 +48,14 @@ def make_cells(
     resolution: int = 64,
     thresholds: Sequence[float | CostMatrix] = (),
     exact: bool = False,
+    few_rows: int = -1,
     reduction: Reduction = "one_vs_rest",
     split: Split,
 ) -> tuple[Cells, OperatingPoint]:
-    """The cells of a log, and the operating point that the keywords describe: what `sketch` makes."""
+    """The cells of a log, and the operating point that the keywords describe: what `sketch` makes.
+
+    Of a log of no more than `few_rows` every distinct score is a cell, as with `exact`.
+    """
     if reduction not in get_args(Reduction):
         raise ValueError(f"reduction={reduction!r} is none of {', '.join(get_args(Reduction))}")
     score_type: Any = options.get("score_type", "posterior")
@@ -77,12 +81,16 @@ def make_cells(
         bayes_threshold(t, kind, options.get("prior"), names) if isinstance(t, CostMatrix) else t for t in declared
     ]
     grid = Grid(kind, None if exact else stated_resolution, sorted_thresholds(numbers), names)
-    check_names(keys, {*grid.columns, *RESERVED, *own_names(len(models)), SCORE, TARGET}, "a sketch")
+    check_names(
+        keys,
+        {*grid.columns, *([EXACT] if few_rows >= 0 else []), *RESERVED, *own_names(len(models)), SCORE, TARGET},
+        "a sketch",
+    )
     fold = split.fold(rows, keys)
     if fold is not None and any(key.meta.output_name() == FOLD for key in keys):
         raise ValueError("by= has a column 'fold', which folds= adds: rename it with .alias()")
     weighted = rows.weight is not None
-    frame, sums = reduce_log(lazy, keys, fold, models, grid, reduction)
+    frame, sums, grid = reduce_log(lazy, keys, fold, models, grid, reduction, few_rows)
     return Cells(frame, grid, weighted, sums), point
 
 

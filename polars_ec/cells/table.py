@@ -106,7 +106,8 @@ class Table:
         self._sums = [_longer(total, self._capacity * self._n_slots) for total in self._sums]
 
     def _settle(self) -> None:
-        self._weights += self._recent
+        with np.errstate(over="ignore"):
+            self._weights += self._recent
         self._recent[:] = 0
         self._since = 0
 
@@ -119,6 +120,8 @@ def _longer(array: np.ndarray[Any, Any], size: int) -> np.ndarray[Any, Any]:
     return longer
 
 
+# Weights may add up to more than a float holds, which is infinite.
+@np.errstate(over="ignore")
 def _add_at(total: Floats, place: Numbers, values: Floats) -> None:
     """Add the values at their places: some together, for precision; where there are many places as they come."""
     size = max(_BLOCK, 4 * len(total))

@@ -209,31 +209,25 @@ SKETCH = "FROM ec.sketch('log', score, label, groups := ['segment'], thresholds 
 
 # What somebody writes who wants the same cells: the same rules for nulls and wrong rows, the same bins and the same sums.
 SKETCH_BY_HAND = """
-WITH checked AS (
-    SELECT segment, label, CAST(score AS DOUBLE) AS score,
+WITH rows AS (
+    SELECT segment, score,
         CASE WHEN score IS NULL OR label IS NULL THEN NULL
-             -- NaN is greater than any number.
-             WHEN score BETWEEN 0 AND 1 THEN CAST(label AS TINYINT) ELSE -1 END AS class
+             WHEN score BETWEEN 0 AND 1 THEN CAST(label AS TINYINT) ELSE CAST(-1 AS TINYINT) END AS class
     FROM log
-), scored AS (
-    SELECT segment, class, CASE WHEN class >= 0 THEN score END AS q FROM checked
-), of_rows AS (
-    SELECT segment, class, q, ln(CASE WHEN q > 0 AND q < 1 THEN q END) - ln(CASE WHEN q > 0 AND q < 1 THEN 1 - q END) AS lo,
-        CASE WHEN class = 1 THEN CASE WHEN q > 0 THEN -ln(q) ELSE CAST('inf' AS DOUBLE) END
-             WHEN class = 0 THEN CASE WHEN q < 1 THEN -ln(1 - q) ELSE CAST('inf' AS DOUBLE) END END AS log_loss,
-        CASE WHEN class = 1 THEN (1 - q) * (1 - q) WHEN class = 0 THEN q * q END AS brier
-    FROM scored
+), logs AS (
+    SELECT segment, class, CASE WHEN class >= 0 THEN score END AS s,
+        CASE WHEN s > 0 THEN ln(s) WHEN s = 0 THEN CAST('-inf' AS DOUBLE) END AS log1,
+        CASE WHEN s < 1 THEN ln(1 - s) WHEN s = 1 THEN CAST('-inf' AS DOUBLE) END AS log0
+    FROM rows
 )
 SELECT segment, class,
-    CAST(CASE WHEN q = 0 THEN -4098 WHEN q = 1 THEN 4097
-              ELSE floor(greatest(least(lo, 64), -64.0078125) * 64) END AS INTEGER) AS bin,
-    CASE WHEN class >= 0 THEN CAST(coalesce(CAST(q > CAST({threshold} AS DOUBLE) AS SMALLINT), 0) AS SMALLINT) END AS above,
+    CAST(CASE WHEN s = 0 THEN -4098 WHEN s = 1 THEN 4097
+         ELSE greatest(least(floor((log1 - log0) * 64), 4096), -4097) END AS INTEGER) AS bin,
+    CAST(s > CAST({threshold} AS DOUBLE) AS SMALLINT) AS above,
     count(*) AS n,
-    count(q) AS weight,
-    count(q) AS weight2,
-    coalesce(sum(CASE WHEN q = 0 THEN CAST('-inf' AS DOUBLE) WHEN q = 1 THEN CAST('inf' AS DOUBLE) ELSE lo END), 0) AS log_odds,
-    coalesce(sum(q), 0) AS posterior,
-    coalesce(sum(log_loss), 0) AS log_loss,
-    coalesce(sum(brier), 0) AS brier
-FROM of_rows GROUP BY ALL
+    CAST(count(s) AS DOUBLE) AS weight,
+    coalesce(sum(CASE WHEN class = 1 THEN -log1 WHEN class = 0 THEN s - (1 - (1 - s)) - log0 END), 0) AS log_loss,
+    coalesce(sum(CASE WHEN class = 1 THEN (1 - s) * (1 - s) ELSE s * s END), 0) AS brier,
+    coalesce(sum(s), 0) AS posterior
+FROM logs GROUP BY ALL
 """
