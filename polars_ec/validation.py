@@ -19,7 +19,7 @@ from polars_ec.typing import FrameLike, IntoExpr
 
 FrameT = TypeVar("FrameT", bound=FrameLike)
 
-_SHOWN_ROWS = 5
+_SHOWN_ROWS, _SHOWN_NUMBERS = 5, 10
 _COMPARED_VALUES = 10_000
 _LABELLED = "__ec_labelled"
 _POSITIVE = "__ec_positive"
@@ -123,5 +123,12 @@ def _first_rows(frame: pl.LazyFrame, columns: list[pl.Expr], mask: pl.Expr) -> s
         .to_dicts()
     )
     return "; ".join(
-        f"row {row['__ec_row']} ({', '.join(f'{k}={v}' for k, v in row.items() if k != '__ec_row')})" for row in rows
+        f"row {row['__ec_row']} ({', '.join(f'{k}={_in_short(v)}' for k, v in row.items() if k != '__ec_row')})"
+        for row in rows
     )
+
+
+def _in_short(value: object) -> str:
+    if not isinstance(value, list) or len(value) <= _SHOWN_NUMBERS:
+        return str(value)
+    return f"[{', '.join(map(str, value[:_SHOWN_NUMBERS]))}, ... {len(value)} in all]"

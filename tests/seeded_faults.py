@@ -73,8 +73,8 @@ FAULTS = [
     ),
     Fault(
         "the naive Brier score is not a mean over the classes",
-        "return total / len(priors)",
-        "return total",
+        "largest * others) / priors.len()",
+        "largest * others)",
         ("tests/papers/test_posteriors.py::test_naive_posteriors",),
     ),
     Fault(

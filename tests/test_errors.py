@@ -332,3 +332,12 @@ def test_the_frame_goes_by_name_too(function) -> None:
         function(frame=LOG, score="p", label="y", fold=1)
     own = {"training": "test"} if function is ec.calibration_loss else {}
     assert function(frame=LOG, score="p", label="y", **own) is not None
+
+
+def test_many_classes_are_named_in_short() -> None:
+    vector = [1.5, *[0.0] * 99]
+    log = pl.DataFrame({"q": [vector], "y": ["a"]}, schema_overrides={"q": pl.Array(pl.Float64, 100)})
+    with pytest.raises(ec.InvalidDataError, match=r"q=\[1\.5(, 0\.0){9}, \.\.\. 100 in all\], y=a\)$"):
+        log.ec.validate("q", "y", classes=["a", *(f"c{i}" for i in range(99))])
+    with pytest.raises(ValueError, match=r"^classes=\['c0', .*'c5', \.\.\.\] lists 99 classes, and there are 100$"):
+        log.select(ec.nec("q", "y", classes=[f"c{i}" for i in range(99)]))

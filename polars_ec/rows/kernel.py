@@ -47,6 +47,11 @@ _SMALL = 2**15
 _BLOCK, _LEAST_ROWS = 2**18, 512
 
 
+def rows_at_a_time(n_classes: int) -> int:
+    """How many rows of K numbers are worked on at a time."""
+    return max(_BLOCK // n_classes, _LEAST_ROWS)
+
+
 @dataclass(frozen=True, eq=False)
 class RowKernel:
     """What is asked of vectors of K scores: any of the names above, `costs` for decisions.
@@ -131,7 +136,7 @@ class RowKernel:
         return dict(self.dtype)[name]
 
     def _blocks(self, n: int) -> Iterator[slice]:
-        size = max(_BLOCK // self.n_classes, _LEAST_ROWS)
+        size = rows_at_a_time(self.n_classes)
         for start in range(0, n, size):
             yield slice(start, min(start + size, n))
 
@@ -317,7 +322,7 @@ def shifted(
         table = packed.struct.unnest()
         kernel = RowKernel(n_classes, score_type, (score_type, FAULT))
         parts = []
-        for rows in table.iter_slices(max(_BLOCK // n_classes, _LEAST_ROWS)):
+        for rows in table.iter_slices(rows_at_a_time(n_classes)):
             found = kernel(rows.select("score").to_struct("")).struct.unnest()
             x = matrix_of(found[score_type], n_classes)[0]
             old, new = (

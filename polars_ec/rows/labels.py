@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -55,7 +56,9 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, o
                 if n_classes == 2 < len(classes)
                 else ""
             )
-            raise ValueError(f"classes={list(classes)} lists {len(classes)} classes, and there are {n_classes}{vector}")
+            raise ValueError(
+                f"classes={reprlib.repr(list(classes))} lists {len(classes)} classes, and there are {n_classes}{vector}"
+            )
         for value in classes:
             _check_value(name, dtype, value, "classes")
         if n_classes > MANY:

@@ -21,6 +21,7 @@ from polars_ec.rows.kernel import (
     VectorPrior,
     shifted,
 )
+from polars_ec.rows.scores import NEEDS_PRIOR
 from polars_ec.typing import RankingScoreType, ScoreType
 
 MANY = 4
@@ -57,10 +58,7 @@ class ManyScores:
         if self.score_type == "log_likelihoods":
             # Which rows are wrong no prior changes.
             if self.prior is None and not set(asked) <= {CLASS, FAULT, WEIGHT}:
-                raise ValueError(
-                    "score_type='log_likelihoods' needs prior=: the prior of a group is not known while its rows are read. "
-                    'Pass one share per class, "uniform", or a column that holds them'
-                )
+                raise ValueError(NEEDS_PRIOR.format(self.score_type, 'one share per class, "uniform"', "them"))
             if isinstance(self.prior, pl.Expr):
                 columns["prior"] = self.prior
             else:
@@ -118,6 +116,7 @@ class ManyScores:
         return shifted(self.vector, self.score_type, self.n_classes, from_, to)
 
     def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
+        # Masks, one per class, are what the kernel does without: see `Rows.loss`.
         raise NotImplementedError
 
     brier = log_loss

@@ -14,11 +14,12 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from polars_ec.rows.kernel import FAULTS, TOLERANCE
 from polars_ec.typing import RankingScoreType, ScoreType
 
 SCALAR_TYPES = ("posterior", "log_odds", "llr", "raw", "decision")
 VECTOR_TYPES = ("posteriors", "log_posteriors", "log_likelihoods")
-_VECTOR_TOLERANCE = 1e-6
+NEEDS_PRIOR = "score_type={!r} needs prior=: the prior of a group is not known while its rows are read. Pass {}, or a column that holds {}"
 
 
 class Scores(Protocol):
@@ -62,8 +63,7 @@ class BinaryScores:
         """ln(P_1/P_0) of the stated prior."""
         if self.prior is None:
             raise ValueError(
-                f"score_type={self.score_type!r} needs prior=: the prior of a group is not known while its rows are read. "
-                "Pass a number, or a column that holds it, such as pl.col(label).mean().over(group)"
+                NEEDS_PRIOR.format(self.score_type, "a number", "it, such as pl.col(label).mean().over(group)")
             )
         return self.prior[1].log() - self.prior[0].log()
 
@@ -131,21 +131,17 @@ class VectorScores:
 
     @property
     def defects(self) -> dict[str, pl.Expr]:
-        found = (
-            {} if self.wrong_length is None else {"vector has another length than there are classes": self.wrong_length}
-        )
+        wrong_length, *kinds = FAULTS[self.score_type]
         if self.score_type == "log_likelihoods":
-            found["log-likelihood is NaN or +inf"] = _any(~(x < math.inf) for x in self.elements)
-            found["all log-likelihoods are -inf"] = pl.max_horizontal(self.elements) == -math.inf
+            masks = [_any(~(x < math.inf) for x in self.elements), pl.max_horizontal(self.elements) == -math.inf]
             if self.prior is not None:
-                found["prior is not a share per class"] = ~(self._log_norm > -math.inf).fill_null(False)
-            return found
-        if self.score_type == "posteriors":
-            found["posterior is NaN or outside [0, 1]"] = _any(~x.is_between(0, 1) for x in self.elements)
+                masks.append(~(self._log_norm > -math.inf).fill_null(False))
         else:
-            found["log posterior is NaN or above 0"] = _any(~(x <= _VECTOR_TOLERANCE) for x in self.elements)
-        found["posteriors do not sum to 1"] = ~((self._total - 1).abs() <= _VECTOR_TOLERANCE)
-        return found
+            of_logs = self.score_type == "log_posteriors"
+            wrong = [~(x <= TOLERANCE) if of_logs else ~x.is_between(0, 1) for x in self.elements]
+            masks = [_any(wrong), ~((self._total - 1).abs() <= TOLERANCE)]
+        found = {} if self.wrong_length is None else {wrong_length: self.wrong_length}
+        return found | dict(zip(kinds, masks, strict=False))
 
     @property
     def _total(self) -> pl.Expr:
@@ -154,10 +150,7 @@ class VectorScores:
     @cached_property
     def _joint(self) -> list[pl.Expr]:
         if self.prior is None:
-            raise ValueError(
-                "score_type='log_likelihoods' needs prior=: the prior of a group is not known while its rows are read. "
-                'Pass one share per class, "uniform", or a column that holds them'
-            )
+            raise ValueError(NEEDS_PRIOR.format(self.score_type, 'one share per class, "uniform"', "them"))
         return [x + p.log() for x, p in zip(self.elements, self.prior, strict=True)]
 
     @cached_property

@@ -6,11 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from polars_ec.rows.kernel import FAULT, LOG_POSTERIORS, POSTERIORS, RowKernel, matrix_of
+from polars_ec.rows.kernel import FAULT, LOG_POSTERIORS, POSTERIORS, RowKernel, matrix_of, rows_at_a_time
 from polars_ec.rows.many import ManyScores
 
 _OWN, _OTHER, _AMOUNT, _LOSS, _WRONG = "own", "other", "amount", "loss", "wrong"
-_BLOCK, _LEAST_ROWS = 2**18, 512
 
 
 def mean_comparison(
@@ -29,8 +28,9 @@ def mean_comparison(
         made[POSTERIORS] = pl.Array(pl.Float64, n)
 
     def compare(rows: pl.Series) -> pl.Series:
-        size = max(_BLOCK // n, _LEAST_ROWS)
-        parts = [_compared(part, own, other, rule, expected) for part in rows.struct.unnest().iter_slices(size)]
+        parts = [
+            _compared(part, own, other, rule, expected) for part in rows.struct.unnest().iter_slices(rows_at_a_time(n))
+        ]
         table = pl.concat(parts) if parts else pl.DataFrame(schema={**made, POSTERIORS: pl.Array(pl.Float64, n)})
         return table.select(list(made)).to_struct(rows.name)
 

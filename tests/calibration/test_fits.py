@@ -23,7 +23,7 @@ from tests.support.calibration_oracle import (
     plain_newton,
     sigmoid,
 )
-from tests.support.profile import PROFILE
+from tests.support.profile import EXAMPLES, PROFILE
 from tests.support.reference import BINARY, expected_of, log_of
 
 
@@ -105,7 +105,7 @@ def check_parameters(rows: pl.DataFrame, fitted: dict, with_shift: bool) -> None
         assert not with_shift or abs(error.sum()) < 1e-8
 
 
-@settings(PROFILE, max_examples=150)
+@settings(PROFILE, max_examples=int(EXAMPLES or 60))
 @given(small_logs(), st.sampled_from(["affine", "temperature"]), st.booleans())
 def test_fits_of_few_rows_are_defined(log, calibrator, by_group) -> None:
     keys = ["g"] if by_group else []

@@ -26,7 +26,7 @@ from tests.support.calibration_oracle import (
     plain_pav,
     steps_at,
 )
-from tests.support.profile import PROFILE
+from tests.support.profile import EXAMPLES, PROFILE
 from tests.support.reference import BINARY, expected_of, log_of
 
 COST_FP = 0.25
@@ -98,7 +98,7 @@ def test_golden_loss_after_training_on_test(name: str, calibrator: str, block: s
         assert brier["calibrated"] / (prior * (1 - prior)) == pytest.approx(golden["NBS"], rel=2 * tolerance)
 
 
-@settings(PROFILE, max_examples=100)
+@settings(PROFILE, max_examples=int(EXAMPLES or 40))
 @given(small_logs(), st.sampled_from(RULES), st.sampled_from(["cv", "test"]))
 def test_losses_of_few_rows_are_defined(log, rule, training) -> None:
     sketch = log.ec.sketch("p", "y", by=["g", "fold"], weight="w", exact=True)
@@ -129,7 +129,7 @@ def test_losses_of_few_rows_are_defined(log, rule, training) -> None:
             assert row["rcl"] is None
 
 
-@settings(PROFILE, max_examples=20)
+@settings(PROFILE, max_examples=int(EXAMPLES or 10))
 @given(
     st.lists(st.tuples(st.floats(-60, 60), st.booleans(), st.sampled_from([1.0, 0.25, 7.0])), min_size=2, max_size=30),
     st.sampled_from([1, 8, 64]),

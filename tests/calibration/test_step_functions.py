@@ -23,7 +23,7 @@ from tests.support.calibration_oracle import (
     steps_at,
     steps_of,
 )
-from tests.support.profile import PROFILE
+from tests.support.profile import EXAMPLES, PROFILE
 from tests.support.reference import BINARY, expected_of, log_of
 
 
@@ -93,7 +93,7 @@ def test_bins_of_equal_mass() -> None:
         sketch.calibrate("histogram")
 
 
-@settings(PROFILE, max_examples=100)
+@settings(PROFILE, max_examples=int(EXAMPLES or 40))
 @given(small_logs(), st.sampled_from(["pav", "histogram"]), st.booleans())
 def test_steps_of_few_rows_are_defined(log, calibrator, exact) -> None:
     sketch = log.ec.sketch(

@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_ec.cells import counting, groups, log_pass, table
-from polars_ec.cells.codes import CellCodes
+from polars_ec.cells.codes import CELL, CellCodes
 from polars_ec.cells.grid import Grid, SketchScoreType
 
 ENUM = pl.Enum(["z", "y", "x"])
@@ -196,3 +196,22 @@ def test_cells_are_numbers_that_ascend_and_tell_class_bin_and_side(
     )
     order = found.sort("cell").select("class", "bin", "above")
     assert_frame_equal(order, order.sort("class", "bin", "above", nulls_last=True))
+
+
+def test_places_are_added_to_again_and_rows_that_are_not_usable_have_no_sums(monkeypatch) -> None:
+    monkeypatch.setattr(table, "_RECENT", 0)
+    random = np.random.default_rng(2)
+    # The first and the last cell are of wrong and of missing rows.
+    counted = table.Table(pl.Series([1, 0, 0, 1]), ["brier"], weighted=True)
+    group, cell, weight = random.integers(0, 2, 600), random.integers(0, 4, 600), random.random(600)
+    for at in range(0, 600, 100):
+        these = slice(at, at + 100)
+        rows = pl.DataFrame({CELL: cell[these].astype(np.int32), "weight": weight[these], "brier": 2 * weight[these]})
+        counted.add(group[these], 2, rows)
+    cells, sums = counted.tables()
+    assert sums is not None
+    both = [(g, c, (group == g) & (cell == c)) for g in range(2) for c in range(4)]
+    assert cells.select(pl.exclude("weight")).rows() == [(g, c, rows.sum()) for g, c, rows in both]
+    assert cells["weight"].to_list() == pytest.approx([weight[rows].sum() for *_, rows in both])
+    of_group = [2 * weight[(group == g) & (cell > 0) & (cell < 3)].sum() for g in range(2)]
+    assert sums.rows() == [(g, 0, pytest.approx(of_group[g])) for g in range(2)]

@@ -104,87 +104,92 @@ def test_several_files_and_a_glob_of_folders(folder):
     same(typed_report(folder / "hive_parquet" / "month=*", *MONTHLY), expected())
 
 
+OPTIONS = [
+    ("--score p --label y", "p", "y", {}),
+    (
+        "--score p --score q --label y --by carrier --min-rows 480",
+        ["p", "q"],
+        "y",
+        {"by": "carrier", "min_rows": 480},
+    ),
+    ("--score p --label y --weight w --threshold 0.4", "p", "y", {"weight": "w", "threshold": 0.4}),
+    (
+        "--score llr --label outcome --pos-label late --score-type llr --prior 0.2 --cost-fp 2 --by carrier",
+        "llr",
+        "outcome",
+        {"pos_label": "late", "score_type": "llr", "prior": 0.2, "cost_fp": 2, "by": "carrier"},
+    ),
+    (
+        "--score llr --label y --score-type log_odds --prior uniform --weight w",
+        "llr",
+        "y",
+        {"score_type": "log_odds", "prior": "uniform", "weight": "w"},
+    ),
+    (
+        "--score v --label c --costs [[0,1,1,0.2],[2,0,1,0.2],[3,1,0,0.2]] --prior [0.2,0.3,0.5] --by carrier",
+        "v",
+        "c",
+        {"costs": [[0, 1, 1, 0.2], [2, 0, 1, 0.2], [3, 1, 0, 0.2]], "prior": [0.2, 0.3, 0.5], "by": "carrier"},
+    ),
+    ("--score v --label c --classes 2,1,0", "v", "c", {"classes": [2, 1, 0]}),
+    (
+        "--score p --label y --costs [[0,1,0.1],[5,0,0.1]] --by carrier",
+        "p",
+        "y",
+        {"costs": [[0, 1, 0.1], [5, 0, 0.1]], "by": "carrier"},
+    ),
+    (
+        "--score c --label c --score-type decision --classes 0,1,2",
+        "c",
+        "c",
+        {"score_type": "decision", "classes": [0, 1, 2]},
+    ),
+    (
+        "--score c --label y --score-type decision --costs [[0,1,0.1],[5,0,0.1]] --prior 0.3 --weight w",
+        "c",
+        "y",
+        {"score_type": "decision", "costs": [[0, 1, 0.1], [5, 0, 0.1]], "prior": 0.3, "weight": "w"},
+    ),
+    (
+        "--score llr --label y --score-type llr --costs [[0,1,0.1],[5,0,0.1]] --prior 0.3",
+        "llr",
+        "y",
+        {"score_type": "llr", "costs": [[0, 1, 0.1], [5, 0, 0.1]], "prior": 0.3},
+    ),
+    (
+        "--score pair --label y --cost-fn 3 --prior 0.2 --by carrier",
+        "pair",
+        "y",
+        {"cost_fn": 3, "prior": 0.2, "by": "carrier"},
+    ),
+    (
+        "--score y --label y --score-type decision --pos-label false",
+        "y",
+        "y",
+        {"score_type": "decision", "pos_label": False},
+    ),
+    (
+        "--score said --label outcome --score-type decision --pos-label late --weight w --by carrier",
+        "said",
+        "outcome",
+        {"score_type": "decision", "pos_label": "late", "weight": "w", "by": "carrier"},
+    ),
+    (
+        "--score said --label carrier --score-type decision --classes AA,late",
+        "said",
+        "carrier",
+        {"score_type": "decision", "classes": ["AA", "late"]},
+    ),
+]
+
+
 @pytest.mark.parametrize(
-    ("args", "score", "label", "options"),
-    [
-        ("--score p --label y", "p", "y", {}),
-        (
-            "--score p --score q --label y --by carrier --min-rows 480",
-            ["p", "q"],
-            "y",
-            {"by": "carrier", "min_rows": 480},
-        ),
-        ("--score p --label y --weight w --threshold 0.4", "p", "y", {"weight": "w", "threshold": 0.4}),
-        (
-            "--score llr --label outcome --pos-label late --score-type llr --prior 0.2 --cost-fp 2 --by carrier",
-            "llr",
-            "outcome",
-            {"pos_label": "late", "score_type": "llr", "prior": 0.2, "cost_fp": 2, "by": "carrier"},
-        ),
-        (
-            "--score llr --label y --score-type log_odds --prior uniform --weight w",
-            "llr",
-            "y",
-            {"score_type": "log_odds", "prior": "uniform", "weight": "w"},
-        ),
-        (
-            "--score v --label c --costs [[0,1,1,0.2],[2,0,1,0.2],[3,1,0,0.2]] --prior [0.2,0.3,0.5] --by carrier",
-            "v",
-            "c",
-            {"costs": [[0, 1, 1, 0.2], [2, 0, 1, 0.2], [3, 1, 0, 0.2]], "prior": [0.2, 0.3, 0.5], "by": "carrier"},
-        ),
-        ("--score v --label c --classes 2,1,0", "v", "c", {"classes": [2, 1, 0]}),
-        (
-            "--score p --label y --costs [[0,1,0.1],[5,0,0.1]] --by carrier",
-            "p",
-            "y",
-            {"costs": [[0, 1, 0.1], [5, 0, 0.1]], "by": "carrier"},
-        ),
-        (
-            "--score c --label c --score-type decision --classes 0,1,2",
-            "c",
-            "c",
-            {"score_type": "decision", "classes": [0, 1, 2]},
-        ),
-        (
-            "--score c --label y --score-type decision --costs [[0,1,0.1],[5,0,0.1]] --prior 0.3 --weight w",
-            "c",
-            "y",
-            {"score_type": "decision", "costs": [[0, 1, 0.1], [5, 0, 0.1]], "prior": 0.3, "weight": "w"},
-        ),
-        (
-            "--score llr --label y --score-type llr --costs [[0,1,0.1],[5,0,0.1]] --prior 0.3",
-            "llr",
-            "y",
-            {"score_type": "llr", "costs": [[0, 1, 0.1], [5, 0, 0.1]], "prior": 0.3},
-        ),
-        (
-            "--score pair --label y --cost-fn 3 --prior 0.2 --by carrier",
-            "pair",
-            "y",
-            {"cost_fn": 3, "prior": 0.2, "by": "carrier"},
-        ),
-        (
-            "--score y --label y --score-type decision --pos-label false",
-            "y",
-            "y",
-            {"score_type": "decision", "pos_label": False},
-        ),
-        (
-            "--score said --label outcome --score-type decision --pos-label late --weight w --by carrier",
-            "said",
-            "outcome",
-            {"score_type": "decision", "pos_label": "late", "weight": "w", "by": "carrier"},
-        ),
-        (
-            "--score said --label carrier --score-type decision --classes AA,late",
-            "said",
-            "carrier",
-            {"score_type": "decision", "classes": ["AA", "late"]},
-        ),
-    ],
+    ("args", "score", "label", "options", "source"),
+    mostly_slow(
+        [(*case, source) for source in ("log.parquet", "log.duckdb::log") for case in OPTIONS],
+        [*((*case, "log.parquet") for case in OPTIONS), *((*case, "log.duckdb::log") for case in OPTIONS[::2])],
+    ),
 )
-@pytest.mark.parametrize("source", ["log.parquet", "log.duckdb::log"])
 def test_options(folder, source, args, score, label, options):
     path = f"duckdb:{folder}/{source}" if "::" in source else folder / source
     same(typed_report(path, *args.split()), LOG.ec.report(score, label, **options))

@@ -127,7 +127,7 @@ def in_sql(
 
 
 @pytest.mark.parametrize("score_type", list(SCORES))
-@settings(PROFILE, max_examples=int(EXAMPLES or 8))
+@settings(PROFILE, max_examples=int(EXAMPLES or 5))
 @given(data=st.data())
 def test_any_log(score_type: str, data: st.DataObject, connection: duckdb.DuckDBPyConnection) -> None:
     frame, options = data.draw(logs(score_type))

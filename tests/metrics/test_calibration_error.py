@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import polars_ec as ec
 from tests.support.doors import DOORS, evaluate
-from tests.support.profile import PROFILE
+from tests.support.profile import EXAMPLES, PROFILE
 
 BINS = st.sampled_from([1, 2, 3, 4, 5, 10, 15, 32])
 # Edges of bins, and the numbers next to them, are drawn often.
@@ -72,7 +72,7 @@ def check(name: str, frame: pl.DataFrame, wanted: float | None, **options: Any) 
             assert value == pytest.approx(wanted, rel=1e-9, abs=1e-12), door
 
 
-@settings(PROFILE, max_examples=8)
+@settings(PROFILE, max_examples=int(EXAMPLES or 5))
 @given(
     st.lists(st.tuples(POSTERIORS, st.booleans(), st.sampled_from([1.0, 0.0, 0.25, 3.0])), max_size=20),
     BINS,
@@ -92,7 +92,7 @@ def test_binary(rows, bins: int, norm: int, prior: float | None, weighted: bool)
     check("ece_mc", frame, wanted, **options)
 
 
-@settings(PROFILE, max_examples=8)
+@settings(PROFILE, max_examples=int(EXAMPLES or 5))
 @given(
     st.lists(st.tuples(POSTERIORS, st.booleans(), st.sampled_from([1.0, 0.0, 0.25, 3.0])), max_size=20),
     BINS,
@@ -129,7 +129,7 @@ def test_equal_mass_keeps_equal_posteriors_together() -> None:
     assert wrong.filter(pl.col("q").is_null()).select(ec.ece("q", "y", equal_mass=True)).item() is None
 
 
-@settings(PROFILE, max_examples=8)
+@settings(PROFILE, max_examples=int(EXAMPLES or 5))
 @given(
     st.integers(2, 12),
     st.integers(0, 30),
@@ -247,7 +247,7 @@ ROWS = st.lists(
 )
 
 
-@settings(PROFILE, max_examples=8)
+@settings(PROFILE, max_examples=int(EXAMPLES or 5))
 @given(
     ROWS,
     BINS,

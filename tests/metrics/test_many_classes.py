@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -294,3 +295,12 @@ def test_the_overall_prior_of_log_likelihoods_of_many_classes() -> None:
     assert row["accuracy"] == pytest.approx((decided == labels).mean(), rel=1e-12)
     counts = log.select(ec.n_rows("q", "y", score_type="log_likelihoods"))
     assert counts.item() == 300
+
+
+def test_a_row_of_weight_0_is_no_row_also_where_its_loss_is_infinite() -> None:
+    log = log_of(*vectors(6, 60))
+    lost = pl.DataFrame({"g": [0], "q": [[0.0, 1.0, 0.0, 0.0, 0.0, 0.0]], "y": [0], "w": [0.0]}, schema=log.schema)
+    values = [METRICS[name]("q", "y", weight="w") for name in ("cross_entropy", "brier", "n_rows")]
+    *losses, n_rows = log.select(values).row(0)
+    assert pl.concat([log, lost]).select(values).row(0) == (*map(pytest.approx, losses), n_rows + 1)
+    assert pl.concat([log, lost]).select(ec.cross_entropy("q", "y")).item() == math.inf

@@ -333,7 +333,7 @@ def test_a_group_without_rows_has_no_value(connection, prior: float | None, weig
 
 
 # Plans for K classes are long.
-@settings(PROFILE, max_examples=int(EXAMPLES or 10))
+@settings(PROFILE, max_examples=int(EXAMPLES or 7))
 @given(data=st.data())
 def test_vectors(data: st.DataObject, connection: duckdb.DuckDBPyConnection) -> None:
     rows, options, k = data.draw(vector_logs())

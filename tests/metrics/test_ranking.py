@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import polars_ec as ec
 from polars_ec.formulas.hull import upper_hull
 from tests.support import ranking_oracle as oracle
-from tests.support.profile import PROFILE
+from tests.support.profile import EXAMPLES, PROFILE
 
 COST_FN = 3.0
 
@@ -175,7 +175,7 @@ def test_sensitivity_at_specificity_at_the_ends() -> None:
     assert log.filter(pl.col("s") > threshold)["s"].to_list() == [9, 5, 4]
 
 
-@settings(PROFILE, max_examples=100)
+@settings(PROFILE, max_examples=int(EXAMPLES or 50))
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=60))
 def test_hull_is_the_smallest_concave_curve(steps) -> None:
     """Every point is on or below the hull, every corner is a point, and slopes fall."""

@@ -140,11 +140,11 @@ def test_a_score_at_the_threshold_is_decided_negative(score_type: str, threshold
         assert doors == [[0, 0, 1]] * 3, options
 
 
-def test_a_tie_goes_to_the_lowest_index(connection) -> None:
+@pytest.mark.parametrize(("q", "lowest"), [([0.05, 0.4, 0.15, 0.4], 1), ([0.3, 0.1, 0.3, 0.1, 0.2], 0)])
+def test_a_tie_goes_to_the_lowest_index(q, lowest, connection) -> None:
     # 0.1 + 0.2 + 0.7 and its permutations are not associative in floating point: equal posteriors must still tie.
-    q = [0.3, 0.1, 0.3, 0.1, 0.2]
-    doors = through_the_doors("bayes_decision", [q], [0], pl.Array(pl.Float64, 5), connection, "")
-    assert doors == [[0], [0], [0]]
+    doors = through_the_doors("bayes_decision", [q], [0], pl.Array(pl.Float64, len(q)), connection, "")
+    assert doors == [[lowest]] * 3
 
 
 def test_abstaining_at_the_papers_rule(connection) -> None:
