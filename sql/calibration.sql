@@ -87,6 +87,28 @@ CREATE OR REPLACE MACRO ec._hash_of_text(t) AS ec._mixed_once(ec._unmixed_text(t
 CREATE OR REPLACE MACRO ec._hash_of_integer(x) AS ec._mixed(ec._unmixed_number(x)) & 2147483647;
 CREATE OR REPLACE MACRO ec._hash_of_key(key) AS ec._mixed_once(ec._unmixed_key(key)) & 2147483647;
 
+-- `kind` is the key again, for the overloads: an alias of the same SELECT, an aggregate and the parameter of another macro have no type
+-- yet when the macro is expanded, and more than one overload would match them. They end up under "NULL", with the text for any type.
+CREATE OR REPLACE MACRO ec._goes_by_text(type) AS type IN ('VARCHAR', 'JSON') OR starts_with(type, 'ENUM(');
+CREATE OR REPLACE MACRO ec._goes_by_number(type) AS
+    type IN ('BIGINT', 'INTEGER', 'SMALLINT', 'TINYINT', 'UINTEGER', 'USMALLINT', 'UTINYINT', 'INTEGER_LITERAL', '"NULL"');
+CREATE OR REPLACE MACRO ec._hash_of_type(kind BIGINT, key) AS ec._hash_of_integer(CAST(key AS BIGINT)), (kind, key) AS ec._hash_of_key(key);
+CREATE OR REPLACE MACRO ec._hash_of_kind(kind VARCHAR, key) AS ec._hash_of_text(CAST(key AS VARCHAR)), (kind, key) AS ec._hash_of_type(key, key);
+CREATE OR REPLACE MACRO ec._hash(kind "NULL", key) AS
+    CASE WHEN ec._goes_by_text(typeof(key)) THEN ec._hash_of_text(TRY_CAST(key AS VARCHAR))
+         WHEN ec._goes_by_number(typeof(key)) THEN ec._hash_of_integer(TRY_CAST(key AS BIGINT))
+         ELSE ec._hash_of_key(key) END,
+(kind, key) AS ec._hash_of_kind(key, key);
+CREATE OR REPLACE MACRO ec._kind_ok(key) AS ec._goes_by_text(typeof(key)) OR ec._goes_by_number(typeof(key)) OR ec._key_ok(key);
+-- The same, or an error; no CASE around a text or an integer, where an argument that stands twice is worked out twice. (Without the 0
+-- the optimizer would see NULL either way, where the key is nothing that has a hash, and drop the error.)
+CREATE OR REPLACE MACRO ec._sure_hash_of_type(kind BIGINT, key) AS ec._hash_of_integer(CAST(key AS BIGINT)),
+(kind, key) AS CASE WHEN ec._key_ok(key) THEN ec._hash_of_key(key) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._sure_hash_of_kind(kind VARCHAR, key) AS ec._hash_of_text(CAST(key AS VARCHAR)),
+(kind, key) AS ec._sure_hash_of_type(key, key);
+CREATE OR REPLACE MACRO ec._sure_hash(kind "NULL", key) AS CASE WHEN ec._kind_ok(key) THEN ec._hash(key, key) ELSE 0 END,
+(kind, key) AS ec._sure_hash_of_kind(key, key);
+
 CREATE OR REPLACE MACRO ec._n_buckets(name, n) AS
     CASE WHEN TRY_CAST(n AS UBIGINT) = n AND n BETWEEN 2 AND 1000 THEN CAST(n AS UBIGINT)
          ELSE CAST(error('ec: ' || name || ' is a whole number in 2..1000, not ' || coalesce(CAST(n AS VARCHAR), 'NULL')) AS UBIGINT)
@@ -98,24 +120,10 @@ CREATE OR REPLACE MACRO ec._turn(key, hash, within, folds) AS
     CAST(CASE WHEN key IS NULL THEN ec._n_buckets('folds', folds)
               ELSE dense_rank() OVER (PARTITION BY within ORDER BY hash NULLS LAST) % ec._n_buckets('folds', folds) END AS SMALLINT);
 
-CREATE OR REPLACE MACRO ec.bucket(key VARCHAR, buckets) AS
-    ec._bucket(ec._hash_of_text(key), buckets),
-(key BIGINT, buckets) AS
-    ec._bucket(ec._hash_of_integer(key), buckets),
-(key, buckets) AS
-    CASE WHEN ec._key_ok(key) THEN ec._bucket(ec._hash_of_key(key), buckets) END;
-CREATE OR REPLACE MACRO ec.fold(key VARCHAR, folds) AS
-    ec._fold(ec._hash_of_text(key), folds),
-(key BIGINT, folds) AS
-    ec._fold(ec._hash_of_integer(key), folds),
-(key, folds) AS
-    CASE WHEN ec._key_ok(key) THEN ec._fold(ec._hash_of_key(key), folds) END;
-CREATE OR REPLACE MACRO ec.stratified_fold(key VARCHAR, within, folds) AS
-    ec._turn(key, ec._hash_of_text(key), within, folds),
-(key BIGINT, within, folds) AS
-    ec._turn(key, ec._hash_of_integer(key), within, folds),
-(key, within, folds) AS
-    CASE WHEN ec._key_ok(key) THEN ec._turn(key, ec._hash_of_key(key), within, folds) END;
+CREATE OR REPLACE MACRO ec.bucket(key, buckets) AS ec._bucket(ec._sure_hash(key, key), buckets);
+CREATE OR REPLACE MACRO ec.fold(key, folds) AS ec._fold(ec._sure_hash(key, key), folds);
+CREATE OR REPLACE MACRO ec.stratified_fold(key, within, folds) AS
+    CASE WHEN ec._kind_ok(key) THEN ec._turn(key, ec._hash(key, key), within, folds) END;
 COMMENT ON MACRO ec.bucket IS 'Bucket, 0 .. buckets - 1, by a hash of a key, as that of Apache Iceberg: (murmur3(key) & 2147483647) % buckets; NULL for NULL';
 COMMENT ON MACRO ec.fold IS 'Fold of cross-validation, 0 .. folds - 1: the bucket of the key, or folds where it is NULL; all rows of a key are in one';
 COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, 0 .. folds - 1: the folds of each stratum differ by at most one key in size';

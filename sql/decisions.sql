@@ -84,10 +84,11 @@ CREATE OR REPLACE MACRO ec._balanced(means) AS
 
 CREATE OR REPLACE MACRO ec._zero_one(k) AS
     list_transform(range(k), lambda _i: list_transform(range(k), lambda _j: CAST(_i <> _j AS DOUBLE)));
--- What the best constant decision costs. (list_inner_product refuses a NULL in the list of any other group: hence coalesce.)
+-- What the best constant decision costs, 0 without priors: list_inner_product refuses a NULL, and another length, in the lists of any group.
 CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
-    list_min(list_transform(range(len(matrix[1])), lambda _j: list_inner_product(
-        list_transform(matrix, lambda _r: coalesce(_r[_j + 1], 0)), list_transform(p, lambda _x: coalesce(_x, 0)))));
+    invoke(lambda _m, _p: list_min(list_transform(range(len(_m[1])), lambda _j:
+               list_inner_product(list_transform(_m, lambda _r: coalesce(_r[_j + 1], 0)), _p))),
+           matrix, list_transform(matrix, lambda _r, _i: coalesce(p[_i], 0)));
 CREATE OR REPLACE MACRO ec._normalized(means) AS
     list_transform(means, lambda _m:
         CASE WHEN list_min(flatten(_m['c'])) < 0

@@ -324,3 +324,20 @@ def test_folds_within_strata_are_even_and_the_same(connection) -> None:
                 ranks |= {(k, stratum): (hashes.index(of_key[k]) + 1) % 4 for k in keys}
             for k, g, y, fold in found.rows():
                 assert fold == ranks[k, (g, y) if len(strata) == 2 else (g,)]
+
+
+def test_keys_whose_type_is_not_known_while_the_query_is_read(connection) -> None:
+    """An alias of the same SELECT, an aggregate, the parameter of another macro: the bucket of the value."""
+    for key, in_sql in [(34, "34"), (34, "34::HUGEINT"), ("iceberg", "'iceberg'"), (None, "NULL::DATE")]:
+        expected = None if key is None else plain_bucket(key, 1000)
+        fold = 7 if key is None else plain_bucket(key, 7)
+        found = connection.execute(
+            f"SELECT {in_sql} AS k, ec.bucket(k, 1000), ec.fold(k, 7), ec.bucket(max({in_sql}), 1000) FROM range(2)"
+        )
+        assert found.fetchall()[0][1:] == (expected, fold, expected)
+    connection.execute("CREATE OR REPLACE TEMP MACRO of_mine(k) AS ec.fold(k, 7)")
+    assert connection.execute("SELECT of_mine(34), of_mine('iceberg')").fetchall() == [
+        (plain_bucket(34, 7), plain_bucket("iceberg", 7))
+    ]
+    with pytest.raises(duckdb.Error, match="not DOUBLE: cast the key"):
+        connection.execute("SELECT 1e0 AS k, ec.fold(k, 7)").fetchall()

@@ -105,3 +105,16 @@ def test_ties_and_close_calls_fall_as_sums_in_order(connection) -> None:
     query = "SELECT ec.bayes_decision(v, costs := ?::DOUBLE[][]) FROM (SELECT unnest(?::DOUBLE[][]) AS v)"
     found = [d for (d,) in connection.execute(query, [costs.tolist(), q.tolist()]).fetchall()]
     assert found == sums.argmin(1).tolist()
+
+
+def test_groups_without_a_row_that_counts_have_no_value(connection) -> None:
+    """And they leave the others theirs: at a threshold of 1/6 all are positive, the best constant decision at a prior of 0.3."""
+    log = (
+        "(VALUES ('a', 0, [0.7, 0.3]), ('a', 0, [0.1, 0.9]), ('a', 1, [0.2, 0.8]), ('b', NULL, [0.5, 0.5]), ('c', 1, NULL), "
+        "('d', 0, [NULL, 0.5]), ('e', 0, [0.5, 0.5]), ('f', 0, [0.5, 0.6]), ('g', NULL, [0.2, 0.3, 0.5])) AS log(g, y, v)"
+    )
+    for options in ("prior := 0.3", "prior := [0.7, 0.3]", "prior := 0.3, weight := CASE WHEN g <> 'd' THEN 1 END"):
+        query = f"SELECT g, ec.nec(v, y, costs := [[0, 1], [5, 0]], {options}) FROM {log} GROUP BY g"
+        found = dict(connection.execute(query).fetchall())
+        assert found.pop("a") == pytest.approx(1, rel=TOLERANCE), options
+        assert found == dict.fromkeys("bcdefg"), options
