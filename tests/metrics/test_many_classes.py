@@ -378,3 +378,12 @@ def test_the_classes_of_models_of_other_numbers_of_classes() -> None:
         assert table.filter(score=f"q{n}")["recall"][:5].to_list() == pytest.approx(expected, rel=1e-12)
     with pytest.raises(ValueError, match="'q2' of 2, 'q5' of 5: make a report of each kind"):
         log.ec.report(["q2", "q5"], "y")
+
+
+def test_posteriors_as_far_from_one_as_may_be_are_judged_alike_for_few_and_many_classes() -> None:
+    # Summed in class order these are 1 + 1e-6 at most; in another order one rounding more.
+    q = [0.007235399050176438, 0.011962482686506118, 0.5377572151653155, 0.04839712901278862, 0.0]
+    q += [0.0027539945323416665, 0.3856013089658832, 0.0062924705869885165, 1e-06]
+    assert np.cumsum(q)[-1] - 1 <= 1e-6
+    log = pl.DataFrame({"q": pl.Series([q], dtype=pl.Array(pl.Float64, 9)), "y": [2]})
+    assert log.select(ec.cross_entropy("q", "y")).item() == pytest.approx(-np.log(q[2]), rel=1e-12)
