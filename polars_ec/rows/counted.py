@@ -34,9 +34,9 @@ class Counted:
         import numpy as np
 
         self.n_groups, self.n_classes, self.n_decisions = len(cells), n_classes, n_decisions
-        # An empty list explodes to a row of null.
-        lengths = np.maximum(cells.list.len().fill_null(0).to_numpy(), 1)
-        rows = cells.explode().struct.unnest()
+        lengths = cells.list.len().fill_null(0).to_numpy()
+        # By default a list without rows gives a row of null, or, where the engine collected it, none.
+        rows = cells.explode(empty_as_null=False, keep_nulls=False).struct.unnest()
         group = np.repeat(np.arange(self.n_groups), lengths)
         index = rows[CLASS].fill_null(-2).to_numpy()
         self.wrong = np.zeros(self.n_groups, dtype=bool)

@@ -387,3 +387,24 @@ def test_posteriors_as_far_from_one_as_may_be_are_judged_alike_for_few_and_many_
     assert np.cumsum(q)[-1] - 1 <= 1e-6
     log = pl.DataFrame({"q": pl.Series([q], dtype=pl.Array(pl.Float64, 9)), "y": [2]})
     assert log.select(ec.cross_entropy("q", "y")).item() == pytest.approx(-np.log(q[2]), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["nec", "class_f1", "class_prior", "confusion", "ece_mc"])
+def test_groups_without_rows_between_others(name: str) -> None:
+    log = log_of(*vectors(5, 60), groups=4).with_columns(i=pl.int_range(60))
+    metric = METRICS[name]
+    mask = pl.col("g") % 2 == 0
+    filtered = log.group_by("g").agg(metric(pl.col("q").filter(mask), pl.col("y").filter(mask)).alias("v")).sort("g")
+    own = log.group_by("g").agg(metric("q", "y").alias("v")).sort("g")
+    for group in range(4):
+        found, expected = filtered["v"][group], own["v"][group]
+        if group % 2 == 0:
+            assert pl.Series([found]).equals(pl.Series([expected]))
+        else:
+            nothing = log[:0].select(metric("q", "y").alias("v"))["v"][0]
+            assert pl.Series([found], dtype=filtered["v"].dtype).equals(pl.Series([nothing], dtype=filtered["v"].dtype))
+    rolled = log.rolling("i", period="20i", offset="-30i").agg(metric("q", "y").alias("v"))
+    window = log[:20].select(metric("q", "y").alias("v"))["v"]
+    # The window of the row 29 begins after that of the row -1.
+    assert rolled["v"][29:30].equals(window, check_names=False)
+    assert log[:0].select(METRICS["ece_mc"]("q", "y", equal_mass=True)).item() is None
