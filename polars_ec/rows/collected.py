@@ -51,7 +51,7 @@ def collect(cells: pl.Expr) -> pl.Expr:
 
 
 class CollectedSums(TableSums):
-    """Sums over the lists that `cells` gives of a group, of structs of the names asked for: rows of the log, or counts of them."""
+    """Sums over the lists that `cells` gives of a group, of what is asked for, as `Counted` reads them: rows of the log, or counts of them."""
 
     def __init__(
         self,

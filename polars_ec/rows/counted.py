@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_ec.formulas.sums import GROUP
 from polars_ec.formulas.table_sums import Part
-from polars_ec.rows.kernel import CLASS, DECISION, TOP, WEIGHT
+from polars_ec.rows.kernel import CELL_BITS, CLASS, DECISION, TOP, WEIGHT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +36,7 @@ class Counted:
         self.n_groups, self.n_classes, self.n_decisions = len(cells), n_classes, n_decisions
         lengths = cells.list.len().fill_null(0).to_numpy()
         # By default a list without rows gives a row of null, or, where the engine collected it, none.
-        rows = cells.explode(empty_as_null=False, keep_nulls=False).struct.unnest()
+        rows = _unpacked(cells.explode(empty_as_null=False, keep_nulls=False))
         group = np.repeat(np.arange(self.n_groups), lengths)
         index = rows[CLASS].fill_null(-2).to_numpy()
         self.wrong = np.zeros(self.n_groups, dtype=bool)
@@ -280,6 +280,16 @@ class Counted:
 
         mass = np.where(self.count == 0, 0.0, self.prior) if self.is_stated else self.count
         return self._of_others(_of_rest(mass))
+
+
+def _unpacked(cells: pl.Series) -> pl.DataFrame:
+    """The columns of structs, of classes, or of classes and decisions in one integer."""
+    if isinstance(cells.dtype, pl.Struct):
+        return cells.struct.unnest()
+    if cells.dtype != pl.Int64:
+        return cells.alias(CLASS).to_frame()
+    numbers = cells.fill_null(-2 << CELL_BITS).to_numpy()
+    return pl.DataFrame({CLASS: numbers >> CELL_BITS, DECISION: numbers & (1 << CELL_BITS) - 1})
 
 
 def _of_rest(mass: Numbers) -> Numbers:

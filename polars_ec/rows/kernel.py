@@ -36,6 +36,8 @@ VectorPrior: TypeAlias = "tuple[float, ...] | pl.Expr | None"
 """Stated shares; or a column of them, one vector a row; or none."""
 
 CLASS, DECISION, WEIGHT, FAULT = "class", "decision", "weight", "faults"
+CELL, CELL_BITS = "cell", 32
+"""Class and decision in one integer: lists of integers, of many groups, are collected in a tenth of the time of those of structs."""
 LOG_LOSS, BRIER, TOP = "log_loss", "brier", "top"
 POSTERIORS, LOG_POSTERIORS = "posteriors", "log_posteriors"
 _VECTORS = (POSTERIORS, LOG_POSTERIORS)
@@ -71,7 +73,14 @@ class RowKernel:
     def dtype(self) -> pl.Struct:
         vector = pl.Array(pl.Float64, self.n_classes)
         index = pl.Int16 if max(self.n_classes, self.costs.n_decisions if self.costs else 0) < _SMALL else pl.Int32
-        others = {CLASS: index, DECISION: index, FAULT: pl.Int8, POSTERIORS: vector, LOG_POSTERIORS: vector}
+        others = {
+            CLASS: index,
+            DECISION: index,
+            FAULT: pl.Int8,
+            CELL: pl.Int64,
+            POSTERIORS: vector,
+            LOG_POSTERIORS: vector,
+        }
         return pl.Struct({name: others.get(name, pl.Float64) for name in self.asked})
 
     def __call__(self, packed: pl.Series) -> pl.Series:
@@ -115,6 +124,10 @@ class RowKernel:
         for name in self.asked:
             if name == CLASS:
                 column = pl.Series(np.where(right, index, -1), dtype=self._dtype_of(CLASS))
+                outside_here = pl.Series(~missing) if missing.any() else None
+            elif name == CELL:
+                decision = np.concatenate(made[CELL]) if made[CELL] else np.empty(0, dtype=np.int64)
+                column = pl.Series(np.where(right, (index << CELL_BITS) + decision, -(1 << CELL_BITS)))
                 outside_here = pl.Series(~missing) if missing.any() else None
             elif name == FAULT:
                 column, outside_here = pl.Series(faults), pl.Series(~missing) if missing.any() else None
@@ -160,8 +173,8 @@ class RowKernel:
         if self.score_type in (POSTERIORS, LOG_POSTERIORS):
             wrong |= 4 * (~_sums_to_one(q)).astype(np.int8)
         values: dict[str, Numbers] = {}
-        if DECISION in self.asked:
-            values[DECISION] = self._decider.decide(q)
+        for name in {DECISION, CELL}.intersection(self.asked):
+            values[name] = self._decider.decide(q)
         if LOG_LOSS in self.asked:
             if log_norm is not None:
                 values[LOG_LOSS] = log_norm - joint[at, index]
