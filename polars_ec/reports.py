@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Unpack, get_args
 
@@ -16,8 +15,17 @@ from polars_ec.priors import Prior
 from polars_ec.reporting.choice import metrics_of, metrics_of_one_class, named_metrics, needed
 from polars_ec.reporting.models import Model, Pass, read_models
 from polars_ec.reporting.ranks import Rank, with_ranks
-from polars_ec.reporting.sums import TOTAL, stated_prior, sum_per_class, sum_per_group, with_priors
-from polars_ec.reporting.tables import Columns, Layout, class_columns, group_columns, is_moved, with_class_sums
+from polars_ec.reporting.sums import TOTAL, is_collected, stated_prior, sum_per_class, sum_per_group, with_priors
+from polars_ec.reporting.tables import (
+    Columns,
+    Layout,
+    class_columns,
+    group_columns,
+    is_moved,
+    many_class_columns,
+    many_class_rows,
+    with_class_sums,
+)
 from polars_ec.rows.read import check_names, expand
 from polars_ec.signatures import with_options
 from polars_ec.typing import FrameLike, IntoExpr, Missing
@@ -162,19 +170,18 @@ def _report(
             "total=True adds a row over all groups, and without by= there is one: leave it out, or pass by="
         )
     named = named_metrics(metrics)
-    frame, models = read_models(
-        frame, scores, label, given, options, score_prior, one_pass, sys.maxsize if per_class else 2
-    )
+    frame, models = read_models(frame, scores, label, given, options, score_prior, one_pass)
+    if len({is_collected(model) for model in models}) > 1:
+        sizes = ", ".join(f"{model.name!r} of {model.rows.costs.n_classes}" for model in models)
+        raise ValueError(
+            f"score= holds models of two classes beside models of more, {sizes}: make a report of each kind"
+        )
     names_of = metrics_of_one_class if per_class else metrics_of
     names = {model.name: names_of(named, model.rows) for model in models}
     parts = () if missing == "together" else _PARTS if options.weight is not None else _PARTS[:2]
     layout = Layout(options, named is None, min_rows, parts, total)
 
-    pieces = [
-        ({**({"score": pl.lit(model.name)} if len(models) > 1 else {}), **of_class}, columns)
-        for model in models
-        for of_class, columns in _pieces(model, names[model.name], layout, per_class)
-    ]
+    pieces = _all_pieces(models, names, layout, per_class)
     check_names(keys, {*pieces[0][0], *pieces[0][1]}, "the report")
     all_models = [*models, *(model.moved for model in models if model.moved is not None)]
     asked = {name for of_model in names.values() for name in of_model}
@@ -189,7 +196,10 @@ def _report(
             sums = with_ranks(sums, frame, keys, model, ranks, prior, given.get("prior"), total, one_pass)
     if per_class:
         sums = with_class_sums(sums, models, options)
-    return _stacked(sums, [*([TOTAL] if total else []), *key_names], key_names, pieces)
+    order = [*([TOTAL] if total else []), *key_names]
+    if per_class and is_collected(models[0]):
+        sums = many_class_rows(sums, order, models, layout)
+    return _stacked(sums, order, key_names, pieces)
 
 
 def _ranks_of(
@@ -202,6 +212,18 @@ def _ranks_of(
                 yield Rank(name, name, at_prior=False)
             if name in RANKING_METRICS and shown.at_prior is model and options.prior.stated and is_moved(name, shown):
                 yield Rank(f"{name}_at_prior", name, at_prior=True)
+
+
+def _all_pieces(
+    models: Sequence[Model], names: Mapping[str, Sequence[str]], layout: Layout, per_class: bool
+) -> list[tuple[Columns, Columns]]:
+    if per_class and is_collected(models[0]):
+        return [({}, many_class_columns(models, names[models[0].name], layout))]
+    return [
+        ({**({"score": pl.lit(model.name)} if len(models) > 1 else {}), **of_class}, columns)
+        for model in models
+        for of_class, columns in _pieces(model, names[model.name], layout, per_class)
+    ]
 
 
 def _pieces(model: Model, names: Sequence[str], layout: Layout, per_class: bool) -> Iterator[tuple[Columns, Columns]]:

@@ -227,3 +227,12 @@ def test_validate_vectors(vectors, score_type: str, message: str) -> None:
     log = pl.DataFrame({"v": vectors, "y": [0]})
     with pytest.raises(InvalidDataError, match=message):
         log.ec.validate("v", "y", score_type=score_type, classes=[0, 1], prior="uniform")
+
+
+def test_a_vector_of_two_with_a_null_beside_the_true_class_is_missing() -> None:
+    vectors = [[0.9, 0.1], [0.3, 0.7], [0.2, None], [None, 0.9]]
+    log = pl.DataFrame({"q": pl.Series(vectors, dtype=pl.Array(pl.Float64, 2)), "y": [0, 1, 0, 1], "w": [1.0] * 4})
+    for weight in (None, "w"):
+        row = log.ec.report("q", "y", metrics=["cross_entropy"], weight=weight).row(0, named=True)
+        assert row["n_missing"] == 2
+        assert row["cross_entropy"] == pytest.approx(-np.log(0.9 * 0.7) / 2)

@@ -22,6 +22,8 @@ Pass: TypeAlias = Callable[[pl.LazyFrame], pl.LazyFrame]
 """What a pass over the log is made by: at once, or together with the others where the report is lazy."""
 
 _SCORE_PRIOR = "__ec_score_prior"
+# Vectors of more classes are read by the kernel: a report asks for so much that its plan is the smaller one already.
+_MANY = 2
 _LIKELIHOODS = ("llr", "log_likelihoods")
 _POSTERIORS = ("posterior", "log_odds", "posteriors", "log_posteriors")
 
@@ -55,12 +57,8 @@ def read_models(
     options: Options,
     score_prior: Prior,
     one_pass: Pass,
-    many: int,
 ) -> tuple[pl.LazyFrame, list[Model]]:
-    """The frame, with the columns of priors and of moved scores that models need, and the models.
-
-    Vectors of more than `many` classes are read by the kernel.
-    """
+    """The frame, with the columns of priors and of moved scores that models need, and the models."""
     made_with = _checked_score_prior(score_prior, options)
     # Sums tell the overall prior of scores as they are; those that it moves must know it row by row.
     counts_prior = options.prior.overall and (options.score_type in _LIKELIHOODS or made_with.stated)
@@ -78,7 +76,7 @@ def read_models(
             shares = one_pass(frame.select(class_prior_of_log(score, label, given).alias(name)))
             frame = frame.join(shares, how="cross")
             of_model = replace(options, prior=CheckedPrior(stated=True, expression=pl.col(name)))
-        rows = resolve_columns(frame, score, label, of_model, many)
+        rows = resolve_columns(frame, score, label, of_model, _MANY)
         decides_at_it = counts_prior and not made_with.stated
         if decides_at_it:
             rows = _of_right_rows(rows)

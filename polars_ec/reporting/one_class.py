@@ -10,6 +10,9 @@ import polars as pl
 
 from polars_ec.formulas.sums import Sums
 
+AGAINST_REST = ("count_0", "count_1", "00", "01", "10", "11")
+"""The sums of a class against the rest: of the rest and of the class, and of each what is decided for the rest and for the class."""
+
 
 def one_class_columns(sums: Sums, prefix: str, *, weighed: bool) -> dict[str, pl.Expr]:
     """The sums that `OneVsRest` is made of, for every class, as columns: formulas that repeated them would not end.
@@ -32,9 +35,9 @@ def one_class_columns(sums: Sums, prefix: str, *, weighed: bool) -> dict[str, pl
 class OneVsRest(Sums):
     """Sums of two classes, the rest and class k of K: decision k is for the class, every other one for the rest."""
 
-    def __init__(self, prefix: str, k: int, n_classes: int) -> None:
+    def __init__(self, prefix: str, n_classes: int) -> None:
         super().__init__(2, None, 2)
-        self._prefix = f"{prefix}{k}_"
+        self._prefix = prefix
         self._mixes = n_classes > 2
         self._asked = False
 

@@ -18,8 +18,9 @@ from polars_ec.rows.collected import CollectedSums, GroupPrior, collect
 from polars_ec.rows.decisions import Decisions
 from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT
 from polars_ec.rows.labels import class_index
-from polars_ec.rows.many import ManyScores
+from polars_ec.rows.many import MANY, ManyScores
 from polars_ec.rows.read import Rows, count_rows
+from polars_ec.rows.scores import DecidedScores, VectorScores
 
 TOTAL = "__ec_total"
 """Whether a row of the sums is that of all groups."""
@@ -135,7 +136,10 @@ def _overall(model: Model, in_group: pl.Expr) -> pl.Expr:
 
 def is_collected(model: Model) -> bool:
     """Whether the pass groups the rows by decision too, and lists what it finds: of many classes masks would not end."""
-    return isinstance(model.rows.scores, ManyScores) and model.rows.costs.n_classes > 2
+    n_classes = model.rows.costs.n_classes
+    if isinstance(model.rows.scores, DecidedScores):
+        return n_classes > MANY
+    return isinstance(model.rows.scores, ManyScores) and n_classes > 2
 
 
 def _cells_of_classes(
@@ -309,7 +313,11 @@ def _row_columns(rows: Rows, needs: Needs) -> dict[str, pl.Expr]:
         if rows.row_costs is not None:
             cost = pl.when(rows.present).then(rows.weighted(rows.error_cost()))
             columns |= {"class_cost": cost, "error_cost": pl.when(rows.errors).then(cost)}
-    columns |= {name: rows.weighted(rows.loss(name)) for name in needs.losses}
+    losses = {name: rows.weighted(rows.loss(name)) for name in needs.losses}
+    if isinstance(rows.scores, VectorScores):
+        # The loss of a row with a null beside the true class would be a number.
+        losses = {name: pl.when(rows.present).then(loss) for name, loss in losses.items()}
+    columns |= losses
     if needs.ece:
         columns["posterior"] = rows.scores.of_posteriors(lambda posteriors: posteriors[1])
     return columns | _missing_parts(rows, needs)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 
@@ -20,7 +20,7 @@ from polars_ec.formulas.sums import ratio, row_weight
 from polars_ec.metrics.counts import pack_confusion, pack_prior
 from polars_ec.reporting.choice import CONFUSION, is_binary
 from polars_ec.reporting.models import Model
-from polars_ec.reporting.one_class import OneVsRest, one_class_columns
+from polars_ec.reporting.one_class import AGAINST_REST, OneVsRest, one_class_columns
 from polars_ec.reporting.sums import (
     TOTAL,
     ClassSums,
@@ -40,6 +40,7 @@ _OF_POSTERIORS = (*SCORING_RULES, "ece")
 
 # Sums of a class against the rest: as counts, and as masses at the reference prior.
 _OWN, _AT_PRIOR = "class_", "class_at_prior_"
+_MOVED = "__ec_moved_"
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,13 @@ def with_class_sums(sums: pl.LazyFrame, models: Sequence[Model], options: Option
     """The sums with those of each class against the rest."""
     columns: dict[str, pl.Expr] = {}
     for model in models:
+        if is_collected(model):
+            columns[model.prefix + _OWN] = report_sums(model, None).against_rest()
+            if options.prior.stated:
+                moved = model.at_prior
+                stated = stated_vector(moved, options)
+                columns[model.prefix + _AT_PRIOR] = report_sums(moved, stated).against_rest()
+            continue
         columns |= one_class_columns(ClassSums.of_group(model), model.prefix + _OWN, weighed=False)
         if options.prior.stated:
             moved = model.at_prior
@@ -103,8 +111,65 @@ def with_class_sums(sums: pl.LazyFrame, models: Sequence[Model], options: Option
 
 def class_columns(model: Model, k: int, names: Sequence[str], layout: Layout) -> Columns:
     """The columns of a group's row for one class against the rest, from the table that `with_class_sums` made."""
+    n_classes = model.rows.costs.n_classes
+    own, reference = (OneVsRest(f"{model.prefix}{which}{k}_", n_classes) for which in (_OWN, _AT_PRIOR))
+    return _against_rest(model, own, reference, names, layout)
+
+
+def many_class_rows(sums: pl.LazyFrame, keys: Sequence[str], models: Sequence[Model], layout: Layout) -> pl.LazyFrame:
+    """A row for each group, model and class, in the order of the report, from the table that `with_class_sums` made."""
+    pieces = [f"__ec_{m}" for m in range(len(models))]
+    packed = [
+        pl.struct(
+            *([pl.lit(model.name).alias("score")] if len(models) > 1 else []),
+            pl.lit(_shown_classes(model)).implode().alias("class"),
+            *_of_model(model, layout),
+        ).alias(piece)
+        for model, piece in zip(models, pieces, strict=True)
+    ]
+    own_dtype = pl.Float64 if layout.options.weight is not None else pl.Int64
+    which = {_OWN: own_dtype, **({_AT_PRIOR: pl.Float64} if layout.options.prior.stated else {})}
+    tall = sums.select(*keys, *packed).unpivot(on=pieces, index=keys or None, value_name="__ec")
+    tall = (tall.sort(keys, maintain_order=True) if keys else tall).select(*keys, "__ec").unnest("__ec")
+    return tall.explode("class", *which).with_columns(
+        pl.col(table).arr.get(at).cast(dtype).alias(f"{table}{number}")
+        for table, dtype in which.items()
+        for at, number in enumerate(AGAINST_REST)
+    )
+
+
+def many_class_columns(models: Sequence[Model], names: Sequence[str], layout: Layout) -> Columns:
+    """The columns of these rows: formulas that stand once, where `class_columns` repeats them for every class."""
+    # The models have the same metrics, and their sums go by the same names now.
+    first = models[0]
+    moved = None if first.moved is None else replace(first.moved, prefix=_MOVED)
+    model = replace(first, prefix="", moved=moved)
+    own, reference = (OneVsRest(table, first.rows.costs.n_classes) for table in (_OWN, _AT_PRIOR))
+    before = {name: pl.col(name) for name in (*(["score"] if len(models) > 1 else []), "class")}
+    return {**before, **_against_rest(model, own, reference, names, layout)}
+
+
+def _of_model(model: Model, layout: Layout) -> Iterator[pl.Expr]:
+    """What the columns of the classes are made of, without the prefix of the model."""
+    names = ["rows", "present", "invalid", "undecided", "size", *layout.parts]
+    for of, prefix in ((model, ""), *([] if model.moved is None else [(model.moved, _MOVED)])):
+        for name in (*names, *(["reference"] if of.counts_prior else [])):
+            yield of.column(name).alias(f"{prefix}{name}")
+    for table in (_OWN, *([_AT_PRIOR] if layout.options.prior.stated else [])):
+        yield model.column(table).arr.to_list().alias(table)
+
+
+def _shown_classes(model: Model) -> pl.Series:
+    values = model.rows.labels.classes
+    if len({type(value) for value in values}) > 1:
+        return pl.Series([str(value) for value in values])
+    # As literals are typed.
+    is_small = all(type(value) is int and -(2**31) <= value < 2**31 for value in values)
+    return pl.Series(values, dtype=pl.Int32 if is_small else None)
+
+
+def _against_rest(model: Model, own: OneVsRest, reference: OneVsRest, names: Sequence[str], layout: Layout) -> Columns:
     arguments = Arguments(CostMatrix.zero_one(2))
-    own, reference = (OneVsRest(model.prefix + which, k, model.rows.costs.n_classes) for which in (_OWN, _AT_PRIOR))
     counts = {cell: decision_value(cell, own, arguments) for cell in CELLS}
 
     def at_group(name: str) -> Columns:

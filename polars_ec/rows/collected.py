@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _CELLS, _PRIOR, _KNOWN = "cells", "prior", "known"
 
+# How many numbers say how a class does against the rest.
+_AGAINST_REST = 6
+
 # Numbers of a table that are made at a time.
 _BLOCK = 2**22
 
@@ -48,7 +51,7 @@ def collect(cells: pl.Expr) -> pl.Expr:
 
 
 class CollectedSums(TableSums):
-    """Sums over the lists that `cells` gives of a group, of structs of the names asked for: rows of the log, or counts of them."""
+    """Sums over the lists that `cells` gives of a group, of what is asked for, as `Counted` reads them: rows of the log, or counts of them."""
 
     def __init__(
         self,
@@ -107,6 +110,12 @@ class CollectedSums(TableSums):
         parts = (Part("right", one=True), Part("cells"))
         kernel = _Confusion(parts, self.n_classes, self.n_decisions, self._literal, dtype)
         return self._summed(kernel, parts, pl.Array(pl.Array(dtype, self.n_decisions), self.n_classes))
+
+    def against_rest(self) -> pl.Expr:
+        """Of each class against the rest the six numbers of `Counted.against_rest`, as a two-dimensional Array."""
+        parts = (Part("cells"),)
+        kernel = _AgainstRest(parts, self.n_classes, self.n_decisions, self._literal)
+        return self._summed(kernel, parts, pl.Array(pl.Array(pl.Float64, _AGAINST_REST), self.n_classes))
 
     @property
     def _literal(self) -> tuple[float, ...] | None:
@@ -192,3 +201,22 @@ class _Confusion(_Parts):
         table[sums.group, sums.index, sums.decision] = sums.amount
         right = pl.Series(sums.of(Part("right", one=True))[:, 0] == 1)
         return pl.select(pl.when(right).then(pl.Series(table.ravel()).cast(self.dtype).reshape(shape))).to_series()
+
+
+@dataclass(frozen=True, eq=False)
+class _AgainstRest(_Parts):
+    """What the classes of some groups have against the rest."""
+
+    @property
+    def _largest(self) -> int:
+        return self.n_classes * _AGAINST_REST
+
+    def of_groups(self, groups: pl.Series) -> pl.Series:
+        import numpy as np
+
+        shape = (len(groups), self.n_classes, _AGAINST_REST)
+        if not len(groups):
+            return pl.Series([], dtype=pl.Array(pl.Array(pl.Float64, _AGAINST_REST), self.n_classes))
+        with np.errstate(all="ignore"):
+            table = self.sums(groups).against_rest()
+        return pl.Series(table.ravel(), nan_to_null=True).reshape(shape)

@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_ec.formulas.sums import GROUP
 from polars_ec.formulas.table_sums import Part
-from polars_ec.rows.kernel import CLASS, DECISION, TOP, WEIGHT
+from polars_ec.rows.kernel import CELL_BITS, CLASS, DECISION, TOP, WEIGHT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,9 +34,9 @@ class Counted:
         import numpy as np
 
         self.n_groups, self.n_classes, self.n_decisions = len(cells), n_classes, n_decisions
-        # An empty list explodes to a row of null.
-        lengths = np.maximum(cells.list.len().fill_null(0).to_numpy(), 1)
-        rows = cells.explode().struct.unnest()
+        lengths = cells.list.len().fill_null(0).to_numpy()
+        # By default a list without rows gives a row of null, or, where the engine collected it, none.
+        rows = _unpacked(cells.explode(empty_as_null=False, keep_nulls=False))
         group = np.repeat(np.arange(self.n_groups), lengths)
         index = rows[CLASS].fill_null(-2).to_numpy()
         self.wrong = np.zeros(self.n_groups, dtype=bool)
@@ -231,26 +231,72 @@ class Counted:
         return np.where((others > 0) | np.isnan(self.prior).any(axis=1, keepdims=True), np.nan, sums)
 
     def _alarms(self, _: Part) -> Numbers:
+        return self._of_others(self._sum_alarms())
+
+    def _sum_alarms(self) -> Numbers:
         mask = (self.decision != self.index) & (self.decision < self.n_classes)
         amount = self.amount * self._cell_weight
-        return self._of_others(self._by_class(self.group[mask], self.decision[mask], amount[mask]))
+        return self._by_class(self.group[mask], self.decision[mask], amount[mask])
 
     def _rejections(self, _: Part) -> Numbers:
+        return self._of_others(self._sum_rejections())
+
+    def _sum_rejections(self) -> Numbers:
         import numpy as np
 
+        if self._weight is None and not self.is_stated:
+            # Of whole numbers what is left of all is exact.
+            of_class = self._of_cells(self.decision == self.index) - self.count
+            return np.asarray(self.size[:, None] + of_class - self._decided_for())
         amount = self.amount * self._cell_weight
         sums = np.zeros((self.n_groups, self.n_classes))
         for k in range(self.n_classes):
             # Not what is left of a whole, for a difference of floats would lose digits.
             mask = (self.index != k) & (self.decision != k)
             sums[:, k] = np.bincount(self.group[mask], amount[mask], minlength=self.n_groups)
-        return self._of_others(sums)
+        return sums
+
+    def _decided_for(self) -> Numbers:
+        mask = self.decision < self.n_classes
+        return self._by_class(self.group[mask], self.decision[mask], self.amount[mask])
+
+    def against_rest(self) -> Numbers:
+        """Groups x classes x 6: the amount of the rest and of the class, and of each what is decided for the rest and for the class.
+
+        Masses at the prior that is stated, else counts.
+        """
+        import numpy as np
+
+        hits, misses = (self._of_cells(mask) for mask in (self.decision == self.index, self.decision != self.index))
+        alarms, rejections, of_class = self._sum_alarms(), self._sum_rejections(), self.count
+        if self.is_stated:
+            of_class = self.prior
+            hits, misses = (np.where(of_class == 0, 0.0, of_class * (cell / self.count)) for cell in (hits, misses))
+            alarms, rejections = self._of_others(alarms), self._of_others(rejections)
+        return np.stack([_of_rest(of_class), of_class, rejections, alarms, misses, hits], axis=2)
 
     def _rest(self, _: Part) -> Numbers:
         import numpy as np
 
         mass = np.where(self.count == 0, 0.0, self.prior) if self.is_stated else self.count
-        none = np.zeros((self.n_groups, 1))
-        before = np.cumsum(np.hstack([none, mass[:, :-1]]), axis=1)
-        after = np.cumsum(np.hstack([none, mass[:, :0:-1]]), axis=1)[:, ::-1]
-        return self._of_others(before + after)
+        return self._of_others(_of_rest(mass))
+
+
+def _unpacked(cells: pl.Series) -> pl.DataFrame:
+    """The columns of structs, of classes, or of classes and decisions in one integer."""
+    if isinstance(cells.dtype, pl.Struct):
+        return cells.struct.unnest()
+    if cells.dtype != pl.Int64:
+        return cells.alias(CLASS).to_frame()
+    numbers = cells.fill_null(-2 << CELL_BITS).to_numpy()
+    return pl.DataFrame({CLASS: numbers >> CELL_BITS, DECISION: numbers & (1 << CELL_BITS) - 1})
+
+
+def _of_rest(mass: Numbers) -> Numbers:
+    """The sum over the other classes, without a difference of floats."""
+    import numpy as np
+
+    none = np.zeros((len(mass), 1))
+    before = np.cumsum(np.hstack([none, mass[:, :-1]]), axis=1)
+    after = np.cumsum(np.hstack([none, mass[:, :0:-1]]), axis=1)[:, ::-1]
+    return np.asarray(before + after)

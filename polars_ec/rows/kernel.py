@@ -36,6 +36,8 @@ VectorPrior: TypeAlias = "tuple[float, ...] | pl.Expr | None"
 """Stated shares; or a column of them, one vector a row; or none."""
 
 CLASS, DECISION, WEIGHT, FAULT = "class", "decision", "weight", "faults"
+CELL, CELL_BITS = "cell", 32
+"""Class and decision in one integer: lists of integers, of many groups, are collected in a tenth of the time of those of structs."""
 LOG_LOSS, BRIER, TOP = "log_loss", "brier", "top"
 POSTERIORS, LOG_POSTERIORS = "posteriors", "log_posteriors"
 _VECTORS = (POSTERIORS, LOG_POSTERIORS)
@@ -76,7 +78,14 @@ class RowKernel:
     def dtype(self) -> pl.Struct:
         vector = pl.Array(pl.Float64, self.n_classes)
         index = pl.Int16 if max(self.n_classes, self.costs.n_decisions if self.costs else 0) < _SMALL else pl.Int32
-        others = {CLASS: index, DECISION: index, FAULT: pl.Int8, POSTERIORS: vector, LOG_POSTERIORS: vector}
+        others = {
+            CLASS: index,
+            DECISION: index,
+            FAULT: pl.Int8,
+            CELL: pl.Int64,
+            POSTERIORS: vector,
+            LOG_POSTERIORS: vector,
+        }
         return pl.Struct({name: others.get(name, pl.Float64) for name in self.asked})
 
     def __call__(self, packed: pl.Series) -> pl.Series:
@@ -121,6 +130,10 @@ class RowKernel:
             if name == CLASS:
                 column = pl.Series(np.where(right, index, -1), dtype=self._dtype_of(CLASS))
                 outside_here = pl.Series(~missing) if missing.any() else None
+            elif name == CELL:
+                decision = np.concatenate(made[CELL]) if made[CELL] else np.empty(0, dtype=np.int64)
+                column = pl.Series(np.where(right, (index << CELL_BITS) + decision, -(1 << CELL_BITS)))
+                outside_here = pl.Series(~missing) if missing.any() else None
             elif name == FAULT:
                 column, outside_here = pl.Series(faults), pl.Series(~missing) if missing.any() else None
             else:
@@ -163,10 +176,10 @@ class RowKernel:
             logs = joint - log_norm[:, None]
             q = np.exp(logs)
         if self.score_type in (POSTERIORS, LOG_POSTERIORS):
-            wrong |= 4 * (~(np.abs(np.einsum("ij->i", q) - 1) <= TOLERANCE)).astype(np.int8)
+            wrong |= 4 * (~_sums_to_one(q)).astype(np.int8)
         values: dict[str, Numbers] = {}
-        if DECISION in self.asked:
-            values[DECISION] = self._decider.decide(q)
+        for name in {DECISION, CELL}.intersection(self.asked):
+            values[name] = self._decider.decide(q)
         if LOG_LOSS in self.asked:
             if log_norm is not None:
                 values[LOG_LOSS] = log_norm - joint[at, index]
@@ -271,12 +284,23 @@ def matrix_of(score: pl.Series, n_classes: int) -> tuple[Numbers, Numbers, Numbe
     return numbers.to_numpy().reshape(n, n_classes), missing, wrong_length
 
 
+def _sums_to_one(shares: Numbers) -> Numbers:
+    """Which rows sum to 1 but for the tolerance; where rounding would tell, they are summed class by class, as an expression does."""
+    import numpy as np
+
+    off = np.abs(np.einsum("ij->i", shares) - 1)
+    near = np.abs(off - TOLERANCE) <= 4 * shares.shape[1] * np.finfo(float).eps
+    if near.any():
+        off[near] = np.abs(np.cumsum(shares[near], axis=1)[:, -1] - 1)
+    return np.asarray(off <= TOLERANCE)
+
+
 def shares_of(prior: pl.Series, n_classes: int) -> Numbers:
     """Rows x classes; NaN where the vector is not a prior."""
     import numpy as np
 
     shares, missing, wrong_length = matrix_of(prior, n_classes)
-    right = ((shares >= 0) & (shares <= 1)).all(axis=1) & (np.abs(shares.sum(axis=1) - 1) <= TOLERANCE)
+    right = ((shares >= 0) & (shares <= 1)).all(axis=1) & _sums_to_one(shares)
     shares = shares.copy()
     shares[~right | missing | wrong_length] = np.nan
     return shares

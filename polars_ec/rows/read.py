@@ -28,7 +28,7 @@ from polars_ec.rows.decisions import (
     read_by_row,
     read_weight,
 )
-from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT, VectorPrior
+from polars_ec.rows.kernel import CELL, CELL_BITS, CLASS, DECISION, WEIGHT, VectorPrior
 from polars_ec.rows.labels import Labels, class_index, read_labels, with_categories
 from polars_ec.rows.many import MANY, ManyScores
 from polars_ec.rows.score_columns import class_names, n_score_classes, read_scores
@@ -102,6 +102,17 @@ class Rows:
         columns = {name: of_name[name]() if name in of_name else self.weighted(self.loss(name)) for name in asked}
         return pl.struct([column.alias(name) for name, column in {**columns, **weight}.items()])
 
+    def listed(self, asked: Sequence[str]) -> pl.Expr:
+        """The cells of a group: a list of integers where they hold a class and perhaps a decision only."""
+        if self.weight is not None or not set(asked) <= {CLASS, DECISION}:
+            return collect(self.cells(asked))
+        if DECISION not in asked:
+            return collect(self._class)
+        if isinstance(self.scores, ManyScores):
+            return collect(self.scores.one(CELL, self.costs, class_index(self.labels)))
+        index = self._class.cast(pl.Int64) * 2**CELL_BITS
+        return collect(pl.when(index >= 0).then(index + self.decisions.index).otherwise(index))
+
     @property
     def usable(self) -> pl.Expr:
         """Present and not wrong; never null."""
@@ -170,7 +181,7 @@ class Rows:
         prior = self.prior_vector
         of_group = GroupPrior.of_rows(prior) if isinstance(prior, pl.Expr) else prior
         n_classes, n_decisions = self.costs.n_classes, self.costs.n_decisions
-        return CollectedSums(n_classes, n_decisions, lambda asked: collect(self.cells(asked)), of_group)
+        return CollectedSums(n_classes, n_decisions, self.listed, of_group)
 
 
 def count_rows(mask: pl.Expr) -> pl.Expr:

@@ -304,3 +304,12 @@ def test_what_a_sketch_cannot_say() -> None:
     with pytest.raises(ValueError, match="bins=0"):
         log.ec.sketch("q", "y").evaluate("ece", bins=0)
     assert log.ec.sketch("q", "y").evaluate("ece", bins=1)["ece_error"].item() == 0
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.3, 0.7])
+def test_bins_of_equal_mass_are_those_of_equal_weights_whatever_these_are(weight: float) -> None:
+    posteriors = np.arange(1, 51) / 51
+    log = pl.DataFrame({"p": posteriors, "y": np.arange(50) % 3 == 0, "w": [weight] * 50})
+    gaps = (posteriors - (np.arange(50) % 3 == 0)).reshape(10, 5)
+    found = log.select(ec.ece("p", "y", bins=10, equal_mass=True, weight="w")).item()
+    assert found == pytest.approx(np.abs(gaps.sum(axis=1)).sum() / 50, rel=1e-12)

@@ -93,7 +93,9 @@ def test_it_streams(name: str, tmp_path: Path) -> None:
 
 def test_a_report_streams(tmp_path: Path) -> None:
     log_of(*vectors(K, 60)).write_parquet(tmp_path / "log.parquet")
-    assert_streams(pl.scan_parquet(tmp_path / "log.parquet").ec.report("q", "y", by="g", prior="uniform"))
+    scan = pl.scan_parquet(tmp_path / "log.parquet")
+    assert_streams(scan.ec.report("q", "y", by="g", prior="uniform"))
+    assert_streams(scan.ec.report("q", "y", by="g", prior="uniform", per_class=True))
 
 
 @pytest.mark.parametrize("weight", [None, "w"])
@@ -304,3 +306,115 @@ def test_a_row_of_weight_0_is_no_row_also_where_its_loss_is_infinite() -> None:
     *losses, n_rows = log.select(values).row(0)
     assert pl.concat([log, lost]).select(values).row(0) == (*map(pytest.approx, losses), n_rows + 1)
     assert pl.concat([log, lost]).select(ec.cross_entropy("q", "y")).item() == math.inf
+
+
+def against_rest(counts: np.ndarray[Any, Any]) -> dict[str, list[float]]:
+    """Of each class against the rest, by sums of the cells of the confusion matrix."""
+    n = len(counts)
+    masks = [np.arange(n) == k for k in range(n)]
+    return {
+        "tp": [counts[k, k] for k in range(n)],
+        "fn": [counts[m][:, ~m].sum() for m in masks],
+        "fp": [counts[~m][:, m].sum() for m in masks],
+        "tn": [counts[~m][:, ~m].sum() for m in masks],
+    }
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("decided", [False, True])
+def test_a_report_of_each_of_many_classes(decided: bool, weight: str | None) -> None:
+    n_classes = 100
+    posteriors, labels = vectors(n_classes, N)
+    # A class that is never decided has no precision.
+    posteriors[:, 7] /= 1e9
+    posteriors /= posteriors.sum(axis=1, keepdims=True)
+    log = log_of(posteriors, labels).with_columns(d=posteriors.argmax(axis=1))
+    prior = np.arange(1, n_classes + 1) / np.arange(1, n_classes + 1).sum()
+    names = ["recall", "precision", "error_rate"]
+    options = {"score_type": "decision", "classes": list(range(n_classes))} if decided else {}
+    table = log.ec.report(
+        "d" if decided else "q",
+        "y",
+        by="g",
+        metrics=["confusion", *names],
+        prior=prior.tolist(),
+        weight=weight,
+        per_class=True,
+        total=True,
+        **options,
+    )
+    assert table["class"].to_list() == [*range(n_classes)] * 4
+    assert table["tp"].dtype == (pl.Int64 if weight is None else pl.Float64)
+    for g in (0, None):
+        rows = np.ones(N, dtype=bool) if g is None else np.arange(N) % 3 == g
+        w = log["w"].to_numpy()[rows] if weight else np.ones(rows.sum())
+        counts = np.zeros((n_classes, n_classes))
+        np.add.at(counts, (labels[rows], posteriors[rows].argmax(axis=1)), w)
+        assert counts.sum(axis=1).all()
+        found = table.filter(pl.col("g").eq_missing(g))
+        for name, values in against_rest(counts).items():
+            np.testing.assert_allclose(found[name].to_numpy(), values, rtol=1e-12)
+        masses = against_rest(counts / counts.sum(axis=1, keepdims=True) * prior[:, None])
+        tp, fp, fn = (np.array(masses[name]) for name in ("tp", "fp", "fn"))
+        kept = tp + fp > 0
+        assert not kept[7]
+        precision = found["precision_at_prior"]
+        assert precision.is_null().to_list() == (~kept).tolist()
+        np.testing.assert_allclose(precision.to_numpy()[kept], tp[kept] / (tp + fp)[kept], rtol=1e-12)
+        np.testing.assert_allclose(found["error_rate_at_prior"].to_numpy(), fp + fn, rtol=1e-12)
+
+
+def test_decisions_between_many_classes_are_reported_as_their_confusion() -> None:
+    posteriors, labels = vectors(100, N)
+    log = log_of(posteriors, labels, groups=1).with_columns(d=posteriors.argmax(axis=1))
+    row = log.ec.report(
+        "d", "y", metrics=["confusion", "error_rate"], score_type="decision", classes=list(range(100))
+    ).row(0, named=True)
+    counts = np.zeros((100, 100), dtype=int)
+    np.add.at(counts, (labels, posteriors.argmax(axis=1)), 1)
+    assert (np.array(row["confusion"]) == counts).all()
+    assert row["error_rate"] == pytest.approx(1 - np.trace(counts) / N, rel=1e-12)
+
+
+def test_the_classes_of_models_of_other_numbers_of_classes() -> None:
+    log = pl.DataFrame({f"q{k}": log_of(*vectors(k, 50))["q"] for k in (2, 5, 6)}).with_columns(
+        y=pl.Series(vectors(5, 50)[1])
+    )
+    table = log.ec.report(["q5", "q6"], "y", per_class=True, metrics=["recall"])
+    assert table.select("score", "class").rows() == [(f"q{n}", k) for n in (5, 6) for k in range(n)]
+    for n in (5, 6):
+        decided = log[f"q{n}"].to_numpy().argmax(axis=1)
+        expected = [(decided[log["y"] == k] == k).mean() for k in range(5)]
+        assert table.filter(score=f"q{n}")["recall"][:5].to_list() == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(ValueError, match="'q2' of 2, 'q5' of 5: make a report of each kind"):
+        log.ec.report(["q2", "q5"], "y")
+
+
+def test_posteriors_as_far_from_one_as_may_be_are_judged_alike_for_few_and_many_classes() -> None:
+    # Summed in class order these are 1 + 1e-6 at most; in another order one rounding more.
+    q = [0.007235399050176438, 0.011962482686506118, 0.5377572151653155, 0.04839712901278862, 0.0]
+    q += [0.0027539945323416665, 0.3856013089658832, 0.0062924705869885165, 1e-06]
+    assert np.cumsum(q)[-1] - 1 <= 1e-6
+    log = pl.DataFrame({"q": pl.Series([q], dtype=pl.Array(pl.Float64, 9)), "y": [2]})
+    assert log.select(ec.cross_entropy("q", "y")).item() == pytest.approx(-np.log(q[2]), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["nec", "class_f1", "class_prior", "confusion", "ece_mc"])
+def test_groups_without_rows_between_others(name: str) -> None:
+    log = log_of(*vectors(5, 60), groups=4).with_columns(i=pl.int_range(60))
+    metric = METRICS[name]
+    mask = pl.col("g") % 2 == 0
+    filtered = log.group_by("g").agg(metric(pl.col("q").filter(mask), pl.col("y").filter(mask)).alias("v")).sort("g")
+    own = log.group_by("g").agg(metric("q", "y").alias("v")).sort("g")
+    for group in range(4):
+        found, expected = filtered["v"][group], own["v"][group]
+        if group % 2 == 0:
+            assert pl.Series([found]).equals(pl.Series([expected]))
+        else:
+            nothing = log[:0].select(metric("q", "y").alias("v"))["v"][0]
+            assert pl.Series([found], dtype=filtered["v"].dtype).equals(pl.Series([nothing], dtype=filtered["v"].dtype))
+    rolled = log.rolling("i", period="20i", offset="-30i").agg(metric("q", "y").alias("v"))
+    window = log[:20].select(metric("q", "y").alias("v"))["v"]
+    # The window of the row 29 begins after that of the row -1.
+    assert rolled["v"][29:30].equals(window, check_names=False)
+    assert log[:0].select(METRICS["ece_mc"]("q", "y", equal_mass=True)).item() is None
