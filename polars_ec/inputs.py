@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any, Concatenate, ParamSpec, Protocol, cast, overload
 from weakref import WeakSet
 
@@ -61,6 +62,25 @@ def as_lazy(frame: FrameLike) -> pl.LazyFrame:
     )
 
 
+def as_lazy_with_few_kept(frame: FrameLike, rows: int) -> pl.LazyFrame:
+    """The log as `as_lazy` has it; the rows themselves of one that can be read once, if they are at most so many."""
+    given: Any = frame
+    if not (is_read_once(given) and hasattr(given, "__arrow_c_stream__")) or given in _READ:
+        return as_lazy(frame)
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    reader = given if isinstance(given, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(given)
+    with suppress(TypeError):
+        _READ.add(given)
+    kept, seen = [], 0
+    for batch in reader:
+        kept.append(batch)
+        seen += batch.num_rows
+        if seen > rows:
+            return as_lazy(pa.RecordBatchReader.from_batches(reader.schema, chain(kept, reader)))
+    return as_lazy(pa.Table.from_batches(kept, reader.schema))
+
+
 def is_read_once(frame: Any) -> bool:
     """Whether the rows are gone once they have been read."""
     return hasattr(frame, "read_next_batch") or hasattr(frame, "__next__")
@@ -109,7 +129,7 @@ def _of_relation(relation: Any) -> pl.LazyFrame:
 
 
 def _of_stream(source: Any) -> pl.LazyFrame:
-    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow as pa
 
     if isinstance(source, pa.Table):
         return _scan(source, source.schema, lambda names: source.select(names).to_reader())

@@ -17,7 +17,7 @@ from polars_ec.cells.cells import Cells
 from polars_ec.cells.make import Split, make_cells
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
-from polars_ec.inputs import as_lazy
+from polars_ec.inputs import as_lazy_with_few_kept
 from polars_ec.metrics.counts import class_prior, class_prior_of_log, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
 from polars_ec.options import CalibrationOptions, RiskOptions
@@ -111,7 +111,7 @@ def calibrate(
     """
     score_type = options.get("score_type", "posterior")
     # Raw scores are read as those of ranking metrics are: any number but NaN.
-    lazy = as_lazy(frame)
+    lazy = as_lazy_with_few_kept(frame, _FEW_ROWS)
     options = _with_counted_prior(lazy, score, label, options)
     lazy, checked = with_prior_column(lazy, parse_options(options, ranking=score_type == "raw"))
     rows, split = resolve_columns(lazy, score, label, checked), Split(folds, fold_by, stratified)
@@ -267,7 +267,7 @@ def calibration_loss(
     check_loss(rule, training, options.get("score_type", "posterior"), options.get("prior"))
     if (training == "cv") != (folds is not None):
         raise ValueError("training='cv' and folds= go together: folds=5, fold_by=key")
-    lazy = as_lazy(frame)
+    lazy = as_lazy_with_few_kept(frame, _FEW_ROWS)
     options = _with_counted_prior(lazy, score, label, options)
     lazy, checked = with_prior_column(lazy, parse_options(options))
     rows, split = resolve_columns(lazy, score, label, checked), Split(folds, fold_by, stratified)
