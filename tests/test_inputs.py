@@ -15,8 +15,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
+from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from polars_ec.calibration import rows as calibration_rows
 from polars_ec.inputs import as_lazy
 from tests.support.cases import mostly_slow
 
@@ -138,7 +140,7 @@ def test_sketch(of_kind) -> None:
 
 
 def test_calibration(of_kind) -> None:
-    """Two classes take one pass, over a sketch; their raw loss is the cross-entropy, in NumPy here."""
+    """The raw loss is the cross-entropy, in NumPy here."""
     used = LOG.drop_nulls(["p", "y"])
     p, y = used["p"].to_numpy(), used["y"].to_numpy()
     loss = -np.log(np.where(y == 1, p, 1 - p)).mean()
@@ -150,6 +152,19 @@ def test_calibration(of_kind) -> None:
     calibrated = 1 / (1 + np.exp(-fitted["alpha"] * log_odds - fitted["beta"]))
     # At the least loss residuals do not depend on the score; bins are 1/64 wide.
     assert [np.mean(calibrated - y), np.mean((calibrated - y) * log_odds)] == pytest.approx([0, 0], abs=1e-4)
+
+
+@pytest.mark.parametrize("most_kept", [7, N - 1, N])
+def test_two_classes_take_one_pass_over_many_rows(monkeypatch, most_kept: int) -> None:
+    monkeypatch.setattr(calibration_rows, "_FEW_ROWS", most_kept)
+    of_table, of_reader = (
+        ec.calibration_loss(log, "p", "y", training="test", by="segment", resolution=4) for log in (LOG, reader(LOG))
+    )
+    assert_frame_equal(of_reader, of_table)
+    given = reader(LOG)
+    ec.calibrate(given, "p", "y")
+    with pytest.raises(ValueError, match="a RecordBatchReader can be read once, and its rows have been read"):
+        ec.calibrate(given, "p", "y")
 
 
 def test_calibration_of_classes_takes_several_passes(of_kind) -> None:

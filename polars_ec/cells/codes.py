@@ -15,13 +15,14 @@ from polars_ec.cells.grid import Grid
 CELL, SLOT, GROUP = "__cell", "__slot", "__group"
 """Columns of the number of a row's cell, of the slot of its losses, and of its group."""
 
-STAND_IN = 0.5
-"""The score of rows that are not usable while they are counted: numbers without nulls are quicker, and any will do."""
+STAND_IN = 0.6
+"""The score of rows that are not usable while they are counted: numbers without nulls are quicker, and any inside of a bin will do."""
 
 _COUNTED = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 _WHOLE = (*_COUNTED, pl.Boolean, pl.Date, pl.Datetime, pl.Duration, pl.Time)
 # Rounding may put a score into the bin beside its own, so that scores below and above a threshold can be two bins out of order.
 _GAP = 3
+_MISSING = 2
 
 
 @dataclass(frozen=True)
@@ -94,18 +95,22 @@ class CellCodes:
         """How many classes and counts of thresholds there are, together; `slots` has one more, for rows that are not usable."""
         return 2 * (len(self.grid.thresholds) + 1)
 
-    def encoded(self, index: pl.Expr, score: pl.Expr, position: pl.Expr) -> pl.Expr:
-        """Int32 number of a usable row, by its class and its score; for others see `of_unusable`."""
-        of_class = index.cast(pl.Int32) * self._of_class + (1 - self._lowest)
+    def encoded(self, index: pl.Expr, score: pl.Expr, bin_: pl.Expr) -> pl.Expr:
+        """Int32 number of a usable row, by its class, its score and the bin of that; for others see `of_unusable`."""
+        of_class = index.cast(pl.Int32).fill_null(_MISSING) * self._of_class + (1 - self._lowest)
         above = [(score > threshold).cast(pl.Int32) * _GAP for threshold in self.grid.thresholds]
-        return reduce(add, above, of_class + self.grid.bin(score, position))
+        return reduce(add, above, of_class + bin_)
+
+    def has_unusable(self, cell: pl.Expr) -> pl.Expr:
+        """Whether there are rows that are not usable among those for which `encoded` made the numbers."""
+        return (cell.min() < 1) | (cell.max() > self.number - 2)
 
     def of_unusable(self, cell: pl.Expr) -> pl.Expr:
         """What `encoded` made, right also for rows that are wrong, of class -1, or miss a part, of class null.
 
-        Whatever score stands in for theirs: with class -1 the number is 0 at most.
+        Whatever score stands in for theirs: with class -1 the number is 0 at most, and with null as if it were 2 the last or beyond.
         """
-        return cell.clip(lower_bound=0).fill_null(self.number - 1)
+        return cell.clip(0, self.number - 1)
 
     def decoded(self, cell: pl.Expr) -> dict[str, pl.Expr]:
         """The columns `class`, `bin` and `above`."""

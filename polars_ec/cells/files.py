@@ -114,6 +114,9 @@ def cells_of_table(
         typed = made.select(*keys, *(pl.col(name).cast(dtype_of(name)) for name in own))
     except pl.exceptions.PolarsError as error:
         raise SketchError(f"the table has no numbers where a sketch has some: {first_line(error)}") from None
+    for name in own:
+        if typed.schema[name].is_integer() and made.select((pl.col(name).cast(pl.Float64) % 1 != 0).any()).item():
+            raise SketchError(f"the table has values of {name!r} that are no whole numbers: no log leads to them")
     whole = _with_infinite_sums(typed, grid)
     fault = fault_in_table(whole, grid, weighted)
     if fault is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -24,16 +25,19 @@ from polars_ec.rows.read import Rows
 from polars_ec.rows.scores import BinaryScores, VectorScores, log_loss_of_posterior
 from polars_ec.typing import Reduction
 
+if TYPE_CHECKING:
+    from polars_ec.cells.posterior_bins import PosteriorBins
+
 _BATCH = 500_000
 _OF_MODELS = _SCORE, _INDEX, _WEIGHT = "__score", "__class", "__weight"
 _LOGS = ["__log_0", "__log_1"]
-_POSITION = "__position"
+_POSITION, _BIN = "__position", "__bin"
 
 
 def own_names(n_models: int) -> set[str]:
     """Names of columns while rows are read: no group column may be called so."""
     of_models = {f"{name}_{m}" for name in _OF_MODELS for m in range(n_models)}
-    return {*_OF_MODELS, *of_models, *_LOGS, _POSITION, CELL, SLOT, GROUP}
+    return {*_OF_MODELS, *of_models, *_LOGS, _POSITION, _BIN, CELL, SLOT, GROUP}
 
 
 def reduce_log(
@@ -48,6 +52,7 @@ def reduce_log(
     """The cells of a sketch, its sums if it has any, both sorted, and their grid: an exact one for logs of no more than `few_rows`."""
     # Imported here, for it needs numpy.
     from polars_ec.cells.counting import Counting
+    from polars_ec.cells.posterior_bins import PosteriorBins
 
     rows = next(iter(models.values()))
     grouped = [*keys, *([] if fold is None else [fold])]
@@ -66,14 +71,16 @@ def reduce_log(
         grid = replace(grid, resolution=None)
     counting = Counting([codes[name] for name in names], grid, weighted=rows.weight is not None)
 
+    bins = PosteriorBins(grid) if grid.score_type == "posterior" and grid.resolution is not None else None
+
     def count(batch: pl.LazyFrame) -> None:
         for m, model in enumerate(models.values()):
-            counted = _cells_of_rows(batch, m, model, names, grid).collect(engine="streaming")
+            counted = _cells_of_rows(_rows_of_model(batch, m, model, names), model, names, grid, bins)
             if grid.resolution is not None:
                 # Few batches have such rows, and those that have none need no look at each row.
-                has_unusable = (pl.col(CELL).null_count() > 0) | (pl.col(CELL).min() < 1)
-                if counted.select(has_unusable).item():
-                    counted = counted.with_columns(CellCodes(grid).of_unusable(pl.col(CELL)))
+                cell_codes = CellCodes(grid)
+                if counted.select(cell_codes.has_unusable(pl.col(CELL))).item():
+                    counted = counted.with_columns(cell_codes.of_unusable(pl.col(CELL)))
             counting.add(counted)
 
     count(log.clear())
@@ -108,27 +115,38 @@ def _beginning(parts: Iterator[pl.DataFrame], few_rows: int) -> tuple[list[pl.Da
     return first, parts
 
 
-def _cells_of_rows(log: pl.LazyFrame, m: int, model: Rows, names: list[str], grid: Grid) -> pl.LazyFrame:
-    """The rows of a model, the m-th: their groups, their cell, and the values that are summed."""
-    score, index, weight = pl.col(_SCORE), pl.col(_INDEX), None if model.weight is None else pl.col(_WEIGHT)
-    own = [_SCORE, _INDEX, *([] if weight is None else [_WEIGHT])]
+def _rows_of_model(log: pl.LazyFrame, m: int, model: Rows, names: list[str]) -> pl.LazyFrame:
+    """The rows of a model, the m-th: their groups, class, score and weight."""
+    own = [_SCORE, _INDEX, *([] if model.weight is None else [_WEIGHT])]
     of_row = [pl.lit(m, dtype=pl.Int16).alias(SCORE) if name == SCORE else name for name in names if name != TARGET]
     made = log.select(*of_row, **{name: pl.col(f"{name}_{m}") for name in own})
-    if TARGET in names:
-        made = _one_row_per_class(made, len(model.labels.in_class))
+    return _one_row_per_class(made, len(model.labels.in_class)) if TARGET in names else made
+
+
+def _cells_of_rows(
+    rows: pl.LazyFrame, model: Rows, names: list[str], grid: Grid, bins: PosteriorBins | None
+) -> pl.DataFrame:
+    """The groups of rows, their cell, and the values that are summed."""
+    score, index, weight = pl.col(_SCORE), pl.col(_INDEX), None if model.weight is None else pl.col(_WEIGHT)
     values = {} if weight is None else {"weight": weight}
     if grid.resolution is None:
-        return made.select(
-            *names, index.cast(pl.Int8).alias("class"), pl.when(index >= 0).then(score).alias(EXACT), **values
-        )
-    logs = dict(zip(_LOGS, grid.logs(score), strict=False))
-    if logs:
-        made = made.with_columns(**logs)
-    made = made.with_columns(grid.position(score, [pl.col(name) for name in logs]).alias(_POSITION))
-    cell = CellCodes(grid).encoded(index, score, pl.col(_POSITION))
+        kept = pl.when(index >= 0).then(score).alias(EXACT)
+        return rows.select(*names, index.cast(pl.Int8).alias("class"), kept, **values).collect(engine="streaming")
+    cell = CellCodes(grid).encoded(index, score, pl.col(_BIN))
     if grid.has_sums:
         values |= _losses(grid, score, index == 1, weight)
-    return made.select(*names, cell.alias(CELL), **values)
+    return _with_bins(rows, grid, bins).select(*names, cell.alias(CELL), **values).collect(engine="streaming")
+
+
+def _with_bins(rows: pl.LazyFrame, grid: Grid, bins: PosteriorBins | None) -> pl.LazyFrame:
+    """Rows with their bin, and beside posteriors with the logarithms that it follows from."""
+    if bins is not None:
+        collected = rows.collect(engine="streaming")
+        columns = zip([*_LOGS, _BIN], bins.of(collected[_SCORE]), strict=True)
+        return collected.lazy().with_columns(column.alias(name) for name, column in columns)
+    score = pl.col(_SCORE)
+    placed = rows.with_columns(grid.position(score).alias(_POSITION))
+    return placed.with_columns(grid.bin(score, pl.col(_POSITION)).alias(_BIN))
 
 
 def _losses(grid: Grid, score: pl.Expr, positive: pl.Expr, weight: pl.Expr | None) -> dict[str, pl.Expr]:

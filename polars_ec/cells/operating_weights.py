@@ -18,6 +18,9 @@ Floats = NDArray[np.float64]
 
 _LOWEST, _HIGHEST = -690.0, 52 * float(np.log(2))
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(8)
+# The weight at the ends of a panel, by the polynomial through its nodes; and how far the outermost nodes are from the ends.
+_TO_ENDS = np.linalg.solve(np.vander(_NODES).T, np.vander([-1.0, 1.0], len(_NODES)).T)
+_GAP = 1 - _NODES[-1]
 # Between them there are panels of 1/16, beyond of 1: narrow enough that a peak of the weight is not passed over.
 _CORE = 40.0
 _TOLERANCE = 1e-13
@@ -133,7 +136,8 @@ class _Tail:
 def _integrals(weight: Callable[[Floats], Any], edges: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Of each panel from an edge to the next: the integrals of w (1 - t) and of w t, and the extremes of w.
 
-    A panel is halved until its halves together are what it was.
+    A panel is halved until its halves together are what it was, and no jump hides between their outermost nodes and their ends,
+    where neither sees it.
     """
     n = len(edges) - 1
     found, least, most = np.zeros((2, n)), np.full(n, np.inf), np.full(n, -np.inf)
@@ -149,7 +153,8 @@ def _integrals(weight: Callable[[Floats], Any], edges: Floats) -> tuple[Floats, 
         for half in (left, right):
             np.minimum.at(least, owner, half[2])
             np.maximum.at(most, owner, half[3])
-        done = (np.abs(both - whole[:2]) <= tolerance).all(axis=0) | (middle <= below) | (middle >= above)
+        hidden = left[4] + right[4] > tolerance
+        done = ((np.abs(both - whole[:2]) <= tolerance).all(axis=0) & ~hidden) | (middle <= below) | (middle >= above)
         np.add.at(found.T, owner[done], both[:, done].T)
         if done.all():
             return found[0], found[1], least, most
@@ -166,9 +171,9 @@ def _integrals(weight: Callable[[Floats], Any], edges: Floats) -> tuple[Floats, 
 
 
 def _panels(weight: Callable[[Floats], Any], below: Floats, above: Floats) -> Floats:
-    """Integrals of w (1 - t) and of w t from each `below` to its `above`, and the extremes of w: four rows."""
+    """Integrals of w (1 - t) and of w t from each `below` to its `above`, the extremes of w, and what its ends hide: five rows."""
     parts = [_some_panels(weight, below[at], above[at]) for at in _slices(len(below))]
-    return np.concatenate(parts, axis=1) if parts else np.zeros((4, 0))
+    return np.concatenate(parts, axis=1) if parts else np.zeros((5, 0))
 
 
 def _some_panels(weight: Callable[[Floats], Any], below: Floats, above: Floats) -> Floats:
@@ -179,7 +184,9 @@ def _some_panels(weight: Callable[[Floats], Any], below: Floats, above: Floats) 
     w = checked(weight, t.ravel()).reshape(t.shape)
     by_width = w[:, 1:-1] * _NODE_WEIGHTS * half[:, None]
     rest = 1 / (1 + np.exp(x[:, 1:-1]))
-    return np.stack([(by_width * rest).sum(axis=1), (by_width * t[:, 1:-1]).sum(axis=1), w.min(axis=1), w.max(axis=1)])
+    hidden = np.abs(w[:, 1:-1] @ _TO_ENDS - w[:, [0, -1]]).sum(axis=1) * half * _GAP
+    sums = (by_width * rest).sum(axis=1), (by_width * t[:, 1:-1]).sum(axis=1)
+    return np.stack([*sums, w.min(axis=1), w.max(axis=1), hidden])
 
 
 def _slices(n: int) -> Iterator[slice]:

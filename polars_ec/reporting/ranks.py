@@ -101,7 +101,9 @@ def _cells(frame: pl.LazyFrame, keys: Sequence[pl.Expr], rows: Rows, scores: Bin
     made = frame.select(*keys, **columns).with_columns(grid.position(pl.col(_SCORE)).alias(_POSITION))
     names = [key.meta.output_name() for key in keys]
     codes = CellCodes(grid)
-    cell = codes.of_unusable(codes.encoded(pl.col(_INDEX), pl.col(_SCORE), pl.col(_POSITION))).alias(_CELL)
+    cell = codes.of_unusable(
+        codes.encoded(pl.col(_INDEX), pl.col(_SCORE), grid.bin(pl.col(_SCORE), pl.col(_POSITION)))
+    ).alias(_CELL)
     kept = [_WEIGHT] if rows.weight is not None else []
     one = pl.lit(0).alias(_ONE)
     return made.select(*names, one, cell, *kept).group_by(*names, _ONE, _CELL).agg(amount.alias(_AMOUNT))

@@ -15,6 +15,7 @@ from polars.testing import assert_frame_equal
 from polars_ec.cells import counting, groups, log_pass, table
 from polars_ec.cells.codes import CELL, CellCodes
 from polars_ec.cells.grid import Grid, SketchScoreType
+from polars_ec.cells.posterior_bins import PosteriorBins
 
 ENUM = pl.Enum(["z", "y", "x"])
 KEYS = {
@@ -179,7 +180,7 @@ def test_cells_are_numbers_that_ascend_and_tell_class_bin_and_side(
     rows = pl.DataFrame({"s": scores}).join(pl.DataFrame({"c": [-1, 0, 1, None]}, schema={"c": pl.Int8}), how="cross")
     codes, score = CellCodes(grid), pl.col("s")
     found = rows.with_columns(
-        cell=codes.of_unusable(codes.encoded(pl.col("c"), score, grid.position(score))),
+        cell=codes.of_unusable(codes.encoded(pl.col("c"), score, grid.bin(score, grid.position(score)))),
         expected_bin=pl.when(pl.col("c") >= 0).then(grid.bin(score, grid.position(score))),
         expected_above=pl.when(pl.col("c") >= 0).then(
             pl.sum_horizontal([(score > t).cast(pl.Int16) for t in grid.thresholds] or [pl.lit(0)])
@@ -215,3 +216,23 @@ def test_places_are_added_to_again_and_rows_that_are_not_usable_have_no_sums(mon
     assert cells["weight"].to_list() == pytest.approx([weight[rows].sum() for *_, rows in both])
     of_group = [2 * weight[(group == g) & (cell > 0) & (cell < 3)].sum() for g in range(2)]
     assert sums.rows() == [(g, 0, pytest.approx(of_group[g])) for g in range(2)]
+
+
+@pytest.mark.parametrize("resolution", [1, 64, 1000, 4096])
+def test_posteriors_next_to_an_edge_are_in_the_bin_of_the_engines_logarithm(resolution: int) -> None:
+    grid = Grid("posterior", resolution)
+    edges = 1 / (1 + np.exp(-np.arange(-64 * resolution - 2, 37 * resolution, max(1, resolution // 64)) / resolution))
+    near = [np.nextafter(edges, side) for side in (0, 1)]
+    # Of resolution 1000 and 4096, where a logarithm that is off by a unit in the last place is another bin.
+    off = [0.003073071272857944, 0.1545959159640307, 0.9306682550156387, 0.0002878359354814648, 0.20335134257761123]
+    hostile = [*off, 0.0, 5e-324, 1e-310, 2.3e-308, 1e-28, 1.6e-28, 0.5, 1 - 2.0**-53, 1.0, 0.6]
+    score = pl.Series(np.concatenate([edges, *near, np.random.default_rng(0).random(5000), hostile, edges]))
+    of_engine = pl.select(*(log.alias(str(i)) for i, log in enumerate(grid.logs(pl.lit(score)))))
+    expected = pl.select(grid.bin(pl.lit(score), grid.position(pl.lit(score)))).to_series()
+    bins = PosteriorBins(grid)
+    for _ in range(2):
+        log_0, log_1, found = bins.of(score)
+        assert found.to_list() == expected.to_list()
+        np.testing.assert_allclose(log_0.to_numpy(), of_engine["0"].to_numpy(), rtol=3e-16)
+        np.testing.assert_allclose(log_1.to_numpy(), of_engine["1"].to_numpy(), rtol=3e-16)
+        bins.of(score.head(10))  # fewer rows next, in the same memory

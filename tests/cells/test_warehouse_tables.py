@@ -92,3 +92,22 @@ def test_classes_without_names_are_those_of_any_log():
                     assert merged.grid.classes.known == ("no", "yes")
     with pytest.raises(SketchError, match="different classes"):
         named + other
+
+
+@pytest.mark.parametrize("name", ["class", "bin", "above", "n"])
+def test_numbers_that_are_not_whole_are_refused(name: str) -> None:
+    cell = {
+        "class": 1,
+        "bin": 10,
+        "above": 0,
+        "n": 3,
+        "weight": 3.0,
+        "log_loss": 1.84,
+        "brier": 0.63,
+        "posterior": 1.62,
+    }
+    table = pl.DataFrame(cell)
+    assert ec.Sketch.from_arrow(table.cast({name: pl.Float64})).frame["n"].item() == 3
+    assert ec.Sketch.from_arrow(table.cast({name: pl.Decimal(20, 2)})).frame["n"].item() == 3
+    with pytest.raises(ec.SketchError, match=f"values of '{name}' that are no whole numbers"):
+        ec.Sketch.from_arrow(table.with_columns(pl.col(name) + 0.25), weighted=True)

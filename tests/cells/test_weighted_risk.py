@@ -117,6 +117,15 @@ def test_it_is_the_integral_of_the_curve() -> None:
     assert sketch.epsr(lambda t: t)["epsr"].item() == pytest.approx(total, rel=1e-10)
 
 
+def test_jumps_next_to_the_ends_of_a_panel_are_found() -> None:
+    sketch = pl.DataFrame({"p": [0.0, 1.0], "y": [True, False]}).ec.sketch("p", "y", exact=True)
+    for a in np.linspace(0.1, 0.8, 29):
+        b = a + 0.07
+        expected = (math.log(b / a) + math.log((1 - a) / (1 - b))) / 2
+        found = sketch.epsr(lambda t, a=a, b=b: np.where((t > a) & (t < b), 1.0, 0.0))["epsr"].item()
+        assert found == pytest.approx(expected, abs=1e-10)
+
+
 @pytest.mark.parametrize("resolution", [1, 4, 64])
 @pytest.mark.parametrize("name", ["one", "parabola", *WEIGHTS])
 def test_bins_have_bounds(resolution: int, name: str) -> None:
