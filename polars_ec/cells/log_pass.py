@@ -16,7 +16,7 @@ from polars_ec.cells.cells import SCORE, TARGET
 from polars_ec.cells.codes import CELL, GROUP, SLOT, STAND_IN, CellCodes, KeyCode
 from polars_ec.cells.grid import EXACT, SUMS, Grid
 from polars_ec.costs import CostMatrix
-from polars_ec.rows.batches import batches
+from polars_ec.rows.batches import ahead, batches
 from polars_ec.rows.decisions import decide
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.labels import class_index
@@ -73,19 +73,20 @@ def reduce_log(
 
     bins = PosteriorBins(grid) if grid.score_type == "posterior" and grid.resolution is not None else None
 
-    def count(batch: pl.LazyFrame) -> None:
+    def counted(batch: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         for m, model in enumerate(models.values()):
-            counted = _cells_of_rows(_rows_of_model(batch, m, model, names), model, names, grid, bins)
+            cells = _cells_of_rows(_rows_of_model(batch, m, model, names), model, names, grid, bins)
             if grid.resolution is not None:
                 # Few batches have such rows, and those that have none need no look at each row.
                 cell_codes = CellCodes(grid)
-                if counted.select(cell_codes.has_unusable(pl.col(CELL))).item():
-                    counted = counted.with_columns(cell_codes.of_unusable(pl.col(CELL)))
-            counting.add(counted)
+                if cells.select(cell_codes.has_unusable(pl.col(CELL))).item():
+                    cells = cells.with_columns(cell_codes.of_unusable(pl.col(CELL)))
+            yield cells
 
-    count(log.clear())
-    for batch in chain(first, others):
-        count(batch.lazy())
+    parts = chain([log.clear()], (batch.lazy() for batch in chain(first, others)))
+    # One batch is counted while the next is put into cells.
+    for cells in ahead(chain.from_iterable(map(counted, parts))):
+        counting.add(cells)
     cells, sums = counting.tables()
     names_of: dict[str, pl.Series] = {}
     if tall:

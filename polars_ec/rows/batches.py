@@ -1,12 +1,16 @@
-"""The rows of a lazy frame, some at a time."""
+"""The rows of a lazy frame, some at a time, and steps that work on them side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from queue import Full, Queue
 from threading import Event, Thread
+from typing import TypeVar, cast
 
 import polars as pl
+
+T = TypeVar("T")
 
 _SECONDS = 0.1
 
@@ -40,9 +44,19 @@ def batches(frame: pl.LazyFrame, size: int, *, in_order: bool = False) -> Iterat
     thread.start()
     try:
         while isinstance(item := handed.get(), pl.DataFrame):
-            yield item
+            yield cast(T, item)
         if item is not None:
             raise item
     finally:
         stopped.set()
         thread.join()
+
+
+def ahead(items: Iterator[T]) -> Iterator[T]:
+    """The items, of which a thread makes the next while one is in use; whatever ends them is raised."""
+    end = object()
+    with ThreadPoolExecutor(1) as thread:
+        following = thread.submit(next, items, end)
+        while (item := following.result()) is not end:
+            following = thread.submit(next, items, end)
+            yield cast(T, item)
