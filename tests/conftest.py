@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import duckdb
 import pytest
 
 from tests.support.database import database
+
+# Workers share the cores, where threads of small matrix products only wait for each other. It is read when NumPy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="module")

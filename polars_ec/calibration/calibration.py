@@ -107,7 +107,7 @@ class Calibration(Parameters):
         --------
         >>> import polars as pl, polars_ec as ec
         >>> log = pl.DataFrame({"g": ["a"] * 6, "p": [0.9, 0.6, 0.3, 0.7, 0.2, 0.1], "y": [1, 1, 1, 0, 0, 0]})
-        >>> calibration = log.ec.sketch("p", "y", by="g").calibrate()
+        >>> calibration = log.ec.sketch("p", "y", by="g", exact=True).calibrate()
         >>> new = pl.DataFrame({"g": ["a", "a", "b"], "p": [0.9, 0.1, 0.5]})
         >>> new.select(calibration.apply("p").round(4))["p_calibrated"].to_list()
         [0.8806, 0.1573, None]

@@ -51,7 +51,7 @@ def reliability(cells: Cells, *, resolution: int = 2, calibrator: Calibrator | N
     --------
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
-    >>> sketch = log.ec.sketch("p", "y")
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
     >>> sketch.reliability(resolution=1, calibrator="pav").drop("n", "weight").rows()
     [(-3, 0.1, 0.0, 0.0), (-1, 0.4, 1.0, 0.5), (0, 0.7, 0.0, 0.5), (2, 0.9, 1.0, 1.0)]
     """

@@ -44,7 +44,7 @@ def batches(frame: pl.LazyFrame, size: int, *, in_order: bool = False) -> Iterat
     thread.start()
     try:
         while isinstance(item := handed.get(), pl.DataFrame):
-            yield cast(T, item)
+            yield item
         if item is not None:
             raise item
     finally:
@@ -59,4 +59,4 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
         following = thread.submit(next, items, end)
         while (item := following.result()) is not end:
             following = thread.submit(next, items, end)
-            yield cast(T, item)
+            yield cast("T", item)

@@ -23,12 +23,13 @@ from tests.support.calibration_oracle import (
     plain_newton,
     sigmoid,
 )
+from tests.support.cases import mostly_slow
 from tests.support.profile import EXAMPLES, PROFILE
 from tests.support.reference import BINARY, expected_of, log_of
 
 
 @pytest.mark.parametrize("calibrator", ["affine", "temperature"])
-@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("weight", mostly_slow([None, "w"], ["w"]))
 @pytest.mark.parametrize("prior", [None, 0.1])
 def test_every_group_and_fold_is_the_fit_of_its_own_rows(calibrator, weight, prior) -> None:
     log = simulated()

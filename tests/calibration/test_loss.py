@@ -26,6 +26,7 @@ from tests.support.calibration_oracle import (
     plain_pav,
     steps_at,
 )
+from tests.support.cases import mostly_slow
 from tests.support.profile import EXAMPLES, PROFILE
 from tests.support.reference import BINARY, expected_of, log_of
 
@@ -33,7 +34,7 @@ COST_FP = 0.25
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("training", ["cv", "test", "held out"])
+@pytest.mark.parametrize("training", mostly_slow(["cv", "test", "held out"], ["cv"]))
 @pytest.mark.parametrize(("weight", "prior"), [(None, None), ("w", 0.2)])
 def test_loss_is_that_of_rows_with_plain_calibrators(rule, training, weight, prior) -> None:
     log, other = simulated(), simulated(seed=1)

@@ -419,7 +419,7 @@ MIXED = {
 
 
 @pytest.mark.parametrize("kind", mostly_slow(["parquet", "arrow"], ["parquet"]))
-@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("swapped", mostly_slow([False, True], [False]))
 @pytest.mark.parametrize("case", MIXED)
 def test_keys_of_types_that_mean_the_same(tmp_path, kind, swapped, case):
     *values, expected = MIXED[case]

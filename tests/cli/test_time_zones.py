@@ -15,6 +15,7 @@ from polars.testing import assert_frame_equal
 
 from polars_ec.cli.periods import Periods
 from polars_ec.cli.sql_report import connect, sql_report
+from tests.support.cases import mostly_slow
 from tests.support.cli import READ, invoke, sketch, typed_report
 from tests.support.profile import PROFILE
 
@@ -85,7 +86,7 @@ def counted(table, zone="UTC"):
     return dict(table.select(pl.col("ts").dt.replace_time_zone(None), "n").iter_rows())
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", mostly_slow(FORMATS, FORMATS[:1] + FORMATS[-1:]))
 @pytest.mark.parametrize(
     ("zone", "every"),
     [

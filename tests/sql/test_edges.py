@@ -212,7 +212,7 @@ def test_decisions_where_being_right_is_dearer(door: str) -> None:
             assert found == certain, (costs, prior)
 
 
-@pytest.mark.parametrize("bins", [3, 10])
+@pytest.mark.parametrize("bins", mostly_slow([3, 10], [10]))
 @pytest.mark.parametrize("name", ["ece", "ece_mc"])
 def test_posteriors_next_to_the_edge_of_a_bin(name: str, bins: int) -> None:
     """One row next to an edge in each group, and one in each of the bins at either side."""

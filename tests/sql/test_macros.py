@@ -10,6 +10,7 @@ import pytest
 
 import polars_ec as ec
 from polars_ec.sql import macros as sql
+from tests.support.cases import mostly_slow
 
 LOG = "(VALUES (0.9, true), (0.4, true), (0.7, false), (0.1, false), (0.2, false)) AS log(p, y)"
 QUERY = f"SELECT ec.nec(p, y, cost_fn := 4) FROM {LOG}"
@@ -53,15 +54,18 @@ def test_nothing_is_written_where_all_are_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [
-        "CREATE OR REPLACE MACRO ec.nec(score, label, cost_fn := 1) AS 7",
-        "CREATE OR REPLACE MACRO ec._ratio(x, y) AS x",
-        "DROP MACRO ec._ratio",
-        "CREATE MACRO ec.of_another_version(x) AS x",
-        "CREATE OR REPLACE MACRO ec._stamp() AS 'of another bundle'",
-        "COMMENT ON MACRO ec.nec IS 'another'",
-        "DROP SCHEMA ec CASCADE",
-    ],
+    mostly_slow(
+        [
+            "CREATE OR REPLACE MACRO ec.nec(score, label, cost_fn := 1) AS 7",
+            "CREATE OR REPLACE MACRO ec._ratio(x, y) AS x",
+            "DROP MACRO ec._ratio",
+            "CREATE MACRO ec.of_another_version(x) AS x",
+            "CREATE OR REPLACE MACRO ec._stamp() AS 'of another bundle'",
+            "COMMENT ON MACRO ec.nec IS 'another'",
+            "DROP SCHEMA ec CASCADE",
+        ],
+        ["DROP MACRO ec._ratio", "COMMENT ON MACRO ec.nec IS 'another'"],
+    ),
 )
 def test_registering_again_mends_what_was_changed(change: str) -> None:
     connection = duckdb.connect()
