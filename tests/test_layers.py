@@ -23,7 +23,7 @@ FLOORS: list[set[str]] = [
     {"options"},
     {"arguments", "docstrings"},
     {"signatures"},
-    {"formulas"},
+    {"formulas", "intervals"},
     {"rows"},
     {"metrics"},
     {"validation", "cells"},
