@@ -160,7 +160,8 @@ class _Parts:
         if not len(groups):
             return pl.Series([], dtype=pl.Array(pl.Float64, self.width))
         with np.errstate(all="ignore"):
-            table = np.hstack([self.sums(groups).of(part) for part in self.parts])
+            sums = self.sums(groups)
+            table = np.hstack([sums.of(part) for part in self.parts])
         return pl.Series(table.ravel(), nan_to_null=True).reshape((len(groups), self.width))
 
     def sums(self, groups: pl.Series) -> Counted:
