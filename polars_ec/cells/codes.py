@@ -12,8 +12,8 @@ import polars as pl
 
 from polars_ec.cells.grid import Grid
 
-CELL, SLOT, GROUP = "__cell", "__slot", "__group"
-"""Columns of the number of a row's cell, of the slot of its losses, and of its group."""
+CELL, COARSE, SLOT, GROUP = "__cell", "__coarse", "__slot", "__group"
+"""Columns of the number of a row's cell, of its coarse cell, of the slot of its losses, and of its group."""
 
 STAND_IN = 0.6
 """The score of rows that are not usable while they are counted: numbers without nulls are quicker, and any inside of a bin will do."""
@@ -123,6 +123,14 @@ class CellCodes:
             "bin": usable.then(place - above * _GAP + self._lowest).cast(pl.Int32),
             "above": usable.then(above).cast(pl.Int16),
         }
+
+    def coarsened(self, coarse: CellCodes) -> pl.Series:
+        """Of each number that of the same rows on the coarse grid, whose resolution must divide this one."""
+        columns = self.decoded(pl.int_range(self.number, dtype=pl.Int32))
+        place = self.grid.coarse_bin(columns["bin"]) - coarse._lowest + _GAP * columns["above"]
+        number = columns["class"].cast(pl.Int32) * coarse._of_class + 1 + place
+        last = pl.when(columns["class"].is_null()).then(coarse.number - 1).otherwise(0)
+        return pl.select(pl.when(columns["bin"].is_not_null()).then(number).otherwise(last).cast(pl.Int32)).to_series()
 
     def slots(self) -> pl.Series:
         """Of each number the slot of its losses, by class and `above`; the last for rows that are not usable."""

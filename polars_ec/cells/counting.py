@@ -5,13 +5,14 @@ Where groups and cells are few enough there is a place for each of them in an ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from polars_ec.cells.codes import CELL, GROUP, SLOT, CellCodes, KeyCode
-from polars_ec.cells.grid import EXACT, SUMS, Grid
+from polars_ec.cells.grid import EXACT, Grid
 from polars_ec.cells.groups import Groups
 from polars_ec.cells.table import Table
 
@@ -46,17 +47,16 @@ class Counting:
     Rows have the group columns as their codes, then `CELL` (in an exact sketch class and score), and the values to sum.
     """
 
-    def __init__(self, keys: list[KeyCode], grid: Grid, *, weighted: bool) -> None:
+    def __init__(self, keys: list[KeyCode], grid: Grid, weights: Sequence[str], sums: Sequence[str]) -> None:
         self._keys, self._names = keys, [key.name for key in keys]
         cell = ["class", EXACT] if grid.resolution is None else [CELL]
-        sums = [*SUMS] if grid.has_sums else []
         self._slots = None if grid.resolution is None else CellCodes(grid).slots()
-        self._by_cell = GroupBy([*self._names, *cell], ["n", *(["weight"] if weighted else [])])
-        self._by_slot = GroupBy([*self._names, SLOT], sums) if sums else None
+        self._by_cell = GroupBy([*self._names, *cell], ["n", *weights])
+        self._by_slot = GroupBy([*self._names, SLOT], [*sums]) if sums else None
         self._groups = Groups(self._names)
         self._table = None
         if self._slots is not None and all(key.is_whole for key in keys):
-            self._table = Table(self._slots, sums, weighted=weighted)
+            self._table = Table(self._slots, weights, sums)
         self._has_room = self._table is not None
         self._codes: pl.Schema | None = None
 
