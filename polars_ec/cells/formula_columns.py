@@ -20,6 +20,9 @@ _OPPOSITE: dict[End, End] = {"least": "most", "most": "least"}
 LOSS_OF = {**{name: rule.loss for name, rule in SCORING_RULES.items()}, "cllr": "log_loss"}
 """The loss whose mean over each class a metric is made of."""
 
+SHIFT = "__ec_shift"
+"""The column that says what makes log-odds of an LLR, where it is asked for losses at a prior."""
+
 
 def decision_columns(threshold: float, of_1: End, of_0: End) -> list[list[str]]:
     """For either class the columns of its rows that are decided negative, and positive."""
