@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
@@ -40,7 +40,7 @@ class Sketch(DecidingCells):
     frame
         The cells: the group columns; `class` (0 or 1, -1 for wrong rows, null for missing ones); `bin` and `above` (how
         many declared thresholds the score is above), or `score_value` in an exact sketch; `n` rows; and if rows have weights
-        their sum, `weight`.
+        their sum, `weight`, and that of their squares, `weight2`.
     grid
         How scores became cells: `score_type`, `resolution` (None: exact), `thresholds`.
     weighted
@@ -48,6 +48,11 @@ class Sketch(DecidingCells):
     sums
         Beside the cells, a row per group, `class` (0 or 1) and `above`: `log_loss`, `brier` and `posterior`, sums over the rows of
         weight times the row's value. None in an exact sketch, whose cells say as much, and for raw scores.
+    coarse
+        Of a sketch with clusters, for variances: the usable rows once more, also by `bucket` of their cluster (null: none), at
+        a `resolution` of at most 8, which an exact sketch has here too. The columns are those of `frame`, with `bin` and `above`.
+    buckets, cluster, hash
+        How many buckets, the name of the key of the clusters, and of the hash that dealt them out; None without clusters.
     costs, threshold
         The operating point that it was made for, which its methods take where they are told no other: 2 x 2 costs, and the
         threshold, None for the Bayes threshold of the costs.
@@ -193,7 +198,8 @@ class Sketch(DecidingCells):
 
 def sketch_of(cells: Cells, point: OperatingPoint) -> Sketch:
     """Cells with the operating point that they were made for."""
-    return Sketch(cells.frame, cells.grid, cells.weighted, cells.sums, point.costs, point.threshold)
+    of_cells = {field.name: getattr(cells, field.name) for field in fields(Cells)}
+    return Sketch(**of_cells, costs=point.costs, threshold=point.threshold)
 
 
 def merge(sketches: Sequence[Sketch]) -> Sketch:
