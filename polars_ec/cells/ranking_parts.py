@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from polars_ec.cells.grid import Grid
 from polars_ec.cells.ordered import ordered_cells
-from polars_ec.formulas.ranking import RankingArguments, evaluate, prepare
+from polars_ec.formulas.ranking import RankingArguments, evaluate_all, prepare
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.ranks import PARTS, dealt_out, summed
 
@@ -166,8 +166,7 @@ def replicates_of(
         prior = pl.concat([of_groups] * (PARTS + 1)).with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(GROUP))
     prepared = prepare(tiled, prior)
     values, whole = {}, {}
-    for name in metrics:
-        of = evaluate(prepared, name, arguments)
+    for name, of in evaluate_all(prepared, metrics, arguments).items():
         found = np.full((PARTS + 1) * ranked.size, np.nan)
         found[of[GROUP].to_numpy()] = of["value"].fill_null(np.nan).to_numpy()
         of_parts = found.reshape(PARTS + 1, ranked.size)

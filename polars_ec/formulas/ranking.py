@@ -8,7 +8,7 @@ curve; else the order of its rows is unknown, and the curve is any path through 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -27,6 +27,7 @@ _fnr_before, _tnr_before = pl.col("fn_before") / _N1, pl.col("tn_before") / _N0
 _LOOSE = ~pl.col("point")
 _ROUNDING = 1e-12
 _TIES = "__ec_ties"
+_INNER = "__ec_inner"
 _ONE = pl.col("n1").first()
 
 
@@ -265,19 +266,22 @@ def hulls(cells: pl.DataFrame, outer: bool) -> pl.DataFrame:
     return points[kept]
 
 
-def _of_hulls(cells: pl.DataFrame, formula: pl.Expr) -> pl.DataFrame:
-    """`value` and `error` per group of a metric that falls as the hull grows."""
+def _of_hulls(cells: pl.DataFrame, names: Collection[str]) -> dict[str, pl.DataFrame]:
+    """`value` and `error` per group of metrics that fall as the hull grows."""
 
-    def of_hull(outer: bool, name: str) -> pl.DataFrame:
-        return hulls(cells, outer).group_by(GROUP, maintain_order=True).agg(formula.alias(name))
+    def of_hull(outer: bool) -> pl.DataFrame:
+        formulas = {name: _OF_HULL[name]() for name in names}
+        return hulls(cells, outer).group_by(GROUP, maintain_order=True).agg(**formulas)
 
-    low, high = pl.col("low"), pl.col("high")
-    inner = of_hull(outer=False, name="high")
+    inner = of_hull(outer=False)
     # Without cells of unknown order there is but one hull.
-    both = (
-        inner.with_columns(low=high) if cells["point"].all() else of_hull(outer=True, name="low").join(inner, on=GROUP)
-    )
-    return both.select(GROUP, value=(low + high) / 2, error=((high - low) / 2).clip(0))
+    outer = inner if cells["point"].all() else of_hull(outer=True)
+    both = outer.join(inner, on=GROUP, suffix=_INNER)
+    found = {}
+    for name in names:
+        low, high = pl.col(name), pl.col(f"{name}{_INNER}")
+        found[name] = both.select(GROUP, value=(low + high) / 2, error=((high - low) / 2).clip(0))
+    return found
 
 
 _PLAIN: dict[str, Callable[[RankingArguments], Bounded]] = {
@@ -296,13 +300,22 @@ RANKING_METRICS = (*_PLAIN, *_OF_HULL)
 
 def evaluate(cells: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.DataFrame:
     """GROUP, `value`, `error` and, where one attains it, `threshold`: one row per group that has both classes."""
-    if name in _OF_HULL and not (name == "eer" and arguments.method == "linear"):
-        return _of_hulls(cells, _OF_HULL[name]())
-    bounded = (_eer_linear if name == "eer" else _PLAIN[name])(arguments)
-    columns = {"value": bounded.value, "error": bounded.error}
-    if bounded.threshold is not None:
-        columns["threshold"] = bounded.threshold
-    return cells.group_by(GROUP, maintain_order=True).agg(**columns)
+    return evaluate_all(cells, [name], arguments)[name]
+
+
+def evaluate_all(cells: pl.DataFrame, names: Sequence[str], arguments: RankingArguments) -> dict[str, pl.DataFrame]:
+    """What `evaluate` gives, of each metric: those of the hull share it."""
+    of_hull = [name for name in names if name in _OF_HULL and not (name == "eer" and arguments.method == "linear")]
+    found = _of_hulls(cells, of_hull) if of_hull else {}
+    for name in names:
+        if name in of_hull:
+            continue
+        bounded = (_eer_linear if name == "eer" else _PLAIN[name])(arguments)
+        columns = {"value": bounded.value, "error": bounded.error}
+        if bounded.threshold is not None:
+            columns["threshold"] = bounded.threshold
+        found[name] = cells.group_by(GROUP, maintain_order=True).agg(**columns)
+    return found
 
 
 def of_rows(rows: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.DataFrame:

@@ -41,12 +41,22 @@ def influence(cells: pl.DataFrame, metric: str, arguments: RankingArguments, *, 
         return _of_classes(cells, NEGATIVES_BELOW / _N0 / _N1, POSITIVES_ABOVE / _N1 / _N0)
     if metric == "specificity_at_sensitivity":
         share, before, after = arguments.sensitivity, pl.col("tp_before") / _N1, pl.col("tp") / _N1
-        above = pl.when("point").then(before < enough(share, pl.col("whole"))).otherwise((before + after) / 2 < share).cast(pl.Float64)
+        above = (
+            pl.when("point")
+            .then(before < enough(share, pl.col("whole")))
+            .otherwise((before + after) / 2 < share)
+            .cast(pl.Float64)
+        )
         slope = _slope(cells, specificity_at, share, 1)
         return _of_classes(cells.join(slope, on=GROUP, how="left"), above * _SLOPE / _N1, -above / _N0)
     if metric == "sensitivity_at_specificity":
         share, before, after = arguments.specificity, pl.col("tn_before") / _N0, pl.col("tn") / _N0
-        above = pl.when("point").then(after >= enough(share, pl.col("whole"))).otherwise((before + after) / 2 > share).cast(pl.Float64)
+        above = (
+            pl.when("point")
+            .then(after >= enough(share, pl.col("whole")))
+            .otherwise((before + after) / 2 > share)
+            .cast(pl.Float64)
+        )
         slope = _slope(cells, sensitivity_at, share, 0)
         return _of_classes(cells.join(slope, on=GROUP, how="left"), above / _N1, -above * _SLOPE / _N0)
     return _of_average_precision(cells, stated=stated)
