@@ -52,6 +52,8 @@ def calibration_loss(
     shown = losses(cells)
     if request is None:
         return shown
+    if request.method != "influence":
+        raise ValueError(f"method={request.method!r} is of report(): of a sketch there are intervals by influence")
     by_fold = isinstance(training, str) and training == "cv"
     return with_limits(shown, cells, by_fold, losses, request)
 

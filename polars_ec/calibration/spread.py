@@ -63,8 +63,8 @@ def with_limits(shown: pl.DataFrame, cells: Cells, by_fold: bool, losses: Losses
 class Parts:
     """Cells of usable rows, in order; and how much weight of each, (parts, cells), is in each part.
 
-    `cells` has the group columns, `class` and `score_value`; `groups` are the distinct keys beside the fold, and `group` says which of
-    them a cell is of.
+    `cells` has the group columns, `class` and `score_value`; `groups` has a row for each group of the keys beside the fold, and `group` says
+    which of them a cell is of.
     """
 
     cells: pl.DataFrame
@@ -116,9 +116,7 @@ def parts_of(cells: Cells, by_fold: bool, seed: int) -> Parts:
         rows = np.where(alone > 0, np.fmax(np.rint(alone**2 / alone2), 1), 0).astype(np.int64)
     dealt = dealt_out(rows, np.flatnonzero(starts.to_numpy()), seed) * (alone / np.fmax(rows, 1))
     scored = frame.with_columns(_scores(frame, grid).alias(EXACT)).drop("bin", "above")
-    return Parts(
-        scored, replace(grid, resolution=None), frame.select(keys).filter(starts), group, sums[0, :PARTS] + dealt
-    )
+    return Parts(scored, replace(grid, resolution=None), frame.filter(starts), group, sums[0, :PARTS] + dealt)
 
 
 def _changes(frame: pl.DataFrame, by: list[str]) -> pl.Series:
