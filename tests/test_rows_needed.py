@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 import polars_ec as ec
+from tests.coverage.systems import COST_FN, Sample, System, draw
 
 
 def pilot(
@@ -123,3 +124,24 @@ def test_a_report_without_intervals_is_refused() -> None:
         ec.rows_needed(log.ec.report("p", "y"), "nec", width=0.1)
     with pytest.raises(TypeError, match="pilot= is dict"):
         ec.rows_needed({"n": [1]}, "nec", width=0.1)
+
+
+@pytest.mark.parametrize("of_a_cluster", [None, 20])
+def test_so_many_rows_give_that_width(of_a_cluster: int | None) -> None:
+    """On average over 100 pilots and 100 logs with as many rows as the pilots ask for, in clusters as large as theirs."""
+    metrics = ["recall", "nec", "nce"]
+    system, groups = System(prior=0.3, separation=1.5), 100
+
+    def report(rows: int, seed: int) -> pl.DataFrame:
+        clusters = rows // of_a_cluster if of_a_cluster else None
+        log = draw(Sample(groups, rows, clusters=clusters, systems=(system,)), seed)
+        options = {"cluster": "user", "buckets": 1000} if clusters else {}
+        return log.ec.report("p", "y", by="group", metrics=metrics, cost_fn=COST_FN, interval=0.95, **options)
+
+    pilots = report(2000, seed=1)
+    for seed, metric in enumerate(metrics, start=2):
+        width = 0.7 * (pilots[f"{metric}_ci_high"] - pilots[f"{metric}_ci_low"]).mean()
+        needed = ec.rows_needed(pilots, metric, width=width)["rows_needed"]
+        assert 3500 < needed.median() < 4700
+        reached = report(int(needed.median()), seed)
+        assert (reached[f"{metric}_ci_high"] - reached[f"{metric}_ci_low"]).mean() == pytest.approx(width, rel=0.05)

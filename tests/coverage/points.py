@@ -136,26 +136,21 @@ def counts(point: Point, seed: int) -> list[Counted]:
     """How often each of the metrics held the truth, in as many groups as the sample has."""
     log = draw_classes(point.sample, seed) if point.door == "classes" else draw(point.sample, seed)
     names = tuple(dict.fromkeys(name for promise in point.promises for name in promise.metrics))
-    table, truth = _DOORS[point.door](point, log, names)
+    return counted(point, *_DOORS[point.door](point, log, names))
+
+
+def counted(point: Point, table: pl.DataFrame, truth: Mapping[str, float]) -> list[Counted]:
+    """The same of the table of a row per group that the door gave."""
     found = []
     for promise in point.promises:
         for name in promise.columns:
             low, high = (table[f"{name}_ci_{end}"].to_numpy() for end in ("low", "high"))
             known = np.isfinite(low) & np.isfinite(high)
-            held = (low <= truth[name]) & (truth[name] <= high) & known
-            found.append(
-                Counted(
-                    point.name,
-                    point.door,
-                    name,
-                    len(table),
-                    float(1 - known.mean()),
-                    float(held.sum() / max(known.sum(), 1)),
-                    promise.least,
-                    promise.most,
-                    point.may_lack,
-                )
-            )
+            held = known & (low <= truth[name]) & (truth[name] <= high)
+            covered = held.sum() / max(known.sum(), 1)
+            lacking = 1 - known.sum() / max(len(table), 1)
+            bounds = (promise.least, promise.most, point.may_lack)
+            found.append(Counted(point.name, point.door, name, len(table), float(lacking), float(covered), *bounds))
     return found
 
 
