@@ -10,7 +10,7 @@ import time
 
 from tests.coverage.points import Counted, counts, points
 
-_HEAD = f"{'door':10}{'point':28}{'metric':28}{'groups':>7}{'null':>7}{'covered':>9}  promised"
+_HEAD = f"{'door':10}{'point':28}{'metric':28}{'groups':>7}{'null':>7}{'covered':>9}  at least, at most"
 
 
 def main() -> int:
@@ -33,7 +33,8 @@ def main() -> int:
 
 
 def _line(found: Counted) -> str:
-    promised = f"{found.least:.3f}" + (f" to {found.most:.3f}" if found.most < 1 else "") + f" -+ {found.error:.3f}"
+    least, most = found.least - found.slack(found.least), found.most + found.slack(found.most)
+    promised = f"{least:.1%}" + (f" to {most:.1%}" if found.most < 1 else "")
     return (
         f"{found.door:10}{found.point:28}{found.metric:28}{found.groups:7}{found.lacking:7.1%}{found.covered:9.1%}"
         f"  {promised}{'' if found.kept else '  MISSED'}"

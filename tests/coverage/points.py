@@ -68,20 +68,15 @@ class Counted:
     most: float
     may_lack: float
 
-    @property
-    def error(self) -> float:
-        """Two Monte Carlo errors at the bound."""
-        bound = self.least if self.covered < self.least else min(self.most, 0.999)
+    def slack(self, bound: float) -> float:
+        """Two Monte Carlo errors at this bound."""
         return float(2 * np.sqrt(bound * (1 - bound) / max(self.groups * (1 - self.lacking), 1)))
 
     @property
     def kept(self) -> bool:
         """Whether the promise is."""
-        return (
-            self.groups > 0
-            and self.lacking <= self.may_lack
-            and self.least - self.error <= self.covered <= self.most + self.error
-        )
+        least, most = self.least - self.slack(self.least), self.most + self.slack(self.most)
+        return self.groups > 0 and self.lacking <= self.may_lack and least <= self.covered <= most
 
 
 USUAL = (Promise(DECISIONS, 0.93, at_prior=True), Promise(LOSSES, 0.93, at_prior=True), Promise(AREAS, 0.93))
@@ -128,6 +123,9 @@ def points(groups: int) -> Iterator[Point]:
     pair = Sample(groups, 400, systems=PAIR)
     yield Point("400 rows", pair, (Promise(COMPARED, 0.93, 0.975),), "compare")
     yield Point("50 clusters", replace(pair, rows=1000, clusters=50), (Promise(COMPARED, 0.92),), "compare")
+    against_rest = (Promise(COMPARED, 0.92),)
+    yield Point("rest, 400 rows", of(CALIBRATED, 400), against_rest, "compare")
+    yield Point("rest, 50 clusters", of(CALIBRATED, 1000, clusters=50), against_rest, "compare")
     yield Point("300 rows", Sample(groups, 300), (Promise(OF_CLASSES, 0.93),), "classes")
     yield Point("40 clusters", Sample(groups, 600, clusters=40), (Promise(OF_CLASSES, 0.92),), "classes")
 
@@ -186,12 +184,16 @@ def _evaluate(point: Point, log: pl.DataFrame, names: tuple[str, ...]) -> Answer
 
 
 def _compare(point: Point, log: pl.DataFrame, names: tuple[str, ...]) -> Answer:
-    table = ec.compare(log, ["p", "q"], "y", by="group", metrics=list(names), cost_fn=COST_FN, **_options(point))
+    """Two models on the same rows, or each group against the rest, which is like it."""
+    first, *others = point.sample.systems
+    columns, options = ["p", *("q" for _ in others)], _options(point)
+    if not others:
+        options["reference"] = "rest"
+    table = ec.compare(log, columns, "y", by="group", metrics=list(names), cost_fn=COST_FN, **options)
     wide = table.pivot("metric", index="group", values=["difference_ci_low", "difference_ci_high"])
     wide = wide.rename({f"difference_ci_{end}_{name}": f"{name}_ci_{end}" for name in names for end in ("low", "high")})
-    first, second = (truths(system) for system in point.sample.systems)
-    # The first model is the reference.
-    return wide, {name: second[name] - first[name] for name in names}
+    of_model, of_reference = truths(others[0] if others else first), truths(first)
+    return wide, {name: of_model[name] - of_reference[name] for name in names}
 
 
 def _classes(point: Point, log: pl.DataFrame, names: tuple[str, ...]) -> Answer:
