@@ -22,7 +22,7 @@ from polars_ec.cells.formula_columns import (
     loss_column,
     loss_columns,
 )
-from polars_ec.cells.moments import Booleans, Floats, UsableCells, cells_by_bucket, usable_cells
+from polars_ec.cells.moments import Floats, UsableCells, cells_by_bucket, usable_cells
 from polars_ec.cells.sums import is_exact, prior_columns
 from polars_ec.intervals.arguments import Request
 from polars_ec.intervals.estimates import (
@@ -42,6 +42,8 @@ from polars_ec.intervals.spread import Moments
 Limits: TypeAlias = tuple[Floats, Floats]
 
 _FEWEST_OF_A_CLASS = 10
+_ONE_ROW = 1 + 1e-9
+_COSTS = ("expected_cost", "bayes_risk")
 
 
 @dataclass(frozen=True)
@@ -66,9 +68,8 @@ class Intervals:
         return cells_by_bucket(self.cells, self.table, self.keys)
 
     def small(self) -> pl.Series:
-        """Whether a class has so few rows that limits mean little."""
-        rows = self.fine.total(self.fine.frame["n"].to_numpy().astype(np.float64))
-        return pl.Series("small", rows.min(axis=1) < _FEWEST_OF_A_CLASS)
+        """Whether a class has so few rows, of equal weight that say as much, that limits mean little."""
+        return pl.Series("small", self._rows.min(axis=-1) < _FEWEST_OF_A_CLASS)
 
     def of_decisions(self, names: Sequence[str], threshold: float) -> dict[str, Limits]:
         """The limits of metrics at a threshold; if it may cut cells, they hold those of whatever the counts may be."""
@@ -86,10 +87,15 @@ class Intervals:
         )
         moments = self._decided(threshold, of_1, of_0)
         clusters = self._clusters(threshold, moments)
-        estimates, scales = formula(moments.linear[None])[0], [scale_of(name) for name in names]
+        estimates, scales = formula(moments.linear[None])[0], [self._scale(name) for name in names]
         if clusters is None:
             return limits_of_rows(formula, moments, estimates, scales, self.request.level, with_one_row)
         return limits_of_clusters(formula, moments, clusters, estimates, scales, self.request.level, with_one_row)
+
+    def _scale(self, name: str) -> Scale:
+        # A cost below 0 makes costs of any sign.
+        of_any_sign = name in _COSTS and min(map(min, self.arguments.formula.costs.values)) < 0
+        return "identity" if of_any_sign else scale_of(name)
 
     def _decided(self, threshold: float, of_1: End, of_0: End) -> Moments:
         decided = self.sums(decision_columns(threshold, of_1, of_0))
@@ -136,14 +142,15 @@ class Intervals:
         source = cells.moments(features, unit) if self.by_bucket is None else cells.clusters(features, unit)
         spread = source.spread_of(slopes_of(formula, totals)[..., 0])
         low, high = (limits(bound, spread, scale, self.request.level)[end] for end, bound in enumerate(bounds))
-        return np.where(self._several, low, np.nan), np.where(self._several, high, np.nan)
+        several = (self._rows > _ONE_ROW).all(axis=-1)
+        return np.where(several, low, np.nan), np.where(several, high, np.nan)
 
     @cached_property
-    def _several(self) -> Booleans:
-        """(groups,): whether each class has more than one row, of equal weight that say as much."""
+    def _rows(self) -> Floats:
+        """(groups, classes): how many rows of equal weight say as much (Kish)."""
         weight, weight2 = self.fine.total(self.fine.weight), self.fine.total(self.fine.weight2)
         with np.errstate(all="ignore"):
-            return np.asarray((weight**2 / weight2 > 1 + 1e-9).all(axis=-1))
+            return np.asarray(np.where(weight > 0, weight**2 / weight2, 0.0))
 
     def sums(self, columns: list[list[str]]) -> Floats:
         """(groups, classes, features): columns of the table."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from polars_ec.cells.calibration_noise import error_if_calibrated
 from polars_ec.cells.formula_columns import LOSS_OF
 from polars_ec.cells.intervals import Intervals, Limits
 from polars_ec.cells.moments import Floats
@@ -37,6 +38,12 @@ def with_limits(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals)
         added[after].append(
             pl.select(pl.when(added[after][0].is_not_null()).then(kinked).alias("nec_kinked")).to_series()
         )
+    if "ece" in names and intervals.arguments.ece.norm == 1 and not intervals.arguments.prior.stated:
+        known = np.isfinite(_floats(shown["ece"]))
+        added["ece_error"] = [
+            pl.Series(f"ece_if_calibrated{end}", np.where(known, values, np.nan), nan_to_null=True)
+            for end, values in zip(("", "_high"), error_if_calibrated(intervals), strict=True)
+        ]
     columns = [x for name in shown.columns for x in (shown[name], *added.get(name, ()))]
     return pl.DataFrame(columns)
 
