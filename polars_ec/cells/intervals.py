@@ -115,24 +115,28 @@ class Intervals:
 
     def of_loss(self, name: str, bounds: Limits) -> Limits:
         """The limits of a metric that is a mean loss, and known to lie between these bounds."""
-        loss, prior = LOSS_OF[name], prior_columns(self.arguments)
+        loss = LOSS_OF[name]
         shift = self.table[SHIFT].to_numpy() if name != "cllr" and SHIFT in self.table.columns else None
-        ends = [loss_columns(loss, end) for end in (("",) if shift is None else ("_low", "_high"))]
-        totals = (self.sums(ends[0]) + self.sums(ends[-1])) / 2
-        formula = self.formula(loss_columns(loss), [loss_column(name, prior)])
-        return self.of_mean_loss(formula, totals, lambda cells: cells.losses(loss, shift), bounds, scale_of(name))
+        columns = [loss_columns(loss, end) for end in (("",) if shift is None else ("_low", "_high"))]
+        value = loss_column(name, prior_columns(self.arguments), "" if shift is None else "_low")
+        return self.of_mean_loss(value, columns, lambda cells: cells.losses(loss, shift), bounds, scale_of(name))
 
     # Infinite losses have no limits.
     @np.errstate(all="ignore")
     def of_mean_loss(
         self,
-        formula: Formula,
-        totals: Floats,
+        value: pl.Expr,
+        columns: Sequence[list[list[str]]],
         losses: Callable[[UsableCells], Floats],
         bounds: Limits,
         scale: Scale,
     ) -> Limits:
-        """The same of a formula of the sums of w and of w times a loss, which each cell has about this much of."""
+        """The same of an expression on the first of these columns: of the sums of a loss, or of the bounds of them.
+
+        Each row of a cell has about as much of it as `losses` say.
+        """
+        totals = (self.sums(columns[0]) + self.sums(columns[-1])) / 2
+        formula = self.formula(columns[0], [value])
         cells = self.fine if self.by_bucket is None else self.by_bucket
         loss = losses(cells)
         times = totals[..., 1] / cells.total(cells.weight * loss)
