@@ -24,6 +24,7 @@ from polars_ec.cells.formula_columns import (
 )
 from polars_ec.cells.moments import Floats, UsableCells, cells_by_bucket, usable_cells
 from polars_ec.cells.sums import is_exact, prior_columns
+from polars_ec.costs import CostMatrix
 from polars_ec.intervals.arguments import Request
 from polars_ec.intervals.estimates import (
     Clusters,
@@ -87,15 +88,10 @@ class Intervals:
         )
         moments = self._decided(threshold, of_1, of_0)
         clusters = self._clusters(threshold, moments)
-        estimates, scales = formula(moments.linear[None])[0], [self._scale(name) for name in names]
+        estimates, scales = formula(moments.linear[None])[0], [scale_at(name, arguments.costs) for name in names]
         if clusters is None:
             return limits_of_rows(formula, moments, estimates, scales, self.request.level, with_one_row)
         return limits_of_clusters(formula, moments, clusters, estimates, scales, self.request.level, with_one_row)
-
-    def _scale(self, name: str) -> Scale:
-        # A cost below 0 makes costs of any sign.
-        of_any_sign = name in _COSTS and min(map(min, self.arguments.formula.costs.values)) < 0
-        return "identity" if of_any_sign else scale_of(name)
 
     def _decided(self, threshold: float, of_1: End, of_0: End) -> Moments:
         decided = self.sums(decision_columns(threshold, of_1, of_0))
@@ -163,15 +159,25 @@ class Intervals:
 
     def formula(self, columns: list[list[str]], expressions: Sequence[pl.Expr]) -> Formula:
         """The expressions as functions of these columns of the table; what else they read of it stays."""
-        flat = [name for of_class in columns for name in of_class]
-        others = self.table.select(prior_columns(self.arguments) or [])
+        return formula_of(self.table.select(prior_columns(self.arguments) or []), columns, expressions)
 
-        def values(sums: Floats) -> Floats:
-            n_variants, n_groups = sums.shape[:2]
-            moved = pl.DataFrame(sums.reshape(n_variants * n_groups, -1), schema=flat)
-            if others.width:
-                moved = moved.hstack(pl.concat([others] * n_variants))
-            found = moved.select(e.cast(pl.Float64).alias(f"{i}") for i, e in enumerate(expressions))
-            return found.to_numpy().reshape(n_variants, n_groups, -1).astype(np.float64)
 
-        return values
+def formula_of(others: pl.DataFrame, columns: Sequence[Sequence[str]], expressions: Sequence[pl.Expr]) -> Formula:
+    """Expressions as functions of the sums of each class, which are these columns; `others` are the columns that stay."""
+    flat = [name for of_class in columns for name in of_class]
+
+    def values(sums: Floats) -> Floats:
+        n_variants, n_groups = sums.shape[:2]
+        moved = pl.DataFrame(sums.reshape(n_variants * n_groups, -1), schema=flat)
+        if others.width:
+            moved = moved.hstack(pl.concat([others] * n_variants))
+        found = moved.select(e.cast(pl.Float64).alias(f"{i}") for i, e in enumerate(expressions))
+        return found.to_numpy().reshape(n_variants, n_groups, -1).astype(np.float64)
+
+    return values
+
+
+def scale_at(name: str, costs: CostMatrix) -> Scale:
+    """That of a metric of decisions with these costs."""
+    # A cost below 0 makes costs of any sign.
+    return "identity" if name in _COSTS and min(map(min, costs.values)) < 0 else scale_of(name)
