@@ -189,7 +189,8 @@ class DecidingCells(Cells):
         Raises
         ------
         SketchError
-            A sketch without targets; counts, or no metric.
+            A sketch without targets; counts, or no metric; `interval`: every row is one of each target, so that the intervals of the
+            targets say nothing of that of their mean.
 
         References
         ----------
@@ -208,7 +209,7 @@ class DecidingCells(Cells):
         >>> sketch.mean_over_targets("recall", "auc_roc").select("recall", "auc_roc").rows()
         [(0.6666666666666666, 1.0)]
         """
-        check_targets(self, metrics)
+        check_targets(self, metrics, keywords)
         return average_over_targets(self.evaluate(*metrics, **keywords), self.keys)
 
     @checked_keywords
@@ -221,14 +222,18 @@ class DecidingCells(Cells):
         prior: Prior = None,
         beta: float = 1.0,
         p_t: float | None = None,
+        interval: float | None = None,
     ) -> pl.DataFrame:
         """Metrics of decisions at every operating point: the group columns, `threshold`, and a column for each.
+
+        With `interval` also `NAME_ci_low` and `NAME_ci_high` of each, but counts: of each point for itself, as `evaluate` has them
+        at a declared threshold. So the best of many points has no interval here.
 
         Parameters
         ----------
         *metrics
             Names, as for `evaluate`, of metrics that are functions of a confusion matrix.
-        costs, cost_fn, cost_fp, prior, beta, p_t
+        costs, cost_fn, cost_fp, prior, beta, p_t, interval
             As for `evaluate`.
 
         Raises
@@ -245,7 +250,7 @@ class DecidingCells(Cells):
         [(inf, 2.0), (0.7, 1.0), (0.4, 1.5), (0.1, 0.5), (-inf, 1.0)]
         """
         keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
-        return curves.cost_curve(self, metrics, self._at_own_point(keywords))
+        return curves.cost_curve(self, metrics, self._at_own_point(keywords), interval)
 
     @checked_keywords
     def best_threshold(
@@ -260,6 +265,8 @@ class DecidingCells(Cells):
         p_t: float | None = None,
     ) -> pl.DataFrame:
         """The threshold of the best value of a metric, per group; apply it to another log, for this one has seen the labels.
+
+        So it has no interval: the value is the best of many, above what the same threshold would give elsewhere. Evaluate it there.
 
         Parameters
         ----------

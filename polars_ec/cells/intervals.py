@@ -22,8 +22,9 @@ from polars_ec.cells.formula_columns import (
     loss_column,
     loss_columns,
 )
-from polars_ec.cells.moments import Booleans, Floats, UsableCells, cells_by_bucket, usable_cells
+from polars_ec.cells.moments import Floats, UsableCells, cells_by_bucket, usable_cells
 from polars_ec.cells.sums import is_exact, prior_columns
+from polars_ec.costs import CostMatrix
 from polars_ec.intervals.arguments import Request
 from polars_ec.intervals.estimates import (
     Clusters,
@@ -42,6 +43,8 @@ from polars_ec.intervals.spread import Moments
 Limits: TypeAlias = tuple[Floats, Floats]
 
 _FEWEST_OF_A_CLASS = 10
+_ONE_ROW = 1 + 1e-9
+_COSTS = ("expected_cost", "bayes_risk")
 
 
 @dataclass(frozen=True)
@@ -66,9 +69,8 @@ class Intervals:
         return cells_by_bucket(self.cells, self.table, self.keys)
 
     def small(self) -> pl.Series:
-        """Whether a class has so few rows that limits mean little."""
-        rows = self.fine.total(self.fine.frame["n"].to_numpy().astype(np.float64))
-        return pl.Series("small", rows.min(axis=1) < _FEWEST_OF_A_CLASS)
+        """Whether a class has so few rows, of equal weight that say as much, that limits mean little."""
+        return pl.Series("small", self._rows.min(axis=-1) < _FEWEST_OF_A_CLASS)
 
     def of_decisions(self, names: Sequence[str], threshold: float) -> dict[str, Limits]:
         """The limits of metrics at a threshold; if it may cut cells, they hold those of whatever the counts may be."""
@@ -86,7 +88,7 @@ class Intervals:
         )
         moments = self._decided(threshold, of_1, of_0)
         clusters = self._clusters(threshold, moments)
-        estimates, scales = formula(moments.linear[None])[0], [scale_of(name) for name in names]
+        estimates, scales = formula(moments.linear[None])[0], [scale_at(name, arguments.costs) for name in names]
         if clusters is None:
             return limits_of_rows(formula, moments, estimates, scales, self.request.level, with_one_row)
         return limits_of_clusters(formula, moments, clusters, estimates, scales, self.request.level, with_one_row)
@@ -109,24 +111,28 @@ class Intervals:
 
     def of_loss(self, name: str, bounds: Limits) -> Limits:
         """The limits of a metric that is a mean loss, and known to lie between these bounds."""
-        loss, prior = LOSS_OF[name], prior_columns(self.arguments)
+        loss = LOSS_OF[name]
         shift = self.table[SHIFT].to_numpy() if name != "cllr" and SHIFT in self.table.columns else None
-        ends = [loss_columns(loss, end) for end in (("",) if shift is None else ("_low", "_high"))]
-        totals = (self.sums(ends[0]) + self.sums(ends[-1])) / 2
-        formula = self.formula(loss_columns(loss), [loss_column(name, prior)])
-        return self.of_mean_loss(formula, totals, lambda cells: cells.losses(loss, shift), bounds, scale_of(name))
+        columns = [loss_columns(loss, end) for end in (("",) if shift is None else ("_low", "_high"))]
+        value = loss_column(name, prior_columns(self.arguments), "" if shift is None else "_low")
+        return self.of_mean_loss(value, columns, lambda cells: cells.losses(loss, shift), bounds, scale_of(name))
 
     # Infinite losses have no limits.
     @np.errstate(all="ignore")
     def of_mean_loss(
         self,
-        formula: Formula,
-        totals: Floats,
+        value: pl.Expr,
+        columns: Sequence[list[list[str]]],
         losses: Callable[[UsableCells], Floats],
         bounds: Limits,
         scale: Scale,
     ) -> Limits:
-        """The same of a formula of the sums of w and of w times a loss, which each cell has about this much of."""
+        """The same of an expression on the first of these columns: of the sums of a loss, or of the bounds of them.
+
+        Each row of a cell has about as much of it as `losses` say.
+        """
+        totals = (self.sums(columns[0]) + self.sums(columns[-1])) / 2
+        formula = self.formula(columns[0], [value])
         cells = self.fine if self.by_bucket is None else self.by_bucket
         loss = losses(cells)
         times = totals[..., 1] / cells.total(cells.weight * loss)
@@ -136,14 +142,15 @@ class Intervals:
         source = cells.moments(features, unit) if self.by_bucket is None else cells.clusters(features, unit)
         spread = source.spread_of(slopes_of(formula, totals)[..., 0])
         low, high = (limits(bound, spread, scale, self.request.level)[end] for end, bound in enumerate(bounds))
-        return np.where(self._several, low, np.nan), np.where(self._several, high, np.nan)
+        several = (self._rows > _ONE_ROW).all(axis=-1)
+        return np.where(several, low, np.nan), np.where(several, high, np.nan)
 
     @cached_property
-    def _several(self) -> Booleans:
-        """(groups,): whether each class has more than one row, of equal weight that say as much."""
+    def _rows(self) -> Floats:
+        """(groups, classes): how many rows of equal weight say as much (Kish)."""
         weight, weight2 = self.fine.total(self.fine.weight), self.fine.total(self.fine.weight2)
         with np.errstate(all="ignore"):
-            return np.asarray((weight**2 / weight2 > 1 + 1e-9).all(axis=-1))
+            return np.asarray(np.where(weight > 0, weight**2 / weight2, 0.0))
 
     def sums(self, columns: list[list[str]]) -> Floats:
         """(groups, classes, features): columns of the table."""
@@ -152,15 +159,25 @@ class Intervals:
 
     def formula(self, columns: list[list[str]], expressions: Sequence[pl.Expr]) -> Formula:
         """The expressions as functions of these columns of the table; what else they read of it stays."""
-        flat = [name for of_class in columns for name in of_class]
-        others = self.table.select(prior_columns(self.arguments) or [])
+        return formula_of(self.table.select(prior_columns(self.arguments) or []), columns, expressions)
 
-        def values(sums: Floats) -> Floats:
-            n_variants, n_groups = sums.shape[:2]
-            moved = pl.DataFrame(sums.reshape(n_variants * n_groups, -1), schema=flat)
-            if others.width:
-                moved = moved.hstack(pl.concat([others] * n_variants))
-            found = moved.select(e.cast(pl.Float64).alias(f"{i}") for i, e in enumerate(expressions))
-            return found.to_numpy().reshape(n_variants, n_groups, -1).astype(np.float64)
 
-        return values
+def formula_of(others: pl.DataFrame, columns: Sequence[Sequence[str]], expressions: Sequence[pl.Expr]) -> Formula:
+    """Expressions as functions of the sums of each class, which are these columns; `others` are the columns that stay."""
+    flat = [name for of_class in columns for name in of_class]
+
+    def values(sums: Floats) -> Floats:
+        n_variants, n_groups = sums.shape[:2]
+        moved = pl.DataFrame(sums.reshape(n_variants * n_groups, len(flat)), schema=flat)
+        if others.width:
+            moved = moved.hstack(pl.concat([others] * n_variants))
+        found = moved.select(e.cast(pl.Float64).alias(f"{i}") for i, e in enumerate(expressions))
+        return found.to_numpy().reshape(n_variants, n_groups, len(expressions)).astype(np.float64)
+
+    return values
+
+
+def scale_at(name: str, costs: CostMatrix) -> Scale:
+    """That of a metric of decisions with these costs."""
+    # A cost below 0 makes costs of any sign.
+    return "identity" if name in _COSTS and min(map(min, costs.values)) < 0 else scale_of(name)
