@@ -33,11 +33,13 @@ class Clusters:
     linear: Floats
     weight: Floats
     """(groups, buckets)"""
+    unit: Floats
+    """It times the features of a row is 1."""
     single: Moments | None = None
 
     def spread_of(self, gradient: Floats) -> Spread:
         """Of the metric with this gradient."""
-        return spread_of_clusters(gradient, self.weight, self.linear, self.single)
+        return spread_of_clusters(gradient, self.weight, self.linear, self.unit, self.single)
 
     @property
     def number(self) -> Floats:
