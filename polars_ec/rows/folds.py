@@ -161,6 +161,13 @@ def buckets_of_clusters(cluster: object, buckets: int) -> int | None:
     return None if cluster is None else number
 
 
+def kind_of_key(dtype: pl.DataType) -> str:
+    """What keys of a dtype are to their hash: keys of two kinds have two, even where they look alike."""
+    if dtype.is_integer() or dtype == pl.Boolean:
+        return "a whole number"
+    return "text" if dtype in (pl.String, pl.Categorical, pl.Enum) else str(dtype.base_type())
+
+
 def _checked(name: str, number: int, fewest: int = 2) -> int:
     """The number of buckets or folds, if it is one."""
     if isinstance(number, bool) or not hasattr(number, "__index__") or not fewest <= number <= _LARGEST:
