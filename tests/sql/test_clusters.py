@@ -11,6 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from tests.support.cases import mostly_slow
 
 R = np.random.default_rng(5)
 N = 700
@@ -34,6 +35,21 @@ CELLS = ["class", "bin", "above", "n", "weight", "weight2"]
 SUMS = ["log_loss", "brier", "posterior"]
 
 
+CASES = [
+    ("posterior", 64, "id", None),
+    ("posterior", 12, "user", "w"),
+    ("log_odds", 24, "day", None),
+    ("raw", 20, "id", "w"),
+    ("posterior", 24, "day", None),
+    ("posterior", 5, "id", "w"),
+    ("log_odds", 64, "user", "w"),
+    ("llr", 7, "id", None),
+    ("log_odds", 100, "id", None),
+    ("raw", 64, "user", None),
+    ("raw", 3, "day", "w"),
+]
+
+
 @pytest.fixture
 def log(connection):
     connection.register("log", LOG.to_arrow())
@@ -42,18 +58,7 @@ def log(connection):
 
 @pytest.mark.parametrize(
     ("score_type", "resolution", "cluster", "weight"),
-    [
-        ("posterior", 64, "id", None),
-        ("posterior", 12, "user", "w"),
-        ("posterior", 24, "day", None),
-        ("posterior", 5, "id", "w"),
-        ("log_odds", 64, "user", "w"),
-        ("llr", 7, "id", None),
-        ("log_odds", 100, "id", None),
-        ("raw", 64, "user", None),
-        ("raw", 20, "id", "w"),
-        ("raw", 3, "day", "w"),
-    ],
+    mostly_slow(CASES, CASES[:4]),
 )
 def test_it_is_the_sketch_of_polars(log, score_type: str, resolution: int, cluster: str, weight: str | None) -> None:
     score, thresholds = "p" if score_type == "posterior" else "x", [0.25, 0.5]
@@ -77,10 +82,11 @@ def test_it_is_the_sketch_of_polars(log, score_type: str, resolution: int, clust
     assert table.filter(pl.col("table") == "cells")["bucket"].null_count() == without.height
 
 
+@pytest.mark.slow
 def test_clusters_of_any_name(log) -> None:
     """A column may be called as an argument is, or as a column of the result."""
     wanted = log.sql("FROM ec.sketch('log', x, y, score_type := 'raw', cluster := id) ORDER BY ALL").fetchall()
-    for name in ("cluster", "buckets", "bucket", "hash", "the user"):
+    for name in ("cluster", "buckets", "bucket", "table", "hash", "class", "score", "log", "the user", "_ec"):
         column = f'"{name}"'
         log.execute(f"CREATE OR REPLACE TEMP TABLE named AS SELECT * RENAME (id AS {column}) FROM log")
         found = log.sql(
