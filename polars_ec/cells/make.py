@@ -76,7 +76,7 @@ def make_cells(
     resolution: int = 64,
     thresholds: Sequence[float | CostMatrix] = (),
     exact: bool = False,
-    few_rows: int = -1,
+    few_rows: int | None = None,
     reduction: Reduction = "one_vs_rest",
     split: Split,
     clusters: Clusters = Clusters(),
@@ -117,7 +117,7 @@ def make_cells(
         {
             *grid.columns,
             *of_coarse,
-            *([EXACT] if few_rows >= 0 else []),
+            *([] if few_rows is None else [EXACT]),
             *RESERVED,
             *own_names(len(models)),
             SCORE,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import add, or_
 
@@ -13,10 +12,12 @@ from polars_ec.arguments import Options
 from polars_ec.formulas.calibration_error import ECE_BINS, in_bin
 from polars_ec.formulas.sums import Sums, array, ratio
 from polars_ec.priors import constant
+from polars_ec.reporting.many import cells_of_classes, collected
 from polars_ec.reporting.models import Model
-from polars_ec.rows.collected import CollectedSums, GroupPrior, collect
+from polars_ec.reporting.needs import Needs, missing_parts
+from polars_ec.reporting.squares import amount_squares, bucket_columns, bucket_list, value_squares
+from polars_ec.rows.collected import CollectedSums, GroupPrior
 from polars_ec.rows.decisions import Decisions
-from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT
 from polars_ec.rows.labels import class_index
 from polars_ec.rows.many import MANY, ManyScores
 from polars_ec.rows.read import Rows, count_rows
@@ -25,21 +26,10 @@ from polars_ec.rows.scores import DecidedScores, VectorScores
 TOTAL = "__ec_total"
 """Whether a row of the sums is that of all groups."""
 
-_CLASS = "__ec_class"
+CLASS_OF_SUMS = "__ec_class"
+"""The class of the rows of a sum: -1 for rows that have another label, null for those that have none."""
 _WEIGHT = "__ec_weight"
-# Not "weight", which is a part that may be missing.
-_AMOUNT = "amount"
 _COUNTS = ("rows", "invalid", "present")
-
-
-@dataclass(frozen=True)
-class Needs:
-    """What the metrics of a report are made of."""
-
-    decisions: bool
-    losses: tuple[str, ...] = ()
-    ece: bool = False
-    parts: tuple[str, ...] = ()
 
 
 def sum_per_class(frame: pl.LazyFrame, keys: Sequence[pl.Expr], models: Sequence[Model], needs: Needs) -> pl.LazyFrame:
@@ -48,7 +38,7 @@ def sum_per_class(frame: pl.LazyFrame, keys: Sequence[pl.Expr], models: Sequence
     The rows' columns are made by a select of their own, for there the engine computes what they share only once.
     """
     if is_collected(models[0]):
-        return _cells_of_classes(frame, keys, models, needs)
+        return cells_of_classes(frame, keys, models, needs)
     rows = models[0].rows
     columns = {
         f"{model.prefix}{name}": column for model in models for name, column in _row_columns(model.rows, needs).items()
@@ -59,8 +49,9 @@ def sum_per_class(frame: pl.LazyFrame, keys: Sequence[pl.Expr], models: Sequence
         sums[name] = constant(pl.col(name))
     if rows.weight is not None:
         columns[_WEIGHT] = rows.weight
-    made = frame.select(*keys, class_index(rows.labels).alias(_CLASS), **columns)
-    return made.group_by([*(key.meta.output_name() for key in keys), _CLASS]).agg(**sums)
+    buckets = bucket_columns(needs.interval)
+    made = frame.select(*keys, class_index(rows.labels).alias(CLASS_OF_SUMS), **buckets, **columns)
+    return made.group_by([*(key.meta.output_name() for key in keys), CLASS_OF_SUMS, *buckets]).agg(**sums)
 
 
 def sum_per_group(
@@ -71,7 +62,7 @@ def sum_per_group(
     `total` adds a row over all groups, the last one.
     """
     if is_collected(models[0]):
-        columns = _collected(models, needs)
+        columns = collected(models, needs)
         if total:
             keys = [TOTAL, *keys]
             cells = twice(cells, keys)
@@ -79,13 +70,16 @@ def sum_per_group(
     counts = [*_COUNTS, *(["undecided"] if needs.decisions else []), *needs.parts]
     columns = [pl.col(f"{model.prefix}{name}").sum() for model in models for name in counts]
     columns += [
-        pl.when(pl.col(_CLASS) == i).then(model.column(name)).sum().alias(f"{model.prefix}{name}_{i}")
+        pl.when(pl.col(CLASS_OF_SUMS) == i).then(model.column(name)).sum().alias(f"{model.prefix}{name}_{i}")
         for model in models
         for name in _class_sums(model, needs)
         if name not in counts
         for i in range(model.rows.costs.n_classes)
     ]
     columns += [constant(pl.col(name)).alias(name) for name in _row_priors(models)]
+    if needs.clustered:
+        of_buckets = [f"{model.prefix}{name}" for model in models for name in _class_sums(model, needs)]
+        columns.append(bucket_list(CLASS_OF_SUMS, of_buckets))
     if total:
         keys = [TOTAL, *keys]
         cells = twice(cells, keys)
@@ -114,7 +108,7 @@ def with_priors(sums: pl.LazyFrame, models: Sequence[Model], options: Options, t
         )
     for model in models:
         of_group = ClassSums(model, None)
-        priors |= {f"{model.prefix}prior_{i}": share for i, share in enumerate(of_group.empirical_prior)}
+        priors |= own_priors(model)
         if options.prior.overall and model.rows.row_prior is None:
             in_group = ~pl.col(TOTAL) if total else pl.lit(value=True)
             counts = [pl.when(in_group).then(of_group.count(i)).sum() for i in range(of_group.n_classes)]
@@ -123,6 +117,11 @@ def with_priors(sums: pl.LazyFrame, models: Sequence[Model], options: Options, t
             shares = [pl.when(right).then(ratio(count, size)) for count in counts]
             priors |= {f"{model.prefix}reference_{i}": share for i, share in enumerate(shares)}
     return sums.with_columns(**priors)
+
+
+def own_priors(model: Model) -> dict[str, pl.Expr]:
+    """The group's own priors, by the names of their columns."""
+    return {f"{model.prefix}prior_{i}": share for i, share in enumerate(ClassSums(model, None).empirical_prior)}
 
 
 def _overall(model: Model, in_group: pl.Expr) -> pl.Expr:
@@ -140,64 +139,6 @@ def is_collected(model: Model) -> bool:
     if isinstance(model.rows.scores, DecidedScores):
         return n_classes > MANY
     return isinstance(model.rows.scores, ManyScores) and n_classes > 2
-
-
-def _cells_of_classes(
-    frame: pl.LazyFrame, keys: Sequence[pl.Expr], models: Sequence[Model], needs: Needs
-) -> pl.LazyFrame:
-    """Sums per group, class and decision."""
-    names = [CLASS, *([DECISION] if needs.decisions else []), *needs.losses]
-    rows = {f"{model.prefix}row": model.rows.cells(names) for model in models}
-    rows |= {f"{m.prefix}{part}": mask for m in models for part, mask in _missing_parts(m.rows, needs).items()}
-    rows |= {f"{m.prefix}reference": p for m in models if (p := _prior_column(m)) is not None}
-    fields = [*names, *([] if models[0].rows.weight is None else [WEIGHT])]
-    made = frame.select(*keys, **rows).with_columns(
-        model.column("row").struct.field(name).alias(f"{model.prefix}{_AMOUNT if name == WEIGHT else name}")
-        for model in models
-        for name in fields
-    )
-    sums: dict[str, pl.Expr] = {"__ec_n": pl.len().cast(pl.Int64)}
-    for model in models:
-        sums |= {f"{model.prefix}{name}": model.column(name).sum() for name in needs.losses}
-        sums |= {} if model.rows.weight is None else {f"{model.prefix}{_AMOUNT}": model.column(_AMOUNT).sum()}
-        sums |= {f"{model.prefix}{part}": count_rows(model.column(part)) for part in needs.parts}
-        if _prior_column(model) is not None:
-            of_cell = GroupPrior.of_rows(model.column("reference"))
-            sums |= {f"{model.prefix}reference": of_cell.vector, f"{model.prefix}known": of_cell.known}
-    of_cells = [f"{model.prefix}{name}" for model in models for name in names if name in (CLASS, DECISION)]
-    return made.group_by([*(key.meta.output_name() for key in keys), *of_cells]).agg(**sums)
-
-
-def _collected(models: Sequence[Model], needs: Needs) -> list[pl.Expr]:
-    """The sums of a group, and the list of its cells, for every model."""
-    n = pl.col("__ec_n")
-    columns: list[pl.Expr] = []
-    for model in models:
-        index = model.column(CLASS)
-        weight = n.cast(pl.Float64) if model.rows.weight is None else model.column(_AMOUNT)
-        held = [index.alias(CLASS), weight.alias(WEIGHT)]
-        held += [model.column(DECISION).alias(DECISION)] if needs.decisions else []
-        held += [model.column(name).alias(name) for name in needs.losses]
-        made = {
-            "rows": n.sum(),
-            "present": pl.when(index.is_not_null()).then(n).otherwise(0).sum(),
-            "invalid": pl.when(index == -1).then(n).otherwise(0).sum(),
-            "undecided": pl.lit(0),
-            "size": pl.when(index.is_not_null()).then(weight).sum(),
-            "cells": collect(pl.struct(held)),
-            **{part: model.column(part).sum() for part in needs.parts},
-        }
-        if _prior_column(model) is not None:
-            of_group = GroupPrior.of_rows(model.column("reference"))
-            made |= {"reference": pl.when(of_group.known & model.column("known").all()).then(of_group.vector)}
-        columns += [column.alias(f"{model.prefix}{name}") for name, column in made.items()]
-    return columns
-
-
-def _prior_column(model: Model) -> pl.Expr | None:
-    """The priors that rows hold."""
-    vector = model.rows.prior_vector
-    return vector if isinstance(vector, pl.Expr) else None
 
 
 def report_sums(model: Model, prior: tuple[float, ...] | GroupPrior | None) -> CollectedSums:
@@ -239,7 +180,7 @@ class ClassSums(Sums):
         super().__init__(model.rows.costs.n_decisions, prior, model.rows.costs.n_classes)
         self.costs_by_row = model.rows.row_costs is not None
         self._model = model
-        self._summed = _summed_decisions(model.rows)
+        self._summed = summed_decisions(model.rows)
         self._is_of_group = False
 
     @classmethod
@@ -320,16 +261,7 @@ def _row_columns(rows: Rows, needs: Needs) -> dict[str, pl.Expr]:
     columns |= losses
     if needs.ece:
         columns["posterior"] = rows.scores.of_posteriors(lambda posteriors: posteriors[1])
-    return columns | _missing_parts(rows, needs)
-
-
-def _missing_parts(rows: Rows, needs: Needs) -> dict[str, pl.Expr]:
-    missing = {
-        "label": rows.labels.label.is_null(),
-        "score": rows.scores.missing,
-        "weight": pl.lit(value=False) if rows.weight is None else rows.weight.is_null(),
-    }
-    return {part: missing[part] for part in needs.parts}
+    return columns | missing_parts(rows, needs)
 
 
 def _class_sums(model: Model, needs: Needs) -> dict[str, pl.Expr]:
@@ -344,26 +276,34 @@ def _class_sums(model: Model, needs: Needs) -> dict[str, pl.Expr]:
         "invalid": count_rows(model.column("invalid")),
         "present": count_rows(present),
         **{part: count_rows(model.column(part)) for part in needs.parts},
-        "count": amount(present),
     }
+    masks, values = {"count": present}, list(needs.losses)
     if needs.decisions:
         column, n_decisions = model.column("decision"), rows.costs.n_decisions
         by_index = rows.decisions.positive is None
         decided = Decisions(n_decisions, number=column) if by_index else Decisions(n_decisions, positive=column)
-        sums |= {f"decided_{j}": amount(present & decided.among([j])) for j in _summed_decisions(rows)}
+        masks |= {f"decided_{j}": present & decided.among([j]) for j in summed_decisions(rows)}
         sums["undecided"] = count_rows(model.column("undecided"))
-        if rows.row_costs is not None:
-            sums |= {name: model.column(name).sum() for name in ("class_cost", "error_cost")}
-    sums |= {name: model.column(name).sum() for name in needs.losses}
+        values += [] if rows.row_costs is None else ["class_cost", "error_cost"]
+    sums |= {name: amount(mask) for name, mask in masks.items()}
+    sums |= {name: model.column(name).sum() for name in values}
+    if needs.interval is not None:
+        weight = None if rows.weight is None else pl.col(_WEIGHT)
+        sums |= value_squares({name: model.column(name) for name in values}, weight)
+        sums |= {} if weight is None else amount_squares(masks, weight)
     if needs.ece:
         posterior = model.column("posterior")
         weighted = posterior if rows.weight is None else posterior * pl.col(_WEIGHT)
         for b in range(ECE_BINS.number):
             inside = present & in_bin(posterior, b, ECE_BINS.number)
             sums |= {f"bin_{b}": amount(inside), f"posterior_{b}": pl.when(inside).then(weighted).sum()}
+            if needs.interval is not None:
+                squared = posterior * (1 - posterior)
+                squared = squared if rows.weight is None else squared * pl.col(_WEIGHT) ** 2
+                sums[f"noise_{b}"] = pl.when(inside).then(squared).sum()
     return sums
 
 
-def _summed_decisions(rows: Rows) -> range:
+def summed_decisions(rows: Rows) -> range:
     """All but one where rows are counted, for that is the rest; with weights all, for a difference would lose digits."""
     return range(0 if rows.weight is not None else 1, rows.costs.n_decisions)

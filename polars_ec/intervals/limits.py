@@ -1,0 +1,33 @@
+"""From a value and its spread to the limits of an interval."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polars_ec.intervals.quantiles import t_quantile
+from polars_ec.intervals.scales import Scale, forward, inverse, slope
+from polars_ec.intervals.spread import Spread
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+def limits(value: Floats, spread: Spread, scale: Scale, level: float) -> tuple[Floats, Floats]:
+    """The lower and the upper limit; NaN where there is no variance, and where the value is at an end of its scale."""
+    with np.errstate(all="ignore"):
+        at = forward(scale, value)
+        # Fewer degrees of freedom than one would make limits without meaning.
+        half = t_quantile(0.5 + level / 2, np.fmax(spread.df, 1)) * spread.standard_error
+        half = half * np.abs(slope(scale, value))
+        low, high = inverse(scale, at - half), inverse(scale, at + half)
+    known = np.isfinite(at) & np.isfinite(half)
+    return np.where(known, low, np.nan), np.where(known, high, np.nan)
+
+
+def extended(low: Floats, high: Floats, value: Floats) -> tuple[Floats, Floats]:
+    """The limits, so far apart that they hold the value."""
+    return np.where(np.isnan(low), np.nan, np.minimum(low, value)), np.where(
+        np.isnan(high), np.nan, np.maximum(high, value)
+    )

@@ -1,0 +1,200 @@
+"""Variances of metrics, with their degrees of freedom, from the influence of each class's sums on them.
+
+A metric is a smooth function of sums over rows. The gradient times a row's features is the row's influence, psi; psi sums to 0 over the rows
+of a group, and the variance is the sum of w^2 psi^2 over independent rows, or of (sum of w psi)^2 over clusters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+
+FEWEST_CLUSTERS = 5
+"""With fewer clusters than this there is no variance to speak of."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Variances and their degrees of freedom, of so many groups; NaN where there is none."""
+
+    variance: Floats
+    df: Floats
+
+    @property
+    def standard_error(self) -> Floats:
+        """The root of the variance."""
+        return np.asarray(np.sqrt(self.variance), dtype=np.float64)
+
+    def only(self, known: NDArray[np.bool_]) -> Spread:
+        """NaN where it is not known."""
+        return Spread(np.where(known, self.variance, np.nan), np.where(known, self.df, np.nan))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over the rows of each class: of w x, (groups, classes, features), and of w^2 x x', (groups, classes, features, features).
+
+    x are the features of a row: which decision it has, or 1 and its loss. `unit` times x is 1, whatever the row.
+    """
+
+    linear: Floats
+    square: Floats
+    unit: Floats
+
+    @property
+    def weight(self) -> Floats:
+        """(groups, classes): sum of w."""
+        return np.asarray(self.linear @ self.unit, dtype=np.float64)
+
+    @property
+    def weight2(self) -> Floats:
+        """(groups, classes): sum of w^2."""
+        return np.asarray((self.square @ self.unit) @ self.unit, dtype=np.float64)
+
+    @property
+    def rows(self) -> Floats:
+        """(groups, classes): how many rows of equal weight say as much (Kish)."""
+        with np.errstate(all="ignore"):
+            return np.asarray(np.where(self.weight > 0, self.weight**2 / self.weight2, 0.0), dtype=np.float64)
+
+    def spread_of(self, gradient: Floats) -> Spread:
+        """Of independent rows; `gradient` has the shape of `linear`. A class without rows takes no part."""
+        with np.errstate(all="ignore"):
+            influence = (gradient * self.linear).sum(axis=-1)
+            squared = np.einsum("gkf,gkfh,gkh->gk", gradient, self.square, gradient)
+            mixed = (gradient * (self.square @ self.unit)).sum(axis=-1)
+        return stratified(self.weight, self.weight2, influence, squared, mixed)
+
+    def squared(self, gradient: Floats) -> Floats:
+        """(groups,): sum of w^2 psi^2."""
+        return np.asarray(np.einsum("gkf,gkfh,gkh->g", gradient, self.square, gradient), dtype=np.float64)
+
+
+def stratified(weight: Floats, weight2: Floats, influence: Floats, squared: Floats, mixed: Floats) -> Spread:
+    """From sums over the rows of each class, (groups, classes): w, w^2, w psi, w^2 psi^2 and w^2 psi.
+
+    Within a class by n / (n - 1), n being as many rows of equal weight as say as much (Kish); between the classes, what the number of rows
+    of each adds; degrees of freedom by Satterthwaite.
+    """
+    with np.errstate(all="ignore"):
+        rows = weight**2 / weight2
+        mean = influence / weight
+        within = squared - 2 * mean * mixed + mean**2 * weight2
+        # What rounding leaves of rows that are all alike.
+        within = np.where(within > 1e-13 * squared, within, 0.0) * rows / (rows - 1)
+        between = mean**2 * weight2
+        used = weight > 0
+        within, between = np.where(used, within, 0.0), np.where(used, between, 0.0)
+        variance = (within + between).sum(axis=-1)
+        total = np.where(used, rows, 0.0).sum(axis=-1)
+        # One row tells nothing of the spread within its class.
+        terms = np.where(used & (within != 0), within**2 / (rows - 1), 0.0).sum(axis=-1)
+        df = variance**2 / (terms + between.sum(axis=-1) ** 2 / (total - 1))
+    return Spread(variance, np.where(variance == 0, total - 1, df))
+
+
+def spread_of_clusters(
+    gradient: Floats, buckets: Floats, linear: Floats, unit: Floats, single: Moments | None = None
+) -> Spread:
+    """That of rows in clusters, summed per bucket, as the jackknife would have it that leaves out one bucket after the other.
+
+    `linear`: (groups, buckets, classes, features), zeros where a bucket is empty; `buckets`: (groups, buckets), the weight of each; `unit`
+    times the features is 1. `single` are rows that are clusters of their own, which are in no bucket.
+
+    What a bucket adds is that of its rows within their class, and that of how many rows of each class it has. Without the bucket the class is
+    1 - n_b / n as large, so that the former counts 1 / (1 - n_b / n) times, and the latter by the weight of all classes. A class has as
+    many degrees of freedom as it has clusters of equal weight, less one; those of the sum are the harmonic mean by what each adds.
+    """
+    weight = linear @ unit
+    with np.errstate(all="ignore"):
+        total, weight2, sums = weight.sum(axis=1), (weight**2).sum(axis=1), linear.sum(axis=1)
+        whole, whole2 = buckets.sum(axis=-1), (buckets**2).sum(axis=-1)
+        number = (buckets > 0).sum(axis=-1).astype(np.float64)
+        if single is not None:
+            total, weight2, sums = total + single.weight, weight2 + single.weight2, sums + single.linear
+            whole, whole2 = whole + single.weight.sum(axis=-1), whole2 + single.weight2.sum(axis=-1)
+            alone = single.weight.sum(axis=-1)
+            number = number + np.where(alone > 0, alone**2 / single.weight2.sum(axis=-1), 0.0)
+        mean = np.where(total > 0, (gradient * sums).sum(axis=-1) / total, 0.0)
+        between = np.einsum("gbk,gk->gb", weight, mean)
+        within = np.einsum("gkf,gbkf->gbk", gradient, linear) - weight * mean[:, None]
+        left = np.where(weight < total[:, None], within / (1 - weight / total[:, None]), 0.0)
+        influence = left.sum(axis=-1) + np.where(buckets > 0, between / (1 - buckets / whole[:, None]), 0.0)
+        of_classes, of_all = (within**2).sum(axis=1), (between**2).sum(axis=-1)
+        squares = (influence**2).sum(axis=-1)
+        if single is not None:
+            own, both, other = _parts(single, gradient, mean)
+            without = 1 / (1 - np.nan_to_num(single.weight2 / single.weight) / total)
+            of_number = 1 / (1 - single.weight2.sum(axis=-1) / single.weight.sum(axis=-1) / whole)[:, None]
+            added = own * without**2 + 2 * both * without * of_number + other * of_number**2
+            squares = squares + np.where(single.weight > 0, added, 0.0).sum(axis=-1)
+            of_classes, of_all = of_classes + own, of_all + other.sum(axis=-1)
+        lost = np.where(of_classes > 0, of_classes / (total**2 / weight2 - 1), 0.0).sum(axis=-1)
+        lost = lost + np.where(of_all > 0, of_all / (whole**2 / whole2 - 1), 0.0)
+        parts = of_classes.sum(axis=-1) + of_all
+        df = np.where(parts > 0, parts / lost, whole**2 / whole2 - 1)
+        spread = Spread(squares * (number - 1) / number, df)
+    return spread.only(number >= FEWEST_CLUSTERS)
+
+
+def _parts(single: Moments, gradient: Floats, mean: Floats) -> tuple[Floats, Floats, Floats]:
+    """Of each class the sums of w^2 times (psi - mean)^2, (psi - mean) mean, and mean^2."""
+    squared = np.einsum("gkf,gkfh,gkh->gk", gradient, single.square, gradient)
+    mixed = mean * (gradient * (single.square @ single.unit)).sum(axis=-1)
+    other = mean**2 * single.weight2
+    return np.maximum(squared - 2 * mixed + other, 0.0), mixed - other, other
+
+
+@dataclass(frozen=True)
+class Alone:
+    """Of rows that are clusters of their own the sums of w, w^2 and w^2 psi^2, (groups,)."""
+
+    weight: Floats
+    weight2: Floats
+    squared: Floats
+
+
+def of_influence(influence: Floats, buckets: Floats, alone: Alone | None = None) -> Spread:
+    """From the influence of each bucket, (groups, buckets), which is 0 where it is empty."""
+    with np.errstate(all="ignore"):
+        number = (buckets > 0).sum(axis=-1).astype(np.float64)
+        squares = (influence**2).sum(axis=-1)
+        clusters = effective_clusters(buckets, alone)
+        if alone is not None:
+            number = number + np.where(alone.weight > 0, alone.weight**2 / alone.weight2, 0.0)
+            squares = squares + alone.squared
+        spread = Spread(squares * number / (number - 1), clusters - 1)
+    return spread.only(number >= FEWEST_CLUSTERS)
+
+
+def effective_clusters(buckets: Floats, alone: Alone | None = None) -> Floats:
+    """(sum n_b)^2 / sum n_b^2: how many clusters of equal weight say as much."""
+    with np.errstate(all="ignore"):
+        whole, whole2 = buckets.sum(axis=-1), (buckets**2).sum(axis=-1)
+        if alone is not None:
+            whole, whole2 = whole + alone.weight, whole2 + alone.weight2
+        return np.asarray(whole**2 / whole2, dtype=np.float64)
+
+
+def jackknife(replicates: Floats) -> Spread:
+    """From the values without one bucket each, (groups, buckets); NaN where a bucket is empty."""
+    with np.errstate(all="ignore"):
+        number = np.isfinite(replicates).sum(axis=-1).astype(np.float64)
+        mean = np.nansum(replicates, axis=-1) / number
+        squares = np.nansum((replicates - mean[..., None]) ** 2, axis=-1)
+        spread = Spread(squares * (number - 1) / number, number - 1)
+    return spread.only(number >= FEWEST_CLUSTERS)
+
+
+def added(*spreads: Spread) -> Spread:
+    """That of a sum, or a difference, of independent parts."""
+    with np.errstate(all="ignore"):
+        variance = np.add.reduce([spread.variance for spread in spreads])
+        terms = np.add.reduce([np.where(s.variance == 0, 0.0, s.variance**2 / s.df) for s in spreads])
+        df = np.where(terms > 0, variance**2 / terms, np.inf)
+    return Spread(variance, np.where(np.isnan(variance), np.nan, df))
