@@ -17,7 +17,9 @@ from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.exit_codes import one_line_errors, run
 from polars_ec.cli.logs import DifferingFilesError, open_log
 from polars_ec.cli.options import (
+    Buckets,
     By,
+    Cluster,
     Every,
     Missing,
     PosLabel,
@@ -39,6 +41,7 @@ from polars_ec.cli.sketch_job import Vanished
 from polars_ec.cli.sketch_job import run as run_job
 from polars_ec.cli.sketch_report import RollUp, sketch_report
 from polars_ec.cli.terminal import panics_unseen, tell
+from polars_ec.rows.folds import BUCKETS
 from polars_ec.sql import macros
 
 _DUCKDB = re.compile(r"duckdb:(?P<file>.+?)::(?P<table>.+)", re.DOTALL)
@@ -285,6 +288,8 @@ def sketch(
     prior: Annotated[str | None, typer.Option(help="For LLRs: the prior whose Bayes threshold must be exact.")] = None,
     score_type: Annotated[str, typer.Option(help="posterior, log_odds, llr or raw.")] = "posterior",
     weight: Weight = None,
+    cluster: Cluster = None,
+    buckets: Buckets = BUCKETS,
     pos_label: PosLabel = None,
     classes: Annotated[str | None, typer.Option(help="The label's two values in class order: a,b or JSON.")] = None,
     time_zone: Annotated[
@@ -318,8 +323,8 @@ def sketch(
     options |= {name: value for name, value in parsed.items() if value is not None}
     if options.get("prior") == "overall":
         raise UsageError("--prior overall: a sketch is made before the whole log is read: state the prior")
-    request = Request(score, label, by or [], time, every, options, time_zone=zone)
-    grid = {"resolution": resolution, "exact": exact, "thresholds": threshold or []}
+    request = Request(score, label, by or [], time, every, options, time_zone=zone, cluster=cluster)
+    grid = {"resolution": resolution, "exact": exact, "thresholds": threshold or [], "buckets": buckets}
     track = nullcontext if quiet else progress
     outcome = run_job(paths, out, SketchOptions(request, grid), vanished=vanished, track=track)
     for line in [*([] if quiet else outcome.notes()), *outcome.problems()]:

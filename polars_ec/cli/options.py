@@ -18,7 +18,7 @@ from polars_ec.cli.errors import DataError, UsageError
 
 _KEYWORD = re.compile(
     r"\b(score_type|weight|pos_label|classes|prior|threshold|cost_fn|cost_fp|costs|score|label|by|min_rows|resolution|thresholds|"
-    r"metrics|missing|score_prior)=|\b(total|per_class)=True\b"
+    r"metrics|missing|score_prior|cluster|buckets)=|\b(total|per_class)=True\b"
 )
 
 
@@ -33,6 +33,10 @@ By = Annotated[list[str] | None, typer.Option(help="Column of a segment; once mo
 Time = Annotated[str | None, typer.Option(help="Column of dates or timestamps, cut to --every.")]
 Every = Annotated[str | None, typer.Option(help="Period: 1h, 1d, 1w, 1mo, 1q, 1y.")]
 Weight = Annotated[str | None, typer.Option(help="Column of row weights.")]
+Cluster = Annotated[
+    str | None, typer.Option(help="Column of what correlated rows share, such as the user or the day, for intervals.")
+]
+Buckets = Annotated[int, typer.Option(help="How many buckets the clusters are dealt out to, by a hash.")]
 PosLabel = Annotated[str | None, typer.Option(help="The label's value that is the positive class.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Say nothing but results, errors and what makes numbers wrong.")
