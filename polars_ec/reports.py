@@ -197,7 +197,7 @@ def _report(
         ranks = list(_ranks_of(model, models, names, options))
         if ranks:
             prior = stated_prior(model, options)
-            sums = with_ranks(sums, frame, keys, model, ranks, prior, given.get("prior"), total, one_pass)
+            sums = with_ranks(sums, frame, keys, model, ranks, prior, given.get("prior"), total, interval, one_pass)
     if per_class:
         sums = with_class_sums(sums, models, options)
     if interval is not None:
