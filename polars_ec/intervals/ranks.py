@@ -71,7 +71,8 @@ def jackknife_limits(
 
 def _moved(scale: Scale, limit: Floats, value: Floats, bias: Floats) -> Floats:
     """The limit about the value without its bias, which is as large on the scale as it is at the value."""
-    return inverse(scale, forward(scale, limit) - bias * slope(scale, value))
+    with np.errstate(all="ignore"):
+        return inverse(scale, forward(scale, limit) - bias * slope(scale, value))
 
 
 def widened(metric: str, low: Floats, high: Floats, error: Floats) -> tuple[Floats, Floats]:
