@@ -22,6 +22,10 @@ from tests.support import ranking_oracle as oracle
 from tests.support.reference import log_of
 
 ARGUMENTS = RankingArguments(CostMatrix([[0, 1], [3, 0]]))
+SETS = [
+    *("agnews_gpt2", "cifar10_resnet-20", "emotion_final_tst"),
+    *("pneumoniamnist_resnet50", "sst2_gpt2", "sst2_gpt2_4shot"),
+]
 JACKKNIFED = [name for name in RANKING_METRICS if name not in SMOOTH_METRICS]
 
 
@@ -165,7 +169,7 @@ def test_standard_errors_by_jackknife_are_those_of_a_bootstrap():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["sst2_gpt2", "sst2_gpt2_4shot", "pneumoniamnist_resnet50", "cifar10_resnet-20"])
+@pytest.mark.parametrize("name", SETS)
 def test_standard_errors_of_score_sets_are_those_of_20_000_bootstraps(name):
     rows = log_of(name)
     score = pl.col("log_posteriors") if "log_posteriors" in rows.columns else None
