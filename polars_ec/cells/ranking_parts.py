@@ -15,6 +15,7 @@ from polars_ec.cells.ordered import ordered_cells
 from polars_ec.formulas.ranking import RankingArguments, evaluate_all, prepare
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.ranks import PARTS, dealt_out, summed
+from polars_ec.intervals.spread import Spread, jackknife
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -142,6 +143,24 @@ class Replicates:
     values: dict[str, Floats]
     whole: dict[str, Floats]
 
+    def spread(self, name: str) -> Spread:
+        """That of the metric; NaN where it is not defined without some part."""
+        return jackknife(self._of_parts(name)).only(self._known(name))
+
+    def bias(self, name: str) -> Floats:
+        """How far the metric is off what more rows would give."""
+        number = (self.weight > 0).sum(axis=-1)
+        with np.errstate(all="ignore"):
+            mean = np.nansum(self._of_parts(name), axis=-1) / number
+            bias = (number - 1) * (mean - self.whole[name])
+        return np.where(self._known(name), bias, np.nan)
+
+    def _of_parts(self, name: str) -> Floats:
+        return np.where(self.weight > 0, self.values[name], np.nan)
+
+    def _known(self, name: str) -> NDArray[np.bool_]:
+        return np.asarray((np.isfinite(self.values[name]) | (self.weight <= 0)).all(axis=-1))
+
 
 def replicates_of(
     ranked: RankedCells,
@@ -151,6 +170,11 @@ def replicates_of(
     seed: int,
 ) -> Replicates:
     """The metrics of all but one part, for each of the parts: groups of their own."""
+    if not metrics:
+        return Replicates(np.empty((ranked.size, 0)), {}, {})
+    if ranked.clustered is None:
+        # Cells of clusters are few as they come.
+        ranked = ranked.coarser()
     parts = ranked.parts(seed)
     total = parts.sum(axis=0)
     rest = np.concatenate([np.clip(total - parts, 0, None), total[None]])
