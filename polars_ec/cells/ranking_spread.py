@@ -28,6 +28,7 @@ Floats: TypeAlias = NDArray[np.float64]
 _PART = "part"
 
 
+@np.errstate(all="ignore")
 def ranking_limits(
     values: pl.DataFrame,
     cells: pl.DataFrame,
@@ -63,6 +64,7 @@ def ranking_limits(
     return table
 
 
+@np.errstate(all="ignore")
 def ranking_spread(
     cells: pl.DataFrame,
     grid: Grid,
@@ -104,6 +106,7 @@ def ranking_influence(
     )
 
 
+@np.errstate(all="ignore")
 def ranking_replicates(
     cells: pl.DataFrame,
     grid: Grid,
@@ -225,9 +228,8 @@ def _independent_rows(ranked: RankedCells, arguments: RankingArguments, spread: 
         with_key = of_class.only(of_class.bucket >= 0)
         alone = _alone(ranked, of_class, np.zeros_like(of_cells))
         clusters.append(effective_clusters(_per_bucket(ranked, with_key, with_key.weight), alone))
-    with np.errstate(all="ignore"):
-        larger = spread.variance / _of_rows(ranked, of_cells).variance
-        fewer = rows / np.fmax(larger, 1)[:, None]
+    larger = spread.variance / _of_rows(ranked, of_cells).variance
+    fewer = rows / np.fmax(larger, 1)[:, None]
     fewest = np.fmin(rows, np.stack(clusters, axis=-1))
     effective = np.where((larger > 0)[:, None] & np.isfinite(fewer), np.fmax(fewer, 1), fewest)
     return np.where(np.isnan(spread.variance)[:, None], np.nan, effective)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -115,6 +116,7 @@ def dealt_out(rows: Integers, starts: Integers, seed: int) -> Integers:
     `starts` are the first cells of the groups. Draws begin anew in each group, so that no other group changes what becomes of it.
     """
     dealt = np.empty((*rows.shape, PARTS), dtype=np.int64)
-    for first, last in zip(starts, [*starts[1:], len(rows)], strict=True):
+    ends = np.append(starts, len(rows))
+    for first, last in pairwise(ends):
         dealt[first:last] = np.random.default_rng(seed).multinomial(rows[first:last], [1 / PARTS] * PARTS)
     return np.moveaxis(dealt, -1, 0)
