@@ -89,6 +89,7 @@ def ranking_spread(
     }
 
 
+@np.errstate(all="ignore")
 def ranking_influence(
     cells: pl.DataFrame, grid: Grid, metric: str, arguments: RankingArguments, prior: pl.DataFrame | None
 ) -> pl.DataFrame:
