@@ -1,0 +1,189 @@
+"""The bootstrap: how a metric varies over logs of as many rows, or clusters, drawn with replacement from those at hand.
+
+Rows that are alike are drawn together: how often a cell of them comes up is multinomial, which is exact. A replicate weighs each cell
+accordingly, and needs no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polars_ec.intervals.quantiles import normal_quantile, two_sided_p
+from polars_ec.intervals.spread import FEWEST_CLUSTERS
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+
+Value: TypeAlias = Callable[[Floats, slice], Floats]
+"""Metrics, (variants, groups, metrics), of tables of sums, (variants, groups, sums), of the groups of a slice; NaN where there are none."""
+
+# How many numbers are drawn, and how many sums are evaluated, at a time.
+_DRAWN, _EVALUATED = 2**20, 2**20
+# Replicates this near to the value are the value: what is left is rounding.
+_EQUAL = 1e-10
+
+
+@dataclass(frozen=True)
+class Units:
+    """What is drawn: cells of rows that are alike, or clusters; those of a group side by side, and in the order of their keys.
+
+    `number` is how many a unit stands for: 1 if it is a cluster; the rows of a cell, or as many rows of equal weight as say as much (Kish).
+    `starts` has where the units of each group begin, and the end of the last.
+    """
+
+    starts: Integers
+    number: Floats
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups there are."""
+        return len(self.starts) - 1
+
+    def of(self, group: int) -> slice:
+        """The units of a group."""
+        return slice(int(self.starts[group]), int(self.starts[group + 1]))
+
+    def known(self) -> NDArray[np.bool_]:
+        """Of each group, whether it has enough of them."""
+        return np.array([self.number[self.of(g)].sum() >= FEWEST_CLUSTERS for g in range(self.n_groups)], dtype=bool)
+
+    def factors(self, group: int, replicates: int, seed: int) -> Iterator[Floats]:
+        """What the sums of each unit of a group are multiplied with, (replicates, units), block by block.
+
+        Every group has draws of its own, which hang on the seed and its own units alone.
+        """
+        number = self.number[self.of(group)]
+        if len(number) == 0:
+            return
+        share = number / number.sum()
+        size = max(1, round(float(number.sum())))
+        generator = np.random.default_rng(seed)
+        block = max(1, _DRAWN // len(number))
+        for start in range(0, replicates, block):
+            drawn = generator.multinomial(size, share, size=min(block, replicates - start))
+            yield drawn / (size * share)
+
+
+def bootstrap(
+    value: Value, units: Units, sums: Floats, *, level: float, corrected: bool, replicates: int, seed: int
+) -> tuple[Floats, Floats]:
+    """The lower and the upper limit of each metric, (groups, metrics), from the sums of each unit, (units, sums).
+
+    `corrected`: bias-corrected and accelerated (BCa), else percentiles. NaN where there are none.
+    """
+    tables = max(replicates, int(np.diff(units.starts).max(initial=0)) if corrected else 0)
+    per_block = max(1, _EVALUATED // (tables * max(sums.shape[1], 1)))
+    limits = []
+    for start in range(0, units.n_groups, per_block):
+        block = slice(start, min(start + per_block, units.n_groups))
+        of_replicates = value(_drawn(units, sums, block, replicates, seed), block)
+        if corrected:
+            limits.append(bca_limits(of_replicates, *_at_hand(value, units, sums, block), level))
+        else:
+            limits.append(percentile_limits(of_replicates, level))
+    low, high = (np.concatenate([pair[end] for pair in limits]) for end in range(2))
+    known = units.known()[:, None]
+    return np.where(known, low, np.nan), np.where(known, high, np.nan)
+
+
+def _drawn(units: Units, sums: Floats, block: slice, replicates: int, seed: int) -> Floats:
+    """The sums of each replicate, (replicates, groups, sums)."""
+    drawn = np.zeros((replicates, block.stop - block.start, sums.shape[1]))
+    for at, group in enumerate(range(block.start, block.stop)):
+        done = 0
+        for factors in units.factors(group, replicates, seed):
+            drawn[done : done + len(factors), at] = factors @ sums[units.of(group)]
+            done += len(factors)
+    return drawn
+
+
+def _at_hand(value: Value, units: Units, sums: Floats, block: slice) -> tuple[Floats, Floats]:
+    """The metrics of the log at hand, and their acceleration, (groups, metrics)."""
+    chosen = [units.of(group) for group in range(block.start, block.stop)]
+    most = max(of_group.stop - of_group.start for of_group in chosen)
+    # The last variant, and those that a group of fewer units lacks, are of all rows.
+    without = np.stack([sums[of_group].sum(axis=0) for of_group in chosen]) * np.ones((most + 1, 1, 1))
+    number = np.zeros((most, len(chosen)))
+    for at, of_group in enumerate(chosen):
+        n = units.number[of_group]
+        number[: len(n), at] = n
+        without[: len(n), at] -= sums[of_group] / n[:, None]
+    values = value(without, block)
+    return values[-1], acceleration(values[:-1], number)
+
+
+def acceleration(without: Floats, number: Floats) -> Floats:
+    """How fast the standard error changes with the value, (groups, metrics).
+
+    `without` are the values without one row, or cluster, of each unit, (units, groups, metrics); `number` is how many it stands for.
+    """
+    weight = number[..., None]
+    used = np.where(weight > 0, without, 0.0)
+    with np.errstate(all="ignore"):
+        mean = (weight * used).sum(axis=0) / weight.sum(axis=0)
+        influence = mean - used
+        # What rounding leaves of a metric that no row moves.
+        influence = np.where(np.abs(influence) > 1e-14 * np.abs(mean), influence, 0.0)
+        squares = (weight * influence**2).sum(axis=0)
+        found = (weight * influence**3).sum(axis=0) / (6 * squares**1.5)
+    return np.asarray(np.where(squares == 0, 0.0, found), dtype=np.float64)
+
+
+def percentile_limits(replicates: Floats, level: float) -> tuple[Floats, Floats]:
+    """The quantiles of the replicates, (replicates, ...), that leave the same share out at either end."""
+    tail = np.full(replicates.shape[1:], (1 - level) / 2)
+    return _quantiles(replicates, tail, 1 - tail, (1 - level) / 2)
+
+
+def bca_limits(replicates: Floats, value: Floats, acceleration: Floats, level: float) -> tuple[Floats, Floats]:
+    """The quantiles that stand for the same tails once bias and acceleration are accounted for."""
+    with np.errstate(all="ignore"):
+        equal = np.abs(replicates - value) <= _EQUAL * np.abs(value)
+        below = (replicates < value) & ~equal
+        defined = ~np.isnan(replicates)
+        share = (below.sum(axis=0) + equal.sum(axis=0) / 2) / defined.sum(axis=0)
+        bias = normal_quantile(share)
+        shares = []
+        for tail in ((1 - level) / 2, (1 + level) / 2):
+            z = bias + normal_quantile(np.full(share.shape, tail))
+            shares.append(_normal_cdf(bias + z / (1 - acceleration * z)))
+    known = np.isfinite(bias) & np.isfinite(acceleration) & np.isfinite(value)
+    low, high = _quantiles(replicates, *shares, (1 - level) / 2)
+    return np.where(known, low, np.nan), np.where(known, high, np.nan)
+
+
+def _quantiles(replicates: Floats, of_low: Floats, of_high: Floats, tail: float) -> tuple[Floats, Floats]:
+    """Two quantiles of those replicates that have a value.
+
+    NaN where so many have none that the limits would hang on them, and where all are alike: they tell of no width.
+    """
+    ordered = np.sort(replicates, axis=0)
+    defined = (~np.isnan(ordered)).sum(axis=0)
+    known = (len(ordered) - defined <= tail * len(ordered)) & (defined > 0)
+    last = np.maximum(defined - 1, 0)
+    ends = []
+    for share in (of_low, of_high):
+        with np.errstate(all="ignore"):
+            place = np.where(known & ~np.isnan(share), share * last, 0.0)
+        below = np.floor(place).astype(np.int64)
+        above = np.minimum(below + 1, last)
+        first, second = (np.take_along_axis(ordered, at[None], axis=0)[0] for at in (below, above))
+        with np.errstate(all="ignore"):
+            # Next to an infinite one there is nothing between.
+            between = np.where(first == second, first, first + (place - below) * (second - first))
+        ends.append(np.where(known & ~np.isnan(share), between, np.nan))
+    low, high = ends
+    spread = np.take_along_axis(ordered, last[None], axis=0)[0] - ordered[0]
+    with np.errstate(all="ignore"):
+        alike = ~(spread > _EQUAL * np.abs(ordered[0]))
+    return np.where(alike, np.nan, low), np.where(alike, np.nan, high)
+
+
+def _normal_cdf(z: Floats) -> Floats:
+    tail = two_sided_p(z, np.inf) / 2
+    return np.where(z > 0, 1 - tail, tail)
