@@ -24,7 +24,7 @@ Value: TypeAlias = Callable[[Floats, slice], Floats]
 
 # How many numbers are drawn, and how many sums are evaluated, at a time.
 _DRAWN, _EVALUATED = 2**20, 2**20
-# Replicates this near to the value are the value: what is left is rounding.
+# Numbers this near to each other are equal: what is left is rounding.
 _EQUAL = 1e-10
 
 
@@ -76,10 +76,11 @@ def bootstrap(
 
     `corrected`: bias-corrected and accelerated (BCa), else percentiles. NaN where there are none.
     """
-    tables = max(replicates, int(np.diff(units.starts).max(initial=0)) if corrected else 0)
+    corrected = corrected and units.n_groups > 0
+    tables = max(replicates, int(np.diff(units.starts).max()) if corrected else 0)
     per_block = max(1, _EVALUATED // (tables * max(sums.shape[1], 1)))
     limits = []
-    for start in range(0, units.n_groups, per_block):
+    for start in range(0, max(units.n_groups, 1), per_block):
         block = slice(start, min(start + per_block, units.n_groups))
         of_replicates = value(_drawn(units, sums, block, replicates, seed), block)
         if corrected:
@@ -113,6 +114,8 @@ def _at_hand(value: Value, units: Units, sums: Floats, block: slice) -> tuple[Fl
         n = units.number[of_group]
         number[: len(n), at] = n
         without[: len(n), at] -= sums[of_group] / n[:, None]
+    # What rounding leaves of a sum that one unit has made.
+    without[np.abs(without) < _EQUAL * np.abs(without[-1])] = 0.0
     values = value(without, block)
     return values[-1], acceleration(values[:-1], number)
 
@@ -148,12 +151,10 @@ def bca_limits(replicates: Floats, value: Floats, acceleration: Floats, level: f
         defined = ~np.isnan(replicates)
         share = (below.sum(axis=0) + equal.sum(axis=0) / 2) / defined.sum(axis=0)
         bias = normal_quantile(share)
-        shares = []
-        for tail in ((1 - level) / 2, (1 + level) / 2):
-            z = bias + normal_quantile(np.full(share.shape, tail))
-            shares.append(_normal_cdf(bias + z / (1 - acceleration * z)))
+        z_low, z_high = (bias + normal_quantile(np.array((1 + side * level) / 2)) for side in (-1, 1))
+        of_low, of_high = (_normal_cdf(bias + z / (1 - acceleration * z)) for z in (z_low, z_high))
     known = np.isfinite(bias) & np.isfinite(acceleration) & np.isfinite(value)
-    low, high = _quantiles(replicates, *shares, (1 - level) / 2)
+    low, high = _quantiles(replicates, of_low, of_high, (1 - level) / 2)
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
@@ -174,8 +175,8 @@ def _quantiles(replicates: Floats, of_low: Floats, of_high: Floats, tail: float)
         above = np.minimum(below + 1, last)
         first, second = (np.take_along_axis(ordered, at[None], axis=0)[0] for at in (below, above))
         with np.errstate(all="ignore"):
-            # Next to an infinite one there is nothing between.
-            between = np.where(first == second, first, first + (place - below) * (second - first))
+            # Of infinite ones no share can be taken.
+            between = np.where((first == second) | (place == below), first, first + (place - below) * (second - first))
         ends.append(np.where(known & ~np.isnan(share), between, np.nan))
     low, high = ends
     spread = np.take_along_axis(ordered, last[None], axis=0)[0] - ordered[0]
