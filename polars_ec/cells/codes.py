@@ -126,17 +126,22 @@ class CellCodes:
 
     def coarsened(self, coarse: CellCodes) -> pl.Series:
         """Of each number that of the same rows on the coarse grid, whose resolution must divide this one."""
+        label, bin_, above = pl.col("class"), pl.col("bin"), pl.col("above")
+        place = self.grid.coarse_bin(bin_) - coarse._lowest + _GAP * above
+        number = label.cast(pl.Int32) * coarse._of_class + 1 + place
+        unusable = pl.when(label.is_null()).then(coarse.number - 1).otherwise(0)
+        found = pl.when(label >= 0).then(number).otherwise(unusable).cast(pl.Int32)
+        return self.all_decoded().select(found.alias(COARSE)).to_series()
+
+    def all_decoded(self) -> pl.DataFrame:
+        """The columns `class`, `bin` and `above` of all numbers."""
         columns = self.decoded(pl.int_range(self.number, dtype=pl.Int32))
-        place = self.grid.coarse_bin(columns["bin"]) - coarse._lowest + _GAP * columns["above"]
-        number = columns["class"].cast(pl.Int32) * coarse._of_class + 1 + place
-        last = pl.when(columns["class"].is_null()).then(coarse.number - 1).otherwise(0)
-        return pl.select(pl.when(columns["bin"].is_not_null()).then(number).otherwise(last).cast(pl.Int32)).to_series()
+        return pl.select(column.alias(name) for name, column in columns.items())
 
     def slots(self) -> pl.Series:
         """Of each number the slot of its losses, by class and `above`; the last for rows that are not usable."""
-        columns = self.decoded(pl.int_range(self.number, dtype=pl.Int32))
-        slot = columns["class"].cast(pl.Int32) * (len(self.grid.thresholds) + 1) + columns["above"]
-        return pl.select(pl.when(columns["bin"].is_not_null()).then(slot).fill_null(self.n_slots)).to_series()
+        slot = pl.col("class").cast(pl.Int32) * (len(self.grid.thresholds) + 1) + pl.col("above")
+        return self.all_decoded().select(pl.when(pl.col("class") >= 0).then(slot).fill_null(self.n_slots)).to_series()
 
     def of_slot(self, slot: pl.Expr) -> dict[str, pl.Expr]:
         """The columns `class` and `above` of a slot."""

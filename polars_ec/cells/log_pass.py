@@ -41,6 +41,14 @@ def own_names(n_models: int) -> set[str]:
 
 
 @dataclass(frozen=True)
+class Buckets:
+    """The bucket of each row, and how many buckets there are."""
+
+    bucket: pl.Expr
+    number: int
+
+
+@dataclass(frozen=True)
 class Reduced:
     """The tables of a sketch, each sorted, and its grid."""
 
@@ -54,15 +62,14 @@ def reduce_log(
     frame: pl.LazyFrame,
     keys: list[pl.Expr],
     fold: pl.Expr | None,
-    bucket: pl.Expr | None,
+    buckets: Buckets | None,
     models: Mapping[str, Rows],
     grid: Grid,
     reduction: Reduction,
     few_rows: int,
 ) -> Reduced:
-    """The cells of a sketch, its sums if it has any, those by `bucket` if there is one; an exact grid for logs of no more than `few_rows`."""
+    """The cells of a sketch, its sums if it has any, its coarse cells if there are buckets; an exact grid for logs of no more than `few_rows`."""
     # Imported here, for it needs numpy.
-    from polars_ec.cells.coarse import CoarseCells
     from polars_ec.cells.counting import Counting
     from polars_ec.cells.posterior_bins import PosteriorBins
 
@@ -72,7 +79,7 @@ def reduce_log(
     # The columns of all models are read side by side, and cut apart in each batch: the log is read once.
     read = [_one_score(model, reduction, m) for m, model in enumerate(models.values())]
     encoded = [code.encoded(key) for code, key in zip(codes.values(), grouped, strict=True)]
-    in_bucket = [] if bucket is None else [bucket.alias(BUCKET)]
+    in_bucket = [] if buckets is None else [buckets.bucket.alias(BUCKET)]
     log = frame.select(*encoded, *in_bucket, *(column for columns in read for column in columns))
     several, tall = len(models) > 1, _is_one_vs_rest(rows, reduction)
     codes |= {name: KeyCode.of(name, pl.Int16()) for name in (SCORE, TARGET)}
@@ -84,21 +91,22 @@ def reduce_log(
         grid = replace(grid, resolution=None)
     weights = [] if rows.weight is None else [*WEIGHTS]
     of_names = [codes[name] for name in names]
-    counting = Counting(of_names, grid, weights, SUMS if grid.has_sums else ())
-    coarse = None if bucket is None else CoarseCells(of_names, grid, weights)
-    kept = [*names, *([] if coarse is None else [BUCKET])]
-    of_posteriors = grid.score_type == "posterior"
-    bins = PosteriorBins(grid) if of_posteriors and grid.resolution is not None else None
-    coarse_grid = grid.coarse if coarse is not None and grid.is_cut_by_coarse else None
-    coarse_bins = PosteriorBins(coarse_grid) if of_posteriors and coarse_grid is not None else None
+    sums_of = SUMS if grid.has_sums else ()
+    counting = Counting(of_names, grid, weights, sums_of, None if buckets is None else buckets.number)
+    kept = [*names, *(BUCKET for _ in in_bucket)]
+    coarse = grid.coarse if buckets is not None and grid.is_cut_by_coarse else None
+    bins, coarse_bins = (
+        PosteriorBins(made)
+        if made is not None and made.score_type == "posterior" and made.resolution is not None
+        else None
+        for made in (grid, coarse)
+    )
 
     def counted(batch: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         for m, model in enumerate(models.values()):
-            of_model = _rows_of_model(batch, m, model, kept)
-            own = kept
-            if coarse_grid is not None:
-                of_model = _with_coarse_cells(of_model, coarse_grid, coarse_bins)
-                own = [*kept, COARSE]
+            of_model, own = _rows_of_model(batch, m, model, kept), kept
+            if coarse is not None:
+                of_model, own = _with_coarse_cells(of_model, coarse, coarse_bins), [*kept, COARSE]
             cells = _cells_of_rows(of_model, model, own, grid, bins)
             if grid.resolution is not None:
                 # Few batches have such rows, and those that have none need no look at each row.
@@ -111,9 +119,7 @@ def reduce_log(
     # One batch is counted while the next is put into cells.
     for cells in ahead(chain.from_iterable(map(counted, parts))):
         counting.add(cells)
-        if coarse is not None:
-            coarse.add(cells)
-    cells, sums = counting.tables()
+    made = counting.tables()
     names_of: dict[str, pl.Series] = {}
     if tall:
         known = rows.labels.names
@@ -124,16 +130,17 @@ def reduce_log(
         names_of[SCORE] = pl.Series([*models])
     named = [pl.col(name).replace_strict(range(len(values)), values) for name, values in names_of.items()]
     of_cell, of_slot = CellCodes(grid).decoded, CellCodes(grid).of_slot
+    cells, sums, of_buckets = made.cells, made.sums, made.coarse
     if grid.resolution is not None:
         cells = cells.with_columns(**of_cell(pl.col(CELL)))
-    columns = [name for name in grid.columns if name in cells.columns]
-    cells = cells.with_columns(named).select(*names, *columns)
+    amounts = ["n", *weights]
+    cells = cells.with_columns(named).select(*names, "class", *grid.cell_columns, *amounts)
     if sums is not None:
         sums = sums.with_columns(*named, **of_slot(pl.col(SLOT))).select(*names, "class", "above", *SUMS)
-    of_buckets = None
-    if coarse is not None:
-        columns = [name for name in grid.coarse.columns if name in ("class", "bin", "above", "n", *weights)]
-        of_buckets = coarse.table().with_columns(named).select(*names, BUCKET, *columns)
+    if of_buckets is not None:
+        of_number = CellCodes(grid.coarse).all_decoded()
+        of_buckets = of_buckets.hstack(of_number[of_buckets[COARSE]]).with_columns(named)
+        of_buckets = of_buckets.select(*names, BUCKET, *of_number.columns, *amounts)
     return Reduced(cells, sums, of_buckets, grid)
 
 

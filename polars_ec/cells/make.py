@@ -20,7 +20,7 @@ from polars_ec.cells.grid import (
     checked_score_type,
     sorted_thresholds,
 )
-from polars_ec.cells.log_pass import own_names, reduce_log
+from polars_ec.cells.log_pass import Buckets, own_names, reduce_log
 from polars_ec.class_names import UNKNOWN
 from polars_ec.costs import CostMatrix
 from polars_ec.priors import EMPIRICAL
@@ -53,19 +53,19 @@ class Clusters:
     cluster: IntoExpr | None = None
     buckets: int = 100
 
-    def bucket(self, log: pl.LazyFrame) -> pl.Expr | None:
+    def bucket(self, log: pl.LazyFrame) -> Buckets | None:
         """The bucket of each row, named as its key is, if there are clusters."""
-        buckets = checked_buckets(self.buckets)
+        number = checked_buckets(self.buckets)
         if self.cluster is None:
-            if buckets != type(self).buckets:
-                raise TypeError(f"buckets={buckets} is how many cluster= is dealt out to, and there is no cluster=")
+            if number != type(self).buckets:
+                raise TypeError(f"buckets={number} is how many cluster= is dealt out to, and there is no cluster=")
             return None
         key, *others = expand(log, self.cluster, "cluster")
         if others:
             raise ValueError(f"cluster={self.cluster!r} is of several columns: pass one, such as pl.concat_str(...)")
-        made = bucket(key, buckets).alias(key.meta.output_name())
+        made = bucket(key, number).alias(key.meta.output_name())
         log.select(made).collect_schema()
-        return made
+        return Buckets(made, number)
 
 
 def make_cells(
@@ -134,8 +134,8 @@ def make_cells(
     made = reduce_log(lazy, keys, fold, in_bucket, models, grid, reduction, few_rows)
     cells = Cells(made.frame, made.grid, weighted, made.sums)
     if in_bucket is not None:
-        name, number = in_bucket.meta.output_name(), checked_buckets(clusters.buckets)
-        cells = replace(cells, coarse=made.coarse, buckets=number, cluster=name, hash=HASH)
+        cluster = in_bucket.bucket.meta.output_name()
+        cells = replace(cells, coarse=made.coarse, buckets=in_bucket.number, cluster=cluster, hash=HASH)
     return cells, point
 
 

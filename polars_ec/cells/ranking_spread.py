@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from polars_ec.cells.grid import Grid
-from polars_ec.formulas.ranking import RankingArguments
+from polars_ec.cells.ranking_parts import CELL, Clustered, RankedCells, replicates_of
+from polars_ec.formulas.ranking import RankingArguments, prepare
+from polars_ec.formulas.ranking_influence import SMOOTH_METRICS, influence
+from polars_ec.formulas.sums import GROUP
+from polars_ec.intervals.limits import limits
+from polars_ec.intervals.ranks import auc_limits, summed
+from polars_ec.intervals.scales import scale_of
+from polars_ec.intervals.spread import Alone, Spread, effective_clusters, jackknife, of_influence, stratified
+
+Floats: TypeAlias = NDArray[np.float64]
+
+_PART = "part"
 
 
 def ranking_limits(
@@ -24,7 +38,26 @@ def ranking_limits(
 
     `values` has GROUP, `NAME` and `NAME_error` of each metric; `cells`, `grid`, `arguments` and `prior` are as for `ranking_spread`.
     """
-    raise NotImplementedError
+    ranked = RankedCells.of(cells, grid)
+    spreads = _spreads(ranked, metrics, arguments, prior, seed)
+    table = pl.DataFrame({GROUP: ranked.group_ids})
+    estimates = table.join(values, on=GROUP, how="left", maintain_order="left")
+    for name in metrics:
+        value, error = (_floats(estimates[column]) for column in (name, f"{name}_error"))
+        if name == "auc_roc":
+            low, high = auc_limits(value, spreads[name], _independent_rows(ranked, spreads[name]), level)
+        else:
+            # Parts that make no difference say nothing of what other rows would.
+            low, high = limits(value, spreads[name].only(spreads[name].variance > 0), scale_of(name), level)
+        scale = scale_of(name)
+        low = low - error if scale == "identity" else np.fmax(low - error, 0)
+        high = np.fmin(high + error, 1) if scale == "logit" else high + error
+        known = np.isfinite(low) & np.isfinite(high)
+        table = table.with_columns(
+            pl.Series(f"{name}_ci_{end}", np.where(known, of, np.nan)).fill_nan(None)
+            for end, of in (("low", low), ("high", high))
+        )
+    return table
 
 
 def ranking_spread(
@@ -41,7 +74,12 @@ def ranking_spread(
     a column `bucket`, null for rows without a key, rows are in clusters; without it they are independent. `prior` is as `prepare` takes
     it. The result of a group is the same whatever other groups there are, and whatever the order of the cells.
     """
-    raise NotImplementedError
+    ranked = RankedCells.of(cells, grid)
+    spreads = _spreads(ranked, metrics, arguments, prior, seed)
+    return {
+        name: pl.DataFrame({GROUP: ranked.group_ids, "variance": spread.variance, "df": spread.df})
+        for name, spread in spreads.items()
+    }
 
 
 def ranking_influence(cells: pl.DataFrame, grid: Grid, metric: str, prior: pl.DataFrame | None) -> pl.DataFrame:
@@ -49,7 +87,15 @@ def ranking_influence(cells: pl.DataFrame, grid: Grid, metric: str, prior: pl.Da
 
     The sum of weight times influence over a group is 0. `cells` are as for `ranking_spread`; buckets are taken together.
     """
-    raise NotImplementedError
+    frame = RankedCells.of(cells.drop("bucket", strict=False), grid).frame
+    found = influence(prepare(frame, prior), metric, stated=prior is not None)
+    where = [GROUP, *grid.cell_columns]
+    return pl.concat(
+        found.filter(pl.col(f"w{i}") > 0).select(
+            *where, pl.lit(i, dtype=pl.Int8).alias("class"), pl.col(f"influence{i}").alias("influence")
+        )
+        for i in range(2)
+    ).select(GROUP, "class", *grid.cell_columns, "influence")
 
 
 def ranking_replicates(
@@ -64,4 +110,121 @@ def ranking_replicates(
 
     The parts are those of `bucket` mod 20, and of independent rows, or rows without a key, a random split that follows from the cells.
     """
-    raise NotImplementedError
+    ranked = RankedCells.of(cells, grid)
+    found = replicates_of(_for_parts(ranked), metrics, arguments, prior, seed)
+    groups, parts = found.weight.shape
+    return pl.DataFrame(
+        {
+            GROUP: ranked.group_ids.gather(np.repeat(np.arange(groups), parts)),
+            _PART: np.tile(np.arange(parts, dtype=np.int16), groups),
+            "weight": found.weight.ravel(),
+            **{name: of.ravel() for name, of in found.values.items()},
+        }
+    ).with_columns(pl.col(*metrics).fill_nan(None))
+
+
+def _spreads(
+    ranked: RankedCells,
+    metrics: Sequence[str],
+    arguments: RankingArguments,
+    prior: pl.DataFrame | None,
+    seed: int,
+) -> dict[str, Spread]:
+    smooth = [name for name in metrics if name in SMOOTH_METRICS]
+    spreads = {}
+    if smooth:
+        prepared = prepare(ranked.frame, prior)
+        for name in smooth:
+            found = influence(prepared, name, stated=prior is not None)
+            of_cells = np.full((ranked.frame.height, 2), np.nan)
+            of_cells[found[CELL].to_numpy()] = found.select("influence0", "influence1").to_numpy()
+            spreads[name] = _of_influence(ranked, of_cells)
+    others = [name for name in metrics if name not in SMOOTH_METRICS]
+    if others:
+        found_of = replicates_of(_for_parts(ranked), others, arguments, prior, seed)
+        for name, values in found_of.values.items():
+            empty = found_of.weight <= 0
+            known = np.asarray((np.isfinite(values) | empty).all(axis=-1))
+            spreads[name] = jackknife(np.where(empty, np.nan, values)).only(known)
+    return {name: spreads[name] for name in metrics}
+
+
+def _for_parts(ranked: RankedCells) -> RankedCells:
+    """Cells of clusters are few as they come."""
+    return ranked.coarser() if ranked.clustered is None else ranked
+
+
+def _of_influence(ranked: RankedCells, influence: Floats) -> Spread:
+    """From the influence of a row in each cell, (cells, classes)."""
+    if ranked.clustered is not None:
+        return _of_clusters(ranked, ranked.clustered, influence)
+    return _of_rows(ranked, influence)
+
+
+def _of_rows(ranked: RankedCells, influence: Floats) -> Spread:
+    weight, weight2 = (ranked.frame.select(f"{x}0", f"{x}1").to_numpy() for x in "wv")
+
+    def per_group(of: Floats) -> Floats:
+        # A class that has no rows in a cell has no influence there either.
+        used = np.where(weight > 0, of, 0.0)
+        return np.stack([summed(ranked.group, used[:, i], ranked.size) for i in range(2)], axis=-1)
+
+    return stratified(
+        *(per_group(of) for of in (weight, weight2, weight * influence, weight2 * influence**2, weight2 * influence))
+    )
+
+
+def _of_clusters(ranked: RankedCells, clustered: Clustered, influence: Floats) -> Spread:
+    with_key = clustered.only(clustered.bucket >= 0)
+    psi = with_key.weight * influence[with_key.cell, with_key.label]
+    return of_influence(
+        _per_bucket(ranked, with_key, psi),
+        _per_bucket(ranked, with_key, with_key.weight),
+        _alone(ranked, clustered, influence),
+    )
+
+
+def _per_bucket(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
+    """(groups, buckets): their sums."""
+    n_buckets = int(of.bucket.max(initial=0)) + 1
+    place = ranked.group[of.cell] * n_buckets + of.bucket
+    return summed(place, amounts, ranked.size * n_buckets).reshape(ranked.size, n_buckets)
+
+
+def _alone(ranked: RankedCells, clustered: Clustered, influence: Floats) -> Alone | None:
+    """Rows without a key, each a cluster of its own."""
+    rows = clustered.only(clustered.bucket < 0)
+    if not len(rows.cell):
+        return None
+    group, psi = ranked.group[rows.cell], influence[rows.cell, rows.label]
+    sums = (summed(group, of, ranked.size) for of in (rows.weight, rows.weight2, rows.weight2 * psi**2))
+    return Alone(*sums)
+
+
+def _independent_rows(ranked: RankedCells, spread: Spread) -> Floats:
+    """(groups, classes): how many independent rows say as much as these do of the AUC.
+
+    In clusters, fewer by as much as the variance is larger than that of independent rows; where neither is anything, as many as there
+    are effective clusters.
+    """
+    rows = ranked.rows()
+    if ranked.clustered is None:
+        return rows
+    prepared = influence(prepare(ranked.frame, None), "auc_roc", stated=False)
+    of_cells = np.full((ranked.frame.height, 2), np.nan)
+    of_cells[prepared[CELL].to_numpy()] = prepared.select("influence0", "influence1").to_numpy()
+    clusters = []
+    for i in range(2):
+        of_class = ranked.clustered.only(ranked.clustered.label == i)
+        with_key = of_class.only(of_class.bucket >= 0)
+        alone = _alone(ranked, of_class, np.zeros_like(of_cells))
+        clusters.append(effective_clusters(_per_bucket(ranked, with_key, with_key.weight), alone))
+    with np.errstate(all="ignore"):
+        larger = spread.variance / _of_rows(ranked, of_cells).variance
+        fewer = rows / np.fmax(larger, 1)[:, None]
+    known = np.isfinite(larger) & (larger > 0)
+    return np.where(known[:, None], np.fmax(fewer, 1), np.fmin(rows, np.stack(clusters, axis=-1)))
+
+
+def _floats(values: pl.Series) -> Floats:
+    return values.cast(pl.Float64).fill_null(np.nan).to_numpy()

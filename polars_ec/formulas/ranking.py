@@ -94,16 +94,25 @@ def _first(reached: pl.Expr) -> pl.Expr:
     return pl.min_horizontal((~reached).sum(), pl.len() - 1)
 
 
+POSITIVES_ABOVE = pl.col("tp_before") + pl.col("w1") / 2
+"""How many a negative of the cell has: of positives in its cell one half."""
+NEGATIVES_BELOW = pl.col("tn") + pl.col("w0") / 2
+"""How many a positive of the cell has."""
+
+
 def _auc_roc(_: RankingArguments) -> Bounded:
     pairs = pl.col("w0") * pl.col("w1")
-    right = (pl.col("tp_before") + pl.col("w1") / 2) * pl.col("w0")
+    right = POSITIVES_ABOVE * pl.col("w0")
     all_pairs = (_N1 * _N0).first()
     return Bounded(right.sum() / all_pairs, pl.when(_LOOSE).then(pairs).sum() / 2 / all_pairs)
 
 
+NEGATIVES_COUNT = (pl.col("p0") / _N0) / (pl.col("p1") / _N1)
+"""How many times, so that the prior is the one that it is: P0 f / (P1 t) = r FP / TP."""
+
+
 def _average_precision(_: RankingArguments) -> Bounded:
-    # Negatives count r times, which moves the prior: P0 f / (P1 t) = r FP / TP.
-    r = (pl.col("p0") / _N0) / (pl.col("p1") / _N1)
+    r = NEGATIVES_COUNT
     tp, w1 = pl.col("tp"), pl.col("w1")
     fp, fp_before = pl.col("fp") * r, pl.col("fp_before") * r
     tied = w1 * tp / (tp + fp)
@@ -160,17 +169,27 @@ def enough(share: float, whole: pl.Expr) -> pl.Expr:
     return pl.when(whole).then(share).otherwise(share * (1 - _ROUNDING))
 
 
-def _specificity_at_sensitivity(arguments: RankingArguments) -> Bounded:
+def _specificity_at_sensitivity(arguments: RankingArguments, *, evenly: bool = False) -> Bounded:
     attained = _first(_tpr >= enough(arguments.sensitivity, pl.col("whole")))
-    error = pl.when(_LOOSE).then(pl.col("w0") / _N0).otherwise(0.0)
-    return Bounded(_tnr.get(attained), error.get(attained), pl.col("threshold").get(attained))
+    run = pl.col("w0") / _N0
+    error = pl.when(_LOOSE).then(run).otherwise(0.0)
+    value = _tnr
+    if evenly:
+        left = (_tpr - arguments.sensitivity) / (pl.col("w1") / _N1)
+        value = pl.when(_LOOSE).then(_tnr + left.clip(0, 1) * run).otherwise(_tnr)
+    return Bounded(value.get(attained), error.get(attained), pl.col("threshold").get(attained))
 
 
-def _sensitivity_at_specificity(arguments: RankingArguments) -> Bounded:
+def _sensitivity_at_specificity(arguments: RankingArguments, *, evenly: bool = False) -> Bounded:
     lost = _first(_tnr < enough(arguments.specificity, pl.col("whole")))
     before = pl.col("threshold").shift(1, fill_value=math.inf)
-    error = pl.when(_LOOSE).then(pl.col("w1") / _N1).otherwise(0.0)
-    return Bounded(_tpr_before.get(lost), error.get(lost), before.get(lost))
+    rise = pl.col("w1") / _N1
+    error = pl.when(_LOOSE).then(rise).otherwise(0.0)
+    value = _tpr_before
+    if evenly:
+        passed = (_tnr_before - arguments.specificity) / (pl.col("w0") / _N0)
+        value = pl.when(_LOOSE).then(_tpr_before + passed.clip(0, 1) * rise).otherwise(_tpr_before)
+    return Bounded(value.get(lost), error.get(lost), before.get(lost))
 
 
 def _ks(_: RankingArguments) -> Bounded:
@@ -246,12 +265,16 @@ def hulls(cells: pl.DataFrame, outer: bool) -> pl.DataFrame:
 
 def _of_hulls(cells: pl.DataFrame, formula: pl.Expr) -> pl.DataFrame:
     """`value` and `error` per group of a metric that falls as the hull grows."""
-    values = [
-        hulls(cells, outer).group_by(GROUP, maintain_order=True).agg(formula.alias(name))
-        for outer, name in ((True, "low"), (False, "high"))
-    ]
-    both = values[0].join(values[1], on=GROUP)
+
+    def of_hull(outer: bool, name: str) -> pl.DataFrame:
+        return hulls(cells, outer).group_by(GROUP, maintain_order=True).agg(formula.alias(name))
+
     low, high = pl.col("low"), pl.col("high")
+    inner = of_hull(outer=False, name="high")
+    # Without cells of unknown order there is but one hull.
+    both = (
+        inner.with_columns(low=high) if cells["point"].all() else of_hull(outer=True, name="low").join(inner, on=GROUP)
+    )
     return both.select(GROUP, value=(low + high) / 2, error=((high - low) / 2).clip(0))
 
 
@@ -267,13 +290,23 @@ _PLAIN: dict[str, Callable[[RankingArguments], Bounded]] = {
 }
 _OF_HULL = {"eer": _eer_of_hull, "min_cllr": _min_cllr_of_hull}
 RANKING_METRICS = (*_PLAIN, *_OF_HULL)
+_EVENLY: dict[str, Callable[[RankingArguments], Bounded]] = {
+    "specificity_at_sensitivity": lambda arguments: _specificity_at_sensitivity(arguments, evenly=True),
+    "sensitivity_at_specificity": lambda arguments: _sensitivity_at_specificity(arguments, evenly=True),
+}
+OPERATING_POINTS = tuple(_EVENLY)
+"""Those that are read off at one point of the curve, and jump from cell to cell."""
 
 
-def evaluate(cells: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.DataFrame:
-    """GROUP, `value`, `error` and, where one attains it, `threshold`: one row per group that has both classes."""
+def evaluate(cells: pl.DataFrame, name: str, arguments: RankingArguments, *, evenly: bool = False) -> pl.DataFrame:
+    """GROUP, `value`, `error` and, where one attains it, `threshold`: one row per group that has both classes.
+
+    `evenly`: operating points inside of a cell are on its diagonal, as if rows lay evenly in it, for what must not jump from cell to cell.
+    """
     if name in _OF_HULL and not (name == "eer" and arguments.method == "linear"):
         return _of_hulls(cells, _OF_HULL[name]())
-    bounded = (_eer_linear if name == "eer" else _PLAIN[name])(arguments)
+    plain = {**_PLAIN, **_EVENLY} if evenly else _PLAIN
+    bounded = (_eer_linear if name == "eer" else plain[name])(arguments)
     columns = {"value": bounded.value, "error": bounded.error}
     if bounded.threshold is not None:
         columns["threshold"] = bounded.threshold
