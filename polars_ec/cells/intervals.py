@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -25,6 +25,7 @@ from polars_ec.cells.formula_columns import (
 from polars_ec.cells.moments import Booleans, Floats, UsableCells, cells_by_bucket, usable_cells
 from polars_ec.cells.sums import is_exact, prior_columns
 from polars_ec.intervals.arguments import Request
+from polars_ec.intervals.drawn import FormulaOf, drawn_of_decisions, drawn_of_losses, limits_of_draws
 from polars_ec.intervals.estimates import (
     Clusters,
     Formula,
@@ -42,6 +43,7 @@ from polars_ec.intervals.spread import Moments
 Limits: TypeAlias = tuple[Floats, Floats]
 
 _FEWEST_OF_A_CLASS = 10
+_ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -80,13 +82,17 @@ class Intervals:
 
     def _at(self, names: Sequence[str], threshold: float, of_1: End, of_0: End) -> Limits:
         prior, arguments = prior_columns(self.arguments), self.arguments.formula
-        columns = decision_columns(threshold, of_1, of_0)
-        formula = self.formula(
-            columns, [decision_column(name, prior, arguments, threshold, of_1, of_0) for name in names]
+        formula_of = partial(
+            self.formula,
+            decision_columns(threshold, of_1, of_0),
+            [decision_column(name, prior, arguments, threshold, of_1, of_0) for name in names],
         )
+        formula = formula_of(_ALL)
         moments = self._decided(threshold, of_1, of_0)
         clusters = self._clusters(threshold, moments)
         estimates, scales = formula(moments.linear[None])[0], [scale_of(name) for name in names]
+        if self.request.is_drawn:
+            return limits_of_draws(formula_of, *drawn_of_decisions(moments, clusters), estimates, self.request)
         if clusters is None:
             return limits_of_rows(formula, moments, estimates, scales, self.request.level, with_one_row)
         return limits_of_clusters(formula, moments, clusters, estimates, scales, self.request.level, with_one_row)
@@ -113,14 +119,14 @@ class Intervals:
         shift = self.table[SHIFT].to_numpy() if name != "cllr" and SHIFT in self.table.columns else None
         ends = [loss_columns(loss, end) for end in (("",) if shift is None else ("_low", "_high"))]
         totals = (self.sums(ends[0]) + self.sums(ends[-1])) / 2
-        formula = self.formula(loss_columns(loss), [loss_column(name, prior)])
-        return self.of_mean_loss(formula, totals, lambda cells: cells.losses(loss, shift), bounds, scale_of(name))
+        formula_of = partial(self.formula, loss_columns(loss), [loss_column(name, prior)])
+        return self.of_mean_loss(formula_of, totals, lambda cells: cells.losses(loss, shift), bounds, scale_of(name))
 
     # Infinite losses have no limits.
     @np.errstate(all="ignore")
     def of_mean_loss(
         self,
-        formula: Formula,
+        formula_of: FormulaOf,
         totals: Floats,
         losses: Callable[[UsableCells], Floats],
         bounds: Limits,
@@ -132,11 +138,26 @@ class Intervals:
         times = totals[..., 1] / cells.total(cells.weight * loss)
         # Bins know about how much it is in each of them, and the sums how much in all.
         loss = loss * np.where(np.isfinite(times), times, 1.0)[cells.group, cells.label]
+        formula = formula_of(_ALL)
+        if self.request.is_drawn:
+            return self._drawn(cells, loss, formula_of, formula(totals[None])[0], bounds)
         features, unit = (np.ones_like(loss), loss), np.array([1.0, 0.0])
         source = cells.moments(features, unit) if self.by_bucket is None else cells.clusters(features, unit)
         spread = source.spread_of(slopes_of(formula, totals)[..., 0])
         low, high = (limits(bound, spread, scale, self.request.level)[end] for end, bound in enumerate(bounds))
         return np.where(self._several, low, np.nan), np.where(self._several, high, np.nan)
+
+    def _drawn(
+        self, cells: UsableCells, loss: Floats, formula_of: FormulaOf, estimates: Floats, bounds: Limits
+    ) -> Limits:
+        bucket = np.where(cells.bucket < cells.buckets, cells.bucket, -1) if cells.buckets else None
+        drawn = drawn_of_losses(
+            cells.group, cells.label, loss, cells.weight, cells.weight2, (cells.n_groups, 2), bucket
+        )
+        both = limits_of_draws(formula_of, *drawn, estimates, self.request)
+        ends = (limit[:, 0] + bound - estimates[:, 0] for limit, bound in zip(both, bounds, strict=True))
+        low, high = (np.where(self._several, end, np.nan) for end in ends)
+        return low, high
 
     @cached_property
     def _several(self) -> Booleans:
@@ -150,10 +171,10 @@ class Intervals:
         flat = [pl.col(name).cast(pl.Float64) for of_class in columns for name in of_class]
         return self.table.select(flat).to_numpy().reshape(-1, 2, 2).astype(np.float64)
 
-    def formula(self, columns: list[list[str]], expressions: Sequence[pl.Expr]) -> Formula:
-        """The expressions as functions of these columns of the table; what else they read of it stays."""
+    def formula(self, columns: list[list[str]], expressions: Sequence[pl.Expr], groups: slice = slice(None)) -> Formula:
+        """The expressions as functions of these columns of the table, of some groups; what else they read of it stays."""
         flat = [name for of_class in columns for name in of_class]
-        others = self.table.select(prior_columns(self.arguments) or [])
+        others = self.table.select(prior_columns(self.arguments) or [])[groups]
 
         def values(sums: Floats) -> Floats:
             n_variants, n_groups = sums.shape[:2]

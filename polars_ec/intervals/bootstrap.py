@@ -6,6 +6,7 @@ accordingly, and needs no row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -20,10 +21,10 @@ Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 
 Value: TypeAlias = Callable[[Floats, slice], Floats]
-"""Metrics, (variants, groups, metrics), of tables of sums, (variants, groups, sums), of the groups of a slice; NaN where there are none."""
+"""Metrics, (variants, groups, metrics), of tables of sums, (variants, groups, ..), of the groups of a slice; NaN where there are none."""
 
 # How many numbers are drawn, and how many sums are evaluated, at a time.
-_DRAWN, _EVALUATED = 2**20, 2**20
+_DRAWN, _EVALUATED = 2**20, 2**21
 # Numbers this near to each other are equal: what is left is rounding.
 _EQUAL = 1e-10
 
@@ -69,16 +70,34 @@ class Units:
             yield drawn / (size * share)
 
 
+@dataclass(frozen=True)
+class Sums:
+    """The sums of each unit of a group, (units, *shape)."""
+
+    of_group: Callable[[int], Floats]
+    shape: tuple[int, ...]
+
+    @classmethod
+    def of(cls, units: Units, sums: Floats) -> Sums:
+        """From those of all units, (units, *shape)."""
+        return cls(lambda group: sums[units.of(group)], sums.shape[1:])
+
+    def flat(self, group: int) -> Floats:
+        """(units, sums)."""
+        found = self.of_group(group)
+        return found.reshape(len(found), math.prod(self.shape))
+
+
 def bootstrap(
-    value: Value, units: Units, sums: Floats, *, level: float, corrected: bool, replicates: int, seed: int
+    value: Value, units: Units, sums: Sums, *, level: float, corrected: bool, replicates: int, seed: int
 ) -> tuple[Floats, Floats]:
-    """The lower and the upper limit of each metric, (groups, metrics), from the sums of each unit, (units, sums).
+    """The lower and the upper limit of each metric, (groups, metrics).
 
     `corrected`: bias-corrected and accelerated (BCa), else percentiles. NaN where there are none.
     """
     corrected = corrected and units.n_groups > 0
     tables = max(replicates, int(np.diff(units.starts).max()) if corrected else 0)
-    per_block = max(1, _EVALUATED // (tables * max(sums.shape[1], 1)))
+    per_block = max(1, _EVALUATED // (tables * max(math.prod(sums.shape), 1)))
     limits = []
     for start in range(0, max(units.n_groups, 1), per_block):
         block = slice(start, min(start + per_block, units.n_groups))
@@ -92,31 +111,32 @@ def bootstrap(
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
-def _drawn(units: Units, sums: Floats, block: slice, replicates: int, seed: int) -> Floats:
-    """The sums of each replicate, (replicates, groups, sums)."""
-    drawn = np.zeros((replicates, block.stop - block.start, sums.shape[1]))
+def _drawn(units: Units, sums: Sums, block: slice, replicates: int, seed: int) -> Floats:
+    """The sums of each replicate, (replicates, groups, *shape)."""
+    drawn = np.zeros((replicates, block.stop - block.start, math.prod(sums.shape)))
     for at, group in enumerate(range(block.start, block.stop)):
-        done = 0
+        of_units, done = sums.flat(group), 0
         for factors in units.factors(group, replicates, seed):
-            drawn[done : done + len(factors), at] = factors @ sums[units.of(group)]
+            drawn[done : done + len(factors), at] = factors @ of_units
             done += len(factors)
-    return drawn
+    return drawn.reshape(*drawn.shape[:2], *sums.shape)
 
 
-def _at_hand(value: Value, units: Units, sums: Floats, block: slice) -> tuple[Floats, Floats]:
+def _at_hand(value: Value, units: Units, sums: Sums, block: slice) -> tuple[Floats, Floats]:
     """The metrics of the log at hand, and their acceleration, (groups, metrics)."""
-    chosen = [units.of(group) for group in range(block.start, block.stop)]
-    most = max(of_group.stop - of_group.start for of_group in chosen)
-    # The last variant, and those that a group of fewer units lacks, are of all rows.
-    without = np.stack([sums[of_group].sum(axis=0) for of_group in chosen]) * np.ones((most + 1, 1, 1))
-    number = np.zeros((most, len(chosen)))
-    for at, of_group in enumerate(chosen):
-        n = units.number[of_group]
+    groups = range(block.start, block.stop)
+    most = max(units.of(group).stop - units.of(group).start for group in groups)
+    without = np.zeros((most + 1, len(groups), math.prod(sums.shape)))
+    number = np.zeros((most, len(groups)))
+    for at, group in enumerate(groups):
+        n, of_units = units.number[units.of(group)], sums.flat(group)
         number[: len(n), at] = n
-        without[: len(n), at] -= sums[of_group] / n[:, None]
+        # The last variant, and those that a group of fewer units lacks, are of all rows.
+        without[:, at] = of_units.sum(axis=0)
+        without[: len(n), at] -= of_units / n[:, None]
     # What rounding leaves of a sum that one unit has made.
     without[np.abs(without) < _EQUAL * np.abs(without[-1])] = 0.0
-    values = value(without, block)
+    values = value(without.reshape(*without.shape[:2], *sums.shape), block)
     return values[-1], acceleration(values[:-1], number)
 
 
