@@ -21,8 +21,9 @@ from polars_ec.cells.files import cells_of_table, read_cells, write_cells
 from polars_ec.cells.grid import SketchScoreType
 from polars_ec.costs import Costs
 from polars_ec.exceptions import SketchError
+from polars_ec.intervals.arguments import parse_interval
 from polars_ec.priors import Prior
-from polars_ec.typing import Rule
+from polars_ec.typing import IntervalMethod, Rule
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -87,6 +88,10 @@ class Sketch(DecidingCells):
         cost_fp: float | None = None,
         bins: int = 15,
         equal_mass: bool = False,
+        interval: float | None = None,
+        method: IntervalMethod = "influence",
+        replicates: int = 1000,
+        seed: int = 0,
     ) -> pl.DataFrame:
         """What calibration would take off a loss, per group: the loss of the scores as they are, minus that after calibration.
 
@@ -108,11 +113,15 @@ class Sketch(DecidingCells):
             As for `evaluate`: of the loss and of what calibrators are fitted to. Default: the group's own.
         costs, cost_fn, cost_fp
             Of "bayes_risk", two by two; default: those that the sketch was made for.
+        interval, method, replicates, seed
+            As for `evaluate`. "influence" is here the jackknife: everything is computed anew, calibrators are fitted anew, without each
+            of 20 parts of the rows in turn. These are the buckets of their clusters, of `sketch(cluster=)`; independent rows are
+            dealt out at random, by the seed. A `Calibration` in `training` stays as it is.
 
         Returns
         -------
         One row per group: the group columns without `fold`, `n`, `class_prior`, `raw` (exact), `calibrated`, `cal_loss`,
-        `rcl` in percent (null where `raw` is 0) and `reason`: why there is no calibrated loss (as `calibrate` says it, or
+        `rcl` in percent (null where `raw` is 0), each with `NAME_ci_low` and `NAME_ci_high` where `interval` is given, and `reason`: why there is no calibrated loss (as `calibrate` says it, or
         "not calibrated": `training` has no such group), or "reversed". Rows of a cell get the calibrated posterior of
         the middle of their bin, or the step of the lowest score in it. So all is exact in an exact sketch; else the loss of the
         same affine calibrator is off by a factor of at most exp(alpha / (2 resolution)), Brier by the square of that, unless
@@ -141,8 +150,10 @@ class Sketch(DecidingCells):
         # Imported here, for it needs numpy.
         from polars_ec.calibration.loss import calibration_loss
 
+        request = parse_interval({"interval": interval, "method": method, "replicates": replicates, "seed": seed})
         keywords = self._at_own_point({"prior": prior, "costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp})
-        return calibration_loss(self, rule, calibrator, training, {"bins": bins, "equal_mass": equal_mass}, keywords)
+        histogram = {"bins": bins, "equal_mass": equal_mass}
+        return calibration_loss(self, rule, calibrator, training, histogram, keywords, request)
 
     def write_parquet(self, path: str | Path | IO[bytes], *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the cells; and what they mean, a checksum of all this and any further `metadata` in the file's metadata."""

@@ -134,11 +134,7 @@ class UsableCells:
 
 def usable_cells(cells: Cells, numbered: pl.DataFrame, n_groups: int) -> UsableCells:
     """Those of the cells of so many groups; `numbered` are they with the number of their group."""
-    if cells.weighted and "weight2" not in cells.frame.columns:
-        raise SketchError(
-            "interval= needs the sums of squared weights, which this sketch does not have: sketch its log again"
-        )
-    return UsableCells(_usable(numbered, cells.weighted), cells.grid, n_groups)
+    return UsableCells(usable_rows(numbered, cells.weighted), cells.grid, n_groups)
 
 
 def cells_by_bucket(cells: Cells, groups: pl.DataFrame, keys: list[str]) -> UsableCells | None:
@@ -147,11 +143,16 @@ def cells_by_bucket(cells: Cells, groups: pl.DataFrame, keys: list[str]) -> Usab
         return None
     zero = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
     numbered = join_groups(cells.coarse, groups.select(GROUP, *keys), keys) if keys else cells.coarse.with_columns(zero)
-    if not cells.weighted:
-        numbered = numbered.with_columns(weight=pl.col("n").cast(pl.Float64))
-    return UsableCells(_usable(numbered, cells.weighted), cells.grid.coarse, groups.height, cells.buckets)
+    return UsableCells(usable_rows(numbered, cells.weighted), cells.grid.coarse, groups.height, cells.buckets)
 
 
-def _usable(numbered: pl.DataFrame, weighted: bool) -> pl.DataFrame:
-    used = numbered.filter(pl.col("class") >= 0, pl.col("weight") > 0)
-    return used if weighted else used.with_columns(weight2="weight")
+def usable_rows(frame: pl.DataFrame, weighted: bool) -> pl.DataFrame:
+    """Cells with a sum of weights and that of their squares, which are both of the rows where these have no weights."""
+    if not weighted:
+        rows = pl.col("n").cast(pl.Float64)
+        return frame.filter(pl.col("class") >= 0).with_columns(weight=rows, weight2=rows)
+    if "weight2" not in frame.columns:
+        raise SketchError(
+            "interval= needs the sums of squared weights, which this sketch does not have: sketch its log again"
+        )
+    return frame.filter(pl.col("class") >= 0, pl.col("weight") > 0)
