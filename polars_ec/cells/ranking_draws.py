@@ -128,7 +128,8 @@ class _Drawn:
         weight = np.zeros((1, self.ranked.size, self.width, 2))
         place = np.arange(self.ranked.frame.height) - self.starts[self.ranked.group]
         weight[0, self.ranked.group, place] = self.ranked.frame.select("w0", "w1").to_numpy()
-        return self.values(weight, slice(0, self.ranked.size))[0]
+        of_all: Floats = self.values(weight, slice(0, self.ranked.size))[0]
+        return of_all
 
     def values(self, weight: Floats, groups: slice) -> Floats:
         """(variants, groups, metrics), of the weights in cells, (variants, groups, cells, classes); NaN where there are none."""

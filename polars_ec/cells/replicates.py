@@ -50,7 +50,7 @@ class Drawable:
         return replace(self, frame=self.frame.with_columns(of_cells))
 
     def replicates(self, replicates: int, seed: int) -> Iterator[Cells]:
-        """The cells of all replicates, block by block, by the group columns `NUMBER` and `REPLICATE`."""
+        """The cells of all replicates, block by block, with the group columns `NUMBER` and `REPLICATE`."""
         held: list[tuple[Integers, Integers, Floats]] = []
         size = 0
         for group in range(self.units.n_groups):
@@ -105,7 +105,7 @@ def drawable(cells: Cells, keys: list[str]) -> Drawable:
     by_bucket = [BUCKET] if cells.coarse is not None else []
     weights = ["weight", "weight2"] if cells.weighted else []
     cell = [*by_bucket, *others, "class", *grid.cell_columns]
-    frame = frame.select(GROUP, *cell, "n", *weights).sort(GROUP, *cell, nulls_last=True)
+    frame = frame.select(GROUP, *keys, *cell, "n", *weights).sort(GROUP, *cell, nulls_last=True)
     if grid.has_sums:
         assert sums is not None
         frame = _with_losses(frame, sums, grid, cells.weighted)
