@@ -142,6 +142,8 @@ def equivalent_cost(
 ) -> pl.DataFrame:
     """The costs that somebody who optimises another metric has in fact chosen, per group.
 
+    They have no interval: they are read off the best of many thresholds, and move in jumps from one to the next.
+
     Parameters
     ----------
     sketch

@@ -189,7 +189,8 @@ class DecidingCells(Cells):
         Raises
         ------
         SketchError
-            A sketch without targets; counts, or no metric.
+            A sketch without targets; counts, or no metric; `interval`: every row is one of each target, so that the intervals of the
+            targets say nothing of that of their mean.
 
         References
         ----------
@@ -208,7 +209,7 @@ class DecidingCells(Cells):
         >>> sketch.mean_over_targets("recall", "auc_roc").select("recall", "auc_roc").rows()
         [(0.6666666666666666, 1.0)]
         """
-        check_targets(self, metrics)
+        check_targets(self, metrics, keywords)
         return average_over_targets(self.evaluate(*metrics, **keywords), self.keys)
 
     @checked_keywords
@@ -260,6 +261,8 @@ class DecidingCells(Cells):
         p_t: float | None = None,
     ) -> pl.DataFrame:
         """The threshold of the best value of a metric, per group; apply it to another log, for this one has seen the labels.
+
+        So it has no interval: the value is the best of many, above what the same threshold would give elsewhere. Evaluate it there.
 
         Parameters
         ----------

@@ -22,10 +22,11 @@ from polars_ec.cells.formula_columns import (
     loss_column,
     loss_columns,
 )
-from polars_ec.cells.moments import Booleans, Floats, UsableCells, cells_by_bucket, usable_cells
+from polars_ec.cells.moments import Floats, UsableCells, cells_by_bucket, usable_cells
 from polars_ec.cells.sums import is_exact, prior_columns
 from polars_ec.intervals.arguments import Request
-from polars_ec.intervals.drawn import FormulaOf, drawn_of_decisions, drawn_of_losses, limits_of_draws
+from polars_ec.intervals.bootstrap import Sums, Units
+from polars_ec.intervals.drawn import drawn_of_decisions, drawn_of_losses, limits_of_draws
 from polars_ec.intervals.estimates import (
     Clusters,
     Formula,
@@ -44,6 +45,8 @@ Limits: TypeAlias = tuple[Floats, Floats]
 
 _FEWEST_OF_A_CLASS = 10
 _ALL = slice(None)
+_ONE_ROW = 1 + 1e-9
+_COSTS = ("expected_cost", "bayes_risk")
 
 
 @dataclass(frozen=True)
@@ -68,9 +71,8 @@ class Intervals:
         return cells_by_bucket(self.cells, self.table, self.keys)
 
     def small(self) -> pl.Series:
-        """Whether a class has so few rows that limits mean little."""
-        rows = self.fine.total(self.fine.frame["n"].to_numpy().astype(np.float64))
-        return pl.Series("small", rows.min(axis=1) < _FEWEST_OF_A_CLASS)
+        """Whether a class has so few rows, of equal weight that say as much, that limits mean little."""
+        return pl.Series("small", self._rows.min(axis=-1) < _FEWEST_OF_A_CLASS)
 
     def of_decisions(self, names: Sequence[str], threshold: float) -> dict[str, Limits]:
         """The limits of metrics at a threshold; if it may cut cells, they hold those of whatever the counts may be."""
@@ -90,12 +92,17 @@ class Intervals:
         formula = formula_of(_ALL)
         moments = self._decided(threshold, of_1, of_0)
         clusters = self._clusters(threshold, moments)
-        estimates, scales = formula(moments.linear[None])[0], [scale_of(name) for name in names]
+        estimates, scales = formula(moments.linear[None])[0], [self._scale(name) for name in names]
         if self.request.is_drawn:
             return limits_of_draws(formula_of, *drawn_of_decisions(moments, clusters), estimates, self.request)
         if clusters is None:
             return limits_of_rows(formula, moments, estimates, scales, self.request.level, with_one_row)
         return limits_of_clusters(formula, moments, clusters, estimates, scales, self.request.level, with_one_row)
+
+    def _scale(self, name: str) -> Scale:
+        # A cost below 0 makes costs of any sign.
+        of_any_sign = name in _COSTS and min(map(min, self.arguments.formula.costs.values)) < 0
+        return "identity" if of_any_sign else scale_of(name)
 
     def _decided(self, threshold: float, of_1: End, of_0: End) -> Moments:
         decided = self.sums(decision_columns(threshold, of_1, of_0))
@@ -115,56 +122,52 @@ class Intervals:
 
     def of_loss(self, name: str, bounds: Limits) -> Limits:
         """The limits of a metric that is a mean loss, and known to lie between these bounds."""
-        loss, prior = LOSS_OF[name], prior_columns(self.arguments)
+        loss = LOSS_OF[name]
         shift = self.table[SHIFT].to_numpy() if name != "cllr" and SHIFT in self.table.columns else None
-        ends = [loss_columns(loss, end) for end in (("",) if shift is None else ("_low", "_high"))]
-        totals = (self.sums(ends[0]) + self.sums(ends[-1])) / 2
-        formula_of = partial(self.formula, loss_columns(loss), [loss_column(name, prior)])
-        return self.of_mean_loss(formula_of, totals, lambda cells: cells.losses(loss, shift), bounds, scale_of(name))
+        columns = [loss_columns(loss, end) for end in (("",) if shift is None else ("_low", "_high"))]
+        value = loss_column(name, prior_columns(self.arguments), "" if shift is None else "_low")
+        return self.of_mean_loss(value, columns, lambda cells: cells.losses(loss, shift), bounds, scale_of(name))
 
     # Infinite losses have no limits.
     @np.errstate(all="ignore")
     def of_mean_loss(
         self,
-        formula_of: FormulaOf,
-        totals: Floats,
+        value: pl.Expr,
+        columns: Sequence[list[list[str]]],
         losses: Callable[[UsableCells], Floats],
         bounds: Limits,
         scale: Scale,
     ) -> Limits:
-        """The same of a formula of the sums of w and of w times a loss, which each cell has about this much of."""
+        """The same of an expression on the first of these columns: of the sums of a loss, or of the bounds of them.
+
+        Each row of a cell has about as much of it as `losses` say.
+        """
+        totals = (self.sums(columns[0]) + self.sums(columns[-1])) / 2
+        formula_of = partial(self.formula, columns[0], [value])
+        formula = formula_of(_ALL)
         cells = self.fine if self.by_bucket is None else self.by_bucket
         loss = losses(cells)
         times = totals[..., 1] / cells.total(cells.weight * loss)
         # Bins know about how much it is in each of them, and the sums how much in all.
         loss = loss * np.where(np.isfinite(times), times, 1.0)[cells.group, cells.label]
-        formula = formula_of(_ALL)
+        several = (self._rows > _ONE_ROW).all(axis=-1)
         if self.request.is_drawn:
-            return self._drawn(cells, loss, formula_of, formula(totals[None])[0], bounds)
+            estimates = np.where(several[:, None], formula(totals[None])[0], np.nan)
+            ends = limits_of_draws(formula_of, *_drawn(cells, loss), estimates, self.request)
+            low, high = ((end + bound[:, None] - estimates)[:, 0] for end, bound in zip(ends, bounds, strict=True))
+            return low, high
         features, unit = (np.ones_like(loss), loss), np.array([1.0, 0.0])
         source = cells.moments(features, unit) if self.by_bucket is None else cells.clusters(features, unit)
         spread = source.spread_of(slopes_of(formula, totals)[..., 0])
         low, high = (limits(bound, spread, scale, self.request.level)[end] for end, bound in enumerate(bounds))
-        return np.where(self._several, low, np.nan), np.where(self._several, high, np.nan)
-
-    def _drawn(
-        self, cells: UsableCells, loss: Floats, formula_of: FormulaOf, estimates: Floats, bounds: Limits
-    ) -> Limits:
-        bucket = np.where(cells.bucket < cells.buckets, cells.bucket, -1) if cells.buckets else None
-        drawn = drawn_of_losses(
-            cells.group, cells.label, loss, cells.weight, cells.weight2, (cells.n_groups, 2), bucket
-        )
-        both = limits_of_draws(formula_of, *drawn, estimates, self.request)
-        ends = (limit[:, 0] + bound - estimates[:, 0] for limit, bound in zip(both, bounds, strict=True))
-        low, high = (np.where(self._several, end, np.nan) for end in ends)
-        return low, high
+        return np.where(several, low, np.nan), np.where(several, high, np.nan)
 
     @cached_property
-    def _several(self) -> Booleans:
-        """(groups,): whether each class has more than one row, of equal weight that say as much."""
+    def _rows(self) -> Floats:
+        """(groups, classes): how many rows of equal weight say as much (Kish)."""
         weight, weight2 = self.fine.total(self.fine.weight), self.fine.total(self.fine.weight2)
         with np.errstate(all="ignore"):
-            return np.asarray((weight**2 / weight2 > 1 + 1e-9).all(axis=-1))
+            return np.asarray(np.where(weight > 0, weight**2 / weight2, 0.0))
 
     def sums(self, columns: list[list[str]]) -> Floats:
         """(groups, classes, features): columns of the table."""
@@ -185,3 +188,9 @@ class Intervals:
             return found.to_numpy().reshape(n_variants, n_groups, -1).astype(np.float64)
 
         return values
+
+
+def _drawn(cells: UsableCells, loss: Floats) -> tuple[Units, Sums]:
+    bucket = np.where(cells.bucket < cells.buckets, cells.bucket, -1) if cells.buckets else None
+    weights = cells.weight, cells.weight2
+    return drawn_of_losses(cells.group, cells.label, loss, *weights, (cells.n_groups, 2), bucket)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from polars_ec.cells.grid import Grid
 from polars_ec.cells.ordered import ordered_cells
-from polars_ec.formulas.ranking import OPERATING_POINTS, RankingArguments, evaluate, prepare
+from polars_ec.formulas.ranking import RankingArguments, evaluate_all, prepare
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.ranks import PARTS, dealt_out, summed
 
@@ -133,10 +133,14 @@ class RankedCells:
 
 @dataclass(frozen=True)
 class Replicates:
-    """Of each group and part the weight that is in it, and each metric without it: (groups, parts), NaN where it is not defined."""
+    """Of each group and part the weight that is in it, and each metric without it: (groups, parts), NaN where it is not defined.
+
+    `whole` has the metrics of all rows from the same cells: (groups,).
+    """
 
     weight: Floats
     values: dict[str, Floats]
+    whole: dict[str, Floats]
 
 
 def replicates_of(
@@ -148,30 +152,27 @@ def replicates_of(
 ) -> Replicates:
     """The metrics of all but one part, for each of the parts: groups of their own."""
     parts = ranked.parts(seed)
-    n_cells, n_groups = ranked.frame.height, ranked.size
     total = parts.sum(axis=0)
-    rest = np.clip(total - parts, 0, None)
-    number = (np.arange(PARTS)[:, None] * n_groups + ranked.group).ravel()
+    rest = np.concatenate([np.clip(total - parts, 0, None), total[None]])
+    number = (np.arange(PARTS + 1)[:, None] * ranked.size + ranked.group).ravel()
+    # Where rows of a cell lie is no matter of the variance.
     tiled = pl.DataFrame({GROUP: number, "w1": rest[:, :, 1].ravel(), "w0": rest[:, :, 0].ravel()}).with_columns(
-        pl.Series("point", np.tile(ranked.frame["point"].to_numpy(), PARTS)),
+        point=pl.lit(value=True),
         whole=pl.lit(ranked.frame["whole"].all()),
         threshold=pl.lit(None, dtype=pl.Float64),
     )
     if prior is not None:
         of_groups = pl.DataFrame({GROUP: ranked.group_ids}).join(prior, on=GROUP, how="left", maintain_order="left")
-        prior = pl.concat([of_groups] * PARTS).with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(GROUP))
-    at_points = prepare(tiled, prior)
-    # Where rows of a cell lie is no matter of the variance, but for what is read off at one point.
-    as_ties = at_points.with_columns(point=pl.lit(value=True))
-    values = {}
-    for name in metrics:
-        of = evaluate(at_points if name in OPERATING_POINTS else as_ties, name, arguments, evenly=True)
-        found = np.full(PARTS * n_groups, np.nan)
+        prior = pl.concat([of_groups] * (PARTS + 1)).with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(GROUP))
+    prepared = prepare(tiled, prior)
+    values, whole = {}, {}
+    for name, of in evaluate_all(prepared, metrics, arguments).items():
+        found = np.full((PARTS + 1) * ranked.size, np.nan)
         found[of[GROUP].to_numpy()] = of["value"].fill_null(np.nan).to_numpy()
-        values[name] = found.reshape(PARTS, n_groups).T
-    weight = np.stack([summed(ranked.group, part.sum(axis=-1), n_groups) for part in parts], axis=-1)
-    assert len(number) == PARTS * n_cells
-    return Replicates(weight, values)
+        of_parts = found.reshape(PARTS + 1, ranked.size)
+        values[name], whole[name] = of_parts[:-1].T, of_parts[-1]
+    weight = np.stack([summed(ranked.group, part.sum(axis=-1), ranked.size) for part in parts], axis=-1)
+    return Replicates(weight, values, whole)
 
 
 def _groups(frame: pl.DataFrame) -> tuple[pl.Series, Integers]:

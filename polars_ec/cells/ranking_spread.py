@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -14,14 +15,20 @@ from polars_ec.cells.ranking_parts import CELL, Clustered, RankedCells, replicat
 from polars_ec.formulas.ranking import RankingArguments, prepare
 from polars_ec.formulas.ranking_influence import SMOOTH_METRICS, influence
 from polars_ec.formulas.sums import GROUP
-from polars_ec.intervals.limits import limits
-from polars_ec.intervals.ranks import auc_limits, summed
-from polars_ec.intervals.scales import scale_of
+from polars_ec.intervals.ranks import BEST_OF_ALL, auc_limits, jackknife_limits, summed, widened
 from polars_ec.intervals.spread import Alone, Spread, effective_clusters, jackknife, of_influence, stratified
 
 Floats: TypeAlias = NDArray[np.float64]
 
 _PART = "part"
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """That of a metric, and how far off its mean is from what more rows would give, as the jackknife tells."""
+
+    spread: Spread
+    bias: Floats
 
 
 def ranking_limits(
@@ -44,18 +51,15 @@ def ranking_limits(
     estimates = table.join(values, on=GROUP, how="left", maintain_order="left")
     for name in metrics:
         value, error = (_floats(estimates[column]) for column in (name, f"{name}_error"))
+        found = spreads[name]
         if name == "auc_roc":
-            low, high = auc_limits(value, spreads[name], _independent_rows(ranked, spreads[name]), level)
+            low, high = auc_limits(value, found.spread, _independent_rows(ranked, arguments, found.spread), level)
         else:
-            # Parts that make no difference say nothing of what other rows would.
-            low, high = limits(value, spreads[name].only(spreads[name].variance > 0), scale_of(name), level)
-        scale = scale_of(name)
-        low = low - error if scale == "identity" else np.fmax(low - error, 0)
-        high = np.fmin(high + error, 1) if scale == "logit" else high + error
-        known = np.isfinite(low) & np.isfinite(high)
+            is_best = name in BEST_OF_ALL and (name, arguments.method) != ("eer", "linear")
+            low, high = jackknife_limits(name, value, found.spread, found.bias if is_best else None, level)
+        low, high = widened(name, low, high, error)
         table = table.with_columns(
-            pl.Series(f"{name}_ci_{end}", np.where(known, of, np.nan)).fill_nan(None)
-            for end, of in (("low", low), ("high", high))
+            pl.Series(f"{name}_ci_{end}", of).fill_nan(None) for end, of in (("low", low), ("high", high))
         )
     return table
 
@@ -77,25 +81,26 @@ def ranking_spread(
     ranked = RankedCells.of(cells, grid)
     spreads = _spreads(ranked, metrics, arguments, prior, seed)
     return {
-        name: pl.DataFrame({GROUP: ranked.group_ids, "variance": spread.variance, "df": spread.df})
-        for name, spread in spreads.items()
+        name: pl.DataFrame({GROUP: ranked.group_ids, "variance": of.spread.variance, "df": of.spread.df})
+        for name, of in spreads.items()
     }
 
 
-def ranking_influence(cells: pl.DataFrame, grid: Grid, metric: str, prior: pl.DataFrame | None) -> pl.DataFrame:
-    """The influence of a row of weight 1 in each cell on "auc_roc" or "average_precision": GROUP, `class`, the cell, `influence`.
+def ranking_influence(
+    cells: pl.DataFrame, grid: Grid, metric: str, arguments: RankingArguments, prior: pl.DataFrame | None
+) -> pl.DataFrame:
+    """The influence of a row of weight 1 in each cell on one of SMOOTH_METRICS: GROUP, `class`, the cell, `influence`.
 
     The sum of weight times influence over a group is 0. `cells` are as for `ranking_spread`; buckets are taken together.
     """
-    frame = RankedCells.of(cells.drop("bucket", strict=False), grid).frame
-    found = influence(prepare(frame, prior), metric, stated=prior is not None)
-    where = [GROUP, *grid.cell_columns]
+    ranked = RankedCells.of(cells.drop("bucket", strict=False), grid)
+    found = influence(prepare(ranked.frame, prior), metric, arguments, stated=prior is not None)
     return pl.concat(
         found.filter(pl.col(f"w{i}") > 0).select(
-            *where, pl.lit(i, dtype=pl.Int8).alias("class"), pl.col(f"influence{i}").alias("influence")
+            GROUP, pl.lit(i, dtype=pl.Int8).alias("class"), *grid.cell_columns, influence=f"influence{i}"
         )
         for i in range(2)
-    ).select(GROUP, "class", *grid.cell_columns, "influence")
+    )
 
 
 def ranking_replicates(
@@ -129,24 +134,36 @@ def _spreads(
     arguments: RankingArguments,
     prior: pl.DataFrame | None,
     seed: int,
-) -> dict[str, Spread]:
-    smooth = [name for name in metrics if name in SMOOTH_METRICS]
+) -> dict[str, _Spread]:
     spreads = {}
-    if smooth:
+    if any(name in SMOOTH_METRICS for name in metrics):
         prepared = prepare(ranked.frame, prior)
-        for name in smooth:
-            found = influence(prepared, name, stated=prior is not None)
-            of_cells = np.full((ranked.frame.height, 2), np.nan)
-            of_cells[found[CELL].to_numpy()] = found.select("influence0", "influence1").to_numpy()
-            spreads[name] = _of_influence(ranked, of_cells)
+        for name in metrics:
+            if name in SMOOTH_METRICS:
+                of_cells = _influence(ranked, prepared, name, arguments, prior)
+                spreads[name] = _Spread(_of_influence(ranked, of_cells), np.zeros(ranked.size))
     others = [name for name in metrics if name not in SMOOTH_METRICS]
     if others:
-        found_of = replicates_of(_for_parts(ranked), others, arguments, prior, seed)
-        for name, values in found_of.values.items():
-            empty = found_of.weight <= 0
+        found = replicates_of(_for_parts(ranked), others, arguments, prior, seed)
+        for name, values in found.values.items():
+            empty = found.weight <= 0
             known = np.asarray((np.isfinite(values) | empty).all(axis=-1))
-            spreads[name] = jackknife(np.where(empty, np.nan, values)).only(known)
-    return {name: spreads[name] for name in metrics}
+            of_parts = np.where(empty, np.nan, values)
+            number = (~empty).sum(axis=-1)
+            with np.errstate(all="ignore"):
+                bias = (number - 1) * (np.nansum(of_parts, axis=-1) / number - found.whole[name])
+            spreads[name] = _Spread(jackknife(of_parts).only(known), bias)
+    return spreads
+
+
+def _influence(
+    ranked: RankedCells, prepared: pl.DataFrame, metric: str, arguments: RankingArguments, prior: pl.DataFrame | None
+) -> Floats:
+    """(cells, classes); NaN in groups that lack a class."""
+    found = influence(prepared, metric, arguments, stated=prior is not None)
+    of_cells = np.full((ranked.frame.height, 2), np.nan)
+    of_cells[found[CELL].to_numpy()] = found.select("influence0", "influence1").to_numpy()
+    return of_cells
 
 
 def _for_parts(ranked: RankedCells) -> RankedCells:
@@ -201,7 +218,7 @@ def _alone(ranked: RankedCells, clustered: Clustered, influence: Floats) -> Alon
     return Alone(*sums)
 
 
-def _independent_rows(ranked: RankedCells, spread: Spread) -> Floats:
+def _independent_rows(ranked: RankedCells, arguments: RankingArguments, spread: Spread) -> Floats:
     """(groups, classes): how many independent rows say as much as these do of the AUC.
 
     In clusters, fewer by as much as the variance is larger than that of independent rows; where neither is anything, as many as there
@@ -210,9 +227,7 @@ def _independent_rows(ranked: RankedCells, spread: Spread) -> Floats:
     rows = ranked.rows()
     if ranked.clustered is None:
         return rows
-    prepared = influence(prepare(ranked.frame, None), "auc_roc", stated=False)
-    of_cells = np.full((ranked.frame.height, 2), np.nan)
-    of_cells[prepared[CELL].to_numpy()] = prepared.select("influence0", "influence1").to_numpy()
+    of_cells = _influence(ranked, prepare(ranked.frame, None), "auc_roc", arguments, None)
     clusters = []
     for i in range(2):
         of_class = ranked.clustered.only(ranked.clustered.label == i)

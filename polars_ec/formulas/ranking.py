@@ -8,7 +8,7 @@ curve; else the order of its rows is unknown, and the curve is any path through 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -27,6 +27,7 @@ _fnr_before, _tnr_before = pl.col("fn_before") / _N1, pl.col("tn_before") / _N0
 _LOOSE = ~pl.col("point")
 _ROUNDING = 1e-12
 _TIES = "__ec_ties"
+_INNER = "__ec_inner"
 _ONE = pl.col("n1").first()
 
 
@@ -161,7 +162,7 @@ def _eer_linear(_: RankingArguments) -> Bounded:
     return Bounded(value.get(crossing), error.get(crossing))
 
 
-def enough(share: float, whole: pl.Expr) -> pl.Expr:
+def enough(share: float | pl.Expr, whole: pl.Expr) -> pl.Expr:
     """The least recall, or specificity, that counts as this share of a class; `whole`: weights are 1.
 
     Sums of weights are rounded: what they make of the very share may come out below it.
@@ -169,25 +170,27 @@ def enough(share: float, whole: pl.Expr) -> pl.Expr:
     return pl.when(whole).then(share).otherwise(share * (1 - _ROUNDING))
 
 
-def _specificity_at_sensitivity(arguments: RankingArguments, *, evenly: bool = False) -> Bounded:
-    attained = _first(_tpr >= enough(arguments.sensitivity, pl.col("whole")))
+def specificity_at(sensitivity: float | pl.Expr, *, evenly: bool = False) -> Bounded:
+    """Of the highest threshold with this sensitivity; `evenly`: as if rows lay evenly in a cell, so that nothing jumps with it."""
+    attained = _first(_tpr >= enough(sensitivity, pl.col("whole")))
     run = pl.col("w0") / _N0
     error = pl.when(_LOOSE).then(run).otherwise(0.0)
     value = _tnr
     if evenly:
-        left = (_tpr - arguments.sensitivity) / (pl.col("w1") / _N1)
+        left = (_tpr - sensitivity) / (pl.col("w1") / _N1)
         value = pl.when(_LOOSE).then(_tnr + left.clip(0, 1) * run).otherwise(_tnr)
     return Bounded(value.get(attained), error.get(attained), pl.col("threshold").get(attained))
 
 
-def _sensitivity_at_specificity(arguments: RankingArguments, *, evenly: bool = False) -> Bounded:
-    lost = _first(_tnr < enough(arguments.specificity, pl.col("whole")))
+def sensitivity_at(specificity: float | pl.Expr, *, evenly: bool = False) -> Bounded:
+    """Of the lowest threshold with this specificity; `evenly` as for `specificity_at`."""
+    lost = _first(_tnr < enough(specificity, pl.col("whole")))
     before = pl.col("threshold").shift(1, fill_value=math.inf)
     rise = pl.col("w1") / _N1
     error = pl.when(_LOOSE).then(rise).otherwise(0.0)
     value = _tpr_before
     if evenly:
-        passed = (_tnr_before - arguments.specificity) / (pl.col("w0") / _N0)
+        passed = (_tnr_before - specificity) / (pl.col("w0") / _N0)
         value = pl.when(_LOOSE).then(_tpr_before + passed.clip(0, 1) * rise).otherwise(_tpr_before)
     return Bounded(value.get(lost), error.get(lost), before.get(lost))
 
@@ -263,54 +266,56 @@ def hulls(cells: pl.DataFrame, outer: bool) -> pl.DataFrame:
     return points[kept]
 
 
-def _of_hulls(cells: pl.DataFrame, formula: pl.Expr) -> pl.DataFrame:
-    """`value` and `error` per group of a metric that falls as the hull grows."""
+def _of_hulls(cells: pl.DataFrame, names: Collection[str]) -> dict[str, pl.DataFrame]:
+    """`value` and `error` per group of metrics that fall as the hull grows."""
 
-    def of_hull(outer: bool, name: str) -> pl.DataFrame:
-        return hulls(cells, outer).group_by(GROUP, maintain_order=True).agg(formula.alias(name))
+    def of_hull(outer: bool) -> pl.DataFrame:
+        formulas = {name: _OF_HULL[name]() for name in names}
+        return hulls(cells, outer).group_by(GROUP, maintain_order=True).agg(**formulas)
 
-    low, high = pl.col("low"), pl.col("high")
-    inner = of_hull(outer=False, name="high")
+    inner = of_hull(outer=False)
     # Without cells of unknown order there is but one hull.
-    both = (
-        inner.with_columns(low=high) if cells["point"].all() else of_hull(outer=True, name="low").join(inner, on=GROUP)
-    )
-    return both.select(GROUP, value=(low + high) / 2, error=((high - low) / 2).clip(0))
+    outer = inner if cells["point"].all() else of_hull(outer=True)
+    both = outer.join(inner, on=GROUP, suffix=_INNER)
+    found = {}
+    for name in names:
+        low, high = pl.col(name), pl.col(f"{name}{_INNER}")
+        found[name] = both.select(GROUP, value=(low + high) / 2, error=((high - low) / 2).clip(0))
+    return found
 
 
 _PLAIN: dict[str, Callable[[RankingArguments], Bounded]] = {
     "auc_roc": _auc_roc,
     "average_precision": _average_precision,
     "auprg": _auprg,
-    "specificity_at_sensitivity": _specificity_at_sensitivity,
-    "sensitivity_at_specificity": _sensitivity_at_specificity,
+    "specificity_at_sensitivity": lambda arguments: specificity_at(arguments.sensitivity),
+    "sensitivity_at_specificity": lambda arguments: sensitivity_at(arguments.specificity),
     "ks": _ks,
     "min_expected_cost": _min_expected_cost,
     "min_dcf": _min_dcf,
 }
 _OF_HULL = {"eer": _eer_of_hull, "min_cllr": _min_cllr_of_hull}
 RANKING_METRICS = (*_PLAIN, *_OF_HULL)
-_EVENLY: dict[str, Callable[[RankingArguments], Bounded]] = {
-    "specificity_at_sensitivity": lambda arguments: _specificity_at_sensitivity(arguments, evenly=True),
-    "sensitivity_at_specificity": lambda arguments: _sensitivity_at_specificity(arguments, evenly=True),
-}
-OPERATING_POINTS = tuple(_EVENLY)
-"""Those that are read off at one point of the curve, and jump from cell to cell."""
 
 
-def evaluate(cells: pl.DataFrame, name: str, arguments: RankingArguments, *, evenly: bool = False) -> pl.DataFrame:
-    """GROUP, `value`, `error` and, where one attains it, `threshold`: one row per group that has both classes.
+def evaluate(cells: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.DataFrame:
+    """GROUP, `value`, `error` and, where one attains it, `threshold`: one row per group that has both classes."""
+    return evaluate_all(cells, [name], arguments)[name]
 
-    `evenly`: operating points inside of a cell are on its diagonal, as if rows lay evenly in it, for what must not jump from cell to cell.
-    """
-    if name in _OF_HULL and not (name == "eer" and arguments.method == "linear"):
-        return _of_hulls(cells, _OF_HULL[name]())
-    plain = {**_PLAIN, **_EVENLY} if evenly else _PLAIN
-    bounded = (_eer_linear if name == "eer" else plain[name])(arguments)
-    columns = {"value": bounded.value, "error": bounded.error}
-    if bounded.threshold is not None:
-        columns["threshold"] = bounded.threshold
-    return cells.group_by(GROUP, maintain_order=True).agg(**columns)
+
+def evaluate_all(cells: pl.DataFrame, names: Sequence[str], arguments: RankingArguments) -> dict[str, pl.DataFrame]:
+    """What `evaluate` gives, of each metric: those of the hull share it."""
+    of_hull = [name for name in names if name in _OF_HULL and not (name == "eer" and arguments.method == "linear")]
+    found = _of_hulls(cells, of_hull) if of_hull else {}
+    for name in names:
+        if name in of_hull:
+            continue
+        bounded = (_eer_linear if name == "eer" else _PLAIN[name])(arguments)
+        columns = {"value": bounded.value, "error": bounded.error}
+        if bounded.threshold is not None:
+            columns["threshold"] = bounded.threshold
+        found[name] = cells.group_by(GROUP, maintain_order=True).agg(**columns)
+    return found
 
 
 def of_rows(rows: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.DataFrame:

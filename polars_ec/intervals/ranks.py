@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from polars_ec.intervals.limits import extended, limits
 from polars_ec.intervals.quantiles import t_quantile
+from polars_ec.intervals.scales import Scale, forward, inverse, scale_of, slope
 from polars_ec.intervals.spread import Spread
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -16,6 +17,9 @@ Integers: TypeAlias = NDArray[np.int64]
 
 PARTS = 20
 """What the delete-a-part jackknife of ranking metrics leaves out in turn."""
+
+BEST_OF_ALL = ("ks", "min_expected_cost", "min_dcf", "eer", "min_cllr")
+"""Metrics that are the best over all thresholds, or of a fitted curve; an EER on the curve itself is not."""
 
 _FEW_ROWS, _FEW_ERRORS = 30, 5
 _HALVINGS = 60
@@ -37,6 +41,44 @@ def auc_limits(auc: Floats, spread: Spread, rows: Floats, level: float) -> tuple
     # One row in a class has no spread, and yet limits.
     known |= fewest == 1
     return extended(np.where(known, low, np.nan), np.where(known, high, np.nan), auc)
+
+
+def jackknife_limits(
+    metric: str, value: Floats, spread: Spread, bias: Floats | None, level: float
+) -> tuple[Floats, Floats]:
+    """On the scale of the metric. Those that are the best over all thresholds, or fit a curve, are too good where rows are few.
+
+    `bias` is what the jackknife says of that: their limits hold those about the value without it, too. None: there is none.
+    """
+    # Parts that make no difference say nothing of what other rows would.
+    spread = spread.only(spread.variance > 0)
+    if metric == "auprg":
+        # It has no lower end, and what it falls short of 1 is never below 0.
+        low, high = limits(1 - value, spread, "log", level)
+        return 1 - high, 1 - low
+    scale = scale_of(metric)
+    low, high = limits(value, spread, scale, level)
+    if bias is None:
+        return low, high
+    if metric == "min_cllr":
+        # Its bias falls with the number of rows to the power 2/3, so the jackknife sees two thirds of it; it is as large as the spread.
+        low, high = (_moved(scale, end, value, 1.5 * bias) for end in (low, high))
+        return extended(low, high, value)
+    return np.minimum(low, _moved(scale, low, value, bias)), np.maximum(high, _moved(scale, high, value, bias))
+
+
+def _moved(scale: Scale, limit: Floats, value: Floats, bias: Floats) -> Floats:
+    """The limit about the value without its bias, which is as large on the scale as it is at the value."""
+    return inverse(scale, forward(scale, limit) - bias * slope(scale, value))
+
+
+def widened(metric: str, low: Floats, high: Floats, error: Floats) -> tuple[Floats, Floats]:
+    """By how far off the value may be, within the range of the metric; NaN where a limit is not known."""
+    scale = scale_of(metric)
+    low = low - error if scale == "identity" else np.fmax(low - error, 0)
+    high = np.fmin(high + error, 1) if scale == "logit" or metric == "auprg" else high + error
+    known = np.isfinite(low) & np.isfinite(high)
+    return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
 def newcombe(auc: Floats, rows: Floats, level: float) -> tuple[Floats, Floats]:
