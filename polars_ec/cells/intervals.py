@@ -150,7 +150,7 @@ class Intervals:
         times = totals[..., 1] / cells.total(cells.weight * loss)
         # Bins know about how much it is in each of them, and the sums how much in all.
         loss = loss * np.where(np.isfinite(times), times, 1.0)[cells.group, cells.label]
-        several = (self._rows > _ONE_ROW).all(axis=-1)
+        several = np.asarray((self._rows > _ONE_ROW).all(axis=-1))
         if self.request.is_drawn:
             estimates = np.where(several[:, None], formula(totals[None])[0], np.nan)
             ends = limits_of_draws(formula_of, *_drawn(cells, loss), estimates, self.request)
