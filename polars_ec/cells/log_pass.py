@@ -66,9 +66,12 @@ def reduce_log(
     models: Mapping[str, Rows],
     grid: Grid,
     reduction: Reduction,
-    few_rows: int,
+    few_rows: int | None,
 ) -> Reduced:
-    """The cells of a sketch, its sums if it has any, its coarse cells if there are buckets; an exact grid for logs of no more than `few_rows`."""
+    """The cells of a sketch, its sums if it has any, its coarse cells if there are buckets, all sorted, and their grid.
+
+    That is an exact one of a log of no more than `few_rows`, where these are stated.
+    """
     # Imported here, for it needs numpy.
     from polars_ec.cells.counting import Counting
     from polars_ec.cells.posterior_bins import PosteriorBins
@@ -86,9 +89,12 @@ def reduce_log(
     by = [key.meta.output_name() for key in keys]
     names = [*by, *([SCORE] if several else []), *([] if fold is None else [FOLD]), *([TARGET] if tall else [])]
     size = max(_BATCH // (len(rows.labels.in_class) if tall else 1), 1)
-    first, others = _beginning(batches(log, size), few_rows)
-    if sum(batch.height for batch in first) <= few_rows:
-        grid = replace(grid, resolution=None)
+    first, others = list[pl.DataFrame](), batches(log, size)
+    if few_rows is not None:
+        first = _beginning(others, few_rows)
+        if sum(batch.height for batch in first) <= few_rows:
+            grid = replace(grid, resolution=None)
+    cell_codes = CellCodes(grid)
     weights = [] if rows.weight is None else [*WEIGHTS]
     of_names = [codes[name] for name in names]
     sums_of = SUMS if grid.has_sums else ()
@@ -107,12 +113,10 @@ def reduce_log(
             of_model, own = _rows_of_model(batch, m, model, kept), kept
             if coarse is not None:
                 of_model, own = _with_coarse_cells(of_model, coarse, coarse_bins), [*kept, COARSE]
-            cells = _cells_of_rows(of_model, model, own, grid, bins)
-            if grid.resolution is not None:
-                # Few batches have such rows, and those that have none need no look at each row.
-                cell_codes = CellCodes(grid)
-                if cells.select(cell_codes.has_unusable(pl.col(CELL))).item():
-                    cells = cells.with_columns(cell_codes.of_unusable(pl.col(CELL)))
+            cells = _cells_of_rows(of_model, model, own, cell_codes, bins)
+            # Few batches have such rows, and those that have none need no look at each row.
+            if grid.resolution is not None and cells.select(cell_codes.has_unusable(pl.col(CELL))).item():
+                cells = cells.with_columns(cell_codes.of_unusable(pl.col(CELL)))
             yield cells
 
     parts = chain([log.clear()], (batch.lazy() for batch in chain(first, others)))
@@ -120,23 +124,14 @@ def reduce_log(
     for cells in ahead(chain.from_iterable(map(counted, parts))):
         counting.add(cells)
     made = counting.tables()
-    names_of: dict[str, pl.Series] = {}
-    if tall:
-        known = rows.labels.names
-        # "not 1" and 1 have no type in common but text.
-        classes = [str(value) for value in known.values] if known.rest else known.values
-        names_of[TARGET] = pl.Series(classes, strict=False)
-    if several:
-        names_of[SCORE] = pl.Series([*models])
-    named = [pl.col(name).replace_strict(range(len(values)), values) for name, values in names_of.items()]
-    of_cell, of_slot = CellCodes(grid).decoded, CellCodes(grid).of_slot
+    named = _named(rows, [*models] if several else [], tall=tall)
     cells, sums, of_buckets = made.cells, made.sums, made.coarse
     if grid.resolution is not None:
-        cells = cells.with_columns(**of_cell(pl.col(CELL)))
+        cells = cells.with_columns(**cell_codes.decoded(pl.col(CELL)))
     amounts = ["n", *weights]
     cells = cells.with_columns(named).select(*names, "class", *grid.cell_columns, *amounts)
     if sums is not None:
-        sums = sums.with_columns(*named, **of_slot(pl.col(SLOT))).select(*names, "class", "above", *SUMS)
+        sums = sums.with_columns(*named, **cell_codes.of_slot(pl.col(SLOT))).select(*names, "class", "above", *SUMS)
     if of_buckets is not None:
         of_number = CellCodes(grid.coarse).all_decoded()
         of_buckets = of_buckets.hstack(of_number[of_buckets[COARSE]]).with_columns(named)
@@ -144,13 +139,26 @@ def reduce_log(
     return Reduced(cells, sums, of_buckets, grid)
 
 
-def _beginning(parts: Iterator[pl.DataFrame], few_rows: int) -> tuple[list[pl.DataFrame], Iterator[pl.DataFrame]]:
-    """Parts with more than a few rows, or all parts; and the others."""
+def _named(rows: Rows, models: list[str], *, tall: bool) -> list[pl.Expr]:
+    """The columns of models, if any are named, and of targets in a tall log, with names in place of numbers."""
+    names_of: dict[str, pl.Series] = {}
+    if tall:
+        known = rows.labels.names
+        # "not 1" and 1 have no type in common but text.
+        classes = [str(value) for value in known.values] if known.rest else known.values
+        names_of[TARGET] = pl.Series(classes, strict=False)
+    if models:
+        names_of[SCORE] = pl.Series(models)
+    return [pl.col(name).replace_strict(range(len(values)), values) for name, values in names_of.items()]
+
+
+def _beginning(parts: Iterator[pl.DataFrame], few_rows: int) -> list[pl.DataFrame]:
+    """The next parts, with more than a few rows, or all parts."""
     first, rows = list[pl.DataFrame](), 0
     while rows <= few_rows and (part := next(parts, None)) is not None:
         first.append(part)
         rows += part.height
-    return first, parts
+    return first
 
 
 def _rows_of_model(log: pl.LazyFrame, m: int, model: Rows, names: list[str]) -> pl.LazyFrame:
@@ -162,15 +170,16 @@ def _rows_of_model(log: pl.LazyFrame, m: int, model: Rows, names: list[str]) -> 
 
 
 def _cells_of_rows(
-    rows: pl.LazyFrame, model: Rows, names: list[str], grid: Grid, bins: PosteriorBins | None
+    rows: pl.LazyFrame, model: Rows, names: list[str], cell_codes: CellCodes, bins: PosteriorBins | None
 ) -> pl.DataFrame:
     """The groups of rows, their cell, and the values that are summed."""
+    grid = cell_codes.grid
     score, index, weight = pl.col(_SCORE), pl.col(_INDEX), None if model.weight is None else pl.col(_WEIGHT)
     values = {} if weight is None else {"weight": weight, "weight2": weight * weight}
     if grid.resolution is None:
         kept = pl.when(index >= 0).then(score).alias(EXACT)
         return rows.select(*names, index.cast(pl.Int8).alias("class"), kept, **values).collect(engine="streaming")
-    cell = CellCodes(grid).encoded(index, score, pl.col(_BIN))
+    cell = cell_codes.encoded(index, score, pl.col(_BIN))
     if grid.has_sums:
         values |= _losses(grid, score, index == 1, weight)
     return _with_bins(rows, grid, bins).select(*names, cell.alias(CELL), **values).collect(engine="streaming")

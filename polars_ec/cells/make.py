@@ -78,7 +78,7 @@ def make_cells(
     resolution: int = 64,
     thresholds: Sequence[float | CostMatrix] = (),
     exact: bool = False,
-    few_rows: int = -1,
+    few_rows: int | None = None,
     reduction: Reduction = "one_vs_rest",
     split: Split,
     clusters: Clusters = Clusters(),
@@ -119,7 +119,7 @@ def make_cells(
         {
             *grid.columns,
             *of_coarse,
-            *([EXACT] if few_rows >= 0 else []),
+            *([] if few_rows is None else [EXACT]),
             *RESERVED,
             *own_names(len(models)),
             SCORE,
