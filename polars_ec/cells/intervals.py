@@ -26,7 +26,7 @@ from polars_ec.cells.moments import Floats, UsableCells, cells_by_bucket, usable
 from polars_ec.cells.sums import is_exact, prior_columns
 from polars_ec.intervals.arguments import Request
 from polars_ec.intervals.bootstrap import Sums, Units
-from polars_ec.intervals.drawn import drawn_of_decisions, drawn_of_losses, limits_of_draws
+from polars_ec.intervals.drawn import drawn_of_decisions, drawn_of_values, limits_of_draws
 from polars_ec.intervals.estimates import (
     Clusters,
     Formula,
@@ -193,4 +193,4 @@ class Intervals:
 def _drawn(cells: UsableCells, loss: Floats) -> tuple[Units, Sums]:
     bucket = np.where(cells.bucket < cells.buckets, cells.bucket, -1) if cells.buckets else None
     weights = cells.weight, cells.weight2
-    return drawn_of_losses(cells.group, cells.label, loss, *weights, (cells.n_groups, 2), bucket)
+    return drawn_of_values(cells.group, cells.label, [loss], *weights, (cells.n_groups, 2), bucket)
