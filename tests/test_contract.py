@@ -31,6 +31,7 @@ OTHERS = {
     "merge",
     "register",
     "report",
+    "rows_needed",
     "sketch",
     "sketch_query",
     "stratified_fold",

@@ -28,7 +28,7 @@ FLOORS: list[set[str]] = [
     {"metrics"},
     {"validation", "cells"},
     {"calibration", "reporting"},
-    {"sketches", "reports"},
+    {"sketches", "reports", "planning"},
     {"sketching"},
     {"sql"},
     {"namespaces"},
