@@ -228,3 +228,12 @@ def parse_beta(value: Any) -> float:
     if not 0 < beta < math.inf:
         raise ValueError(f"beta={value!r} must be above 0 and finite: take recall where only misses count")
     return beta
+
+
+def parse_whole(value: Any, what: str, fewest: int, most: int | None = None, way_out: str = "") -> int:
+    """A whole number in these bounds."""
+    is_whole = not isinstance(value, bool) and hasattr(value, "__index__")
+    if not is_whole or value < fewest or (most is not None and value > most):
+        bounds = f"from {fewest}" if most is None else f"from {fewest} to {most}"
+        raise ValueError(f"{what}={value!r} is not a whole number {bounds}{way_out}")
+    return int(value)

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict
 
 from polars_ec.costs import Costs
 from polars_ec.priors import Prior
-from polars_ec.typing import IntoExpr, RankingScoreType, ScoreType
+from polars_ec.typing import IntervalMethod, IntoExpr, RankingScoreType, ScoreType
 
 DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
@@ -24,6 +24,12 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "weight": None,
         "pos_label": None,
         "classes": None,
+        "interval": None,
+        "cluster": None,
+        "buckets": 100,
+        "method": "influence",
+        "replicates": 1000,
+        "seed": 0,
     }
 )
 
@@ -225,3 +231,42 @@ class RowScoreOptions(ScoreOptions, LabelOptions, total=False):
 
 class LabelledDecisionOptions(RowDecisionOptions, LabelOptions, total=False):
     """Options of the cost of one row, without weight."""
+
+
+class LevelOptions(TypedDict, total=False):
+    """Whether there are intervals, and how they are made."""
+
+    interval: float | None
+    """The level of the intervals, between 0 and 1, such as 0.95: how often they hold what a log without end would give.
+    Default None: no intervals."""
+
+    method: IntervalMethod
+    """How they are made: "influence", from what each row or cluster adds to the value; or from rows or clusters that are drawn
+    anew, with replacement: "bootstrap", the percentiles of the values then, or "bca", those with bias and acceleration corrected.
+    Percentiles cover too rarely in small groups: of 5 positives 74 % for recall, where 95 % were asked for. Default "influence"."""
+
+    replicates: int
+    """How many times rows or clusters are drawn anew, at least 2, and for "bca" 100. Default 1000."""
+
+    seed: int
+    """Of what is drawn at random, a whole number from 0: the same log and seed give the same limits. Default 0."""
+
+
+class ClusterOptions(TypedDict, total=False):
+    """Which rows are correlated."""
+
+    cluster: IntoExpr | None
+    """The key that correlated rows share, such as the user or the day, as a column's name or an expression; a row without one is a
+    cluster of its own. Without it rows are taken as independent, and where they are not, intervals are too short, often many times.
+    Default None: independent rows."""
+
+    buckets: int
+    """How many parts clusters are dealt out to by a hash of the key, as `bucket` does, from 5 to 1000. Default 100."""
+
+
+class IntervalOptions(LevelOptions, ClusterOptions, total=False):
+    """All options of intervals."""
+
+
+class ReportOptions(DecisionOptions, IntervalOptions, total=False):
+    """All options of a report."""

@@ -10,6 +10,7 @@ __all__ = [
     "EceNorm",
     "EerMethod",
     "FrameLike",
+    "IntervalMethod",
     "IntoExpr",
     "Missing",
     "NotLazy",
@@ -71,6 +72,9 @@ EceNorm: TypeAlias = Literal[1, 2]
 
 EerMethod: TypeAlias = Literal["hull", "linear"]
 """On the convex hull of the ROC curve, or linear between the two points of the curve around FPR = FNR."""
+
+IntervalMethod: TypeAlias = Literal["influence", "bootstrap", "bca"]
+"""From the influence of rows or clusters on the value; or from resampled ones: the bootstrap's percentiles, or BCa."""
 
 Missing: TypeAlias = Literal["together", "by_part"]
 """How a report counts the rows with a null: together, or also by the part that is null."""
