@@ -17,13 +17,20 @@ from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.exit_codes import one_line_errors, run
 from polars_ec.cli.logs import DifferingFilesError, open_log
 from polars_ec.cli.options import (
+    Buckets,
     By,
+    Cluster,
     Every,
+    Interval,
     Missing,
     PosLabel,
     Quiet,
+    Replicates,
+    Resampling,
+    Seed,
     Time,
     Weight,
+    intervals,
     parse_classes,
     parse_json,
     parse_metrics,
@@ -137,6 +144,12 @@ def report(
             help="The prior that the posteriors were made with: columns _at_prior are of posteriors moved from it."
         ),
     ] = None,
+    interval: Interval = None,
+    cluster: Cluster = None,
+    buckets: Buckets = None,
+    method: Resampling = None,
+    replicates: Replicates = None,
+    seed: Seed = None,
     form: Annotated[
         Format | None,
         typer.Option("--format", help="Default: by the name of --out, else table.", case_sensitive=False),
@@ -166,6 +179,7 @@ def report(
         "score_prior": None if score_prior is None else parse_prior(score_prior, "--score-prior", ["uniform"]),
     }
     layout = {name: value for name, value in asked_layout.items() if value is not None}
+    layout |= intervals(interval, cluster, buckets, method, replicates, seed)
     parsed = {
         "cost_fn": cost_fn,
         "cost_fp": cost_fp,
@@ -252,7 +266,8 @@ def _answer(paths: list[str], request: Request) -> tuple[pl.DataFrame, list[str]
         try:
             return report_from_files(log, request)
         except DifferingFilesError:
-            return report_from_files(log.unified(request.columns(), request.by), request)
+            asked = request.columns()
+            return report_from_files(log.unified(asked, [*asked["--by"], *asked["--cluster"]]), request)
     if len(paths) > 1:
         raise UsageError(f"{', '.join(paths)}: report on one DuckDB table at a time, and on nothing beside it")
     return report_from_duckdb(tables[0]["file"], tables[0]["table"], request)

@@ -37,13 +37,14 @@ class Request:
 
     def columns(self) -> dict[str, list[str]]:
         """The columns that the log must have, by option."""
-        weight, time = self.options.get("weight"), self.time
+        weight, cluster, time = self.options.get("weight"), self.layout.get("cluster"), self.time
         return {
             "--score": self.scores,
             "--label": [self.label],
             "--by": self.by,
             "--time": [] if time is None else [time],
             "--weight": [] if weight is None else [weight],
+            "--cluster": [] if cluster is None else [cluster],
         }
 
     def periods(self, dtype: pl.DataType) -> Periods:
