@@ -1,0 +1,177 @@
+"""Intervals of single estimates: metrics of groups, each a formula of sums over the rows of each class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polars_ec.intervals.gradient import gradient
+from polars_ec.intervals.limits import extended, limits
+from polars_ec.intervals.scales import Scale, forward
+from polars_ec.intervals.spread import Alone, Moments, Spread, effective_clusters, spread_of_clusters
+
+Floats: TypeAlias = NDArray[np.float64]
+Bools: TypeAlias = NDArray[np.bool_]
+Formula: TypeAlias = Callable[[Floats], Floats]
+"""From sums of w x, (variants, groups, classes, features), to metrics, (variants, groups, metrics); NaN for null."""
+
+Limits: TypeAlias = tuple[Floats, Floats]
+
+# Of the value: what a variance of 0 is, but for rounding.
+_NO_WIDTH = 1e-9
+_ONE_ROW = 1 + 1e-9
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Sums of w x per bucket, (groups, buckets, classes, features), 0 where it is empty; `single` are rows that are clusters of their own."""
+
+    linear: Floats
+    weight: Floats
+    """(groups, buckets)"""
+    single: Moments | None = None
+
+    def spread_of(self, gradient: Floats) -> Spread:
+        """Of the metric with this gradient."""
+        return spread_of_clusters(gradient, self.weight, self.linear, self.single)
+
+    @property
+    def number(self) -> Floats:
+        """How many clusters of equal weight say as much."""
+        single = self.single
+        alone = None
+        if single is not None:
+            weight, weight2 = single.weight.sum(axis=-1), single.weight2.sum(axis=-1)
+            alone = Alone(weight, weight2, np.zeros_like(weight))
+        return effective_clusters(self.weight, alone)
+
+
+def one_hot(linear: Floats, weight2: Floats) -> Moments:
+    """Of the sums of w and of w^2 of each class and decision, (groups, classes, decisions)."""
+    n_decisions = linear.shape[-1]
+    return Moments(linear, weight2[..., None] * np.eye(n_decisions), np.ones(n_decisions))
+
+
+def with_one_row(moments: Moments) -> Moments:
+    """With one more row in each class, of its mean weight, which is spread evenly over the decisions: one-hot features."""
+    n_decisions = moments.linear.shape[-1]
+    weight = _mean_weight(moments)[..., None]
+    even = np.eye(n_decisions) / n_decisions
+    return Moments(moments.linear + weight / n_decisions, moments.square + (weight**2)[..., None] * even, moments.unit)
+
+
+def with_one_cost(moments: Moments) -> Moments:
+    """The same of features 1, the cost of an error, and the cost if it is one: a row of mean cost, half of it an error."""
+    with np.errstate(all="ignore"):
+        cost = np.where(moments.weight > 0, moments.linear[..., 1] / moments.weight, 0.0)
+    weight = _mean_weight(moments)
+    right = np.stack([np.ones_like(cost), cost, np.zeros_like(cost)], axis=-1)
+    wrong = np.stack([np.ones_like(cost), cost, cost], axis=-1)
+    linear, square = moments.linear, moments.square
+    for x in (right, wrong):
+        linear = linear + x * weight[..., None] / 2
+        square = square + x[..., :, None] * x[..., None, :] * (weight**2)[..., None, None] / 2
+    return Moments(linear, square, moments.unit)
+
+
+def _mean_weight(moments: Moments) -> Floats:
+    # That of as many rows of equal weight as say as much: a row of weight 0 counts as no row.
+    with np.errstate(all="ignore"):
+        return np.asarray(np.where(moments.weight > 0, moments.weight2 / moments.weight, 0.0), dtype=np.float64)
+
+
+def limits_of_rows(
+    formula: Formula,
+    moments: Moments,
+    estimates: Floats,
+    scales: Sequence[Scale],
+    level: float,
+    enlarged: Callable[[Moments], Moments] | None = None,
+) -> Limits:
+    """The limits of metrics of independent rows, (groups, metrics); NaN where there are none.
+
+    `estimates` are their values, (groups, metrics), NaN for null. Metrics of decisions are `enlarged` by a row in each class.
+    """
+    at = moments if enlarged is None else enlarged(moments)
+    slopes = slopes_of(formula, at.linear)
+    centre = estimates if enlarged is None else formula(at.linear[None])[0]
+    known = (moments.rows > (_ONE_ROW if enlarged is None else 0)).all(axis=-1)
+    lows, highs = np.full_like(estimates, np.nan), np.full_like(estimates, np.nan)
+    for m, scale in enumerate(scales):
+        low, high = limits(centre[:, m], at.spread_of(slopes[..., m]), scale, level)
+        shown = known & np.isfinite(estimates[:, m])
+        low, high = extended(low, high, estimates[:, m])
+        lows[:, m], highs[:, m] = np.where(shown, low, np.nan), np.where(shown, high, np.nan)
+    return lows, highs
+
+
+def limits_of_clusters(
+    formula: Formula,
+    moments: Moments,
+    clusters: Clusters,
+    estimates: Floats,
+    scales: Sequence[Scale],
+    level: float,
+    enlarged: Callable[[Moments], Moments] | None = None,
+) -> Limits:
+    """The same of rows in clusters. A rate of 0 or 1 has the limits of as many independent rows as there are clusters."""
+    slopes = slopes_of(formula, moments.linear)
+    known = (moments.rows > (_ONE_ROW if enlarged is None else 0)).all(axis=-1)
+    lows, highs = np.full_like(estimates, np.nan), np.full_like(estimates, np.nan)
+    at_the_end = np.zeros(estimates.shape, dtype=bool)
+    for m, scale in enumerate(scales):
+        value = estimates[:, m]
+        spread = clusters.spread_of(slopes[..., m])
+        low, high = limits(value, spread, scale, level)
+        shown = known & np.isfinite(value)
+        with np.errstate(all="ignore"):
+            no_width = spread.variance <= (_NO_WIDTH * value) ** 2
+        at_the_end[:, m] = shown & np.isfinite(spread.df) & (no_width | ~np.isfinite(forward(scale, value)))
+        low, high = extended(low, high, value)
+        lows[:, m], highs[:, m] = np.where(shown, low, np.nan), np.where(shown, high, np.nan)
+    groups = np.asarray(at_the_end.any(axis=-1))
+    if enlarged is None or not groups.any():
+        return lows, highs
+    fewer = _of_so_many_rows(moments, clusters.number)
+    chosen = Moments(fewer.linear[groups], fewer.square[groups], fewer.unit)
+    of_rows = limits_of_rows(_of_groups(formula, groups), chosen, estimates[groups], scales, level, enlarged)
+    for ends, instead in zip((lows, highs), of_rows, strict=True):
+        ends[groups] = np.where(at_the_end[groups], instead, ends[groups])
+    return lows, highs
+
+
+def slopes_of(formula: Formula, linear: Floats) -> Floats:
+    """The derivatives of the metrics, (groups, classes, features, metrics)."""
+    n_groups, *shape = linear.shape
+    flat = linear.reshape(n_groups, -1)
+    slopes = gradient(lambda sums: formula(sums.reshape(len(sums), n_groups, *shape)), flat)
+    return slopes.reshape(n_groups, *shape, -1)
+
+
+def _of_so_many_rows(moments: Moments, number: Floats) -> Moments:
+    """Moments of fewer rows, each of weight 1, that are like these on average."""
+    weight, rows = moments.weight.sum(axis=-1), moments.rows.sum(axis=-1)
+    with np.errstate(all="ignore"):
+        times = np.minimum(number, rows) / weight
+        # What a row of each class weighs in the mean of the squares.
+        alike = np.where(moments.weight > 0, moments.weight / moments.weight2, 0.0)
+    return Moments(
+        moments.linear * times[:, None, None],
+        moments.square * (alike * times[:, None])[..., None, None],
+        moments.unit,
+    )
+
+
+def _of_groups(formula: Formula, groups: Bools) -> Formula:
+    """The formula where only some of the groups have sums: it needs all of them, for each has its own prior."""
+
+    def of_some(sums: Floats) -> Floats:
+        every = np.ones((len(sums), len(groups), *sums.shape[2:]))
+        every[:, groups] = sums
+        return formula(every)[:, groups]
+
+    return of_some
