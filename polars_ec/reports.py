@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack, get_args
 
 import polars as pl
@@ -10,9 +11,12 @@ import polars as pl
 from polars_ec.arguments import BY_ROW, Options, parse_options
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.inputs import as_lazy, lazy_if_lazy
-from polars_ec.options import DecisionOptions
+from polars_ec.intervals.arguments import parse_interval
+from polars_ec.options import ReportOptions
 from polars_ec.priors import Prior
 from polars_ec.reporting.choice import metrics_of, metrics_of_one_class, named_metrics, needed
+from polars_ec.reporting.estimated import families_of, families_of_class
+from polars_ec.reporting.intervals import Family, with_intervals
 from polars_ec.reporting.models import Model, Pass, read_models
 from polars_ec.reporting.ranks import Rank, with_ranks
 from polars_ec.reporting.sums import TOTAL, is_collected, stated_prior, sum_per_class, sum_per_group, with_priors
@@ -34,7 +38,7 @@ _PARTS = ("label", "score", "weight")
 
 
 @lazy_if_lazy
-@with_options(DecisionOptions)
+@with_options(ReportOptions)
 def report(
     frame: FrameLike,
     score: IntoExpr | Sequence[IntoExpr],
@@ -47,7 +51,7 @@ def report(
     per_class: bool = False,
     missing: Missing = "together",
     score_prior: Prior = None,
-    **options: Unpack[DecisionOptions],
+    **options: Unpack[ReportOptions],
 ) -> pl.LazyFrame | pl.DataFrame:
     """The usual battery of metrics, or those asked for, one row per group, sorted by group, from one pass over the log.
 
@@ -156,7 +160,7 @@ def _report(
     given: Mapping[str, Any],
     one_pass: Pass,
 ) -> pl.LazyFrame:
-    options = parse_options(given, BY_ROW)
+    options, interval = parse_options(given, BY_ROW), parse_interval(given)
     scores = expand(frame, score, "score")
     keys = expand(frame, by, "by")
     if not scores:
@@ -179,13 +183,13 @@ def _report(
     names_of = metrics_of_one_class if per_class else metrics_of
     names = {model.name: names_of(named, model.rows) for model in models}
     parts = () if missing == "together" else _PARTS if options.weight is not None else _PARTS[:2]
-    layout = Layout(options, named is None, min_rows, parts, total)
+    layout = Layout(options, named is None, min_rows, parts, total, interval)
 
     pieces = _all_pieces(models, names, layout, per_class)
     check_names(keys, {*pieces[0][0], *pieces[0][1]}, "the report")
     all_models = [*models, *(model.moved for model in models if model.moved is not None)]
     asked = {name for of_model in names.values() for name in of_model}
-    needs = needed([*asked, *(["confusion"] if named is None else [])], parts)
+    needs = replace(needed([*asked, *(["confusion"] if named is None else [])], parts), interval=interval)
     key_names = [key.meta.output_name() for key in keys]
     cells = one_pass(sum_per_class(frame, keys, all_models, needs))
     sums = with_priors(sum_per_group(cells, key_names, all_models, needs, total), all_models, options, total)
@@ -196,6 +200,10 @@ def _report(
             sums = with_ranks(sums, frame, keys, model, ranks, prior, given.get("prior"), total, one_pass)
     if per_class:
         sums = with_class_sums(sums, models, options)
+    if interval is not None:
+        families = [f for model in models for f in _families(model, names[model.name], layout, per_class)]
+        calibrated = [model for model in models if "ece" in names[model.name]]
+        sums = with_intervals(sums, families, calibrated, interval)
     order = [*([TOTAL] if total else []), *key_names]
     if per_class and is_collected(models[0]):
         sums = many_class_rows(sums, order, models, layout)
@@ -236,6 +244,14 @@ def _pieces(model: Model, names: Sequence[str], layout: Layout, per_class: bool)
     for k, value in enumerate(values):
         shown = pl.lit(value if alike else str(value)).alias("class")
         yield {"class": shown}, class_columns(model, k, names, layout)
+
+
+def _families(model: Model, names: Sequence[str], layout: Layout, per_class: bool) -> Iterator[Family]:
+    if not per_class:
+        yield from families_of(model, names, layout)
+        return
+    for k in range(model.rows.costs.n_classes):
+        yield from families_of_class(model, k, names, layout)
 
 
 def _stacked(

@@ -37,13 +37,13 @@ class OneVsRest(Sums):
 
     def __init__(self, prefix: str, n_classes: int) -> None:
         super().__init__(2, None, 2)
-        self._prefix = prefix
+        self.prefix = prefix
         self._mixes = n_classes > 2
         self._asked = False
 
     def count(self, i: int) -> pl.Expr:
         self._asked |= i == 0 and self._mixes
-        return pl.col(f"{self._prefix}count_{i}")
+        return pl.col(f"{self.prefix}count_{i}")
 
     @property
     def size(self) -> pl.Expr:
@@ -51,7 +51,7 @@ class OneVsRest(Sums):
 
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
         self._asked |= i == 0 and self._mixes
-        return reduce(add, [pl.col(f"{self._prefix}{i}{j}") for j in sorted(decided)])
+        return reduce(add, [pl.col(f"{self.prefix}{i}{j}") for j in sorted(decided)])
 
     @property
     def prior(self) -> list[pl.Expr]:

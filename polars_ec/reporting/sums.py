@@ -12,8 +12,10 @@ import polars as pl
 from polars_ec.arguments import Options
 from polars_ec.formulas.calibration_error import ECE_BINS, in_bin
 from polars_ec.formulas.sums import Sums, array, ratio
+from polars_ec.intervals.arguments import Request
 from polars_ec.priors import constant
 from polars_ec.reporting.models import Model
+from polars_ec.reporting.squares import amount_squares, bucket_columns, bucket_list, value_squares
 from polars_ec.rows.collected import CollectedSums, GroupPrior, collect
 from polars_ec.rows.decisions import Decisions
 from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT
@@ -25,7 +27,8 @@ from polars_ec.rows.scores import DecidedScores, VectorScores
 TOTAL = "__ec_total"
 """Whether a row of the sums is that of all groups."""
 
-_CLASS = "__ec_class"
+CLASS_OF_SUMS = "__ec_class"
+"""The class of the rows of a sum: -1 for rows that have another label, null for those that have none."""
 _WEIGHT = "__ec_weight"
 # Not "weight", which is a part that may be missing.
 _AMOUNT = "amount"
@@ -40,6 +43,12 @@ class Needs:
     losses: tuple[str, ...] = ()
     ece: bool = False
     parts: tuple[str, ...] = ()
+    interval: Request | None = None
+
+    @property
+    def clustered(self) -> bool:
+        """Whether the rows of a group are summed bucket by bucket."""
+        return self.interval is not None and self.interval.cluster is not None
 
 
 def sum_per_class(frame: pl.LazyFrame, keys: Sequence[pl.Expr], models: Sequence[Model], needs: Needs) -> pl.LazyFrame:
@@ -59,8 +68,9 @@ def sum_per_class(frame: pl.LazyFrame, keys: Sequence[pl.Expr], models: Sequence
         sums[name] = constant(pl.col(name))
     if rows.weight is not None:
         columns[_WEIGHT] = rows.weight
-    made = frame.select(*keys, class_index(rows.labels).alias(_CLASS), **columns)
-    return made.group_by([*(key.meta.output_name() for key in keys), _CLASS]).agg(**sums)
+    buckets = bucket_columns(needs.interval)
+    made = frame.select(*keys, class_index(rows.labels).alias(CLASS_OF_SUMS), **buckets, **columns)
+    return made.group_by([*(key.meta.output_name() for key in keys), CLASS_OF_SUMS, *buckets]).agg(**sums)
 
 
 def sum_per_group(
@@ -79,13 +89,16 @@ def sum_per_group(
     counts = [*_COUNTS, *(["undecided"] if needs.decisions else []), *needs.parts]
     columns = [pl.col(f"{model.prefix}{name}").sum() for model in models for name in counts]
     columns += [
-        pl.when(pl.col(_CLASS) == i).then(model.column(name)).sum().alias(f"{model.prefix}{name}_{i}")
+        pl.when(pl.col(CLASS_OF_SUMS) == i).then(model.column(name)).sum().alias(f"{model.prefix}{name}_{i}")
         for model in models
         for name in _class_sums(model, needs)
         if name not in counts
         for i in range(model.rows.costs.n_classes)
     ]
     columns += [constant(pl.col(name)).alias(name) for name in _row_priors(models)]
+    if needs.clustered:
+        of_buckets = [f"{model.prefix}{name}" for model in models for name in _class_sums(model, needs)]
+        columns.append(bucket_list(CLASS_OF_SUMS, of_buckets))
     if total:
         keys = [TOTAL, *keys]
         cells = twice(cells, keys)
@@ -114,7 +127,7 @@ def with_priors(sums: pl.LazyFrame, models: Sequence[Model], options: Options, t
         )
     for model in models:
         of_group = ClassSums(model, None)
-        priors |= {f"{model.prefix}prior_{i}": share for i, share in enumerate(of_group.empirical_prior)}
+        priors |= own_priors(model)
         if options.prior.overall and model.rows.row_prior is None:
             in_group = ~pl.col(TOTAL) if total else pl.lit(value=True)
             counts = [pl.when(in_group).then(of_group.count(i)).sum() for i in range(of_group.n_classes)]
@@ -123,6 +136,11 @@ def with_priors(sums: pl.LazyFrame, models: Sequence[Model], options: Options, t
             shares = [pl.when(right).then(ratio(count, size)) for count in counts]
             priors |= {f"{model.prefix}reference_{i}": share for i, share in enumerate(shares)}
     return sums.with_columns(**priors)
+
+
+def own_priors(model: Model) -> dict[str, pl.Expr]:
+    """The group's own priors, by the names of their columns."""
+    return {f"{model.prefix}prior_{i}": share for i, share in enumerate(ClassSums(model, None).empirical_prior)}
 
 
 def _overall(model: Model, in_group: pl.Expr) -> pl.Expr:
@@ -239,7 +257,7 @@ class ClassSums(Sums):
         super().__init__(model.rows.costs.n_decisions, prior, model.rows.costs.n_classes)
         self.costs_by_row = model.rows.row_costs is not None
         self._model = model
-        self._summed = _summed_decisions(model.rows)
+        self._summed = summed_decisions(model.rows)
         self._is_of_group = False
 
     @classmethod
@@ -344,26 +362,34 @@ def _class_sums(model: Model, needs: Needs) -> dict[str, pl.Expr]:
         "invalid": count_rows(model.column("invalid")),
         "present": count_rows(present),
         **{part: count_rows(model.column(part)) for part in needs.parts},
-        "count": amount(present),
     }
+    masks, values = {"count": present}, list(needs.losses)
     if needs.decisions:
         column, n_decisions = model.column("decision"), rows.costs.n_decisions
         by_index = rows.decisions.positive is None
         decided = Decisions(n_decisions, number=column) if by_index else Decisions(n_decisions, positive=column)
-        sums |= {f"decided_{j}": amount(present & decided.among([j])) for j in _summed_decisions(rows)}
+        masks |= {f"decided_{j}": present & decided.among([j]) for j in summed_decisions(rows)}
         sums["undecided"] = count_rows(model.column("undecided"))
-        if rows.row_costs is not None:
-            sums |= {name: model.column(name).sum() for name in ("class_cost", "error_cost")}
-    sums |= {name: model.column(name).sum() for name in needs.losses}
+        values += [] if rows.row_costs is None else ["class_cost", "error_cost"]
+    sums |= {name: amount(mask) for name, mask in masks.items()}
+    sums |= {name: model.column(name).sum() for name in values}
+    if needs.interval is not None:
+        weight = None if rows.weight is None else pl.col(_WEIGHT)
+        sums |= value_squares({name: model.column(name) for name in values}, weight)
+        sums |= {} if weight is None else amount_squares(masks, weight)
     if needs.ece:
         posterior = model.column("posterior")
         weighted = posterior if rows.weight is None else posterior * pl.col(_WEIGHT)
         for b in range(ECE_BINS.number):
             inside = present & in_bin(posterior, b, ECE_BINS.number)
             sums |= {f"bin_{b}": amount(inside), f"posterior_{b}": pl.when(inside).then(weighted).sum()}
+            if needs.interval is not None:
+                squared = posterior * (1 - posterior)
+                squared = squared if rows.weight is None else squared * pl.col(_WEIGHT) ** 2
+                sums[f"noise_{b}"] = pl.when(inside).then(squared).sum()
     return sums
 
 
-def _summed_decisions(rows: Rows) -> range:
+def summed_decisions(rows: Rows) -> range:
     """All but one where rows are counted, for that is the rest; with weights all, for a difference would lose digits."""
     return range(0 if rows.weight is not None else 1, rows.costs.n_decisions)

@@ -17,8 +17,10 @@ from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.moved_by_prior import is_moved_by_prior
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import ratio, row_weight
+from polars_ec.intervals.arguments import Request
 from polars_ec.metrics.counts import pack_confusion, pack_prior
 from polars_ec.reporting.choice import CONFUSION, is_binary
+from polars_ec.reporting.intervals import FEWEST, HIGH, IF_CALIBRATED, KINKED, LOW
 from polars_ec.reporting.models import Model
 from polars_ec.reporting.one_class import AGAINST_REST, OneVsRest, one_class_columns
 from polars_ec.reporting.sums import (
@@ -36,10 +38,13 @@ from polars_ec.rows.collected import GroupPrior
 
 Columns = Mapping[str, pl.Expr]
 
+# With intervals a group is small also where a class has fewer rows than this.
+_FEW_OF_A_CLASS = 10
+
 _OF_POSTERIORS = (*SCORING_RULES, "ece")
 
 # Sums of a class against the rest: as counts, and as masses at the reference prior.
-_OWN, _AT_PRIOR = "class_", "class_at_prior_"
+OWN, AT_PRIOR = "class_", "class_at_prior_"
 _MOVED = "__ec_moved_"
 
 
@@ -52,6 +57,7 @@ class Layout:
     min_rows: int | None
     parts: tuple[str, ...]
     total: bool
+    interval: Request | None = None
 
 
 def group_columns(model: Model, names: Sequence[str], layout: Layout) -> Columns:
@@ -66,7 +72,7 @@ def group_columns(model: Model, names: Sequence[str], layout: Layout) -> Columns
         return _metric(name, moved, reference, "_at_prior") if is_moved(name, model) else {}
 
     metrics = _with_priors(names, lambda name: _metric(name, model, own), at_prior, model, layout)
-    return _laid_out(model, metrics, {"class_prior": pack_prior(own.prior)}, _counts(model, own), layout)
+    return _laid_out(model, metrics, {"class_prior": pack_prior(own.prior)}, _counts(model, own), layout, model.prefix)
 
 
 def _columns_of_many(model: Model, names: Sequence[str], layout: Layout) -> Columns:
@@ -87,7 +93,7 @@ def _columns_of_many(model: Model, names: Sequence[str], layout: Layout) -> Colu
     own = report_sums(model, None)
     metrics = _with_priors(names, lambda name: value(name, model, None), at_prior, model, layout)
     counts = value(CONFUSION, model, None) if layout.usual else {}
-    return _laid_out(model, metrics, {"class_prior": own.made(own.shares)}, counts, layout)
+    return _laid_out(model, metrics, {"class_prior": own.made(own.shares)}, counts, layout, model.prefix)
 
 
 def with_class_sums(sums: pl.LazyFrame, models: Sequence[Model], options: Options) -> pl.LazyFrame:
@@ -95,24 +101,24 @@ def with_class_sums(sums: pl.LazyFrame, models: Sequence[Model], options: Option
     columns: dict[str, pl.Expr] = {}
     for model in models:
         if is_collected(model):
-            columns[model.prefix + _OWN] = report_sums(model, None).against_rest()
+            columns[model.prefix + OWN] = report_sums(model, None).against_rest()
             if options.prior.stated:
                 moved = model.at_prior
                 stated = stated_vector(moved, options)
-                columns[model.prefix + _AT_PRIOR] = report_sums(moved, stated).against_rest()
+                columns[model.prefix + AT_PRIOR] = report_sums(moved, stated).against_rest()
             continue
-        columns |= one_class_columns(ClassSums.of_group(model), model.prefix + _OWN, weighed=False)
+        columns |= one_class_columns(ClassSums.of_group(model), model.prefix + OWN, weighed=False)
         if options.prior.stated:
             moved = model.at_prior
             reference = ClassSums(moved, stated_prior(moved, options))
-            columns |= one_class_columns(reference, model.prefix + _AT_PRIOR, weighed=True)
+            columns |= one_class_columns(reference, model.prefix + AT_PRIOR, weighed=True)
     return sums.with_columns(**columns)
 
 
 def class_columns(model: Model, k: int, names: Sequence[str], layout: Layout) -> Columns:
     """The columns of a group's row for one class against the rest, from the table that `with_class_sums` made."""
     n_classes = model.rows.costs.n_classes
-    own, reference = (OneVsRest(f"{model.prefix}{which}{k}_", n_classes) for which in (_OWN, _AT_PRIOR))
+    own, reference = (OneVsRest(f"{model.prefix}{which}{k}_", n_classes) for which in (OWN, AT_PRIOR))
     return _against_rest(model, own, reference, names, layout)
 
 
@@ -128,7 +134,7 @@ def many_class_rows(sums: pl.LazyFrame, keys: Sequence[str], models: Sequence[Mo
         for model, piece in zip(models, pieces, strict=True)
     ]
     own_dtype = pl.Float64 if layout.options.weight is not None else pl.Int64
-    which = {_OWN: own_dtype, **({_AT_PRIOR: pl.Float64} if layout.options.prior.stated else {})}
+    which = {OWN: own_dtype, **({AT_PRIOR: pl.Float64} if layout.options.prior.stated else {})}
     tall = sums.select(*keys, *packed).unpivot(on=pieces, index=keys or None, value_name="__ec")
     tall = (tall.sort(keys, maintain_order=True) if keys else tall).select(*keys, "__ec").unnest("__ec")
     return tall.explode("class", *which).with_columns(
@@ -144,7 +150,7 @@ def many_class_columns(models: Sequence[Model], names: Sequence[str], layout: La
     first = models[0]
     moved = None if first.moved is None else replace(first.moved, prefix=_MOVED)
     model = replace(first, prefix="", moved=moved)
-    own, reference = (OneVsRest(table, first.rows.costs.n_classes) for table in (_OWN, _AT_PRIOR))
+    own, reference = (OneVsRest(table, first.rows.costs.n_classes) for table in (OWN, AT_PRIOR))
     before = {name: pl.col(name) for name in (*(["score"] if len(models) > 1 else []), "class")}
     return {**before, **_against_rest(model, own, reference, names, layout)}
 
@@ -155,7 +161,7 @@ def _of_model(model: Model, layout: Layout) -> Iterator[pl.Expr]:
     for of, prefix in ((model, ""), *([] if model.moved is None else [(model.moved, _MOVED)])):
         for name in (*names, *(["reference"] if of.counts_prior else [])):
             yield of.column(name).alias(f"{prefix}{name}")
-    for table in (_OWN, *([_AT_PRIOR] if layout.options.prior.stated else [])):
+    for table in (OWN, *([AT_PRIOR] if layout.options.prior.stated else [])):
         yield model.column(table).arr.to_list().alias(table)
 
 
@@ -169,20 +175,31 @@ def _shown_classes(model: Model) -> pl.Series:
 
 
 def _against_rest(model: Model, own: OneVsRest, reference: OneVsRest, names: Sequence[str], layout: Layout) -> Columns:
-    arguments = Arguments(CostMatrix.zero_one(2))
-    counts = {cell: decision_value(cell, own, arguments) for cell in CELLS}
+    counts = {cell: value_against_rest(cell, own) for cell in CELLS}
 
     def at_group(name: str) -> Columns:
-        return counts if name == CONFUSION else {name: decision_value(name, own, arguments)}
+        return counts if name == CONFUSION else {name: value_against_rest(name, own)}
 
     def at_prior(name: str) -> Columns:
-        if name in (*CELLS, CONFUSION):
-            return {}
-        is_moved = model.moved is not None or reference.is_moved(lambda sums: decision_value(name, sums, arguments))
-        return {f"{name}_at_prior": decision_value(name, reference, arguments)} if is_moved else {}
+        moved = is_moved_of_class(name, model, reference)
+        return {f"{name}_at_prior": value_against_rest(name, reference)} if moved else {}
 
-    metrics = _with_priors(names, at_group, at_prior, model, layout)
-    return _laid_out(model, metrics, {"class_prior": own.prior[1]}, counts, layout)
+    metrics = _with_priors(names, at_group, at_prior, model, layout, (own.prefix, reference.prefix))
+    return _laid_out(model, metrics, {"class_prior": own.prior[1]}, counts, layout, own.prefix)
+
+
+def value_against_rest(name: str, sums: OneVsRest) -> pl.Expr:
+    """A metric of one class against the rest."""
+    return decision_value(name, sums, Arguments(CostMatrix.zero_one(2)))
+
+
+def is_moved_of_class(name: str, model: Model, reference: OneVsRest) -> bool:
+    """Whether a stated prior moves the metric of one class against the rest."""
+    if name in (*CELLS, CONFUSION):
+        return False
+    return model.moved is not None or reference.is_moved(
+        lambda sums: decision_value(name, sums, Arguments(CostMatrix.zero_one(2)))
+    )
 
 
 def is_moved(name: str, model: Model) -> bool:
@@ -201,29 +218,51 @@ def _with_priors(
     at_prior: Callable[[str], Columns],
     model: Model,
     layout: Layout,
+    prefixes: tuple[str, str] | None = None,
 ) -> dict[str, pl.Expr]:
-    """Each metric at the group's own prior and, beside it, at the reference prior; null where there are wrong rows."""
+    """Each metric at the group's own prior and, beside it, at the reference prior; null where there are wrong rows.
+
+    `prefixes` are what the columns of limits begin with in the table of sums, where not as the models' do.
+    """
+    of_own, of_reference = prefixes or (model.prefix, model.at_prior.prefix)
     columns: dict[str, pl.Expr] = {}
     for name in names:
         right = is_right if name in RANKING_METRICS else is_scored if name in _OF_POSTERIORS else is_decided
-        columns |= {column: pl.when(right(model)).then(value) for column, value in own(name).items()}
+        values = {**own(name), **_limits(name, of_own, layout)}
+        columns |= {column: pl.when(right(model)).then(value) for column, value in values.items()}
         if not layout.options.prior.stated:
             continue
         known = right(model)
         if model.moved is not None:
             # A posterior that the new prior rules out is lost on the way.
             known &= right(model.moved) & (model.moved.column("present") == model.column("present"))
-        columns |= {column: pl.when(known).then(value) for column, value in at_prior(name).items()}
+        moved = at_prior(name)
+        limits = _limits(name, of_reference, layout, "_at_prior") if moved else {}
+        columns |= {column: pl.when(known).then(value) for column, value in {**moved, **limits}.items()}
     return columns
 
 
-def _laid_out(model: Model, metrics: Columns, prior: Columns, counts: Columns, layout: Layout) -> Columns:
-    """In the order of the report."""
+def _limits(name: str, prefix: str, layout: Layout, suffix: str = "") -> Columns:
+    """The columns of the limits of a metric, of the table that `with_intervals` made."""
+    if layout.interval is None or name in (*CELLS, CONFUSION):
+        return {}
+    ends = [f"{name}{suffix}{end}" for end in (LOW, HIGH)]
+    if name == "ece":
+        ends = [] if suffix else [*IF_CALIBRATED]
+    # At a stated prior the cheapest constant decision is known.
+    ends += [KINKED] if name == "nec" and not suffix else []
+    return {end: pl.col(f"{prefix}{end}") for end in ends}
+
+
+def _laid_out(model: Model, metrics: Columns, prior: Columns, counts: Columns, layout: Layout, prefix: str) -> Columns:
+    """In the order of the report; `prefix` is what the number of rows of the smallest class begins with."""
     invalid, present, right = model.column("invalid"), model.column("present"), is_right(model)
     used = present - invalid
     columns = {"n": used, **metrics}
     columns |= {name: pl.when(right).then(value) for name, value in prior.items()}
-    if layout.min_rows is not None:
+    if layout.interval is not None:
+        columns["small"] = (used < (layout.min_rows or 0)) | (pl.col(f"{prefix}{FEWEST}") < _FEW_OF_A_CLASS)
+    elif layout.min_rows is not None:
         columns["small"] = used < layout.min_rows
     if layout.total:
         columns["total"] = pl.col(TOTAL)
@@ -248,12 +287,17 @@ def _metric(name: str, model: Model, sums: ClassSums, suffix: str = "") -> Colum
     column = f"{name}{suffix}"
     if name in RANKING_METRICS:
         return {column: model.column(column), f"{column}_error": model.column(f"{column}_error")}
-    if name in SCORING_RULES:
-        rule = SCORING_RULES[name]
-        return {column: rule.value(sums, sums.totals(rule.loss))}
     if name == "ece":
         return {column: _ece(sums, stated=bool(suffix))}
-    return {column: decision_value(name, sums, Arguments(model.rows.costs))}
+    return {column: value_of(name, model, sums)}
+
+
+def value_of(name: str, model: Model, sums: ClassSums) -> pl.Expr:
+    """A scoring rule, or a metric of decisions."""
+    if name in SCORING_RULES:
+        rule = SCORING_RULES[name]
+        return rule.value(sums, sums.totals(rule.loss))
+    return decision_value(name, sums, Arguments(model.rows.costs))
 
 
 def _ece(sums: ClassSums, *, stated: bool) -> pl.Expr:

@@ -1,0 +1,296 @@
+"""The limits of a report's metrics: after the pass, from its sums and their squares, by the formulas of the report themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import polars as pl
+
+from polars_ec.formulas.calibration_error import ECE_BINS
+from polars_ec.intervals.arguments import Request
+from polars_ec.reporting.features import Features
+from polars_ec.reporting.models import Model
+from polars_ec.reporting.squares import BUCKET
+from polars_ec.reporting.sums import CLASS_OF_SUMS
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from polars_ec.intervals.estimates import Clusters, Limits
+    from polars_ec.intervals.spread import Moments
+
+    Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+LOW, HIGH = "_ci_low", "_ci_high"
+KINKED, FEWEST = "nec_kinked", "fewest"
+IF_CALIBRATED = ("ece_if_calibrated", "ece_if_calibrated_high")
+"""Names in the table of sums, after what the estimate's name, or those of the model's columns, begin with."""
+
+# Numbers of a table of changed sums that are made at a time.
+_BLOCK = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A value with limits: its name in the table of sums, the metric, and the value, an expression on this table.
+
+    `width` says how many values it has: one, or, as an Array, one per class.
+    """
+
+    column: str
+    metric: str
+    value: pl.Expr
+    width: int | None = None
+    any_sign: bool = False
+
+    @property
+    def dtype(self) -> pl.DataType:
+        """Of each of the two columns of its limits."""
+        return pl.Float64() if self.width is None else pl.Array(pl.Float64, self.width)
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Estimates of the same features of rows; `layers` are columns that are made of the sums on the way, one of another.
+
+    `kinked` and `fewest` name the columns that say whether NEC is near its kink, and how many rows the smallest class has.
+    """
+
+    features: Features
+    estimates: Sequence[Estimate]
+    layers: Sequence[Mapping[str, pl.Expr]] = ()
+    kinked: str | None = None
+    fewest: str | None = None
+
+    @property
+    def schema(self) -> dict[str, pl.DataType]:
+        """What it adds to the table of sums."""
+        schema: dict[str, pl.DataType] = {
+            f"{estimate.column}{end}": estimate.dtype for estimate in self.estimates for end in (LOW, HIGH)
+        }
+        schema |= {} if self.kinked is None else {self.kinked: pl.Boolean()}
+        return schema | ({} if self.fewest is None else {self.fewest: pl.Float64()})
+
+
+def with_intervals(
+    sums: pl.LazyFrame, families: Sequence[Family], calibrated: Sequence[Model], request: Request
+) -> pl.LazyFrame:
+    """The sums with the limits of all estimates; and, of the models in `calibrated`, with their ECE if they were calibrated."""
+    made: dict[str, pl.DataType] = {}
+    for family in families:
+        made |= family.schema
+    for model in calibrated:
+        made |= {f"{model.prefix}{name}": pl.Float64() for name in IF_CALIBRATED}
+
+    def limited(table: pl.DataFrame) -> pl.DataFrame:
+        columns: dict[str, list[pl.Series]] = {name: [pl.Series([], dtype=dtype)] for name, dtype in made.items()}
+        for chunk in _chunks(table, families, request):
+            for family in families:
+                for name, values in _of_family(chunk, family, request).items():
+                    columns[name].append(_series(values, made[name]))
+            for model in calibrated:
+                for name, values in zip(IF_CALIBRATED, _if_calibrated(chunk, model, request), strict=True):
+                    columns[f"{model.prefix}{name}"].append(_series(values, pl.Float64()))
+        whole = {name: pl.concat(parts) for name, parts in columns.items()}
+        return table.drop(BUCKET, strict=False).with_columns(**whole)
+
+    schema = {name: dtype for name, dtype in sums.collect_schema().items() if name != BUCKET}
+    return sums.map_batches(limited, schema={**schema, **made})
+
+
+def _chunks(table: pl.DataFrame, families: Sequence[Family], request: Request) -> Iterator[Chunk]:
+    """So many groups at a time that the table of their changed sums stays small."""
+    n_buckets = None if request.cluster is None else request.buckets
+    largest = max((family.features.size for family in families), default=1)
+    size = max(_BLOCK // max(4 * largest**2, (n_buckets or 0) * largest), 1)
+    for start in range(0, table.height, size):
+        yield Chunk(table.slice(start, size), n_buckets)
+
+
+class Chunk:
+    """Some rows of the table of sums, and the sums of their buckets."""
+
+    def __init__(self, table: pl.DataFrame, n_buckets: int | None) -> None:
+        import numpy as np
+
+        self.table, self.n_buckets = table, n_buckets
+        if n_buckets is None:
+            return
+        lists = table[BUCKET]
+        group = np.repeat(np.arange(table.height), lists.list.len().to_numpy())
+        rows = lists.explode().struct.unnest()
+        # Rows without a cluster are in one more bucket, the last.
+        bucket = rows[BUCKET].fill_null(n_buckets).to_numpy()
+        index = rows[CLASS_OF_SUMS].fill_null(-1).to_numpy()
+        used = index >= 0
+        self._rows, self._used = rows, used
+        self._place = group[used], bucket[used].astype(np.int64), index[used].astype(np.int64)
+
+    def of_groups(self, model: Model, name: str) -> Numbers:
+        """A sum of each group, (groups, classes); NaN for what is more than a float holds."""
+        import numpy as np
+
+        columns = [self.table[f"{model.prefix}{name}_{i}"].to_numpy() for i in range(model.rows.costs.n_classes)]
+        return _finite(np.stack(columns, axis=-1).astype(np.float64))
+
+    def of_buckets(self, model: Model, name: str) -> Numbers:
+        """The same of each bucket, (groups, buckets, classes), and of the rows that are in none."""
+        import numpy as np
+
+        assert self.n_buckets is not None
+        shape = (self.table.height, self.n_buckets + 1, model.rows.costs.n_classes)
+        values = self._rows[f"{model.prefix}{name}"].to_numpy()[self._used]
+        place = np.ravel_multi_index(self._place, shape)
+        return _finite(np.bincount(place, values, minlength=int(np.prod(shape))).reshape(shape))
+
+    def moments(self, features: Features) -> Moments:
+        """Of each group."""
+        return features.moments(lambda name: self.of_groups(features.model, name))
+
+    def clusters(self, features: Features) -> Clusters | None:
+        """Of each group the buckets; None where rows are independent."""
+        from polars_ec.intervals.estimates import Clusters
+
+        if self.n_buckets is None:
+            return None
+        alone, n_buckets = None, self.n_buckets
+        if (self._place[1] == n_buckets).any():
+            alone = features.moments(lambda name: self.of_buckets(features.model, name)[:, n_buckets])
+        weight = self.of_buckets(features.model, "count")[:, :n_buckets].sum(axis=-1)
+        linear = features.linear(lambda name: self.of_buckets(features.model, name)[:, :n_buckets])
+        return Clusters(linear, weight, alone)
+
+
+def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numbers]:
+    from polars_ec.intervals.estimates import limits_of_clusters, limits_of_rows
+    from polars_ec.intervals.scales import scale_of
+
+    features = family.features
+    moments, clusters = chunk.moments(features), chunk.clusters(features)
+    columns: dict[str, Numbers] = {}
+    if family.estimates:
+        formula = _Formula(chunk.table, family)
+        widths = [estimate.width or 1 for estimate in family.estimates]
+        scales = [
+            "identity" if estimate.any_sign else scale_of(estimate.metric)
+            for estimate, width in zip(family.estimates, widths, strict=True)
+            for _ in range(width)
+        ]
+        estimates = _matrix(chunk.table.select(formula.values))
+        enlarged = features.enlarged if features.has_decisions else None
+        ends: Limits
+        if clusters is None:
+            ends = limits_of_rows(formula, moments, estimates, scales, request.level, enlarged)
+        else:
+            ends = limits_of_clusters(formula, moments, clusters, estimates, scales, request.level, enlarged)
+        at = 0
+        for estimate, width in zip(family.estimates, widths, strict=True):
+            for end, values in zip((LOW, HIGH), ends, strict=True):
+                columns[f"{estimate.column}{end}"] = values[:, at : at + width]
+            at += width
+    if family.kinked is not None:
+        columns[family.kinked] = _near_kink(features, moments, clusters)
+    if family.fewest is not None:
+        columns[family.fewest] = moments.rows.min(axis=-1)
+    return columns
+
+
+class _Formula:
+    """The report's own expressions, on a table whose sums are others."""
+
+    def __init__(self, table: pl.DataFrame, family: Family) -> None:
+        self.values = [estimate.value.alias(estimate.column) for estimate in family.estimates]
+        self._features = family.features
+        needed = {name for value in self.values for name in value.meta.root_names()}
+        layers: list[dict[str, pl.Expr]] = []
+        for layer in reversed(family.layers):
+            kept = {name: value for name, value in layer.items() if name in needed}
+            needed |= {name for value in kept.values() for name in value.meta.root_names()}
+            layers.insert(0, kept)
+        self._layers = [layer for layer in layers if layer]
+        made = {name for layer in layers for name in layer}
+        self._others = table.select(name for name in table.columns if name in needed - made)
+
+    def __call__(self, sums: Numbers) -> Numbers:
+        n_variants, n_groups, *shape = sums.shape
+        columns = self._features.columns(sums.reshape(-1, *shape))
+        # Of each variant the same: what the formulas ask for beside sums, such as a stated prior.
+        others = pl.concat([self._others] * n_variants) if self._others.width else pl.DataFrame()
+        table = others.with_columns(pl.Series(name, values) for name, values in columns.items())
+        for layer in self._layers:
+            table = table.with_columns(**layer)
+        return _matrix(table.select(self.values)).reshape(n_variants, n_groups, -1)
+
+
+def _near_kink(features: Features, moments: Moments, clusters: Clusters | None) -> Numbers:
+    """Whether the cheapest constant decision and the next cost the same but for two standard errors of the difference."""
+    import numpy as np
+
+    from polars_ec.intervals.estimates import slopes_of
+
+    costs = features.constant_costs(moments.linear)
+    if costs.shape[-1] == 1:
+        return np.zeros(len(costs), dtype=bool)
+    first, second = np.argsort(costs, axis=-1)[:, :2].T
+    groups = np.arange(len(costs))
+    slopes = slopes_of(features.constant_costs, moments.linear)
+    slope = slopes[groups, ..., second] - slopes[groups, ..., first]
+    spread = moments.spread_of(slope) if clusters is None else clusters.spread_of(slope)
+    with np.errstate(all="ignore"):
+        return np.asarray(costs[groups, second] - costs[groups, first] < 2 * spread.standard_error)
+
+
+def _if_calibrated(chunk: Chunk, model: Model, request: Request) -> Limits:
+    import numpy as np
+
+    from polars_ec.intervals.calibration import BinnedClusters, if_calibrated, variance_of_gaps
+
+    def of_bins(name: str) -> Numbers:
+        return np.stack([chunk.of_groups(model, f"{name}_{b}").sum(axis=-1) for b in range(ECE_BINS.number)], axis=-1)
+
+    def by_bucket(name: str) -> Numbers:
+        return np.stack([chunk.of_buckets(model, f"{name}_{b}") for b in range(ECE_BINS.number)], axis=-1)
+
+    clusters = None
+    if chunk.n_buckets is not None:
+        rows, posterior = by_bucket("bin"), by_bucket("posterior")
+        gaps = posterior.sum(axis=2) - rows[:, :, 1]
+        clusters = BinnedClusters(
+            rows.sum(axis=2)[:, :-1], gaps[:, :-1], by_bucket("noise").sum(axis=2)[:, -1], rows.sum(axis=(2, 3))[:, -1]
+        )
+    size = chunk.of_groups(model, "count").sum(axis=-1)
+    return if_calibrated(variance_of_gaps(size, of_bins("noise"), clusters), request.level, request.seed)
+
+
+def _matrix(table: pl.DataFrame) -> Numbers:
+    """The columns of a table side by side, those of Arrays as many; NaN for null."""
+    import numpy as np
+
+    return np.hstack([_numbers(column) for column in table])
+
+
+def _numbers(column: pl.Series) -> Numbers:
+    import numpy as np
+
+    n = len(column)
+    if isinstance(column.dtype, pl.Array):
+        width = column.dtype.shape[0]
+        flat = column.reshape((-1,)) if n else pl.Series([], dtype=pl.Float64)
+        return np.asarray(flat.to_numpy(), dtype=np.float64).reshape(n, width)
+    return np.asarray(column.cast(pl.Float64).to_numpy(), dtype=np.float64)[:, None]
+
+
+def _series(values: Numbers, dtype: pl.DataType) -> pl.Series:
+    if isinstance(dtype, pl.Array):
+        return pl.Series(values.ravel(), nan_to_null=True).reshape(values.shape)
+    if dtype == pl.Boolean():
+        return pl.Series(values)
+    return pl.Series(values.ravel(), nan_to_null=True)
+
+
+def _finite(values: Numbers) -> Numbers:
+    import numpy as np
+
+    return np.where(np.isfinite(values), values, np.nan)
