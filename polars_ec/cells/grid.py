@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -136,15 +136,12 @@ class Grid:
         # Those that every SQL engine has, so that all of them count alike.
         return [(1 - score).log(), score.log()] if self.score_type == "posterior" else []
 
-    def position(self, score: pl.Expr, logs: Sequence[pl.Expr] = ()) -> pl.Expr:
-        """Where a score is on the axis that bins are equal on: log-odds, or the logarithm of the size of a raw score.
-
-        `logs` are its logarithms, if they are at hand.
-        """
+    def position(self, score: pl.Expr) -> pl.Expr:
+        """Where a score is on the axis that bins are equal on: log-odds, or the logarithm of the size of a raw score."""
         if self.score_type == "raw":
             return score.abs().log()
         if self.score_type == "posterior":
-            log_0, log_1 = logs or self.logs(score)
+            log_0, log_1 = self.logs(score)
             return log_1 - log_0
         return score
 
@@ -159,13 +156,6 @@ class Grid:
             return pl.when(score.is_infinite()).then(score.sign() * highest).otherwise(finite).cast(pl.Int32)
         inner = pl.when(position == -math.inf).then(float(lowest)).otherwise(steps.clip(lowest + 1, highest - 1))
         return pl.when(position == math.inf).then(float(highest)).otherwise(inner).cast(pl.Int32)
-
-    def above(self, score: pl.Expr) -> pl.Expr:
-        """Int16 number of thresholds that the score is above, strictly."""
-        total: pl.Expr = pl.when(score.is_not_null()).then(pl.lit(0, dtype=pl.Int16))
-        for threshold in self.thresholds:
-            total += (score > threshold).cast(pl.Int16)
-        return total
 
     def is_point(self) -> pl.Expr:
         """Whether all rows of a cell have the same score, so that their order is known: they are ties."""

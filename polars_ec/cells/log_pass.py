@@ -47,9 +47,12 @@ def reduce_log(
     models: Mapping[str, Rows],
     grid: Grid,
     reduction: Reduction,
-    few_rows: int,
+    few_rows: int | None,
 ) -> tuple[pl.DataFrame, pl.DataFrame | None, Grid]:
-    """The cells of a sketch, its sums if it has any, both sorted, and their grid: an exact one for logs of no more than `few_rows`."""
+    """The cells of a sketch, its sums if it has any, both sorted, and their grid.
+
+    That is an exact one of a log of no more than `few_rows`, where these are stated.
+    """
     # Imported here, for it needs numpy.
     from polars_ec.cells.counting import Counting
     from polars_ec.cells.posterior_bins import PosteriorBins
@@ -66,21 +69,22 @@ def reduce_log(
     by = [key.meta.output_name() for key in keys]
     names = [*by, *([SCORE] if several else []), *([] if fold is None else [FOLD]), *([TARGET] if tall else [])]
     size = max(_BATCH // (len(rows.labels.in_class) if tall else 1), 1)
-    first, others = _beginning(batches(log, size), few_rows)
-    if sum(batch.height for batch in first) <= few_rows:
-        grid = replace(grid, resolution=None)
+    first, others = list[pl.DataFrame](), batches(log, size)
+    if few_rows is not None:
+        first = _beginning(others, few_rows)
+        if sum(batch.height for batch in first) <= few_rows:
+            grid = replace(grid, resolution=None)
+    cell_codes = CellCodes(grid)
     counting = Counting([codes[name] for name in names], grid, weighted=rows.weight is not None)
 
     bins = PosteriorBins(grid) if grid.score_type == "posterior" and grid.resolution is not None else None
 
     def counted(batch: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         for m, model in enumerate(models.values()):
-            cells = _cells_of_rows(_rows_of_model(batch, m, model, names), model, names, grid, bins)
-            if grid.resolution is not None:
-                # Few batches have such rows, and those that have none need no look at each row.
-                cell_codes = CellCodes(grid)
-                if cells.select(cell_codes.has_unusable(pl.col(CELL))).item():
-                    cells = cells.with_columns(cell_codes.of_unusable(pl.col(CELL)))
+            cells = _cells_of_rows(_rows_of_model(batch, m, model, names), model, names, cell_codes, bins)
+            # Few batches have such rows, and those that have none need no look at each row.
+            if grid.resolution is not None and cells.select(cell_codes.has_unusable(pl.col(CELL))).item():
+                cells = cells.with_columns(cell_codes.of_unusable(pl.col(CELL)))
             yield cells
 
     parts = chain([log.clear()], (batch.lazy() for batch in chain(first, others)))
@@ -88,32 +92,36 @@ def reduce_log(
     for cells in ahead(chain.from_iterable(map(counted, parts))):
         counting.add(cells)
     cells, sums = counting.tables()
+    named = _named(rows, [*models] if several else [], tall=tall)
+    if grid.resolution is not None:
+        cells = cells.with_columns(**cell_codes.decoded(pl.col(CELL)))
+    columns = [name for name in grid.columns if name in cells.columns]
+    cells = cells.with_columns(named).select(*names, *columns)
+    if sums is not None:
+        sums = sums.with_columns(*named, **cell_codes.of_slot(pl.col(SLOT))).select(*names, "class", "above", *SUMS)
+    return cells, sums, grid
+
+
+def _named(rows: Rows, models: list[str], *, tall: bool) -> list[pl.Expr]:
+    """The columns of models, if any are named, and of targets in a tall log, with names in place of numbers."""
     names_of: dict[str, pl.Series] = {}
     if tall:
         known = rows.labels.names
         # "not 1" and 1 have no type in common but text.
         classes = [str(value) for value in known.values] if known.rest else known.values
         names_of[TARGET] = pl.Series(classes, strict=False)
-    if several:
-        names_of[SCORE] = pl.Series([*models])
-    named = [pl.col(name).replace_strict(range(len(values)), values) for name, values in names_of.items()]
-    of_cell, of_slot = CellCodes(grid).decoded, CellCodes(grid).of_slot
-    if grid.resolution is not None:
-        cells = cells.with_columns(**of_cell(pl.col(CELL)))
-    columns = [name for name in grid.columns if name in cells.columns]
-    cells = cells.with_columns(named).select(*names, *columns)
-    if sums is not None:
-        sums = sums.with_columns(*named, **of_slot(pl.col(SLOT))).select(*names, "class", "above", *SUMS)
-    return cells, sums, grid
+    if models:
+        names_of[SCORE] = pl.Series(models)
+    return [pl.col(name).replace_strict(range(len(values)), values) for name, values in names_of.items()]
 
 
-def _beginning(parts: Iterator[pl.DataFrame], few_rows: int) -> tuple[list[pl.DataFrame], Iterator[pl.DataFrame]]:
-    """Parts with more than a few rows, or all parts; and the others."""
+def _beginning(parts: Iterator[pl.DataFrame], few_rows: int) -> list[pl.DataFrame]:
+    """The next parts, with more than a few rows, or all parts."""
     first, rows = list[pl.DataFrame](), 0
     while rows <= few_rows and (part := next(parts, None)) is not None:
         first.append(part)
         rows += part.height
-    return first, parts
+    return first
 
 
 def _rows_of_model(log: pl.LazyFrame, m: int, model: Rows, names: list[str]) -> pl.LazyFrame:
@@ -125,15 +133,16 @@ def _rows_of_model(log: pl.LazyFrame, m: int, model: Rows, names: list[str]) -> 
 
 
 def _cells_of_rows(
-    rows: pl.LazyFrame, model: Rows, names: list[str], grid: Grid, bins: PosteriorBins | None
+    rows: pl.LazyFrame, model: Rows, names: list[str], cell_codes: CellCodes, bins: PosteriorBins | None
 ) -> pl.DataFrame:
     """The groups of rows, their cell, and the values that are summed."""
+    grid = cell_codes.grid
     score, index, weight = pl.col(_SCORE), pl.col(_INDEX), None if model.weight is None else pl.col(_WEIGHT)
     values = {} if weight is None else {"weight": weight}
     if grid.resolution is None:
         kept = pl.when(index >= 0).then(score).alias(EXACT)
         return rows.select(*names, index.cast(pl.Int8).alias("class"), kept, **values).collect(engine="streaming")
-    cell = CellCodes(grid).encoded(index, score, pl.col(_BIN))
+    cell = cell_codes.encoded(index, score, pl.col(_BIN))
     if grid.has_sums:
         values |= _losses(grid, score, index == 1, weight)
     return _with_bins(rows, grid, bins).select(*names, cell.alias(CELL), **values).collect(engine="streaming")

@@ -48,7 +48,7 @@ def make_cells(
     resolution: int = 64,
     thresholds: Sequence[float | CostMatrix] = (),
     exact: bool = False,
-    few_rows: int = -1,
+    few_rows: int | None = None,
     reduction: Reduction = "one_vs_rest",
     split: Split,
 ) -> tuple[Cells, OperatingPoint]:
@@ -83,7 +83,7 @@ def make_cells(
     grid = Grid(kind, None if exact else stated_resolution, sorted_thresholds(numbers), names)
     check_names(
         keys,
-        {*grid.columns, *([EXACT] if few_rows >= 0 else []), *RESERVED, *own_names(len(models)), SCORE, TARGET},
+        {*grid.columns, *([] if few_rows is None else [EXACT]), *RESERVED, *own_names(len(models)), SCORE, TARGET},
         "a sketch",
     )
     fold = split.fold(rows, keys)

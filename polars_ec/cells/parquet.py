@@ -222,7 +222,7 @@ def _texts(metadata: Mapping[bytes, bytes] | None) -> dict[str, str]:
 
 
 def _check(
-    path: str | Path, kind: str, tables: Sequence[pl.DataFrame], about: dict[str, Any], metadata: Mapping[str, str]
+    path: str | Path, kind: Kind, tables: Sequence[pl.DataFrame], about: dict[str, Any], metadata: Mapping[str, str]
 ) -> None:
     stated, covered = about.pop(_CHECKSUM, None), about.get(_COVERED)
     names = covered if isinstance(covered, list) and all(isinstance(name, str) for name in covered) else []

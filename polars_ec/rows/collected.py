@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from polars_ec.formulas.sums import GROUP
 from polars_ec.formulas.table_sums import Part, TableSums
 from polars_ec.rows.counted import Counted
+from polars_ec.rows.groups import in_order
 from polars_ec.rows.kernel import CLASS, DECISION, TOP, shares_of
 
 if TYPE_CHECKING:
@@ -99,9 +99,7 @@ class CollectedSums(TableSums):
         parts = _Parts((), self.n_classes, self.n_decisions, self._literal)
 
         def made(groups: pl.Series) -> pl.Series:
-            numbers = pl.int_range(len(groups), dtype=pl.get_index_type(), eager=True).alias(GROUP).to_frame()
-            found = values(parts.sums(groups).rows())
-            return numbers.join(found, on=GROUP, how="left", maintain_order="left")["value"]
+            return in_order(values(parts.sums(groups).rows()), len(groups))
 
         return self.collected([CLASS, DECISION, TOP], made, pl.Float64())
 
@@ -160,7 +158,8 @@ class _Parts:
         if not len(groups):
             return pl.Series([], dtype=pl.Array(pl.Float64, self.width))
         with np.errstate(all="ignore"):
-            table = np.hstack([self.sums(groups).of(part) for part in self.parts])
+            sums = self.sums(groups)
+            table = np.hstack([sums.of(part) for part in self.parts])
         return pl.Series(table.ravel(), nan_to_null=True).reshape((len(groups), self.width))
 
     def sums(self, groups: pl.Series) -> Counted:

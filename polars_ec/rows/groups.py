@@ -22,6 +22,12 @@ def of_all_groups(columns: Mapping[str, pl.Expr], values: Callable[[pl.DataFrame
     def of_lists(lists: pl.Series) -> pl.Series:
         groups = lists.alias(_ROWS).to_frame().with_row_index(GROUP)
         rows = groups.filter(pl.col(_ROWS).list.len() > 0).explode(_ROWS).unnest(_ROWS)
-        return groups.join(values(rows), on=GROUP, how="left", maintain_order="left")["value"]
+        return in_order(values(rows), len(lists))
 
     return packed.map_batches(of_lists, return_dtype=pl.Float64, is_elementwise=True)
+
+
+def in_order(values: pl.DataFrame, n_groups: int) -> pl.Series:
+    """The `value` of each GROUP from 0 on; null for one that is not among the values."""
+    groups = pl.int_range(n_groups, dtype=pl.get_index_type(), eager=True).alias(GROUP).to_frame()
+    return groups.join(values, on=GROUP, how="left", maintain_order="left")["value"]

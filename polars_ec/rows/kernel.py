@@ -124,24 +124,24 @@ class RowKernel:
                 for name, parts in made.items():
                     parts.append(values[name])
         right = ~missing & (faults == 0) & ~labelled_wrong
-        outside = None if right.all() else pl.Series(right)
+        present = pl.Series(~missing) if missing.any() else None
+        usable = None if right.all() else pl.Series(right)
         result = {}
         for name in self.asked:
+            kept = present
             if name == CLASS:
                 column = pl.Series(np.where(right, index, -1), dtype=self._dtype_of(CLASS))
-                outside_here = pl.Series(~missing) if missing.any() else None
             elif name == CELL:
                 decision = np.concatenate(made[CELL]) if made[CELL] else np.empty(0, dtype=np.int64)
                 column = pl.Series(np.where(right, (index << CELL_BITS) + decision, -(1 << CELL_BITS)))
-                outside_here = pl.Series(~missing) if missing.any() else None
             elif name == FAULT:
-                column, outside_here = pl.Series(faults), pl.Series(~missing) if missing.any() else None
+                column = pl.Series(faults)
             else:
                 empty = np.empty((0, self.n_classes) if name in _VECTORS else 0)
                 column = pl.Series(np.concatenate(made[name]) if made[name] else empty, dtype=self._dtype_of(name))
-                outside_here = outside
-            if outside_here is not None:
-                column = pl.select(pl.when(outside_here).then(column)).to_series()
+                kept = usable
+            if kept is not None:
+                column = pl.select(pl.when(kept).then(column)).to_series()
             result[name] = column.alias(name)
         return pl.DataFrame(list(result.values())).to_struct(packed.name)
 
@@ -170,8 +170,7 @@ class RowKernel:
         else:
             wrong = np.asarray(2 * (~(x < np.inf).all(axis=1)) | 4 * (x.max(axis=1) == -np.inf), np.int8)
             joint = x if prior is None else x + np.log(prior)
-            top = joint.max(axis=1)
-            log_norm = np.where(top == -np.inf, -np.inf, top + np.log(np.exp(joint - top[:, None]).sum(axis=1)))
+            log_norm = _log_sum_exp(joint)
             wrong |= 8 * (~(log_norm > -np.inf)).astype(np.int8)
             logs = joint - log_norm[:, None]
             q = np.exp(logs)
@@ -284,6 +283,14 @@ def matrix_of(score: pl.Series, n_classes: int) -> tuple[Numbers, Numbers, Numbe
     return numbers.to_numpy().reshape(n, n_classes), missing, wrong_length
 
 
+def _log_sum_exp(rows: Numbers) -> Numbers:
+    """The logarithm of the sum of the exponentials of each row; -inf where all are -inf."""
+    import numpy as np
+
+    top = rows.max(axis=1)
+    return np.where(top == -np.inf, -np.inf, top + np.log(np.exp(rows - top[:, None]).sum(axis=1)))
+
+
 def _sums_to_one(shares: Numbers) -> Numbers:
     """Which rows sum to 1 but for the tolerance; where rounding would tell, they are summed class by class, as an expression does."""
     import numpy as np
@@ -357,8 +364,7 @@ def shifted(
                 if score_type == LOG_POSTERIORS:
                     # Logarithms one by one: the quotient of a prior and a tiny one is more than a float holds.
                     joint = x + (np.log(new) - np.log(old))
-                    top = joint.max(axis=1, keepdims=True)
-                    made = joint - (top + np.log(np.exp(joint - top).sum(axis=1, keepdims=True)))
+                    made = joint - _log_sum_exp(joint)[:, None]
                 else:
                     joint = x * (new / old)
                     made = joint / joint.sum(axis=1, keepdims=True)

@@ -38,16 +38,12 @@ def mean_comparison(
     collected = packed.map_batches(compare, return_dtype=pl.Struct(made), is_elementwise=True).implode(
         maintain_order=False
     )
-    width = 1 + (n if reference else 0)
-
-    def mean(groups: pl.Series) -> pl.Series:
-        means = [_mean(groups.slice(at, 1).explode().struct.unnest(), width) for at in range(len(groups))]
-        return pl.Series(means, dtype=pl.Array(pl.Float64, width))
-
-    return collected.map_batches(mean, return_dtype=pl.Array(pl.Float64, width), is_elementwise=True)
+    dtype = pl.Array(pl.Float64, 1 + (n if reference else 0))
+    return collected.map_batches(lambda groups: _means(groups, dtype), return_dtype=dtype, is_elementwise=True)
 
 
 def _compared(rows: pl.DataFrame, own: ManyScores, other: ManyScores, rule: str, expected: bool) -> pl.DataFrame:
+    """Of each row whether it is wrong, its amount, and times that its loss and the reference; null where a part is missing."""
     import numpy as np
 
     faults, vectors, logs = [], [], []
@@ -69,26 +65,34 @@ def _compared(rows: pl.DataFrame, own: ManyScores, other: ManyScores, rule: str,
             loss = loss if expected else np.maximum(loss, 0.0)
     present = faults[0].is_not_null() & faults[1].is_not_null()
     wrong = (faults[0] != 0) | (faults[1] != 0)
-    amount = pl.Series(np.ones(len(loss)))
+    amount = np.ones(len(loss))
     if _AMOUNT in rows.columns:
-        amount = rows[_AMOUNT]
-        present &= amount.is_not_null()
-        wrong |= ~((amount >= 0) & amount.is_finite())
-    posteriors = pl.Series(s, dtype=pl.Array(pl.Float64, own.n_classes))
-    made = {_WRONG: wrong, _LOSS: pl.Series(loss), _AMOUNT: amount, POSTERIORS: posteriors}
+        present &= rows[_AMOUNT].is_not_null()
+        amount = rows[_AMOUNT].fill_null(0.0).to_numpy()
+        wrong |= pl.Series(~((amount >= 0) & np.isfinite(amount)))
+    with np.errstate(all="ignore"):
+        # A row of weight 0 counts as no row, also when its loss is infinite.
+        loss = np.where(amount == 0, 0.0, amount * loss)
+        posteriors = pl.Series(amount[:, None] * s, dtype=pl.Array(pl.Float64, own.n_classes))
+    made = {_WRONG: wrong, _LOSS: pl.Series(loss), _AMOUNT: pl.Series(amount), POSTERIORS: posteriors}
     return pl.select([pl.when(present).then(column).alias(name) for name, column in made.items()])
 
 
-def _mean(rows: pl.DataFrame, width: int) -> list[float] | None:
-    """Over the rows of one group."""
+def _means(groups: pl.Series, dtype: pl.Array) -> pl.Series:
+    """Over the rows of each group, as `_compared` gives them: the mean loss, and the mean reference if `dtype` has room for it."""
     import numpy as np
 
-    rows = rows.filter(pl.col(_WRONG).is_not_null())
-    amount = rows[_AMOUNT].to_numpy()
-    if rows[_WRONG].any() or not amount.sum():
-        return None
-    used = amount > 0
-    means = [float(amount[used] @ rows[_LOSS].to_numpy()[used] / amount.sum())]
-    if width > 1:
-        means += list(np.asarray(amount @ rows[POSTERIORS].to_numpy() / amount.sum()))
-    return means
+    rows = groups.explode(empty_as_null=False, keep_nulls=False).struct.unnest()
+    lengths = groups.list.len().fill_null(0).to_numpy().astype(np.int64)
+    occupied = lengths > 0
+    starts = (np.cumsum(lengths) - lengths)[occupied]
+    values = [rows.select(_WRONG, _AMOUNT, _LOSS).cast(pl.Float64).fill_null(0.0).to_numpy()]
+    if dtype.size > 1:
+        values.append(matrix_of(rows[POSTERIORS], dtype.size - 1)[0])
+    sums = np.zeros((len(groups), 2 + dtype.size))
+    with np.errstate(all="ignore"):
+        sums[occupied] = np.hstack([np.add.reduceat(value, starts, axis=0) for value in values])
+        wrong, amount = sums[:, 0], sums[:, 1:2]
+        means = pl.Series(sums[:, 2:] / amount, dtype=dtype)
+    right = pl.Series((wrong == 0) & (amount[:, 0] != 0))
+    return pl.select(pl.when(right).then(means)).to_series()

@@ -105,6 +105,31 @@ def test_vectors(k: int, n: int, seed: int, score_type: str) -> None:
     check(frame, [(a, b, 1.0) for a, b in zip(q, s, strict=True)], score_type=score_type)
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_groups_of_many_classes(rule: str) -> None:
+    rng = np.random.default_rng(11)
+    n, k = 200, 6
+    q, s, w, g = (
+        rng.dirichlet(np.ones(k), n),
+        rng.dirichlet(np.ones(k), n),
+        rng.choice([0.0, 1.0, 2.5], n),
+        np.arange(n) % 7,
+    )
+    q[g == 1, 0] += 0.5
+    q[0], w[0] = np.eye(k)[0], 0.0  # an infinite loss of a row of weight 0
+    w[g == 2] = 0.0
+    missing = (g == 3) | (rng.random(n) < 0.1) & (np.arange(n) > 0)
+    vectors = {"q": q.tolist(), "s": [None if no else row for no, row in zip(missing, s.tolist(), strict=True)]}
+    frame = pl.DataFrame({**vectors, "w": w, "g": g}, schema_overrides=dict.fromkeys("qs", pl.Array(pl.Float64, k)))
+    for name, normalized in [(name, {}) for name in NAMES] + [("semi_empirical_epsr", {"normalized": True})]:
+        values = evaluate("function", name, frame, "q", "s", rule=rule, by="g", weight="w", **normalized)
+        for group in range(7):
+            rows = [(q[i], s[i], w[i]) for i in range(n) if g[i] == group and not missing[i]]
+            wanted = None if group in (1, 2, 3) else of_rows(name, rule, rows)
+            wanted = wanted / naive(rule, rows) if normalized and wanted is not None else wanted
+            assert values[group] == (None if wanted is None else pytest.approx(wanted, rel=1e-12)), (name, group)
+
+
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("rule", RULES)
 def test_log_odds(door: str, rule: str) -> None:
