@@ -168,4 +168,5 @@ class JointCells:
 
 def _summed(values: Floats, codes: Sequence[Integers], shape: tuple[int, ...]) -> Floats:
     flat = np.ravel_multi_index(tuple(codes), shape) if len(values) else np.empty(0, dtype=np.int64)
-    return np.bincount(flat, values, minlength=int(np.prod(shape))).reshape(shape)
+    summed = np.bincount(flat, values, minlength=int(np.prod(shape)))
+    return np.asarray(summed, dtype=np.float64).reshape(shape)

@@ -57,7 +57,9 @@ def compare_groups(
         # The rows of a group are in the total as well.
         own = side.slopes_at
         side = replace(
-            side, slopes=side.slopes - of_whole, slopes_at=lambda sums: np.asarray(own(sums) - of_whole, dtype=np.float64)
+            side,
+            slopes=side.slopes - of_whole,
+            slopes_at=lambda sums: np.asarray(own(sums) - of_whole, dtype=np.float64),
         )
         other = Side(rest, rest_clusters, slopes_of_whole, lambda _: slopes_of_whole, None)
     return {
@@ -127,7 +129,7 @@ def with_best(values: Floats, parts: Parts, lower_is_better: bool, level: float)
         times = -t_quantile((1 - level) / 2 / n_pairs, np.fmax(spread.df, 1))
         half = np.where(chosen == group, 0.0, times * spread.standard_error)
         far, near = np.nanmin(gap - half), min(np.nanmin(gap + half), 0.0)
-        low[group], high[group] = (far, near) if sign > 0 else (-near, -far)
+        low[group], high[group] = (far, near) if sign > 0 else (0.0 - near, 0.0 - far)
         at = int(np.flatnonzero(chosen == best)[0])
         p[group] = two_sided_p(gap[at] / spread.standard_error[at], np.fmax(spread.df[at], 1))
     p[best] = 1.0

@@ -81,8 +81,12 @@ def sum_jointly(
     """
     first = models[0].rows
     asked = [CLASS, *([DECISION] if needs.decisions else []), *needs.losses]
-    made = frame.select(*keys, **{m.prefix: m.rows.cells(asked) for m in models}, **_columns(models, needs, clusters, labels))
-    made = made.with_columns(m.column("").struct.field(name).alias(f"{m.prefix}{name}") for m in models for name in asked)
+    made = frame.select(
+        *keys, **{m.prefix: m.rows.cells(asked) for m in models}, **_columns(models, needs, clusters, labels)
+    )
+    made = made.with_columns(
+        m.column("").struct.field(name).alias(f"{m.prefix}{name}") for m in models for name in asked
+    )
     classes = [model.column(CLASS) for model in models]
     # A row that is wrong for one model has a class for the others; one that lacks anything is used by none.
     present = reduce(and_, [index.is_not_null() for index in classes])

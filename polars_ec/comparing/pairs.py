@@ -18,21 +18,23 @@ Floats: TypeAlias = NDArray[np.float64]
 
 
 def compare_models(
-    cells: JointCells, groups: pl.DataFrame, metrics: Metrics, reference: Metrics, level: float
+    cells: JointCells, groups: tuple[pl.DataFrame, pl.DataFrame], models: tuple[Metrics, Metrics], level: float
 ) -> dict[str, Differences]:
-    """The differences of each metric of a family, by its column."""
-    family, models = metrics.family, (metrics, reference)
-    values, slopes = zip(*(of.at(cells.linear(of.model, family), groups) for of in models), strict=True)
+    """The differences of each metric of a family, of a model and its reference, by the metric's column."""
+    metrics, reference = models
+    family = metrics.family
+    values, slopes = zip(
+        *(of.at(cells.linear(of.model, family), table) for of, table in zip(models, groups, strict=True)), strict=True
+    )
     alone = None if cells.without_key is None else _moments(cells, metrics, reference, cells.without_key)
     linear = [cells.linear_by_bucket(of.model, family) for of in models] if cells.shape.buckets is not None else []
     known = cells.known(family)
     made = {}
     for c, column in enumerate(metrics.columns):
         of_both = (slopes[0][..., c], slopes[1][..., c])
-        gradient = None if alone is None else _gradient(metrics, *of_both)
+        gradient = _gradient(metrics, *of_both)
         if not linear:
             assert alone is not None
-            assert gradient is not None
             spread = _spread(alone, gradient)
         else:
             # Of each model by itself: those of models that are the same then differ by 0.

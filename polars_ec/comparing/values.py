@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -77,6 +77,15 @@ class Metrics:
         made = group_columns(self.model, self.family.names, self.layout)
         return {column: of_column[column] for column in made if column in of_column}
 
+    def with_references(self, sums: Floats, groups: pl.DataFrame) -> pl.DataFrame:
+        """The table of groups with the stated prior of each, where it follows from all groups."""
+        if not self.layout.options.prior.overall or self.model.rows.row_prior is not None:
+            return groups
+        table = groups.with_columns(**self._table(sums)).lazy()
+        prefixed = f"^{self.model.prefix}reference.*$"
+        stated = with_priors(table, [self.model], self.layout.options, total=False).select(pl.col(prefixed)).collect()
+        return groups.hstack(stated)
+
     def of(self, sums: Floats, groups: pl.DataFrame) -> Floats:
         """(variants, groups, columns), NaN for null, of sums of w x, (variants, groups, classes, features).
 
@@ -96,13 +105,15 @@ class Metrics:
 
     def _evaluated(self, sums: Floats, groups: pl.DataFrame) -> Floats:
         repeated = groups if len(sums) == groups.height else pl.concat([groups] * (len(sums) // groups.height))
-        columns = self._lists(sums) if is_collected(self.model) else self._columns(sums)
         # A stated prior is known, so that only the groups' own are made of the sums.
         own = replace(self.layout.options, prior=EMPIRICAL)
-        table = with_priors(repeated.with_columns(**columns).lazy(), [self.model], own, total=False)
+        table = with_priors(repeated.with_columns(**self._table(sums)).lazy(), [self.model], own, total=False)
         made = group_columns(self.model, self.family.names, self.layout)
         values = table.select(**{name: made[name] for name in self.columns}).collect()
         return values.select(pl.all().cast(pl.Float64).fill_null(np.nan)).to_numpy()
+
+    def _table(self, sums: Floats) -> dict[str, pl.Series]:
+        return self._lists(sums) if is_collected(self.model) else self._columns(sums)
 
     def _columns(self, sums: Floats) -> dict[str, pl.Series]:
         """A column for each sum of each class, as the report has them."""
@@ -122,9 +133,10 @@ class Metrics:
         n_rows, n_classes, n_features = sums.shape
         n_cells = n_features if self.family.decides else 1
         shape = (n_rows, n_classes, n_cells)
-        columns = {
+        amount = sums[:, :, :n_cells]
+        columns: dict[str, NDArray[Any]] = {
             CLASS: np.broadcast_to(np.arange(n_classes, dtype=np.int16)[:, None], shape),
-            WEIGHT: sums[:, :, :n_cells],
+            WEIGHT: amount,
         }
         if self.family.decides:
             columns[DECISION] = np.broadcast_to(np.arange(n_cells, dtype=np.int32), shape)
@@ -134,5 +146,5 @@ class Metrics:
         prefix = self.model.prefix
         return {
             f"{prefix}cells": flat.to_struct("cells").to_frame().select(lists).to_series(),
-            f"{prefix}size": pl.Series(columns[WEIGHT].sum(axis=(1, 2))),
+            f"{prefix}size": pl.Series(amount.sum(axis=(1, 2))),
         }
