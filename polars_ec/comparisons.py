@@ -105,9 +105,9 @@ def compare(
     >>> log = pl.DataFrame(
     ...     {"a": [0.9, 0.8, 0.7, 0.2, 0.1, 0.3], "b": [0.9, 0.2, 0.4, 0.2, 0.1, 0.8], "y": [1, 1, 1, 0, 0, 0]}
     ... )
-    >>> log.ec.compare(["a", "b"], "y", metrics=["nec", "recall"]).select(
-    ...     "model", "reference", "metric", "value", "value_reference", pl.col("p_value").round(3)
-    ... )
+    >>> compared = log.ec.compare(["a", "b"], "y", metrics=["nec", "recall"])
+    >>> compared.select("model", "reference", "metric", "difference", pl.col("p_value").round(3)).rows()
+    [('b', 'a', 'nec', 1.0, 0.101), ('b', 'a', 'recall', -0.6666666666666667, 0.184)]
     """
     one_pass = _lazily if isinstance(frame, pl.LazyFrame) else _at_once
     intervals = {"interval": interval, "cluster": cluster, "buckets": buckets}

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from polars_ec.arguments import did_you_mean
-from polars_ec.formulas.decisions import CELLS
+from polars_ec.formulas.decisions import CELLS, OF_CLASSES
 from polars_ec.formulas.sums import GROUP
 from polars_ec.reporting.choice import CONFUSION, named_metrics
 from polars_ec.rows.read import join_groups
@@ -84,10 +84,9 @@ def comparable(metrics: Any) -> tuple[str, ...] | None:
         if name == CONFUSION or name in CELLS:
             raise ValueError(f"metrics= holds {name!r}, which is a count: compare rates, such as 'recall' and 'fpr'")
         if name.startswith("class_"):
-            raise ValueError(
-                f"metrics= holds {name!r}, which has a value for each class: compare the mean, macro_{name[6:]}, or one class "
-                "against the rest, as a model of its own"
-            )
+            mean = f"macro_{name.removeprefix('class_')}"
+            way_out = f"compare their mean, {mean}" if mean in OF_CLASSES else "compare nec"
+            raise ValueError(f"metrics= holds {name!r}, which has a value for each class: {way_out}")
     return names
 
 
@@ -96,12 +95,7 @@ def reference_groups(reference: Mapping[str, Any], groups: pl.DataFrame, keys: S
 
     ValueError where there is no such group at all, which names those that there are.
     """
-    try:
-        values = {name: pl.lit(value).cast(groups.schema[name]) for name, value in reference.items()}
-        wanted = groups.select(keys).with_columns(**values)
-        found = join_groups(wanted, groups.select(*keys, GROUP), keys)[GROUP].cast(pl.Int64).fill_null(-1)
-    except (pl.exceptions.PolarsError, TypeError):
-        found = pl.Series([-1] * groups.height, dtype=pl.Int64)
+    found = _places(reference, groups, keys)
     if (found >= 0).any() or not groups.height:
         return found
     shown = reference if len(keys) > 1 else next(iter(reference.values()))
@@ -109,3 +103,17 @@ def reference_groups(reference: Mapping[str, Any], groups: pl.DataFrame, keys: S
     rows = [", ".join(map(repr, row)) for row in there_are.head(_SHOWN).rows()]
     more = f" and {there_are.height - _SHOWN} more" if there_are.height > _SHOWN else ""
     raise ValueError(f"reference={shown!r} is no group of {', '.join(reference)}: there are {'; '.join(rows)}{more}")
+
+
+def _places(reference: Mapping[str, Any], groups: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
+    nowhere = pl.Series([-1] * groups.height, dtype=pl.Int64)
+    try:
+        values = {name: pl.lit(value).cast(groups.schema[name]) for name, value in reference.items()}
+        # What loses something on the way to the column's type is in no group.
+        kept = pl.select([value.eq_missing(pl.lit(reference[name])) for name, value in values.items()])
+        if not all(kept.row(0)):
+            return nowhere
+        wanted = groups.select(keys).with_columns(**values)
+        return join_groups(wanted, groups.select(*keys, GROUP), keys)[GROUP].cast(pl.Int64).fill_null(-1)
+    except (pl.exceptions.PolarsError, TypeError):
+        return nowhere

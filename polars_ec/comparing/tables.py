@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
+from polars import selectors as cs
 
 from polars_ec.comparing.choice import Reference, reference_groups
 from polars_ec.comparing.joint_pass import UNEQUAL, sum_of_groups
@@ -60,11 +61,16 @@ def compared(cells: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
         if UNEQUAL[name] in cells.columns and (number := cells[UNEQUAL[name]].sum()):
             raise ValueError(message.format(number))
     keys = list(comparison.keys)
-    groups = cells.select(keys).unique().sort(keys) if keys else pl.DataFrame({GROUP: [0]}).drop(GROUP)
-    groups = groups.with_row_index(GROUP) if keys else pl.DataFrame({GROUP: [0]}, schema={GROUP: pl.UInt32})
-    numbered = join_groups(cells, groups, keys) if keys else cells.with_columns(pl.lit(0, dtype=pl.UInt32).alias(GROUP))
+    if keys:
+        groups = cells.select(keys).unique().sort(keys).with_row_index(GROUP)
+        numbered = join_groups(cells, groups, keys)
+    else:
+        groups = pl.DataFrame({GROUP: [0]}, schema={GROUP: pl.get_index_type()})
+        numbered = cells.with_columns(pl.lit(0, dtype=pl.get_index_type()).alias(GROUP))
+    if not groups.height:
+        return pl.DataFrame(schema={**groups.select(keys).schema, **COLUMNS})
     sums = numbered.group_by(GROUP).agg(**sum_of_groups(cells, comparison.models))
-    groups = groups.join(sums, on=GROUP, how="left", maintain_order="left")
+    groups = groups.join(sums, on=GROUP, how="left", maintain_order="left").with_columns(cs.integer().fill_null(0))
     with np.errstate(all="ignore"):
         return _tidy(_differences(numbered, groups, comparison), groups, comparison)
 
