@@ -18,14 +18,19 @@ from polars_ec.formulas.sums import GROUP
 
 
 def ordered_cells(numbered: pl.DataFrame, grid: Grid, weighted: bool) -> pl.DataFrame:
-    """Cells of both classes side by side, from the highest score down, as `prepare` takes them."""
-    label, weight = pl.col("class"), pl.col("weight")
+    """Cells of both classes side by side, from the highest score down, as `prepare` takes them.
+
+    `w1`, `w0` are the classes' weights, `v1`, `v0` their squares, where `numbered` has `weight2`.
+    """
+    label = pl.col("class")
     cell = grid.cell_columns
-    w1, w0 = (pl.when(label == i).then(weight).sum() for i in (1, 0))
+    # Sums of squared weights only where there are any.
+    sums = {"w": "weight", **({"v": "weight2"} if "weight2" in numbered.columns else {})}
+    of_classes = {f"{x}{i}": pl.when(label == i).then(name).sum() for x, name in sums.items() for i in (1, 0)}
     cells = (
         numbered.filter(label >= 0)
         .group_by(GROUP, *cell)
-        .agg(w1=w1, w0=w0)
+        .agg(**of_classes)
         .sort(GROUP, *cell, descending=[False] + [True] * len(cell))
     )
     if grid.resolution is None:

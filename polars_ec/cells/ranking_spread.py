@@ -1,0 +1,245 @@
+"""Spread and limits of ranking metrics, from cells: influence of each cell where a metric is smooth, else the jackknife."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from polars_ec.cells.grid import Grid
+from polars_ec.cells.ranking_parts import CELL, Clustered, RankedCells, replicates_of
+from polars_ec.formulas.ranking import RankingArguments, prepare
+from polars_ec.formulas.ranking_influence import SMOOTH_METRICS, influence
+from polars_ec.formulas.sums import GROUP
+from polars_ec.intervals.ranks import BEST_OF_ALL, auc_limits, jackknife_limits, summed, widened
+from polars_ec.intervals.spread import Alone, Spread, effective_clusters, jackknife, of_influence, stratified
+
+Floats: TypeAlias = NDArray[np.float64]
+
+_PART = "part"
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """That of a metric, and how far off its mean is from what more rows would give, as the jackknife tells."""
+
+    spread: Spread
+    bias: Floats
+
+
+def ranking_limits(
+    values: pl.DataFrame,
+    cells: pl.DataFrame,
+    grid: Grid,
+    metrics: Sequence[str],
+    arguments: RankingArguments,
+    prior: pl.DataFrame | None,
+    level: float,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """GROUP and, of each metric, `NAME_ci_low` and `NAME_ci_high`; groups without limits are null, or are left out.
+
+    `values` has GROUP, `NAME` and `NAME_error` of each metric; `cells`, `grid`, `arguments` and `prior` are as for `ranking_spread`.
+    """
+    ranked = RankedCells.of(cells, grid)
+    spreads = _spreads(ranked, metrics, arguments, prior, seed)
+    table = pl.DataFrame({GROUP: ranked.group_ids})
+    estimates = table.join(values, on=GROUP, how="left", maintain_order="left")
+    for name in metrics:
+        value, error = (_floats(estimates[column]) for column in (name, f"{name}_error"))
+        found = spreads[name]
+        if name == "auc_roc":
+            low, high = auc_limits(value, found.spread, _independent_rows(ranked, arguments, found.spread), level)
+        else:
+            is_best = name in BEST_OF_ALL and (name, arguments.method) != ("eer", "linear")
+            low, high = jackknife_limits(name, value, found.spread, found.bias if is_best else None, level)
+        low, high = widened(name, low, high, error)
+        table = table.with_columns(
+            pl.Series(f"{name}_ci_{end}", of).fill_nan(None) for end, of in (("low", low), ("high", high))
+        )
+    return table
+
+
+def ranking_spread(
+    cells: pl.DataFrame,
+    grid: Grid,
+    metrics: Sequence[str],
+    arguments: RankingArguments,
+    prior: pl.DataFrame | None,
+    seed: int = 0,
+) -> dict[str, pl.DataFrame]:
+    """Of each metric GROUP, `variance` and `df`; NaN, or no row, where there is none.
+
+    `cells` has GROUP, `class`, the grid's cell columns, `weight` and, where rows have weights, `weight2`, the sum of their squares. With
+    a column `bucket`, null for rows without a key, rows are in clusters; without it they are independent. `prior` is as `prepare` takes
+    it. The result of a group is the same whatever other groups there are, and whatever the order of the cells.
+    """
+    ranked = RankedCells.of(cells, grid)
+    spreads = _spreads(ranked, metrics, arguments, prior, seed)
+    return {
+        name: pl.DataFrame({GROUP: ranked.group_ids, "variance": of.spread.variance, "df": of.spread.df})
+        for name, of in spreads.items()
+    }
+
+
+def ranking_influence(
+    cells: pl.DataFrame, grid: Grid, metric: str, arguments: RankingArguments, prior: pl.DataFrame | None
+) -> pl.DataFrame:
+    """The influence of a row of weight 1 in each cell on one of SMOOTH_METRICS: GROUP, `class`, the cell, `influence`.
+
+    The sum of weight times influence over a group is 0. `cells` are as for `ranking_spread`; buckets are taken together.
+    """
+    ranked = RankedCells.of(cells.drop("bucket", strict=False), grid)
+    found = influence(prepare(ranked.frame, prior), metric, arguments, stated=prior is not None)
+    return pl.concat(
+        found.filter(pl.col(f"w{i}") > 0).select(
+            GROUP, pl.lit(i, dtype=pl.Int8).alias("class"), *grid.cell_columns, influence=f"influence{i}"
+        )
+        for i in range(2)
+    )
+
+
+def ranking_replicates(
+    cells: pl.DataFrame,
+    grid: Grid,
+    metrics: Sequence[str],
+    arguments: RankingArguments,
+    prior: pl.DataFrame | None,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """GROUP, `part` from 0 to 19, `weight` of what is in that part, and each metric without it; null where it is not defined.
+
+    The parts are those of `bucket` mod 20, and of independent rows, or rows without a key, a random split that follows from the cells.
+    """
+    ranked = RankedCells.of(cells, grid)
+    found = replicates_of(_for_parts(ranked), metrics, arguments, prior, seed)
+    groups, parts = found.weight.shape
+    return pl.DataFrame(
+        {
+            GROUP: ranked.group_ids.gather(np.repeat(np.arange(groups), parts)),
+            _PART: np.tile(np.arange(parts, dtype=np.int16), groups),
+            "weight": found.weight.ravel(),
+            **{name: of.ravel() for name, of in found.values.items()},
+        }
+    ).with_columns(pl.col(*metrics).fill_nan(None))
+
+
+def _spreads(
+    ranked: RankedCells,
+    metrics: Sequence[str],
+    arguments: RankingArguments,
+    prior: pl.DataFrame | None,
+    seed: int,
+) -> dict[str, _Spread]:
+    spreads = {}
+    if any(name in SMOOTH_METRICS for name in metrics):
+        prepared = prepare(ranked.frame, prior)
+        for name in metrics:
+            if name in SMOOTH_METRICS:
+                of_cells = _influence(ranked, prepared, name, arguments, prior)
+                spreads[name] = _Spread(_of_influence(ranked, of_cells), np.zeros(ranked.size))
+    others = [name for name in metrics if name not in SMOOTH_METRICS]
+    if others:
+        found = replicates_of(_for_parts(ranked), others, arguments, prior, seed)
+        for name, values in found.values.items():
+            empty = found.weight <= 0
+            known = np.asarray((np.isfinite(values) | empty).all(axis=-1))
+            of_parts = np.where(empty, np.nan, values)
+            number = (~empty).sum(axis=-1)
+            with np.errstate(all="ignore"):
+                bias = (number - 1) * (np.nansum(of_parts, axis=-1) / number - found.whole[name])
+            spreads[name] = _Spread(jackknife(of_parts).only(known), bias)
+    return spreads
+
+
+def _influence(
+    ranked: RankedCells, prepared: pl.DataFrame, metric: str, arguments: RankingArguments, prior: pl.DataFrame | None
+) -> Floats:
+    """(cells, classes); NaN in groups that lack a class."""
+    found = influence(prepared, metric, arguments, stated=prior is not None)
+    of_cells = np.full((ranked.frame.height, 2), np.nan)
+    of_cells[found[CELL].to_numpy()] = found.select("influence0", "influence1").to_numpy()
+    return of_cells
+
+
+def _for_parts(ranked: RankedCells) -> RankedCells:
+    """Cells of clusters are few as they come."""
+    return ranked.coarser() if ranked.clustered is None else ranked
+
+
+def _of_influence(ranked: RankedCells, influence: Floats) -> Spread:
+    """From the influence of a row in each cell, (cells, classes)."""
+    if ranked.clustered is not None:
+        return _of_clusters(ranked, ranked.clustered, influence)
+    return _of_rows(ranked, influence)
+
+
+def _of_rows(ranked: RankedCells, influence: Floats) -> Spread:
+    weight, weight2 = (ranked.frame.select(f"{x}0", f"{x}1").to_numpy() for x in "wv")
+
+    def per_group(of: Floats) -> Floats:
+        # A class that has no rows in a cell has no influence there either.
+        used = np.where(weight > 0, of, 0.0)
+        return np.stack([summed(ranked.group, used[:, i], ranked.size) for i in range(2)], axis=-1)
+
+    return stratified(
+        *(per_group(of) for of in (weight, weight2, weight * influence, weight2 * influence**2, weight2 * influence))
+    )
+
+
+def _of_clusters(ranked: RankedCells, clustered: Clustered, influence: Floats) -> Spread:
+    with_key = clustered.only(clustered.bucket >= 0)
+    psi = with_key.weight * influence[with_key.cell, with_key.label]
+    return of_influence(
+        _per_bucket(ranked, with_key, psi),
+        _per_bucket(ranked, with_key, with_key.weight),
+        _alone(ranked, clustered, influence),
+    )
+
+
+def _per_bucket(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
+    """(groups, buckets): their sums."""
+    n_buckets = int(of.bucket.max(initial=0)) + 1
+    place = ranked.group[of.cell] * n_buckets + of.bucket
+    return summed(place, amounts, ranked.size * n_buckets).reshape(ranked.size, n_buckets)
+
+
+def _alone(ranked: RankedCells, clustered: Clustered, influence: Floats) -> Alone | None:
+    """Rows without a key, each a cluster of its own."""
+    rows = clustered.only(clustered.bucket < 0)
+    if not len(rows.cell):
+        return None
+    group, psi = ranked.group[rows.cell], influence[rows.cell, rows.label]
+    sums = (summed(group, of, ranked.size) for of in (rows.weight, rows.weight2, rows.weight2 * psi**2))
+    return Alone(*sums)
+
+
+def _independent_rows(ranked: RankedCells, arguments: RankingArguments, spread: Spread) -> Floats:
+    """(groups, classes): how many independent rows say as much as these do of the AUC.
+
+    In clusters, fewer by as much as the variance is larger than that of independent rows; where neither is anything, as many as there
+    are effective clusters.
+    """
+    rows = ranked.rows()
+    if ranked.clustered is None:
+        return rows
+    of_cells = _influence(ranked, prepare(ranked.frame, None), "auc_roc", arguments, None)
+    clusters = []
+    for i in range(2):
+        of_class = ranked.clustered.only(ranked.clustered.label == i)
+        with_key = of_class.only(of_class.bucket >= 0)
+        alone = _alone(ranked, of_class, np.zeros_like(of_cells))
+        clusters.append(effective_clusters(_per_bucket(ranked, with_key, with_key.weight), alone))
+    with np.errstate(all="ignore"):
+        larger = spread.variance / _of_rows(ranked, of_cells).variance
+        fewer = rows / np.fmax(larger, 1)[:, None]
+    known = np.isfinite(larger) & (larger > 0)
+    return np.where(known[:, None], np.fmax(fewer, 1), np.fmin(rows, np.stack(clusters, axis=-1)))
+
+
+def _floats(values: pl.Series) -> Floats:
+    return values.cast(pl.Float64).fill_null(np.nan).to_numpy()
