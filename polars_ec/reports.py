@@ -16,7 +16,7 @@ from polars_ec.options import ReportOptions
 from polars_ec.priors import Prior
 from polars_ec.reporting.choice import metrics_of, metrics_of_one_class, named_metrics, needed
 from polars_ec.reporting.estimated import families_of, families_of_classes
-from polars_ec.reporting.intervals import with_intervals
+from polars_ec.reporting.intervals import HIGH, LOW, with_intervals
 from polars_ec.reporting.models import Model, Pass, read_models
 from polars_ec.reporting.ranks import Rank, with_ranks
 from polars_ec.reporting.sums import TOTAL, is_collected, stated_prior, sum_per_class, sum_per_group, with_priors
@@ -161,6 +161,8 @@ def _report(
     one_pass: Pass,
 ) -> pl.LazyFrame:
     options, interval = parse_options(given, BY_ROW), parse_interval(given)
+    if interval is not None and interval.method != "influence":
+        raise ValueError(f"method={interval.method!r} is not for a report: leave it out")
     scores = expand(frame, score, "score")
     keys = expand(frame, by, "by")
     if not scores:
@@ -198,6 +200,9 @@ def _report(
         if ranks:
             prior = stated_prior(model, options)
             sums = with_ranks(sums, frame, keys, model, ranks, prior, given.get("prior"), total, one_pass)
+            if interval is not None:
+                ends = [f"{model.prefix}{rank.column}{end}" for rank in ranks for end in (LOW, HIGH)]
+                sums = sums.with_columns(pl.lit(None, pl.Float64).alias(end) for end in ends)
     if per_class:
         sums = with_class_sums(sums, models, options)
     if interval is not None:

@@ -175,3 +175,19 @@ def _of_groups(formula: Formula, groups: Bools) -> Formula:
         return formula(every)[:, groups]
 
     return of_some
+
+
+def is_beside_kink(constant_costs: Formula, linear: Floats, spread_of: Callable[[Floats], Spread]) -> Bools:
+    """Of each group whether the cheapest constant decision and the next differ by less than two standard errors of that difference.
+
+    There NEC has a kink, and an interval of a smooth metric fails. `constant_costs` are those of each constant decision.
+    """
+    costs = constant_costs(linear[None])[0]
+    if costs.shape[-1] == 1:
+        return np.zeros(len(costs), dtype=bool)
+    first, second = np.argsort(costs, axis=-1, kind="stable")[:, :2].T
+    groups = np.arange(len(costs))
+    slopes = slopes_of(constant_costs, linear)
+    spread = spread_of(slopes[groups, ..., second] - slopes[groups, ..., first])
+    with np.errstate(all="ignore"):
+        return np.asarray(costs[groups, second] - costs[groups, first] < 2 * spread.standard_error)

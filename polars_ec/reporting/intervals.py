@@ -214,7 +214,9 @@ class _Listed:
 
 
 def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numbers]:
-    from polars_ec.intervals.estimates import limits_of_clusters, limits_of_rows
+    import numpy as np
+
+    from polars_ec.intervals.estimates import is_beside_kink, limits_of_clusters, limits_of_rows
     from polars_ec.intervals.scales import scale_of
 
     features = family.features
@@ -241,7 +243,10 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
                 columns[f"{estimate.column}{end}"] = values[:, at : at + width]
             at += width
     if family.kinked is not None:
-        columns[family.kinked] = _near_kink(features, moments, clusters)
+        spread_of = moments.spread_of if clusters is None else clusters.spread_of
+        beside = is_beside_kink(features.constant_costs, moments.linear, spread_of)
+        low = next(columns[f"{estimate.column}{LOW}"] for estimate in family.estimates if estimate.metric == "nec")
+        columns[family.kinked] = np.where(np.isnan(low[:, 0]), np.nan, beside)
     if family.fewest is not None:
         columns[family.fewest] = moments.rows.min(axis=-1)
     return columns
@@ -279,24 +284,6 @@ class _Formula:
         for layer in self._layers:
             table = table.with_columns(**layer)
         return _matrix(table.select(self.values)).reshape(n_variants, n_groups, -1)
-
-
-def _near_kink(features: Features, moments: Moments, clusters: Clusters | None) -> Numbers:
-    """Whether the cheapest constant decision and the next cost the same but for two standard errors of the difference."""
-    import numpy as np
-
-    from polars_ec.intervals.estimates import slopes_of
-
-    costs = features.constant_costs(moments.linear)
-    if costs.shape[-1] == 1:
-        return np.zeros(len(costs), dtype=bool)
-    first, second = np.argsort(costs, axis=-1)[:, :2].T
-    groups = np.arange(len(costs))
-    slopes = slopes_of(features.constant_costs, moments.linear)
-    slope = slopes[groups, ..., second] - slopes[groups, ..., first]
-    spread = moments.spread_of(slope) if clusters is None else clusters.spread_of(slope)
-    with np.errstate(all="ignore"):
-        return np.asarray(costs[groups, second] - costs[groups, first] < 2 * spread.standard_error)
 
 
 def _if_calibrated(chunk: Chunk, model: Model, request: Request) -> Limits:
@@ -342,9 +329,7 @@ def _numbers(column: pl.Series) -> Numbers:
 def _series(values: Numbers, dtype: pl.DataType) -> pl.Series:
     if isinstance(dtype, pl.Array):
         return pl.Series(values.ravel(), nan_to_null=True).reshape(values.shape)
-    if dtype == pl.Boolean():
-        return pl.Series(values)
-    return pl.Series(values.ravel(), nan_to_null=True)
+    return pl.Series(values.ravel(), nan_to_null=True).cast(dtype)
 
 
 def _finite(values: Numbers) -> Numbers:
