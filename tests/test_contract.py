@@ -32,6 +32,7 @@ OTHERS = {
     "merge",
     "register",
     "report",
+    "rows_needed",
     "sketch",
     "sketch_query",
     "stratified_fold",

@@ -29,7 +29,7 @@ FLOORS: list[set[str]] = [
     {"validation", "cells"},
     {"calibration", "reporting"},
     {"comparing"},
-    {"sketches", "reports", "comparisons"},
+    {"sketches", "reports", "comparisons", "planning"},
     {"sketching"},
     {"sql"},
     {"namespaces"},
