@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from polars_ec.cells.grid import Grid
 from polars_ec.cells.ranking_parts import CELL, Clustered, RankedCells, replicates_of
 from polars_ec.formulas.ranking import RankingArguments, prepare
-from polars_ec.formulas.ranking_influence import SMOOTH_METRICS, influence
+from polars_ec.formulas.ranking_influence import (
+    OPERATING_POINTS,
+    SHARE_VARIANCE,
+    SMOOTH_METRICS,
+    influence,
+    influence_on_share,
+)
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.ranks import BEST_OF_ALL, auc_limits, jackknife_limits, summed, widened
 from polars_ec.intervals.spread import Alone, Spread, effective_clusters, jackknife, of_influence, stratified
@@ -93,8 +99,8 @@ def ranking_influence(
 
     The sum of weight times influence over a group is 0. `cells` are as for `ranking_spread`; buckets are taken together.
     """
-    ranked = RankedCells.of(cells.drop("bucket", strict=False), grid)
-    found = influence(prepare(ranked.frame, prior), metric, arguments, stated=prior is not None)
+    ranked = RankedCells.of(cells, grid)
+    found = _influence(ranked, prepare(ranked.frame, prior), metric, arguments, prior)
     return pl.concat(
         found.filter(pl.col(f"w{i}") > 0).select(
             GROUP, pl.lit(i, dtype=pl.Int8).alias("class"), *grid.cell_columns, influence=f"influence{i}"
@@ -140,7 +146,7 @@ def _spreads(
         prepared = prepare(ranked.frame, prior)
         for name in metrics:
             if name in SMOOTH_METRICS:
-                of_cells = _influence(ranked, prepared, name, arguments, prior)
+                of_cells = _of_cells(ranked, _influence(ranked, prepared, name, arguments, prior))
                 spreads[name] = _Spread(_of_influence(ranked, of_cells), np.zeros(ranked.size))
     others = [name for name in metrics if name not in SMOOTH_METRICS]
     if others:
@@ -158,9 +164,17 @@ def _spreads(
 
 def _influence(
     ranked: RankedCells, prepared: pl.DataFrame, metric: str, arguments: RankingArguments, prior: pl.DataFrame | None
-) -> Floats:
-    """(cells, classes); NaN in groups that lack a class."""
-    found = influence(prepared, metric, arguments, stated=prior is not None)
+) -> pl.DataFrame:
+    """`prepared` with the influence of the rows of its cells."""
+    if metric in OPERATING_POINTS:
+        on_share = _of_influence(ranked, _of_cells(ranked, influence_on_share(prepared, metric, arguments)))
+        variance = pl.DataFrame({GROUP: ranked.group_ids, SHARE_VARIANCE: on_share.variance}).fill_nan(None)
+        prepared = prepared.join(variance, on=GROUP, how="left", maintain_order="left")
+    return influence(prepared, metric, arguments, stated=prior is not None)
+
+
+def _of_cells(ranked: RankedCells, found: pl.DataFrame) -> Floats:
+    """The influence, (cells, classes); NaN in groups that lack a class."""
     of_cells = np.full((ranked.frame.height, 2), np.nan)
     of_cells[found[CELL].to_numpy()] = found.select("influence0", "influence1").to_numpy()
     return of_cells
@@ -227,7 +241,7 @@ def _independent_rows(ranked: RankedCells, arguments: RankingArguments, spread: 
     rows = ranked.rows()
     if ranked.clustered is None:
         return rows
-    of_cells = _influence(ranked, prepare(ranked.frame, None), "auc_roc", arguments, None)
+    of_cells = _of_cells(ranked, influence(prepare(ranked.frame, None), "auc_roc", arguments, stated=False))
     clusters = []
     for i in range(2):
         of_class = ranked.clustered.only(ranked.clustered.label == i)

@@ -21,6 +21,8 @@ PARTS = 20
 BEST_OF_ALL = ("ks", "min_expected_cost", "min_dcf", "eer", "min_cllr")
 """Metrics that are the best over all thresholds, or of a fitted curve; an EER on the curve itself is not."""
 
+# Beside shares: what no classifier does worse than at its best.
+_AT_MOST_1 = ("auprg", "min_dcf", "min_cllr")
 _FEW_ROWS, _FEW_ERRORS = 30, 5
 _HALVINGS = 60
 
@@ -69,14 +71,15 @@ def jackknife_limits(
 
 def _moved(scale: Scale, limit: Floats, value: Floats, bias: Floats) -> Floats:
     """The limit about the value without its bias, which is as large on the scale as it is at the value."""
-    return inverse(scale, forward(scale, limit) - bias * slope(scale, value))
+    with np.errstate(all="ignore"):
+        return inverse(scale, forward(scale, limit) - bias * slope(scale, value))
 
 
 def widened(metric: str, low: Floats, high: Floats, error: Floats) -> tuple[Floats, Floats]:
     """By how far off the value may be, within the range of the metric; NaN where a limit is not known."""
     scale = scale_of(metric)
-    low = low - error if scale == "identity" else np.fmax(low - error, 0)
-    high = np.fmin(high + error, 1) if scale == "logit" or metric == "auprg" else high + error
+    low = low - error if scale == "identity" else np.maximum(low - error, 0)
+    high = np.minimum(high + error, 1) if scale == "logit" or metric in _AT_MOST_1 else high + error
     known = np.isfinite(low) & np.isfinite(high)
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
