@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from polars_ec.comparing.joint_pass import BUCKET, JOINT, ROWS, WEIGHT, WEIGHT2, Pair, numbers_of, product, with_weight
+from polars_ec.comparing.joint_pass import BUCKET, JOINT, ROWS, WEIGHT, WEIGHT2, Pair, numbers_of, of_gap, product, with_weight
 from polars_ec.comparing.values import Family
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.estimates import Clusters, one_hot
@@ -46,6 +46,10 @@ class JointCells:
     def column(self, name: str) -> Floats:
         """A sum of each cell."""
         return self._table[name].cast(pl.Float64).fill_null(0.0).to_numpy()
+
+    def _number(self, name: str) -> Floats:
+        both = of_gap(name)
+        return self.column(name) if both is None else self.column(both[0]) - self.column(both[1])
 
     @cached_property
     def group(self) -> Integers:
@@ -114,9 +118,9 @@ class JointCells:
         linear, square = np.empty(shape), np.empty((*shape, shape[-1]))
         linear[..., 0], square[..., 0, 0] = (self._by_class(w, (), (), alone) for w in (self.weight, self.weight2))
         for i, x in enumerate(names):
-            linear[..., i + 1] = self._by_class(self.column(x), (), (), alone)
-            with_one = with_weight(x) if weighted else x
-            square[..., 0, i + 1] = square[..., i + 1, 0] = self._by_class(self.column(with_one), (), (), alone)
+            linear[..., i + 1] = self._by_class(self._number(x), (), (), alone)
+            with_one = self.column(with_weight(x)) if weighted else self._number(x)
+            square[..., 0, i + 1] = square[..., i + 1, 0] = self._by_class(with_one, (), (), alone)
             for j, y in enumerate(names[i:], start=i):
                 both = self._by_class(self.column(product(x, y)), (), (), alone)
                 square[..., i + 1, j + 1] = square[..., j + 1, i + 1] = both

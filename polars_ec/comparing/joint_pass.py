@@ -24,6 +24,8 @@ JOINT, BUCKET = "__ec_class", "__ec_bucket"
 ROWS, UNDECIDED, WEIGHT, WEIGHT2 = "__ec_rows", "__ec_undecided", "__ec_w", "__ec_w2"
 """Sums over the rows of a cell: how many there are; how many lack a threshold or a cost; their weights, and the squares."""
 
+_LESS = " - "
+
 UNEQUAL = {"label": "__ec_unequal_label", "cluster": "__ec_unequal_cluster"}
 """How many rows there are in which the models' labels, or their cluster keys, differ."""
 
@@ -50,20 +52,25 @@ def with_weight(x: str) -> str:
 
 
 def numbers_of(pair: Pair, numbers: Sequence[str]) -> list[str]:
-    """What metrics are made of beside 1, or their difference: the numbers of the reference's rows, and how much larger the model's are.
+    """What metrics are made of beside 1; or what their difference is: how much larger the model's numbers are than the reference's.
 
-    Squares and products of two models' numbers that are nearly the same would have no digit of their difference.
+    For metrics are linear in a loss, or in the costs of errors, and in those of any two models alike. And squares and products of
+    two models' losses would have no digit of a small difference.
     """
     model, reference = pair
     if reference is None:
         return [f"{model.prefix}{name}" for name in numbers]
     # What an error would cost is the same for all models.
-    differ = [name for name in numbers if name != COSTS[0]]
-    return [f"{reference.prefix}{name}" for name in numbers] + [_gap(model, reference, name) for name in differ]
+    return [
+        f"{reference.prefix}{name}" if name == COSTS[0] else f"{model.prefix}{name}{_LESS}{reference.prefix}{name}"
+        for name in numbers
+    ]
 
 
-def _gap(model: Model, reference: Model, name: str) -> str:
-    return f"{model.prefix}{name}-{reference.prefix}"
+def of_gap(name: str) -> tuple[str, str] | None:
+    """The two numbers whose difference it is, if it is one."""
+    first, less, second = name.partition(_LESS)
+    return (first, second) if less else None
 
 
 def sum_jointly(
@@ -139,20 +146,18 @@ def _moments(pairs: Sequence[Pair], needs: Needs, costs_by_row: bool, weighted: 
     sums = {WEIGHT: weight.sum(), WEIGHT2: (weight * weight).sum()} if weighted else {}
     for numbers in [*((name,) for name in needs.losses), *([COSTS] if costs_by_row else [])]:
         for pair in pairs:
-            model, reference = pair
-            rows = {f"{model.prefix}{name}": model.column(name) for name in numbers}
-            sums |= {name: row.sum() for name, row in rows.items()}
-            if reference is not None:
-                rows = {f"{reference.prefix}{name}": reference.column(name) for name in numbers} | {
-                    _gap(model, reference, name): model.column(name) - reference.column(name) for name in numbers
-                }
-            rows = {name: rows[name] for name in numbers_of(pair, numbers)}
-            sums |= {name: row.sum() for name, row in rows.items()}
+            sums |= {f"{m.prefix}{name}": m.column(name).sum() for m in pair if m is not None for name in numbers}
+            rows = {name: _number(name) for name in numbers_of(pair, numbers)}
             if weighted:
                 sums |= {with_weight(name): (weight * row).sum() for name, row in rows.items()}
             names = list(rows)
             sums |= {product(x, y): (rows[x] * rows[y]).sum() for i, x in enumerate(names) for y in names[i:]}
     return sums
+
+
+def _number(name: str) -> pl.Expr:
+    both = of_gap(name)
+    return pl.col(name) if both is None else pl.col(both[0]) - pl.col(both[1])
 
 
 def _row_priors(model: Model) -> dict[str, pl.Expr]:

@@ -59,8 +59,9 @@ def _gradient(metrics: Metrics, slopes: Floats, reference: Floats) -> Floats:
     if metrics.family.decides:
         both = slopes[..., :, None] - reference[..., None, :]
         return both.reshape(*both.shape[:2], -1)
-    differ = [n + 1 for n, name in enumerate(metrics.family.numbers) if name != COSTS[0]]
-    return np.concatenate([gap, slopes[..., differ]], axis=-1)
+    # Of the gaps of numbers that differ; of others how the slopes do.
+    differ = np.array([False, *(name != COSTS[0] for name in metrics.family.numbers)])
+    return np.where(differ, slopes, gap)
 
 
 def _spread(moments: Moments | tuple[Floats, Floats], gradient: Floats) -> Spread:
