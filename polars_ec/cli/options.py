@@ -49,10 +49,11 @@ Interval = Annotated[
 ]
 Cluster = Annotated[
     str | None,
-    typer.Option(help="Column of the key that correlated rows share, such as the user or the day. Sketches know it."),
+    typer.Option(help="Column of what correlated rows share, such as the user or the day, for intervals."),
 ]
 Buckets = Annotated[
-    int | None, typer.Option(help="Parts that the clusters are dealt out to. Default: 100. Sketches know it.")
+    int | None,
+    typer.Option(help="Parts that the clusters are dealt out to by a hash, from 5 to 1000; 100 if not stated."),
 ]
 Resampling = Annotated[
     Method | None, typer.Option(help="How limits are made. Default: influence, without drawing rows anew.")
@@ -106,7 +107,7 @@ def intervals(
     replicates: int | None,
     seed: int | None,
 ) -> dict[str, Any]:
-    """What is stated of intervals, as `polars_ec.report` takes it; UsageError for what it would refuse."""
+    """What is stated of intervals beside the clusters, as `polars_ec.report` takes it; UsageError for what it would refuse."""
     asked = {
         "interval": interval,
         "cluster": cluster,
@@ -118,7 +119,7 @@ def intervals(
     stated = {name: value for name, value in asked.items() if value is not None}
     with refusals_as_usage_errors():
         parse_interval(stated)
-    return stated
+    return {name: value for name, value in stated.items() if name != "cluster"}
 
 
 def counted_prior(shares: Any) -> Any:

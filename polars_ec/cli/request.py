@@ -29,6 +29,7 @@ class Request:
     options: dict[str, Any]
     layout: Mapping[str, Any] = field(default_factory=dict)
     time_zone: str | None = None
+    cluster: str | None = None
 
     def __post_init__(self) -> None:
         twice = next((name for i, name in enumerate(self.scores) if name in self.scores[:i]), None)
@@ -37,14 +38,14 @@ class Request:
 
     def columns(self) -> dict[str, list[str]]:
         """The columns that the log must have, by option."""
-        weight, cluster, time = self.options.get("weight"), self.layout.get("cluster"), self.time
+        weight, time = self.options.get("weight"), self.time
         return {
             "--score": self.scores,
             "--label": [self.label],
             "--by": self.by,
             "--time": [] if time is None else [time],
             "--weight": [] if weight is None else [weight],
-            "--cluster": [] if cluster is None else [cluster],
+            "--cluster": [] if self.cluster is None else [self.cluster],
         }
 
     def periods(self, dtype: pl.DataType) -> Periods:
@@ -82,7 +83,7 @@ def rows_of_groups(table: pl.DataFrame, layout: Mapping[str, Any]) -> pl.DataFra
 
 @dataclass(frozen=True)
 class SketchOptions:
-    """How every input is sketched. `grid` has resolution, thresholds and exact, as `polars_ec.sketch` takes them."""
+    """How every input is sketched. `grid` has resolution, thresholds, exact and buckets, as `polars_ec.sketch` takes them."""
 
     request: Request
     grid: Mapping[str, Any] = field(default_factory=dict)
@@ -108,6 +109,8 @@ class SketchOptions:
             "--score-type": made.grid.score_type,
             "--resolution": "exact" if made.grid.resolution is None else made.grid.resolution,
             "thresholds (--threshold, --cost-fn, --cost-fp, --prior)": [repr(t) for t in made.grid.thresholds],
+            "--cluster": made.cluster,
+            "--buckets": made.buckets,
             COSTS: None if made.costs == CostMatrix.binary() else [*map(list, made.costs.values)],
         }
 
@@ -124,5 +127,5 @@ class SketchOptions:
             start = periods.start
             keys.append(start.dt.cast_time_unit("us") if isinstance(periods.dtype, pl.Datetime) else start)
         options = request.for_label(schema[request.label])
-        made = sketch(frame, request.scores, request.label, by=keys, **self.grid, **options)
+        made = sketch(frame, request.scores, request.label, by=keys, cluster=request.cluster, **self.grid, **options)
         return made if periods is None else made.on_tables(periods.placed)

@@ -32,8 +32,9 @@ def report_from_files(log: Log, request: Request) -> tuple[pl.DataFrame, list[st
         periods = request.periods(frame.collect_schema()[request.time])
         keys.append(periods.start)
 
+    asked = {"by": keys, "cluster": request.cluster, **request.layout, **options}
     with refusals_as_usage_errors():
-        answer = report(frame, request.scores, request.label, by=keys, **request.layout, **options)
+        answer = report(frame, request.scores, request.label, **asked)
     table = _with_codes_typed(log.collect(answer), log.codes, request)
     groups = rows_of_groups(table, request.layout)
     if options.get("prior") == "overall":

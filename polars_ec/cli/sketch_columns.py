@@ -67,7 +67,11 @@ def columns(
     table = evaluated([*names, *cells], stated)
     small = [] if intervals is None else [_SMALL]
     if moved:
-        other = evaluated(moved, {**stated, "prior": prior}).drop(*sketch.keys, *_OF_GROUP, *small).rename(_at_prior(moved), strict=False)
+        other = (
+            evaluated(moved, {**stated, "prior": prior})
+            .drop(*sketch.keys, *_OF_GROUP, *small)
+            .rename(_at_prior(moved), strict=False)
+        )
         check_keys(sketch.keys, other.columns)
         table = pl.concat([table, other], how="horizontal")
     there = {*table.columns} - {*sketch.keys}

@@ -112,7 +112,7 @@ def _rows(
     sketch: Sketch, options: Mapping[str, Any], layout: Mapping[str, Any], made_with: Mapping[str, Any]
 ) -> pl.DataFrame:
     # Clusters are those of the sketch.
-    intervals = parse_interval({name: value for name, value in layout.items() if name not in ("cluster", "buckets")})
+    intervals = parse_interval({name: value for name, value in layout.items() if name != "buckets"})
     table = _in_order(columns(sketch, options, layout.get("metrics"), intervals), sketch.keys, made_with)
     if "min_rows" not in layout:
         return table

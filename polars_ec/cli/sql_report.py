@@ -243,7 +243,7 @@ def report_by_polars(
         keys.append(periods.start)
     with _refusals_as_data_errors():
         rows = connection.sql(f"SELECT {', '.join(columns)} FROM {relation}")
-    asked = {"by": keys, **request.layout, **options}
+    asked = {"by": keys, "cluster": request.cluster, **request.layout, **options}
     with refusals_as_usage_errors():
         report(rows.limit(0), request.scores, request.label, **asked)
     with _refusals_as_data_errors():

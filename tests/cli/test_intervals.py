@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 
 import polars_ec as ec  # noqa: F401  (registers the namespace)
 from polars_ec.cli.output import as_text
-from tests.support.cli import fails, invoke, typed_report
+from tests.support.cli import fails, invoke, sketch, typed_report
 
 READ = ("--score", "p", "--label", "y", "--by", "s", "--cost-fn", "5")
 INTERVAL = ("--interval", "0.9")
@@ -162,3 +162,55 @@ def test_what_has_no_limits_is_shown_without():
         "b  10.50 [-, -]            1.00",
         "c      -                   1.00",
     ]
+
+
+def sketched(folder, tmp_path, *args):
+    columns = ("--score", "p", "--label", "y", "--by", "s", "--time", "ts", "--every", "1mo", "--cost-fn", "5")
+    sketch(folder / "halves", out=tmp_path / "sketches", args=(*columns, *args))
+    return tmp_path / "sketches"
+
+
+@pytest.mark.parametrize("cluster", [{}, {"cluster": "tailnum", "buckets": 40}])
+def test_reports_of_sketches_have_the_intervals_of_the_whole_log(folder, tmp_path, cluster):
+    made_with = [part for name, value in cluster.items() for part in (f"--{name}", value)]
+    sketches = sketched(folder, tmp_path, *made_with)
+    names = ["nec", "nce", "recall"]
+    args = ("--by", "s", "--metrics", ",".join(names), "--prior", "0.25", *INTERVAL)
+    ours = typed_report(sketches, *args)
+    theirs = LOG.ec.report("p", "y", by="s", cost_fn=5, metrics=names, prior=0.25, interval=0.9, **cluster)
+    assert ours.columns == theirs.columns
+    # A loss has its spread from the middles of bins.
+    losses = pl.col("^nce.*_ci_(low|high)$")
+    assert_frame_equal(ours.select(losses), theirs.select(losses), rel_tol=1e-3)
+    same(ours.select(pl.exclude("^nce.*_ci_(low|high)$")), theirs.select(pl.exclude("^nce.*_ci_(low|high)$")))
+    if cluster:
+        # What the sketches know may be said again.
+        assert_frame_equal(typed_report(sketches, *args, "--cluster", "tailnum", "--buckets", "40"), ours)
+
+
+def test_the_usual_columns_of_sketches_with_total_and_small_groups(folder, tmp_path):
+    table = typed_report(sketched(folder, tmp_path), "--by", "s", "--total", "--min-rows", "300", *INTERVAL)
+    columns = table.columns
+    assert columns[columns.index("class_prior") + 1 :][:2] == ["small", "total"]
+    assert columns[columns.index("nec") + 1 :][:3] == ["nec_ci_low", "nec_ci_high", "nec_kinked"]
+    assert columns[columns.index("auc_roc") + 1 :][:3] == ["auc_roc_error", "auc_roc_ci_low", "auc_roc_ci_high"]
+    assert table["small"].to_list() == [True, False, False, False]
+    assert (table["auc_roc_ci_low"] < table["auc_roc"]).all()
+    shown = typed_report(tmp_path / "sketches", "--by", "s", "--metrics", "ece", *INTERVAL)
+    assert shown.columns[2:6] == ["ece", "ece_error", "ece_if_calibrated", "ece_if_calibrated_high"]
+
+
+def test_clusters_that_sketches_do_not_know(folder, tmp_path):
+    sketches = sketched(folder, tmp_path)
+    fails(
+        2,
+        "report",
+        sketches,
+        *INTERVAL,
+        "--cluster",
+        "tailnum",
+        words=["--cluster tailnum", "sketched without clusters"],
+    )
+    other = sketched(folder, tmp_path / "other", "--cluster", "tailnum")
+    fails(2, "report", other, *INTERVAL, "--cluster", "number", words=["with --cluster tailnum", "asks for number"])
+    fails(2, "report", other, *CLUSTERED, words=["with --buckets 100", "asks for 40"])

@@ -15,6 +15,7 @@ import polars as pl
 
 from polars_ec.sql.sketch_query import sketch_query
 
+WEIGHTS = ("weight", "weight2")
 SUMS = ("log_loss", "brier", "posterior")
 MONTH = "CAST(date_trunc('month', CAST(ts AS DATE)) AS DATE)"
 MONTH_IN = {"clickhouse": "toStartOfMonth(ts)"}  # there CAST(NULL AS DATE) is an error
@@ -107,7 +108,7 @@ def check(case: Case, log: pl.DataFrame, result: pl.DataFrame, least: float = 0.
     """
     keys = _keys(case)
     sums = () if case.score_type == "raw" else SUMS
-    assert result.columns == [*keys, "class", "bin", "above", "n", "weight", *sums]
+    assert result.columns == [*keys, "class", "bin", "above", "n", *WEIGHTS, *sums]
     wanted = _rows(case, log)
     got: dict[Any, dict[Any, Any]] = defaultdict(dict)
     for row in result.rows(named=True):
@@ -124,7 +125,7 @@ def _check_cell(rows: list[dict[str, Any]], bins: Mapping[Any, Any], sums: Seque
     assert sum(row["n"] for row in bins.values()) == len(rows)
     if rows[0]["low"] is None:
         assert list(bins) == [None]
-        assert all(bins[None][name] == 0 for name in ("weight", *sums))
+        assert all(bins[None][name] == 0 for name in (*WEIGHTS, *sums))
         return
     low, high = (np.sort([row[name] for row in rows]) for name in ("low", "high"))
     assert None not in bins
@@ -141,7 +142,7 @@ def _check_cell(rows: list[dict[str, Any]], bins: Mapping[Any, Any], sums: Seque
 
 
 def _check_sums(rows: list[dict[str, Any]], cells: list[Any], sums: Sequence[str], least: float) -> None:
-    for name in ("weight", *sums):
+    for name in (*WEIGHTS, *sums):
         terms = [row[name] for row in rows]
         got = math.fsum(cell[name] for cell in cells)
         allowed = 1e-12 * math.fsum(terms) + least
@@ -184,7 +185,7 @@ def _class(case: Case, score: float | None, label: Any, weight: float | None) ->
 def _values(case: Case, score: float, y: int, weight: float) -> dict[str, Any]:
     if case.score_type == "raw":
         low, high = _raw_bins(score, case.resolution)
-        return {"low": low, "high": high, "weight": weight}
+        return {"low": low, "high": high, "weight": weight, "weight2": weight**2}
     with np.errstate(all="ignore"):
         if case.score_type == "posterior":
             log_odds = np.log(score) - np.log1p(-score)
@@ -200,6 +201,7 @@ def _values(case: Case, score: float, y: int, weight: float) -> dict[str, Any]:
         "low": low,
         "high": high,
         "weight": weight,
+        "weight2": weight**2,
         "log_loss": 0.0 if infinite else weight * float(log_loss),
         "brier": weight * float(error) ** 2,
         "posterior": weight * float(posterior),
