@@ -222,14 +222,18 @@ class DecidingCells(Cells):
         prior: Prior = None,
         beta: float = 1.0,
         p_t: float | None = None,
+        interval: float | None = None,
     ) -> pl.DataFrame:
         """Metrics of decisions at every operating point: the group columns, `threshold`, and a column for each.
+
+        With `interval` also `NAME_ci_low` and `NAME_ci_high` of each, but counts: of each point for itself, as `evaluate` has them
+        at a declared threshold. So the best of many points has no interval here.
 
         Parameters
         ----------
         *metrics
             Names, as for `evaluate`, of metrics that are functions of a confusion matrix.
-        costs, cost_fn, cost_fp, prior, beta, p_t
+        costs, cost_fn, cost_fp, prior, beta, p_t, interval
             As for `evaluate`.
 
         Raises
@@ -246,7 +250,7 @@ class DecidingCells(Cells):
         [(inf, 2.0), (0.7, 1.0), (0.4, 1.5), (0.1, 0.5), (-inf, 1.0)]
         """
         keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
-        return curves.cost_curve(self, metrics, self._at_own_point(keywords))
+        return curves.cost_curve(self, metrics, self._at_own_point(keywords), interval)
 
     @checked_keywords
     def best_threshold(

@@ -24,9 +24,10 @@ from polars_ec.cells.formula_columns import (
 )
 from polars_ec.cells.moments import Floats, UsableCells, cells_by_bucket, usable_cells
 from polars_ec.cells.sums import is_exact, prior_columns
+from polars_ec.costs import CostMatrix
 from polars_ec.intervals.arguments import Request
 from polars_ec.intervals.bootstrap import Sums, Units
-from polars_ec.intervals.drawn import drawn_of_decisions, drawn_of_losses, limits_of_draws
+from polars_ec.intervals.drawn import drawn_of_decisions, drawn_of_values, limits_of_draws
 from polars_ec.intervals.estimates import (
     Clusters,
     Formula,
@@ -44,9 +45,9 @@ from polars_ec.intervals.spread import Moments
 Limits: TypeAlias = tuple[Floats, Floats]
 
 _FEWEST_OF_A_CLASS = 10
-_ALL = slice(None)
 _ONE_ROW = 1 + 1e-9
 _COSTS = ("expected_cost", "bayes_risk")
+_ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -84,25 +85,20 @@ class Intervals:
 
     def _at(self, names: Sequence[str], threshold: float, of_1: End, of_0: End) -> Limits:
         prior, arguments = prior_columns(self.arguments), self.arguments.formula
-        formula_of = partial(
+        of_groups = partial(
             self.formula,
             decision_columns(threshold, of_1, of_0),
             [decision_column(name, prior, arguments, threshold, of_1, of_0) for name in names],
         )
-        formula = formula_of(_ALL)
+        formula = of_groups(_ALL)
         moments = self._decided(threshold, of_1, of_0)
         clusters = self._clusters(threshold, moments)
-        estimates, scales = formula(moments.linear[None])[0], [self._scale(name) for name in names]
+        estimates, scales = formula(moments.linear[None])[0], [scale_at(name, arguments.costs) for name in names]
         if self.request.is_drawn:
-            return limits_of_draws(formula_of, *drawn_of_decisions(moments, clusters), estimates, self.request)
+            return limits_of_draws(of_groups, *drawn_of_decisions(moments, clusters), estimates, self.request)
         if clusters is None:
             return limits_of_rows(formula, moments, estimates, scales, self.request.level, with_one_row)
         return limits_of_clusters(formula, moments, clusters, estimates, scales, self.request.level, with_one_row)
-
-    def _scale(self, name: str) -> Scale:
-        # A cost below 0 makes costs of any sign.
-        of_any_sign = name in _COSTS and min(map(min, self.arguments.formula.costs.values)) < 0
-        return "identity" if of_any_sign else scale_of(name)
 
     def _decided(self, threshold: float, of_1: End, of_0: End) -> Moments:
         decided = self.sums(decision_columns(threshold, of_1, of_0))
@@ -143,8 +139,8 @@ class Intervals:
         Each row of a cell has about as much of it as `losses` say.
         """
         totals = (self.sums(columns[0]) + self.sums(columns[-1])) / 2
-        formula_of = partial(self.formula, columns[0], [value])
-        formula = formula_of(_ALL)
+        of_groups = partial(self.formula, columns[0], [value])
+        formula = of_groups(_ALL)
         cells = self.fine if self.by_bucket is None else self.by_bucket
         loss = losses(cells)
         times = totals[..., 1] / cells.total(cells.weight * loss)
@@ -153,7 +149,7 @@ class Intervals:
         several = np.asarray((self._rows > _ONE_ROW).all(axis=-1))
         if self.request.is_drawn:
             estimates = np.where(several[:, None], formula(totals[None])[0], np.nan)
-            ends = limits_of_draws(formula_of, *_drawn(cells, loss), estimates, self.request)
+            ends = limits_of_draws(of_groups, *_drawn(cells, loss), estimates, self.request)
             low, high = ((end + bound[:, None] - estimates)[:, 0] for end, bound in zip(ends, bounds, strict=True))
             return low, high
         features, unit = (np.ones_like(loss), loss), np.array([1.0, 0.0])
@@ -174,23 +170,33 @@ class Intervals:
         flat = [pl.col(name).cast(pl.Float64) for of_class in columns for name in of_class]
         return self.table.select(flat).to_numpy().reshape(-1, 2, 2).astype(np.float64)
 
-    def formula(self, columns: list[list[str]], expressions: Sequence[pl.Expr], groups: slice = slice(None)) -> Formula:
+    def formula(self, columns: list[list[str]], expressions: Sequence[pl.Expr], groups: slice = _ALL) -> Formula:
         """The expressions as functions of these columns of the table, of some groups; what else they read of it stays."""
-        flat = [name for of_class in columns for name in of_class]
-        others = self.table.select(prior_columns(self.arguments) or [])[groups]
-
-        def values(sums: Floats) -> Floats:
-            n_variants, n_groups = sums.shape[:2]
-            moved = pl.DataFrame(sums.reshape(n_variants * n_groups, -1), schema=flat)
-            if others.width:
-                moved = moved.hstack(pl.concat([others] * n_variants))
-            found = moved.select(e.cast(pl.Float64).alias(f"{i}") for i, e in enumerate(expressions))
-            return found.to_numpy().reshape(n_variants, n_groups, -1).astype(np.float64)
-
-        return values
+        return formula_of(self.table.select(prior_columns(self.arguments) or [])[groups], columns, expressions)
 
 
 def _drawn(cells: UsableCells, loss: Floats) -> tuple[Units, Sums]:
     bucket = np.where(cells.bucket < cells.buckets, cells.bucket, -1) if cells.buckets else None
     weights = cells.weight, cells.weight2
-    return drawn_of_losses(cells.group, cells.label, loss, *weights, (cells.n_groups, 2), bucket)
+    return drawn_of_values(cells.group, cells.label, [loss], *weights, (cells.n_groups, 2), bucket)
+
+
+def formula_of(others: pl.DataFrame, columns: Sequence[Sequence[str]], expressions: Sequence[pl.Expr]) -> Formula:
+    """Expressions as functions of the sums of each class, which are these columns; `others` are the columns that stay."""
+    flat = [name for of_class in columns for name in of_class]
+
+    def values(sums: Floats) -> Floats:
+        n_variants, n_groups = sums.shape[:2]
+        moved = pl.DataFrame(sums.reshape(n_variants * n_groups, -1), schema=flat)
+        if others.width:
+            moved = moved.hstack(pl.concat([others] * n_variants))
+        found = moved.select(e.cast(pl.Float64).alias(f"{i}") for i, e in enumerate(expressions))
+        return found.to_numpy().reshape(n_variants, n_groups, -1).astype(np.float64)
+
+    return values
+
+
+def scale_at(name: str, costs: CostMatrix) -> Scale:
+    """That of a metric of decisions with these costs."""
+    # A cost below 0 makes costs of any sign.
+    return "identity" if name in _COSTS and min(map(min, costs.values)) < 0 else scale_of(name)

@@ -141,18 +141,29 @@ def cells_by_bucket(cells: Cells, groups: pl.DataFrame, keys: list[str]) -> Usab
     """Those of the cells of clusters, where rows are in clusters; `groups` has the keys and the number of each group."""
     if cells.coarse is None or cells.buckets is None:
         return None
-    zero = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
-    numbered = join_groups(cells.coarse, groups.select(GROUP, *keys), keys) if keys else cells.coarse.with_columns(zero)
+    numbered = numbered_buckets(cells.coarse, groups, keys)
     return UsableCells(usable_rows(numbered, cells.weighted), cells.grid.coarse, groups.height, cells.buckets)
+
+
+def numbered_buckets(coarse: pl.DataFrame, groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """The cells of clusters with the number of their group, which `groups` has beside the keys."""
+    if not keys:
+        return coarse.with_columns(pl.lit(0, dtype=pl.get_index_type()).alias(GROUP))
+    return join_groups(coarse, groups.select(GROUP, *keys), keys)
 
 
 def usable_rows(frame: pl.DataFrame, weighted: bool) -> pl.DataFrame:
     """Cells with a sum of weights and that of their squares, which are both of the rows where these have no weights."""
-    if not weighted:
-        rows = pl.col("n").cast(pl.Float64)
-        return frame.filter(pl.col("class") >= 0).with_columns(weight=rows, weight2=rows)
-    if "weight2" not in frame.columns:
+    check_squares(frame, weighted)
+    if weighted:
+        return frame.filter(pl.col("class") >= 0, pl.col("weight") > 0)
+    rows = pl.col("n").cast(pl.Float64)
+    return frame.filter(pl.col("class") >= 0).with_columns(weight=rows, weight2=rows)
+
+
+def check_squares(frame: pl.DataFrame, weighted: bool) -> None:
+    """SketchError for cells of a file of an earlier version, whose rows have weights."""
+    if weighted and "weight2" not in frame.columns:
         raise SketchError(
             "interval= needs the sums of squared weights, which this sketch does not have: sketch its log again"
         )
-    return frame.filter(pl.col("class") >= 0, pl.col("weight") > 0)

@@ -16,7 +16,7 @@ from polars_ec.cells.ranking_parts import RankedCells
 from polars_ec.formulas.ranking import RankingArguments, evaluate, prepare
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.arguments import Request
-from polars_ec.intervals.bootstrap import Sums, Units, bootstrap
+from polars_ec.intervals.bootstrap import DenseSums, Units, bootstrap
 from polars_ec.intervals.scales import forward, inverse, scale_of
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -38,7 +38,7 @@ def drawn_ranking_limits(
     low, high = bootstrap(
         drawn.values,
         drawn.units,
-        Sums(drawn.sums, (drawn.width, 2)),
+        DenseSums(drawn.sums, (drawn.width, 2)),
         level=request.level,
         corrected=request.method == "bca",
         replicates=request.replicates,

@@ -26,6 +26,7 @@ NUMBER, REPLICATE, PRIOR = "__number", "__replicate", "__prior"
 
 # So many cells of replicates are in memory at a time.
 _MOST = 2**21
+_AT_A_TIME = 100
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Drawable:
         for group in range(self.units.n_groups):
             first = 0
             rows = slice(int(self.starts[group]), int(self.starts[group + 1]))
-            for factors in self.units.factors(group, replicates, seed):
+            for factors in self.units.factors(group, replicates, seed, _AT_A_TIME):
                 of_cells = factors[:, self.unit[rows]]
                 drawn, cell = np.nonzero(of_cells)
                 held.append((drawn + first, cell + rows.start, of_cells[drawn, cell]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,41 +53,71 @@ class Units:
         """Of each group, whether it has enough of them."""
         return np.array([self.number[self.of(g)].sum() >= FEWEST_CLUSTERS for g in range(self.n_groups)], dtype=bool)
 
-    def factors(self, group: int, replicates: int, seed: int) -> Iterator[Floats]:
-        """What the sums of each unit of a group are multiplied with, (replicates, units), block by block.
+    def factors(self, group: int, replicates: int, seed: int, size: int) -> Iterator[Floats]:
+        """What the sums of each unit of a group are multiplied with, (replicates, units), so many replicates at a time.
 
         Every group has draws of its own, which hang on the seed and its own units alone.
         """
         number = self.number[self.of(group)]
-        if len(number) == 0:
-            return
-        share = number / number.sum()
-        size = max(1, round(float(number.sum())))
         generator = np.random.default_rng(seed)
-        block = max(1, _DRAWN // len(number))
-        for start in range(0, replicates, block):
-            drawn = generator.multinomial(size, share, size=min(block, replicates - start))
-            yield drawn / (size * share)
+        for start in range(0, replicates, size):
+            n_draws = min(size, replicates - start)
+            if len(number) == 0:
+                yield np.zeros((n_draws, 0))
+                continue
+            share = number / number.sum()
+            rows = max(1, round(float(number.sum())))
+            yield generator.multinomial(rows, share, size=n_draws) / (rows * share)
+
+
+class Sums(Protocol):
+    """The sums of the units of groups, of some shape."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the sums of a group."""
+
+    def weighed(self, group: int, factors: Floats) -> Floats:
+        """The sums of a group, (variants, sums), where each unit counts so many times, (variants, units)."""
 
 
 @dataclass(frozen=True)
-class Sums:
+class DenseSums:
     """The sums of each unit of a group, (units, *shape)."""
 
     of_group: Callable[[int], Floats]
     shape: tuple[int, ...]
 
     @classmethod
-    def of(cls, units: Units, sums: Floats) -> Sums:
+    def of(cls, units: Units, sums: Floats) -> DenseSums:
         """From those of all units, (units, *shape)."""
         return cls(lambda group: sums[units.of(group)], sums.shape[1:])
 
-    def flat(self, group: int) -> Floats:
-        """(units, sums)."""
+    def weighed(self, group: int, factors: Floats) -> Floats:
+        """The sums of a group, (variants, sums), where each unit counts so many times, (variants, units)."""
         found = self.of_group(group)
-        return found.reshape(len(found), math.prod(self.shape))
+        return np.asarray(factors @ found.reshape(len(found), math.prod(self.shape)), dtype=np.float64)
 
 
+@dataclass(frozen=True)
+class OneSumEach:
+    """Each unit adds to one sum alone: `place` is its number, and `amount` what it adds."""
+
+    units: Units
+    place: Integers
+    amount: Floats
+    shape: tuple[int, ...]
+
+    def weighed(self, group: int, factors: Floats) -> Floats:
+        """The sums of a group, (variants, sums), where each unit counts so many times, (variants, units)."""
+        chosen = self.units.of(group)
+        found = np.zeros((len(factors), math.prod(self.shape)))
+        found[:, self.place[chosen]] = factors * self.amount[chosen]
+        return found
+
+
+# Infinite losses make what has no limits.
+@np.errstate(all="ignore")
 def bootstrap(
     value: Value, units: Units, sums: Sums, *, level: float, corrected: bool, replicates: int, seed: int
 ) -> tuple[Floats, Floats]:
@@ -96,12 +126,13 @@ def bootstrap(
     `corrected`: bias-corrected and accelerated (BCa), else percentiles. NaN where there are none.
     """
     corrected = corrected and units.n_groups > 0
-    tables = max(replicates, int(np.diff(units.starts).max()) if corrected else 0)
-    per_block = max(1, _EVALUATED // (tables * max(math.prod(sums.shape), 1)))
+    per_block = max(1, _EVALUATED // (replicates * max(math.prod(sums.shape), 1)))
     limits = []
     for start in range(0, max(units.n_groups, 1), per_block):
         block = slice(start, min(start + per_block, units.n_groups))
-        of_replicates = value(_drawn(units, sums, block, replicates, seed), block)
+        size = _tables_at_a_time(units, sums, block)
+        draws = [units.factors(group, replicates, seed, size) for group in range(block.start, block.stop)]
+        of_replicates = _values(value, sums, block, draws, replicates, size)
         if corrected:
             limits.append(bca_limits(of_replicates, *_at_hand(value, units, sums, block), level))
         else:
@@ -111,33 +142,50 @@ def bootstrap(
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
-def _drawn(units: Units, sums: Sums, block: slice, replicates: int, seed: int) -> Floats:
-    """The sums of each replicate, (replicates, groups, *shape)."""
-    drawn = np.zeros((replicates, block.stop - block.start, math.prod(sums.shape)))
-    for at, group in enumerate(range(block.start, block.stop)):
-        of_units, done = sums.flat(group), 0
-        for factors in units.factors(group, replicates, seed):
-            drawn[done : done + len(factors), at] = factors @ of_units
-            done += len(factors)
-    return drawn.reshape(*drawn.shape[:2], *sums.shape)
+def _tables_at_a_time(units: Units, sums: Sums, block: slice) -> int:
+    n_groups = max(block.stop - block.start, 1)
+    most = max((units.of(group).stop - units.of(group).start for group in range(block.start, block.stop)), default=0)
+    n_sums: int = n_groups * max(math.prod(sums.shape), 1)
+    return max(1, min(_DRAWN // max(most, 1), _EVALUATED // n_sums))
+
+
+def _values(value: Value, sums: Sums, block: slice, factors: list[Iterator[Floats]], number: int, size: int) -> Floats:
+    """(variants, groups, metrics), of tables by the factors of each group's units, which come in blocks of this size."""
+    found = []
+    for start in range(0, number, size):
+        tables = np.zeros((min(size, number - start), len(factors), math.prod(sums.shape)))
+        for at, of_group in enumerate(factors):
+            tables[:, at] = sums.weighed(block.start + at, next(of_group))
+        found.append(value(tables.reshape(*tables.shape[:2], *sums.shape), block))
+    return np.concatenate(found)
 
 
 def _at_hand(value: Value, units: Units, sums: Sums, block: slice) -> tuple[Floats, Floats]:
     """The metrics of the log at hand, and their acceleration, (groups, metrics)."""
     groups = range(block.start, block.stop)
     most = max(units.of(group).stop - units.of(group).start for group in groups)
-    without = np.zeros((most + 1, len(groups), math.prod(sums.shape)))
     number = np.zeros((most, len(groups)))
     for at, group in enumerate(groups):
-        n, of_units = units.number[units.of(group)], sums.flat(group)
+        n = units.number[units.of(group)]
         number[: len(n), at] = n
-        # The last variant, and those that a group of fewer units lacks, are of all rows.
-        without[:, at] = of_units.sum(axis=0)
-        without[: len(n), at] -= of_units / n[:, None]
-    # What rounding leaves of a sum that one unit has made.
-    without[np.abs(without) < _EQUAL * np.abs(without[-1])] = 0.0
-    values = value(without.reshape(*without.shape[:2], *sums.shape), block)
+    size = _tables_at_a_time(units, sums, block)
+    without = [_without_each(units.number[units.of(group)], most + 1, size) for group in groups]
+
+    def of_rest(tables: Floats, groups: slice) -> Floats:
+        # What rounding leaves of a sum that one unit has made is nothing.
+        return value(np.where(np.abs(tables) < _EQUAL * np.abs(tables).max(axis=0), 0.0, tables), groups)
+
+    values = _values(of_rest, sums, block, without, most + 1, size)
     return values[-1], acceleration(values[:-1], number)
+
+
+def _without_each(number: Floats, variants: int, size: int) -> Iterator[Floats]:
+    """Factors without one row, or cluster, of each unit in turn, and then with all."""
+    for start in range(0, variants, size):
+        factors = np.ones((min(size, variants - start), len(number)))
+        unit = np.arange(start, min(start + size, len(number)))
+        factors[unit - start, unit] -= 1 / number[unit]
+        yield factors
 
 
 def acceleration(without: Floats, number: Floats) -> Floats:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polars_ec.intervals.arguments import Request
-from polars_ec.intervals.bootstrap import Sums, Units, bootstrap
+from polars_ec.intervals.bootstrap import DenseSums, OneSumEach, Sums, Units, bootstrap
 from polars_ec.intervals.estimates import Clusters, Formula, Limits
 from polars_ec.intervals.spread import Moments
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
+Booleans: TypeAlias = NDArray[np.bool_]
 
 FormulaOf: TypeAlias = Callable[[slice], Formula]
 """The formula of the groups of a slice."""
 
-# Bins of a loss to a nat: within one, losses differ too little to matter to a variance. Where they begin and end.
-_LOSS_BINS = 8
-_LOSS_RANGE = (-64 * _LOSS_BINS, 8 * _LOSS_BINS)
+# Bins of a loss to a nat: within one, losses differ too little to matter to a variance. The first and the last.
+_BINS = 8
+_RANGE = (-64 * _BINS, 8 * _BINS)
 
 
 def limits_of_draws(formula_of: FormulaOf, units: Units, sums: Sums, estimates: Floats, request: Request) -> Limits:
@@ -41,62 +42,64 @@ def limits_of_draws(formula_of: FormulaOf, units: Units, sums: Sums, estimates: 
 
 def drawn_of_decisions(moments: Moments, clusters: Clusters | None) -> tuple[Units, Sums]:
     """What is drawn of one-hot features: rows of a class and a decision, which are alike; or clusters."""
+    n_groups, *shape = moments.linear.shape
     if clusters is None:
-        return _together([_cells(moments)])
-    parts = [((clusters.weight > 0).astype(np.float64), clusters.linear)]
-    return _together(parts if clusters.single is None else [*parts, _cells(clusters.single)])
+        number, amount = _cells(moments)
+        used = number > 0
+        units = _units(used, number)
+        return units, OneSumEach(units, np.nonzero(used)[1], amount[used], tuple(shape))
+    number, sums = (clusters.weight > 0).astype(np.float64), clusters.linear
+    if clusters.single is not None:
+        rows, amount = _cells(clusters.single)
+        alone = (amount[..., None] * np.eye(amount.shape[1])).reshape(n_groups, -1, *shape)
+        number, sums = np.concatenate([number, rows], axis=1), np.concatenate([sums, alone], axis=1)
+    units = _units(number > 0, number)
+    return units, DenseSums.of(units, sums[number > 0])
 
 
 def _cells(moments: Moments) -> tuple[Floats, Floats]:
-    """How many rows of equal weight each cell says as much as, (groups, cells), and its sums, (groups, cells, classes, decisions)."""
-    n_groups, *shape = moments.linear.shape
-    weight = moments.linear.reshape(n_groups, -1)
-    weight2 = np.diagonal(moments.square, axis1=-2, axis2=-1).reshape(n_groups, -1)
+    """Of each class and decision, (groups, cells): how many rows of equal weight say as much, and the weight."""
+    weight = moments.linear.reshape(len(moments.linear), -1)
+    weight2 = np.diagonal(moments.square, axis1=-2, axis2=-1).reshape(weight.shape)
     with np.errstate(all="ignore"):
-        number = np.where(weight > 0, weight**2 / weight2, 0.0)
-    return number, (weight[..., None] * np.eye(weight.shape[1])).reshape(n_groups, -1, *shape)
+        return np.where(weight > 0, weight**2 / weight2, 0.0), weight
 
 
-def _together(parts: list[tuple[Floats, Floats]]) -> tuple[Units, Sums]:
-    number, sums = (np.concatenate([part[at] for part in parts], axis=1) for at in range(2))
-    used = number > 0
-    units = Units(np.cumsum([0, *used.sum(axis=1)]), number[used])
-    return units, Sums.of(units, sums[used])
+def _units(used: Booleans, number: Floats) -> Units:
+    return Units(np.cumsum([0, *used.sum(axis=1)]), number[used])
 
 
-def drawn_of_losses(
+def drawn_of_values(
     group: Integers,
     label: Integers,
-    loss: Floats,
+    values: Sequence[Floats],
     weight: Floats,
     weight2: Floats,
     shape: tuple[int, int],
     bucket: Integers | None = None,
 ) -> tuple[Units, Sums]:
-    """What is drawn of features 1 and a loss: rows of one class and about one loss, or clusters (-1: a row is in none).
+    """What is drawn of features 1 and some that are 0 or more: rows of a class that have about the same, or clusters (-1: in none).
 
-    Each entry are rows of a group and a class, of which this is the mean loss; `shape` says how many groups and classes there are.
+    Each entry are rows of a group and a class, of which these are the means; `shape` says how many groups and classes there are.
     """
     n_groups, n_classes = shape
-    place = np.full(len(loss), -np.inf)
-    np.log(loss, where=loss > 0, out=place)
-    bins = np.clip(np.floor(place * _LOSS_BINS), *_LOSS_RANGE) - _LOSS_RANGE[0]
-    of_rows = bins.astype(np.int64) * n_classes + label
-    alone = np.ones(len(loss), dtype=bool) if bucket is None else bucket < 0
-    first = 0 if bucket is None else int(bucket.max(initial=-1)) + 1
-    code = of_rows + first if bucket is None else np.where(alone, of_rows + first, bucket)
+    of_rows = label
+    for value in values:
+        place = np.full(len(value), -np.inf)
+        np.log(value, where=value > 0, out=place)
+        bins = np.clip(np.floor(place * _BINS), *_RANGE) - _RANGE[0]
+        of_rows = of_rows * (_RANGE[1] - _RANGE[0] + 1) + bins.astype(np.int64)
+    alone = np.ones(len(label), dtype=bool) if bucket is None else bucket < 0
+    # Buckets come first, then rows.
+    kind = np.where(alone, of_rows, 0 if bucket is None else bucket)
     used = weight > 0
-    n_codes = int(code.max(initial=0)) + 1
-    found, unit = np.unique((group * n_codes + code)[used], return_inverse=True)
-    size = len(found) * n_classes
-
-    def total(values: Floats) -> Floats:
-        found = np.bincount(unit * n_classes + label[used], values[used], size)
-        return found.astype(np.float64).reshape(-1, n_classes)
-
+    keys = np.stack([group, alone, kind], axis=1)[used]
+    found, unit = np.unique(keys, axis=0, return_inverse=True)
+    place, size = unit * n_classes + label[used], len(found) * n_classes
     with np.errstate(all="ignore"):
-        sums = np.stack([total(weight), total(weight * loss)], axis=-1)
+        features = [weight, *(weight * value for value in values)]
+        sums: Floats = np.stack([np.bincount(place, of[used], size).reshape(-1, n_classes) for of in features], axis=-1)
+        sums = sums.astype(np.float64)
         rows = sums[..., 0].sum(axis=1) ** 2 / np.bincount(unit, weight2[used], len(found))
-    number = np.where(found % n_codes >= first, rows, 1.0)
-    units = Units(np.searchsorted(found // n_codes, np.arange(n_groups + 1)), number)
-    return units, Sums.of(units, sums)
+    units = Units(np.searchsorted(found[:, 0], np.arange(n_groups + 1)), np.where(found[:, 1] == 1, rows, 1.0))
+    return units, DenseSums.of(units, sums)

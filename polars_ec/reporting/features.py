@@ -69,6 +69,11 @@ class Features(ABC):
         raise NotImplementedError
 
     @property
+    def values(self) -> Sequence[str] | None:
+        """The sums of what rows have beside being there; None for decisions, of which each has one."""
+        return None
+
+    @property
     def has_decisions(self) -> bool:
         """Whether a rate of 0 or 1 may be seen, which the limits do not believe in."""
         return True
@@ -189,6 +194,10 @@ class Lost(Features):
         return 2
 
     @property
+    def values(self) -> Sequence[str]:
+        return [self.loss]
+
+    @property
     def has_decisions(self) -> bool:
         return False
 
@@ -212,6 +221,10 @@ class Costing(Features):
     @property
     def n_features(self) -> int:
         return 3
+
+    @property
+    def values(self) -> Sequence[str]:
+        return ["class_cost", "error_cost"]
 
     def linear(self, read: Read) -> Numbers:
         import numpy as np

@@ -12,7 +12,7 @@ from polars_ec.formulas.calibration_error import ECE_BINS
 from polars_ec.intervals.arguments import Request
 from polars_ec.reporting.features import DECISIONS, Features
 from polars_ec.reporting.models import Model
-from polars_ec.reporting.squares import BUCKET
+from polars_ec.reporting.squares import BUCKET, TWICE, UNITS
 from polars_ec.reporting.sums import CLASS_OF_SUMS, is_collected
 from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT
 
@@ -95,9 +95,9 @@ def with_intervals(
                 for name, values in zip(IF_CALIBRATED, _if_calibrated(chunk, model, request), strict=True):
                     columns[f"{model.prefix}{name}"].append(_series(values, pl.Float64()))
         whole = {name: pl.concat(parts) for name, parts in columns.items()}
-        return table.drop(BUCKET, strict=False).with_columns(**whole)
+        return table.drop(UNITS, strict=False).with_columns(**whole)
 
-    schema = {name: dtype for name, dtype in sums.collect_schema().items() if name != BUCKET}
+    schema = {name: dtype for name, dtype in sums.collect_schema().items() if name != UNITS}
     return sums.map_batches(limited, schema={**schema, **made})
 
 
@@ -118,13 +118,15 @@ class Chunk:
 
         self.table, self.n_buckets = table, n_buckets
         self._listed: dict[str, _Listed] = {}
-        if BUCKET not in table.columns:
+        if UNITS not in table.columns:
             return
-        lists = table[BUCKET]
+        lists = table[UNITS]
         group = np.repeat(np.arange(table.height), lists.list.len().to_numpy())
         rows = lists.explode().struct.unnest()
-        # Rows without a cluster are in one more bucket, the last.
-        bucket = rows[BUCKET].fill_null(n_buckets).to_numpy()
+        bucket = np.zeros_like(group)
+        if n_buckets is not None:
+            # Rows without a cluster are in one more bucket, the last.
+            bucket = rows[BUCKET].fill_null(n_buckets).to_numpy()
         index = rows[CLASS_OF_SUMS].fill_null(-1).to_numpy()
         used = index >= 0
         self._rows, self._used = rows, used
@@ -150,6 +152,23 @@ class Chunk:
         values = self._rows[f"{model.prefix}{name}"].to_numpy()[self._used]
         place = np.ravel_multi_index(self._place, shape)
         return _finite(np.bincount(place, values, minlength=int(np.prod(shape))).reshape(shape))
+
+    def units(self, model: Model, names: Sequence[str]) -> tuple[Numbers, Numbers, Numbers, dict[str, Numbers]]:
+        """Of each entry of the lists: group, bucket (-1: rows in none), class, and sums of these names, `count` and its squares."""
+        import numpy as np
+
+        squares = f"count{TWICE}" if model.rows.weight is not None else "count"
+        named = dict.fromkeys(["count", squares, *names])
+        if is_collected(model):
+            cells = self._cells(model)
+            group, bucket, index = cells.group, cells.bucket, cells.index
+            sums = {name: cells.of_rows(name) for name in named}
+        else:
+            group, bucket, index = self._place
+            sums = {name: self._rows[f"{model.prefix}{name}"].to_numpy()[self._used] for name in named}
+        alone = np.full_like(bucket, -1) if self.n_buckets is None else np.where(bucket == self.n_buckets, -1, bucket)
+        sums = {name: np.asarray(values, dtype=np.float64) for name, values in sums.items()}
+        return group, alone, index, {**sums, f"count{TWICE}": sums[squares]}
 
     def _cells(self, model: Model) -> _Listed:
         if model.prefix not in self._listed:
@@ -189,9 +208,9 @@ class _Listed:
         rows = lists.explode(empty_as_null=False, keep_nulls=False).struct.unnest()
         group = np.repeat(np.arange(table.height), lists.list.len().to_numpy())
         used = rows[CLASS].fill_null(-1).to_numpy() >= 0
-        self._rows, self._group = rows.filter(pl.Series(used)), group[used]
-        self._index = self._rows[CLASS].to_numpy().astype(np.int64)
-        self.bucket = np.zeros_like(self._group)
+        self._rows, self.group = rows.filter(pl.Series(used)), group[used]
+        self.index = self._rows[CLASS].to_numpy().astype(np.int64)
+        self.bucket = np.zeros_like(self.group)
         if n_buckets is not None:
             self.bucket = self._rows[BUCKET].fill_null(n_buckets).to_numpy().astype(np.int64)
         self._shape = (table.height, (n_buckets or 0) + 1, model.rows.costs.n_classes, model.rows.costs.n_decisions)
@@ -200,17 +219,23 @@ class _Listed:
         """Of each group, perhaps bucket, class and perhaps decision."""
         import numpy as np
 
-        place, shape = [self._group, self.bucket, self._index], list(self._shape[:3])
+        place, shape = [self.group, self.bucket, self.index], list(self._shape[:3])
         if name.startswith(DECISIONS):
             place.append(self._rows[DECISION].to_numpy().astype(np.int64))
             shape.append(self._shape[3])
         if not by_bucket:
             del place[1], shape[1]
+        code = np.ravel_multi_index(place, shape)
+        values = self.of_rows(name)
+        return np.asarray(np.bincount(code, values, minlength=int(np.prod(shape))).reshape(shape))
+
+    def of_rows(self, name: str) -> Numbers:
+        """A sum of each entry."""
+        import numpy as np
+
         for of_all in (DECISIONS, "count"):
             name = f"{WEIGHT}{name.removeprefix(of_all)}" if name.startswith(of_all) else name
-        code = np.ravel_multi_index(place, shape)
-        values = self._rows[name].to_numpy()
-        return np.asarray(np.bincount(code, values, minlength=int(np.prod(shape))).reshape(shape))
+        return np.asarray(self._rows[name].to_numpy())
 
 
 def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numbers]:
@@ -233,7 +258,9 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
         estimates = formula.of_table(moments)
         enlarged = features.enlarged if features.has_decisions else None
         ends: Limits
-        if clusters is None:
+        if request.is_drawn:
+            ends = _drawn_limits(chunk, family, moments, clusters, estimates, request)
+        elif clusters is None:
             ends = limits_of_rows(formula, moments, estimates, scales, request.level, enlarged)
         else:
             ends = limits_of_clusters(formula, moments, clusters, estimates, scales, request.level, enlarged)
@@ -250,6 +277,26 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
     if family.fewest is not None:
         columns[family.fewest] = moments.rows.min(axis=-1)
     return columns
+
+
+def _drawn_limits(
+    chunk: Chunk, family: Family, moments: Moments, clusters: Clusters | None, estimates: Numbers, request: Request
+) -> Limits:
+    import numpy as np
+
+    from polars_ec.intervals.drawn import drawn_of_decisions, drawn_of_values, limits_of_draws
+
+    features = family.features
+    if features.values is None:
+        drawn = drawn_of_decisions(moments, clusters)
+    else:
+        group, bucket, index, sums = chunk.units(features.model, features.values)
+        with np.errstate(all="ignore"):
+            values = [sums[name] / sums["count"] for name in features.values]
+        shape = moments.linear.shape[:2]
+        weights = sums["count"], sums[f"count{TWICE}"]
+        drawn = drawn_of_values(group, index, values, *weights, shape, None if clusters is None else bucket)
+    return limits_of_draws(lambda groups: _Formula(chunk.table[groups], family), *drawn, estimates, request)
 
 
 class _Formula:

@@ -15,7 +15,15 @@ from polars_ec.priors import constant
 from polars_ec.reporting.many import cells_of_classes, collected
 from polars_ec.reporting.models import Model
 from polars_ec.reporting.needs import Needs, missing_parts
-from polars_ec.reporting.squares import amount_squares, bucket_columns, bucket_list, value_squares
+from polars_ec.reporting.squares import (
+    BUCKET,
+    DRAWN,
+    amount_squares,
+    bucket_columns,
+    drawn_columns,
+    unit_list,
+    value_squares,
+)
 from polars_ec.rows.collected import CollectedSums, GroupPrior
 from polars_ec.rows.decisions import Decisions
 from polars_ec.rows.labels import class_index
@@ -49,9 +57,18 @@ def sum_per_class(frame: pl.LazyFrame, keys: Sequence[pl.Expr], models: Sequence
         sums[name] = constant(pl.col(name))
     if rows.weight is not None:
         columns[_WEIGHT] = rows.weight
-    buckets = bucket_columns(needs.interval)
-    made = frame.select(*keys, class_index(rows.labels).alias(CLASS_OF_SUMS), **buckets, **columns)
-    return made.group_by([*(key.meta.output_name() for key in keys), CLASS_OF_SUMS, *buckets]).agg(**sums)
+    units = bucket_columns(needs.interval)
+    units |= drawn_columns(needs.interval, [_amounts(model.rows, needs) for model in models], units.get(BUCKET))
+    made = frame.select(*keys, class_index(rows.labels).alias(CLASS_OF_SUMS), **units, **columns)
+    return made.group_by([*(key.meta.output_name() for key in keys), CLASS_OF_SUMS, *units]).agg(**sums)
+
+
+def _amounts(rows: Rows, needs: Needs) -> list[pl.Expr]:
+    """What rows that are drawn together must have about the same of, beside the class and the decision."""
+    losses = [rows.loss(name) for name in needs.losses]
+    if rows.row_costs is None or not needs.decisions:
+        return losses
+    return [*losses, rows.error_cost(), pl.when(rows.errors).then(rows.error_cost()).otherwise(0.0)]
 
 
 def sum_per_group(
@@ -77,13 +94,18 @@ def sum_per_group(
         for i in range(model.rows.costs.n_classes)
     ]
     columns += [constant(pl.col(name)).alias(name) for name in _row_priors(models)]
-    if needs.clustered:
-        of_buckets = [f"{model.prefix}{name}" for model in models for name in _class_sums(model, needs)]
-        columns.append(bucket_list(CLASS_OF_SUMS, of_buckets))
+    units = [*([BUCKET] if needs.clustered else []), *([DRAWN] if _has_cells(models, needs) else [])]
+    if units:
+        of_units = [f"{model.prefix}{name}" for model in models for name in _class_sums(model, needs)]
+        columns.append(unit_list(units, CLASS_OF_SUMS, of_units))
     if total:
         keys = [TOTAL, *keys]
         cells = twice(cells, keys)
     return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
+
+
+def _has_cells(models: Sequence[Model], needs: Needs) -> bool:
+    return needs.drawn and any(_amounts(model.rows, needs) for model in models)
 
 
 def twice(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:

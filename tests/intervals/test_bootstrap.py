@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from polars_ec.intervals.bootstrap import Sums, Units, bca_limits, bootstrap, percentile_limits
+from polars_ec.intervals.bootstrap import DenseSums, Units, bca_limits, bootstrap, percentile_limits
 
 
 def units_of(*numbers: list[float]) -> Units:
@@ -21,12 +21,12 @@ def ratio(sums: np.ndarray, _: slice) -> np.ndarray:
 
 
 def limits(units: Units, sums: np.ndarray, *, corrected: bool = False, replicates: int = 2000, seed: int = 0):
-    made = Sums.of(units, sums)
+    made = DenseSums.of(units, sums)
     return bootstrap(ratio, units, made, level=0.95, corrected=corrected, replicates=replicates, seed=seed)
 
 
 def replicates_of(units: Units, sums: np.ndarray, replicates: int) -> np.ndarray:
-    return np.concatenate([factors @ sums for factors in units.factors(0, replicates, seed=5)])
+    return np.concatenate([factors @ sums for factors in units.factors(0, replicates, seed=5, size=1000)])
 
 
 @pytest.mark.parametrize("method", ["percentile", "BCa"])
@@ -53,7 +53,7 @@ def test_bca_has_scipys_bias_and_acceleration_to_the_digit():
     def value(tables: np.ndarray, groups: slice) -> np.ndarray:
         return drawn.reshape(-1, 1, 1) if len(tables) == 999 else ratio(tables, groups)
 
-    low, high = bootstrap(value, units, Sums.of(units, sums), level=0.95, corrected=True, replicates=999, seed=0)
+    low, high = bootstrap(value, units, DenseSums.of(units, sums), level=0.95, corrected=True, replicates=999, seed=0)
     assert (low[0, 0], high[0, 0]) == pytest.approx(tuple(expected.confidence_interval), rel=1e-9)
 
 
@@ -180,7 +180,7 @@ def test_one_row_in_a_class_has_no_acceleration():
 
     sums = np.array([[0.3, 0.1], [0.0, 0.0]])
     units = units_of([1.0, 40.0])
-    low, high = bootstrap(recall, units, Sums.of(units, sums), level=0.95, corrected=True, replicates=500, seed=0)
+    low, high = bootstrap(recall, units, DenseSums.of(units, sums), level=0.95, corrected=True, replicates=500, seed=0)
     assert np.isnan([low, high]).all()
 
 
