@@ -199,12 +199,17 @@ def _is_cut_elsewhere(grid: Grid) -> pl.Expr:
 
 def fault_in_weights(table: pl.DataFrame) -> str | None:
     """Of a table that has weights in any case, where rows have none."""
-    weight, rows = pl.col("weight"), pl.col("n")
+    rows = pl.col("n")
     usable = (pl.col("class") >= 0).fill_null(value=False)
     wanted = pl.when(usable).then(rows).otherwise(0)
-    wrong = ~((weight - wanted).abs() <= rows * _ROUNDING).fill_null(value=False)
-    words = "a sum of 'weight' that cannot be: without weights it is the number of rows"
-    return _first(table, {words: wrong})
+    faults = {
+        f"a sum of {name!r} that cannot be: without weights it is the number of rows": ~(
+            (pl.col(name) - wanted).abs() <= rows * _ROUNDING
+        ).fill_null(value=False)
+        for name in WEIGHTS
+        if name in table.columns
+    }
+    return _first(table, faults)
 
 
 def _fault_in_sums(frame: pl.DataFrame, sums: pl.DataFrame, by: Sequence[str], grid: Grid) -> str | None:
