@@ -11,8 +11,11 @@ import polars as pl
 
 from polars_ec.arguments import BY_ROW, Options, as_expr, parse_options
 from polars_ec.comparing.choice import FEWEST_BUCKETS, Reference, comparable, parse_reference
-from polars_ec.comparing.joint_pass import Clusters, Pair, sum_jointly
-from polars_ec.comparing.tables import COLUMNS, Comparison, compared
+from polars_ec.comparing.comparison import Comparison
+from polars_ec.comparing.joint_pass import Clusters, sum_jointly
+from polars_ec.comparing.rank_pass import Grids, rank_cells
+from polars_ec.comparing.tables import COLUMNS, compared
+from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.inputs import as_lazy, lazy_if_lazy
 from polars_ec.intervals.arguments import parse_interval
 from polars_ec.options import DecisionOptions
@@ -155,7 +158,7 @@ def _compare(
                 f"{', '.join(of_model)}: pass metrics= that both have"
             )
     layout = Layout(options, usual=False, min_rows=None, parts=(), total=False)
-    needs = needed(asked, ())
+    needs, ranks = needed(asked, ()), any(name in RANKING_METRICS for name in asked)
     costs = models[0].rows.costs
     if needs.decisions and costs.n_classes * costs.n_decisions > _MOST_CELLS:
         raise ValueError(
@@ -163,14 +166,14 @@ def _compare(
             "intervals: compare losses, metrics=['nce', 'nbs'], or one class against the rest"
         )
     check_names(keys, COLUMNS, "the comparison")
-    pairs: list[Pair] = [(model, None) for model in models]
-    if against.model is not None:
-        other = next(model for model in models if model.name == against.model)
-        pairs = [(model, other) for model in models if model is not other]
+    grids = tuple(Grids.of(model, given.get("prior")) for model in models) if ranks else ()
+    n_buckets = None if clusters is None else clusters.buckets
+    comparison = Comparison(tuple(key_names), tuple(models), asked, against, layout, level, n_buckets, grids)
+    pairs = comparison.pairs
     cells = one_pass(sum_jointly(frame, keys, pairs, models, needs, clusters, labels))
-    comparison = Comparison(
-        tuple(key_names), tuple(models), asked, against, layout, level, None if clusters is None else clusters.buckets
-    )
+    if ranks:
+        tables = [one_pass(table) for table in rank_cells(frame, keys, pairs, models, grids, clusters)]
+        cells = pl.concat([cells, *tables], how="diagonal")
     schema = cells.collect_schema()
     return cells.map_batches(
         partial(compared, comparison=comparison), schema={**{name: schema[name] for name in key_names}, **COLUMNS}

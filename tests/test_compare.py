@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from datetime import date
 
 import numpy as np
 import polars as pl
@@ -11,10 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from scipy import stats
 
-import polars_ec as ec
 from polars_ec.comparing.differences import adjusted
-from polars_ec.comparing.groups import with_best
-from polars_ec.comparing.sides import Parts
 
 METRICS = ["nec", "nce", "nbs", "precision", "f1", "recall"]
 NUMBERS = ["value", "value_reference", "difference", "difference_ci_low", "difference_ci_high", "p_value", "p_adjusted"]
@@ -124,9 +120,13 @@ def test_pairs_against_a_bootstrap(cluster: str | None, weight: str | None) -> N
     drawn = rng.multinomial(n_units, [1 / n_units] * n_units, size=1500)[:, unit]
     w = drawn * (1.0 if weight is None else LOG[weight].to_numpy())
     errors = (battery(y, b, w) - battery(y, a, w)).std(axis=0)
-    found = LOG.ec.compare(["a", "b"], "y", metrics=METRICS, cluster=cluster, weight=weight, buckets=1000 if cluster else 100)
+    found = LOG.ec.compare(
+        ["a", "b"], "y", metrics=METRICS, cluster=cluster, weight=weight, buckets=1000 if cluster else 100
+    )
     # Half of the width is t times the standard error, whose own is 2 percent of 1,500 draws.
-    assert width(found) / 2 / stats.t.ppf(0.975, 60 if cluster else 500) == pytest.approx(errors, rel=0.13 if cluster else 0.09)
+    assert width(found) / 2 / stats.t.ppf(0.975, 60 if cluster else 500) == pytest.approx(
+        errors, rel=0.13 if cluster else 0.09
+    )
     whole = np.ones(len(y)) if weight is None else LOG[weight].to_numpy()
     assert found["difference"].to_numpy() == pytest.approx(battery(y, b, whole) - battery(y, a, whole), rel=1e-9)
 
@@ -149,9 +149,7 @@ def test_groups_against_a_bootstrap(cluster: str | None, reference: object) -> N
 
 def test_pairs_are_much_narrower_than_two_models_apart() -> None:
     paired = LOG.ec.compare(["a", "b"], "y", metrics=METRICS)
-    both = pl.concat(
-        LOG.select("y", pl.lit(name).alias("which"), pl.col(name).alias("score")) for name in ("a", "b")
-    )
+    both = pl.concat(LOG.select("y", pl.lit(name).alias("which"), pl.col(name).alias("score")) for name in ("a", "b"))
     apart = both.ec.compare("score", "y", by="which", reference="a", metrics=METRICS)
     assert paired["difference"].to_numpy() == pytest.approx(apart["difference"].to_numpy(), rel=1e-12)
     assert (width(apart) / width(paired) > 1.5).all()
@@ -173,7 +171,9 @@ def test_values_are_those_of_the_report_on_rows_that_all_models_have() -> None:
     common = log.drop_nulls().ec.report(["a", "b"], "y", by="group", metrics=METRICS, prior="overall")
     for row in found.iter_rows(named=True):
         for model, value in ((row["model"], row["value"]), (row["reference"], row["value_reference"])):
-            expected = common.row(by_predicate=(pl.col("group") == row["group"]) & (pl.col("score") == model), named=True)
+            expected = common.row(
+                by_predicate=(pl.col("group") == row["group"]) & (pl.col("score") == model), named=True
+            )
             assert value == pytest.approx(expected[row["metric"]], rel=1e-12)
             assert row["n"] == expected["n"]
     of_group = log.group_by("group").agg(pl.any_horizontal(pl.col("a", "b").is_null()).sum().alias("missing"))

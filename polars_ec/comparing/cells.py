@@ -11,7 +11,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from polars_ec.comparing.joint_pass import BUCKET, JOINT, ROWS, WEIGHT, WEIGHT2, Pair, numbers_of, of_gap, product, with_weight
+from polars_ec.comparing.joint_pass import (
+    BUCKET,
+    JOINT,
+    ROWS,
+    WEIGHT,
+    WEIGHT2,
+    Pair,
+    numbers_of,
+    of_gap,
+    product,
+    with_weight,
+)
 from polars_ec.comparing.values import Family
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.estimates import Clusters, one_hot
@@ -84,10 +95,14 @@ class JointCells:
         """(groups, buckets)."""
         return self._by_bucket(self.weight, (), ())
 
+    @cached_property
+    def counts(self) -> Floats:
+        """Rows, or their weight, (groups, classes)."""
+        return self._by_class(self.weight, (), (), np.ones(len(self.weight), dtype=bool))
+
     def known(self, family: Family) -> Bools:
         """Groups that have rows of every class; of losses, more than one."""
-        every = np.ones(len(self.weight), dtype=bool)
-        weight, weight2 = (self._by_class(w, (), (), every) for w in (self.weight, self.weight2))
+        weight, weight2 = self.counts, self._by_class(self.weight2, (), (), np.ones(len(self.weight), dtype=bool))
         with np.errstate(all="ignore"):
             rows = np.where(weight > 0, weight**2 / weight2, 0.0)
         return np.asarray((rows > (0 if family.decides else _ONE_ROW)).all(axis=-1))

@@ -42,7 +42,7 @@ def compare_groups(
         parts = [side.parts(c, values[:, c]) for c in range(len(metrics.columns))]
         named = zip(metrics.columns.items(), parts, range(len(parts)), strict=True)
         if isinstance(against, np.ndarray):
-            return {column: _with_one(values[:, c], of, against, level) for (column, _), of, c in named}
+            return {column: with_one(values[:, c], of, against, level) for (column, _), of, c in named}
         return {column: with_best(values[:, c], of, lower_is_better(name), level) for (column, name), of, c in named}
     rest = _others(moments)
     rest_clusters = None if clusters is None else _other_clusters(clusters)
@@ -94,7 +94,7 @@ def _counts(groups: pl.DataFrame) -> list[str]:
     return [name for name, dtype in groups.schema.items() if dtype.is_integer() and name != GROUP]
 
 
-def _with_one(values: Floats, parts: Parts, against: Integers, level: float) -> Differences:
+def with_one(values: Floats, parts: Parts, against: Integers, level: float) -> Differences:
     """Each group with the group of this number."""
     exists = against >= 0
     other = np.where(exists, against, 0)

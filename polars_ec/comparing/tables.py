@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 from polars import selectors as cs
 
-from polars_ec.comparing.choice import Reference, reference_groups
+from polars_ec.comparing.choice import reference_groups
+from polars_ec.comparing.comparison import Comparison
 from polars_ec.comparing.joint_pass import UNEQUAL, sum_of_groups
+from polars_ec.comparing.rank_pass import KIND
+from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import GROUP
-from polars_ec.reporting.models import Model
-from polars_ec.reporting.tables import Layout
 from polars_ec.rows.read import join_groups
 
 if TYPE_CHECKING:
@@ -39,19 +39,6 @@ _UNEQUAL_KEYS = (
 )
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What is compared, checked."""
-
-    keys: tuple[str, ...]
-    models: tuple[Model, ...]
-    names: tuple[str, ...]
-    reference: Reference
-    layout: Layout
-    level: float
-    buckets: int | None
-
-
 def compared(cells: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
     """The result, from the cells of the joint pass."""
     # Imported here, for it needs numpy.
@@ -69,40 +56,46 @@ def compared(cells: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
         numbered = cells.with_columns(pl.lit(0, dtype=pl.get_index_type()).alias(GROUP))
     if not groups.height:
         return pl.DataFrame(schema={**groups.select(keys).schema, **COLUMNS})
+    ranks = pl.DataFrame()
+    if comparison.grids:
+        ranks = numbered.filter(pl.col(KIND).is_not_null())
+        numbered = numbered.filter(pl.col(KIND).is_null())
     sums = numbered.group_by(GROUP).agg(**sum_of_groups(cells, comparison.models))
     groups = groups.join(sums, on=GROUP, how="left", maintain_order="left").with_columns(cs.integer().fill_null(0))
     with np.errstate(all="ignore"):
-        return _tidy(_differences(numbered, groups, comparison), groups, comparison)
+        return _tidy(_differences(numbered, ranks, groups, comparison), groups, comparison)
 
 
 def _differences(
-    cells: pl.DataFrame, groups: pl.DataFrame, comparison: Comparison
+    cells: pl.DataFrame, ranks: pl.DataFrame, groups: pl.DataFrame, comparison: Comparison
 ) -> dict[tuple[str, str], Differences]:
     """Those of each model and column of a metric."""
     from polars_ec.comparing.cells import JointCells, Shape
     from polars_ec.comparing.groups import compare_groups
     from polars_ec.comparing.pairs import compare_models
-    from polars_ec.comparing.values import Metrics, families
+    from polars_ec.comparing.ranks import ranking_differences
+    from polars_ec.comparing.values import Metrics, families, with_references
 
     models, reference = comparison.models, comparison.reference
     costs = models[0].rows.costs
     joint = JointCells(cells, Shape(groups.height, costs.n_classes, costs.n_decisions, comparison.buckets))
+    against = None if reference.model is not None else _against(comparison, groups)
+    tables = {m.name: with_references(m, comparison.layout, joint.counts, groups) for m in models}
     made: dict[tuple[str, str], Differences] = {}
-    for family in families(comparison.names, models[0].rows.row_costs is not None):
+    of_sums = [name for name in comparison.names if name not in RANKING_METRICS]
+    for family in families(of_sums, models[0].rows.row_costs is not None):
         of = {model.name: Metrics(model, family, comparison.layout) for model in models}
-        tables = {
-            name: metrics.with_references(joint.linear(metrics.model, family), groups) for name, metrics in of.items()
-        }
-        for model in models:
-            if reference.model == model.name:
-                continue
+        for model, other in comparison.pairs:
             metrics, table = of[model.name], tables[model.name]
-            if reference.model is None:
-                found = compare_groups(joint, table, metrics, _against(comparison, groups), comparison.level)
+            if other is None:
+                assert against is not None
+                found = compare_groups(joint, table, metrics, against, comparison.level)
             else:
-                other = of[reference.model]
-                found = compare_models(joint, (table, tables[reference.model]), (metrics, other), comparison.level)
+                both = (metrics, of[other.name])
+                found = compare_models(joint, (table, tables[other.name]), both, comparison.level)
             made |= {(model.name, column): of_column for column, of_column in found.items()}
+    if comparison.grids:
+        made |= ranking_differences(ranks, tables, comparison, against)
     return made
 
 
@@ -127,9 +120,8 @@ def _tidy(found: Mapping[tuple[str, str], Differences], groups: pl.DataFrame, co
         else pl.lit("")
     )
     labels = groups.select(label.alias("label"))["label"]
-    compared_models = [model for model in comparison.models if model.name != comparison.reference.model]
     pieces = []
-    for m, model in enumerate(compared_models):
+    for m, (model, _) in enumerate(comparison.pairs):
         n = groups[f"{model.prefix}present"] - groups[f"{model.prefix}invalid"]
         missing = groups[f"{model.prefix}rows"] - groups[f"{model.prefix}present"]
         columns = [column for name, column in found if name == model.name]

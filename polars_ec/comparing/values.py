@@ -60,6 +60,15 @@ def families(names: Sequence[str], costs_by_row: bool) -> list[Family]:
     return [Family(tuple(of_family), numbers) for numbers, of_family in found.items()]
 
 
+def with_references(model: Model, layout: Layout, counts: Floats, groups: pl.DataFrame) -> pl.DataFrame:
+    """The table of groups with the stated prior of each, where it follows from all groups: from the classes' counts, (groups, classes)."""
+    if not layout.options.prior.overall or model.rows.row_prior is not None:
+        return groups
+    table = Metrics(model, Family((), ()), layout).with_sums(groups, counts[:, :, None]).lazy()
+    prefixed = f"^{model.prefix}reference.*$"
+    return groups.hstack(with_priors(table, [model], layout.options, total=False).select(pl.col(prefixed)).collect())
+
+
 @dataclass(frozen=True)
 class Metrics:
     """The metrics of a family, of one model: each at the group's own prior and, where one is stated that moves it, at that."""
@@ -76,15 +85,6 @@ class Metrics:
             of_column |= {f"{name}_at_prior": name for name in self.family.names}
         made = group_columns(self.model, self.family.names, self.layout)
         return {column: of_column[column] for column in made if column in of_column}
-
-    def with_references(self, sums: Floats, groups: pl.DataFrame) -> pl.DataFrame:
-        """The table of groups with the stated prior of each, where it follows from all groups."""
-        if not self.layout.options.prior.overall or self.model.rows.row_prior is not None:
-            return groups
-        table = groups.with_columns(**self._table(sums)).lazy()
-        prefixed = f"^{self.model.prefix}reference.*$"
-        stated = with_priors(table, [self.model], self.layout.options, total=False).select(pl.col(prefixed)).collect()
-        return groups.hstack(stated)
 
     def of(self, sums: Floats, groups: pl.DataFrame) -> Floats:
         """(variants, groups, columns), NaN for null, of sums of w x, (variants, groups, classes, features).
@@ -107,13 +107,14 @@ class Metrics:
         repeated = groups if len(sums) == groups.height else pl.concat([groups] * (len(sums) // groups.height))
         # A stated prior is known, so that only the groups' own are made of the sums.
         own = replace(self.layout.options, prior=EMPIRICAL)
-        table = with_priors(repeated.with_columns(**self._table(sums)).lazy(), [self.model], own, total=False)
+        table = with_priors(self.with_sums(repeated, sums).lazy(), [self.model], own, total=False)
         made = group_columns(self.model, self.family.names, self.layout)
         values = table.select(**{name: made[name] for name in self.columns}).collect()
         return values.select(pl.all().cast(pl.Float64).fill_null(np.nan)).to_numpy()
 
-    def _table(self, sums: Floats) -> dict[str, pl.Series]:
-        return self._lists(sums) if is_collected(self.model) else self._columns(sums)
+    def with_sums(self, groups: pl.DataFrame, sums: Floats) -> pl.DataFrame:
+        """The table of groups, and of each the sums as the report has them."""
+        return groups.with_columns(**(self._lists(sums) if is_collected(self.model) else self._columns(sums)))
 
     def _columns(self, sums: Floats) -> dict[str, pl.Series]:
         """A column for each sum of each class, as the report has them."""
