@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -21,22 +20,15 @@ from polars_ec.formulas.ranking_influence import (
     influence_on_share,
 )
 from polars_ec.formulas.sums import GROUP
-from polars_ec.intervals.ranks import BEST_OF_ALL, auc_limits, jackknife_limits, summed, widened
-from polars_ec.intervals.spread import Alone, Spread, effective_clusters, jackknife, of_influence, stratified
+from polars_ec.intervals.ranks import OPTIMISTIC, auc_limits, ranking_limits_of, summed, widened
+from polars_ec.intervals.spread import Alone, Spread, effective_clusters, of_influence, stratified
 
 Floats: TypeAlias = NDArray[np.float64]
 
 _PART = "part"
 
 
-@dataclass(frozen=True)
-class _Spread:
-    """That of a metric, and how far off its mean is from what more rows would give, as the jackknife tells."""
-
-    spread: Spread
-    bias: Floats
-
-
+@np.errstate(all="ignore")
 def ranking_limits(
     values: pl.DataFrame,
     cells: pl.DataFrame,
@@ -52,17 +44,19 @@ def ranking_limits(
     `values` has GROUP, `NAME` and `NAME_error` of each metric; `cells`, `grid`, `arguments` and `prior` are as for `ranking_spread`.
     """
     ranked = RankedCells.of(cells, grid)
-    spreads = _spreads(ranked, metrics, arguments, prior, seed)
+    spreads = _smooth(ranked, metrics, arguments, prior)
+    left_out = [name for name in metrics if name in OPTIMISTIC or name not in spreads]
+    replicates = replicates_of(ranked, left_out, arguments, prior, seed)
     table = pl.DataFrame({GROUP: ranked.group_ids})
     estimates = table.join(values, on=GROUP, how="left", maintain_order="left")
     for name in metrics:
         value, error = (_floats(estimates[column]) for column in (name, f"{name}_error"))
-        found = spreads[name]
+        spread = spreads[name] if name in spreads else replicates.spread(name)
         if name == "auc_roc":
-            low, high = auc_limits(value, found.spread, _independent_rows(ranked, arguments, found.spread), level)
+            low, high = auc_limits(value, spread, _independent_rows(ranked, arguments, spread), level)
         else:
-            is_best = name in BEST_OF_ALL and (name, arguments.method) != ("eer", "linear")
-            low, high = jackknife_limits(name, value, found.spread, found.bias if is_best else None, level)
+            is_too_good = name in OPTIMISTIC and (name, arguments.method) != ("eer", "linear")
+            low, high = ranking_limits_of(name, value, spread, replicates.bias(name) if is_too_good else None, level)
         low, high = widened(name, low, high, error)
         table = table.with_columns(
             pl.Series(f"{name}_ci_{end}", of).fill_nan(None) for end, of in (("low", low), ("high", high))
@@ -70,6 +64,7 @@ def ranking_limits(
     return table
 
 
+@np.errstate(all="ignore")
 def ranking_spread(
     cells: pl.DataFrame,
     grid: Grid,
@@ -85,10 +80,12 @@ def ranking_spread(
     it. The result of a group is the same whatever other groups there are, and whatever the order of the cells.
     """
     ranked = RankedCells.of(cells, grid)
-    spreads = _spreads(ranked, metrics, arguments, prior, seed)
+    spreads = _smooth(ranked, metrics, arguments, prior)
+    replicates = replicates_of(ranked, [name for name in metrics if name not in spreads], arguments, prior, seed)
+    found = {name: spreads[name] if name in spreads else replicates.spread(name) for name in metrics}
     return {
-        name: pl.DataFrame({GROUP: ranked.group_ids, "variance": of.spread.variance, "df": of.spread.df})
-        for name, of in spreads.items()
+        name: pl.DataFrame({GROUP: ranked.group_ids, "variance": spread.variance, "df": spread.df})
+        for name, spread in found.items()
     }
 
 
@@ -109,6 +106,7 @@ def ranking_influence(
     )
 
 
+@np.errstate(all="ignore")
 def ranking_replicates(
     cells: pl.DataFrame,
     grid: Grid,
@@ -122,7 +120,7 @@ def ranking_replicates(
     The parts are those of `bucket` mod 20, and of independent rows, or rows without a key, a random split that follows from the cells.
     """
     ranked = RankedCells.of(cells, grid)
-    found = replicates_of(_for_parts(ranked), metrics, arguments, prior, seed)
+    found = replicates_of(ranked, metrics, arguments, prior, seed)
     groups, parts = found.weight.shape
     return pl.DataFrame(
         {
@@ -134,32 +132,19 @@ def ranking_replicates(
     ).with_columns(pl.col(*metrics).fill_nan(None))
 
 
-def _spreads(
+def _smooth(
     ranked: RankedCells,
     metrics: Sequence[str],
     arguments: RankingArguments,
     prior: pl.DataFrame | None,
-    seed: int,
-) -> dict[str, _Spread]:
-    spreads = {}
-    if any(name in SMOOTH_METRICS for name in metrics):
-        prepared = prepare(ranked.frame, prior)
-        for name in metrics:
-            if name in SMOOTH_METRICS:
-                of_cells = _of_cells(ranked, _influence(ranked, prepared, name, arguments, prior))
-                spreads[name] = _Spread(_of_influence(ranked, of_cells), np.zeros(ranked.size))
-    others = [name for name in metrics if name not in SMOOTH_METRICS]
-    if others:
-        found = replicates_of(_for_parts(ranked), others, arguments, prior, seed)
-        for name, values in found.values.items():
-            empty = found.weight <= 0
-            known = np.asarray((np.isfinite(values) | empty).all(axis=-1))
-            of_parts = np.where(empty, np.nan, values)
-            number = (~empty).sum(axis=-1)
-            with np.errstate(all="ignore"):
-                bias = (number - 1) * (np.nansum(of_parts, axis=-1) / number - found.whole[name])
-            spreads[name] = _Spread(jackknife(of_parts).only(known), bias)
-    return spreads
+) -> dict[str, Spread]:
+    """The spread of those of the metrics that are smooth."""
+    prepared = prepare(ranked.frame, prior)
+    return {
+        name: _of_influence(ranked, _of_cells(ranked, _influence(ranked, prepared, name, arguments, prior)))
+        for name in metrics
+        if name in SMOOTH_METRICS
+    }
 
 
 def _influence(
@@ -178,11 +163,6 @@ def _of_cells(ranked: RankedCells, found: pl.DataFrame) -> Floats:
     of_cells = np.full((ranked.frame.height, 2), np.nan)
     of_cells[found[CELL].to_numpy()] = found.select("influence0", "influence1").to_numpy()
     return of_cells
-
-
-def _for_parts(ranked: RankedCells) -> RankedCells:
-    """Cells of clusters are few as they come."""
-    return ranked.coarser() if ranked.clustered is None else ranked
 
 
 def _of_influence(ranked: RankedCells, influence: Floats) -> Spread:
@@ -236,7 +216,7 @@ def _independent_rows(ranked: RankedCells, arguments: RankingArguments, spread: 
     """(groups, classes): how many independent rows say as much as these do of the AUC.
 
     In clusters, fewer by as much as the variance is larger than that of independent rows; where neither is anything, as many as there
-    are effective clusters.
+    are effective clusters; NaN where these are too few.
     """
     rows = ranked.rows()
     if ranked.clustered is None:
@@ -248,11 +228,11 @@ def _independent_rows(ranked: RankedCells, arguments: RankingArguments, spread: 
         with_key = of_class.only(of_class.bucket >= 0)
         alone = _alone(ranked, of_class, np.zeros_like(of_cells))
         clusters.append(effective_clusters(_per_bucket(ranked, with_key, with_key.weight), alone))
-    with np.errstate(all="ignore"):
-        larger = spread.variance / _of_rows(ranked, of_cells).variance
-        fewer = rows / np.fmax(larger, 1)[:, None]
-    known = np.isfinite(larger) & (larger > 0)
-    return np.where(known[:, None], np.fmax(fewer, 1), np.fmin(rows, np.stack(clusters, axis=-1)))
+    larger = spread.variance / _of_rows(ranked, of_cells).variance
+    fewer = rows / np.fmax(larger, 1)[:, None]
+    fewest = np.fmin(rows, np.stack(clusters, axis=-1))
+    effective = np.where((larger > 0)[:, None] & np.isfinite(fewer), np.fmax(fewer, 1), fewest)
+    return np.where(np.isnan(spread.variance)[:, None], np.nan, effective)
 
 
 def _floats(values: pl.Series) -> Floats:

@@ -45,9 +45,9 @@ def influence(cells: pl.DataFrame, metric: str, arguments: RankingArguments, *, 
         return _of_average_precision(cells, stated=stated)
     above = _above(metric, arguments)
     if metric == "specificity_at_sensitivity":
-        slope = _slope(cells, specificity_at, arguments.sensitivity)
+        slope = _slope(cells, specificity_at, arguments.sensitivity, 1)
         return _of_classes(cells.join(slope, on=GROUP, how="left"), above * _SLOPE / _N1, -above / _N0)
-    slope = _slope(cells, sensitivity_at, arguments.specificity)
+    slope = _slope(cells, sensitivity_at, arguments.specificity, 0)
     return _of_classes(cells.join(slope, on=GROUP, how="left"), above / _N1, -above * _SLOPE / _N0)
 
 
@@ -70,13 +70,15 @@ def _above(metric: str, arguments: RankingArguments) -> pl.Expr:
     return pl.when("point").then(tied).otherwise(middle).cast(pl.Float64)
 
 
-def _slope(cells: pl.DataFrame, value_at: Callable[..., Bounded], share: float) -> pl.DataFrame:
+def _slope(cells: pl.DataFrame, value_at: Callable[..., Bounded], share: float, label: int) -> pl.DataFrame:
     """How fast the metric falls, per group, as the share rises at which it is read off; null where few rows tell."""
     variance = pl.col(SHARE_VARIANCE).first()
     around = _ERRORS_AROUND * variance.sqrt()
     low, high = pl.max_horizontal(share - around, 0.0), pl.min_horizontal(share + around, 1.0)
     fall = value_at(low, evenly=True).value - value_at(high, evenly=True).value
-    rows = share * (1 - share) / variance
+    # As many as the variance says, and no more than there are of equal weight (Kish).
+    there = pl.col(f"weight{label}").first() ** 2 / pl.col(f"v{label}").sum()
+    rows = pl.min_horizontal(share * (1 - share) / variance, there)
     known = (variance > 0) & (rows * min(share, 1 - share) >= _FEWEST_BEYOND)
     return cells.group_by(GROUP, maintain_order=True).agg(pl.when(known).then(fall / (high - low)).alias("__ec_slope"))
 
