@@ -114,7 +114,9 @@ def parts_of(cells: Cells, by_fold: bool, seed: int) -> Parts:
     with np.errstate(all="ignore"):
         # Rows of one cell count as so many of equal weight.
         rows = np.where(alone > 0, np.fmax(np.rint(alone**2 / alone2), 1), 0).astype(np.int64)
-    dealt = dealt_out(rows, np.flatnonzero(starts.to_numpy()), seed) * (alone / np.fmax(rows, 1))
+    dealt = np.zeros((PARTS, frame.height))
+    if rows.any():
+        dealt = dealt_out(rows, np.flatnonzero(starts.to_numpy()), seed) * (alone / np.fmax(rows, 1))
     scored = frame.with_columns(_scores(frame, grid).alias(EXACT)).drop("bin", "above")
     return Parts(scored, replace(grid, resolution=None), frame.filter(starts), group, sums[0, :PARTS] + dealt)
 

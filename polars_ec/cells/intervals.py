@@ -187,11 +187,11 @@ def formula_of(others: pl.DataFrame, columns: Sequence[Sequence[str]], expressio
 
     def values(sums: Floats) -> Floats:
         n_variants, n_groups = sums.shape[:2]
-        moved = pl.DataFrame(sums.reshape(n_variants * n_groups, -1), schema=flat)
+        moved = pl.DataFrame(sums.reshape(n_variants * n_groups, len(flat)), schema=flat)
         if others.width:
             moved = moved.hstack(pl.concat([others] * n_variants))
         found = moved.select(e.cast(pl.Float64).alias(f"{i}") for i, e in enumerate(expressions))
-        return found.to_numpy().reshape(n_variants, n_groups, -1).astype(np.float64)
+        return found.to_numpy().reshape(n_variants, n_groups, len(expressions)).astype(np.float64)
 
     return values
 

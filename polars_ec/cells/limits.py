@@ -55,7 +55,11 @@ def with_limits_of_loss(
     value = expected_loss(group, [group.total(i, "low") for i in range(2)])
     ends = [loss_columns(end) for end in ("low", "high")]
     low, high = intervals.of_mean_loss(
-        value, ends, lambda cells: losses(cells.frame, cells.grid).to_numpy(), (bounds[0], bounds[1]), "log"
+        value,
+        ends,
+        lambda cells: cells.of_each(lambda distinct: losses(distinct, cells.grid)),
+        (bounds[0], bounds[1]),
+        "log",
     )
     added = _columns(name, low, high, *bounds)
     return pl.DataFrame([x for column in shown.columns for x in (shown[column], *(added if column == after else ()))])

@@ -147,9 +147,9 @@ def limits_of_clusters(
 def slopes_of(formula: Formula, linear: Floats) -> Floats:
     """The derivatives of the metrics, (groups, classes, features, metrics)."""
     n_groups, *shape = linear.shape
-    flat = linear.reshape(n_groups, -1)
+    flat = linear.reshape(n_groups, int(np.prod(shape)))
     slopes = gradient(lambda sums: formula(sums.reshape(len(sums), n_groups, *shape)), flat)
-    return slopes.reshape(n_groups, *shape, -1)
+    return slopes.reshape(n_groups, *shape, slopes.shape[-1])
 
 
 def of_so_many_rows(moments: Moments, number: Floats) -> Moments:
