@@ -159,7 +159,8 @@ class Decided(Features):
 
         if clusters is not None:
             single = None if clusters.single is None else of_classes(clusters.single)
-            clusters = Clusters(clusters.linear.sum(axis=-1, keepdims=True), clusters.weight, single)
+            weight = clusters.linear.sum(axis=-1, keepdims=True)
+            clusters = Clusters(weight, clusters.weight, of_classes(moments).unit, single)
         return of_classes(moments), clusters
 
 
