@@ -25,6 +25,9 @@ Integers: TypeAlias = NDArray[np.int64]
 Against: TypeAlias = "Literal['rest', 'total', 'best'] | Integers"
 """What each group is compared with; or the number of the group that it is, -1 for none."""
 
+# Numbers of pairs of groups that are made at a time.
+_BLOCK = 2**22
+
 _LOSSES_OF_RANKS = ("eer", "min_expected_cost", "min_dcf", "min_cllr")
 
 
@@ -122,16 +125,20 @@ def with_best(values: Floats, parts: Parts, lower_is_better: bool, level: float)
     best = int(chosen[np.argmax(sign * values[chosen])])
     n_pairs = max(len(chosen) * (len(chosen) - 1) // 2, 1)
     others = parts.taken(chosen)
-    for group in chosen:
-        spread = between(parts.taken(np.full(len(chosen), group)), others)
-        gap = sign * (values[group] - values[chosen])
+    width = 1 if parts.shared is None else parts.shared.shape[1]
+    at_once = max(_BLOCK // (len(chosen) * width), 1)
+    for start in range(0, len(chosen), at_once):
+        some = chosen[start : start + at_once]
+        spread = between(parts.taken(some[:, None]), others)
+        gaps = sign * (values[some][:, None] - values[chosen])
+        df = np.fmax(spread.df, 1)
         # The small tail, which has the digits.
-        times = -t_quantile((1 - level) / 2 / n_pairs, np.fmax(spread.df, 1))
-        half = np.where(chosen == group, 0.0, times * spread.standard_error)
-        far, near = np.nanmin(gap - half), min(np.nanmin(gap + half), 0.0)
-        low[group], high[group] = (far, near) if sign > 0 else (0.0 - near, 0.0 - far)
-        at = int(np.flatnonzero(chosen == best)[0])
-        p[group] = two_sided_p(gap[at] / spread.standard_error[at], np.fmax(spread.df[at], 1))
+        half = -t_quantile((1 - level) / 2 / n_pairs, df) * spread.standard_error
+        half = np.where(some[:, None] == chosen, 0.0, half)
+        far, near = np.nanmin(gaps - half, axis=1), np.minimum(np.nanmin(gaps + half, axis=1), 0.0)
+        low[some], high[some] = (far, near) if sign > 0 else (0.0 - near, 0.0 - far)
+        to_best = np.flatnonzero(chosen == best)[0]
+        p[some] = two_sided_p(gaps[:, to_best] / spread.standard_error[:, to_best], df[:, to_best])
     p[best] = 1.0
     reference[known] = best
     value = np.where(known, values[best], np.nan)
