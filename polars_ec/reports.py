@@ -15,8 +15,8 @@ from polars_ec.intervals.arguments import parse_interval
 from polars_ec.options import ReportOptions
 from polars_ec.priors import Prior
 from polars_ec.reporting.choice import metrics_of, metrics_of_one_class, named_metrics, needed
-from polars_ec.reporting.estimated import families_of, families_of_class
-from polars_ec.reporting.intervals import Family, with_intervals
+from polars_ec.reporting.estimated import families_of, families_of_classes
+from polars_ec.reporting.intervals import HIGH, LOW, with_intervals
 from polars_ec.reporting.models import Model, Pass, read_models
 from polars_ec.reporting.ranks import Rank, with_ranks
 from polars_ec.reporting.sums import TOTAL, is_collected, stated_prior, sum_per_class, sum_per_group, with_priors
@@ -161,6 +161,8 @@ def _report(
     one_pass: Pass,
 ) -> pl.LazyFrame:
     options, interval = parse_options(given, BY_ROW), parse_interval(given)
+    if interval is not None and interval.method != "influence":
+        raise ValueError(f"method={interval.method!r} is not for a report: leave it out")
     scores = expand(frame, score, "score")
     keys = expand(frame, by, "by")
     if not scores:
@@ -198,15 +200,19 @@ def _report(
         if ranks:
             prior = stated_prior(model, options)
             sums = with_ranks(sums, frame, keys, model, ranks, prior, given.get("prior"), total, one_pass)
+            if interval is not None:
+                ends = [f"{model.prefix}{rank.column}{end}" for rank in ranks for end in (LOW, HIGH)]
+                sums = sums.with_columns(pl.lit(None, pl.Float64).alias(end) for end in ends)
     if per_class:
         sums = with_class_sums(sums, models, options)
     if interval is not None:
-        families = [f for model in models for f in _families(model, names[model.name], layout, per_class)]
+        of_model = families_of_classes if per_class else families_of
+        families = [f for model in models for f in of_model(model, names[model.name], layout)]
         calibrated = [model for model in models if "ece" in names[model.name]]
         sums = with_intervals(sums, families, calibrated, interval)
     order = [*([TOTAL] if total else []), *key_names]
     if per_class and is_collected(models[0]):
-        sums = many_class_rows(sums, order, models, layout)
+        sums = many_class_rows(sums, order, models, names[models[0].name], layout)
     return _stacked(sums, order, key_names, pieces)
 
 
@@ -244,14 +250,6 @@ def _pieces(model: Model, names: Sequence[str], layout: Layout, per_class: bool)
     for k, value in enumerate(values):
         shown = pl.lit(value if alike else str(value)).alias("class")
         yield {"class": shown}, class_columns(model, k, names, layout)
-
-
-def _families(model: Model, names: Sequence[str], layout: Layout, per_class: bool) -> Iterator[Family]:
-    if not per_class:
-        yield from families_of(model, names, layout)
-        return
-    for k in range(model.rows.costs.n_classes):
-        yield from families_of_class(model, k, names, layout)
 
 
 def _stacked(

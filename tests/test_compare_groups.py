@@ -174,7 +174,7 @@ def test_no_difference_of_models_is_inside_as_often_as_stated() -> None:
 
 @pytest.mark.parametrize("reference", mostly_slow(["rest", "total", 0], ["rest"]))
 def test_no_difference_of_groups_is_inside_as_often_as_stated(reference: object) -> None:
-    log = log_of(np.random.default_rng(12), 30_000, 300)
+    log = log_of(np.random.default_rng(12), 60_000 if reference == 0 else 30_000, 300)
     if reference == 0:
         log = log.with_columns(pl.when(pl.int_range(pl.len()) % 2 == 0).then(0).otherwise("group").alias("group"))
     found = log.ec.compare("a", "y", by="group", metrics=["nce", "recall", "precision"], reference=reference)
@@ -183,27 +183,22 @@ def test_no_difference_of_groups_is_inside_as_often_as_stated(reference: object)
 
 
 def test_clusters_that_cross_groups_are_counted_on_both_sides() -> None:
-    """Users are in all groups, and as good or bad there: what they share cancels in the difference, and the interval knows."""
+    """Users have as many rows in either group, and are as good there: what they share cancels in the difference, and the interval knows."""
     rng = np.random.default_rng(13)
-    logs = []
-    for repetition in range(25):
-        users, n = 120, 1200
-        user = rng.integers(0, users, n)
-        skill = rng.standard_normal(users)[user]
-        y = rng.random(n) < 0.5
-        q = 1 / (1 + np.exp(-(np.where(y, 1, -1) * (1 + skill) + rng.standard_normal(n))))
-        logs.append(
-            pl.DataFrame({"repetition": repetition, "group": rng.integers(0, 2, n), "user": user, "y": y, "q": q})
-        )
     inside, ratio = [], []
-    for log in logs:
+    for _ in range(25):
+        user, group = np.repeat(np.arange(120), 10), np.tile([0, 1], 600)
+        y = np.tile([0, 0, 1, 1, 1], 240) == 1
+        skill = 2 * rng.standard_normal(120)[user]
+        q = 1 / (1 + np.exp(-(np.where(y, 1, -1) * (1 + skill) + rng.standard_normal(len(y)))))
+        log = pl.DataFrame({"group": group, "user": user, "y": y, "q": q})
         call: dict[str, Any] = {"by": "group", "reference": 0, "metrics": ["cross_entropy"]}
         found = log.ec.compare("q", "y", cluster="user", **call)
         inside.append(covered(found))
         ratio.append(width(found)[0] / width(log.ec.compare("q", "y", **call))[0])
-    assert np.mean(inside) > 0.87
+    assert np.mean(inside) > 0.86
     # As independent rows they would be taken to differ more than they can.
-    assert np.mean(ratio) < 1
+    assert np.mean(ratio) < 0.8
 
 
 def test_the_distance_to_the_best_group_is_inside_for_all_groups_at_once() -> None:

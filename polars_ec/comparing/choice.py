@@ -110,7 +110,7 @@ def _places(reference: Mapping[str, Any], groups: pl.DataFrame, keys: Sequence[s
     try:
         values = {name: pl.lit(value).cast(groups.schema[name]) for name, value in reference.items()}
         # What loses something on the way to the column's type is in no group.
-        kept = pl.select(**{name: value.eq_missing(pl.lit(reference[name])) for name, value in values.items()})
+        kept = pl.select([value.eq_missing(pl.lit(reference[name])).alias(name) for name, value in values.items()])
         if not all(kept.row(0)):
             return nowhere
         wanted = groups.select(keys).with_columns(**values)

@@ -89,7 +89,7 @@ def _others(moments: Moments) -> Moments:
 
 def _other_clusters(clusters: Clusters) -> Clusters:
     single = None if clusters.single is None else _others(clusters.single)
-    return Clusters(exclusive(clusters.linear), exclusive(clusters.weight), single)
+    return Clusters(exclusive(clusters.linear), exclusive(clusters.weight), clusters.unit, single)
 
 
 def _counts(groups: pl.DataFrame) -> list[str]:

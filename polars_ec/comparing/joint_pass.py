@@ -12,7 +12,8 @@ import polars as pl
 from polars_ec.comparing.values import COSTS
 from polars_ec.priors import constant
 from polars_ec.reporting.models import Model
-from polars_ec.reporting.sums import Needs, is_collected
+from polars_ec.reporting.needs import Needs
+from polars_ec.reporting.sums import is_collected
 from polars_ec.rows.collected import GroupPrior
 from polars_ec.rows.folds import bucket
 from polars_ec.rows.kernel import CLASS, DECISION

@@ -33,11 +33,13 @@ class Clusters:
     linear: Floats
     weight: Floats
     """(groups, buckets)"""
+    unit: Floats
+    """It times the features of a row is 1."""
     single: Moments | None = None
 
     def spread_of(self, gradient: Floats) -> Spread:
         """Of the metric with this gradient."""
-        return spread_of_clusters(gradient, self.weight, self.linear, self.single)
+        return spread_of_clusters(gradient, self.weight, self.linear, self.unit, self.single)
 
     @property
     def number(self) -> Floats:
@@ -147,9 +149,9 @@ def limits_of_clusters(
 def slopes_of(formula: Formula, linear: Floats) -> Floats:
     """The derivatives of the metrics, (groups, classes, features, metrics)."""
     n_groups, *shape = linear.shape
-    flat = linear.reshape(n_groups, -1)
+    flat = linear.reshape(n_groups, int(np.prod(shape)))
     slopes = gradient(lambda sums: formula(sums.reshape(len(sums), n_groups, *shape)), flat)
-    return slopes.reshape(n_groups, *shape, -1)
+    return slopes.reshape(n_groups, *shape, slopes.shape[-1])
 
 
 def of_so_many_rows(moments: Moments, number: Floats) -> Moments:
@@ -175,3 +177,19 @@ def _of_groups(formula: Formula, groups: Bools) -> Formula:
         return formula(every)[:, groups]
 
     return of_some
+
+
+def is_beside_kink(constant_costs: Formula, linear: Floats, spread_of: Callable[[Floats], Spread]) -> Bools:
+    """Of each group whether the cheapest constant decision and the next differ by less than two standard errors of that difference.
+
+    There NEC has a kink, and an interval of a smooth metric fails. `constant_costs` are those of each constant decision.
+    """
+    costs = constant_costs(linear[None])[0]
+    if costs.shape[-1] == 1:
+        return np.zeros(len(costs), dtype=bool)
+    first, second = np.argsort(costs, axis=-1, kind="stable")[:, :2].T
+    groups = np.arange(len(costs))
+    slopes = slopes_of(constant_costs, linear)
+    spread = spread_of(slopes[groups, ..., second] - slopes[groups, ..., first])
+    with np.errstate(all="ignore"):
+        return np.asarray(costs[groups, second] - costs[groups, first] < 2 * spread.standard_error)

@@ -10,7 +10,7 @@ from polars_ec.formulas.battery import BATTERY, BATTERY_OF_CLASSES, BATTERY_OF_O
 from polars_ec.formulas.decisions import CELLS, DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
-from polars_ec.reporting.sums import Needs
+from polars_ec.reporting.needs import Needs
 from polars_ec.rows.read import Rows
 from polars_ec.rows.scores import BinaryScores, DecidedScores
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
+from polars_ec.arguments import Options
 from polars_ec.formulas.decisions import CELLS
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
@@ -13,9 +14,18 @@ from polars_ec.reporting.choice import CONFUSION
 from polars_ec.reporting.features import AgainstRest, Costing, Counted, Decided, Lost
 from polars_ec.reporting.intervals import FEWEST, KINKED, Estimate, Family
 from polars_ec.reporting.models import Model
-from polars_ec.reporting.one_class import OneVsRest, one_class_columns
-from polars_ec.reporting.sums import ClassSums, own_priors, stated_prior
-from polars_ec.reporting.tables import AT_PRIOR, OWN, Layout, is_moved, is_moved_of_class, value_against_rest, value_of
+from polars_ec.reporting.one_class import AGAINST_REST, OneVsRest, one_class_columns
+from polars_ec.reporting.sums import ClassSums, is_collected, own_priors, report_sums, stated_prior, stated_vector
+from polars_ec.reporting.tables import (
+    AT_PRIOR,
+    OWN,
+    Layout,
+    is_moved,
+    is_moved_of_class,
+    value_against_rest,
+    value_of,
+    value_of_many,
+)
 
 _BY_COST = ("expected_cost", "bayes_risk", "nec")
 
@@ -29,21 +39,26 @@ def families_of(model: Model, names: Sequence[str], layout: Layout) -> Iterator[
     """Of a group's row."""
     asked = [name for name in names if has_limits(name)]
     kinked = f"{model.prefix}{KINKED}" if "nec" in asked else None
-    own = ClassSums.of_group(model)
-    values = {name: value_of(name, model, own) for name in asked}
+    values = {name: _value(name, model, None) for name in asked}
     yield Family(Counted(model), [], fewest=f"{model.prefix}{FEWEST}")
     yield from _families(model, values, "", kinked)
     if layout.options.prior.stated:
         of = model.at_prior
-        sums = ClassSums(of, stated_prior(of, layout.options))
-        yield from _families(
-            of, {name: value_of(name, of, sums) for name in asked if is_moved(name, model)}, "_at_prior"
-        )
+        values = {name: _value(name, of, layout.options) for name in asked if is_moved(name, model)}
+        yield from _families(of, values, "_at_prior")
+
+
+def _value(name: str, model: Model, stated: Options | None) -> pl.Expr:
+    """At the group's own prior, or at the stated one."""
+    if is_collected(model):
+        return value_of_many(name, model, None if stated is None else stated_vector(model, stated))
+    of_group = ClassSums.of_group(model) if stated is None else ClassSums(model, stated_prior(model, stated))
+    return value_of(name, model, of_group)
 
 
 def _families(model: Model, values: Mapping[str, pl.Expr], suffix: str, kinked: str | None = None) -> Iterator[Family]:
     """By what the metrics are made of."""
-    layers = [own_priors(model)]
+    layers = [] if is_collected(model) else [own_priors(model)]
     estimates = {name: _estimate(model, name, suffix, value) for name, value in values.items()}
     for loss in dict.fromkeys(SCORING_RULES[name].loss for name in values if name in SCORING_RULES):
         of_loss = [e for name, e in estimates.items() if name in SCORING_RULES and SCORING_RULES[name].loss == loss]
@@ -66,24 +81,39 @@ def _estimate(model: Model, name: str, suffix: str, value: pl.Expr) -> Estimate:
     return Estimate(f"{model.prefix}{name}{suffix}", name, value, width, any_sign)
 
 
-def families_of_class(model: Model, k: int, names: Sequence[str], layout: Layout) -> Iterator[Family]:
-    """Of a group's row for one class against the rest."""
+def families_of_classes(model: Model, names: Sequence[str], layout: Layout) -> Iterator[Family]:
+    """Of a group's rows for each class against the rest."""
     asked = [name for name in names if has_limits(name)]
     n_classes = model.rows.costs.n_classes
-    prefix, stated = (f"{model.prefix}{which}{k}_" for which in (OWN, AT_PRIOR))
-    own, reference = OneVsRest(prefix, n_classes), OneVsRest(stated, n_classes)
-    kinked = f"{prefix}{KINKED}" if "nec" in asked else None
-    features = AgainstRest(model, k, prefix)
-    estimates = [Estimate(f"{prefix}{name}", name, value_against_rest(name, own)) for name in asked]
-    yield Family(features, estimates, kinked=kinked, fewest=f"{prefix}{FEWEST}")
-    if layout.options.prior.stated:
-        moved = model.at_prior
-        sums = ClassSums(moved, stated_prior(moved, layout.options))
-        layers = [own_priors(moved), one_class_columns(sums, f"{model.prefix}{AT_PRIOR}", weighed=True)]
-        estimates = [
-            Estimate(f"{stated}{name}_at_prior", name, value_against_rest(name, reference))
+    for k in range(n_classes):
+        prefix = f"{model.prefix}{OWN}{k}_"
+        own = OneVsRest(prefix, n_classes)
+        kinked = f"{prefix}{KINKED}" if "nec" in asked else None
+        estimates = [Estimate(f"{prefix}{name}", name, value_against_rest(name, own)) for name in asked]
+        yield Family(AgainstRest(model, k, prefix), estimates, kinked=kinked, fewest=f"{prefix}{FEWEST}")
+    if not layout.options.prior.stated:
+        return
+    moved, estimates = model.at_prior, []
+    for k in range(n_classes):
+        prefix = f"{model.prefix}{AT_PRIOR}{k}_"
+        reference = OneVsRest(prefix, n_classes)
+        estimates += [
+            Estimate(f"{prefix}{name}_at_prior", name, value_against_rest(name, reference))
             for name in asked
             if is_moved_of_class(name, model, reference)
         ]
-        if estimates:
-            yield Family(Decided(moved), estimates, layers)
+    if estimates:
+        yield Family(Decided(moved), estimates, _layers_against_rest(model, layout.options))
+
+
+def _layers_against_rest(model: Model, options: Options) -> list[dict[str, pl.Expr]]:
+    moved, prefix = model.at_prior, f"{model.prefix}{AT_PRIOR}"
+    if not is_collected(model):
+        sums = ClassSums(moved, stated_prior(moved, options))
+        return [own_priors(moved), one_class_columns(sums, prefix, weighed=True)]
+    numbers = {
+        f"{prefix}{k}_{number}": pl.col(prefix).arr.get(k).arr.get(at)
+        for k in range(model.rows.costs.n_classes)
+        for at, number in enumerate(AGAINST_REST)
+    }
+    return [{prefix: report_sums(moved, stated_vector(moved, options)).against_rest()}, numbers]

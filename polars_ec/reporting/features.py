@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import polars as pl
+
 from polars_ec.costs import CostMatrix
 from polars_ec.reporting.models import Model
 from polars_ec.reporting.squares import ONCE, TWICE
-from polars_ec.reporting.sums import summed_decisions
+from polars_ec.reporting.sums import is_collected, summed_decisions
+from polars_ec.rows.kernel import CELL, WEIGHT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +22,10 @@ if TYPE_CHECKING:
 
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
     Read: TypeAlias = Callable[[str], Numbers]
-    """The sums of this name, (..., classes)."""
+    """The sums of this name, (..., classes); of `DECISIONS` (..., classes, decisions)."""
+
+DECISIONS = "decisions"
+"""The sums of all decisions at once, of many classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +47,7 @@ class Features(ABC):
         """The same, and sums of w^2 x x'."""
 
     @abstractmethod
-    def columns(self, linear: Numbers) -> Mapping[str, Numbers]:
+    def columns(self, linear: Numbers) -> Mapping[str, Numbers | pl.Series]:
         """The columns of the table of sums, from sums of w x."""
 
     @property
@@ -67,7 +73,14 @@ class Features(ABC):
         """Whether a rate of 0 or 1 may be seen, which the limits do not believe in."""
         return True
 
-    def named(self, name: str, values: Numbers) -> dict[str, Numbers]:
+    def listed(self, sums: Mapping[str, Numbers]) -> dict[str, pl.Series]:
+        """The column of the cells of a group of many classes, from sums of each class, (groups, ...)."""
+        arrays = [
+            pl.Series(name, values.ravel()).reshape((len(values), values[0].size)) for name, values in sums.items()
+        ]
+        return {f"{self.model.prefix}cells": pl.DataFrame(arrays).to_struct()}
+
+    def named(self, name: str, values: Numbers) -> dict[str, Numbers | pl.Series]:
         """The columns of a sum, (..., classes)."""
         return {f"{self.model.prefix}{name}_{i}": values[..., i] for i in range(values.shape[-1])}
 
@@ -85,7 +98,7 @@ class Counted(Features):
     def moments(self, read: Read) -> Moments:
         return _moments(self.linear(read), [], read, self.weighted)
 
-    def columns(self, linear: Numbers) -> Mapping[str, Numbers]:
+    def columns(self, linear: Numbers) -> Mapping[str, Numbers | pl.Series]:
         return self.named("count", linear[..., 0])
 
 
@@ -108,12 +121,16 @@ class Decided(Features):
     def _of_decisions(self, read: Read, suffix: str) -> Numbers:
         import numpy as np
 
+        if is_collected(self.model):
+            return read(f"{DECISIONS}{suffix}")
         summed = [read(f"decided_{j}{suffix}") for j in summed_decisions(self.model.rows)]
         if not self.weighted:
             summed.insert(0, read("count") - sum(summed))
         return np.stack(summed, axis=-1)
 
-    def columns(self, linear: Numbers) -> Mapping[str, Numbers]:
+    def columns(self, linear: Numbers) -> Mapping[str, Numbers | pl.Series]:
+        if is_collected(self.model):
+            return self.listed({CELL: linear})
         columns = self.named("count", linear.sum(axis=-1))
         for j in summed_decisions(self.model.rows):
             columns |= self.named(f"decided_{j}", linear[..., j])
@@ -152,7 +169,8 @@ class AgainstRest(Decided):
         sides = [np.stack([~mask, mask]).astype(float) for mask in is_k]
         return np.asarray(np.einsum("...ij,ai,bj->...ab", cells, *sides))
 
-    def columns(self, linear: Numbers) -> Mapping[str, Numbers]:
+    def columns(self, linear: Numbers) -> Mapping[str, Numbers | pl.Series]:
+        columns: dict[str, Numbers | pl.Series]
         columns = {f"{self.prefix}count_{i}": linear[..., i, :].sum(axis=-1) for i in range(2)}
         return columns | {f"{self.prefix}{i}{j}": linear[..., i, j] for i in range(2) for j in range(2)}
 
@@ -182,7 +200,9 @@ class Lost(Features):
     def moments(self, read: Read) -> Moments:
         return _moments(self.linear(read), [self.loss], read, self.weighted)
 
-    def columns(self, linear: Numbers) -> Mapping[str, Numbers]:
+    def columns(self, linear: Numbers) -> Mapping[str, Numbers | pl.Series]:
+        if is_collected(self.model):
+            return self.listed({WEIGHT: linear[..., 0], self.loss: linear[..., 1]})
         return self.named("count", linear[..., 0]) | self.named(self.loss, linear[..., 1])
 
 
@@ -201,7 +221,7 @@ class Costing(Features):
     def moments(self, read: Read) -> Moments:
         return _moments(self.linear(read), ["class_cost", "error_cost"], read, self.weighted)
 
-    def columns(self, linear: Numbers) -> Mapping[str, Numbers]:
+    def columns(self, linear: Numbers) -> Mapping[str, Numbers | pl.Series]:
         names = ("count", "class_cost", "error_cost")
         return {
             column: values

@@ -10,10 +10,11 @@ import polars as pl
 
 from polars_ec.formulas.calibration_error import ECE_BINS
 from polars_ec.intervals.arguments import Request
-from polars_ec.reporting.features import Features
+from polars_ec.reporting.features import DECISIONS, Features
 from polars_ec.reporting.models import Model
 from polars_ec.reporting.squares import BUCKET
-from polars_ec.reporting.sums import CLASS_OF_SUMS
+from polars_ec.reporting.sums import CLASS_OF_SUMS, is_collected
+from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -116,7 +117,8 @@ class Chunk:
         import numpy as np
 
         self.table, self.n_buckets = table, n_buckets
-        if n_buckets is None:
+        self._listed: dict[str, _Listed] = {}
+        if BUCKET not in table.columns:
             return
         lists = table[BUCKET]
         group = np.repeat(np.arange(table.height), lists.list.len().to_numpy())
@@ -132,6 +134,8 @@ class Chunk:
         """A sum of each group, (groups, classes); NaN for what is more than a float holds."""
         import numpy as np
 
+        if is_collected(model):
+            return _finite(self._cells(model).sum(name, by_bucket=False))
         columns = [self.table[f"{model.prefix}{name}_{i}"].to_numpy() for i in range(model.rows.costs.n_classes)]
         return _finite(np.stack(columns, axis=-1).astype(np.float64))
 
@@ -140,35 +144,84 @@ class Chunk:
         import numpy as np
 
         assert self.n_buckets is not None
+        if is_collected(model):
+            return _finite(self._cells(model).sum(name, by_bucket=True))
         shape = (self.table.height, self.n_buckets + 1, model.rows.costs.n_classes)
         values = self._rows[f"{model.prefix}{name}"].to_numpy()[self._used]
         place = np.ravel_multi_index(self._place, shape)
         return _finite(np.bincount(place, values, minlength=int(np.prod(shape))).reshape(shape))
 
+    def _cells(self, model: Model) -> _Listed:
+        if model.prefix not in self._listed:
+            self._listed[model.prefix] = _Listed(self.table, model, self.n_buckets)
+        return self._listed[model.prefix]
+
+    def has_alone(self, model: Model) -> bool:
+        """Whether there are rows without a cluster."""
+        place = self._cells(model).bucket if is_collected(model) else self._place[1]
+        return bool((place == self.n_buckets).any())
+
     def moments(self, features: Features) -> Moments:
         """Of each group."""
         return features.moments(lambda name: self.of_groups(features.model, name))
 
-    def clusters(self, features: Features) -> Clusters | None:
+    def clusters(self, features: Features, unit: Numbers) -> Clusters | None:
         """Of each group the buckets; None where rows are independent."""
         from polars_ec.intervals.estimates import Clusters
 
         if self.n_buckets is None:
             return None
         alone, n_buckets = None, self.n_buckets
-        if (self._place[1] == n_buckets).any():
+        if self.has_alone(features.model):
             alone = features.moments(lambda name: self.of_buckets(features.model, name)[:, n_buckets])
         weight = self.of_buckets(features.model, "count")[:, :n_buckets].sum(axis=-1)
         linear = features.linear(lambda name: self.of_buckets(features.model, name)[:, :n_buckets])
-        return Clusters(linear, weight, alone)
+        return Clusters(linear, weight, unit, alone)
+
+
+class _Listed:
+    """The cells of groups of many classes, each with its group, bucket, class and decision."""
+
+    def __init__(self, table: pl.DataFrame, model: Model, n_buckets: int | None) -> None:
+        import numpy as np
+
+        lists = table[f"{model.prefix}cells"]
+        rows = lists.explode(empty_as_null=False, keep_nulls=False).struct.unnest()
+        group = np.repeat(np.arange(table.height), lists.list.len().to_numpy())
+        used = rows[CLASS].fill_null(-1).to_numpy() >= 0
+        self._rows, self._group = rows.filter(pl.Series(used)), group[used]
+        self._index = self._rows[CLASS].to_numpy().astype(np.int64)
+        self.bucket = np.zeros_like(self._group)
+        if n_buckets is not None:
+            self.bucket = self._rows[BUCKET].fill_null(n_buckets).to_numpy().astype(np.int64)
+        self._shape = (table.height, (n_buckets or 0) + 1, model.rows.costs.n_classes, model.rows.costs.n_decisions)
+
+    def sum(self, name: str, by_bucket: bool) -> Numbers:
+        """Of each group, perhaps bucket, class and perhaps decision."""
+        import numpy as np
+
+        place, shape = [self._group, self.bucket, self._index], list(self._shape[:3])
+        if name.startswith(DECISIONS):
+            place.append(self._rows[DECISION].to_numpy().astype(np.int64))
+            shape.append(self._shape[3])
+        if not by_bucket:
+            del place[1], shape[1]
+        for of_all in (DECISIONS, "count"):
+            name = f"{WEIGHT}{name.removeprefix(of_all)}" if name.startswith(of_all) else name
+        code = np.ravel_multi_index(place, shape)
+        values = self._rows[name].to_numpy()
+        return np.asarray(np.bincount(code, values, minlength=int(np.prod(shape))).reshape(shape))
 
 
 def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numbers]:
-    from polars_ec.intervals.estimates import limits_of_clusters, limits_of_rows
+    import numpy as np
+
+    from polars_ec.intervals.estimates import is_beside_kink, limits_of_clusters, limits_of_rows
     from polars_ec.intervals.scales import scale_of
 
     features = family.features
-    moments, clusters = chunk.moments(features), chunk.clusters(features)
+    moments = chunk.moments(features)
+    clusters = chunk.clusters(features, moments.unit)
     columns: dict[str, Numbers] = {}
     if family.estimates:
         formula = _Formula(chunk.table, family)
@@ -178,7 +231,7 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
             for estimate, width in zip(family.estimates, widths, strict=True)
             for _ in range(width)
         ]
-        estimates = _matrix(chunk.table.select(formula.values))
+        estimates = formula.of_table(moments)
         enlarged = features.enlarged if features.has_decisions else None
         ends: Limits
         if clusters is None:
@@ -191,7 +244,10 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
                 columns[f"{estimate.column}{end}"] = values[:, at : at + width]
             at += width
     if family.kinked is not None:
-        columns[family.kinked] = _near_kink(features, moments, clusters)
+        spread_of = moments.spread_of if clusters is None else clusters.spread_of
+        beside = is_beside_kink(features.constant_costs, moments.linear, spread_of)
+        low = next(columns[f"{estimate.column}{LOW}"] for estimate in family.estimates if estimate.metric == "nec")
+        columns[family.kinked] = np.where(np.isnan(low[:, 0]), np.nan, beside)
     if family.fewest is not None:
         columns[family.fewest] = moments.rows.min(axis=-1)
     return columns
@@ -211,35 +267,24 @@ class _Formula:
             layers.insert(0, kept)
         self._layers = [layer for layer in layers if layer]
         made = {name for layer in layers for name in layer}
-        self._others = table.select(name for name in table.columns if name in needed - made)
+        self._table, self._others = table, table.select(name for name in table.columns if name in needed - made)
+        self._is_in_table = needed <= set(table.columns)
+
+    def of_table(self, moments: Moments) -> Numbers:
+        """The values, as the report has them."""
+        return _matrix(self._table.select(self.values)) if self._is_in_table else self(moments.linear[None])[0]
 
     def __call__(self, sums: Numbers) -> Numbers:
         n_variants, n_groups, *shape = sums.shape
         columns = self._features.columns(sums.reshape(-1, *shape))
+        table = pl.DataFrame([pl.Series(name, values) for name, values in columns.items()])
         # Of each variant the same: what the formulas ask for beside sums, such as a stated prior.
-        others = pl.concat([self._others] * n_variants) if self._others.width else pl.DataFrame()
-        table = others.with_columns(pl.Series(name, values) for name, values in columns.items())
+        others = self._others.drop(columns, strict=False)
+        if others.width:
+            table = table.hstack(pl.concat([others] * n_variants))
         for layer in self._layers:
             table = table.with_columns(**layer)
         return _matrix(table.select(self.values)).reshape(n_variants, n_groups, -1)
-
-
-def _near_kink(features: Features, moments: Moments, clusters: Clusters | None) -> Numbers:
-    """Whether the cheapest constant decision and the next cost the same but for two standard errors of the difference."""
-    import numpy as np
-
-    from polars_ec.intervals.estimates import slopes_of
-
-    costs = features.constant_costs(moments.linear)
-    if costs.shape[-1] == 1:
-        return np.zeros(len(costs), dtype=bool)
-    first, second = np.argsort(costs, axis=-1)[:, :2].T
-    groups = np.arange(len(costs))
-    slopes = slopes_of(features.constant_costs, moments.linear)
-    slope = slopes[groups, ..., second] - slopes[groups, ..., first]
-    spread = moments.spread_of(slope) if clusters is None else clusters.spread_of(slope)
-    with np.errstate(all="ignore"):
-        return np.asarray(costs[groups, second] - costs[groups, first] < 2 * spread.standard_error)
 
 
 def _if_calibrated(chunk: Chunk, model: Model, request: Request) -> Limits:
@@ -285,9 +330,7 @@ def _numbers(column: pl.Series) -> Numbers:
 def _series(values: Numbers, dtype: pl.DataType) -> pl.Series:
     if isinstance(dtype, pl.Array):
         return pl.Series(values.ravel(), nan_to_null=True).reshape(values.shape)
-    if dtype == pl.Boolean():
-        return pl.Series(values)
-    return pl.Series(values.ravel(), nan_to_null=True)
+    return pl.Series(values.ravel(), nan_to_null=True).cast(dtype)
 
 
 def _finite(values: Numbers) -> Numbers:

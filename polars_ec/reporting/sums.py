@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import add, or_
 
@@ -12,13 +11,13 @@ import polars as pl
 from polars_ec.arguments import Options
 from polars_ec.formulas.calibration_error import ECE_BINS, in_bin
 from polars_ec.formulas.sums import Sums, array, ratio
-from polars_ec.intervals.arguments import Request
 from polars_ec.priors import constant
+from polars_ec.reporting.many import cells_of_classes, collected
 from polars_ec.reporting.models import Model
+from polars_ec.reporting.needs import Needs, missing_parts
 from polars_ec.reporting.squares import amount_squares, bucket_columns, bucket_list, value_squares
-from polars_ec.rows.collected import CollectedSums, GroupPrior, collect
+from polars_ec.rows.collected import CollectedSums, GroupPrior
 from polars_ec.rows.decisions import Decisions
-from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT
 from polars_ec.rows.labels import class_index
 from polars_ec.rows.many import MANY, ManyScores
 from polars_ec.rows.read import Rows, count_rows
@@ -30,25 +29,7 @@ TOTAL = "__ec_total"
 CLASS_OF_SUMS = "__ec_class"
 """The class of the rows of a sum: -1 for rows that have another label, null for those that have none."""
 _WEIGHT = "__ec_weight"
-# Not "weight", which is a part that may be missing.
-_AMOUNT = "amount"
 _COUNTS = ("rows", "invalid", "present")
-
-
-@dataclass(frozen=True)
-class Needs:
-    """What the metrics of a report are made of."""
-
-    decisions: bool
-    losses: tuple[str, ...] = ()
-    ece: bool = False
-    parts: tuple[str, ...] = ()
-    interval: Request | None = None
-
-    @property
-    def clustered(self) -> bool:
-        """Whether the rows of a group are summed bucket by bucket."""
-        return self.interval is not None and self.interval.cluster is not None
 
 
 def sum_per_class(frame: pl.LazyFrame, keys: Sequence[pl.Expr], models: Sequence[Model], needs: Needs) -> pl.LazyFrame:
@@ -57,7 +38,7 @@ def sum_per_class(frame: pl.LazyFrame, keys: Sequence[pl.Expr], models: Sequence
     The rows' columns are made by a select of their own, for there the engine computes what they share only once.
     """
     if is_collected(models[0]):
-        return _cells_of_classes(frame, keys, models, needs)
+        return cells_of_classes(frame, keys, models, needs)
     rows = models[0].rows
     columns = {
         f"{model.prefix}{name}": column for model in models for name, column in _row_columns(model.rows, needs).items()
@@ -81,7 +62,7 @@ def sum_per_group(
     `total` adds a row over all groups, the last one.
     """
     if is_collected(models[0]):
-        columns = _collected(models, needs)
+        columns = collected(models, needs)
         if total:
             keys = [TOTAL, *keys]
             cells = twice(cells, keys)
@@ -158,64 +139,6 @@ def is_collected(model: Model) -> bool:
     if isinstance(model.rows.scores, DecidedScores):
         return n_classes > MANY
     return isinstance(model.rows.scores, ManyScores) and n_classes > 2
-
-
-def _cells_of_classes(
-    frame: pl.LazyFrame, keys: Sequence[pl.Expr], models: Sequence[Model], needs: Needs
-) -> pl.LazyFrame:
-    """Sums per group, class and decision."""
-    names = [CLASS, *([DECISION] if needs.decisions else []), *needs.losses]
-    rows = {f"{model.prefix}row": model.rows.cells(names) for model in models}
-    rows |= {f"{m.prefix}{part}": mask for m in models for part, mask in _missing_parts(m.rows, needs).items()}
-    rows |= {f"{m.prefix}reference": p for m in models if (p := _prior_column(m)) is not None}
-    fields = [*names, *([] if models[0].rows.weight is None else [WEIGHT])]
-    made = frame.select(*keys, **rows).with_columns(
-        model.column("row").struct.field(name).alias(f"{model.prefix}{_AMOUNT if name == WEIGHT else name}")
-        for model in models
-        for name in fields
-    )
-    sums: dict[str, pl.Expr] = {"__ec_n": pl.len().cast(pl.Int64)}
-    for model in models:
-        sums |= {f"{model.prefix}{name}": model.column(name).sum() for name in needs.losses}
-        sums |= {} if model.rows.weight is None else {f"{model.prefix}{_AMOUNT}": model.column(_AMOUNT).sum()}
-        sums |= {f"{model.prefix}{part}": count_rows(model.column(part)) for part in needs.parts}
-        if _prior_column(model) is not None:
-            of_cell = GroupPrior.of_rows(model.column("reference"))
-            sums |= {f"{model.prefix}reference": of_cell.vector, f"{model.prefix}known": of_cell.known}
-    of_cells = [f"{model.prefix}{name}" for model in models for name in names if name in (CLASS, DECISION)]
-    return made.group_by([*(key.meta.output_name() for key in keys), *of_cells]).agg(**sums)
-
-
-def _collected(models: Sequence[Model], needs: Needs) -> list[pl.Expr]:
-    """The sums of a group, and the list of its cells, for every model."""
-    n = pl.col("__ec_n")
-    columns: list[pl.Expr] = []
-    for model in models:
-        index = model.column(CLASS)
-        weight = n.cast(pl.Float64) if model.rows.weight is None else model.column(_AMOUNT)
-        held = [index.alias(CLASS), weight.alias(WEIGHT)]
-        held += [model.column(DECISION).alias(DECISION)] if needs.decisions else []
-        held += [model.column(name).alias(name) for name in needs.losses]
-        made = {
-            "rows": n.sum(),
-            "present": pl.when(index.is_not_null()).then(n).otherwise(0).sum(),
-            "invalid": pl.when(index == -1).then(n).otherwise(0).sum(),
-            "undecided": pl.lit(0),
-            "size": pl.when(index.is_not_null()).then(weight).sum(),
-            "cells": collect(pl.struct(held)),
-            **{part: model.column(part).sum() for part in needs.parts},
-        }
-        if _prior_column(model) is not None:
-            of_group = GroupPrior.of_rows(model.column("reference"))
-            made |= {"reference": pl.when(of_group.known & model.column("known").all()).then(of_group.vector)}
-        columns += [column.alias(f"{model.prefix}{name}") for name, column in made.items()]
-    return columns
-
-
-def _prior_column(model: Model) -> pl.Expr | None:
-    """The priors that rows hold."""
-    vector = model.rows.prior_vector
-    return vector if isinstance(vector, pl.Expr) else None
 
 
 def report_sums(model: Model, prior: tuple[float, ...] | GroupPrior | None) -> CollectedSums:
@@ -338,16 +261,7 @@ def _row_columns(rows: Rows, needs: Needs) -> dict[str, pl.Expr]:
     columns |= losses
     if needs.ece:
         columns["posterior"] = rows.scores.of_posteriors(lambda posteriors: posteriors[1])
-    return columns | _missing_parts(rows, needs)
-
-
-def _missing_parts(rows: Rows, needs: Needs) -> dict[str, pl.Expr]:
-    missing = {
-        "label": rows.labels.label.is_null(),
-        "score": rows.scores.missing,
-        "weight": pl.lit(value=False) if rows.weight is None else rows.weight.is_null(),
-    }
-    return {part: missing[part] for part in needs.parts}
+    return columns | missing_parts(rows, needs)
 
 
 def _class_sums(model: Model, needs: Needs) -> dict[str, pl.Expr]:

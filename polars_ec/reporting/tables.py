@@ -77,14 +77,10 @@ def group_columns(model: Model, names: Sequence[str], layout: Layout) -> Columns
 
 def _columns_of_many(model: Model, names: Sequence[str], layout: Layout) -> Columns:
     def value(name: str, of: Model, prior: tuple[float, ...] | GroupPrior | None, suffix: str = "") -> Columns:
-        # One table of sums for each metric: of the parts that it asks for.
-        sums = report_sums(of, prior)
         if name == CONFUSION:
+            sums = report_sums(of, prior)
             return {CONFUSION: sums.confusion(pl.Int64 if of.rows.weight is None else pl.Float64)}
-        if name in SCORING_RULES:
-            rule = SCORING_RULES[name]
-            return {f"{name}{suffix}": sums.made(rule.value(sums, sums.totals(rule.loss)))}
-        return {f"{name}{suffix}": sums.made(decision_value(name, sums, Arguments(of.rows.costs)))}
+        return {f"{name}{suffix}": value_of_many(name, of, prior)}
 
     def at_prior(name: str) -> Columns:
         moved = model.at_prior
@@ -94,6 +90,15 @@ def _columns_of_many(model: Model, names: Sequence[str], layout: Layout) -> Colu
     metrics = _with_priors(names, lambda name: value(name, model, None), at_prior, model, layout)
     counts = value(CONFUSION, model, None) if layout.usual else {}
     return _laid_out(model, metrics, {"class_prior": own.made(own.shares)}, counts, layout, model.prefix)
+
+
+def value_of_many(name: str, model: Model, prior: tuple[float, ...] | GroupPrior | None) -> pl.Expr:
+    """A scoring rule, or a metric of decisions, of many classes: from one table of sums, of the parts that it asks for."""
+    sums = report_sums(model, prior)
+    if name in SCORING_RULES:
+        rule = SCORING_RULES[name]
+        return sums.made(rule.value(sums, sums.totals(rule.loss)))
+    return sums.made(decision_value(name, sums, Arguments(model.rows.costs)))
 
 
 def with_class_sums(sums: pl.LazyFrame, models: Sequence[Model], options: Options) -> pl.LazyFrame:
@@ -122,14 +127,18 @@ def class_columns(model: Model, k: int, names: Sequence[str], layout: Layout) ->
     return _against_rest(model, own, reference, names, layout)
 
 
-def many_class_rows(sums: pl.LazyFrame, keys: Sequence[str], models: Sequence[Model], layout: Layout) -> pl.LazyFrame:
+def many_class_rows(
+    sums: pl.LazyFrame, keys: Sequence[str], models: Sequence[Model], names: Sequence[str], layout: Layout
+) -> pl.LazyFrame:
     """A row for each group, model and class, in the order of the report, from the table that `with_class_sums` made."""
     pieces = [f"__ec_{m}" for m in range(len(models))]
+    ends = _ends_against_rest(models[0], names, layout)
     packed = [
         pl.struct(
             *([pl.lit(model.name).alias("score")] if len(models) > 1 else []),
             pl.lit(_shown_classes(model)).implode().alias("class"),
             *_of_model(model, layout),
+            *_ends_of_classes(model, ends),
         ).alias(piece)
         for model, piece in zip(models, pieces, strict=True)
     ]
@@ -137,7 +146,7 @@ def many_class_rows(sums: pl.LazyFrame, keys: Sequence[str], models: Sequence[Mo
     which = {OWN: own_dtype, **({AT_PRIOR: pl.Float64} if layout.options.prior.stated else {})}
     tall = sums.select(*keys, *packed).unpivot(on=pieces, index=keys or None, value_name="__ec")
     tall = (tall.sort(keys, maintain_order=True) if keys else tall).select(*keys, "__ec").unnest("__ec")
-    return tall.explode("class", *which).with_columns(
+    return tall.explode("class", *which, *(f"{table}{end}" for table, end in ends)).with_columns(
         pl.col(table).arr.get(at).cast(dtype).alias(f"{table}{number}")
         for table, dtype in which.items()
         for at, number in enumerate(AGAINST_REST)
@@ -163,6 +172,24 @@ def _of_model(model: Model, layout: Layout) -> Iterator[pl.Expr]:
             yield of.column(name).alias(f"{prefix}{name}")
     for table in (OWN, *([AT_PRIOR] if layout.options.prior.stated else [])):
         yield model.column(table).arr.to_list().alias(table)
+
+
+def _ends_against_rest(model: Model, names: Sequence[str], layout: Layout) -> list[tuple[str, str]]:
+    """The columns of limits of one class against the rest, each with what its name begins with."""
+    if layout.interval is None:
+        return []
+    ends = [(OWN, FEWEST), *((OWN, end) for name in names for end in _limits(name, "", layout))]
+    if layout.options.prior.stated:
+        reference = OneVsRest(AT_PRIOR, model.rows.costs.n_classes)
+        moved = [name for name in names if is_moved_of_class(name, model, reference)]
+        ends += [(AT_PRIOR, end) for name in moved for end in _limits(name, "", layout, "_at_prior")]
+    return ends
+
+
+def _ends_of_classes(model: Model, ends: Sequence[tuple[str, str]]) -> Iterator[pl.Expr]:
+    for table, end in ends:
+        columns = [model.column(f"{table}{k}_{end}") for k in range(model.rows.costs.n_classes)]
+        yield pl.concat_list(columns).alias(f"{table}{end}")
 
 
 def _shown_classes(model: Model) -> pl.Series:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from polars_ec.formulas.table_sums import Part, TableSums
-from polars_ec.rows.counted import Counted
+from polars_ec.rows.counted import Counted, CountedBefore
 from polars_ec.rows.groups import in_order
 from polars_ec.rows.kernel import CLASS, DECISION, TOP, shares_of
 
@@ -169,7 +169,9 @@ class _Parts:
         if _PRIOR in columns:
             prior = shares_of(columns[_PRIOR], self.n_classes)
             prior = _with_nan(prior, ~columns[_KNOWN].fill_null(False).to_numpy())
-        return Counted(columns[_CELLS], self.n_classes, self.n_decisions, self.prior, prior)
+        cells = columns[_CELLS]
+        kind = CountedBefore if isinstance(cells.dtype, pl.Struct) else Counted
+        return kind(cells, self.n_classes, self.n_decisions, self.prior, prior)
 
 
 def _with_nan(values: Numbers, rows: Numbers) -> Numbers:

@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_ec.formulas.sums import GROUP
 from polars_ec.formulas.table_sums import Part
-from polars_ec.rows.kernel import CELL_BITS, CLASS, DECISION, TOP, WEIGHT
+from polars_ec.rows.kernel import CELL, CELL_BITS, CLASS, DECISION, TOP, WEIGHT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,8 +46,13 @@ class Counted:
             rows, group, index = rows.filter(pl.Series(used)), group[used], index[used]
         self._rows, self._group, self._index = rows, group, index.astype(np.int64)
         self._weight = rows[WEIGHT].to_numpy() if WEIGHT in rows.columns else None
-        self.count = self._by_class(group, self._index, self._weight)
-        self.size: Numbers = self.count.sum(axis=1)
+        self._weigh(self._by_class(group, self._index, self._weight), literal, of_groups)
+
+    def _weigh(self, count: Numbers, literal: tuple[float, ...] | None, of_groups: Numbers | None) -> None:
+        import numpy as np
+
+        self.count = count
+        self.size: Numbers = count.sum(axis=1)
         self.is_stated = literal is not None or of_groups is not None
         self._stated = of_groups if literal is None else np.array(literal)[None, :]
         self.known = np.ones(self.n_groups, dtype=bool)
@@ -280,6 +285,41 @@ class Counted:
 
         mass = np.where(self.count == 0, 0.0, self.prior) if self.is_stated else self.count
         return self._of_others(_of_rest(mass))
+
+
+class CountedBefore(Counted):
+    """The same of a struct of Arrays that hold sums already: of each class and decision, or of each class and its losses."""
+
+    def __init__(
+        self,
+        sums: pl.Series,
+        n_classes: int,
+        n_decisions: int,
+        literal: tuple[float, ...] | None,
+        of_groups: Numbers | None,
+    ) -> None:
+        import numpy as np
+
+        self.n_groups, self.n_classes, self.n_decisions = len(sums), n_classes, n_decisions
+        self._sums = {
+            column.name: column.reshape((-1,)).to_numpy().reshape(len(sums), n_classes, -1)
+            for column in sums.struct.unnest()
+        }
+        self._weight = None
+        self.wrong = np.zeros(self.n_groups, dtype=bool)
+        first = next(iter(self._sums.values()))
+        self._weigh(first.sum(axis=2), literal, of_groups)
+
+    @cached_property
+    def _sparse(self) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        import numpy as np
+
+        amounts = self._sums[CELL]
+        return *(place.ravel() for place in np.indices(amounts.shape)), amounts.ravel()
+
+    def _total(self, part: Part) -> Numbers:
+        assert part.loss is not None
+        return self._sums[part.loss]
 
 
 def _unpacked(cells: pl.Series) -> pl.DataFrame:
