@@ -282,7 +282,7 @@ def test_wrong_rows_make_their_groups_null_and_no_other() -> None:
         ("a", {}, "one model, 'a', and nothing to compare it with"),
         (["a", "b"], {"reference": "c"}, "reference='c' is no model: there are a, b"),
         ("a", {"reference": "rest"}, "pass by="),
-        ("a", {"reference": "rest", "by": pl.lit(1).alias("one")}, "one of these rows"),
+        ("a", {"reference": "rest", "by": pl.lit(1).alias("one")}, "there is one"),
         ("a", {"reference": 7, "by": "group"}, "reference=7 is no group of group: there are 0; 1; 2"),
         ("a", {"reference": 0.5, "by": "group"}, "reference=0.5 is no group of group"),
         ("a", {"reference": "March", "by": "group"}, "reference='March' is no group"),

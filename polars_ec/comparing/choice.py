@@ -20,6 +20,19 @@ OTHERS = ("rest", "total", "best")
 FEWEST_BUCKETS = 100
 """Of fewer buckets the t distribution has so long tails that no p-value of many groups is small."""
 
+COLUMNS: Mapping[str, pl.DataType] = {
+    "model": pl.String(),
+    "reference": pl.String(),
+    "metric": pl.String(),
+    **dict.fromkeys(
+        ("value", "value_reference", "difference", "difference_ci_low", "difference_ci_high", "p_value", "p_adjusted"),
+        pl.Float64(),
+    ),
+    "n": pl.Int64(),
+    "n_missing": pl.Int64(),
+}
+"""What a comparison has beside the columns of groups."""
+
 _SHOWN = 10
 _MODELS = "several models, the first of which is the reference or the one that reference= names"
 _GROUPS = "reference='rest', 'total', 'best' or the key of a group"

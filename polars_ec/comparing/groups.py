@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -16,7 +18,7 @@ from polars_ec.comparing.values import Metrics
 from polars_ec.formulas.decisions import DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.sums import GROUP
-from polars_ec.intervals.estimates import Clusters
+from polars_ec.intervals.estimates import Clusters, Formula, slopes_of
 from polars_ec.intervals.quantiles import t_quantile, two_sided_p
 from polars_ec.intervals.spread import Moments
 
@@ -31,40 +33,76 @@ _BLOCK = 2**22
 _LOSSES_OF_RANKS = ("eer", "min_expected_cost", "min_dcf", "min_cllr")
 
 
-def compare_groups(
-    cells: JointCells, groups: pl.DataFrame, metrics: Metrics, against: Against, level: float
-) -> dict[str, Differences]:
-    """The differences of each metric of a family, by its column."""
+@dataclass(frozen=True)
+class Grouped:
+    """Metrics of groups, by their columns, that are made of the same sums of w x, (groups, classes, features).
+
+    The formulas are those of the groups, of all others of each, and of all together, which is one; they know how many rows are wrong there.
+    """
+
+    columns: Mapping[str, str]
+    moments: Moments
+    clusters: Clusters | None
+    enlarged: Callable[[Moments], Moments] | None
+    own: Formula
+    rest: Formula
+    total: Formula
+
+    def side(self) -> Side:
+        """The groups themselves."""
+        return _side(self.own, self.moments, self.clusters, self.enlarged)
+
+    def others(self) -> Side:
+        """All others of each group."""
+        clusters = None if self.clusters is None else _other_clusters(self.clusters)
+        return _side(self.rest, _others(self.moments), clusters, self.enlarged)
+
+
+def grouped(cells: JointCells, groups: pl.DataFrame, metrics: Metrics) -> Grouped:
+    """Those of a family of a report."""
     model, family = metrics.model, metrics.family
-    every = np.ones(len(cells.weight), dtype=bool)
-    moments = cells.moments(model, family, every)
-    clusters = None if cells.shape.buckets is None else cells.clusters(model, family)
-    side = _side(metrics, moments, clusters, groups)
-    values = metrics.of(moments.linear[None], groups)[0]
-    if isinstance(against, np.ndarray) or against == "best":
-        parts = [side.parts(c, values[:, c]) for c in range(len(metrics.columns))]
-        named = zip(metrics.columns.items(), parts, range(len(parts)), strict=True)
-        if isinstance(against, np.ndarray):
-            return {column: with_one(values[:, c], of, against, level) for (column, _), of, c in named}
-        return {column: with_best(values[:, c], of, lower_is_better(name), level) for (column, name), of, c in named}
-    rest = _others(moments)
-    rest_clusters = None if clusters is None else _other_clusters(clusters)
+    moments = cells.moments(model, family, np.ones(len(cells.weight), dtype=bool))
+    # All is added up over groups but priors, which are the same in all.
+    counts = [name for name, dtype in groups.schema.items() if dtype.is_integer() and name != GROUP]
+    others = groups.with_columns(pl.Series(name, exclusive(groups[name].to_numpy())) for name in counts)
+    whole = groups[:1].with_columns(pl.lit(groups[name].sum()).alias(name) for name in counts)
+    return Grouped(
+        metrics.columns,
+        moments,
+        None if cells.shape.buckets is None else cells.clusters(model, family),
+        family.enlarged,
+        *(partial(metrics.of, groups=table) for table in (groups, others, whole)),
+    )
+
+
+def compare_groups(of: Grouped, against: Against, level: float) -> dict[str, Differences]:
+    """The differences of each metric of a family, by its column."""
+    side, linear = of.side(), of.moments.linear
+    values = of.own(linear[None])[0]
+    places = range(len(of.columns))
+    if isinstance(against, np.ndarray):
+        return {
+            column: with_one(values[:, c], side.parts(c, values[:, c]), against, level)
+            for c, column in zip(places, of.columns, strict=True)
+        }
+    if against == "best":
+        return {
+            column: with_best(values[:, c], side.parts(c, values[:, c]), lower_is_better(name), level)
+            for c, (column, name) in zip(places, of.columns.items(), strict=True)
+        }
+    other = of.others()
     if against == "rest":
-        others = groups.with_columns(pl.Series(name, exclusive(groups[name].to_numpy())) for name in _counts(groups))
-        other = _side(metrics, rest, rest_clusters, others)
-        reference = metrics.of(rest.linear[None], others)[0]
+        reference = of.rest(other.moments.linear[None])[0]
     else:
-        whole = groups[:1].with_columns(pl.lit(groups[name].sum()).alias(name) for name in _counts(groups))
-        value, of_whole = metrics.at(moments.linear.sum(axis=0, keepdims=True), whole)
-        reference, slopes_of_whole = np.broadcast_to(value, values.shape), np.broadcast_to(of_whole, side.slopes.shape)
-        # The rows of a group are in the total as well.
+        whole = linear.sum(axis=0, keepdims=True)
+        reference = np.broadcast_to(of.total(whole[None])[0], values.shape)
+        slopes = np.broadcast_to(slopes_of(of.total, whole), side.slopes.shape)
         own = side.slopes_at
+        # The rows of a group are in the total as well.
         side = replace(
-            side,
-            slopes=side.slopes - of_whole,
-            slopes_at=lambda sums: np.asarray(own(sums) - of_whole, dtype=np.float64),
+            side, slopes=side.slopes - slopes, slopes_at=lambda sums: np.asarray(own(sums) - slopes, dtype=np.float64)
         )
-        other = Side(rest, rest_clusters, slopes_of_whole, lambda _: slopes_of_whole, None)
+        other = Side(other.moments, other.clusters, slopes, lambda _: slopes, None)
     return {
         column: differences(
             values[:, c],
@@ -72,15 +110,14 @@ def compare_groups(
             between(side.parts(c, values[:, c]), other.parts(c, reference[:, c])),
             level,
         )
-        for c, column in enumerate(metrics.columns)
+        for c, column in zip(places, of.columns, strict=True)
     }
 
 
-def _side(metrics: Metrics, moments: Moments, clusters: Clusters | None, groups: pl.DataFrame) -> Side:
-    def slopes_at(sums: Floats) -> Floats:
-        return metrics.at(sums, groups)[1]
-
-    return Side(moments, clusters, slopes_at(moments.linear), slopes_at, metrics.family.enlarged)
+def _side(
+    formula: Formula, moments: Moments, clusters: Clusters | None, enlarged: Callable[[Moments], Moments] | None
+) -> Side:
+    return Side(moments, clusters, slopes_of(formula, moments.linear), partial(slopes_of, formula), enlarged)
 
 
 def _others(moments: Moments) -> Moments:
@@ -90,11 +127,6 @@ def _others(moments: Moments) -> Moments:
 def _other_clusters(clusters: Clusters) -> Clusters:
     single = None if clusters.single is None else _others(clusters.single)
     return Clusters(exclusive(clusters.linear), exclusive(clusters.weight), clusters.unit, single)
-
-
-def _counts(groups: pl.DataFrame) -> list[str]:
-    """What is added up over groups: all but priors, which are the same in all."""
-    return [name for name, dtype in groups.schema.items() if dtype.is_integer() and name != GROUP]
 
 
 def with_one(values: Floats, parts: Parts, against: Integers, level: float) -> Differences:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from polars_ec.comparing.cells import Bools, JointCells
 from polars_ec.comparing.differences import Differences, differences
-from polars_ec.comparing.joint_pass import numbers_of
-from polars_ec.comparing.values import COSTS, Metrics
+from polars_ec.comparing.joint_pass import COSTS, numbers_of
+from polars_ec.comparing.values import Metrics
 from polars_ec.intervals.spread import Moments, Single, of_clusters, stratified
 
 Floats: TypeAlias = NDArray[np.float64]
