@@ -81,8 +81,8 @@ def sum_per_group(
     ]
     columns += [constant(pl.col(name)).alias(name) for name in _row_priors(models)]
     if needs.clustered:
-        of_buckets = [f"{model.prefix}{name}" for model in models for name in _class_sums(model, needs)]
-        columns.append(bucket_list(CLASS_OF_SUMS, of_buckets))
+        names = {f"{model.prefix}{name}": name for model in models for name in _class_sums(model, needs)}
+        columns.append(bucket_list(CLASS_OF_SUMS, [column for column, name in names.items() if name not in counts]))
     if total:
         keys = [TOTAL, *keys]
         cells = twice(cells, keys)
