@@ -364,6 +364,16 @@ def test_a_class_without_rows_has_no_limits():
     assert all(found[column].item() is None for column in found.columns if "_ci_" in column)
 
 
+def test_a_cluster_of_nearly_all_rows_leaves_little_to_say():
+    rows = log(2000)
+    keyed = rows.with_columns(user=pl.when(pl.int_range(pl.len()) < 1800).then(1).otherwise("user"))
+    found = spread(keyed, RANKING_METRICS, 8, buckets=100)
+    assert all(math.isnan(one(found, name, "df")) or one(found, name, "df") < 1 for name in RANKING_METRICS)
+    few, many = (limits(of, ["auc_roc"], buckets=100, resolution=8) for of in (keyed, rows))
+    width = [(of["auc_roc_ci_high"] - of["auc_roc_ci_low"]).item() for of in (few, many)]
+    assert width[0] > 3 * width[1]
+
+
 def test_few_clusters_have_no_limits():
     rows = log(2000).with_columns(user=pl.int_range(pl.len()) % 4)
     found = limits(rows, buckets=100, resolution=8)
