@@ -443,3 +443,20 @@ def test_the_report_of_clusters_is_that_of_their_buckets(weight):
     whole = rows.ec.report("score", "label", cluster="user", **{**options, "by": ()})
     columns = [c for c in whole.columns if c.startswith(("auc_roc", "eer"))]
     assert_frame_equal(found.tail(1).select(columns), whole.select(columns))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"cluster": "user"}, {"weight": "weight"}, {"cluster": "user", "weight": "weight"}]
+)
+def test_the_sketch_has_the_limits_of_the_report(options):
+    rows = log(3000, groups=3)
+    given = {"by": "group", "score_type": "log_odds", **options}
+    report = rows.ec.report("score", "label", metrics=RANKING_METRICS, interval=0.95, **given)
+    sketch = rows.ec.sketch("score", "label", costs=None, **given)
+    columns = ["group", *(f"{name}{end}" for name in RANKING_METRICS for end in ("", "_ci_low", "_ci_high"))]
+    found = sketch.evaluate(*RANKING_METRICS, interval=0.95).sort("group")
+    assert_frame_equal(found.select(columns), report.select(columns), rel_tol=1e-12)
+    parts = [rows.filter(group=g).ec.sketch("score", "label", costs=None, **given) for g in range(3)]
+    whole = ec.merge(parts).group_by().evaluate("auc_roc", "eer", interval=0.95)
+    at_once = rows.ec.sketch("score", "label", costs=None, **{**given, "by": ()})
+    assert_frame_equal(whole, at_once.evaluate("auc_roc", "eer", interval=0.95), rel_tol=1e-12)
