@@ -153,9 +153,9 @@ def bootstrap(rows, metrics, replicates, seed=1):
 def test_standard_errors_by_influence_are_those_of_a_bootstrap():
     rows = log(1500, seed=5, prior=0.35)
     metrics = ["auc_roc", "average_precision"]
-    drawn, found = bootstrap(rows, metrics, 500), spread(rows, metrics)
+    drawn, found = bootstrap(rows, metrics, 400), spread(rows, metrics)
     for name in metrics:
-        # 500 replicates: 3.2 %
+        # 400 replicates: 3.5 %
         assert math.sqrt(one(found, name)) == pytest.approx(drawn[name].std(), rel=0.1), name
 
 
@@ -314,14 +314,14 @@ def test_groups_may_be_taken_some_at_a_time(monkeypatch, options):
 
 @pytest.mark.parametrize("options", [{}, {"buckets": 100, "resolution": 8}])
 def test_limits_hold_what_many_more_rows_give(options):
-    found = limits(log(200 * 600, seed=11, prior=0.25, groups=200), **options)
+    found = limits(log(120 * 600, seed=11, prior=0.25, groups=120), **options)
     # 600 rows a group, by keys of which each has but one or two of them.
-    truth = limits(log(400_000, seed=12, prior=0.25), **options)
+    truth = limits(log(200_000, seed=12, prior=0.25), **options)
     for name in RANKING_METRICS:
         value = truth[name].item()
         covered = ((found[f"{name}_ci_low"] <= value) & (value <= found[f"{name}_ci_high"])).mean()
-        # Three standard errors of a share of 95 % among 200 are 4.6 %.
-        assert covered >= 0.90, name
+        # Three standard errors of a share of 95 % among 120 are 6 %.
+        assert covered >= 0.89, name
         assert name in ("specificity_at_sensitivity", "sensitivity_at_specificity") or covered < 1, name
 
 
