@@ -143,11 +143,13 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         carrier=pl.when(pl.col("i") % 2 == 0).then(pl.lit("AA")).otherwise(pl.lit("UA")),
         p=(pl.col("i") * 0.618034) % 1,
         y=pl.col("i") % 3 == 0,
+        tailnum=pl.format("N{}", pl.col("i") % 40),
     )
     Path("logs").mkdir()
     log.write_parquet("logs/all.parquet")
     Path("demo-output/log").mkdir(parents=True)
-    log.rename({"ts": "time", "p": "score", "y": "late"}).write_parquet("demo-output/log/all.parquet")
+    flights = log.rename({"ts": "time", "p": "score", "y": "late"}).with_columns(date=pl.col("time").dt.date())
+    flights.write_parquet("demo-output/log/all.parquet")
     with duckdb.connect("flights.duckdb") as connection:
         connection.execute("CREATE TABLE log AS FROM 'logs/all.parquet'")
     lines = [line for page in PAGES for line in commands_of(page) if re.match(r"(\.venv/bin/)?polars-ec ", line)]

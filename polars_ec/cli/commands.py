@@ -21,11 +21,16 @@ from polars_ec.cli.options import (
     By,
     Cluster,
     Every,
+    Interval,
     Missing,
     PosLabel,
     Quiet,
+    Replicates,
+    Resampling,
+    Seed,
     Time,
     Weight,
+    intervals,
     parse_classes,
     parse_json,
     parse_metrics,
@@ -140,6 +145,12 @@ def report(
             help="The prior that the posteriors were made with: columns _at_prior are of posteriors moved from it."
         ),
     ] = None,
+    interval: Interval = None,
+    cluster: Cluster = None,
+    buckets: Buckets = None,
+    method: Resampling = None,
+    replicates: Replicates = None,
+    seed: Seed = None,
     form: Annotated[
         Format | None,
         typer.Option("--format", help="Default: by the name of --out, else table.", case_sensitive=False),
@@ -169,6 +180,7 @@ def report(
         "score_prior": None if score_prior is None else parse_prior(score_prior, "--score-prior", ["uniform"]),
     }
     layout = {name: value for name, value in asked_layout.items() if value is not None}
+    layout |= intervals(interval, cluster, buckets, method, replicates, seed)
     parsed = {
         "cost_fn": cost_fn,
         "cost_fp": cost_fp,
@@ -190,7 +202,7 @@ def report(
         if not score or label is None:
             raise UsageError(f"a report on rows needs {'--label' if score else '--score'}: the column's name")
         asked = {"score_type": "posterior", **options, **reading}
-        table, warnings = _answer(paths, Request(score, label, by or [], time, every, asked, layout, zone))
+        table, warnings = _answer(paths, Request(score, label, by or [], time, every, asked, layout, zone, cluster))
     else:
         if len(paths) > 1:
             raise UsageError(
@@ -198,7 +210,9 @@ def report(
             )
         if time is not None:
             check_period(time, every, time_zone)
-        known = {f"--{name.replace('_', '-')}": value for name, value in reading.items()}
+        known: dict[str, Any] = {f"--{name.replace('_', '-')}": value for name, value in reading.items()}
+        known |= {} if cluster is None else {"--cluster": cluster}
+        known |= {} if buckets is None else {"--buckets": buckets}
         known |= {} if label is None else {"--label": label}
         known |= {} if not score else {"--score": score[0] if len(score) == 1 else score}
         _tell_undone(folder)
@@ -255,7 +269,8 @@ def _answer(paths: list[str], request: Request) -> tuple[pl.DataFrame, list[str]
         try:
             return report_from_files(log, request)
         except DifferingFilesError:
-            return report_from_files(log.unified(request.columns(), request.by), request)
+            asked = request.columns()
+            return report_from_files(log.unified(asked, [*asked["--by"], *asked["--cluster"]]), request)
     if len(paths) > 1:
         raise UsageError(f"{', '.join(paths)}: report on one DuckDB table at a time, and on nothing beside it")
     return report_from_duckdb(tables[0]["file"], tables[0]["table"], request)
