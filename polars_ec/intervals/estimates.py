@@ -58,6 +58,12 @@ def one_hot(linear: Floats, weight2: Floats) -> Moments:
     return Moments(linear, weight2[..., None] * np.eye(n_decisions), np.ones(n_decisions))
 
 
+def of_classes(moments: Moments) -> Moments:
+    """Of one-hot features those of the class alone."""
+    linear, square = moments.linear.sum(axis=-1), moments.square.sum(axis=(-2, -1))
+    return Moments(linear[..., None], square[..., None, None], np.ones(1))
+
+
 def with_one_row(moments: Moments) -> Moments:
     """With one more row in each class, of its mean weight, which is spread evenly over the decisions: one-hot features."""
     n_decisions = moments.linear.shape[-1]
@@ -138,7 +144,7 @@ def limits_of_clusters(
     groups = np.asarray(at_the_end.any(axis=-1))
     if enlarged is None or not groups.any():
         return lows, highs
-    fewer = _of_so_many_rows(moments, clusters.number)
+    fewer = of_so_many_rows(moments, clusters.number)
     chosen = Moments(fewer.linear[groups], fewer.square[groups], fewer.unit)
     of_rows = limits_of_rows(_of_groups(formula, groups), chosen, estimates[groups], scales, level, enlarged)
     for ends, instead in zip((lows, highs), of_rows, strict=True):
@@ -154,7 +160,7 @@ def slopes_of(formula: Formula, linear: Floats) -> Floats:
     return slopes.reshape(n_groups, *shape, slopes.shape[-1])
 
 
-def _of_so_many_rows(moments: Moments, number: Floats) -> Moments:
+def of_so_many_rows(moments: Moments, number: Floats) -> Moments:
     """Moments of fewer rows, each of weight 1, that are like these on average."""
     weight, rows = moments.weight.sum(axis=-1), moments.rows.sum(axis=-1)
     with np.errstate(all="ignore"):
