@@ -9,7 +9,7 @@ VENV := .venv
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: demo test lint bench fuzz test-all test-slow test-faults test-cpu test-pythons test-lowest test-spark test-postgres sql clean
+.PHONY: demo test lint bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-lowest test-spark test-postgres sql clean
 
 demo: .venv/demo
 	$(VENV)/bin/polars-ec demo
@@ -17,10 +17,14 @@ demo: .venv/demo
 test: .venv/test
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal
 
-# What is slow by nature as well: papers through every door, large score sets, long examples.
-test-all: test test-slow
+# What is slow by nature as well: papers through every door, large score sets, long examples; and how often intervals hold.
+test-all: test test-slow coverage
 test-slow: .venv/test
 	$(VENV)/bin/python -m pytest -n 2 -m slow
+
+# How often intervals hold the truth, in 1,000 simulated groups a point.
+coverage: .venv/test
+	$(VENV)/bin/python -m tests.coverage
 
 # Twenty faults, each put into a copy of the sources: the tests named for it must fail.
 test-faults: .venv/test

@@ -61,6 +61,7 @@ from polars_ec.metrics.rows import (
     shift_prior,
 )
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cllr, cross_entropy, epsr, nbs, nce
+from polars_ec.planning import rows_needed
 from polars_ec.reports import report
 from polars_ec.rows.folds import bucket, fold, stratified_fold
 from polars_ec.sketches import Sketch, merge
@@ -149,6 +150,7 @@ __all__ = [
     "row_brier",
     "row_cost",
     "row_log_loss",
+    "rows_needed",
     "semi_empirical_epsr",
     "sensitivity_at_specificity",
     "shift_prior",

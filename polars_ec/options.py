@@ -270,3 +270,7 @@ class IntervalOptions(LevelOptions, ClusterOptions, total=False):
 
 class ReportOptions(DecisionOptions, IntervalOptions, total=False):
     """All options of a report."""
+
+
+class CalibrationLossOptions(RiskOptions, IntervalOptions, total=False):
+    """All options of the losses before and after calibration."""

@@ -16,7 +16,7 @@ from polars_ec.options import ReportOptions
 from polars_ec.priors import Prior
 from polars_ec.reporting.choice import metrics_of, metrics_of_one_class, named_metrics, needed
 from polars_ec.reporting.estimated import families_of, families_of_classes
-from polars_ec.reporting.intervals import HIGH, LOW, with_intervals
+from polars_ec.reporting.intervals import with_intervals
 from polars_ec.reporting.models import Model, Pass, read_models
 from polars_ec.reporting.ranks import Rank, with_ranks
 from polars_ec.reporting.sums import TOTAL, is_collected, stated_prior, sum_per_class, sum_per_group, with_priors
@@ -223,10 +223,7 @@ def _report(
         ranks = list(_ranks_of(model, models, names, options))
         if ranks:
             prior = stated_prior(model, options)
-            sums = with_ranks(sums, frame, keys, model, ranks, prior, given.get("prior"), total, one_pass)
-            if interval is not None:
-                ends = [f"{model.prefix}{rank.column}{end}" for rank in ranks for end in (LOW, HIGH)]
-                sums = sums.with_columns(pl.lit(None, pl.Float64).alias(end) for end in ends)
+            sums = with_ranks(sums, frame, keys, model, ranks, prior, given.get("prior"), total, interval, one_pass)
     if per_class:
         sums = with_class_sums(sums, models, options)
     if interval is not None:

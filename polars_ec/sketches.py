@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
@@ -21,8 +21,9 @@ from polars_ec.cells.files import cells_of_table, read_cells, write_cells
 from polars_ec.cells.grid import SketchScoreType
 from polars_ec.costs import Costs
 from polars_ec.exceptions import SketchError
+from polars_ec.intervals.arguments import parse_interval
 from polars_ec.priors import Prior
-from polars_ec.typing import Rule
+from polars_ec.typing import IntervalMethod, Rule
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -40,7 +41,7 @@ class Sketch(DecidingCells):
     frame
         The cells: the group columns; `class` (0 or 1, -1 for wrong rows, null for missing ones); `bin` and `above` (how
         many declared thresholds the score is above), or `score_value` in an exact sketch; `n` rows; and if rows have weights
-        their sum, `weight`.
+        their sum, `weight`, and that of their squares, `weight2`.
     grid
         How scores became cells: `score_type`, `resolution` (None: exact), `thresholds`.
     weighted
@@ -48,6 +49,11 @@ class Sketch(DecidingCells):
     sums
         Beside the cells, a row per group, `class` (0 or 1) and `above`: `log_loss`, `brier` and `posterior`, sums over the rows of
         weight times the row's value. None in an exact sketch, whose cells say as much, and for raw scores.
+    coarse
+        Of a sketch with clusters, for variances: the usable rows once more, also by `bucket` of their cluster (null: none), at
+        a `resolution` of at most 8, which an exact sketch has here too. The columns are those of `frame`, with `bin` and `above`.
+    buckets, cluster, hash
+        How many buckets, the name of the key of the clusters, and of the hash that dealt them out; None without clusters.
     costs, threshold
         The operating point that it was made for, which its methods take where they are told no other: 2 x 2 costs, and the
         threshold, None for the Bayes threshold of the costs.
@@ -82,6 +88,10 @@ class Sketch(DecidingCells):
         cost_fp: float | None = None,
         bins: int = 15,
         equal_mass: bool = False,
+        interval: float | None = None,
+        method: IntervalMethod = "influence",
+        replicates: int = 1000,
+        seed: int = 0,
     ) -> pl.DataFrame:
         """What calibration would take off a loss, per group: the loss of the scores as they are, minus that after calibration.
 
@@ -103,11 +113,15 @@ class Sketch(DecidingCells):
             As for `evaluate`: of the loss and of what calibrators are fitted to. Default: the group's own.
         costs, cost_fn, cost_fp
             Of "bayes_risk", two by two; default: those that the sketch was made for.
+        interval, method, replicates, seed
+            As for `evaluate`. "influence" is here the jackknife: everything is computed anew, calibrators are fitted anew, without each
+            of 20 parts of the rows in turn. These are the buckets of their clusters, of `sketch(cluster=)`; independent rows are
+            dealt out at random, by the seed. A `Calibration` in `training` stays as it is.
 
         Returns
         -------
         One row per group: the group columns without `fold`, `n`, `class_prior`, `raw` (exact), `calibrated`, `cal_loss`,
-        `rcl` in percent (null where `raw` is 0) and `reason`: why there is no calibrated loss (as `calibrate` says it, or
+        `rcl` in percent (null where `raw` is 0), each with `NAME_ci_low` and `NAME_ci_high` where `interval` is given, and `reason`: why there is no calibrated loss (as `calibrate` says it, or
         "not calibrated": `training` has no such group), or "reversed". Rows of a cell get the calibrated posterior of
         the middle of their bin, or the step of the lowest score in it. So all is exact in an exact sketch; else the loss of the
         same affine calibrator is off by a factor of at most exp(alpha / (2 resolution)), Brier by the square of that, unless
@@ -136,8 +150,10 @@ class Sketch(DecidingCells):
         # Imported here, for it needs numpy.
         from polars_ec.calibration.loss import calibration_loss
 
+        request = parse_interval({"interval": interval, "method": method, "replicates": replicates, "seed": seed})
         keywords = self._at_own_point({"prior": prior, "costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp})
-        return calibration_loss(self, rule, calibrator, training, {"bins": bins, "equal_mass": equal_mass}, keywords)
+        histogram = {"bins": bins, "equal_mass": equal_mass}
+        return calibration_loss(self, rule, calibrator, training, histogram, keywords, request)
 
     def write_parquet(self, path: str | Path | IO[bytes], *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the cells; and what they mean, a checksum of all this and any further `metadata` in the file's metadata."""
@@ -193,7 +209,8 @@ class Sketch(DecidingCells):
 
 def sketch_of(cells: Cells, point: OperatingPoint) -> Sketch:
     """Cells with the operating point that they were made for."""
-    return Sketch(cells.frame, cells.grid, cells.weighted, cells.sums, point.costs, point.threshold)
+    of_cells = {field.name: getattr(cells, field.name) for field in fields(Cells)}
+    return Sketch(**of_cells, costs=point.costs, threshold=point.threshold)
 
 
 def merge(sketches: Sequence[Sketch]) -> Sketch:

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_ec.cells.cells import check_keys
-from polars_ec.cells.make import Split, make_cells
+from polars_ec.cells.make import Clusters, Split, make_cells
 from polars_ec.cells.thresholds import cost_of_sensitivity, cost_of_threshold
 from polars_ec.costs import CostMatrix, Costs
 from polars_ec.inputs import as_lazy
@@ -33,6 +33,8 @@ def sketch(
     folds: int | None = None,
     fold_by: IntoExpr | None = None,
     stratified: bool = False,
+    cluster: IntoExpr | None = None,
+    buckets: int = 100,
     **options: Unpack[SketchOptions],
 ) -> Sketch:
     """The log reduced to cells of equal log-odds, by one pass of the streaming engine.
@@ -67,6 +69,9 @@ def sketch(
     stratified
         Folds that share the keys of each class of each group out evenly. A key has one fold in each class then, and the
         rows are ranked in memory: this does not stream.
+    cluster, buckets
+        The key of what correlated rows share, such as the user or the day, for intervals: the rows are counted once more in coarse
+        cells by the `polars_ec.bucket` of their key, of so many from 5 to 1000. A row without a key is a cluster of its own.
     prior
         Class priors, only for LLRs (where they decide) and log-likelihoods: the positive class's, or one per class (a
         sequence in class order, or a mapping from class), "uniform", or an expression.
@@ -117,6 +122,7 @@ def sketch(
         exact=exact,
         reduction=reduction,
         split=Split(folds, fold_by, stratified),
+        clusters=Clusters(cluster, buckets),
     )
     return sketch_of(cells, point)
 
@@ -135,6 +141,8 @@ def equivalent_cost(
     p_t: float | None = None,
 ) -> pl.DataFrame:
     """The costs that somebody who optimises another metric has in fact chosen, per group.
+
+    They have no interval: they are read off the best of many thresholds, and move in jumps from one to the next.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
--- polars_ec for DuckDB, file 3 of 9: metrics of decisions. Load after counts.
+-- polars_ec for DuckDB, file 3 of 10: metrics of decisions. Load after counts.
 -- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
 -- at that prior. By hand a formula is of `cells`, or of what `errors` cost; where costs may be any matrix of the classes' mean `cost`,
 -- `error` or `hit` as well; `make sql` makes the overloads, which differ in how a row is decided: a score, a list of scores, a BOOLEAN decision.

@@ -1,5 +1,5 @@
 -- polars_ec for DuckDB: expected cost, proper scoring rules, calibrated metrics as macros in schema ec. The file polars_ec.sql is
--- made of begin, rows, counts, decisions, scoring_rules, sketch, ranking, calibration, ece, end and of the signatures of the Python
+-- made of begin, rows, counts, decisions, scoring_rules, sketch, ranking, calibration, ece, quantiles, end and of the signatures of the Python
 -- functions (`make sql`): from these come defaults, most comments, and overloads for BOOLEAN. It may be loaded again.
 -- One transaction: a client that goes on after an error, on an older DuckDB say, is left with what it had before.
 BEGIN TRANSACTION;
@@ -7,7 +7,7 @@ SELECT CASE WHEN TRY_CAST(regexp_extract(library_version, '^v?(\d+)\.', 1) AS IN
             THEN error('polars_ec needs DuckDB 2.0 or later, and this is ' || library_version || ': nothing is installed (say ROLLBACK to go on)')
             ELSE library_version END AS duckdb FROM pragma_version();
 CREATE SCHEMA IF NOT EXISTS ec;
--- polars_ec for DuckDB, file 1 of 9: what is known of one row. Load after begin. Names that start with an underscore are private.
+-- polars_ec for DuckDB, file 1 of 10: what is known of one row. Load after begin. Names that start with an underscore are private.
 
 -- Arguments -----------------------------------------------------------------------------------------------------------
 
@@ -662,7 +662,7 @@ CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 
     CASE WHEN score_type IN ('log_likelihoods', 'decision') THEN [ec._no_prior_in(score_type)]
          ELSE ec._unless_nans(ec._shifted_vector(score, from_, "to", CAST(score_type AS VARCHAR))) END;
 COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';
--- polars_ec for DuckDB, file 2 of 9: sums of a group of rows, and the counts that are answers in themselves.
+-- polars_ec for DuckDB, file 2 of 10: sums of a group of rows, and the counts that are answers in themselves.
 -- Load after rows. Everything here is plain sums of CASE: the engine shares equal ones, so ten metrics cost hardly more
 -- than one. An aggregate is bound to a name with list_transform([aggregate], lambda s: ...)[1], because a subquery in a
 -- macro would run once per row. Fields are written s['field'], for in HAVING DuckDB takes s.field for a column.
@@ -1089,7 +1089,7 @@ CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn
             'tn': cast_to_type(_s['c']['tn'], _s['w']), 'fp': cast_to_type(_s['c']['fp'], _s['w']),
             'fn': cast_to_type(_s['c']['fn'], _s['w']), 'tp': cast_to_type(_s['c']['tp'], _s['w'])} END)[1];
 COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, fp, fn, tp); lists: K x M list of rows; BIGINT, with weights DOUBLE';
--- polars_ec for DuckDB, file 3 of 9: metrics of decisions. Load after counts.
+-- polars_ec for DuckDB, file 3 of 10: metrics of decisions. Load after counts.
 -- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
 -- at that prior. By hand a formula is of `cells`, or of what `errors` cost; where costs may be any matrix of the classes' mean `cost`,
 -- `error` or `hit` as well; `make sql` makes the overloads, which differ in how a row is decided: a score, a list of scores, a BOOLEAN decision.
@@ -1442,7 +1442,7 @@ CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, 
 (score BOOLEAN, label, p_t, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._p_t_ok(p_t) THEN ec._net_benefit_at(ec._boolean_decision(score, score_type), label, CAST(p_t AS DOUBLE), prior, threshold, score_type, weight) END;
 COMMENT ON MACRO ec.net_benefit IS 'Net benefit of deciding positive where the posterior is above p_t: hits minus false alarms at their price, per row. Higher is better; at most the positive class''s prior. P_1 R_11 - p_t/(1 - p_t) P_0 R_01, which is P_1 minus the expected cost of costs 1 (miss) and p_t/(1 - p_t) (false alarm).';
--- polars_ec for DuckDB, file 4 of 9: each class against the rest, averages over classes, shares of decisions. Load after decisions.
+-- polars_ec for DuckDB, file 4 of 10: each class against the rest, averages over classes, shares of decisions. Load after decisions.
 -- A formula is of `table`, which holds counts {n}, K x M, class priors {p} and the number {m} of decisions of a group; it is NULL where one of its rows is wrong,
 -- none is usable, or the prior is none. `make sql` makes the overloads.
 
@@ -1664,7 +1664,7 @@ CREATE OR REPLACE MACRO ec.decision_share(score DOUBLE, label, decision, costs :
 (score BOOLEAN, label, decision, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._decision_share(ec._boolean_decision(score, score_type), label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.decision_share IS 'Share of rows that are decided so: sum_i P_i R_ij for decision j, an index from 0';
--- polars_ec for DuckDB, file 5 of 9: expectations of scoring rules. Load after decisions.
+-- polars_ec for DuckDB, file 5 of 10: expectations of scoring rules. Load after decisions.
 -- Every one is sum_i P_i * mean over class i of a loss of the row: the files rows (losses) and counts (sums) do the rest.
 
 -- Means of a loss, class by class -------------------------------------------------------------------------------------
@@ -1877,7 +1877,7 @@ CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1, b := 1, score_type 
          THEN ec._epsr(ec._pair(score, score_type), label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior,
                        ec._pair_type(score_type), weight) END;
 COMMENT ON MACRO ec.epsr IS 'Bayes risks under costs [[0, 1/(1-t)], [1/t, 0]], t ~ Beta(a, b) (lower is better): a = b = 1 is CE, a = b = 2 is 3 BS';
--- polars_ec for DuckDB, file 6 of 9: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
+-- polars_ec for DuckDB, file 6 of 10: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
 -- A table macro: the log is a table, view or WITH clause given by its name as text, score, label and weight are
 -- expressions over its columns, groups the names of its group columns. Names within start with "ec: ", because a parameter's
 -- name would hide a column of the log, and a column of the log one that is made here.
@@ -2008,7 +2008,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
     WHERE coalesce((FROM ec._columns_ok(log, groups, ['class', 'bin', 'above', 'n', 'weight', 'log_loss', 'brier', 'posterior'])),
                    true);
 COMMENT ON MACRO TABLE ec.sketch IS 'The log as counts and sums per group, class and bin of the score: bin = floor(resolution ln(q1/q0))';
--- polars_ec for DuckDB, file 7 of 9: metrics of the order of the scores. Load after sketch.
+-- polars_ec for DuckDB, file 7 of 10: metrics of the order of the scores. Load after sketch.
 -- Under its own name each is exact: the rows of a group are sorted in memory. For groups that do not fit there: approx_..., from
 -- counts of rows per bin of the score (`resolution` bins a nat, the bins of ec.sketch), each with a companion approx_..._error with
 -- |value - exact| <= error, for the order within a bin is not known; and ec.ranking_exact, whose sort can spill to disk.
@@ -2467,7 +2467,7 @@ CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior 
         WHERE coalesce((FROM ec._columns_ok(log, groups, ['n', 'n_missing', 'n_invalid', 'auc_roc', 'average_precision', 'auprg',
                                                           'min_dcf', 'specificity_at_sensitivity', 'sensitivity_at_specificity', 'ks'])), true));
 COMMENT ON MACRO TABLE ec.ranking_exact IS 'Ranking metrics per group over all distinct scores, exact: auc_roc = P(score of class 1 > score of class 0) + P(equal)/2 ...';
--- polars_ec for DuckDB, file 8 of 9: buckets and folds of keys, and calibrated posteriors. Load after ranking.
+-- polars_ec for DuckDB, file 8 of 10: buckets and folds of keys, and calibrated posteriors. Load after ranking.
 
 -- Buckets and folds ---------------------------------------------------------------------------------------------------
 
@@ -2616,7 +2616,7 @@ CREATE OR REPLACE MACRO ec.affine(score DOUBLE, alpha, beta, score_type := 'post
     ec._affine(ec._row_log_odds(ec._pair(score, score_type), ec._calibrated_type(ec._pair_type(score_type)), NULL),
                ec._parameter(alpha), ec._parameter(beta));
 COMMENT ON MACRO ec.affine IS 'Calibrated posterior of each row''s binary score: an affine function of its log-odds, as a posterior. In [0, 1]. 1/(1 + e^-(alpha x + beta)) of the log-odds x; with alpha = 0 it is 1/(1 + e^-beta), also where x is infinite. Temperature scaling has beta = 0, and alpha is the inverse of the temperature.';
--- polars_ec for DuckDB, file 9 of 9: calibration errors by bins of the posterior, and divergence from reference posteriors.
+-- polars_ec for DuckDB, file 9 of 10: calibration errors by bins of the posterior, and divergence from reference posteriors.
 -- Load after scoring_rules.
 -- Bin b of B holds b/B < q <= (b + 1)/B, b = 0..B-1; q = 0 is in the first. There is a sum per bin, at most 32 of them,
 -- because their number is fixed while a macro is written: what is repeated in all of them is kept short. Of lists at a stated
@@ -2882,6 +2882,103 @@ CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule := 
                           ec._cross_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
         ec._naive_loss(normalized, ec._vector_class_means(ec._either_missing(score, reference, weight), reference, score_type, weight), CAST(rule AS VARCHAR))) END;
 COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';
+-- polars_ec for DuckDB, file 10 of 10: quantiles of the normal distribution and of t. Load after ece.
+
+-- The algorithm is that of polars_ec/intervals/quantiles.py, which says why it is right; the nodes and weights are those of its rules.
+
+-- Wichura 1988, algorithm AS 241 (PPND16).
+CREATE OR REPLACE MACRO ec._normal_in_the_middle(r) AS
+    (((((((2509.0809287301227e0 * r + 33430.57558358813e0) * r + 67265.7709270087e0) * r + 45921.95393154987e0) * r + 13731.69376550946e0) * r
+         + 1971.5909503065513e0) * r + 133.14166789178438e0) * r + 3.3871328727963665e0)
+    / (((((((5226.495278852546e0 * r + 28729.085735721943e0) * r + 39307.89580009271e0) * r + 21213.794301586597e0) * r + 5394.196021424751e0) * r
+         + 687.1870074920579e0) * r + 42.31333070160091e0) * r + 1.0e0);
+CREATE OR REPLACE MACRO ec._normal_beyond(r) AS
+    (((((((0.0007745450142783414e0 * r + 0.022723844989269184e0) * r + 0.2417807251774506e0) * r + 1.2704582524523684e0) * r + 3.6478483247632045e0) * r
+         + 5.769497221460691e0) * r + 4.630337846156546e0) * r + 1.4234371107496835e0)
+    / (((((((1.0507500716444169e-09 * r + 0.0005475938084995345e0) * r + 0.015198666563616457e0) * r + 0.14810397642748008e0) * r + 0.6897673349851e0) * r
+         + 1.6763848301838038e0) * r + 2.053191626637759e0) * r + 1.0e0);
+CREATE OR REPLACE MACRO ec._normal_far_out(r) AS
+    (((((((2.0103343992922881e-07 * r + 2.7115555687434876e-05) * r + 0.0012426609473880784e0) * r + 0.026532189526576124e0) * r + 0.29656057182850487e0) * r
+         + 1.7848265399172913e0) * r + 5.463784911164114e0) * r + 6.657904643501103e0)
+    / (((((((2.0442631033899397e-15 * r + 1.421511758316446e-07) * r + 1.8463183175100548e-05) * r + 0.0007868691311456133e0) * r + 0.014875361290850615e0) * r
+         + 0.1369298809227358e0) * r + 0.599832206555888e0) * r + 1.0e0);
+CREATE OR REPLACE MACRO ec._normal_outside(p, r) AS
+    sign(p - 0.5e0) * CASE WHEN r <= 5 THEN invoke(lambda _x: ec._normal_beyond(_x), r - 1.6e0)
+                           ELSE invoke(lambda _x: ec._normal_far_out(_x), r - 5) END;
+CREATE OR REPLACE MACRO ec._normal_quantile(p) AS
+    CASE WHEN p IS NULL THEN NULL
+         WHEN p = 0 THEN -1e0 / 0
+         WHEN p = 1 THEN 1e0 / 0
+         WHEN NOT p BETWEEN 0 AND 1 THEN CAST('nan' AS DOUBLE)
+         WHEN abs(p - 0.5e0) <= 0.425e0
+         THEN (p - 0.5e0) * invoke(lambda _r: ec._normal_in_the_middle(_r), 0.180625e0 - (p - 0.5e0) * (p - 0.5e0))
+         ELSE invoke(lambda _r: ec._normal_outside(p, _r), sqrt(-ln(least(p, 1 - p)))) END;
+
+-- 1 - e^-x without loss of digits (DuckDB has no expm1), and the ratio of it to x that is the density's part beside the normal one.
+CREATE OR REPLACE MACRO ec._lost(x) AS 2 / (1 + 1 / tanh(x / 2));
+CREATE OR REPLACE MACRO ec._h(x) AS sqrt(x / 2 * (1 + 1 / tanh(x / 2)));
+
+-- Gamma((n + 1) / 2) / Gamma(n / 2) sqrt(2 / n), by its logarithm's series at x = n / 2 + 10.
+CREATE OR REPLACE MACRO ec._gamma_series(x) AS
+    sqrt(x) * exp(((((-31e0 / 18432 / (x * x) + 17e0 / 14336) / (x * x) - 1e0 / 640) / (x * x) + 1e0 / 192) / (x * x) - 1e0 / 8) / x);
+CREATE OR REPLACE MACRO ec._t_constant(n) AS
+    ec._gamma_series(n / 2 + 10) * sqrt(2 / n)
+    * n / (n + 1) * (n + 2) / (n + 3) * (n + 4) / (n + 5) * (n + 6) / (n + 7) * (n + 8) / (n + 9)
+    * (n + 10) / (n + 11) * (n + 12) / (n + 13) * (n + 14) / (n + 15) * (n + 16) / (n + 17) * (n + 18) / (n + 19);
+
+-- The mass between 0 and z, by Gauss and Legendre; the logarithm of that beyond z, by Gauss and Laguerre.
+CREATE OR REPLACE MACRO ec._t_middle(z, n, k) AS
+    k / sqrt(2 * pi()) * z * list_dot_product(
+    [0.12793819534675202e0, 0.12583745634682825e0, 0.1216704729278033e0, 0.11550566805372552e0, 0.10744427011596556e0, 0.09761865210411393e0,
+     0.0861901615319532e0, 0.07334648141108016e0, 0.05929858491543636e0, 0.04427743881741941e0, 0.02853138862893356e0, 0.01234122979998869e0],
+    list_transform(
+    [0.06405689286260563e0, 0.1911188674736163e0, 0.3150426796961634e0, 0.4337935076260451e0, 0.5454214713888396e0, 0.6480936519369755e0,
+     0.7401241915785544e0, 0.820001985973903e0, 0.8864155270044011e0, 0.9382745520027328e0, 0.9747285559713095e0, 0.9951872199970213e0],
+        lambda _x: exp(-(z * _x) * (z * _x) / 2) * ec._h((z * _x) * (z * _x) / n)));
+CREATE OR REPLACE MACRO ec._t_log_tail(z, n, k) AS
+    ln(k / sqrt(2 * pi()) * list_dot_product(
+    [0.10921834195242515e0, 0.2104431079387924e0, 0.23521322966984298e0, 0.19590333597287354e0, 0.1299837862860684e0, 0.07057862386571556e0,
+     0.03176091250917397e0, 0.011918214834838204e0, 0.003738816294611417e0, 0.0009808033066149246e0, 0.0002148649188013578e0, 3.920341967987801e-05,
+     5.934541612868448e-06, 7.41640457866734e-07, 7.604567879120552e-08, 6.350602226625618e-09, 4.281382971040738e-10, 2.305899491891237e-11,
+     9.799379288726772e-13, 3.2378016577291567e-14],
+    list_transform(
+    [0.04448936583326739e0, 0.23452610951961825e0, 0.5768846293018863e0, 1.072448753817818e0, 1.7224087764446456e0, 2.5283367064257942e0,
+     3.492213273021994e0, 4.616456769749767e0, 5.903958504174244e0, 7.358126733186241e0, 8.982940924212597e0, 10.78301863253997e0,
+     12.763697986742725e0, 14.931139755522558e0, 17.292454336715316e0, 19.855860940336054e0, 22.630889013196775e0, 25.628636022459247e0,
+     28.862101816323474e0, 32.346629153964734e0],
+        lambda _x: 1 / sqrt(n * ec._lost((z * z + 2 * _x) / n))))) - z * z / 2;
+CREATE OR REPLACE MACRO ec._t_density(z, n, k) AS k * exp(-z * z / 2) / sqrt(2 * pi()) * ec._h(z * z / n);
+CREATE OR REPLACE MACRO ec._t_log_slope(z, n) AS 1 / z - z / (2 * n) * (1 / tanh(z * z / n / 2) - 1) - z;
+
+-- Halley's steps.
+CREATE OR REPLACE MACRO ec._t_from_tail(z, beyond, n, k) AS
+    list_reduce([0e0, 0e0, 0e0], lambda _z, _i: invoke(lambda _log_tail:
+        invoke(lambda _hazard: invoke(lambda _step: _z + _step / (1 + _step * (ec._t_log_slope(_z, n) + _hazard) / 2),
+                                      (_log_tail - ln(beyond)) / _hazard),
+               ec._t_density(_z, n, k) / exp(_log_tail)),
+        ec._t_log_tail(_z, n, k)), z);
+CREATE OR REPLACE MACRO ec._t_from_middle(z, mass, n, k) AS
+    list_reduce([0e0, 0e0, 0e0], lambda _z, _i: invoke(lambda _step: _z + _step / (1 + _step * ec._t_log_slope(_z, n) / 2),
+        (mass - ec._t_middle(_z, n, k)) / ec._t_density(_z, n, k)), z);
+CREATE OR REPLACE MACRO ec._t_quantile(p, normal, n, k) AS
+    CASE WHEN p IS NULL OR n IS NULL THEN NULL
+         WHEN isnan(n) THEN n
+         WHEN p = 0.5e0 OR NOT isfinite(normal) THEN normal
+         ELSE sign(p - 0.5e0) * invoke(lambda _z: exp(_z * _z / n / 2) * sqrt(n * ec._lost(_z * _z / n)),
+            CASE WHEN least(p, 1 - p) < 0.03e0
+                 THEN ec._t_from_tail(abs(normal) * (8 * n + 3) / (8 * n + 1), least(p, 1 - p), n, k)
+                 ELSE ec._t_from_middle(abs(normal) * (8 * n + 3) / (8 * n + 1), abs(p - 0.5e0), n, k) END) END;
+CREATE OR REPLACE MACRO ec._degrees(df) AS
+    CASE WHEN df > 0 AND NOT isnan(df) THEN greatest(least(df, 1e30), 1e0) WHEN df IS NOT NULL THEN CAST('nan' AS DOUBLE) END;
+
+-- Public --------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec.normal_quantile(p) AS invoke(lambda _p: ec._normal_quantile(_p), CAST(p AS DOUBLE));
+CREATE OR REPLACE MACRO ec.t_quantile(p, df) AS
+    invoke(lambda _p, _n: invoke(lambda _normal, _k: ec._t_quantile(_p, _normal, _n, _k), ec._normal_quantile(_p), ec._t_constant(_n)),
+           CAST(p AS DOUBLE), ec._degrees(CAST(df AS DOUBLE)));
+COMMENT ON MACRO ec.normal_quantile IS 'Quantile of the normal distribution: the z that a share p of it is below; infinite at 0 and 1, NaN beyond';
+COMMENT ON MACRO ec.t_quantile IS 'Quantile of t with df degrees of freedom, a real number: the t that a share p of it is below; fewer than 1 count as 1, infinity is normal, none is NaN';
 -- Last, so that whoever finds the version finds all.
 CREATE OR REPLACE MACRO ec.version() AS '0.2.0';
 COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';

@@ -31,6 +31,7 @@ OTHERS = {
     "merge",
     "register",
     "report",
+    "rows_needed",
     "sketch",
     "sketch_query",
     "stratified_fold",
@@ -126,8 +127,17 @@ def test_macros_of_bins(name: str, macros) -> None:
 
 def test_macros_are_the_metrics(macros) -> None:
     approximate = {macro for pair in APPROXIMATE.values() for macro in pair}
-    others = {"bucket", "effective_prior", "fold", "ranking_exact", "sketch", "stratified_fold", "version"}
-    assert set(macros) == MACROS | approximate | others
+    others = {
+        "bucket",
+        "effective_prior",
+        "fold",
+        "normal_quantile",
+        "ranking_exact",
+        "sketch",
+        "stratified_fold",
+        "t_quantile",
+    }
+    assert set(macros) == MACROS | approximate | others | {"version"}
 
 
 @pytest.mark.parametrize("name", sorted(MACROS))

@@ -183,7 +183,7 @@ def rolled_up(table: CellTable, grid: Grid, weight: Floats, losses: Mapping[str,
         return keys[rows[GROUP]].hstack(rows.select(columns)) if keys.width else rows.select(columns)
 
     sums = of_keys(cells, ["class", "above", *SUMS]) if grid.has_sums else None
-    return Cells(of_keys(frame, list(grid.columns)), grid, weighted=True, sums=sums)
+    return Cells(of_keys(frame, [c for c in grid.columns if c in frame.columns]), grid, weighted=True, sums=sums)
 
 
 def counted(table: CellTable) -> Cells:

@@ -14,6 +14,7 @@ from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.cell_table import CellTable, rolled_up, table_of
 from polars_ec.calibration.fit import fit
 from polars_ec.calibration.parameters import Calibrator, Parameters
+from polars_ec.calibration.spread import with_limits
 from polars_ec.calibration.step_functions import find_steps, values_of_cells
 from polars_ec.cells.arguments import parse_arguments
 from polars_ec.cells.cells import Cells
@@ -21,6 +22,7 @@ from polars_ec.cells.evaluate import evaluate
 from polars_ec.cells.grid import EXACT, Grid, SketchScoreType
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.sums import GROUP
+from polars_ec.intervals.arguments import Request
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.read import join_groups
 from polars_ec.rows.scores import BinaryScores, affine_log_odds
@@ -40,8 +42,30 @@ def calibration_loss(
     training: Any,
     histogram: dict[str, Any],
     keywords: dict[str, Any],
+    request: Request | None = None,
 ) -> pl.DataFrame:
-    """What `Sketch.calibration_loss` gives."""
+    """What `Sketch.calibration_loss` gives; `request` says which intervals there are."""
+
+    def losses(of: Cells) -> pl.DataFrame:
+        return _losses(of, rule, calibrator, training, histogram, keywords)
+
+    shown = losses(cells)
+    if request is None:
+        return shown
+    if request.method != "influence":
+        raise ValueError(f"method={request.method!r} is of report(): of a sketch there are intervals by influence")
+    by_fold = isinstance(training, str) and training == "cv"
+    return with_limits(shown, cells, by_fold, losses, request)
+
+
+def _losses(
+    cells: Cells,
+    rule: Rule,
+    calibrator: Calibrator,
+    training: Any,
+    histogram: dict[str, Any],
+    keywords: dict[str, Any],
+) -> pl.DataFrame:
     grid, keys = cells.grid, cells.keys_beside_fold
     check_loss(rule, training, grid.score_type, keywords["prior"])
     clash = sorted(NAMES.intersection(keys))

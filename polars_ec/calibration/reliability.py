@@ -7,15 +7,20 @@ import polars as pl
 from polars_ec.calibration.fit import fit
 from polars_ec.calibration.parameters import Calibrator
 from polars_ec.cells.cells import Cells
-from polars_ec.cells.grid import EXACT, Grid, checked_resolution
+from polars_ec.cells.grid import BUCKET, EXACT, Grid, checked_resolution
 from polars_ec.cells.sums import number_groups
 from polars_ec.cells.values import scores_of_cells
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.sums import GROUP, ratio
+from polars_ec.intervals.arguments import Request, parse_interval
 from polars_ec.rows.scores import sigmoid
 
+_LIMITS = ("positive_share_ci_low", "positive_share_ci_high")
 
-def reliability(cells: Cells, *, resolution: int = 2, calibrator: Calibrator | None = None) -> pl.DataFrame:
+
+def reliability(
+    cells: Cells, *, resolution: int = 2, calibrator: Calibrator | None = None, interval: float | None = None
+) -> pl.DataFrame:
     """The reliability diagram: mean posterior and share of positives per bin of log-odds, and the calibration curve.
 
     Calibrated scores have `posterior` = `positive_share` in every bin, up to chance; the curve shows what a calibrator would
@@ -29,12 +34,15 @@ def reliability(cells: Cells, *, resolution: int = 2, calibrator: Calibrator | N
         Bins per nat; a divisor of the sketch's own, unless that is exact.
     calibrator
         One of those of `Sketch.calibrate`, fitted to these very rows of the group: it has seen the labels.
+    interval
+        The level of limits, such as 0.95, of the share of positives in each bin for itself: of clusters in a sketch that was made
+        with `cluster=`, whose bins are an eighth of a nat at least.
 
     Returns
     -------
     The group columns without `fold`, whose folds are taken together; `bin`, `n`, `weight`, `posterior` (mean; unless
-    the sketch is exact, of the middles of its bins: off by at most an eighth of their width) and `positive_share`; with a
-    calibrator `calibrated`, the mean calibrated posterior, of cells as in `Sketch.calibration_loss`. Means are null where
+    the sketch is exact, of the middles of its bins: off by at most an eighth of their width) and `positive_share`, with `interval` also
+    `positive_share_ci_low` and `positive_share_ci_high`; with a calibrator `calibrated`, the mean calibrated posterior, of cells as in `Sketch.calibration_loss`. Means are null where
     a bin has no weight or its group has wrong rows; `calibrated` also where the calibrator has no parameters.
 
     Raises
@@ -57,9 +65,15 @@ def reliability(cells: Cells, *, resolution: int = 2, calibrator: Calibrator | N
     """
     if cells.grid.score_type not in ("posterior", "log_odds"):
         raise SketchError(f"reliability is of posteriors, and the sketch is of {cells.grid.score_type} scores")
+    request = parse_interval({"interval": interval})
     bins = _coarse_bins(cells.grid, checked_resolution(resolution)).alias("bin")
+    of_clusters = cells.grid.coarse.resolution if request is not None and cells.coarse is not None else None
+    if of_clusters is not None and of_clusters % resolution:
+        raise SketchError(
+            f"resolution={resolution} with interval=: the cells of clusters are {of_clusters} to a nat, so pass a divisor of that"
+        )
     keys = cells.keys_beside_fold
-    clash = sorted(set(keys) & {"bin", "positive_share", "calibrated"})
+    clash = sorted(set(keys) & {"bin", "positive_share", *_LIMITS, "calibrated"})
     if clash:
         raise SketchError(f"the sketch has a group column {clash[0]!r}, which its reliability has too: rename it")
     # Imported here, for they need numpy.
@@ -91,7 +105,40 @@ def reliability(cells: Cells, *, resolution: int = 2, calibrator: Calibrator | N
     ]
     found = counts.join(sums, on=[GROUP, "bin"], how="left").join(table.groups, on=GROUP, how="left")
     weight = pl.col("weight").fill_null(0.0)
+    if request is not None:
+        limits = _limits(found.select(GROUP, "bin"), cells, numbered, keys, resolution, request)
+        found = found.with_columns(limits)
+        of_share = [pl.when(~invalid, means[1].is_not_null()).then(pl.col(name)).alias(name) for name in _LIMITS]
+        means[2:2] = of_share
     return found.select(*keys, "bin", "n", weight, *means).sort(*keys, "bin", nulls_last=True)
+
+
+def _limits(
+    shown: pl.DataFrame, cells: Cells, numbered: pl.DataFrame, keys: list[str], resolution: int, request: Request
+) -> list[pl.Series]:
+    """Those of the share of positives in each bin of each group."""
+    # Imported here, for they need numpy.
+    from polars_ec.cells.bands import share_limits
+    from polars_ec.cells.moments import numbered_buckets, usable_rows
+
+    sums = {
+        f"{x}{i}": pl.when(pl.col("class") == i).then(weight).sum()
+        for x, weight in (("w", "weight"), ("v", "weight2"))
+        for i in range(2)
+    }
+    row = shown.with_row_index("row")
+    used = usable_rows(numbered, cells.weighted)
+    of_bins = used.group_by(GROUP, _coarse_bins(cells.grid, resolution).alias("bin")).agg(**sums)
+    rows = row.join(of_bins, on=[GROUP, "bin"], how="left", maintain_order="left").fill_null(0.0)
+    by_bucket = None
+    if cells.coarse is not None:
+        grid = cells.grid.coarse
+        groups = numbered.unique(GROUP)
+        coarse = usable_rows(numbered_buckets(cells.coarse, groups, keys), cells.weighted)
+        in_buckets = coarse.group_by(GROUP, _coarse_bins(grid, resolution).alias("bin"), BUCKET).agg(**sums)
+        by_bucket = row.join(in_buckets, on=[GROUP, "bin"])
+    ends = share_limits(rows, by_bucket, cells.buckets or 0, request)
+    return [pl.Series(name, values, nan_to_null=True) for name, values in zip(_LIMITS, ends, strict=True)]
 
 
 def _coarse_bins(grid: Grid, resolution: int) -> pl.Expr:

@@ -12,13 +12,14 @@ from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.fit import calibrate as calibrate_cells
 from polars_ec.calibration.fit import check_calibrator
 from polars_ec.calibration.parameters import PARAMETERS, STEPPED, Calibrator, softmax_affine
-from polars_ec.cells.make import Split, make_cells
+from polars_ec.cells.make import Clusters, Split, make_cells
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
 from polars_ec.inputs import as_lazy
+from polars_ec.intervals.arguments import INTERVAL_KEYWORDS, parse_interval
 from polars_ec.metrics.counts import class_prior, class_prior_of_log, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
-from polars_ec.options import CalibrationOptions, RiskOptions
+from polars_ec.options import CalibrationLossOptions, CalibrationOptions, RiskOptions
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.many import ManyScores
 from polars_ec.rows.read import Rows, check_names, expand, join_groups, resolve_columns, with_prior_column
@@ -26,7 +27,7 @@ from polars_ec.rows.scores import VectorScores
 from polars_ec.signatures import with_options
 from polars_ec.typing import FrameLike, IntoExpr, Rule
 
-OptionsT = TypeVar("OptionsT", CalibrationOptions, RiskOptions)
+OptionsT = TypeVar("OptionsT", CalibrationOptions, CalibrationLossOptions)
 
 # So few rows are calibrated by their very scores: of more, memory should not grow with the distinct ones.
 _FEW_ROWS = 100_000
@@ -176,7 +177,7 @@ def _of_classes(
     return Calibration(fitted, calibrator, rows.scores.score_type, rows.class_names)
 
 
-@with_options(RiskOptions)
+@with_options(CalibrationLossOptions)
 def calibration_loss(
     frame: FrameLike,
     score: IntoExpr,
@@ -190,7 +191,7 @@ def calibration_loss(
     fold_by: IntoExpr | None = None,
     stratified: bool = False,
     resolution: int = 64,
-    **options: Unpack[RiskOptions],
+    **options: Unpack[CalibrationLossOptions],
 ) -> pl.DataFrame:
     """What calibration would take off a loss, per group: the loss of the scores as they are, minus that after calibration.
 
@@ -227,17 +228,20 @@ def calibration_loss(
         Of the sketch of one score a row, of more than 100,000 rows: affine losses are as near as `Sketch.calibration_loss` says.
     prior
         Class priors of the losses and of the fit, stated as for `report`. None: the group's own.
+    method
+        How intervals are made. "influence" is here the jackknife: calibrators are fitted anew without each of 20 parts of the rows in
+        turn, of the buckets of clusters, or of independent rows dealt out at random. Or "bootstrap" and "bca".
 
     Returns
     -------
     One row per group, sorted: the group columns, `n`, `class_prior`, `raw` (the loss of the scores as they are), `calibrated`,
-    `cal_loss`, `rcl` in percent (null where `raw` is 0), and `reason`: why there is no calibrated loss, as `calibrate` says
+    `cal_loss`, `rcl` in percent (null where `raw` is 0), each with `NAME_ci_low` and `NAME_ci_high` where `interval` is given, and `reason`: why there is no calibrated loss, as `calibrate` says
     it, such as "infinite log-odds" (a row's own class has posterior 0: clip the scores).
 
     Raises
     ------
     ValueError, TypeError
-        Another rule or training; "cv" without folds.
+        Another rule or training; "cv" without folds; intervals of vectors of K scores.
 
     References
     ----------
@@ -255,6 +259,9 @@ def calibration_loss(
     from polars_ec.calibration.loss import NAMES, check_loss
     from polars_ec.calibration.loss import calibration_loss as loss_of_cells
 
+    request, clusters = parse_interval(options), Clusters(options.get("cluster"), options.get("buckets", 100))
+    read_options = {name: value for name, value in options.items() if name not in INTERVAL_KEYWORDS}
+    options = cast("CalibrationLossOptions", read_options)
     check_loss(rule, training, options.get("score_type", "posterior"), options.get("prior"))
     if (training == "cv") != (folds is not None):
         raise ValueError("training='cv' and folds= go together: folds=5, fold_by=key")
@@ -267,10 +274,20 @@ def calibration_loss(
         of_llrs = options.get("score_type") == "llr"
         read: Any = {name: value for name, value in options.items() if of_llrs or name != "prior"}
         cells, point = make_cells(
-            *(lazy, score, label, read), by=by, resolution=resolution, few_rows=_FEW_ROWS, split=split
+            *(lazy, score, label, read),
+            by=by,
+            resolution=resolution,
+            few_rows=_FEW_ROWS,
+            split=split,
+            clusters=clusters,
         )
         prior = _prior_of_groups(lazy, rows, by, checked)
-        return loss_of_cells(cells, rule, calibrator, training, {}, {"prior": prior, "costs": point.costs})
+        return loss_of_cells(cells, rule, calibrator, training, {}, {"prior": prior, "costs": point.costs}, request)
+    if request is not None:
+        raise ValueError(
+            f"interval={request.level!r} is of one score a row, and these are vectors: ask for each class against the rest, "
+            "sketch(...).calibration_loss(interval=)"
+        )
     keys = expand(lazy, by, "by")
     check_names(keys, {FOLD, *PARAMETERS, *NAMES}, "calibration")
     fold = split.fold(rows, keys)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 
@@ -23,6 +23,7 @@ from polars_ec.formulas.decisions import CELLS, DECISIONS, Arguments
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS, RankingArguments, checked_method, checked_share
 from polars_ec.priors import CheckedPrior
+from polars_ec.typing import EerMethod, IntervalMethod
 
 _COSTS = ("costs", "cost_fn", "cost_fp")
 _SHARED = (*_COSTS, "threshold", "prior")
@@ -142,6 +143,16 @@ def parse_formula_arguments(names: Sequence[str], keywords: Mapping[str, Any]) -
     if "net_benefit" in names and (keywords.get("p_t") is None or not 0 <= p_t < 1):
         raise ValueError(f"net_benefit needs p_t= in [0, 1), not {keywords.get('p_t')}")
     return Arguments(two_by_two(options), parse_beta(keywords.get("beta", 1.0)), p_t), options.prior
+
+
+def parse_method(method: Any) -> tuple[EerMethod, IntervalMethod]:
+    """How an EER is read off its curve, and how intervals are made: one of them is named, the other has its default."""
+    if isinstance(method, str) and method in get_args(IntervalMethod):
+        return "hull", method  # type: ignore[return-value]
+    if isinstance(method, str) and method in get_args(EerMethod):
+        return checked_method(method), "influence"
+    known = ", ".join((*get_args(EerMethod), *get_args(IntervalMethod)))
+    raise ValueError(f"method={method!r} is none of {known}: the first two are of eer, the others of interval=")
 
 
 def battery(grid: Grid, keywords: Mapping[str, Any]) -> Sequence[str]:

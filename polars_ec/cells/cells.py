@@ -8,7 +8,7 @@ from typing import Self
 
 import polars as pl
 
-from polars_ec.cells.grid import AMOUNTS, RESERVED, Grid
+from polars_ec.cells.grid import AMOUNTS, BUCKET, RESERVED, WEIGHTS, Grid
 from polars_ec.class_names import UNKNOWN
 from polars_ec.display import as_html, as_line, groups_by, numbers
 from polars_ec.exceptions import SketchError
@@ -19,6 +19,9 @@ from polars_ec.typing import IntoExpr
 SCORE, TARGET = "score", "target"
 """Group columns of a sketch of several models, and of a sketch of each class against the rest."""
 
+OF_CLUSTERS = ("buckets", "cluster", "hash")
+"""What is said about the coarse cells of a sketch, if it has some."""
+
 _MOST_ROWS = 2**63 - 1
 # What names of columns begin with while metrics are computed.
 _OWN = "__ec_"
@@ -26,18 +29,27 @@ _OWN = "__ec_"
 
 @dataclass(frozen=True, repr=False)
 class Cells:
-    """Rows counted per group, class and bin of the score, and losses summed; the attributes are those of a `Sketch`."""
+    """Rows counted per group, class and bin of the score, and losses summed; the attributes are those of a `Sketch`.
+
+    `hash` names what dealt the clusters out to buckets: clusters of sketches that are added up must meet in theirs.
+    """
 
     frame: pl.DataFrame
     grid: Grid
     weighted: bool = False
     sums: pl.DataFrame | None = None
+    coarse: pl.DataFrame | None = None
+    buckets: int | None = None
+    cluster: str | None = None
+    hash: str | None = None
 
     def __post_init__(self) -> None:
         if (self.sums is not None) != self.grid.has_sums:
             raise SketchError(
                 "a sketch has sums= beside its cells where scores are binned and are no raw scores, and only there"
             )
+        if len({getattr(self, name) is None for name in ("coarse", *OF_CLUSTERS)}) > 1:
+            raise SketchError("coarse=, buckets=, cluster= and hash= of a sketch go together")
         check_rows(self.frame)
 
     @property
@@ -52,10 +64,7 @@ class Cells:
 
     def weighed(self) -> pl.DataFrame:
         """The cells with their `weight`, which is their rows where these have no weights."""
-        if self.weighted:
-            return self.frame
-        usable = pl.when(pl.col("class") >= 0).then("n").otherwise(0)
-        return self.frame.with_columns(weight=usable.cast(pl.Float64))
+        return self.frame if self.weighted else self.frame.with_columns(weight=_rows_used())
 
     def __repr__(self) -> str:
         return as_line(type(self).__name__, self._facts())
@@ -78,6 +87,7 @@ class Cells:
             "rows": rows,
             "groups": groups_by(n_groups, self.keys),
             "scores": f"{self.grid.score_type}, {bins}",
+            **({} if self.cluster is None else {"clusters": f"{self.cluster} in {self.buckets} buckets"}),
             "thresholds": numbers(self.grid.thresholds),
         }
 
@@ -92,12 +102,14 @@ class Cells:
         [1.0]
         """
         keys, own = expand(self.frame.select(self.keys).lazy(), by, "by"), self.keys
-        check_keys([key.meta.output_name() for key in keys], {*self.grid.columns, *RESERVED})
+        of_coarse = set() if self.coarse is None else {BUCKET, *self.grid.coarse.columns}
+        check_keys([key.meta.output_name() for key in keys], {*self.grid.columns, *RESERVED, *of_coarse})
         return self.on_tables(lambda table: add_up(table.select(*keys, pl.exclude(own))))
 
     def on_tables(self, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Self:
-        """The sketch with its cells and its sums changed alike: something of their group columns."""
-        return replace(self, frame=change(self.frame), sums=None if self.sums is None else change(self.sums))
+        """The sketch with all its tables changed alike: something of their group columns."""
+        sums, coarse = (None if table is None else change(table) for table in (self.sums, self.coarse))
+        return replace(self, frame=change(self.frame), sums=sums, coarse=coarse)
 
     def filter(self, *predicates: pl.Expr) -> Self:
         """The groups for which predicates on the group columns hold."""
@@ -147,13 +159,48 @@ def add_cells(parts: Sequence[Cells]) -> Cells:
         check_same("group columns", first.keys, other.keys)
         schema, other_schema = first.frame.select(first.keys).schema, other.frame.select(first.keys).schema
         check_same("types of the group columns", dict(schema), dict(other_schema))
+        _check_same_buckets(first, other)
     weighted = any(part.weighted for part in parts)
-    frames = [part.weighed() if weighted else part.frame for part in parts]
+    # Files of earlier versions have no squares of weights: then the sum has none.
+    squared = all("weight2" in part.frame.columns for part in parts if part.weighted)
+    weights = ([*WEIGHTS] if squared else ["weight"]) if weighted else []
     sums = [part.sums for part in parts if part.sums is not None]
+    coarse = [part.coarse for part in parts if part.coarse is not None]
     # Whoever named the classes named them for all.
     named = [part.grid for part in parts if part.grid.classes.known and part.grid.classes != UNKNOWN]
     grid = (named or [first.grid])[0]
-    return Cells(add_up(pl.concat(frames)), grid, weighted, add_up(pl.concat(sums)) if sums else None)
+    return Cells(
+        _added([part.frame for part in parts], weights),
+        grid,
+        weighted,
+        add_up(pl.concat(sums)) if sums else None,
+        _added(coarse, weights) if coarse else None,
+        first.buckets,
+        first.cluster,
+        first.hash,
+    )
+
+
+def _check_same_buckets(one: Cells, other: Cells) -> None:
+    for cells in (one, other):
+        if cells.coarse is None and (one.coarse is not None or other.coarse is not None):
+            raise SketchError(
+                "one of the sketches has cells of clusters, and another one has none: make both with cluster=, or both without"
+            )
+    check_same("cluster", one.cluster, other.cluster)
+    check_same("buckets", one.buckets, other.buckets)
+    check_same("hash of the clusters", one.hash, other.hash)
+
+
+def _rows_used() -> pl.Expr:
+    """What rows without weights weigh: 1 each, unless they are wrong or miss a part."""
+    return pl.when(pl.col("class") >= 0).then("n").otherwise(0).cast(pl.Float64)
+
+
+def _added(tables: Sequence[pl.DataFrame], weights: Sequence[str]) -> pl.DataFrame:
+    """Tables of cells added up, each with these sums of weights."""
+    own = [{name: pl.col(name) if name in t.columns else _rows_used() for name in weights} for t in tables]
+    return add_up(pl.concat(t.select(pl.exclude(WEIGHTS), **w) for t, w in zip(tables, own, strict=True)))
 
 
 def check_same(what: str, one: object, other: object) -> None:

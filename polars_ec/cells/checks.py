@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from polars_ec.cells.grid import EXACT, SUMS, Grid
+from polars_ec.cells.cells import Cells
+from polars_ec.cells.grid import BUCKET, EXACT, SUMS, WEIGHTS, Grid
 from polars_ec.cells.values import log_odds_bounds
 from polars_ec.rows.scores import BinaryScores, sigmoid
 
@@ -15,6 +16,7 @@ DTYPES: Mapping[str, pl.DataType] = {
     "bin": pl.Int32(),
     "above": pl.Int16(),
     EXACT: pl.Float64(),
+    BUCKET: pl.Int16(),
     "n": pl.Int64(),
 }
 # Sums over the rows of a cell are rounded.
@@ -22,6 +24,7 @@ _ROUNDING = 1e-9
 # PostgreSQL takes products of small weights for 0, and no engine has digits for the least of them.
 _LEAST_WEIGHT = 1e-80
 _LEAST_NUMBERS = 1e-320
+_LEAST_SQUARED = 1e-140
 _ROW = "row of the table"
 
 
@@ -30,21 +33,58 @@ def dtype_of(name: str) -> pl.DataType:
     return DTYPES.get(name, pl.Float64())
 
 
-def fault_in_file(
-    frame: pl.DataFrame, sums: pl.DataFrame | None, keys: Sequence[str], grid: Grid, weighted: bool
-) -> str | None:
+def fault_in_file(cells: Cells) -> str | None:
     """The first thing in the tables of a file that no log can have led to, in words."""
-    for table in (frame, sums):
+    frame, sums, coarse, grid, weighted = cells.frame, cells.sums, cells.coarse, cells.grid, cells.weighted
+    keys = cells.keys
+    for table in (frame, sums, coarse):
         fault = None if table is None else _fault_in_types(table, keys)
         if fault is not None:
             return fault
     fault = _fault_in_cells(frame, grid, weighted)
     if fault is None and _has_doubles(frame, [*keys, "class", *grid.cell_columns]):
         return "a cell that is there twice"
+    if fault is None and coarse is not None:
+        fault = _fault_in_coarse(cells, coarse)
     if fault is not None or sums is None:
         return fault
     weighed = frame if weighted else frame.with_columns(weight=pl.col("n").cast(pl.Float64))
     return _fault_in_sums(weighed, sums, [*keys, "class", "above"], grid)
+
+
+def _fault_in_coarse(cells: Cells, coarse: pl.DataFrame) -> str | None:
+    """The first thing in the coarse cells that no log can have led to, or another one than to the cells."""
+    grid, assigned = cells.grid.coarse, pl.col(BUCKET)
+    of_coarse = {
+        "a bucket that none of its clusters is in": ~assigned.is_between(0, (cells.buckets or 0) - 1),
+        "coarse cells of rows that are not usable": ~(pl.col("class") >= 0).fill_null(value=False),
+    }
+    fault = _first(coarse, of_coarse) or _fault_in_cells(coarse, grid, cells.weighted)
+    if fault is None and _has_doubles(coarse, [*cells.keys, BUCKET, "class", *grid.cell_columns]):
+        fault = "a coarse cell that is there twice"
+    return fault or _fault_in_margins(cells, coarse)
+
+
+def _fault_in_margins(cells: Cells, coarse: pl.DataFrame) -> str | None:
+    """Whether the coarse cells of all buckets do not add up to the cells."""
+    by = [*cells.keys, "class"]
+    fine = cells.frame.lazy().filter(pl.col("class") >= 0)
+    if not cells.grid.is_cut_by_coarse:
+        by += cells.grid.cell_columns
+        fine = fine.with_columns(bin=cells.grid.coarse_bin(pl.col("bin")))
+    amounts = ["n", *(name for name in WEIGHTS if name in coarse.columns)]
+    tables = {"fine": fine, "coarse": coarse.lazy()}
+    parts = [table.select(*by, **{f"{of}_{x}": x for x in amounts}) for of, table in tables.items()]
+    both = pl.concat(parts, how="diagonal").group_by(by).agg(pl.exclude(by).sum()).collect(engine="streaming")
+    off = [
+        (pl.col(f"fine_{x}") != pl.col(f"coarse_{x}")) & ~(_difference(x) <= pl.col(f"fine_{x}") * _ROUNDING)
+        for x in amounts
+    ]
+    return _first(both, {"coarse cells that do not add up to its cells": pl.any_horizontal(off)})
+
+
+def _difference(amount: str) -> pl.Expr:
+    return (pl.col(f"fine_{amount}") - pl.col(f"coarse_{amount}")).abs()
 
 
 def fault_in_table(table: pl.DataFrame, grid: Grid, weighted: bool) -> str | None:
@@ -77,7 +117,21 @@ def _fault_in_cells(frame: pl.DataFrame, grid: Grid, weighted: bool) -> str | No
     if weighted:
         words = "a sum of 'weight' that cannot be"
         faults[words] = pl.when(usable).then(~right.fill_null(value=False)).otherwise(weight.fill_null(0) != 0)
+    if weighted and WEIGHTS[1] in frame.columns:
+        squares = pl.col(WEIGHTS[1])
+        words = "a sum of 'weight2' that cannot be that of the squares of the weights"
+        faults[words] = pl.when(usable).then(~_are_squares(squares)).otherwise(squares.fill_null(0) != 0)
     return _first(frame, faults)
+
+
+def _are_squares(squares: pl.Expr) -> pl.Expr:
+    """Whether this can be the sum of the squares of `n` weights that add up to `weight`."""
+    weight, rows = pl.col("weight"), pl.col("n")
+    most = squares <= weight**2 * (1 + _ROUNDING) + rows * _LEAST_NUMBERS
+    # No digits are lost to squares that no float holds.
+    has_digits = (weight > rows * _LEAST_SQUARED) & (weight < 1 / _LEAST_SQUARED)
+    least = ~has_digits | (squares * rows >= weight**2 * (1 - _ROUNDING))
+    return ((squares >= 0) & squares.is_not_nan() & most & least).fill_null(value=False)
 
 
 def _first(frame: pl.DataFrame, faults: Mapping[str, pl.Expr]) -> str | None:

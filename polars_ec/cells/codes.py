@@ -12,8 +12,8 @@ import polars as pl
 
 from polars_ec.cells.grid import Grid
 
-CELL, SLOT, GROUP = "__cell", "__slot", "__group"
-"""Columns of the number of a row's cell, of the slot of its losses, and of its group."""
+CELL, COARSE, SLOT, GROUP = "__cell", "__coarse", "__slot", "__group"
+"""Columns of the number of a row's cell, of its coarse cell, of the slot of its losses, and of its group."""
 
 STAND_IN = 0.6
 """The score of rows that are not usable while they are counted: numbers without nulls are quicker, and any inside of a bin will do."""
@@ -124,11 +124,24 @@ class CellCodes:
             "above": usable.then(above).cast(pl.Int16),
         }
 
+    def coarsened(self, coarse: CellCodes) -> pl.Series:
+        """Of each number that of the same rows on the coarse grid, whose resolution must divide this one."""
+        label, bin_, above = pl.col("class"), pl.col("bin"), pl.col("above")
+        place = self.grid.coarse_bin(bin_) - coarse._lowest + _GAP * above
+        number = label.cast(pl.Int32) * coarse._of_class + 1 + place
+        unusable = pl.when(label.is_null()).then(coarse.number - 1).otherwise(0)
+        found = pl.when(label >= 0).then(number).otherwise(unusable).cast(pl.Int32)
+        return self.all_decoded().select(found.alias(COARSE)).to_series()
+
+    def all_decoded(self) -> pl.DataFrame:
+        """The columns `class`, `bin` and `above` of all numbers."""
+        columns = self.decoded(pl.int_range(self.number, dtype=pl.Int32))
+        return pl.select(column.alias(name) for name, column in columns.items())
+
     def slots(self) -> pl.Series:
         """Of each number the slot of its losses, by class and `above`; the last for rows that are not usable."""
-        columns = self.decoded(pl.int_range(self.number, dtype=pl.Int32))
-        slot = columns["class"].cast(pl.Int32) * (len(self.grid.thresholds) + 1) + columns["above"]
-        return pl.select(pl.when(columns["bin"].is_not_null()).then(slot).fill_null(self.n_slots)).to_series()
+        slot = pl.col("class").cast(pl.Int32) * (len(self.grid.thresholds) + 1) + pl.col("above")
+        return self.all_decoded().select(pl.when(pl.col("class") >= 0).then(slot).fill_null(self.n_slots)).to_series()
 
     def of_slot(self, slot: pl.Expr) -> dict[str, pl.Expr]:
         """The columns `class` and `above` of a slot."""

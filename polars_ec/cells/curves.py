@@ -13,35 +13,54 @@ from typing import Any
 import polars as pl
 
 from polars_ec.arguments import did_you_mean, parse_number
+from polars_ec.cells.arguments import parse_formula_arguments
 from polars_ec.cells.cells import Cells, check_keys
 from polars_ec.cells.evaluate import evaluate
 from polars_ec.cells.ordered import at_every_edge, prepared_cells
 from polars_ec.cells.sums import is_exact
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
-from polars_ec.formulas.decisions import DECISIONS
+from polars_ec.formulas.decisions import CELLS, DECISIONS
 from polars_ec.formulas.ranking import hulls
 from polars_ec.formulas.sums import GROUP
+from polars_ec.intervals.arguments import parse_interval
 from polars_ec.priors import Prior
 
 # Beyond it the normalised cost of any miss, or of any false alarm, is infinite.
 _LARGEST_HALF_LOG_ODDS = 700.0
+_ENDS = ("low", "high")
 _DEFAULTS: Mapping[str, Any] = MappingProxyType({})
 
 
-def cost_curve(cells: Cells, metrics: Sequence[str], keywords: Mapping[str, Any] = _DEFAULTS) -> pl.DataFrame:
+def cost_curve(
+    cells: Cells, metrics: Sequence[str], keywords: Mapping[str, Any] = _DEFAULTS, interval: float | None = None
+) -> pl.DataFrame:
     """Metrics of decisions at every operating point: what `Sketch.cost_curve` gives."""
+    request = parse_interval({"interval": interval})
     for name in metrics:
         if not isinstance(name, str) or name not in DECISIONS:
             hint = did_you_mean(str(name), DECISIONS)
             raise SketchError(f"{name!r} is not a metric of decisions: {hint}They are {', '.join(DECISIONS)}")
     table, formulas = at_every_edge(cells, metrics, keywords)
-    check_keys(cells.keys, ["threshold", *formulas])
-    return table.select(*cells.keys, "threshold", **formulas)
+    limited = [name for name in formulas if name not in CELLS] if request is not None else []
+    check_keys(cells.keys, ["threshold", *formulas, *(f"{name}_ci_{end}" for name in limited for end in _ENDS)])
+    shown = table.select(*cells.keys, "threshold", **formulas)
+    if request is None or not limited:
+        return shown
+    # Imported here, for it needs numpy.
+    from polars_ec.cells.bands import with_bands
+
+    costs = parse_formula_arguments(metrics, keywords)[0].costs
+    bands = with_bands(table, {name: formulas[name] for name in limited}, cells, costs, request)
+    order = [x for name in formulas for x in (name, *(f"{name}_ci_{end}" for end in _ENDS if name in limited))]
+    return shown.with_columns(**bands).select(*cells.keys, "threshold", *order)
 
 
-def roc(cells: Cells) -> pl.DataFrame:
+def roc(cells: Cells, *, interval: float | None = None) -> pl.DataFrame:
     """The ROC curve: `threshold`, `fpr`, `tpr`, from (0, 0) to (1, 1).
+
+    With `interval`, such as 0.95, each has limits, as `evaluate` has them at a declared threshold: `fpr_ci_low`, `fpr_ci_high`,
+    `tpr_ci_low`, `tpr_ci_high`. They are of each point for itself: that a band holds the whole curve is less likely.
 
     Examples
     --------
@@ -52,7 +71,8 @@ def roc(cells: Cells) -> pl.DataFrame:
     [(inf, 0.0, 0.0), (0.7, 0.0, 0.5), (0.4, 0.5, 0.5), (0.1, 0.5, 1.0), (-inf, 1.0, 1.0)]
     """
     check_keys(cells.keys, ["tpr"])
-    return cost_curve(cells, ["fpr", "recall"]).rename({"recall": "tpr"})
+    curve = cost_curve(cells, ["fpr", "recall"], interval=interval)
+    return curve.rename({name: name.replace("recall", "tpr") for name in curve.columns[len(cells.keys) :]})
 
 
 def roc_hull(cells: Cells) -> pl.DataFrame:
@@ -100,10 +120,11 @@ def _probit(rates: pl.Series) -> pl.Series:
     return pl.Series(values, dtype=pl.Float64)
 
 
-def pr(cells: Cells, *, prior: Prior = None) -> pl.DataFrame:
+def pr(cells: Cells, *, prior: Prior = None, interval: float | None = None) -> pl.DataFrame:
     """The precision-recall curve: `threshold`, `recall`, `precision`; with `prior`, calibrated.
 
-    Precision is null where nothing is decided positive.
+    Precision is null where nothing is decided positive. With `interval`, such as 0.95, each has limits, `NAME_ci_low` and
+    `NAME_ci_high`, of each point for itself.
 
     References
     ----------
@@ -117,7 +138,7 @@ def pr(cells: Cells, *, prior: Prior = None) -> pl.DataFrame:
     >>> sketch.pr(prior=0.2).select(pl.all().round(3)).rows()
     [(inf, 0.0, None), (0.7, 0.5, 1.0), (0.4, 0.5, 0.2), (0.1, 1.0, 0.333), (-inf, 1.0, 0.2)]
     """
-    return cost_curve(cells, ["recall", "precision"], {"prior": prior})
+    return cost_curve(cells, ["recall", "precision"], {"prior": prior}, interval)
 
 
 def prg(cells: Cells, *, prior: Prior = None) -> pl.DataFrame:

@@ -9,14 +9,15 @@ from typing import Any, TypedDict, Unpack
 import polars as pl
 
 from polars_ec.cells import curves, thresholds
-from polars_ec.cells.arguments import OperatingPoint
+from polars_ec.cells.arguments import OperatingPoint, parse_method
 from polars_ec.cells.cells import Cells
 from polars_ec.cells.evaluate import evaluate
 from polars_ec.cells.targets import average_over_targets, check_targets
 from polars_ec.costs import CostMatrix, Costs
+from polars_ec.intervals.arguments import parse_interval
 from polars_ec.priors import Prior
 from polars_ec.signatures import checked_keywords
-from polars_ec.typing import EceNorm, EerMethod
+from polars_ec.typing import EceNorm, EerMethod, IntervalMethod
 
 
 class _EvaluationKeywords(TypedDict, total=False):
@@ -69,9 +70,12 @@ class DecidingCells(Cells):
         p_t: float | None = None,
         sensitivity: float = 0.95,
         specificity: float = 0.95,
-        method: EerMethod = "hull",
+        method: EerMethod | IntervalMethod = "hull",
         bins: int = 15,
         norm: EceNorm = 1,
+        interval: float | None = None,
+        replicates: int = 1000,
+        seed: int = 0,
     ) -> pl.DataFrame:
         """Metrics of every group, one row per group, sorted: the function of its name says what each of them is.
 
@@ -100,14 +104,27 @@ class DecidingCells(Cells):
         specificity
             Of sensitivity_at_specificity: the least one, above 0 and up to 1.
         method
-            Of eer: "hull" or "linear".
+            Of eer: "hull" or "linear". Or of intervals: "influence", from what each row or cluster adds to the value; "bootstrap" or
+            "bca", from rows or clusters that are drawn anew (eer is of the hull then). Without it "hull" and "influence".
         bins, norm
             Of ece: how many bins; 1 for the mean absolute gap, 2 for the root mean square.
+        interval
+            The level of intervals, such as 0.95: of clusters in a sketch that was made with `cluster=`, else of independent rows.
+            Default None: no intervals.
+        replicates
+            Of "bootstrap" and "bca": how many times rows or clusters are drawn anew.
+        seed
+            Of what is drawn at random: the same cells and seed give the same limits.
 
         Returns
         -------
         The group columns, `n`, `n_missing`, `n_invalid`, `class_prior`, then the metrics; each null where the expression
-        of its name is.
+        of its name is. With `interval` also `small` (a class has fewer than 10 rows: limits mean little); and after each metric, but
+        counts and `ece`, `NAME_ci_low` and `NAME_ci_high`, which hold what bins leave open. They are null where a class is absent, rows
+        are wrong or the value is infinite; of mean losses also where a class has one row; of clusters where fewer than 5 buckets
+        have rows. `nec_kinked`, at the groups' own shares: two constant decisions are about equally cheap, so that the limits of
+        `nec` may cover too rarely. `ece` has `ece_if_calibrated` and `ece_if_calibrated_high` instead: the mean of what chance alone
+        makes of calibrated posteriors, and what it is below at this level.
 
         Raises
         ------
@@ -128,6 +145,8 @@ class DecidingCells(Cells):
         │ 0.5 ┆ 0.75    │
         └─────┴─────────┘
         """
+        eer, way = parse_method(method)
+        request = parse_interval({"interval": interval, "method": way, "replicates": replicates, "seed": seed})
         keywords, own_threshold = self.operating_point.stands_in(
             {
                 "costs": costs,
@@ -139,13 +158,13 @@ class DecidingCells(Cells):
                 "p_t": p_t,
                 "sensitivity": sensitivity,
                 "specificity": specificity,
-                "method": method,
+                "method": eer,
                 "bins": bins,
                 "norm": norm,
             },
             self.grid.classes,
         )
-        return evaluate(self, metrics, keywords, own_threshold=own_threshold)
+        return evaluate(self, metrics, keywords, own_threshold=own_threshold, request=request)
 
     def mean_over_targets(self, *metrics: str, **keywords: Unpack[_EvaluationKeywords]) -> pl.DataFrame:
         """The plain mean of metrics over the targets of a sketch of each class against the rest: one row per group.
@@ -170,7 +189,8 @@ class DecidingCells(Cells):
         Raises
         ------
         SketchError
-            A sketch without targets; counts, or no metric.
+            A sketch without targets; counts, or no metric; `interval`: every row is one of each target, so that the intervals of the
+            targets say nothing of that of their mean.
 
         References
         ----------
@@ -189,7 +209,7 @@ class DecidingCells(Cells):
         >>> sketch.mean_over_targets("recall", "auc_roc").select("recall", "auc_roc").rows()
         [(0.6666666666666666, 1.0)]
         """
-        check_targets(self, metrics)
+        check_targets(self, metrics, keywords)
         return average_over_targets(self.evaluate(*metrics, **keywords), self.keys)
 
     @checked_keywords
@@ -202,14 +222,18 @@ class DecidingCells(Cells):
         prior: Prior = None,
         beta: float = 1.0,
         p_t: float | None = None,
+        interval: float | None = None,
     ) -> pl.DataFrame:
         """Metrics of decisions at every operating point: the group columns, `threshold`, and a column for each.
+
+        With `interval` also `NAME_ci_low` and `NAME_ci_high` of each, but counts: of each point for itself, as `evaluate` has them
+        at a declared threshold. So the best of many points has no interval here.
 
         Parameters
         ----------
         *metrics
             Names, as for `evaluate`, of metrics that are functions of a confusion matrix.
-        costs, cost_fn, cost_fp, prior, beta, p_t
+        costs, cost_fn, cost_fp, prior, beta, p_t, interval
             As for `evaluate`.
 
         Raises
@@ -226,7 +250,7 @@ class DecidingCells(Cells):
         [(inf, 2.0), (0.7, 1.0), (0.4, 1.5), (0.1, 0.5), (-inf, 1.0)]
         """
         keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
-        return curves.cost_curve(self, metrics, self._at_own_point(keywords))
+        return curves.cost_curve(self, metrics, self._at_own_point(keywords), interval)
 
     @checked_keywords
     def best_threshold(
@@ -241,6 +265,8 @@ class DecidingCells(Cells):
         p_t: float | None = None,
     ) -> pl.DataFrame:
         """The threshold of the best value of a metric, per group; apply it to another log, for this one has seen the labels.
+
+        So it has no interval: the value is the best of many, above what the same threshold would give elsewhere. Evaluate it there.
 
         Parameters
         ----------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,6 +10,7 @@ import polars as pl
 
 from polars_ec.cells.arguments import EvaluationArguments, battery, check_metrics, parse_arguments
 from polars_ec.cells.cells import Cells, check_keys
+from polars_ec.cells.formula_columns import ENDS, LOSS_OF, SHIFT, decision_column, loss_column
 from polars_ec.cells.grid import Grid, posterior_edges
 from polars_ec.cells.llr_losses import of_cells as llr_losses_of_cells
 from polars_ec.cells.ordered import ordered_cells
@@ -22,17 +22,19 @@ from polars_ec.cells.sums import (
     overall_prior,
     placed,
     prior_columns,
+    ranking_prior,
     stated_shares,
     tabulate,
 )
 from polars_ec.cells.values import posterior, posterior_bounds
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.calibration_error import of_cells as calibration_error_of_cells
-from polars_ec.formulas.decisions import CELLS, decision_value
-from polars_ec.formulas.losses import SCORING_RULES, ScoringFormula
+from polars_ec.formulas.decisions import CELLS
+from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS, prepare
 from polars_ec.formulas.ranking import evaluate as evaluate_ranks
 from polars_ec.formulas.sums import GROUP, ratio, row_weight
+from polars_ec.intervals.arguments import Request
 from polars_ec.priors import CheckedPrior, parse_prior
 
 
@@ -44,11 +46,12 @@ def evaluate(
     keys: list[str] | None = None,
     own_threshold: float | None = None,
     llr_prior: Any = None,
+    request: Request | None = None,
 ) -> pl.DataFrame:
     """What `Sketch.evaluate` gives, per group of these `keys`; default: of all.
 
     `own_threshold` is the sketch's, for decisions that neither a threshold nor costs were stated for. `llr_prior` makes
-    posteriors of LLRs, whatever weighs the classes; default: `prior`.
+    posteriors of LLRs, whatever weighs the classes; default: `prior`. `request` says which intervals there are.
     """
     grid, keys = cells.grid, cells.keys if keys is None else keys
     names = list(metrics) or list(battery(grid, keywords))
@@ -70,7 +73,7 @@ def evaluate(
     ranked = None
     if any(name in RANKING_METRICS for name in names):
         ordered = ordered_cells(numbered, grid, cells.weighted)
-        ranked = prepare(ordered, _ranking_prior(table, arguments))
+        ranked = prepare(ordered, ranking_prior(table, arguments))
     columns: dict[str, pl.Expr] = {}
     for name in names:
         if name in RANKING_METRICS:
@@ -91,7 +94,16 @@ def evaluate(
         name: pl.when(right).then(column) for name, column in {"class_prior": pl.col("class_prior"), **columns}.items()
     }
     check_keys(keys, guarded)
-    return table.select(*keys, "n", "n_missing", "n_invalid", **guarded)
+    shown = table.select(*keys, "n", "n_missing", "n_invalid", **guarded)
+    if request is None:
+        return shown
+    if request.method != "influence":
+        raise ValueError(f"method={request.method!r} is of report(): of a sketch there are intervals by influence")
+    # Imported here, for it needs numpy.
+    from polars_ec.cells.intervals import Intervals
+    from polars_ec.cells.limits import with_limits
+
+    return with_limits(shown, names, Intervals(cells, keys, numbered, table, arguments, request))
 
 
 def _formula_columns(name: str, arguments: EvaluationArguments, grid: Grid, weighted: bool) -> dict[str, pl.Expr]:
@@ -103,38 +115,28 @@ def _formula_columns(name: str, arguments: EvaluationArguments, grid: Grid, weig
             for cell in CELLS
             for column, expression in _formula_columns(cell, of_cells, grid, weighted).items()
         }
-    if name == "cllr":
-        even = GroupSums([pl.lit(0.5), pl.lit(0.5)])
-        return {name: _expected_loss(even, SCORING_RULES["cross_entropy"]) / math.log(2)}
     if name in SCORING_RULES and grid.score_type == "llr":
-        low, high = (_expected_loss(GroupSums(prior), SCORING_RULES[name], f"_{end}") for end in ("low", "high"))
+        low, high = (loss_column(name, prior, f"_{end}") for end in ("low", "high"))
         # Where both are infinite the value is known.
         error = pl.when(low == high).then(0.0).otherwise((high - low) / 2)
         return {name: (low + high) / 2, f"{name}_error": error}
-    if name in SCORING_RULES:
-        return {name: _expected_loss(GroupSums(prior), SCORING_RULES[name])}
+    if name in LOSS_OF:
+        return {name: loss_column(name, prior)}
     threshold = arguments.thresholds[name]
     dtype = pl.Int64 if name in CELLS and not weighted else pl.Float64
-
-    def at(of_1: str, of_0: str) -> pl.Expr:
-        opposite = {"least": "most", "most": "least"}
-        positive = [pl.col(f"__ec_{of}_positive_{i}_{threshold!r}") for i, of in enumerate((of_0, of_1))]
-        negative = [pl.col(f"__ec_{opposite[of]}_negative_{i}_{threshold!r}") for i, of in enumerate((of_0, of_1))]
-        return decision_value(name, GroupSums(prior, positive, negative), arguments.formula).cast(dtype)
-
+    corners = [
+        decision_column(name, prior, arguments.formula, threshold, of_1, of_0).cast(dtype)
+        for of_1 in ENDS
+        for of_0 in ENDS
+    ]
     if is_exact(grid, threshold):
-        return {name: at("least", "least")}
+        return {name: corners[0]}
     # Every metric of decisions is monotone in either count, so it is extreme at the corners of what they can be.
-    corners = [at(of_1, of_0) for of_1 in ("least", "most") for of_0 in ("least", "most")]
     if name == "mcc":
         # At a corner where all decisions are the same it is not defined, but near there it is as near to 0 as one likes.
         known = pl.any_horizontal([corner.is_not_null() for corner in corners])
         corners = [pl.when(known).then(corner.fill_null(0.0)) for corner in corners]
     return {f"{name}_low": pl.min_horizontal(corners), f"{name}_high": pl.max_horizontal(corners)}
-
-
-def _expected_loss(sums: GroupSums, rule: ScoringFormula, end: str = "") -> pl.Expr:
-    return rule.value(sums, [sums.total(i, rule.loss + end) for i in range(2)])
 
 
 def _join_llr_losses(
@@ -150,7 +152,7 @@ def _join_llr_losses(
     shift = shares[1].log() - shares[0].log()
     bounds = llr_losses_of_cells(numbered, sums, table.select(GROUP, shift=shift), grid)
     named = bounds.rename({name: f"__ec_{name}" for name in bounds.columns if name != GROUP})
-    joined = table.join(named, on=GROUP, how="left", maintain_order="left")
+    joined = table.with_columns(shift.alias(SHIFT)).join(named, on=GROUP, how="left", maintain_order="left")
     names = [name for name in named.columns if name != GROUP]
     # A group without such rows adds nothing, but one without a prior, or of LLRs that contradict it, has no losses.
     known = pl.lit(shift).is_not_null() & ~pl.any_horizontal(
@@ -195,8 +197,3 @@ def _with_posteriors_of_bins(numbered: pl.DataFrame, grid: Grid) -> pl.DataFrame
         posterior=pl.col("posterior") * weight,
         off=weight * pl.max_horizontal(pl.col("most") - pl.col("posterior"), pl.col("posterior") - pl.col("least")),
     )
-
-
-def _ranking_prior(table: pl.DataFrame, arguments: EvaluationArguments) -> pl.DataFrame | None:
-    stated = prior_columns(arguments)
-    return None if stated is None else table.select(GROUP, p0=stated[0], p1=stated[1])

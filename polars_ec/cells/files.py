@@ -11,14 +11,14 @@ import polars as pl
 
 from polars_ec.arguments import parse_number
 from polars_ec.cells.arguments import OperatingPoint
-from polars_ec.cells.cells import Cells, add_up
+from polars_ec.cells.cells import OF_CLUSTERS, Cells, add_up
 from polars_ec.cells.checks import dtype_of, fault_in_file, fault_in_table
-from polars_ec.cells.grid import SUMS, Grid, checked_resolution, checked_score_type, sorted_thresholds
+from polars_ec.cells.grid import BUCKET, SUMS, WEIGHTS, Grid, checked_resolution, checked_score_type, sorted_thresholds
 from polars_ec.cells.parquet import first_line, read_tables, write_tables
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
-from polars_ec.rows.folds import FOLD, HASH_VERSION
+from polars_ec.rows.folds import FOLD, HASH, HASH_VERSION, checked_buckets
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -28,8 +28,9 @@ def write_cells(
     cells: Cells, point: OperatingPoint, path: str | Path | IO[bytes], metadata: Mapping[str, str] | None
 ) -> None:
     """Save the cells and what they mean."""
-    tables = {"cells": cells.frame, **({} if cells.sums is None else {"sums": cells.sums})}
-    write_tables(tables, path, "sketch", description(cells, point), metadata)
+    tables = {"cells": cells.frame, "sums": cells.sums, "coarse": cells.coarse}
+    there = {name: table for name, table in tables.items() if table is not None}
+    write_tables(there, path, "sketch", description(cells, point), metadata)
 
 
 def description(cells: Cells, point: OperatingPoint) -> dict[str, Any]:
@@ -43,14 +44,15 @@ def description(cells: Cells, point: OperatingPoint) -> dict[str, Any]:
         "threshold": None if point.threshold is None else repr(point.threshold),
         "classes": cells.grid.classes.in_metadata(),
         "keys": cells.keys,
-        # Rows of one key are of one fold only where all folds are by the same hash.
-        **({"hash_version": HASH_VERSION} if FOLD in cells.keys else {}),
+        **({name: getattr(cells, name) for name in OF_CLUSTERS} if cells.coarse is not None else {}),
+        # Rows of one key are of one fold, or bucket, only where all are by the same hash.
+        **({"hash_version": HASH_VERSION} if FOLD in cells.keys or cells.hash == HASH else {}),
     }
 
 
 def read_cells(path: str | Path) -> tuple[Cells, OperatingPoint]:
     """What `write_cells` wrote; SketchError for any other file, and for one that is damaged."""
-    tables, about = read_tables(path, "sketch", ("cells", "sums"))
+    tables, about = read_tables(path, "sketch", ("cells", "sums", "coarse"))
     try:
         grid = Grid(
             checked_score_type(about["score_type"]),
@@ -65,26 +67,34 @@ def read_cells(path: str | Path) -> tuple[Cells, OperatingPoint]:
         stated = about["threshold"]
         threshold = None if stated is None else parse_number(_float(stated), "threshold")
         keys, weighted = _listed(about, "keys"), about["weighted"]
-        hashed_by = about["hash_version"] if FOLD in keys else HASH_VERSION
+        clusters = _clusters(about) if "coarse" in tables else {}
+        is_hashed = FOLD in keys or clusters.get("hash") == HASH
+        hashed_by = about["hash_version"] if is_hashed else HASH_VERSION
         if not isinstance(weighted, bool):
             raise TypeError(f"weighted: {weighted!r}")
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise SketchError(f"{path} is a damaged sketch: its metadata lack or garble {first_line(error)}") from None
     if hashed_by != HASH_VERSION:
         raise SketchError(
-            f"{path} has folds by version {hashed_by!r} of the hash of their keys, and this version of polars_ec makes them by "
+            f"{path} has folds or buckets by version {hashed_by!r} of the hash of their keys, and this version of polars_ec makes them by "
             f"{HASH_VERSION}: make the sketch again from its log"
         )
-    expected = {"cells": [*keys, *grid.columns[: None if weighted else -1]]}
+    # Files of schema version 3 have no squares of weights.
+    squared = [WEIGHTS[1]] if WEIGHTS[1] in tables["cells"].columns else []
+    amounts = ["n", *([WEIGHTS[0], *squared] if weighted else [])]
+    expected = {"cells": [*keys, "class", *grid.cell_columns, *amounts]}
     if grid.has_sums:
         expected["sums"] = [*keys, "class", "above", *SUMS]
+    if clusters:
+        expected["coarse"] = [*keys, BUCKET, "class", *grid.coarse.cell_columns, *amounts]
     found = {name: table.columns for name, table in tables.items()}
     if found != expected:
         raise SketchError(f"{path} is a damaged sketch: its columns are {found}, not {expected}")
-    fault = fault_in_file(tables["cells"], tables.get("sums"), keys, grid, weighted)
+    cells = Cells(tables["cells"], grid, weighted, tables.get("sums"), tables.get("coarse"), **clusters)
+    fault = fault_in_file(cells)
     if fault is not None:
         raise SketchError(f"{path} is a damaged sketch: it has {fault}")
-    return Cells(tables["cells"], grid, weighted, tables.get("sums")), OperatingPoint(costs, threshold)
+    return cells, OperatingPoint(costs, threshold)
 
 
 def cells_of_table(
@@ -93,7 +103,9 @@ def cells_of_table(
     """The cells that a warehouse made, checked."""
     grid = Grid(checked_score_type(score_type), checked_resolution(resolution), sorted_thresholds(thresholds))
     made = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
-    own = [*grid.columns, *(SUMS if grid.has_sums else ())]
+    # Queries of earlier versions gave no squares of weights, and without weights none does.
+    cell = [name for name in grid.columns if name in made.columns or name != WEIGHTS[1]]
+    own = [*cell, *(SUMS if grid.has_sums else ())]
     if {"weight2", "log_odds"} <= set(made.columns):
         raise SketchError(
             "the table is of an ec.sketch or a sketch_query of an earlier version of polars_ec: make it with this one"
@@ -122,9 +134,17 @@ def cells_of_table(
     if fault is not None:
         hint = ": pass weighted=True if it was made with weights" if "without weights" in fault else ""
         raise SketchError(f"the table is not a sketch of {score_type} scores: it has {fault}{hint}")
-    frame = whole.select(*keys, *grid.columns[: None if weighted else -1])
+    frame = whole.select(*keys, *(name for name in cell if weighted or name not in WEIGHTS))
     sums = whole.filter(pl.col("class") >= 0).select(*keys, "class", "above", *SUMS) if grid.has_sums else None
     return Cells(add_up(frame), grid, weighted, None if sums is None else add_up(sums))
+
+
+def _clusters(about: Mapping[str, Any]) -> dict[str, Any]:
+    """What metadata say of the clusters."""
+    for name in ("cluster", "hash"):
+        if not isinstance(about[name], str):
+            raise TypeError(f"{name}: {about[name]!r}")
+    return {**{name: about[name] for name in OF_CLUSTERS}, "buckets": checked_buckets(about["buckets"])}
 
 
 def _listed(about: Mapping[str, Any], name: str) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import polars as pl
@@ -17,18 +17,23 @@ SketchScoreType: TypeAlias = Literal["posterior", "log_odds", "llr", "raw"]
 SKETCH_SCORE_TYPES: tuple[SketchScoreType, ...] = get_args(SketchScoreType)
 SUMS = ("log_loss", "brier", "posterior")
 """Sums over rows of weight times the row's value, which a sketch of bins has beside its cells."""
-AMOUNTS = ("n", "weight", *SUMS)
+WEIGHTS = ("weight", "weight2")
+"""Sums of the weights of the rows of a cell and of their squares, where rows have weights."""
+AMOUNTS = ("n", *WEIGHTS, *SUMS)
 """What adds up where rows are taken together; the other columns say which rows."""
-RESERVED = frozenset({"table", "weight2", *AMOUNTS})
+RESERVED = frozenset({"table", *AMOUNTS})
 """Names that no group column of a sketch has, beside those of the grid: columns of its file, and of its sums."""
 EXACT = "score_value"
 """The column of an exact sketch that says which score a cell is of; `score` says which model."""
+BUCKET = "bucket"
+"""The column of coarse cells that says in which bucket the cluster of the rows is; null for rows without one."""
 
 # Bins are equal up to this many nats on either side, and open-ended beyond.
 RANGE = 64
 # No finite double has a logarithm outside -746..746.
 RAW_RANGE = 746
 _FINEST = 4096
+_COARSE = 8
 _LARGEST = 1.7976931348623157e308
 _ULP = 2.0**-52
 _TINY = 5e-324
@@ -108,8 +113,13 @@ class Grid:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the cells beside the group columns; `weight` only where rows have weights."""
-        return ("class", *self.cell_columns, "n", "weight")
+        """The columns of the cells beside the group columns; `WEIGHTS` only where rows have weights."""
+        return ("class", *self.cell_columns, "n", *WEIGHTS)
+
+    @property
+    def coarse(self) -> Grid:
+        """The grid of the cells that are counted by bucket: fine enough for a variance."""
+        return replace(self, resolution=min(_COARSE, self.resolution or _COARSE))
 
     @property
     def has_sums(self) -> bool:
@@ -156,6 +166,22 @@ class Grid:
             return pl.when(score.is_infinite()).then(score.sign() * highest).otherwise(finite).cast(pl.Int32)
         inner = pl.when(position == -math.inf).then(float(lowest)).otherwise(steps.clip(lowest + 1, highest - 1))
         return pl.when(position == math.inf).then(float(highest)).otherwise(inner).cast(pl.Int32)
+
+    @property
+    def is_cut_by_coarse(self) -> bool:
+        """Whether an edge of the coarse grid may lie inside of a bin, so that its bins do not follow from these."""
+        return self.resolution is None or self.resolution % self.coarse._stated_resolution != 0
+
+    def coarse_bin(self, bin_: pl.Expr) -> pl.Expr:
+        """The bin of the coarse grid that a bin lies in."""
+        resolution, coarse = self._stated_resolution, self.coarse
+        if self.score_type == "raw":
+            inner = (bin_.abs() - 1) // (resolution // coarse._stated_resolution) + 1
+            inner = pl.when(bin_ > 0).then(inner).when(bin_ < 0).then(-inner).otherwise(0)
+        else:
+            inner = bin_ // (resolution // coarse._stated_resolution)
+        (lowest, highest), (low, high) = self.infinite_bins, coarse.infinite_bins
+        return pl.when(bin_ == lowest).then(low).when(bin_ == highest).then(high).otherwise(inner)
 
     def is_point(self) -> pl.Expr:
         """Whether all rows of a cell have the same score, so that their order is known: they are ties."""

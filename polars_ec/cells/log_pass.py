@@ -6,15 +6,15 @@ It is a select to a step, because the engine computes a step's columns once, and
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from polars_ec.cells.cells import SCORE, TARGET
-from polars_ec.cells.codes import CELL, GROUP, SLOT, STAND_IN, CellCodes, KeyCode
-from polars_ec.cells.grid import EXACT, SUMS, Grid
+from polars_ec.cells.codes import CELL, COARSE, GROUP, SLOT, STAND_IN, CellCodes, KeyCode
+from polars_ec.cells.grid import BUCKET, EXACT, SUMS, WEIGHTS, Grid
 from polars_ec.costs import CostMatrix
 from polars_ec.rows.batches import ahead, batches
 from polars_ec.rows.decisions import decide
@@ -37,19 +37,38 @@ _POSITION, _BIN = "__position", "__bin"
 def own_names(n_models: int) -> set[str]:
     """Names of columns while rows are read: no group column may be called so."""
     of_models = {f"{name}_{m}" for name in _OF_MODELS for m in range(n_models)}
-    return {*_OF_MODELS, *of_models, *_LOGS, _POSITION, _BIN, CELL, SLOT, GROUP}
+    return {*_OF_MODELS, *of_models, *_LOGS, _POSITION, _BIN, CELL, COARSE, SLOT, GROUP}
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """The bucket of each row, and how many buckets there are."""
+
+    bucket: pl.Expr
+    number: int
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """The tables of a sketch, each sorted, and its grid."""
+
+    frame: pl.DataFrame
+    sums: pl.DataFrame | None
+    coarse: pl.DataFrame | None
+    grid: Grid
 
 
 def reduce_log(
     frame: pl.LazyFrame,
     keys: list[pl.Expr],
     fold: pl.Expr | None,
+    buckets: Buckets | None,
     models: Mapping[str, Rows],
     grid: Grid,
     reduction: Reduction,
     few_rows: int | None,
-) -> tuple[pl.DataFrame, pl.DataFrame | None, Grid]:
-    """The cells of a sketch, its sums if it has any, both sorted, and their grid.
+) -> Reduced:
+    """The cells of a sketch, its sums if it has any, its coarse cells if there are buckets, and their grid.
 
     That is an exact one of a log of no more than `few_rows`, where these are stated.
     """
@@ -63,7 +82,8 @@ def reduce_log(
     # The columns of all models are read side by side, and cut apart in each batch: the log is read once.
     read = [_one_score(model, reduction, m) for m, model in enumerate(models.values())]
     encoded = [code.encoded(key) for code, key in zip(codes.values(), grouped, strict=True)]
-    log = frame.select(*encoded, *(column for columns in read for column in columns))
+    in_bucket = [] if buckets is None else [buckets.bucket.alias(BUCKET)]
+    log = frame.select(*encoded, *in_bucket, *(column for columns in read for column in columns))
     several, tall = len(models) > 1, _is_one_vs_rest(rows, reduction)
     codes |= {name: KeyCode.of(name, pl.Int16()) for name in (SCORE, TARGET)}
     by = [key.meta.output_name() for key in keys]
@@ -75,13 +95,25 @@ def reduce_log(
         if sum(batch.height for batch in first) <= few_rows:
             grid = replace(grid, resolution=None)
     cell_codes = CellCodes(grid)
-    counting = Counting([codes[name] for name in names], grid, weighted=rows.weight is not None)
-
-    bins = PosteriorBins(grid) if grid.score_type == "posterior" and grid.resolution is not None else None
+    weights = [] if rows.weight is None else [*WEIGHTS]
+    of_names = [codes[name] for name in names]
+    sums_of = SUMS if grid.has_sums else ()
+    counting = Counting(of_names, grid, weights, sums_of, None if buckets is None else buckets.number)
+    kept = [*names, *(BUCKET for _ in in_bucket)]
+    coarse = grid.coarse if buckets is not None and grid.is_cut_by_coarse else None
+    bins, coarse_bins = (
+        PosteriorBins(made)
+        if made is not None and made.score_type == "posterior" and made.resolution is not None
+        else None
+        for made in (grid, coarse)
+    )
 
     def counted(batch: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         for m, model in enumerate(models.values()):
-            cells = _cells_of_rows(_rows_of_model(batch, m, model, names), model, names, cell_codes, bins)
+            of_model, own = _rows_of_model(batch, m, model, kept), kept
+            if coarse is not None:
+                of_model, own = _with_coarse_cells(of_model, coarse, coarse_bins), [*kept, COARSE]
+            cells = _cells_of_rows(of_model, model, own, cell_codes, bins)
             # Few batches have such rows, and those that have none need no look at each row.
             if grid.resolution is not None and cells.select(cell_codes.has_unusable(pl.col(CELL))).item():
                 cells = cells.with_columns(cell_codes.of_unusable(pl.col(CELL)))
@@ -91,15 +123,20 @@ def reduce_log(
     # One batch is counted while the next is put into cells.
     for cells in ahead(chain.from_iterable(map(counted, parts))):
         counting.add(cells)
-    cells, sums = counting.tables()
+    made = counting.tables()
     named = _named(rows, [*models] if several else [], tall=tall)
+    cells, sums, of_buckets = made.cells, made.sums, made.coarse
     if grid.resolution is not None:
         cells = cells.with_columns(**cell_codes.decoded(pl.col(CELL)))
-    columns = [name for name in grid.columns if name in cells.columns]
-    cells = cells.with_columns(named).select(*names, *columns)
+    amounts = ["n", *weights]
+    cells = cells.with_columns(named).select(*names, "class", *grid.cell_columns, *amounts)
     if sums is not None:
         sums = sums.with_columns(*named, **cell_codes.of_slot(pl.col(SLOT))).select(*names, "class", "above", *SUMS)
-    return cells, sums, grid
+    if of_buckets is not None:
+        of_number = CellCodes(grid.coarse).all_decoded()
+        of_buckets = of_buckets.hstack(of_number[of_buckets[COARSE]]).with_columns(named)
+        of_buckets = of_buckets.select(*names, BUCKET, *of_number.columns, *amounts)
+    return Reduced(cells, sums, of_buckets, grid)
 
 
 def _named(rows: Rows, models: list[str], *, tall: bool) -> list[pl.Expr]:
@@ -138,14 +175,21 @@ def _cells_of_rows(
     """The groups of rows, their cell, and the values that are summed."""
     grid = cell_codes.grid
     score, index, weight = pl.col(_SCORE), pl.col(_INDEX), None if model.weight is None else pl.col(_WEIGHT)
-    values = {} if weight is None else {"weight": weight}
+    values = {} if weight is None else {"weight": weight, "weight2": weight * weight}
     if grid.resolution is None:
         kept = pl.when(index >= 0).then(score).alias(EXACT)
         return rows.select(*names, index.cast(pl.Int8).alias("class"), kept, **values).collect(engine="streaming")
-    cell = cell_codes.encoded(index, score, pl.col(_BIN))
+    cell = CellCodes(grid).encoded(index, score, pl.col(_BIN))
     if grid.has_sums:
         values |= _losses(grid, score, index == 1, weight)
     return _with_bins(rows, grid, bins).select(*names, cell.alias(CELL), **values).collect(engine="streaming")
+
+
+def _with_coarse_cells(rows: pl.LazyFrame, grid: Grid, bins: PosteriorBins | None) -> pl.LazyFrame:
+    """Rows with the number of their cell on the coarse grid."""
+    codes = CellCodes(grid)
+    cell = codes.of_unusable(codes.encoded(pl.col(_INDEX), pl.col(_SCORE), pl.col(_BIN)))
+    return _with_bins(rows, grid, bins).with_columns(cell.alias(COARSE)).drop(_BIN)
 
 
 def _with_bins(rows: pl.LazyFrame, grid: Grid, bins: PosteriorBins | None) -> pl.LazyFrame:

@@ -11,12 +11,20 @@ import polars as pl
 from polars_ec.arguments import Options, parse_options
 from polars_ec.cells.arguments import OperatingPoint, bayes_threshold
 from polars_ec.cells.cells import SCORE, TARGET, Cells
-from polars_ec.cells.grid import EXACT, RESERVED, Grid, checked_resolution, checked_score_type, sorted_thresholds
-from polars_ec.cells.log_pass import own_names, reduce_log
+from polars_ec.cells.grid import (
+    BUCKET,
+    EXACT,
+    RESERVED,
+    Grid,
+    checked_resolution,
+    checked_score_type,
+    sorted_thresholds,
+)
+from polars_ec.cells.log_pass import Buckets, own_names, reduce_log
 from polars_ec.class_names import UNKNOWN
 from polars_ec.costs import CostMatrix
 from polars_ec.priors import EMPIRICAL
-from polars_ec.rows.folds import FOLD, fold_of
+from polars_ec.rows.folds import FOLD, HASH, bucket, checked_buckets, fold_of
 from polars_ec.rows.labels import class_index
 from polars_ec.rows.read import Rows, check_names, expand, resolve_columns
 from polars_ec.rows.scores import VECTOR_TYPES, BinaryScores
@@ -38,6 +46,28 @@ class Split:
         return fold_of(self.folds, self.fold_by, [*keys, class_index(rows.labels)] if self.stratified else [])
 
 
+@dataclass(frozen=True)
+class Clusters:
+    """Which rows of a log hang together, for intervals: a key, whose values are dealt out to buckets."""
+
+    cluster: IntoExpr | None = None
+    buckets: int = 100
+
+    def bucket(self, log: pl.LazyFrame) -> Buckets | None:
+        """The bucket of each row, named as its key is, if there are clusters."""
+        number = checked_buckets(self.buckets)
+        if self.cluster is None:
+            if number != type(self).buckets:
+                raise TypeError(f"buckets={number} is how many cluster= is dealt out to, and there is no cluster=")
+            return None
+        key, *others = expand(log, self.cluster, "cluster")
+        if others:
+            raise ValueError(f"cluster={self.cluster!r} is of several columns: pass one, such as pl.concat_str(...)")
+        made = bucket(key, number).alias(key.meta.output_name())
+        log.select(made).collect_schema()
+        return Buckets(made, number)
+
+
 def make_cells(
     lazy: pl.LazyFrame,
     score: IntoExpr | Sequence[IntoExpr],
@@ -51,6 +81,7 @@ def make_cells(
     few_rows: int | None = None,
     reduction: Reduction = "one_vs_rest",
     split: Split,
+    clusters: Clusters = Clusters(),
 ) -> tuple[Cells, OperatingPoint]:
     """The cells of a log, and the operating point that the keywords describe: what `sketch` makes.
 
@@ -81,17 +112,31 @@ def make_cells(
         bayes_threshold(t, kind, options.get("prior"), names) if isinstance(t, CostMatrix) else t for t in declared
     ]
     grid = Grid(kind, None if exact else stated_resolution, sorted_thresholds(numbers), names)
+    in_bucket = clusters.bucket(lazy)
+    of_coarse = set() if in_bucket is None else {BUCKET, *grid.coarse.columns}
     check_names(
         keys,
-        {*grid.columns, *([] if few_rows is None else [EXACT]), *RESERVED, *own_names(len(models)), SCORE, TARGET},
+        {
+            *grid.columns,
+            *of_coarse,
+            *([] if few_rows is None else [EXACT]),
+            *RESERVED,
+            *own_names(len(models)),
+            SCORE,
+            TARGET,
+        },
         "a sketch",
     )
     fold = split.fold(rows, keys)
     if fold is not None and any(key.meta.output_name() == FOLD for key in keys):
         raise ValueError("by= has a column 'fold', which folds= adds: rename it with .alias()")
     weighted = rows.weight is not None
-    frame, sums, grid = reduce_log(lazy, keys, fold, models, grid, reduction, few_rows)
-    return Cells(frame, grid, weighted, sums), point
+    made = reduce_log(lazy, keys, fold, in_bucket, models, grid, reduction, few_rows)
+    cells = Cells(made.frame, made.grid, weighted, made.sums)
+    if in_bucket is not None:
+        cluster = in_bucket.bucket.meta.output_name()
+        cells = replace(cells, coarse=made.coarse, buckets=in_bucket.number, cluster=cluster, hash=HASH)
+    return cells, point
 
 
 def _models(

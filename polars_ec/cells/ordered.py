@@ -18,14 +18,19 @@ from polars_ec.formulas.sums import GROUP
 
 
 def ordered_cells(numbered: pl.DataFrame, grid: Grid, weighted: bool) -> pl.DataFrame:
-    """Cells of both classes side by side, from the highest score down, as `prepare` takes them."""
-    label, weight = pl.col("class"), pl.col("weight")
+    """Cells of both classes side by side, from the highest score down, as `prepare` takes them.
+
+    `w1`, `w0` are the classes' weights, `v1`, `v0` their squares, where `numbered` has `weight2`.
+    """
+    label = pl.col("class")
     cell = grid.cell_columns
-    w1, w0 = (pl.when(label == i).then(weight).sum() for i in (1, 0))
+    # Sums of squared weights only where there are any.
+    sums = {"w": "weight", **({"v": "weight2"} if "weight2" in numbered.columns else {})}
+    of_classes = {f"{x}{i}": pl.when(label == i).then(name).sum() for x, name in sums.items() for i in (1, 0)}
     cells = (
         numbered.filter(label >= 0)
         .group_by(GROUP, *cell)
-        .agg(w1=w1, w0=w0)
+        .agg(**of_classes)
         .sort(GROUP, *cell, descending=[False] + [True] * len(cell))
     )
     if grid.resolution is None:
@@ -43,6 +48,11 @@ def prepared_cells(cells: Cells) -> tuple[pl.DataFrame, pl.DataFrame]:
     return prepare(ordered_cells(numbered, cells.grid, cells.weighted), None), groups
 
 
+def edge_columns(i: int, *, squared: bool = False) -> tuple[str, str]:
+    """The columns of the rows of class i that are decided negative, and positive, or of the squares of their weights."""
+    return f"__ec_negative{2 * squared}_{i}", f"__ec_positive{2 * squared}_{i}"
+
+
 def at_every_edge(
     cells: Cells, metrics: Sequence[str], keywords: Mapping[str, Any]
 ) -> tuple[pl.DataFrame, dict[str, pl.Expr]]:
@@ -51,17 +61,18 @@ def at_every_edge(
     arguments = EvaluationArguments(prior, formula)
     numbered, table = tabulate(cells, cells.keys, arguments)
     table = table.filter(pl.col("n_invalid") == 0)
-    top = table.select(GROUP, threshold=pl.lit(math.inf), w0=pl.lit(0.0), w1=pl.lit(0.0))
-    steps = ordered_cells(numbered, cells.grid, cells.weighted).select(top.columns)
-    points = pl.concat([top, steps]).sort(GROUP, "threshold", descending=[False, True], maintain_order=True)
+    steps = ordered_cells(numbered, cells.grid, cells.weighted)
+    amounts = [name for name in ("w0", "w1", "v0", "v1") if name in steps.columns]
+    top = table.select(GROUP, threshold=pl.lit(math.inf), **dict.fromkeys(amounts, pl.lit(0.0)))
+    points = pl.concat([top, steps.select(top.columns)])
+    points = points.sort(GROUP, "threshold", descending=[False, True], maintain_order=True)
     running: dict[str, pl.Expr] = {}
-    for i in range(2):
-        weight = pl.col(f"w{i}")
-        running[f"__ec_positive_{i}"] = weight.cum_sum().over(GROUP)
+    for name in amounts:
+        amount, (negative, positive) = pl.col(name), edge_columns(int(name[1]), squared=name[0] == "v")
+        running[positive] = amount.cum_sum().over(GROUP)
         # From the bottom up, and not by a difference, which of sums of weights may be below 0.
-        running[f"__ec_negative_{i}"] = weight.cum_sum(reverse=True).shift(-1, fill_value=0.0).over(GROUP)
+        running[negative] = amount.cum_sum(reverse=True).shift(-1, fill_value=0.0).over(GROUP)
     points = points.with_columns(**running)
-    positive, negative = ([pl.col(f"__ec_{name}_{i}") for i in range(2)] for name in ("positive", "negative"))
-    sums = GroupSums(prior_columns(arguments), positive, negative)
+    sums = GroupSums(prior_columns(arguments), *([pl.col(edge_columns(i)[side]) for i in range(2)] for side in (1, 0)))
     formulas_of = {name: decision_value(name, sums, formula) for name in metrics}
     return table.join(points, on=GROUP, maintain_order="left_right"), formulas_of

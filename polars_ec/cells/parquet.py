@@ -22,7 +22,7 @@ Tables: TypeAlias = Mapping[str, pl.DataFrame]
 TABLE = "table"
 """The column of a file of several tables that says which of them a row is of."""
 
-_VERSIONS: Mapping[Kind, int] = MappingProxyType({"sketch": 3, "calibration": 2})
+_VERSIONS: Mapping[Kind, int] = MappingProxyType({"sketch": 4, "calibration": 2})
 _OLDEST_READ: Mapping[Kind, int] = MappingProxyType({"sketch": 3, "calibration": 1})
 
 # What reading a damaged file may end in; a panic of Polars is no Exception to Python.

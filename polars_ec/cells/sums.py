@@ -211,6 +211,12 @@ def prior_columns(arguments: EvaluationArguments) -> list[pl.Expr] | None:
     return [pl.col(f"{_PRIOR}_{i}") for i in range(2)] if arguments.prior.stated else None
 
 
+def ranking_prior(table: pl.DataFrame, arguments: EvaluationArguments) -> pl.DataFrame | None:
+    """The stated shares as the ranking formulas take them; None for the groups' own."""
+    stated = prior_columns(arguments)
+    return None if stated is None else table.select(GROUP, p0=stated[0], p1=stated[1])
+
+
 def cells_and_priors(
     cells: Cells, keys: list[str], prior: Any
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame | None]:

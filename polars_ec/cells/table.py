@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,23 +26,22 @@ _RECENT = 2**20
 class Table:
     """Rows counted, and their weights summed, by group and cell; losses by group and slot, of which a cell has one."""
 
-    def __init__(self, slots: pl.Series, sums: list[str], *, weighted: bool) -> None:
+    def __init__(self, slots: pl.Series, weights: Sequence[str], sums: Sequence[str]) -> None:
         self._slots: Numbers = slots.to_numpy().astype(np.int64)
         # Rows that are not usable, as those of the first cell, have the last slot.
         self._n_slots = int(self._slots[0]) + 1
         self._names = sums
-        self._weighted = weighted
         self._rows = self._groups = self._capacity = self._since = 0
         self._counts: np.ndarray[Any, Any] = np.zeros(0, dtype=np.uint32)
-        self._weights: Floats = np.zeros(0)
-        self._recent: Floats = np.zeros(0)
+        self._weights = {name: np.zeros(0) for name in weights}
+        self._recent = {name: np.zeros(0) for name in weights}
         self._sums = [np.zeros(0) for _ in sums]
         self._places: Numbers = np.zeros(0, dtype=np.int64)
 
     def has_room_for(self, groups: int, rows: int) -> bool:
         """Whether so many groups are to have places, with these rows beside those that are counted."""
         places = groups * len(self._slots)
-        per_place = 4 + 16 * self._weighted
+        per_place = 4 + 16 * len(self._weights)
         return places * per_place <= _LARGEST and places <= max(_LARGEST_OF_FEW_ROWS, _PER_ROW * (self._rows + rows))
 
     def add(self, group: Numbers, groups: int, rows: pl.DataFrame) -> None:
@@ -54,11 +54,11 @@ class Table:
         place = np.multiply(group, len(self._slots), out=self._buffer(rows.height))
         place += cell
         np.add.at(self._counts, place, self._counts.dtype.type(1))
-        if self._weighted:
-            np.add.at(self._recent, place, rows["weight"].to_numpy())
-            self._since += rows.height
-            if self._since > max(_RECENT, 4 * len(self._recent)):
-                self._settle()
+        for name, recent in self._recent.items():
+            np.add.at(recent, place, rows[name].to_numpy())
+        self._since += rows.height
+        if self._since > max(_RECENT, 4 * len(self._counts)):
+            self._settle()
         if self._names:
             slot = np.multiply(group, self._n_slots, out=place)
             slot += self._slots.take(cell)
@@ -75,7 +75,7 @@ class Table:
             CELL: cell.astype(np.int32),
             "n": self._counts[place].astype(np.int64),
         }
-        cells = pl.DataFrame(counts | ({"weight": self._weights[place]} if self._weighted else {}))
+        cells = pl.DataFrame(counts | {name: total[place] for name, total in self._weights.items()})
         if not self._names:
             return cells, None
         held = np.zeros((self._groups, self._n_slots), dtype=bool)
@@ -101,14 +101,15 @@ class Table:
         self._capacity = twice if twice > groups and self.has_room_for(twice, 0) else groups
         n = self._capacity * len(self._slots)
         self._counts = _longer(self._counts, n)
-        if self._weighted:
-            self._weights, self._recent = _longer(self._weights, n), _longer(self._recent, n)
+        for totals in (self._weights, self._recent):
+            totals |= {name: _longer(total, n) for name, total in totals.items()}
         self._sums = [_longer(total, self._capacity * self._n_slots) for total in self._sums]
 
     def _settle(self) -> None:
-        with np.errstate(over="ignore"):
-            self._weights += self._recent
-        self._recent[:] = 0
+        for name, recent in self._recent.items():
+            with np.errstate(over="ignore"):
+                self._weights[name] += recent
+            recent[:] = 0
         self._since = 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import polars as pl
 
 from polars_ec.cells.cells import TARGET, Cells
@@ -11,7 +13,7 @@ from polars_ec.formulas.decisions import CELLS
 _ROWS = ("n", "n_missing", "n_invalid")
 
 
-def check_targets(cells: Cells, metrics: tuple[str, ...]) -> None:
+def check_targets(cells: Cells, metrics: tuple[str, ...], keywords: Collection[str] = ()) -> None:
     """SketchError for a sketch that is not of one class against the rest, and for what has no mean."""
     if TARGET not in cells.keys:
         raise SketchError(
@@ -20,6 +22,11 @@ def check_targets(cells: Cells, metrics: tuple[str, ...]) -> None:
         )
     if not metrics:
         raise SketchError("mean_over_targets() takes names of metrics, such as 'f1' or 'auc_roc', and there is none")
+    if "interval" in keywords:
+        raise SketchError(
+            "mean_over_targets() has no intervals, for every row is one of each target, and their errors are correlated: "
+            "evaluate(interval=) has those of each"
+        )
     for name in metrics:
         if name in (*CELLS, "confusion"):
             raise SketchError(f"{name} is a count, which has no mean over targets: evaluate() has it of each")

@@ -18,6 +18,7 @@ from polars_ec.exceptions import SketchError
 from polars_ec.formulas.losses import expected_loss
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inputs import as_lazy
+from polars_ec.intervals.arguments import parse_interval
 from polars_ec.priors import Prior
 from polars_ec.typing import FrameLike
 
@@ -27,7 +28,7 @@ OperatingWeight: TypeAlias = "float | Callable[[Any], Any] | FrameLike | Mapping
 _LOW, _HIGH = "__ec_low", "__ec_high"
 
 
-def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None) -> pl.DataFrame:
+def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None, interval: float | None = None) -> pl.DataFrame:
     """The expected proper scoring rule of a weight over operating points: the weighted integral of the Bayes-risk curve.
 
     Lower is better; in [0, inf]. It is the integral over t from 0 to 1 of w(t) times the Bayes risk of the costs
@@ -43,13 +44,13 @@ def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None) -> pl.Da
         w: a number, the same for all t; a function that takes an array of t in [0, 1] and gives as many weights, finite and
         not negative; or a table with columns `t` (above 0 and below 1) and `weight`, for operating points that are few: the
         sum of their Bayes risks, each times its weight.
-    prior
+    prior, interval
         As for `evaluate`.
 
     Returns
     -------
     The group columns, `n`, `n_missing`, `n_invalid`, `class_prior`, `epsr` and `epsr_error`: |returned - exact| <= error, beside
-    rounding. The error is 0 in an exact sketch; of a table it is 0 where its points are declared thresholds. Of a function it is
+    rounding; with `interval` also `epsr_ci_low` and `epsr_ci_high`, as `evaluate` has them of mean losses. The error is 0 in an exact sketch; of a table it is 0 where its points are declared thresholds. Of a function it is
     what bins, in each of which the function is taken to be monotone, and the exact sums leave open: nothing of a constant, and
     little of whatever is nearly a parabola of t. `epsr` is infinite where a row has
     posterior 0 for its class and w does not fall to 0 there. Integrals of functions that are smooth but for some kinks or
@@ -81,10 +82,11 @@ def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None) -> pl.Da
         raise SketchError(
             f"epsr is of posteriors, and the sketch is of {cells.grid.score_type} scores: sketch ec.posterior(score, ...)"
         )
+    request = parse_interval({"interval": interval})
     formula, checked = parse_formula_arguments((), {"prior": prior})
     arguments = EvaluationArguments(checked, formula)
     numbered, table = tabulate(cells, cells.keys, arguments)
-    check_keys(cells.keys, ["epsr", "epsr_error"])
+    check_keys(cells.keys, ["epsr", "epsr_error", "epsr_ci_low", "epsr_ci_high"])
     used = numbered.filter(pl.col("class") >= 0, pl.col("weight") > 0)
     if _is_table(weight):
         bounds = _summed(_of_points(used, cells.grid, weight))
@@ -101,9 +103,23 @@ def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None) -> pl.Da
     columns = {"epsr": (low + high) / 2, "epsr_error": pl.when(low == high).then(0.0).otherwise((high - low) / 2)}
     right = (pl.col("n_invalid") == 0) & group.size.is_finite()
     guarded = {name: pl.when(right).then(column) for name, column in columns.items()}
-    return summed.select(
+    shown = summed.select(
         *cells.keys, "n", "n_missing", "n_invalid", pl.when(right).then("class_prior").alias("class_prior"), **guarded
     )
+    if request is None:
+        return shown
+    # Imported here, for they need numpy.
+    from polars_ec.cells.intervals import Intervals
+    from polars_ec.cells.limits import with_limits_of_loss
+
+    intervals = Intervals(cells, cells.keys, numbered, summed, arguments, request)
+    return with_limits_of_loss(shown, "epsr", intervals, lambda used, grid: _mean_losses(used, grid, weight))
+
+
+def _mean_losses(used: pl.DataFrame, grid: Grid, weight: Any) -> pl.Series:
+    """The loss of a row in the middle of each cell."""
+    judged = _of_points(used, grid, weight) if _is_table(weight) else _of_density(used, grid, weight)
+    return judged.select((pl.col(_LOW) + pl.col(_HIGH)) / 2).to_series()
 
 
 def _summed(used: pl.DataFrame) -> pl.DataFrame:

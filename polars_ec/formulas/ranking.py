@@ -8,7 +8,7 @@ curve; else the order of its rows is unknown, and the curve is any path through 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -27,6 +27,7 @@ _fnr_before, _tnr_before = pl.col("fn_before") / _N1, pl.col("tn_before") / _N0
 _LOOSE = ~pl.col("point")
 _ROUNDING = 1e-12
 _TIES = "__ec_ties"
+_INNER = "__ec_inner"
 _ONE = pl.col("n1").first()
 
 
@@ -94,16 +95,25 @@ def _first(reached: pl.Expr) -> pl.Expr:
     return pl.min_horizontal((~reached).sum(), pl.len() - 1)
 
 
+POSITIVES_ABOVE = pl.col("tp_before") + pl.col("w1") / 2
+"""How many a negative of the cell has: of positives in its cell one half."""
+NEGATIVES_BELOW = pl.col("tn") + pl.col("w0") / 2
+"""How many a positive of the cell has."""
+
+
 def _auc_roc(_: RankingArguments) -> Bounded:
     pairs = pl.col("w0") * pl.col("w1")
-    right = (pl.col("tp_before") + pl.col("w1") / 2) * pl.col("w0")
+    right = POSITIVES_ABOVE * pl.col("w0")
     all_pairs = (_N1 * _N0).first()
     return Bounded(right.sum() / all_pairs, pl.when(_LOOSE).then(pairs).sum() / 2 / all_pairs)
 
 
+NEGATIVES_COUNT = (pl.col("p0") / _N0) / (pl.col("p1") / _N1)
+"""How many times, so that the prior is the one that it is: P0 f / (P1 t) = r FP / TP."""
+
+
 def _average_precision(_: RankingArguments) -> Bounded:
-    # Negatives count r times, which moves the prior: P0 f / (P1 t) = r FP / TP.
-    r = (pl.col("p0") / _N0) / (pl.col("p1") / _N1)
+    r = NEGATIVES_COUNT
     tp, w1 = pl.col("tp"), pl.col("w1")
     fp, fp_before = pl.col("fp") * r, pl.col("fp_before") * r
     tied = w1 * tp / (tp + fp)
@@ -152,7 +162,7 @@ def _eer_linear(_: RankingArguments) -> Bounded:
     return Bounded(value.get(crossing), error.get(crossing))
 
 
-def enough(share: float, whole: pl.Expr) -> pl.Expr:
+def enough(share: float | pl.Expr, whole: pl.Expr) -> pl.Expr:
     """The least recall, or specificity, that counts as this share of a class; `whole`: weights are 1.
 
     Sums of weights are rounded: what they make of the very share may come out below it.
@@ -160,17 +170,29 @@ def enough(share: float, whole: pl.Expr) -> pl.Expr:
     return pl.when(whole).then(share).otherwise(share * (1 - _ROUNDING))
 
 
-def _specificity_at_sensitivity(arguments: RankingArguments) -> Bounded:
-    attained = _first(_tpr >= enough(arguments.sensitivity, pl.col("whole")))
-    error = pl.when(_LOOSE).then(pl.col("w0") / _N0).otherwise(0.0)
-    return Bounded(_tnr.get(attained), error.get(attained), pl.col("threshold").get(attained))
+def specificity_at(sensitivity: float | pl.Expr, *, evenly: bool = False) -> Bounded:
+    """Of the highest threshold with this sensitivity; `evenly`: as if rows lay evenly in a cell, so that nothing jumps with it."""
+    attained = _first(_tpr >= enough(sensitivity, pl.col("whole")))
+    run = pl.col("w0") / _N0
+    error = pl.when(_LOOSE).then(run).otherwise(0.0)
+    value = _tnr
+    if evenly:
+        left = (_tpr - sensitivity) / (pl.col("w1") / _N1)
+        value = pl.when(_LOOSE).then(_tnr + left.clip(0, 1) * run).otherwise(_tnr)
+    return Bounded(value.get(attained), error.get(attained), pl.col("threshold").get(attained))
 
 
-def _sensitivity_at_specificity(arguments: RankingArguments) -> Bounded:
-    lost = _first(_tnr < enough(arguments.specificity, pl.col("whole")))
+def sensitivity_at(specificity: float | pl.Expr, *, evenly: bool = False) -> Bounded:
+    """Of the lowest threshold with this specificity; `evenly` as for `specificity_at`."""
+    lost = _first(_tnr < enough(specificity, pl.col("whole")))
     before = pl.col("threshold").shift(1, fill_value=math.inf)
-    error = pl.when(_LOOSE).then(pl.col("w1") / _N1).otherwise(0.0)
-    return Bounded(_tpr_before.get(lost), error.get(lost), before.get(lost))
+    rise = pl.col("w1") / _N1
+    error = pl.when(_LOOSE).then(rise).otherwise(0.0)
+    value = _tpr_before
+    if evenly:
+        passed = (_tnr_before - specificity) / (pl.col("w0") / _N0)
+        value = pl.when(_LOOSE).then(_tpr_before + passed.clip(0, 1) * rise).otherwise(_tpr_before)
+    return Bounded(value.get(lost), error.get(lost), before.get(lost))
 
 
 def _ks(_: RankingArguments) -> Bounded:
@@ -244,23 +266,30 @@ def hulls(cells: pl.DataFrame, outer: bool) -> pl.DataFrame:
     return points[kept]
 
 
-def _of_hulls(cells: pl.DataFrame, formula: pl.Expr) -> pl.DataFrame:
-    """`value` and `error` per group of a metric that falls as the hull grows."""
-    values = [
-        hulls(cells, outer).group_by(GROUP, maintain_order=True).agg(formula.alias(name))
-        for outer, name in ((True, "low"), (False, "high"))
-    ]
-    both = values[0].join(values[1], on=GROUP)
-    low, high = pl.col("low"), pl.col("high")
-    return both.select(GROUP, value=(low + high) / 2, error=((high - low) / 2).clip(0))
+def _of_hulls(cells: pl.DataFrame, names: Collection[str]) -> dict[str, pl.DataFrame]:
+    """`value` and `error` per group of metrics that fall as the hull grows."""
+
+    def of_hull(outer: bool) -> pl.DataFrame:
+        formulas = {name: _OF_HULL[name]() for name in names}
+        return hulls(cells, outer).group_by(GROUP, maintain_order=True).agg(**formulas)
+
+    inner = of_hull(outer=False)
+    # Without cells of unknown order there is but one hull.
+    outer = inner if cells["point"].all() else of_hull(outer=True)
+    both = outer.join(inner, on=GROUP, suffix=_INNER)
+    found = {}
+    for name in names:
+        low, high = pl.col(name), pl.col(f"{name}{_INNER}")
+        found[name] = both.select(GROUP, value=(low + high) / 2, error=((high - low) / 2).clip(0))
+    return found
 
 
 _PLAIN: dict[str, Callable[[RankingArguments], Bounded]] = {
     "auc_roc": _auc_roc,
     "average_precision": _average_precision,
     "auprg": _auprg,
-    "specificity_at_sensitivity": _specificity_at_sensitivity,
-    "sensitivity_at_specificity": _sensitivity_at_specificity,
+    "specificity_at_sensitivity": lambda arguments: specificity_at(arguments.sensitivity),
+    "sensitivity_at_specificity": lambda arguments: sensitivity_at(arguments.specificity),
     "ks": _ks,
     "min_expected_cost": _min_expected_cost,
     "min_dcf": _min_dcf,
@@ -271,13 +300,22 @@ RANKING_METRICS = (*_PLAIN, *_OF_HULL)
 
 def evaluate(cells: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.DataFrame:
     """GROUP, `value`, `error` and, where one attains it, `threshold`: one row per group that has both classes."""
-    if name in _OF_HULL and not (name == "eer" and arguments.method == "linear"):
-        return _of_hulls(cells, _OF_HULL[name]())
-    bounded = (_eer_linear if name == "eer" else _PLAIN[name])(arguments)
-    columns = {"value": bounded.value, "error": bounded.error}
-    if bounded.threshold is not None:
-        columns["threshold"] = bounded.threshold
-    return cells.group_by(GROUP, maintain_order=True).agg(**columns)
+    return evaluate_all(cells, [name], arguments)[name]
+
+
+def evaluate_all(cells: pl.DataFrame, names: Sequence[str], arguments: RankingArguments) -> dict[str, pl.DataFrame]:
+    """What `evaluate` gives, of each metric: those of the hull share it."""
+    of_hull = [name for name in names if name in _OF_HULL and not (name == "eer" and arguments.method == "linear")]
+    found = _of_hulls(cells, of_hull) if of_hull else {}
+    for name in names:
+        if name in of_hull:
+            continue
+        bounded = (_eer_linear if name == "eer" else _PLAIN[name])(arguments)
+        columns = {"value": bounded.value, "error": bounded.error}
+        if bounded.threshold is not None:
+            columns["threshold"] = bounded.threshold
+        found[name] = cells.group_by(GROUP, maintain_order=True).agg(**columns)
+    return found
 
 
 def of_rows(rows: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from polars_ec.typing import IntervalMethod
 FEWEST_BUCKETS, MOST_BUCKETS = 5, 1000
 """Of fewer buckets than this no variance is known; and as many as `bucket` deals keys out to."""
 
-_KEYWORDS = ("interval", "cluster", "buckets", "method", "replicates", "seed")
+INTERVAL_KEYWORDS = ("interval", "cluster", "buckets", "method", "replicates", "seed")
 _FEWEST_REPLICATES: Mapping[str, int] = {"bootstrap": 2, "bca": 100}
 
 
@@ -33,7 +33,7 @@ class Request:
 
 def parse_interval(options: Mapping[str, Any]) -> Request | None:
     """Check the keywords of intervals among others; what is left out has its default. None: no interval is asked for."""
-    given = {name: options.get(name, DEFAULTS[name]) for name in _KEYWORDS}
+    given = {name: options.get(name, DEFAULTS[name]) for name in INTERVAL_KEYWORDS}
     method, replicates = _method(given["method"]), given["replicates"]
     fewest = _FEWEST_REPLICATES.get(method, 2)
     parse_whole(replicates, "replicates", fewest, way_out=' (method="bca" needs 100)' if fewest > 2 else "")
@@ -45,7 +45,7 @@ def parse_interval(options: Mapping[str, Any]) -> Request | None:
             f"buckets={buckets} is how many parts clusters are dealt out to: pass cluster=, or leave it out"
         )
     if given["interval"] is None:
-        for name in _KEYWORDS:
+        for name in INTERVAL_KEYWORDS:
             if _differs(given[name], DEFAULTS[name]):
                 shown = str(given[name]) if isinstance(given[name], pl.Expr) else repr(given[name])
                 raise ValueError(f"{name}={shown} says how intervals are made: pass interval=0.95 too, or leave it out")

@@ -33,11 +33,13 @@ class Clusters:
     linear: Floats
     weight: Floats
     """(groups, buckets)"""
+    unit: Floats
+    """It times the features of a row is 1."""
     single: Moments | None = None
 
     def spread_of(self, gradient: Floats) -> Spread:
         """Of the metric with this gradient."""
-        return spread_of_clusters(gradient, self.weight, self.linear, self.single)
+        return spread_of_clusters(gradient, self.weight, self.linear, self.unit, self.single)
 
     @property
     def number(self) -> Floats:
@@ -153,9 +155,9 @@ def limits_of_clusters(
 def slopes_of(formula: Formula, linear: Floats) -> Floats:
     """The derivatives of the metrics, (groups, classes, features, metrics)."""
     n_groups, *shape = linear.shape
-    flat = linear.reshape(n_groups, -1)
+    flat = linear.reshape(n_groups, int(np.prod(shape)))
     slopes = gradient(lambda sums: formula(sums.reshape(len(sums), n_groups, *shape)), flat)
-    return slopes.reshape(n_groups, *shape, -1)
+    return slopes.reshape(n_groups, *shape, slopes.shape[-1])
 
 
 def _of_so_many_rows(moments: Moments, number: Floats) -> Moments:

@@ -26,7 +26,8 @@ def gradient(value: Callable[[Floats], Floats], sums: Floats) -> Floats:
     for s in range(n_sums):
         for v, (times, _) in enumerate(_STENCIL):
             moved[s, v, :, s] += times * steps[:, s]
-    values = value(moved.reshape(-1, n_groups, n_sums)).reshape(n_sums, len(_STENCIL), n_groups, -1)
+    values = value(moved.reshape(n_sums * len(_STENCIL), n_groups, n_sums))
+    values = values.reshape(n_sums, len(_STENCIL), n_groups, values.shape[-1])
     weights = np.array([weight for _, weight in _STENCIL])
     with np.errstate(all="ignore"):
         slopes = np.einsum("svgm,v->gsm", values, weights) / steps[:, :, None]

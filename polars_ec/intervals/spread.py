@@ -98,17 +98,56 @@ def stratified(weight: Floats, weight2: Floats, influence: Floats, squared: Floa
     return Spread(variance, np.where(variance == 0, total - 1, df))
 
 
-def spread_of_clusters(gradient: Floats, buckets: Floats, linear: Floats, single: Moments | None = None) -> Spread:
-    """That of rows in clusters, summed per bucket.
+def spread_of_clusters(
+    gradient: Floats, buckets: Floats, linear: Floats, unit: Floats, single: Moments | None = None
+) -> Spread:
+    """That of rows in clusters, summed per bucket, as the jackknife would have it that leaves out one bucket after the other.
 
-    `linear`: (groups, buckets, classes, features), zeros where a bucket is empty; `buckets`: (groups, buckets), the weight of each. `single`
-    are rows that are clusters of their own, which are in no bucket.
+    `linear`: (groups, buckets, classes, features), zeros where a bucket is empty; `buckets`: (groups, buckets), the weight of each; `unit`
+    times the features is 1. `single` are rows that are clusters of their own, which are in no bucket.
+
+    What a bucket adds is that of its rows within their class, and that of how many rows of each class it has. Without the bucket the class is
+    1 - n_b / n as large, so that the former counts 1 / (1 - n_b / n) times, and the latter by the weight of all classes. A class has as
+    many degrees of freedom as it has clusters of equal weight, less one; those of the sum are the harmonic mean by what each adds.
     """
-    influence = np.einsum("gkf,gbkf->gb", gradient, linear)
-    if single is None:
-        return of_influence(influence, buckets)
-    alone = Alone(single.weight.sum(axis=-1), single.weight2.sum(axis=-1), single.squared(gradient))
-    return of_influence(influence, buckets, alone)
+    weight = linear @ unit
+    with np.errstate(all="ignore"):
+        total, weight2, sums = weight.sum(axis=1), (weight**2).sum(axis=1), linear.sum(axis=1)
+        whole, whole2 = buckets.sum(axis=-1), (buckets**2).sum(axis=-1)
+        number = (buckets > 0).sum(axis=-1).astype(np.float64)
+        if single is not None:
+            total, weight2, sums = total + single.weight, weight2 + single.weight2, sums + single.linear
+            whole, whole2 = whole + single.weight.sum(axis=-1), whole2 + single.weight2.sum(axis=-1)
+            alone = single.weight.sum(axis=-1)
+            number = number + np.where(alone > 0, alone**2 / single.weight2.sum(axis=-1), 0.0)
+        mean = np.where(total > 0, (gradient * sums).sum(axis=-1) / total, 0.0)
+        between = np.einsum("gbk,gk->gb", weight, mean)
+        within = np.einsum("gkf,gbkf->gbk", gradient, linear) - weight * mean[:, None]
+        left = np.where(weight < total[:, None], within / (1 - weight / total[:, None]), 0.0)
+        influence = left.sum(axis=-1) + np.where(buckets > 0, between / (1 - buckets / whole[:, None]), 0.0)
+        of_classes, of_all = (within**2).sum(axis=1), (between**2).sum(axis=-1)
+        squares = (influence**2).sum(axis=-1)
+        if single is not None:
+            own, both, other = _parts(single, gradient, mean)
+            without = 1 / (1 - np.nan_to_num(single.weight2 / single.weight) / total)
+            of_number = 1 / (1 - single.weight2.sum(axis=-1) / single.weight.sum(axis=-1) / whole)[:, None]
+            added = own * without**2 + 2 * both * without * of_number + other * of_number**2
+            squares = squares + np.where(single.weight > 0, added, 0.0).sum(axis=-1)
+            of_classes, of_all = of_classes + own, of_all + other.sum(axis=-1)
+        lost = np.where(of_classes > 0, of_classes / (total**2 / weight2 - 1), 0.0).sum(axis=-1)
+        lost = lost + np.where(of_all > 0, of_all / (whole**2 / whole2 - 1), 0.0)
+        parts = of_classes.sum(axis=-1) + of_all
+        df = np.where(parts > 0, parts / lost, whole**2 / whole2 - 1)
+        spread = Spread(squares * (number - 1) / number, df)
+    return spread.only(number >= FEWEST_CLUSTERS)
+
+
+def _parts(single: Moments, gradient: Floats, mean: Floats) -> tuple[Floats, Floats, Floats]:
+    """Of each class the sums of w^2 times (psi - mean)^2, (psi - mean) mean, and mean^2."""
+    squared = np.einsum("gkf,gkfh,gkh->gk", gradient, single.square, gradient)
+    mixed = mean * (gradient * (single.square @ single.unit)).sum(axis=-1)
+    other = mean**2 * single.weight2
+    return np.maximum(squared - 2 * mixed + other, 0.0), mixed - other, other
 
 
 @dataclass(frozen=True)

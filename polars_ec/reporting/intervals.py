@@ -173,7 +173,7 @@ class Chunk:
         """Of each group."""
         return features.moments(lambda name: self.of_groups(features.model, name))
 
-    def clusters(self, features: Features) -> Clusters | None:
+    def clusters(self, features: Features, unit: Numbers) -> Clusters | None:
         """Of each group the buckets; None where rows are independent."""
         from polars_ec.intervals.estimates import Clusters
 
@@ -184,7 +184,7 @@ class Chunk:
             alone = features.moments(lambda name: self.of_buckets(features.model, name)[:, n_buckets])
         weight = self.of_buckets(features.model, "count")[:, :n_buckets].sum(axis=-1)
         linear = features.linear(lambda name: self.of_buckets(features.model, name)[:, :n_buckets])
-        return Clusters(linear, weight, alone)
+        return Clusters(linear, weight, unit, alone)
 
 
 class _Listed:
@@ -232,7 +232,8 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
     from polars_ec.intervals.scales import scale_of
 
     features = family.features
-    moments, clusters = chunk.moments(features), chunk.clusters(features)
+    moments = chunk.moments(features)
+    clusters = chunk.clusters(features, moments.unit)
     columns: dict[str, Numbers] = {}
     if family.estimates:
         formula = _Formula(chunk.table, family)

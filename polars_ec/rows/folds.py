@@ -15,7 +15,11 @@ FOLD = "fold"
 # Goes up when keys change their buckets: what was made by folds of another version must not be added up.
 HASH_VERSION = 2
 
+# What a sketch calls the hash that dealt its clusters out to buckets.
+HASH = "murmur3"
+
 _LARGEST = 1000
+_FEWEST_OF_CLUSTERS = 5
 _NOT_THE_SIGN = 2**31 - 1
 
 
@@ -146,10 +150,15 @@ def fold_of(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> p
     return stratified_fold(key, strata, folds) if strata else fold(key, folds)
 
 
-def _checked(name: str, number: int) -> int:
+def checked_buckets(buckets: int) -> int:
+    """The number of buckets that clusters are dealt out to, if it is one: of fewer than five no variance is known."""
+    return _checked("buckets", buckets, _FEWEST_OF_CLUSTERS)
+
+
+def _checked(name: str, number: int, fewest: int = 2) -> int:
     """The number of buckets or folds, if it is one."""
-    if isinstance(number, bool) or not hasattr(number, "__index__") or not 2 <= number <= _LARGEST:
-        raise ValueError(f"{name}={number!r} is not a whole number from 2 to {_LARGEST}")
+    if isinstance(number, bool) or not hasattr(number, "__index__") or not fewest <= number <= _LARGEST:
+        raise ValueError(f"{name}={number!r} is not a whole number from {fewest} to {_LARGEST}")
     return int(number)
 
 

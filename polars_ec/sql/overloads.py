@@ -45,6 +45,7 @@ FILES = (
     "ranking",
     "calibration",
     "ece",
+    "quantiles",
     "end",
 )
 

@@ -117,11 +117,12 @@ def test_counts_weights_and_losses_are_those_of_the_rows(way: set[str]) -> None:
         pl.Series("above", sum((p > t).astype(np.int16) for t in thresholds)),
         n=pl.lit(1, dtype=pl.Int64),
         weight="w",
+        weight2=pl.col("w") ** 2,
         log_loss=pl.Series(loss),
         brier=pl.Series(w * (1 - true) ** 2),
         posterior=pl.Series(w * p),
     )
-    cells = rows.group_by("g", "h", "class", "bin", "above").agg(pl.col("n", "weight").sum())
+    cells = rows.group_by("g", "h", "class", "bin", "above").agg(pl.col("n", "weight", "weight2").sum())
     assert_frame_equal(sketch.frame, cells.sort("g", "h", "class", "bin", "above"), rel_tol=1e-12)
     sums = rows.group_by("g", "h", "class", "above").agg(pl.col("log_loss", "brier", "posterior").sum())
     assert_frame_equal(sketch.sums, sums.sort("g", "h", "class", "above"), rel_tol=1e-12)
@@ -137,7 +138,7 @@ def test_many_groups_of_wide_keys() -> None:
 
 def test_a_table_counts_more_rows_than_fit_in_32_bits() -> None:
     codes = CellCodes(Grid("posterior", 1))
-    counts = table.Table(codes.slots(), [], weighted=False)
+    counts = table.Table(codes.slots(), (), ())
     rows = pl.DataFrame({"__cell": [5, 5, 7]}, schema={"__cell": pl.Int32})
     counts.add(np.zeros(3, dtype=np.int64), 1, rows)
     counts._counts[5] = 2**32 - 1  # as if so many had come
@@ -203,7 +204,7 @@ def test_places_are_added_to_again_and_rows_that_are_not_usable_have_no_sums(mon
     monkeypatch.setattr(table, "_RECENT", 0)
     random = np.random.default_rng(2)
     # The first and the last cell are of wrong and of missing rows.
-    counted = table.Table(pl.Series([1, 0, 0, 1]), ["brier"], weighted=True)
+    counted = table.Table(pl.Series([1, 0, 0, 1]), ["weight"], ["brier"])
     group, cell, weight = random.integers(0, 2, 600), random.integers(0, 4, 600), random.random(600)
     for at in range(0, 600, 100):
         these = slice(at, at + 100)

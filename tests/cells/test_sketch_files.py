@@ -18,8 +18,10 @@ from polars.testing import assert_frame_equal
 
 import polars_ec as ec
 from polars_ec.calibration.parameters import CALIBRATORS
+from polars_ec.cells.cells import OF_CLUSTERS
 from polars_ec.cells.checksum import checksum
 from polars_ec.cells.files import description
+from polars_ec.cells.grid import WEIGHTS
 from polars_ec.cells.parquet import write_tables
 from polars_ec.class_names import ClassNames
 from polars_ec.exceptions import SketchError
@@ -31,6 +33,7 @@ LOG = pl.DataFrame(
         "p": [(i * 37 % 101) / 101 for i in range(100)],
         "y": [None if i % 17 == 0 else i * 29 % 7 < 3 for i in range(100)],
         "w": [i % 5 / 2 for i in range(100)],
+        "u": [None if i % 11 == 0 else i * 31 % 23 for i in range(100)],
     }
 )
 KINDS = {
@@ -38,6 +41,9 @@ KINDS = {
     "exact": {"exact": True},
     "weighted": {"weight": "w", "thresholds": [0.1, math.inf]},
     "raw": {"score_type": "raw", "threshold": 0.3},
+    "clustered": {"cluster": "u", "buckets": 7, "resolution": 16, "thresholds": [0.2]},
+    "clustered and weighted": {"cluster": "u", "weight": "w", "resolution": 12},
+    "clustered and exact": {"cluster": "u", "exact": True},
 }
 FLIPS = int(os.environ.get("EXAMPLES", 60)) * 2
 
@@ -49,7 +55,7 @@ def made(kind="binned", by="g"):
 def changed(sketch, **changes):
     """The sketch with these columns changed, where it has them: of its cells, or of its sums."""
     tables = {}
-    for name in ("frame", "sums"):
+    for name in ("frame", "sums", "coarse"):
         table = getattr(sketch, name)
         own = {} if table is None else {c: x for c, x in changes.items() if c in table.columns}
         tables[name] = table if table is None else table.with_columns(**own)
@@ -75,9 +81,11 @@ def restated(path, **changes):
 def same(one, other):
     assert (one.grid, one.weighted) == (other.grid, other.weighted)
     assert_frame_equal(one.frame, other.frame, check_exact=True)
-    assert (one.sums is None) == (other.sums is None)
-    if one.sums is not None:
-        assert_frame_equal(one.sums, other.sums, check_exact=True)
+    assert [getattr(one, name) for name in OF_CLUSTERS] == [getattr(other, name) for name in OF_CLUSTERS]
+    for table, its in ((one.sums, other.sums), (one.coarse, other.coarse)):
+        assert (table is None) == (its is None)
+        if table is not None:
+            assert_frame_equal(table, its, check_exact=True)
 
 
 def described(path):
@@ -94,7 +102,7 @@ def arrow_table(path):
 # The checksum ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["binned", "exact", "weighted"])
+@pytest.mark.parametrize("kind", ["binned", "exact", "weighted", "clustered and weighted"])
 def test_a_flipped_bit_changes_no_number(tmp_path, kind):
     """It is refused, or where Parquet does not use the byte, all is as it was."""
     sketch, path = made(kind), tmp_path / "sketch.parquet"
@@ -211,7 +219,7 @@ def test_the_file_as_other_programs_read_it(tmp_path):
     made("weighted").write_parquet(tmp_path / "sketch.parquet")
     with duckdb.connect() as connection:
         rows = connection.sql(f"FROM '{tmp_path}/sketch.parquet'").pl()
-    assert rows.columns == ["table", "g", "class", "bin", "above", "n", "weight", "log_loss", "brier", "posterior"]
+    assert rows.columns == ["table", "g", "class", "bin", "above", "n", *WEIGHTS, "log_loss", "brier", "posterior"]
     assert rows.filter(table="cells")["n"].sum() == LOG.height
     assert (
         rows.filter(table="cells").select("log_loss", "brier", "posterior").null_count().row(0)
@@ -234,10 +242,10 @@ def test_files_of_earlier_versions_must_be_made_again(tmp_path, kind, version):
 def test_tables_of_later_versions(tmp_path):
     sketch, path = made(), tmp_path / "sketch.parquet"
     about = description(sketch, sketch.operating_point)
-    tables = {"cells": sketch.frame, "sums": sketch.sums, "coarse": sketch.frame.head(3)}
+    tables = {"cells": sketch.frame, "sums": sketch.sums, "finer": sketch.frame.head(3)}
     write_tables(tables, path, "sketch", about, None)
     with pytest.raises(
-        SketchError, match="with a table 'coarse', which this version of polars_ec does not know: update"
+        SketchError, match="with a table 'finer', which this version of polars_ec does not know: update"
     ):
         ec.Sketch.read_parquet(path)
     write_tables({"sums": sketch.sums, "cells": sketch.frame}, path, "sketch", about, None)
@@ -251,7 +259,9 @@ def test_folds_of_another_hash(tmp_path):
     path = tmp_path / "sketch.parquet"
     sketch = LOG.with_row_index("id").ec.sketch("p", "y", by="g", folds=3, fold_by="id")
     same(ec.Sketch.read_parquet(written(sketch, path)), sketch)
-    with pytest.raises(SketchError, match=r"has folds by version 99 of the hash of their keys.* sketch again"):
+    with pytest.raises(
+        SketchError, match=r"has folds or buckets by version 99 of the hash of their keys.* sketch again"
+    ):
         ec.Sketch.read_parquet(restated(path, hash_version=99))
     with pytest.raises(SketchError, match="garble 'hash_version'"):
         ec.Sketch.read_parquet(restated(path, hash_version=...))

@@ -71,7 +71,8 @@ def test_models_and_folds_are_groups() -> None:
 def test_the_keywords_are_those_of_evaluate() -> None:
     parameters = inspect.signature(ec.Sketch.evaluate).parameters.values()
     of_evaluate = [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
-    assert [*_EvaluationKeywords.__annotations__] == of_evaluate
+    of_intervals = ["interval", "replicates", "seed"]
+    assert [*_EvaluationKeywords.__annotations__, *of_intervals] == of_evaluate
 
 
 def test_no_threshold_is_averaged() -> None:

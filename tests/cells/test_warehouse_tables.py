@@ -9,6 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from polars_ec.cells.grid import SUMS
 from polars_ec.exceptions import SketchError
 from tests.support.warehouse_tables import table_of
 
@@ -51,10 +52,13 @@ def test_a_table_is_the_sketch_of_its_log():
         ({"above": 1 - pl.col("above")}, "on another side of the thresholds"),
         ({"weight": -1 - pl.col("weight")}, "a sum of 'weight' that cannot be"),
         ({"weight": pl.lit(None, dtype=pl.Float64)}, "a sum of 'weight' that cannot be"),
-        *(({name: pl.lit(math.nan)}, f"a sum of '{name}'") for name in ("weight", "log_loss", "brier", "posterior")),
-        *(({name: pl.when(~FIRST).then(name)}, f"a sum of '{name}'") for name in ("log_loss", "brier", "posterior")),
-        *(({name: pl.col(name) * 2 + 1}, f"a sum of '{name}'") for name in ("log_loss", "brier", "posterior")),
-        *(({name: pl.col(name) / 2 - 1e-9}, f"a sum of '{name}'") for name in ("log_loss", "brier", "posterior")),
+        ({"weight2": pl.lit(None, dtype=pl.Float64)}, "a sum of 'weight2' that cannot be"),
+        ({"weight2": pl.col("weight2") * (1 + 1e-6)}, "a sum of 'weight2' that cannot be"),
+        ({"weight2": pl.col("weight2") * (1 - 1e-6)}, "a sum of 'weight2' that cannot be"),
+        *((({name: pl.lit(math.nan)}), f"a sum of '{name}'") for name in ("weight", "weight2", *SUMS)),
+        *(({name: pl.when(~FIRST).then(name)}, f"a sum of '{name}'") for name in SUMS),
+        *(({name: pl.col(name) * 2 + 1}, f"a sum of '{name}'") for name in SUMS),
+        *(({name: pl.col(name) / 2 - 1e-9}, f"a sum of '{name}'") for name in SUMS),
     ],
 )
 def test_tables_that_no_log_leads_to(changes, words):
@@ -71,7 +75,7 @@ def test_tables_that_were_made_otherwise():
     ):
         with pytest.raises(SketchError, match=words):
             ec.Sketch.from_arrow(TABLE.to_arrow(), **{**MADE_WITH, **changes})
-    of_before = TABLE.with_columns(weight2="weight", log_odds="weight")
+    of_before = TABLE.with_columns(log_odds="weight")
     with pytest.raises(SketchError, match="of an earlier version of polars_ec: make it with this one"):
         ec.Sketch.from_arrow(of_before, **MADE_WITH)
     with pytest.raises(SketchError, match="the table lacks weight, brier"):

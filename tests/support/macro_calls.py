@@ -84,6 +84,8 @@ ROWS: dict[str, str] = {
     "bucket": "ec.bucket(g)",
     "fold": "ec.fold(g)",
     "stratified_fold": "ec.stratified_fold(g, y)",
+    "normal_quantile": "ec.normal_quantile(p)",
+    "t_quantile": "ec.t_quantile(p, 9)",
 }
 
 

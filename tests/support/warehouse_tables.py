@@ -27,6 +27,7 @@ def table_of(
         "bin": (x * resolution).floor().cast(pl.Int32),
         "above": above.cast(pl.Int16),
     }
-    rows = log.select(*keys, **cell, weight=w, **{name: value * w for name, value in values.items()})
-    made = rows.group_by(*keys, *cell).agg(pl.len().cast(pl.Int64).alias("n"), pl.col("weight", *values).sum())
-    return made.select(*keys, *cell, "n", "weight", *values).sort(*keys, *cell)
+    weights = {"weight": w, **({} if weight is None else {"weight2": w**2})}
+    rows = log.select(*keys, **cell, **weights, **{name: value * w for name, value in values.items()})
+    made = rows.group_by(*keys, *cell).agg(pl.len().cast(pl.Int64).alias("n"), pl.col(*weights, *values).sum())
+    return made.select(*keys, *cell, "n", *weights, *values).sort(*keys, *cell)

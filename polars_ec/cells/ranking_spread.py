@@ -1,0 +1,246 @@
+"""Spread and limits of ranking metrics, from cells: influence of each cell where a metric is smooth, else the jackknife."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from polars_ec.cells.grid import Grid
+from polars_ec.cells.ranking_parts import CELL, Clustered, RankedCells, replicates_of
+from polars_ec.formulas.ranking import RankingArguments, prepare
+from polars_ec.formulas.ranking_influence import (
+    OPERATING_POINTS,
+    SHARE_VARIANCE,
+    SMOOTH_METRICS,
+    influence,
+    influence_on_share,
+)
+from polars_ec.formulas.sums import GROUP
+from polars_ec.intervals.ranks import OPTIMISTIC, auc_limits, ranking_limits_of, summed, widened
+from polars_ec.intervals.spread import Alone, Moments, Spread, effective_clusters, spread_of_clusters, stratified
+
+Floats: TypeAlias = NDArray[np.float64]
+
+_PART = "part"
+_UNIT = np.array([1.0, 0.0])
+
+
+@np.errstate(all="ignore")
+def ranking_limits(
+    values: pl.DataFrame,
+    cells: pl.DataFrame,
+    grid: Grid,
+    metrics: Sequence[str],
+    arguments: RankingArguments,
+    prior: pl.DataFrame | None,
+    level: float,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """GROUP and, of each metric, `NAME_ci_low` and `NAME_ci_high`; groups without limits are null, or are left out.
+
+    `values` has GROUP, `NAME` and `NAME_error` of each metric; `cells`, `grid`, `arguments` and `prior` are as for `ranking_spread`.
+    """
+    ranked = RankedCells.of(cells, grid)
+    spreads = _smooth(ranked, metrics, arguments, prior)
+    left_out = [name for name in metrics if name in OPTIMISTIC or name not in spreads]
+    replicates = replicates_of(ranked, left_out, arguments, prior, seed)
+    table = pl.DataFrame({GROUP: ranked.group_ids})
+    estimates = table.join(values, on=GROUP, how="left", maintain_order="left")
+    for name in metrics:
+        value, error = (_floats(estimates[column]) for column in (name, f"{name}_error"))
+        spread = spreads[name] if name in spreads else replicates.spread(name)
+        if name == "auc_roc":
+            low, high = auc_limits(value, spread, _independent_rows(ranked, arguments, spread), level)
+        else:
+            is_too_good = name in OPTIMISTIC and (name, arguments.method) != ("eer", "linear")
+            low, high = ranking_limits_of(name, value, spread, replicates.bias(name) if is_too_good else None, level)
+        low, high = widened(name, low, high, error)
+        table = table.with_columns(
+            pl.Series(f"{name}_ci_{end}", of).fill_nan(None) for end, of in (("low", low), ("high", high))
+        )
+    return table
+
+
+@np.errstate(all="ignore")
+def ranking_spread(
+    cells: pl.DataFrame,
+    grid: Grid,
+    metrics: Sequence[str],
+    arguments: RankingArguments,
+    prior: pl.DataFrame | None,
+    seed: int = 0,
+) -> dict[str, pl.DataFrame]:
+    """Of each metric GROUP, `variance` and `df`; NaN, or no row, where there is none.
+
+    `cells` has GROUP, `class`, the grid's cell columns, `weight` and, where rows have weights, `weight2`, the sum of their squares. With
+    a column `bucket`, null for rows without a key, rows are in clusters; without it they are independent. `prior` is as `prepare` takes
+    it. The result of a group is the same whatever other groups there are, and whatever the order of the cells.
+    """
+    ranked = RankedCells.of(cells, grid)
+    spreads = _smooth(ranked, metrics, arguments, prior)
+    replicates = replicates_of(ranked, [name for name in metrics if name not in spreads], arguments, prior, seed)
+    found = {name: spreads[name] if name in spreads else replicates.spread(name) for name in metrics}
+    return {
+        name: pl.DataFrame({GROUP: ranked.group_ids, "variance": spread.variance, "df": spread.df})
+        for name, spread in found.items()
+    }
+
+
+@np.errstate(all="ignore")
+def ranking_influence(
+    cells: pl.DataFrame, grid: Grid, metric: str, arguments: RankingArguments, prior: pl.DataFrame | None
+) -> pl.DataFrame:
+    """The influence of a row of weight 1 in each cell on one of SMOOTH_METRICS: GROUP, `class`, the cell, `influence`.
+
+    The sum of weight times influence over a group is 0. `cells` are as for `ranking_spread`; buckets are taken together.
+    """
+    ranked = RankedCells.of(cells, grid)
+    found = _influence(ranked, prepare(ranked.frame, prior), metric, arguments, prior)
+    return pl.concat(
+        found.filter(pl.col(f"w{i}") > 0).select(
+            GROUP, pl.lit(i, dtype=pl.Int8).alias("class"), *grid.cell_columns, influence=f"influence{i}"
+        )
+        for i in range(2)
+    )
+
+
+@np.errstate(all="ignore")
+def ranking_replicates(
+    cells: pl.DataFrame,
+    grid: Grid,
+    metrics: Sequence[str],
+    arguments: RankingArguments,
+    prior: pl.DataFrame | None,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """GROUP, `part` from 0 to 19, `weight` of what is in that part, and each metric without it; null where it is not defined.
+
+    The parts are those of `bucket` mod 20, and of independent rows, or rows without a key, a random split that follows from the cells.
+    """
+    ranked = RankedCells.of(cells, grid)
+    found = replicates_of(ranked, metrics, arguments, prior, seed)
+    groups, parts = found.weight.shape
+    return pl.DataFrame(
+        {
+            GROUP: ranked.group_ids.gather(np.repeat(np.arange(groups), parts)),
+            _PART: np.tile(np.arange(parts, dtype=np.int16), groups),
+            "weight": found.weight.ravel(),
+            **{name: of.ravel() for name, of in found.values.items()},
+        }
+    ).with_columns(pl.col(*metrics).fill_nan(None))
+
+
+def _smooth(
+    ranked: RankedCells,
+    metrics: Sequence[str],
+    arguments: RankingArguments,
+    prior: pl.DataFrame | None,
+) -> dict[str, Spread]:
+    """The spread of those of the metrics that are smooth."""
+    prepared = prepare(ranked.frame, prior)
+    return {
+        name: _of_influence(ranked, _of_cells(ranked, _influence(ranked, prepared, name, arguments, prior)))
+        for name in metrics
+        if name in SMOOTH_METRICS
+    }
+
+
+def _influence(
+    ranked: RankedCells, prepared: pl.DataFrame, metric: str, arguments: RankingArguments, prior: pl.DataFrame | None
+) -> pl.DataFrame:
+    """`prepared` with the influence of the rows of its cells."""
+    if metric in OPERATING_POINTS:
+        on_share = _of_influence(ranked, _of_cells(ranked, influence_on_share(prepared, metric, arguments)))
+        variance = pl.DataFrame({GROUP: ranked.group_ids, SHARE_VARIANCE: on_share.variance}).fill_nan(None)
+        prepared = prepared.join(variance, on=GROUP, how="left", maintain_order="left")
+    return influence(prepared, metric, arguments, stated=prior is not None)
+
+
+def _of_cells(ranked: RankedCells, found: pl.DataFrame) -> Floats:
+    """The influence, (cells, classes); NaN in groups that lack a class."""
+    of_cells = np.full((ranked.frame.height, 2), np.nan)
+    of_cells[found[CELL].to_numpy()] = found.select("influence0", "influence1").to_numpy()
+    return of_cells
+
+
+def _of_influence(ranked: RankedCells, influence: Floats) -> Spread:
+    """From the influence of a row in each cell, (cells, classes)."""
+    if ranked.clustered is not None:
+        return _of_clusters(ranked, ranked.clustered, influence)
+    return _of_rows(ranked, influence)
+
+
+def _of_rows(ranked: RankedCells, influence: Floats) -> Spread:
+    weight, weight2 = (ranked.frame.select(f"{x}0", f"{x}1").to_numpy() for x in "wv")
+
+    def per_group(of: Floats) -> Floats:
+        # A class that has no rows in a cell has no influence there either.
+        used = np.where(weight > 0, of, 0.0)
+        return np.stack([summed(ranked.group, used[:, i], ranked.size) for i in range(2)], axis=-1)
+
+    return stratified(
+        *(per_group(of) for of in (weight, weight2, weight * influence, weight2 * influence**2, weight2 * influence))
+    )
+
+
+def _of_clusters(ranked: RankedCells, clustered: Clustered, influence: Floats) -> Spread:
+    """With the features 1 and psi of a row."""
+    with_key, alone = clustered.only(clustered.bucket >= 0), clustered.only(clustered.bucket < 0)
+    linear = np.stack([_per_bucket(ranked, with_key, of) for of in _moments_of(with_key, influence)], axis=-1)
+    single = None
+    if len(alone.cell):
+        psi = influence[alone.cell, alone.label]
+        sums = [_per_class(ranked, alone, alone.weight2 * psi**power) for power in range(3)]
+        square = np.stack([np.stack(sums[:2], axis=-1), np.stack(sums[1:], axis=-1)], axis=-1)
+        linear_of_rows = [_per_class(ranked, alone, of) for of in _moments_of(alone, influence)]
+        single = Moments(np.stack(linear_of_rows, axis=-1), square, _UNIT)
+    gradient = np.broadcast_to(1 - _UNIT, (ranked.size, 2, 2))
+    return spread_of_clusters(gradient, linear[..., 0].sum(axis=-1), linear, _UNIT, single)
+
+
+def _moments_of(of: Clustered, influence: Floats) -> tuple[Floats, Floats]:
+    """W and w psi."""
+    return of.weight, of.weight * influence[of.cell, of.label]
+
+
+def _per_bucket(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
+    """(groups, buckets, classes): their sums."""
+    shape = (ranked.size, int(of.bucket.max(initial=0)) + 1, 2)
+    place = (ranked.group[of.cell] * shape[1] + of.bucket) * 2 + of.label
+    return summed(place, amounts, int(np.prod(shape))).reshape(shape)
+
+
+def _per_class(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
+    """(groups, classes): their sums."""
+    return summed(ranked.group[of.cell] * 2 + of.label, amounts, ranked.size * 2).reshape(ranked.size, 2)
+
+
+def _independent_rows(ranked: RankedCells, arguments: RankingArguments, spread: Spread) -> Floats:
+    """(groups, classes): how many independent rows say as much as these do of the AUC.
+
+    In clusters, fewer by as much as the variance is larger than that of independent rows; where neither is anything, as many as there
+    are effective clusters; NaN where these are too few.
+    """
+    rows = ranked.rows()
+    if ranked.clustered is None:
+        return rows
+    of_cells = _of_cells(ranked, influence(prepare(ranked.frame, None), "auc_roc", arguments, stated=False))
+    with_key = ranked.clustered.only(ranked.clustered.bucket >= 0)
+    alone = ranked.clustered.only(ranked.clustered.bucket < 0)
+    weight = _per_bucket(ranked, with_key, with_key.weight)
+    one, squared = (_per_class(ranked, alone, of) for of in (alone.weight, alone.weight2))
+    nothing = np.zeros(ranked.size)
+    clusters = [effective_clusters(weight[..., i], Alone(one[:, i], squared[:, i], nothing)) for i in range(2)]
+    larger = spread.variance / _of_rows(ranked, of_cells).variance
+    fewer = rows / np.fmax(larger, 1)[:, None]
+    fewest = np.fmin(rows, np.stack(clusters, axis=-1))
+    effective = np.where((larger > 0)[:, None] & np.isfinite(fewer), np.fmax(fewer, 1), fewest)
+    return np.where(np.isnan(spread.variance)[:, None], np.nan, effective)
+
+
+def _floats(values: pl.Series) -> Floats:
+    return values.cast(pl.Float64).fill_null(np.nan).to_numpy()
