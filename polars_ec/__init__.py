@@ -7,6 +7,7 @@ a method there, and a DuckDB macro (`ec.register(connection)`), with one spellin
 from polars_ec import namespaces as namespaces
 from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.rows import calibrate, calibration_loss
+from polars_ec.comparisons import compare
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import InvalidDataError, SketchError
 from polars_ec.metrics.averages import (
@@ -97,6 +98,7 @@ __all__ = [
     "class_prior",
     "class_recall",
     "cllr",
+    "compare",
     "confusion",
     "cross_entropy",
     "dcf",

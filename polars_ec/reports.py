@@ -185,8 +185,6 @@ def _report(
     one_pass: Pass,
 ) -> pl.LazyFrame:
     options, interval = parse_options(given, BY_ROW), parse_interval(given)
-    if interval is not None and interval.method != "influence":
-        raise ValueError(f"method={interval.method!r} is not for a report: leave it out")
     scores = expand(frame, score, "score")
     keys = expand(frame, by, "by")
     if not scores:

@@ -25,6 +25,7 @@ OTHERS = {
     "bucket",
     "calibrate",
     "calibration_loss",
+    "compare",
     "effective_prior",
     "equivalent_cost",
     "fold",
@@ -37,7 +38,7 @@ OTHERS = {
     "stratified_fold",
     "validate",
 }
-FRAME_FUNCTIONS = {"calibrate", "calibration_loss", "report", "sketch", "validate"}
+FRAME_FUNCTIONS = {"calibrate", "calibration_loss", "compare", "report", "sketch", "validate"}
 # Arguments that a warehouse does not need: SQL says label = 'late', or makes integers with CASE.
 # Bins of equal mass need the rows in order.
 ONLY_IN_PYTHON = {"pos_label", "classes", "equal_mass"}

@@ -144,7 +144,7 @@ def limits_of_clusters(
     groups = np.asarray(at_the_end.any(axis=-1))
     if enlarged is None or not groups.any():
         return lows, highs
-    fewer = _of_so_many_rows(moments, clusters.number)
+    fewer = of_so_many_rows(moments, clusters.number)
     chosen = Moments(fewer.linear[groups], fewer.square[groups], fewer.unit)
     of_rows = limits_of_rows(_of_groups(formula, groups), chosen, estimates[groups], scales, level, enlarged)
     for ends, instead in zip((lows, highs), of_rows, strict=True):
@@ -160,7 +160,7 @@ def slopes_of(formula: Formula, linear: Floats) -> Floats:
     return slopes.reshape(n_groups, *shape, slopes.shape[-1])
 
 
-def _of_so_many_rows(moments: Moments, number: Floats) -> Moments:
+def of_so_many_rows(moments: Moments, number: Floats) -> Moments:
     """Moments of fewer rows, each of weight 1, that are like these on average."""
     weight, rows = moments.weight.sum(axis=-1), moments.rows.sum(axis=-1)
     with np.errstate(all="ignore"):

@@ -74,6 +74,11 @@ class Features(ABC):
         return moments, clusters
 
     @property
+    def values(self) -> Sequence[str] | None:
+        """The sums of what rows have beside being there; None for decisions, of which each has one."""
+        return None
+
+    @property
     def has_decisions(self) -> bool:
         """Whether a rate of 0 or 1 may be seen, which the limits do not believe in."""
         return True
@@ -154,7 +159,8 @@ class Decided(Features):
 
         if clusters is not None:
             single = None if clusters.single is None else of_classes(clusters.single)
-            clusters = Clusters(clusters.linear.sum(axis=-1, keepdims=True), clusters.weight, single)
+            weight = clusters.linear.sum(axis=-1, keepdims=True)
+            clusters = Clusters(weight, clusters.weight, of_classes(moments).unit, single)
         return of_classes(moments), clusters
 
 
@@ -200,6 +206,10 @@ class Lost(Features):
         return 2
 
     @property
+    def values(self) -> Sequence[str]:
+        return [self.loss]
+
+    @property
     def has_decisions(self) -> bool:
         return False
 
@@ -223,6 +233,10 @@ class Costing(Features):
     @property
     def n_features(self) -> int:
         return 3
+
+    @property
+    def values(self) -> Sequence[str]:
+        return ["class_cost", "error_cost"]
 
     def linear(self, read: Read) -> Numbers:
         import numpy as np

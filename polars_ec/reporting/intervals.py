@@ -10,9 +10,10 @@ import polars as pl
 
 from polars_ec.formulas.calibration_error import ECE_BINS
 from polars_ec.intervals.arguments import Request
+from polars_ec.reporting.draws import Entries, drawn_limits
 from polars_ec.reporting.features import AGAINST, DECISIONS, Features
 from polars_ec.reporting.models import Model
-from polars_ec.reporting.squares import BUCKET, TWICE
+from polars_ec.reporting.squares import BUCKET, TWICE, UNITS
 from polars_ec.reporting.sums import CLASS_OF_SUMS, is_collected
 from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT
 
@@ -101,9 +102,9 @@ def with_intervals(
                 for name, values in zip(IF_CALIBRATED, _if_calibrated(chunk, model, request), strict=True):
                     columns[f"{model.prefix}{name}"].append(_series(values, pl.Float64()))
         whole = {name: pl.concat(parts) for name, parts in columns.items()}
-        return table.drop(BUCKET, strict=False).with_columns(**whole)
+        return table.drop(UNITS, strict=False).with_columns(**whole)
 
-    schema = {name: dtype for name, dtype in sums.collect_schema().items() if name != BUCKET}
+    schema = {name: dtype for name, dtype in sums.collect_schema().items() if name != UNITS}
     return sums.map_batches(limited, schema={**schema, **made})
 
 
@@ -126,13 +127,15 @@ class Chunk:
 
         self.table, self.n_buckets = table, n_buckets
         self._listed: dict[str, _Listed] = {}
-        if BUCKET not in table.columns:
+        if UNITS not in table.columns:
             return
-        lists = table[BUCKET]
+        lists = table[UNITS]
         group = np.repeat(np.arange(table.height), lists.list.len().to_numpy())
         rows = lists.explode().struct.unnest()
-        # Rows without a cluster are in one more bucket, the last.
-        bucket = rows[BUCKET].fill_null(n_buckets).to_numpy()
+        bucket = np.zeros_like(group)
+        if n_buckets is not None:
+            # Rows without a cluster are in one more bucket, the last.
+            bucket = rows[BUCKET].fill_null(n_buckets).to_numpy()
         index = rows[CLASS_OF_SUMS].fill_null(-1).to_numpy()
         used = index >= 0
         self._rows, self._used = rows, used
@@ -158,6 +161,14 @@ class Chunk:
         values = self._rows[f"{model.prefix}{name}"].to_numpy()[self._used]
         place = np.ravel_multi_index(self._place, shape)
         return _finite(np.bincount(place, values, minlength=int(np.prod(shape))).reshape(shape))
+
+    def entries(self, model: Model, names: Sequence[str]) -> Entries:
+        """The entries of the lists, with sums of these names."""
+        if is_collected(model):
+            cells = self._cells(model)
+            return Entries.of(model, (cells.group, cells.bucket, cells.index), cells.of_rows, names, self.n_buckets)
+        prefix, rows, used = model.prefix, self._rows, self._used
+        return Entries.of(model, self._place, lambda x: rows[f"{prefix}{x}"].to_numpy()[used], names, self.n_buckets)
 
     def _cells(self, model: Model) -> _Listed:
         if model.prefix not in self._listed:
@@ -197,9 +208,9 @@ class _Listed:
         rows = lists.explode(empty_as_null=False, keep_nulls=False).struct.unnest()
         group = np.repeat(np.arange(table.height), lists.list.len().to_numpy())
         used = rows[CLASS].fill_null(-1).to_numpy() >= 0
-        self._rows, self._group = rows.filter(pl.Series(used)), group[used]
-        self._index = self._rows[CLASS].to_numpy().astype(np.int64)
-        self.bucket = np.zeros_like(self._group)
+        self._rows, self.group = rows.filter(pl.Series(used)), group[used]
+        self.index = self._rows[CLASS].to_numpy().astype(np.int64)
+        self.bucket = np.zeros_like(self.group)
         if n_buckets is not None:
             self.bucket = self._rows[BUCKET].fill_null(n_buckets).to_numpy().astype(np.int64)
         self._shape = (table.height, (n_buckets or 0) + 1, model.rows.costs.n_classes, model.rows.costs.n_decisions)
@@ -208,7 +219,7 @@ class _Listed:
         """Of each group, perhaps bucket, class and perhaps decision."""
         import numpy as np
 
-        place, shape = [self._group, self.bucket, self._index], list(self._shape[:3])
+        place, shape = [self.group, self.bucket, self.index], list(self._shape[:3])
         name, suffix = name.removesuffix(TWICE), TWICE if name.endswith(TWICE) else ""
         if name == DECISIONS or name.startswith(AGAINST):
             place.append(self._rows[DECISION].to_numpy().astype(np.int64))
@@ -223,6 +234,10 @@ class _Listed:
         code = np.ravel_multi_index(place, shape)
         values = self._rows[f"{name}{suffix}"].to_numpy()
         return np.asarray(np.bincount(code, values, minlength=int(np.prod(shape))).reshape(shape))
+
+    def of_rows(self, name: str) -> Numbers:
+        """The rows or their weight, as `count`, the squares of that, or a loss, of each entry."""
+        return self._rows[name.replace("count", WEIGHT)].to_numpy()
 
 
 def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numbers]:
@@ -246,7 +261,10 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
         estimates = formula.of_table(moments)
         enlarged = features.enlarged if features.has_decisions else None
         ends: Limits
-        if features.n_sums > _MOST_SLOPES:
+        if request.is_drawn:
+            made_of = features, moments, clusters, estimates
+            ends = drawn_limits(*made_of, request, lambda g: _Formula(chunk.table[g], family), chunk.entries)
+        elif features.n_sums > _MOST_SLOPES:
             ends = _without_parts(formula, features, moments, clusters, estimates, scales, request)
         elif clusters is None:
             ends = limits_of_rows(formula, moments, estimates, scales, request.level, enlarged)

@@ -1,0 +1,272 @@
+"""Differences of ranking metrics: from the influence of each cell where a metric is smooth, else by leaving out one part of the rows after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from polars_ec.comparing.differences import Differences, differences
+from polars_ec.comparing.groups import Against, lower_is_better, with_best, with_one
+from polars_ec.comparing.rank_tables import CellTable, Counts
+from polars_ec.comparing.sides import Parts, between, exclusive
+from polars_ec.formulas.ranking import RankingArguments
+from polars_ec.formulas.ranking_influence import SMOOTH_METRICS
+from polars_ec.intervals.quantiles import normal_quantile
+from polars_ec.intervals.ranks import PARTS, newcombe
+from polars_ec.intervals.spread import (
+    FEWEST_CLUSTERS,
+    Alone,
+    Spread,
+    effective_clusters,
+    jackknife,
+    of_influence,
+    stratified,
+)
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+
+_FEW_ROWS, _FEW_ERRORS = 30, 5
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """The cells of one model: all of them, from which the values are; and coarse ones of buckets and of rows that are clusters of their own."""
+
+    n_groups: int
+    n_buckets: int | None
+    fine: CellTable
+    coarse: CellTable
+    values: Counts
+    keyed: Counts
+    single: Counts
+    prior: pl.DataFrame | None
+    arguments: RankingArguments
+    invalid: Floats
+    """How many rows are wrong, (groups,)."""
+
+    @cached_property
+    def fine_weight(self) -> Floats:
+        """(groups, cells)."""
+        return self.fine.summed(self.values.group, self.values.code, self.values.weight, self.n_groups)
+
+    @cached_property
+    def weight(self) -> Floats:
+        """(groups, coarse cells)."""
+        return self._of_all("weight")
+
+    @cached_property
+    def weight2(self) -> Floats:
+        """The same of squared weights."""
+        return self._of_all("weight2")
+
+    @cached_property
+    def alone2(self) -> Floats:
+        """The same of rows that are clusters of their own."""
+        return self.coarse.summed(self.single.group, self.single.code, self.single.weight2, self.n_groups)
+
+    @cached_property
+    def alone(self) -> Floats:
+        """Their weight."""
+        return self.coarse.summed(self.single.group, self.single.code, self.single.weight, self.n_groups)
+
+    @cached_property
+    def by_bucket(self) -> Floats:
+        """(groups, buckets): weight."""
+        return self.per_bucket(np.ones_like(self.weight))
+
+    @cached_property
+    def of_all_buckets(self) -> Floats:
+        """(buckets, coarse cells): weight of all groups."""
+        assert self.n_buckets is not None
+        n_cells = self.weight.shape[1]
+        place = self.keyed.bucket * n_cells + self.coarse.place(self.keyed.code)
+        summed = np.bincount(place, self.keyed.weight, self.n_buckets * n_cells)
+        return np.asarray(summed, dtype=np.float64).reshape(self.n_buckets, n_cells)
+
+    @cached_property
+    def parts(self) -> Floats:
+        """(groups, parts, coarse cells): weight."""
+        n_cells = self.weight.shape[1]
+        shape = (self.n_groups, PARTS, n_cells)
+        keyed, single = self.keyed, self.single
+        place = np.ravel_multi_index((keyed.group, keyed.bucket % PARTS, self.coarse.place(keyed.code)), shape)
+        made = np.bincount(place, keyed.weight, int(np.prod(shape))).astype(np.float64).reshape(shape)
+        for part, amounts in enumerate(single.parts):
+            made[:, part] += self.coarse.summed(single.group, single.code, amounts, self.n_groups)
+        return made
+
+    def per_bucket(self, influence: Floats) -> Floats:
+        """(groups, buckets): sums of w psi, of influences (groups, coarse cells)."""
+        assert self.n_buckets is not None
+        of = self.keyed
+        psi = of.weight * influence[of.group, self.coarse.place(of.code)]
+        summed = np.bincount(of.group * self.n_buckets + of.bucket, psi, self.n_groups * self.n_buckets)
+        return np.asarray(summed, dtype=np.float64).reshape(self.n_groups, self.n_buckets)
+
+    def value(self, metric: str, weight: Floats, invalid: Floats, prior: pl.DataFrame | None) -> Floats:
+        """Of sums of the fine cells, and of rows that are wrong."""
+        return np.where(invalid == 0, self.fine.values(weight, metric, self.arguments, prior), np.nan)
+
+    def influence(self, metric: str, weight: Floats, weight2: Floats, prior: pl.DataFrame | None) -> Floats:
+        """Of sums of the coarse cells."""
+        return self.coarse.influence(weight, weight2, metric, self.arguments, prior)
+
+    def _of_all(self, name: str) -> Floats:
+        summed = [
+            self.coarse.summed(of.group, of.code, getattr(of, name), self.n_groups) for of in (self.keyed, self.single)
+        ]
+        return np.asarray(summed[0] + summed[1], dtype=np.float64)
+
+
+def compare_ranked_models(model: Ranked, reference: Ranked, metric: str, level: float) -> Differences:
+    """Of two models on the same rows: `single` of the model has the cells of both."""
+    both = (model, reference)
+    values = [of.value(metric, of.fine_weight, of.invalid, of.prior) for of in both]
+    if metric in SMOOTH_METRICS:
+        influences = [of.influence(metric, of.weight, of.weight2, of.prior) for of in both]
+        spread = _of_influences(model, reference, influences)
+    else:
+        found = [of.coarse.replicates(of.parts, [metric], of.arguments, of.prior)[metric] for of in both]
+        spread = jackknife(found[0] - found[1])
+    return differences(values[0], values[1], spread, level)
+
+
+def _of_influences(model: Ranked, reference: Ranked, influences: list[Floats]) -> Spread:
+    single, n_groups = model.single, model.n_groups
+    psi = influences[0][single.group, model.coarse.place(single.code)]
+    psi = psi - influences[1][single.group, reference.coarse.place(single.other)]
+    label = model.coarse.label[model.coarse.place(single.code)]
+
+    def per_class(of: Floats) -> Floats:
+        summed = np.bincount(single.group * 2 + label, of, n_groups * 2)
+        return np.asarray(summed, dtype=np.float64).reshape(n_groups, 2)
+
+    w, w2 = single.weight, single.weight2
+    sums = [per_class(of) for of in (w, w2, w * psi, w2 * psi**2, w2 * psi)]
+    if model.n_buckets is None:
+        return stratified(*sums)
+    influence = model.per_bucket(influences[0]) - reference.per_bucket(influences[1])
+    of_single = Alone(*(sums[s].sum(axis=-1) for s in (0, 1, 3)))
+    return of_influence(influence, model.by_bucket, of_single)
+
+
+def compare_ranked_groups(ranked: Ranked, metric: str, against: Against, level: float) -> Differences:
+    """Of each group and what it is compared with."""
+    whole, prior = ranked.fine_weight, ranked.prior
+    values = ranked.value(metric, whole, ranked.invalid, prior)
+    if isinstance(against, np.ndarray) or against == "best":
+        parts = _own_parts(ranked, metric, values)
+        if isinstance(against, np.ndarray):
+            return with_one(values, parts, against, level)
+        return with_best(values, parts, lower_is_better(metric), level)
+    if against == "rest":
+        reference = ranked.value(metric, exclusive(whole), exclusive(ranked.invalid), prior)
+    else:
+        first = None if prior is None else prior[:1]
+        rows, wrong = (of.sum(axis=0, keepdims=True) for of in (whole, ranked.invalid))
+        reference = np.repeat(ranked.value(metric, rows, wrong, first), ranked.n_groups)
+    sides = _sides(ranked, metric, against, values, reference)
+    return differences(values, reference, between(*sides), level)
+
+
+def _own_parts(ranked: Ranked, metric: str, values: Floats) -> Parts:
+    if metric not in SMOOTH_METRICS:
+        found = ranked.coarse.replicates(ranked.parts, [metric], ranked.arguments, ranked.prior)[metric]
+        return _of_replicates(found, together=ranked.n_buckets is not None)
+    influence = ranked.influence(metric, ranked.weight, ranked.weight2, ranked.prior)
+    return _with_few(ranked, metric, values, _of_cells(ranked, influence, others=False))
+
+
+def _sides(ranked: Ranked, metric: str, against: Against, values: Floats, reference: Floats) -> tuple[Parts, Parts]:
+    """The group, and all others or all."""
+    is_rest = against == "rest"
+    weight, weight2 = ranked.weight, ranked.weight2
+    first = None if ranked.prior is None else ranked.prior[:1]
+    if metric not in SMOOTH_METRICS:
+        own = ranked.coarse.replicates(ranked.parts, [metric], ranked.arguments, ranked.prior)[metric]
+        if is_rest:
+            rest = ranked.coarse.replicates(exclusive(ranked.parts), [metric], ranked.arguments, ranked.prior)[metric]
+            together = ranked.n_buckets is not None
+            return _of_replicates(own, together=together), _of_replicates(rest, together=together)
+        whole = ranked.parts.sum(axis=0, keepdims=True)
+        total = ranked.coarse.replicates(whole, [metric], ranked.arguments, first)[metric]
+        return _of_replicates(own, together=True), _of_replicates(np.repeat(total, len(own), axis=0), together=True)
+    own = ranked.influence(metric, weight, weight2, ranked.prior)
+    if is_rest:
+        rest = ranked.influence(metric, exclusive(weight), exclusive(weight2), ranked.prior)
+        side = _with_few(ranked, metric, values, _of_cells(ranked, own, others=False))
+        return side, _with_few(ranked, metric, reference, _of_cells(ranked, rest, others=True), others=True)
+    w, w2 = (of.sum(axis=0, keepdims=True) for of in (weight, weight2))
+    total = np.broadcast_to(ranked.influence(metric, w, w2, first), own.shape)
+    # The rows of a group are in the total as well.
+    side = _with_few(ranked, metric, values, _of_cells(ranked, own - total, others=False))
+    return side, _of_cells(ranked, np.ascontiguousarray(total), others=True)
+
+
+def _of_cells(ranked: Ranked, influence: Floats, *, others: bool) -> Parts:
+    """Of the group's own rows, or those of all others, with these influences, (groups, coarse cells)."""
+
+    def taken(sums: Floats) -> Floats:
+        return exclusive(sums) if others else sums
+
+    if ranked.n_buckets is None:
+        label, weight, weight2 = ranked.coarse.label, taken(ranked.weight), taken(ranked.weight2)
+        psi = np.where(weight > 0, influence, 0.0)
+        sums = [
+            np.stack([of[:, label == i].sum(axis=-1) for i in range(2)], axis=-1)
+            for of in (weight, weight2, weight * psi, weight2 * psi**2, weight2 * psi)
+        ]
+        spread = stratified(*sums)
+        unknown = np.isnan(influence).all(axis=-1)
+        return Parts(None, np.where(unknown, np.nan, spread.variance), spread.df)
+    shared = ranked.per_bucket(influence)
+    buckets = taken(ranked.by_bucket)
+    if others:
+        # What all rows have under these influences, less what the group's own have.
+        shared = np.nan_to_num(influence) @ ranked.of_all_buckets.T - shared
+    alone, alone2 = taken(ranked.alone), taken(ranked.alone2)
+    single = Alone(alone.sum(axis=-1), alone2.sum(axis=-1), (alone2 * influence**2).sum(axis=-1))
+    number = (buckets > 0).sum(axis=-1) + np.where(single.weight > 0, single.weight**2 / single.weight2, 0.0)
+    times = np.where(number >= FEWEST_CLUSTERS, number / (number - 1), np.nan)
+    df = effective_clusters(buckets, single) - 1
+    return Parts(shared * np.sqrt(times)[:, None], single.squared * times, df)
+
+
+def _of_replicates(replicates: Floats, *, together: bool) -> Parts:
+    """From values without one part each; `together`: parts are of the same rows, or clusters, on both sides."""
+    spread = jackknife(replicates)
+    # Parts that make no difference say nothing of what other rows would.
+    spread = spread.only(spread.variance > 0)
+    if not together:
+        return Parts(None, spread.variance, spread.df)
+    number = np.isfinite(replicates).sum(axis=-1, keepdims=True)
+    away = replicates - np.nansum(replicates, axis=-1, keepdims=True) / number
+    shared = np.nan_to_num(away) * np.sqrt((number - 1) / number)
+    return Parts(shared, np.where(np.isnan(spread.variance), np.nan, 0.0), spread.df)
+
+
+def _with_few(ranked: Ranked, metric: str, values: Floats, parts: Parts, *, others: bool = False) -> Parts:
+    """With as much variance as Newcombe's limits of an AUC have, where rows are few or it is near 0 or 1."""
+    variance = parts.variance
+    if metric != "auc_roc":
+        return Parts(parts.shared, np.where(variance > 0, parts.own, np.nan), parts.df)
+    label = ranked.coarse.label
+    weights = [exclusive(of) if others else of for of in (ranked.weight, ranked.weight2)]
+    sums = [np.stack([of[:, label == i].sum(axis=-1) for i in range(2)], axis=-1) for of in weights]
+    rows = np.where(sums[0] > 0, sums[0] ** 2 / sums[1], 0.0)
+    if ranked.n_buckets is not None:
+        rows = np.minimum(rows, np.fmax(parts.df + 1, 1)[:, None])
+    fewest, least = rows.min(axis=-1), np.minimum(values, 1 - values)
+    few = (fewest < _FEW_ROWS) | (fewest * least < _FEW_ERRORS)
+    level = 0.95
+    low, high = newcombe(values, rows, level)
+    at_least = (np.fmax(high - values, values - low) / normal_quantile(0.5 + level / 2)) ** 2
+    more = np.where(few, np.fmax(at_least - np.nan_to_num(variance), 0), 0.0)
+    known = np.isfinite(values) & ~np.isnan(parts.df)
+    return Parts(parts.shared, np.where(known, np.nan_to_num(parts.own) + more, parts.own), parts.df)

@@ -1,0 +1,107 @@
+"""The two sides of a difference of groups: what of their variance they share, because clusters are on both, and what is each one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polars_ec.intervals.estimates import Clusters, of_so_many_rows
+from polars_ec.intervals.spread import FEWEST_CLUSTERS, Moments, Single, Spread, of_clusters
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+Slopes: TypeAlias = Callable[[Floats], Floats]
+"""Derivatives of metrics, (groups, classes, features, metrics), at sums, (groups, classes, features)."""
+
+# Of the value: what a variance of 0 is, but for rounding.
+_NO_WIDTH = 1e-9
+_ONE_ROW = 1 + 1e-9
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Of a metric of one side: what its variance is made of, (groups,).
+
+    `shared` are influences of buckets, (groups, buckets), whose squares sum to a variance; clusters may be on both sides. `own` is
+    the variance of rows that are clusters of their own.
+    """
+
+    shared: Floats | None
+    own: Floats
+    df: Floats
+
+    @property
+    def variance(self) -> Floats:
+        """Of the side alone."""
+        return self.own if self.shared is None else (self.shared**2).sum(axis=-1) + self.own
+
+    def taken(self, groups: Integers) -> Parts:
+        """Those of these groups."""
+        return Parts(None if self.shared is None else self.shared[groups], self.own[groups], self.df[groups])
+
+
+def between(side: Parts, other: Parts) -> Spread:
+    """Of the difference; degrees of freedom as if the sides were independent (Satterthwaite): those of the larger variance count most."""
+    variances = side.variance, other.variance
+    variance = side.own + other.own
+    if side.shared is not None and other.shared is not None:
+        variance = variance + ((side.shared - other.shared) ** 2).sum(axis=-1)
+    terms = sum(np.where(v == 0, 0.0, v**2 / of.df) for v, of in zip(variances, (side, other), strict=True))
+    df = np.where(terms > 0, (variances[0] + variances[1]) ** 2 / terms, np.inf)
+    return Spread(variance, np.where(np.isnan(variance), np.nan, df))
+
+
+@dataclass(frozen=True)
+class Side:
+    """Sums of groups, or of several groups together, and how metrics move with them."""
+
+    moments: Moments
+    clusters: Clusters | None
+    slopes: Floats
+    """Derivatives of the metrics, (groups, classes, features, metrics)."""
+    slopes_at: Slopes
+    """Those at other sums: of groups to which rows are added."""
+    enlarged: Callable[[Moments], Moments] | None
+    """Adds half a row to each cell of decisions: a rate of 0 or 1 is no less uncertain than its neighbours. None for losses."""
+
+    def parts(self, column: int, value: Floats) -> Parts:
+        """Those of a metric; NaN where a class has no rows, or, for losses, one."""
+        known = (self.moments.rows > (_ONE_ROW if self.enlarged is None else 0)).all(axis=-1)
+        parts = self._of_rows(self.moments, column) if self.clusters is None else self._of_clusters(column, value)
+        return Parts(parts.shared, np.where(known, parts.own, np.nan), parts.df)
+
+    def _of_rows(self, moments: Moments, column: int) -> Parts:
+        slopes = self.slopes
+        if self.enlarged is not None:
+            moments = self.enlarged(moments)
+            slopes = self.slopes_at(moments.linear)
+        spread = moments.spread_of(slopes[..., column])
+        return Parts(None, spread.variance, spread.df)
+
+    def _of_clusters(self, column: int, value: Floats) -> Parts:
+        assert self.clusters is not None
+        clusters, slopes = self.clusters, self.slopes[..., column]
+        single = None if clusters.single is None else Single.of(clusters.single, slopes)
+        influence = np.einsum("gkf,gbkf->gbk", slopes, clusters.linear)
+        of = of_clusters(clusters.linear @ clusters.unit, influence, clusters.weight, single)
+        times = np.where(of.number >= FEWEST_CLUSTERS, (of.number - 1) / of.number, np.nan)
+        parts = Parts(of.influence * np.sqrt(times)[:, None], of.squares * times, of.df)
+        at_the_end = parts.variance <= (_NO_WIDTH * value) ** 2
+        if self.enlarged is None or not at_the_end.any():
+            return parts
+        # A rate of 0 or 1 varies as that of as many independent rows as there are clusters.
+        of_rows = self._of_rows(of_so_many_rows(self.moments, clusters.number), column)
+        own, df = (np.where(at_the_end, *of) for of in ((of_rows.own, parts.own), (of_rows.df, parts.df)))
+        return Parts(parts.shared, own, df)
+
+
+def exclusive(sums: Floats) -> Floats:
+    """Of each group the sum of all others: added up from both ends, for what is left of a whole would lose digits."""
+    before, after = np.zeros_like(sums), np.zeros_like(sums)
+    before[1:] = np.cumsum(sums[:-1], axis=0)
+    after[:-1] = np.cumsum(sums[:0:-1], axis=0)[::-1]
+    return np.asarray(before + after)

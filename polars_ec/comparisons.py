@@ -1,0 +1,237 @@
+"""Comparisons: the differences of models, or of groups, with their intervals and p-values, in one pass over the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial, reduce
+from operator import or_
+from typing import Any, Unpack
+
+import polars as pl
+
+from polars_ec.arguments import BY_ROW, Options, as_expr, parse_options
+from polars_ec.comparing.choice import COLUMNS, FEWEST_BUCKETS, Reference, comparable, parse_reference
+from polars_ec.comparing.comparison import Comparison
+from polars_ec.comparing.joint_pass import Clusters, sum_jointly
+from polars_ec.comparing.rank_pass import Grids, rank_cells
+from polars_ec.comparing.tables import compared
+from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.inputs import as_lazy, lazy_if_lazy
+from polars_ec.intervals.arguments import parse_interval
+from polars_ec.options import DecisionOptions
+from polars_ec.reporting.choice import metrics_of, needed
+from polars_ec.reporting.models import Model, Pass, read_models
+from polars_ec.reporting.sums import is_collected
+from polars_ec.reporting.tables import Layout
+from polars_ec.rows.read import check_names, expand
+from polars_ec.signatures import with_options
+from polars_ec.typing import FrameLike, IntoExpr
+
+# Numbers of a class and decision that sums are changed by one by one.
+_MOST_CELLS = 200
+_LABEL = "__ec_label"
+
+
+@lazy_if_lazy
+@with_options(DecisionOptions)
+def compare(
+    frame: FrameLike,
+    score: IntoExpr | Sequence[IntoExpr],
+    label: IntoExpr | Sequence[IntoExpr],
+    *,
+    by: IntoExpr | Sequence[IntoExpr] = (),
+    metrics: Sequence[str] | None = None,
+    reference: Any = None,
+    interval: float = 0.95,
+    cluster: IntoExpr | Sequence[IntoExpr] | None = None,
+    buckets: int = 100,
+    **options: Unpack[DecisionOptions],
+) -> pl.LazyFrame | pl.DataFrame:
+    """The differences of models on the same rows, or of groups, each with its interval and p-value, from one pass over the log.
+
+    Parameters
+    ----------
+    frame
+        The log, a frame of Polars or of another library. A LazyFrame gives a LazyFrame; all others give a DataFrame.
+    score
+        Column name or expression; or several of them (models).
+    label
+        Column name or expression; or, where the models' scores came with labels of their own, a list of one for each model: rows in which
+        they differ are an error, for then these are not the same rows.
+    by
+        Names and expressions of the groups. Default: one group.
+    metrics
+        As for `report`: metrics of decisions, scoring rules and ranking metrics, but no counts, `ece` or metrics of each class. Default:
+        the usual battery.
+    reference
+        What is compared with. Models: the name of one of several, default the first; each of the others is compared with it, row by
+        row. Groups, of each model: "rest", all other groups together; "total", all groups; "best", the group with the best value; or
+        one group, by the value of its column of `by`, or by a mapping from column to value: of two columns, `{"month": may}`
+        compares each group with the same one in May.
+    interval
+        The level of the intervals, between 0 and 1.
+    cluster
+        The key that correlated rows share, such as the user or the day, or a list of one for each model, which must be equal; a row
+        without one is a cluster of its own. Clusters may be in several groups. Default None: independent rows.
+    buckets
+        How many parts clusters are dealt out to, from 100 to 1000.
+    prior
+        The reference prior, as for `report`: metrics that it moves have one more row, `NAME_at_prior`.
+
+    Returns
+    -------
+    One row per group, model and metric, in this order, without those of the reference itself: the columns of `by`; `model`, `reference`,
+    `metric`; `value`, `value_reference`, `difference`, which is value - reference; `difference_ci_low`, `difference_ci_high`; `p_value`, of
+    no difference; `p_adjusted`, for as many groups as there are of a metric and model (Benjamini and Hochberg: of the differences that are
+    called real because it is below 0.05, at most a 20th are not); `n`, the rows used, and `n_missing`. Of models a row that lacks the
+    score of any is used for none. Values are those of `report`; limits and p-values are null where a class has no rows, for losses
+    one, or there are fewer than five clusters; and where all rows agree on a difference that is not 0. Where all agree on
+    none, as those of the same model do, the limits are 0.
+
+    With reference="best" limits and `p_adjusted` hold for all pairs of groups at once (Bonferroni). Limits are of the
+    distance to the best group in truth, which need not be the one of the best value: they end at 0, and where they hold it, the group may be the best.
+    The distance of the group furthest from it is the gap between best and worst.
+
+    Raises
+    ------
+    ValueError
+        One model and no reference; a reference that is not there; fewer than two groups; fewer than 100 buckets; labels or cluster
+        keys of models that differ, and a group that is not there, which only the rows tell.
+
+    References
+    ----------
+    Benjamini and Hochberg, "Controlling the false discovery rate", 1995; Hsu, "Multiple comparisons", 1996, chapter 4, of the best.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame(
+    ...     {"a": [0.9, 0.8, 0.7, 0.2, 0.1, 0.3], "b": [0.9, 0.2, 0.4, 0.2, 0.1, 0.8], "y": [1, 1, 1, 0, 0, 0]}
+    ... )
+    >>> compared = log.ec.compare(["a", "b"], "y", metrics=["nec", "recall"])
+    >>> compared.select("model", "reference", "metric", "difference", pl.col("p_value").round(3)).rows()
+    [('b', 'a', 'nec', 1.0, 0.101), ('b', 'a', 'recall', -0.6666666666666667, 0.184)]
+    """
+    one_pass = _lazily if isinstance(frame, pl.LazyFrame) else _at_once
+    intervals = {"interval": interval, "cluster": cluster, "buckets": buckets}
+    lazy = _compare(as_lazy(frame), score, label, by, metrics, reference, intervals, options, one_pass)
+    return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
+
+
+def _lazily(table: pl.LazyFrame) -> pl.LazyFrame:
+    return table
+
+
+def _at_once(table: pl.LazyFrame) -> pl.LazyFrame:
+    """One pass over the log after the other: a connection to DuckDB takes one query at a time."""
+    return table.collect(engine="streaming").lazy()
+
+
+def _compare(
+    frame: pl.LazyFrame,
+    score: IntoExpr | Sequence[IntoExpr],
+    label: IntoExpr | Sequence[IntoExpr],
+    by: IntoExpr | Sequence[IntoExpr],
+    metrics: Sequence[str] | None,
+    reference: Any,
+    intervals: Mapping[str, Any],
+    given: Mapping[str, Any],
+    one_pass: Pass,
+) -> pl.LazyFrame:
+    options = parse_options(given, BY_ROW)
+    scores, keys = expand(frame, score, "score"), expand(frame, by, "by")
+    if not scores:
+        raise ValueError("score= names no column")
+    names, key_names = ([column.meta.output_name() for column in columns] for columns in (scores, keys))
+    named = comparable(metrics)
+    against = parse_reference(reference, names, key_names)
+    labels = _one_or_each(label, "label", names)
+    level, clusters = _clusters(intervals, names)
+    _check_prior(options, against)
+    frame, models = _models(frame, scores, labels[0], given, options, against, one_pass)
+    of_models = {model.name: metrics_of(named, model.rows) for model in models}
+    asked = of_models[models[0].name]
+    for name, of_model in of_models.items():
+        if of_model != asked:
+            raise ValueError(
+                f"score= holds {names[0]!r}, which has the metrics {', '.join(asked)}, and {name!r}, which has "
+                f"{', '.join(of_model)}: pass metrics= that both have"
+            )
+    layout = Layout(options, usual=False, min_rows=None, parts=(), total=False)
+    needs, ranks = needed(asked, ()), any(name in RANKING_METRICS for name in asked)
+    costs = models[0].rows.costs
+    if needs.decisions and costs.n_classes * costs.n_decisions > _MOST_CELLS:
+        raise ValueError(
+            f"{costs.n_classes} classes and {costs.n_decisions} decisions are more than the {_MOST_CELLS} cells whose differences have "
+            "intervals: compare losses, metrics=['nce', 'nbs'], or one class against the rest"
+        )
+    check_names(keys, COLUMNS, "the comparison")
+    grids = tuple(Grids.of(model, given.get("prior")) for model in models) if ranks else ()
+    n_buckets = None if clusters is None else clusters.buckets
+    comparison = Comparison(tuple(key_names), tuple(models), asked, against, layout, level, n_buckets, grids)
+    pairs = comparison.pairs
+    cells = one_pass(sum_jointly(frame, keys, pairs, models, needs, clusters, labels))
+    if ranks:
+        tables = [one_pass(table) for table in rank_cells(frame, keys, pairs, models, grids, clusters)]
+        cells = pl.concat([cells, *tables], how="diagonal")
+    schema = cells.collect_schema()
+    return cells.map_batches(
+        partial(compared, comparison=comparison), schema={**{name: schema[name] for name in key_names}, **COLUMNS}
+    )
+
+
+def _one_or_each(columns: IntoExpr | Sequence[IntoExpr], what: str, models: Sequence[str]) -> list[pl.Expr]:
+    """One column for all models, or one for each."""
+    if isinstance(columns, str | pl.Expr) or not hasattr(columns, "__iter__"):
+        one: Any = columns
+        return [as_expr(one, what)]
+    each = [as_expr(column, what) for column in columns]
+    if len(each) != len(models):
+        raise ValueError(
+            f"{what}= lists {len(each)} columns, and there are {len(models)} models: pass one, or one for each"
+        )
+    return each
+
+
+def _clusters(intervals: Mapping[str, Any], models: Sequence[str]) -> tuple[float, Clusters | None]:
+    """The level, and the clusters."""
+    keys = None if intervals["cluster"] is None else _one_or_each(intervals["cluster"], "cluster", models)
+    request = parse_interval({**intervals, "cluster": None if keys is None else keys[0]})
+    if request is None:
+        raise ValueError("interval=None: a comparison has intervals, pass their level, such as interval=0.95")
+    if keys is None:
+        return request.level, None
+    if request.buckets < FEWEST_BUCKETS:
+        raise ValueError(
+            f"buckets={request.buckets} are too few for p-values, which need {FEWEST_BUCKETS} or more: leave it out"
+        )
+    return request.level, Clusters(keys, request.buckets)
+
+
+def _check_prior(options: Options, against: Reference) -> None:
+    if against.others in ("rest", "total") and options.prior.expression is not None:
+        raise ValueError(
+            f"prior= is an expression, and reference={against.others!r} has groups together, which have no one prior: state it as a "
+            "number, or pass prior='overall'"
+        )
+
+
+def _models(
+    frame: pl.LazyFrame,
+    scores: Sequence[pl.Expr],
+    label: pl.Expr,
+    given: Mapping[str, Any],
+    options: Options,
+    against: Reference,
+    one_pass: Pass,
+) -> tuple[pl.LazyFrame, list[Model]]:
+    """The frame and the models; of models that are compared, a row that one of them lacks is one that all lack."""
+    found, models = read_models(frame, scores, label, given, options, None, one_pass)
+    if len({(is_collected(model), model.rows.costs.n_classes) for model in models}) > 1:
+        sizes = ", ".join(f"{model.name!r} of {model.rows.costs.n_classes}" for model in models)
+        raise ValueError(f"score= holds models of different numbers of classes, {sizes}: compare those of each kind")
+    if against.model is None:
+        return found, models
+    missing = reduce(or_, [model.rows.scores.missing for model in models])
+    known = frame.with_columns(pl.when(~missing).then(label).alias(_LABEL))
+    return read_models(known, scores, pl.col(_LABEL), given, options, None, one_pass)
