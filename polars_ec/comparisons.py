@@ -10,11 +10,11 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_ec.arguments import BY_ROW, Options, as_expr, parse_options
-from polars_ec.comparing.choice import FEWEST_BUCKETS, Reference, comparable, parse_reference
+from polars_ec.comparing.choice import COLUMNS, FEWEST_BUCKETS, Reference, comparable, parse_reference
 from polars_ec.comparing.comparison import Comparison
 from polars_ec.comparing.joint_pass import Clusters, sum_jointly
 from polars_ec.comparing.rank_pass import Grids, rank_cells
-from polars_ec.comparing.tables import COLUMNS, compared
+from polars_ec.comparing.tables import compared
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.inputs import as_lazy, lazy_if_lazy
 from polars_ec.intervals.arguments import parse_interval

@@ -114,12 +114,11 @@ CREATE OR REPLACE MACRO ec._weight_of(score, checked, weight "NULL") AS CAST(cou
 CREATE OR REPLACE MACRO ec._weight2_of(score, checked, weight "NULL") AS CAST(count(score) AS DOUBLE),
 (score, checked, weight) AS coalesce(sum(checked * checked), 0);
 
--- The log with the class, score and weight of each row, and the bucket of its cluster. Scores of rows that are wrong or miss a part
--- are NULL, so that they enter no logarithm.
-CREATE OR REPLACE MACRO ec._sketch_rows(log, score, label, score_type, weight, cluster, buckets) AS TABLE
+-- The log with the class, score and weight of each row. Scores of rows that are wrong or miss a part are NULL, so that they enter no
+-- logarithm.
+CREATE OR REPLACE MACRO ec._sketch_rows(log, score, label, score_type, weight) AS TABLE
     SELECT *, CASE WHEN "ec: class" >= 0 THEN CAST(score AS DOUBLE) END AS "ec: score",
-           CASE WHEN "ec: class" >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS "ec: weight",
-           ec.bucket(cluster, buckets) AS "ec: bucket"
+           CASE WHEN "ec: class" >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS "ec: weight"
     FROM (SELECT *, ec._ranked_class(CAST(score AS DOUBLE), label, ec._binned_type(score_type), weight) AS "ec: class"
           FROM query_table(log));
 
@@ -138,17 +137,18 @@ CREATE OR REPLACE MACRO ec._sketch_cells(log, score, label, groups, score_type, 
                              WHEN "ec: class" = 0 THEN ec._brier0("ec: score", ec._binned_type(score_type), NULL) END,
                         "ec: weight", weight) AS brier,
            ec._cell_sum(ec._posterior("ec: score", ec._binned_type(score_type), NULL), "ec: weight", weight) AS posterior
-    FROM ec._sketch_rows(log, score, label, score_type, weight, NULL, 5) GROUP BY ALL;
+    FROM ec._sketch_rows(log, score, label, score_type, weight) GROUP BY ALL;
 
 -- The usable rows once more, by bucket and at a coarser resolution.
 CREATE OR REPLACE MACRO ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster, buckets) AS TABLE
-    SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)), "ec: bucket" AS bucket,
+    SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)), "ec: bucket",
            ec._coarse_bin("ec: score", ec._binned_type(score_type), ec._resolution(resolution)) AS bin,
            ec._above("ec: score", ec._thresholds(thresholds)) AS above,
            count(*) AS n,
            ec._weight_of("ec: score", "ec: weight", weight) AS weight,
            ec._weight2_of("ec: score", "ec: weight", weight) AS weight2
-    FROM ec._sketch_rows(log, score, label, score_type, weight, cluster, buckets) WHERE "ec: class" >= 0 GROUP BY ALL;
+    FROM (SELECT *, ec.bucket(cluster, buckets) AS "ec: bucket" FROM ec._sketch_rows(log, score, label, score_type, weight))
+    WHERE "ec: class" >= 0 GROUP BY ALL;
 
 CREATE OR REPLACE MACRO ec._buckets_of_clusters(buckets) AS
     CASE WHEN TRY_CAST(buckets AS UBIGINT) = buckets AND buckets BETWEEN 5 AND 1000 THEN CAST(buckets AS UBIGINT)
@@ -166,12 +166,13 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
 (log, score, label, cluster, groups := [], score_type := 'posterior', resolution := 64, thresholds := [], weight := NULL,
     buckets := 100) AS TABLE (
     SELECT COLUMNS(lambda _c: CAST(score_type AS VARCHAR) <> 'raw' OR _c NOT IN ('log_loss', 'brier', 'posterior'))
-    FROM (SELECT 'cells' AS "table", * RENAME ("ec: class" AS class), 'murmur3' AS hash
-          FROM ec._sketch_cells(log, score, label, groups, score_type, resolution, thresholds, weight)
-          UNION ALL BY NAME
-          SELECT 'coarse' AS "table", * RENAME ("ec: class" AS class), 'murmur3' AS hash
-          FROM ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster,
-                                ec._buckets_of_clusters(buckets)))
+    FROM (SELECT * RENAME ("ec: table" AS "table", "ec: bucket" AS bucket, "ec: class" AS class), 'murmur3' AS hash
+          FROM (SELECT 'cells' AS "ec: table", CAST(NULL AS SMALLINT) AS "ec: bucket", *
+                FROM ec._sketch_cells(log, score, label, groups, score_type, resolution, thresholds, weight)
+                UNION ALL BY NAME
+                SELECT 'coarse' AS "ec: table", *
+                FROM ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster,
+                                       ec._buckets_of_clusters(buckets))))
     WHERE coalesce((FROM ec._columns_ok(log, groups, ['table', 'bucket', 'hash', 'class', 'bin', 'above', 'n', 'weight', 'weight2',
                                                       'log_loss', 'brier', 'posterior'])), true));
 COMMENT ON MACRO TABLE ec.sketch IS 'The log as counts and sums per group, class and bin of the score: bin = floor(resolution ln(q1/q0)); with cluster := also by bucket';

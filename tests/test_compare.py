@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -11,6 +12,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 from polars_ec.comparing.differences import adjusted
+from tests.support.cases import mostly_slow
 
 METRICS = ["nec", "nce", "nbs", "precision", "f1", "recall"]
 NUMBERS = ["value", "value_reference", "difference", "difference_ci_low", "difference_ci_high", "p_value", "p_adjusted"]
@@ -181,8 +183,13 @@ def test_values_are_those_of_the_report_on_rows_that_all_models_have() -> None:
     assert {row["group"]: row["n_missing"] for row in found.iter_rows(named=True)} == counted
 
 
-@pytest.mark.parametrize("options", [{}, {"cluster": "user"}, {"cluster": "user", "weight": "w"}])
-@pytest.mark.parametrize("reference", [None, "rest", "total", "best", 1])
+@pytest.mark.parametrize(
+    ("reference", "options"),
+    mostly_slow(
+        product([None, "rest", "total", "best", 1], [{}, {"cluster": "user"}, {"cluster": "user", "weight": "w"}]),
+        [(None, {}), ("rest", {"cluster": "user", "weight": "w"}), ("best", {})],
+    ),
+)
 def test_the_order_of_the_rows_does_not_matter_and_lazy_is_eager(reference: object, options: dict) -> None:
     score = ["a", "b"] if reference is None else "a"
     call = {"by": "group", "reference": reference, "metrics": ["nec", "nce"], **options}

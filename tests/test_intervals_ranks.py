@@ -201,16 +201,24 @@ def test_clusters_are_sums_of_influence_over_buckets():
     wins = (x[y][:, None] > x[~y]) + 0.5 * (x[y][:, None] == x[~y])
     psi = np.empty(len(x))
     psi[y], psi[~y] = (wins.mean(axis=1) - wins.mean()) / y.sum(), (wins.mean(axis=0) - wins.mean()) / (~y).sum()
-    sums, sizes = np.bincount(bucket, psi), np.bincount(bucket)
+
+    def left_out(bucket):
+        """The AUC moves by so much as one bucket after the other is left out, to the first order in the distributions that remain."""
+        return sum(np.bincount(bucket, psi * of) / (1 - np.bincount(bucket, of) / of.sum()) for of in (y, ~y))
+
     found = spread(rows, ["auc_roc"], None, buckets=50)
-    assert one(found, "auc_roc") == pytest.approx((sums**2).sum() * 50 / 49, rel=1e-10)
-    assert one(found, "auc_roc", "df") == pytest.approx(sizes.sum() ** 2 / (sizes**2).sum() - 1)
-    keyless = rows.with_columns(user=pl.when(pl.int_range(pl.len()) % 3 == 0).then(None).otherwise("user"))
+    assert one(found, "auc_roc") == pytest.approx((left_out(bucket) ** 2).sum() * 49 / 50, rel=1e-10)
+    variances = [(np.bincount(bucket, psi * of) ** 2).sum() for of in (y, ~y)]
+    df = [of.sum() ** 2 / (np.bincount(bucket, of) ** 2).sum() - 1 for of in (y, ~y)]
+    assert one(found, "auc_roc", "df") == pytest.approx(sum(variances) / np.sum(np.array(variances) / df))
     alone = np.arange(len(x)) % 3 == 0
-    expected = (np.bincount(bucket, psi * ~alone) ** 2).sum() + (psi[alone] ** 2).sum()
-    number = 50 + alone.sum()
+    keyless = rows.with_columns(user=pl.when(pl.Series(alone)).then(None).otherwise("user"))
     found = spread(keyless, ["auc_roc"], None, buckets=50)
-    assert one(found, "auc_roc") == pytest.approx(expected * number / (number - 1), rel=1e-10)
+    singles = np.where(alone, 50 + np.cumsum(alone), bucket)
+    _, singles = np.unique(singles, return_inverse=True)
+    number = 50 + alone.sum()
+    expected = (left_out(singles) ** 2).sum() * (number - 1) / number
+    assert one(found, "auc_roc") == pytest.approx(expected, rel=1e-10)
 
 
 def test_replicates_leave_out_the_rows_of_their_buckets():

@@ -108,7 +108,7 @@ class _Buckets:
         linear = np.moveaxis(of_points[..., : self._number], -1, 1)
         single = one_hot(of_points[..., self._number], of_points[..., self._number + 1])
         alone: Moments | None = single if single.weight.any() else None
-        return Clusters(linear, linear.sum(axis=(2, 3)), alone)
+        return Clusters(linear, linear.sum(axis=(2, 3)), np.ones(2), alone)
 
 
 def share_limits(rows: pl.DataFrame, by_bucket: pl.DataFrame | None, n_buckets: int, request: Request) -> Limits:
@@ -129,7 +129,7 @@ def share_limits(rows: pl.DataFrame, by_bucket: pl.DataFrame | None, n_buckets: 
         square = np.zeros((rows.height, 1, 2))
         square[alone["row"].to_numpy()] = alone.select("v0", "v1").to_numpy()[:, None]
         single = one_hot(linear[:, -1], square)
-    clusters = Clusters(linear[:, :-1], linear[:, :-1].sum(axis=(2, 3)), single)
+    clusters = Clusters(linear[:, :-1], linear[:, :-1].sum(axis=(2, 3)), np.ones(2), single)
     return _of_one(limits_of_clusters(_share, moments, clusters, value, ["logit"], request.level, with_one_row))
 
 

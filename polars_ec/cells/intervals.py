@@ -31,13 +31,13 @@ from polars_ec.intervals.drawn import drawn_of_decisions, drawn_of_values, limit
 from polars_ec.intervals.estimates import (
     Clusters,
     Formula,
+    is_beside_kink,
     limits_of_clusters,
     limits_of_rows,
     one_hot,
     slopes_of,
     with_one_row,
 )
-from polars_ec.intervals.kinks import is_beside_kink
 from polars_ec.intervals.limits import limits
 from polars_ec.intervals.scales import Scale, scale_of
 from polars_ec.intervals.spread import Moments
@@ -114,7 +114,13 @@ class Intervals:
         moments = self._decided(threshold, ENDS[0], ENDS[0])
         source = self._clusters(threshold, moments) or moments
         costs = np.array(self.arguments.formula.costs.values)
-        return pl.Series(is_beside_kink(costs, moments.linear, source.spread_of))
+
+        def constant(decided: Floats) -> Floats:
+            of_class = decided.sum(axis=-1)
+            with np.errstate(all="ignore"):
+                return np.asarray(of_class @ costs / of_class.sum(axis=-1, keepdims=True))
+
+        return pl.Series(is_beside_kink(constant, moments.linear, source.spread_of))
 
     def of_loss(self, name: str, bounds: Limits) -> Limits:
         """The limits of a metric that is a mean loss, and known to lie between these bounds."""

@@ -68,7 +68,7 @@ def reduce_log(
     reduction: Reduction,
     few_rows: int | None,
 ) -> Reduced:
-    """The cells of a sketch, its sums if it has any, its coarse cells if there are buckets, all sorted, and their grid.
+    """The cells of a sketch, its sums if it has any, its coarse cells if there are buckets, and their grid.
 
     That is an exact one of a log of no more than `few_rows`, where these are stated.
     """
@@ -179,7 +179,7 @@ def _cells_of_rows(
     if grid.resolution is None:
         kept = pl.when(index >= 0).then(score).alias(EXACT)
         return rows.select(*names, index.cast(pl.Int8).alias("class"), kept, **values).collect(engine="streaming")
-    cell = cell_codes.encoded(index, score, pl.col(_BIN))
+    cell = CellCodes(grid).encoded(index, score, pl.col(_BIN))
     if grid.has_sums:
         values |= _losses(grid, score, index == 1, weight)
     return _with_bins(rows, grid, bins).select(*names, cell.alias(CELL), **values).collect(engine="streaming")

@@ -88,9 +88,9 @@ class UsableCells:
         linear = np.stack(sums, axis=-1).astype(np.float64)
         alone = self.bucket == self.buckets
         if not alone.any():
-            return Clusters(linear, self._of_buckets)
+            return Clusters(linear, self._of_buckets, unit)
         single = replace(self, frame=self.frame.filter(pl.Series(alone)), buckets=0)
-        return Clusters(linear, self._of_buckets, single.moments([x[alone] for x in features], unit))
+        return Clusters(linear, self._of_buckets, unit, single.moments([x[alone] for x in features], unit))
 
     def decided(self, threshold: float, of_1: End, of_0: End, amount: Floats) -> Floats:
         """Sums of an amount of each cell by class and decision, (groups, classes, decisions).

@@ -21,11 +21,12 @@ from polars_ec.formulas.ranking_influence import (
 )
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.ranks import OPTIMISTIC, auc_limits, ranking_limits_of, summed, widened
-from polars_ec.intervals.spread import Alone, Spread, effective_clusters, of_influence, stratified
+from polars_ec.intervals.spread import Alone, Moments, Spread, effective_clusters, spread_of_clusters, stratified
 
 Floats: TypeAlias = NDArray[np.float64]
 
 _PART = "part"
+_UNIT = np.array([1.0, 0.0])
 
 
 @np.errstate(all="ignore")
@@ -89,6 +90,7 @@ def ranking_spread(
     }
 
 
+@np.errstate(all="ignore")
 def ranking_influence(
     cells: pl.DataFrame, grid: Grid, metric: str, arguments: RankingArguments, prior: pl.DataFrame | None
 ) -> pl.DataFrame:
@@ -186,30 +188,35 @@ def _of_rows(ranked: RankedCells, influence: Floats) -> Spread:
 
 
 def _of_clusters(ranked: RankedCells, clustered: Clustered, influence: Floats) -> Spread:
-    with_key = clustered.only(clustered.bucket >= 0)
-    psi = with_key.weight * influence[with_key.cell, with_key.label]
-    return of_influence(
-        _per_bucket(ranked, with_key, psi),
-        _per_bucket(ranked, with_key, with_key.weight),
-        _alone(ranked, clustered, influence),
-    )
+    """With the features 1 and psi of a row."""
+    with_key, alone = clustered.only(clustered.bucket >= 0), clustered.only(clustered.bucket < 0)
+    linear = np.stack([_per_bucket(ranked, with_key, of) for of in _moments_of(with_key, influence)], axis=-1)
+    single = None
+    if len(alone.cell):
+        psi = influence[alone.cell, alone.label]
+        sums = [_per_class(ranked, alone, alone.weight2 * psi**power) for power in range(3)]
+        square = np.stack([np.stack(sums[:2], axis=-1), np.stack(sums[1:], axis=-1)], axis=-1)
+        linear_of_rows = [_per_class(ranked, alone, of) for of in _moments_of(alone, influence)]
+        single = Moments(np.stack(linear_of_rows, axis=-1), square, _UNIT)
+    gradient = np.broadcast_to(1 - _UNIT, (ranked.size, 2, 2))
+    return spread_of_clusters(gradient, linear[..., 0].sum(axis=-1), linear, _UNIT, single)
+
+
+def _moments_of(of: Clustered, influence: Floats) -> tuple[Floats, Floats]:
+    """W and w psi."""
+    return of.weight, of.weight * influence[of.cell, of.label]
 
 
 def _per_bucket(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
-    """(groups, buckets): their sums."""
-    n_buckets = int(of.bucket.max(initial=0)) + 1
-    place = ranked.group[of.cell] * n_buckets + of.bucket
-    return summed(place, amounts, ranked.size * n_buckets).reshape(ranked.size, n_buckets)
+    """(groups, buckets, classes): their sums."""
+    shape = (ranked.size, int(of.bucket.max(initial=0)) + 1, 2)
+    place = (ranked.group[of.cell] * shape[1] + of.bucket) * 2 + of.label
+    return summed(place, amounts, int(np.prod(shape))).reshape(shape)
 
 
-def _alone(ranked: RankedCells, clustered: Clustered, influence: Floats) -> Alone | None:
-    """Rows without a key, each a cluster of its own."""
-    rows = clustered.only(clustered.bucket < 0)
-    if not len(rows.cell):
-        return None
-    group, psi = ranked.group[rows.cell], influence[rows.cell, rows.label]
-    sums = (summed(group, of, ranked.size) for of in (rows.weight, rows.weight2, rows.weight2 * psi**2))
-    return Alone(*sums)
+def _per_class(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
+    """(groups, classes): their sums."""
+    return summed(ranked.group[of.cell] * 2 + of.label, amounts, ranked.size * 2).reshape(ranked.size, 2)
 
 
 def _independent_rows(ranked: RankedCells, arguments: RankingArguments, spread: Spread) -> Floats:
@@ -222,12 +229,12 @@ def _independent_rows(ranked: RankedCells, arguments: RankingArguments, spread: 
     if ranked.clustered is None:
         return rows
     of_cells = _of_cells(ranked, influence(prepare(ranked.frame, None), "auc_roc", arguments, stated=False))
-    clusters = []
-    for i in range(2):
-        of_class = ranked.clustered.only(ranked.clustered.label == i)
-        with_key = of_class.only(of_class.bucket >= 0)
-        alone = _alone(ranked, of_class, np.zeros_like(of_cells))
-        clusters.append(effective_clusters(_per_bucket(ranked, with_key, with_key.weight), alone))
+    with_key = ranked.clustered.only(ranked.clustered.bucket >= 0)
+    alone = ranked.clustered.only(ranked.clustered.bucket < 0)
+    weight = _per_bucket(ranked, with_key, with_key.weight)
+    one, squared = (_per_class(ranked, alone, of) for of in (alone.weight, alone.weight2))
+    nothing = np.zeros(ranked.size)
+    clusters = [effective_clusters(weight[..., i], Alone(one[:, i], squared[:, i], nothing)) for i in range(2)]
     larger = spread.variance / _of_rows(ranked, of_cells).variance
     fewer = rows / np.fmax(larger, 1)[:, None]
     fewest = np.fmin(rows, np.stack(clusters, axis=-1))

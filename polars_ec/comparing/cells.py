@@ -91,9 +91,9 @@ class JointCells:
         return alone if alone.any() else None
 
     @cached_property
-    def bucket_weights(self) -> Floats:
-        """(groups, buckets)."""
-        return self._by_bucket(self.weight, (), ())
+    def weight_by_bucket(self) -> Floats:
+        """(groups, buckets, classes)."""
+        return self._by_bucket(self.weight, (self._class,), (self.shape.classes,))
 
     @cached_property
     def counts(self) -> Floats:
@@ -153,7 +153,8 @@ class JointCells:
     def clusters(self, model: Model, family: Family) -> Clusters:
         """The buckets of one model, and its rows without a key."""
         single = None if self.without_key is None else self.moments(model, family, self.without_key)
-        return Clusters(self.linear_by_bucket(model, family), self.bucket_weights, single)
+        unit = np.ones(self.shape.decisions) if family.decides else np.eye(len(family.numbers) + 1)[0]
+        return Clusters(self.linear_by_bucket(model, family), self.weight_by_bucket.sum(axis=-1), unit, single)
 
     def _linear(self, model: Model, family: Family, *, by_bucket: bool) -> Floats:
         summed = self._by_bucket if by_bucket else self._by_class_of_all

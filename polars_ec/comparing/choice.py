@@ -20,6 +20,19 @@ OTHERS = ("rest", "total", "best")
 FEWEST_BUCKETS = 100
 """Of fewer buckets the t distribution has so long tails that no p-value of many groups is small."""
 
+COLUMNS: Mapping[str, pl.DataType] = {
+    "model": pl.String(),
+    "reference": pl.String(),
+    "metric": pl.String(),
+    **dict.fromkeys(
+        ("value", "value_reference", "difference", "difference_ci_low", "difference_ci_high", "p_value", "p_adjusted"),
+        pl.Float64(),
+    ),
+    "n": pl.Int64(),
+    "n_missing": pl.Int64(),
+}
+"""What a comparison has beside the columns of groups."""
+
 _SHOWN = 10
 _MODELS = "several models, the first of which is the reference or the one that reference= names"
 _GROUPS = "reference='rest', 'total', 'best' or the key of a group"
@@ -110,7 +123,7 @@ def _places(reference: Mapping[str, Any], groups: pl.DataFrame, keys: Sequence[s
     try:
         values = {name: pl.lit(value).cast(groups.schema[name]) for name, value in reference.items()}
         # What loses something on the way to the column's type is in no group.
-        kept = pl.select([value.eq_missing(pl.lit(reference[name])) for name, value in values.items()])
+        kept = pl.select([value.eq_missing(pl.lit(reference[name])).alias(name) for name, value in values.items()])
         if not all(kept.row(0)):
             return nowhere
         wanted = groups.select(keys).with_columns(**values)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -16,7 +18,7 @@ from polars_ec.comparing.values import Metrics
 from polars_ec.formulas.decisions import DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.sums import GROUP
-from polars_ec.intervals.estimates import Clusters
+from polars_ec.intervals.estimates import Clusters, Formula, slopes_of
 from polars_ec.intervals.quantiles import t_quantile, two_sided_p
 from polars_ec.intervals.spread import Moments
 
@@ -25,43 +27,82 @@ Integers: TypeAlias = NDArray[np.int64]
 Against: TypeAlias = "Literal['rest', 'total', 'best'] | Integers"
 """What each group is compared with; or the number of the group that it is, -1 for none."""
 
+# Numbers of pairs of groups that are made at a time.
+_BLOCK = 2**22
+
 _LOSSES_OF_RANKS = ("eer", "min_expected_cost", "min_dcf", "min_cllr")
 
 
-def compare_groups(
-    cells: JointCells, groups: pl.DataFrame, metrics: Metrics, against: Against, level: float
-) -> dict[str, Differences]:
-    """The differences of each metric of a family, by its column."""
+@dataclass(frozen=True)
+class Grouped:
+    """Metrics of groups, by their columns, that are made of the same sums of w x, (groups, classes, features).
+
+    The formulas are those of the groups, of all others of each, and of all together, which is one; they know how many rows are wrong there.
+    """
+
+    columns: Mapping[str, str]
+    moments: Moments
+    clusters: Clusters | None
+    enlarged: Callable[[Moments], Moments] | None
+    own: Formula
+    rest: Formula
+    total: Formula
+
+    def side(self) -> Side:
+        """The groups themselves."""
+        return _side(self.own, self.moments, self.clusters, self.enlarged)
+
+    def others(self) -> Side:
+        """All others of each group."""
+        clusters = None if self.clusters is None else _other_clusters(self.clusters)
+        return _side(self.rest, _others(self.moments), clusters, self.enlarged)
+
+
+def grouped(cells: JointCells, groups: pl.DataFrame, metrics: Metrics) -> Grouped:
+    """Those of a family of a report."""
     model, family = metrics.model, metrics.family
-    every = np.ones(len(cells.weight), dtype=bool)
-    moments = cells.moments(model, family, every)
-    clusters = None if cells.shape.buckets is None else cells.clusters(model, family)
-    side = _side(metrics, moments, clusters, groups)
-    values = metrics.of(moments.linear[None], groups)[0]
-    if isinstance(against, np.ndarray) or against == "best":
-        parts = [side.parts(c, values[:, c]) for c in range(len(metrics.columns))]
-        named = zip(metrics.columns.items(), parts, range(len(parts)), strict=True)
-        if isinstance(against, np.ndarray):
-            return {column: with_one(values[:, c], of, against, level) for (column, _), of, c in named}
-        return {column: with_best(values[:, c], of, lower_is_better(name), level) for (column, name), of, c in named}
-    rest = _others(moments)
-    rest_clusters = None if clusters is None else _other_clusters(clusters)
+    moments = cells.moments(model, family, np.ones(len(cells.weight), dtype=bool))
+    # All is added up over groups but priors, which are the same in all.
+    counts = [name for name, dtype in groups.schema.items() if dtype.is_integer() and name != GROUP]
+    others = groups.with_columns(pl.Series(name, exclusive(groups[name].to_numpy())) for name in counts)
+    whole = groups[:1].with_columns(pl.lit(groups[name].sum()).alias(name) for name in counts)
+    return Grouped(
+        metrics.columns,
+        moments,
+        None if cells.shape.buckets is None else cells.clusters(model, family),
+        family.enlarged,
+        *(partial(metrics.of, groups=table) for table in (groups, others, whole)),
+    )
+
+
+def compare_groups(of: Grouped, against: Against, level: float) -> dict[str, Differences]:
+    """The differences of each metric of a family, by its column."""
+    side, linear = of.side(), of.moments.linear
+    values = of.own(linear[None])[0]
+    places = range(len(of.columns))
+    if isinstance(against, np.ndarray):
+        return {
+            column: with_one(values[:, c], side.parts(c, values[:, c]), against, level)
+            for c, column in zip(places, of.columns, strict=True)
+        }
+    if against == "best":
+        return {
+            column: with_best(values[:, c], side.parts(c, values[:, c]), lower_is_better(name), level)
+            for c, (column, name) in zip(places, of.columns.items(), strict=True)
+        }
+    other = of.others()
     if against == "rest":
-        others = groups.with_columns(pl.Series(name, exclusive(groups[name].to_numpy())) for name in _counts(groups))
-        other = _side(metrics, rest, rest_clusters, others)
-        reference = metrics.of(rest.linear[None], others)[0]
+        reference = of.rest(other.moments.linear[None])[0]
     else:
-        whole = groups[:1].with_columns(pl.lit(groups[name].sum()).alias(name) for name in _counts(groups))
-        value, of_whole = metrics.at(moments.linear.sum(axis=0, keepdims=True), whole)
-        reference, slopes_of_whole = np.broadcast_to(value, values.shape), np.broadcast_to(of_whole, side.slopes.shape)
-        # The rows of a group are in the total as well.
+        whole = linear.sum(axis=0, keepdims=True)
+        reference = np.broadcast_to(of.total(whole[None])[0], values.shape)
+        slopes = np.broadcast_to(slopes_of(of.total, whole), side.slopes.shape)
         own = side.slopes_at
+        # The rows of a group are in the total as well.
         side = replace(
-            side,
-            slopes=side.slopes - of_whole,
-            slopes_at=lambda sums: np.asarray(own(sums) - of_whole, dtype=np.float64),
+            side, slopes=side.slopes - slopes, slopes_at=lambda sums: np.asarray(own(sums) - slopes, dtype=np.float64)
         )
-        other = Side(rest, rest_clusters, slopes_of_whole, lambda _: slopes_of_whole, None)
+        other = Side(other.moments, other.clusters, slopes, lambda _: slopes, None)
     return {
         column: differences(
             values[:, c],
@@ -69,15 +110,14 @@ def compare_groups(
             between(side.parts(c, values[:, c]), other.parts(c, reference[:, c])),
             level,
         )
-        for c, column in enumerate(metrics.columns)
+        for c, column in zip(places, of.columns, strict=True)
     }
 
 
-def _side(metrics: Metrics, moments: Moments, clusters: Clusters | None, groups: pl.DataFrame) -> Side:
-    def slopes_at(sums: Floats) -> Floats:
-        return metrics.at(sums, groups)[1]
-
-    return Side(moments, clusters, slopes_at(moments.linear), slopes_at, metrics.family.enlarged)
+def _side(
+    formula: Formula, moments: Moments, clusters: Clusters | None, enlarged: Callable[[Moments], Moments] | None
+) -> Side:
+    return Side(moments, clusters, slopes_of(formula, moments.linear), partial(slopes_of, formula), enlarged)
 
 
 def _others(moments: Moments) -> Moments:
@@ -86,12 +126,7 @@ def _others(moments: Moments) -> Moments:
 
 def _other_clusters(clusters: Clusters) -> Clusters:
     single = None if clusters.single is None else _others(clusters.single)
-    return Clusters(exclusive(clusters.linear), exclusive(clusters.weight), single)
-
-
-def _counts(groups: pl.DataFrame) -> list[str]:
-    """What is added up over groups: all but priors, which are the same in all."""
-    return [name for name, dtype in groups.schema.items() if dtype.is_integer() and name != GROUP]
+    return Clusters(exclusive(clusters.linear), exclusive(clusters.weight), clusters.unit, single)
 
 
 def with_one(values: Floats, parts: Parts, against: Integers, level: float) -> Differences:
@@ -122,16 +157,20 @@ def with_best(values: Floats, parts: Parts, lower_is_better: bool, level: float)
     best = int(chosen[np.argmax(sign * values[chosen])])
     n_pairs = max(len(chosen) * (len(chosen) - 1) // 2, 1)
     others = parts.taken(chosen)
-    for group in chosen:
-        spread = between(parts.taken(np.full(len(chosen), group)), others)
-        gap = sign * (values[group] - values[chosen])
+    width = 1 if parts.shared is None else parts.shared.shape[1]
+    at_once = max(_BLOCK // (len(chosen) * width), 1)
+    for start in range(0, len(chosen), at_once):
+        some = chosen[start : start + at_once]
+        spread = between(parts.taken(some[:, None]), others)
+        gaps = sign * (values[some][:, None] - values[chosen])
+        df = np.fmax(spread.df, 1)
         # The small tail, which has the digits.
-        times = -t_quantile((1 - level) / 2 / n_pairs, np.fmax(spread.df, 1))
-        half = np.where(chosen == group, 0.0, times * spread.standard_error)
-        far, near = np.nanmin(gap - half), min(np.nanmin(gap + half), 0.0)
-        low[group], high[group] = (far, near) if sign > 0 else (0.0 - near, 0.0 - far)
-        at = int(np.flatnonzero(chosen == best)[0])
-        p[group] = two_sided_p(gap[at] / spread.standard_error[at], np.fmax(spread.df[at], 1))
+        half = -t_quantile((1 - level) / 2 / n_pairs, df) * spread.standard_error
+        half = np.where(some[:, None] == chosen, 0.0, half)
+        far, near = np.nanmin(gaps - half, axis=1), np.minimum(np.nanmin(gaps + half, axis=1), 0.0)
+        low[some], high[some] = (far, near) if sign > 0 else (0.0 - near, 0.0 - far)
+        to_best = np.flatnonzero(chosen == best)[0]
+        p[some] = two_sided_p(gaps[:, to_best] / spread.standard_error[:, to_best], df[:, to_best])
     p[best] = 1.0
     reference[known] = best
     value = np.where(known, values[best], np.nan)

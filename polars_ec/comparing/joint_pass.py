@@ -9,10 +9,10 @@ from operator import and_, or_
 
 import polars as pl
 
-from polars_ec.comparing.values import COSTS
 from polars_ec.priors import constant
 from polars_ec.reporting.models import Model
-from polars_ec.reporting.sums import Needs, is_collected
+from polars_ec.reporting.needs import Needs
+from polars_ec.reporting.sums import is_collected
 from polars_ec.rows.collected import GroupPrior
 from polars_ec.rows.folds import bucket
 from polars_ec.rows.kernel import CLASS, DECISION
@@ -28,6 +28,9 @@ _LESS = " - "
 
 UNEQUAL = {"label": "__ec_unequal_label", "cluster": "__ec_unequal_cluster"}
 """How many rows there are in which the models' labels, or their cluster keys, differ."""
+
+COSTS = ("class_cost", "error_cost")
+"""Numbers of a row with costs of its own: what its error costs; and the same if its decision is an error, else 0."""
 
 Pair = tuple[Model, Model | None]
 """A model and its reference; none where groups are compared."""

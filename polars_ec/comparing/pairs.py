@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from polars_ec.comparing.cells import Bools, JointCells
 from polars_ec.comparing.differences import Differences, differences
-from polars_ec.comparing.joint_pass import numbers_of
-from polars_ec.comparing.values import COSTS, Metrics
-from polars_ec.intervals.spread import Alone, Moments, Spread, of_influence, stratified
+from polars_ec.comparing.joint_pass import COSTS, numbers_of
+from polars_ec.comparing.values import Metrics
+from polars_ec.intervals.spread import Moments, Single, of_clusters, stratified
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -32,15 +32,15 @@ def compare_models(
     made = {}
     for c, column in enumerate(metrics.columns):
         of_both = (slopes[0][..., c], slopes[1][..., c])
-        gradient = _gradient(metrics, *of_both)
+        single = None if alone is None else _single(alone, _gradient(metrics, *of_both))
         if not linear:
-            assert alone is not None
-            spread = _spread(alone, gradient)
+            assert single is not None
+            spread = stratified(single.weight, single.weight2, single.influence, single.squared, single.mixed)
         else:
             # Of each model by itself: those of models that are the same then differ by 0.
-            influence = [np.einsum("gkf,gbkf->gb", slope, sums) for slope, sums in zip(of_both, linear, strict=True)]
-            singles = None if alone is None else _alone(alone, gradient)
-            spread = of_influence(influence[0] - influence[1], cells.bucket_weights, singles)
+            influence = [np.einsum("gkf,gbkf->gbk", slope, sums) for slope, sums in zip(of_both, linear, strict=True)]
+            weight = cells.weight_by_bucket
+            spread = of_clusters(weight, influence[0] - influence[1], weight.sum(axis=-1), single).spread
         made[column] = differences(values[0][:, c], values[1][:, c], spread.only(known), level)
     return made
 
@@ -64,18 +64,9 @@ def _gradient(metrics: Metrics, slopes: Floats, reference: Floats) -> Floats:
     return np.where(differ, slopes, gap)
 
 
-def _spread(moments: Moments | tuple[Floats, Floats], gradient: Floats) -> Spread:
+def _single(moments: Moments | tuple[Floats, Floats], gradient: Floats) -> Single:
     if isinstance(moments, Moments):
-        return moments.spread_of(gradient)
+        return Single.of(moments, gradient)
     weight, weight2 = moments
     sums = (weight, weight2, gradient * weight, gradient**2 * weight2, gradient * weight2)
-    return stratified(*(of_cells.sum(axis=-1) for of_cells in sums))
-
-
-def _alone(moments: Moments | tuple[Floats, Floats], gradient: Floats) -> Alone:
-    if isinstance(moments, Moments):
-        weight, weight2, squared = moments.weight, moments.weight2, moments.squared(gradient)
-        return Alone(weight.sum(axis=-1), weight2.sum(axis=-1), squared)
-    weight, weight2 = moments
-    axes = (1, 2)
-    return Alone(weight.sum(axis=axes), weight2.sum(axis=axes), (gradient**2 * weight2).sum(axis=axes))
+    return Single(*(of_cells.sum(axis=-1) for of_cells in sums))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polars_ec.intervals.estimates import Clusters, of_so_many_rows
-from polars_ec.intervals.spread import FEWEST_CLUSTERS, Moments, Spread
+from polars_ec.intervals.spread import FEWEST_CLUSTERS, Moments, Single, Spread, of_clusters
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -85,15 +85,11 @@ class Side:
     def _of_clusters(self, column: int, value: Floats) -> Parts:
         assert self.clusters is not None
         clusters, slopes = self.clusters, self.slopes[..., column]
-        influence = np.einsum("gkf,gbkf->gb", slopes, clusters.linear)
-        number = (clusters.weight > 0).sum(axis=-1).astype(np.float64)
-        own = np.zeros(len(number))
-        if clusters.single is not None:
-            weight, weight2 = clusters.single.weight.sum(axis=-1), clusters.single.weight2.sum(axis=-1)
-            number = number + np.where(weight > 0, weight**2 / weight2, 0.0)
-            own = clusters.single.squared(slopes)
-        times = np.where(number >= FEWEST_CLUSTERS, number / (number - 1), np.nan)
-        parts = Parts(influence * np.sqrt(times)[:, None], own * times, clusters.number - 1)
+        single = None if clusters.single is None else Single.of(clusters.single, slopes)
+        influence = np.einsum("gkf,gbkf->gbk", slopes, clusters.linear)
+        of = of_clusters(clusters.linear @ clusters.unit, influence, clusters.weight, single)
+        times = np.where(of.number >= FEWEST_CLUSTERS, (of.number - 1) / of.number, np.nan)
+        parts = Parts(of.influence * np.sqrt(times)[:, None], of.squares * times, of.df)
         at_the_end = parts.variance <= (_NO_WIDTH * value) ** 2
         if self.enlarged is None or not at_the_end.any():
             return parts

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from polars_ec.comparing.joint_pass import COSTS
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.intervals.estimates import slopes_of, with_one_cost, with_one_row
 from polars_ec.intervals.spread import Moments
@@ -21,9 +22,6 @@ from polars_ec.reporting.tables import Layout, group_columns
 from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT
 
 Floats: TypeAlias = NDArray[np.float64]
-
-COSTS = ("class_cost", "error_cost")
-"""Numbers of a row with costs of its own: what its error costs; and the same if its decision is an error, else 0."""
 
 _OF_COSTS = ("expected_cost", "bayes_risk", "nec")
 # Tables of sums that are evaluated at a time, in numbers.

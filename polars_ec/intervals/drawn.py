@@ -23,6 +23,8 @@ FormulaOf: TypeAlias = Callable[[slice], Formula]
 # Bins of a loss to a nat: within one, losses differ too little to matter to a variance. The first and the last.
 _BINS = 8
 _RANGE = (-64 * _BINS, 8 * _BINS)
+# The smallest ones, that have this share of the sum of squares, are one bin.
+_SMALL = 1e-3
 
 
 def limits_of_draws(formula_of: FormulaOf, units: Units, sums: Sums, estimates: Floats, request: Request) -> Limits:
@@ -85,10 +87,8 @@ def drawn_of_values(
     n_groups, n_classes = shape
     of_rows = label
     for value in values:
-        place = np.full(len(value), -np.inf)
-        np.log(value, where=value > 0, out=place)
-        bins = np.clip(np.floor(place * _BINS), *_RANGE) - _RANGE[0]
-        of_rows = of_rows * (_RANGE[1] - _RANGE[0] + 1) + bins.astype(np.int64)
+        bins = np.where(_is_small(value, weight, group * n_classes + label), 0, _bins(value))
+        of_rows = of_rows * (_RANGE[1] - _RANGE[0] + 1) + bins
     alone = np.ones(len(label), dtype=bool) if bucket is None else bucket < 0
     # Buckets come first, then rows.
     kind = np.where(alone, of_rows, 0 if bucket is None else bucket)
@@ -103,3 +103,24 @@ def drawn_of_values(
         rows = sums[..., 0].sum(axis=1) ** 2 / np.bincount(unit, weight2[used], len(found))
     units = Units(np.searchsorted(found[:, 0], np.arange(n_groups + 1)), np.where(found[:, 1] == 1, rows, 1.0))
     return units, DenseSums.of(units, sums)
+
+
+def _bins(value: Floats) -> Integers:
+    place = np.full(len(value), -np.inf)
+    np.log(value, where=value > 0, out=place)
+    bins = np.clip(np.floor(place * _BINS), *_RANGE) - _RANGE[0]
+    return np.asarray(bins, dtype=np.int64)
+
+
+def _is_small(value: Floats, weight: Floats, of: Integers) -> Booleans:
+    """Whether the squares of values up to this one are a small share of those of all with this number."""
+    order = np.lexsort((value, of))
+    with np.errstate(all="ignore"):
+        squares = np.cumsum((weight * value**2)[order])
+        starts = np.flatnonzero(np.diff(of[order], prepend=-1))
+        length = np.diff(starts, append=len(of))
+        before, after = np.append(0.0, squares)[starts], np.append(0.0, squares)[starts + length]
+        small = squares - np.repeat(before, length) < _SMALL * np.repeat(after - before, length)
+    found = np.zeros(len(of), dtype=bool)
+    found[order] = small
+    return found

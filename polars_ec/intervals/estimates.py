@@ -33,11 +33,13 @@ class Clusters:
     linear: Floats
     weight: Floats
     """(groups, buckets)"""
+    unit: Floats
+    """It times the features of a row is 1."""
     single: Moments | None = None
 
     def spread_of(self, gradient: Floats) -> Spread:
         """Of the metric with this gradient."""
-        return spread_of_clusters(gradient, self.weight, self.linear, self.single)
+        return spread_of_clusters(gradient, self.weight, self.linear, self.unit, self.single)
 
     @property
     def number(self) -> Floats:
@@ -54,6 +56,12 @@ def one_hot(linear: Floats, weight2: Floats) -> Moments:
     """Of the sums of w and of w^2 of each class and decision, (groups, classes, decisions)."""
     n_decisions = linear.shape[-1]
     return Moments(linear, weight2[..., None] * np.eye(n_decisions), np.ones(n_decisions))
+
+
+def of_classes(moments: Moments) -> Moments:
+    """Of one-hot features those of the class alone."""
+    linear, square = moments.linear.sum(axis=-1), moments.square.sum(axis=(-2, -1))
+    return Moments(linear[..., None], square[..., None, None], np.ones(1))
 
 
 def with_one_row(moments: Moments) -> Moments:

@@ -98,17 +98,104 @@ def stratified(weight: Floats, weight2: Floats, influence: Floats, squared: Floa
     return Spread(variance, np.where(variance == 0, total - 1, df))
 
 
-def spread_of_clusters(gradient: Floats, buckets: Floats, linear: Floats, single: Moments | None = None) -> Spread:
+def spread_of_clusters(
+    gradient: Floats, buckets: Floats, linear: Floats, unit: Floats, single: Moments | None = None
+) -> Spread:
     """That of rows in clusters, summed per bucket.
 
-    `linear`: (groups, buckets, classes, features), zeros where a bucket is empty; `buckets`: (groups, buckets), the weight of each. `single`
-    are rows that are clusters of their own, which are in no bucket.
+    `linear`: (groups, buckets, classes, features), zeros where a bucket is empty; `buckets`: (groups, buckets), the weight of each; `unit`
+    times the features is 1. `single` are rows that are clusters of their own, which are in no bucket.
     """
-    influence = np.einsum("gkf,gbkf->gb", gradient, linear)
-    if single is None:
-        return of_influence(influence, buckets)
-    alone = Alone(single.weight.sum(axis=-1), single.weight2.sum(axis=-1), single.squared(gradient))
-    return of_influence(influence, buckets, alone)
+    with np.errstate(all="ignore"):
+        influence = np.einsum("gkf,gbkf->gbk", gradient, linear)
+    alone = None if single is None else Single.of(single, gradient)
+    return of_clusters(linear @ unit, influence, buckets, alone).spread
+
+
+@dataclass(frozen=True)
+class Single:
+    """Of rows that are clusters of their own, sums over each class, (groups, classes): of w, w^2, w psi, w^2 psi^2 and w^2 psi."""
+
+    weight: Floats
+    weight2: Floats
+    influence: Floats
+    squared: Floats
+    mixed: Floats
+
+    @classmethod
+    def of(cls, moments: Moments, gradient: Floats) -> Single:
+        """Those of rows with these moments."""
+        influence = (gradient * moments.linear).sum(axis=-1)
+        squared = np.einsum("gkf,gkfh,gkh->gk", gradient, moments.square, gradient)
+        mixed = (gradient * (moments.square @ moments.unit)).sum(axis=-1)
+        return cls(moments.weight, moments.weight2, influence, squared, mixed)
+
+
+@dataclass(frozen=True)
+class OfClusters:
+    """What the value is without each bucket, less what it is: (groups, buckets); and of single rows the squares of that, (groups,).
+
+    `number` says how many clusters there are. NaN where there are too few.
+    """
+
+    influence: Floats
+    squares: Floats
+    number: Floats
+    df: Floats
+
+    @property
+    def spread(self) -> Spread:
+        """Of the value."""
+        with np.errstate(all="ignore"):
+            squares = (self.influence**2).sum(axis=-1) + self.squares
+            spread = Spread(squares * (self.number - 1) / self.number, self.df)
+        return spread.only(self.number >= FEWEST_CLUSTERS)
+
+
+def of_clusters(weight: Floats, influence: Floats, buckets: Floats, single: Single | None = None) -> OfClusters:
+    """What clusters add, as the jackknife would have it that leaves out one bucket after the other.
+
+    `weight` and `influence`: sums of w and of w psi, (groups, buckets, classes), zeros where a bucket is empty; `buckets`: (groups, buckets),
+    the weight of each.
+
+    What a bucket adds is that of its rows within their class, and that of how many rows of each class it has. Without the bucket the class is
+    1 - n_b / n as large, so that the former counts 1 / (1 - n_b / n) times, and the latter by the weight of all classes. A class has as
+    many degrees of freedom as it has clusters of equal weight, less one; those of the sum are the harmonic mean by what each adds.
+    """
+    with np.errstate(all="ignore"):
+        total, weight2, sums = weight.sum(axis=1), (weight**2).sum(axis=1), influence.sum(axis=1)
+        whole, whole2 = buckets.sum(axis=-1), (buckets**2).sum(axis=-1)
+        number = (buckets > 0).sum(axis=-1).astype(np.float64)
+        if single is not None:
+            total, weight2, sums = total + single.weight, weight2 + single.weight2, sums + single.influence
+            whole, whole2 = whole + single.weight.sum(axis=-1), whole2 + single.weight2.sum(axis=-1)
+            alone = single.weight.sum(axis=-1)
+            number = number + np.where(alone > 0, alone**2 / single.weight2.sum(axis=-1), 0.0)
+        mean = np.where(total > 0, sums / total, 0.0)
+        between = np.einsum("gbk,gk->gb", weight, mean)
+        within = influence - weight * mean[:, None]
+        left = np.where(weight < total[:, None], within / (1 - weight / total[:, None]), 0.0)
+        without = left.sum(axis=-1) + np.where(buckets > 0, between / (1 - buckets / whole[:, None]), 0.0)
+        of_classes, of_all = (within**2).sum(axis=1), (between**2).sum(axis=-1)
+        squares = np.zeros(len(whole))
+        if single is not None:
+            own, both, other = _parts(single, mean)
+            of_class = 1 / (1 - np.nan_to_num(single.weight2 / single.weight) / total)
+            of_number = 1 / (1 - single.weight2.sum(axis=-1) / single.weight.sum(axis=-1) / whole)[:, None]
+            added = own * of_class**2 + 2 * both * of_class * of_number + other * of_number**2
+            squares = np.where(single.weight > 0, added, 0.0).sum(axis=-1)
+            of_classes, of_all = of_classes + own, of_all + other.sum(axis=-1)
+        lost = np.where(of_classes > 0, of_classes / (total**2 / weight2 - 1), 0.0).sum(axis=-1)
+        lost = lost + np.where(of_all > 0, of_all / (whole**2 / whole2 - 1), 0.0)
+        parts = of_classes.sum(axis=-1) + of_all
+        df = np.where(parts > 0, parts / lost, whole**2 / whole2 - 1)
+    return OfClusters(without, squares, number, df)
+
+
+def _parts(single: Single, mean: Floats) -> tuple[Floats, Floats, Floats]:
+    """Of each class the sums of w^2 times (psi - mean)^2, (psi - mean) mean, and mean^2."""
+    mixed, other = mean * single.mixed, mean**2 * single.weight2
+    return np.maximum(single.squared - 2 * mixed + other, 0.0), mixed - other, other
 
 
 @dataclass(frozen=True)

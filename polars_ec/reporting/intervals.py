@@ -10,7 +10,8 @@ import polars as pl
 
 from polars_ec.formulas.calibration_error import ECE_BINS
 from polars_ec.intervals.arguments import Request
-from polars_ec.reporting.features import DECISIONS, Features
+from polars_ec.reporting.draws import Entries, drawn_limits
+from polars_ec.reporting.features import AGAINST, DECISIONS, Features
 from polars_ec.reporting.models import Model
 from polars_ec.reporting.squares import BUCKET, TWICE, UNITS
 from polars_ec.reporting.sums import CLASS_OF_SUMS, is_collected
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from polars_ec.intervals.estimates import Clusters, Limits
+    from polars_ec.intervals.scales import Scale
     from polars_ec.intervals.spread import Moments
 
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -31,6 +33,11 @@ IF_CALIBRATED = ("ece_if_calibrated", "ece_if_calibrated_high")
 
 # Numbers of a table of changed sums that are made at a time.
 _BLOCK = 2**22
+
+# The gradients of more sums than this would take longer than leaving out parts of the rows, the fewer the more sums there are.
+_MOST_SLOPES, _PARTS = 200, 100
+_MOST_IN_PARTS, _FEWER_PARTS = 2_500, 20
+_MOST_SUMS = 40_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +111,9 @@ def with_intervals(
 def _chunks(table: pl.DataFrame, families: Sequence[Family], request: Request) -> Iterator[Chunk]:
     """So many groups at a time that the table of their changed sums stays small."""
     n_buckets = None if request.cluster is None else request.buckets
-    largest = max((family.features.size for family in families), default=1)
-    size = max(_BLOCK // max(4 * largest**2, (n_buckets or 0) * largest), 1)
+    numbers = [family.features.n_sums for family in families]
+    tables = [n * max(4 * n if n <= _MOST_SLOPES else _PARTS, n_buckets or 0) for n in numbers]
+    size = max(_BLOCK // max(tables, default=1), 1)
     for start in range(0, table.height, size):
         yield Chunk(table.slice(start, size), n_buckets)
 
@@ -153,22 +161,13 @@ class Chunk:
         place = np.ravel_multi_index(self._place, shape)
         return _finite(np.bincount(place, values, minlength=int(np.prod(shape))).reshape(shape))
 
-    def units(self, model: Model, names: Sequence[str]) -> tuple[Numbers, Numbers, Numbers, dict[str, Numbers]]:
-        """Of each entry of the lists: group, bucket (-1: rows in none), class, and sums of these names, `count` and its squares."""
-        import numpy as np
-
-        squares = f"count{TWICE}" if model.rows.weight is not None else "count"
-        named = dict.fromkeys(["count", squares, *names])
+    def entries(self, model: Model, names: Sequence[str]) -> Entries:
+        """The entries of the lists, with sums of these names."""
         if is_collected(model):
             cells = self._cells(model)
-            group, bucket, index = cells.group, cells.bucket, cells.index
-            sums = {name: cells.of_rows(name) for name in named}
-        else:
-            group, bucket, index = self._place
-            sums = {name: self._rows[f"{model.prefix}{name}"].to_numpy()[self._used] for name in named}
-        alone = np.full_like(bucket, -1) if self.n_buckets is None else np.where(bucket == self.n_buckets, -1, bucket)
-        sums = {name: np.asarray(values, dtype=np.float64) for name, values in sums.items()}
-        return group, alone, index, {**sums, f"count{TWICE}": sums[squares]}
+            return Entries.of(model, (cells.group, cells.bucket, cells.index), cells.of_rows, names, self.n_buckets)
+        prefix, rows, used = model.prefix, self._rows, self._used
+        return Entries.of(model, self._place, lambda x: rows[f"{prefix}{x}"].to_numpy()[used], names, self.n_buckets)
 
     def _cells(self, model: Model) -> _Listed:
         if model.prefix not in self._listed:
@@ -184,7 +183,7 @@ class Chunk:
         """Of each group."""
         return features.moments(lambda name: self.of_groups(features.model, name))
 
-    def clusters(self, features: Features) -> Clusters | None:
+    def clusters(self, features: Features, unit: Numbers) -> Clusters | None:
         """Of each group the buckets; None where rows are independent."""
         from polars_ec.intervals.estimates import Clusters
 
@@ -195,7 +194,7 @@ class Chunk:
             alone = features.moments(lambda name: self.of_buckets(features.model, name)[:, n_buckets])
         weight = self.of_buckets(features.model, "count")[:, :n_buckets].sum(axis=-1)
         linear = features.linear(lambda name: self.of_buckets(features.model, name)[:, :n_buckets])
-        return Clusters(linear, weight, alone)
+        return Clusters(linear, weight, unit, alone)
 
 
 class _Listed:
@@ -220,22 +219,24 @@ class _Listed:
         import numpy as np
 
         place, shape = [self.group, self.bucket, self.index], list(self._shape[:3])
-        if name.startswith(DECISIONS):
+        name, suffix = name.removesuffix(TWICE), TWICE if name.endswith(TWICE) else ""
+        if name == DECISIONS or name.startswith(AGAINST):
             place.append(self._rows[DECISION].to_numpy().astype(np.int64))
             shape.append(self._shape[3])
+        if name.startswith(AGAINST):
+            k = int(name.removeprefix(AGAINST))
+            place[2:], shape[2:] = [(values == k).astype(np.int64) for values in place[2:]], [2, 2]
+        if name in (DECISIONS, "count") or name.startswith(AGAINST):
+            name = WEIGHT
         if not by_bucket:
             del place[1], shape[1]
         code = np.ravel_multi_index(place, shape)
-        values = self.of_rows(name)
+        values = self._rows[f"{name}{suffix}"].to_numpy()
         return np.asarray(np.bincount(code, values, minlength=int(np.prod(shape))).reshape(shape))
 
     def of_rows(self, name: str) -> Numbers:
-        """A sum of each entry."""
-        import numpy as np
-
-        for of_all in (DECISIONS, "count"):
-            name = f"{WEIGHT}{name.removeprefix(of_all)}" if name.startswith(of_all) else name
-        return np.asarray(self._rows[name].to_numpy())
+        """The rows or their weight, as `count`, the squares of that, or a loss, of each entry."""
+        return self._rows[name.replace("count", WEIGHT)].to_numpy()
 
 
 def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numbers]:
@@ -245,7 +246,8 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
     from polars_ec.intervals.scales import scale_of
 
     features = family.features
-    moments, clusters = chunk.moments(features), chunk.clusters(features)
+    moments = chunk.moments(features)
+    clusters = chunk.clusters(features, moments.unit)
     columns: dict[str, Numbers] = {}
     if family.estimates:
         formula = _Formula(chunk.table, family)
@@ -259,7 +261,10 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
         enlarged = features.enlarged if features.has_decisions else None
         ends: Limits
         if request.is_drawn:
-            ends = _drawn_limits(chunk, family, moments, clusters, estimates, request)
+            made_of = features, moments, clusters, estimates
+            ends = drawn_limits(*made_of, request, lambda g: _Formula(chunk.table[g], family), chunk.entries)
+        elif features.n_sums > _MOST_SLOPES:
+            ends = _without_parts(formula, features, moments, clusters, estimates, scales, request)
         elif clusters is None:
             ends = limits_of_rows(formula, moments, estimates, scales, request.level, enlarged)
         else:
@@ -270,8 +275,9 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
                 columns[f"{estimate.column}{end}"] = values[:, at : at + width]
             at += width
     if family.kinked is not None:
-        spread_of = moments.spread_of if clusters is None else clusters.spread_of
-        beside = is_beside_kink(features.constant_costs, moments.linear, spread_of)
+        of_rows, of_clusters = features.undecided(moments, clusters)
+        spread_of = of_rows.spread_of if of_clusters is None else of_clusters.spread_of
+        beside = is_beside_kink(features.constant_costs, of_rows.linear, spread_of)
         low = next(columns[f"{estimate.column}{LOW}"] for estimate in family.estimates if estimate.metric == "nec")
         columns[family.kinked] = np.where(np.isnan(low[:, 0]), np.nan, beside)
     if family.fewest is not None:
@@ -279,24 +285,33 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
     return columns
 
 
-def _drawn_limits(
-    chunk: Chunk, family: Family, moments: Moments, clusters: Clusters | None, estimates: Numbers, request: Request
+def _without_parts(
+    formula: _Formula,
+    features: Features,
+    moments: Moments,
+    clusters: Clusters | None,
+    estimates: Numbers,
+    scales: Sequence[Scale],
+    request: Request,
 ) -> Limits:
     import numpy as np
 
-    from polars_ec.intervals.drawn import drawn_of_decisions, drawn_of_values, limits_of_draws
+    from polars_ec.intervals.parts import limits_of_parts, merged, split_at_random
 
-    features = family.features
-    if features.values is None:
-        drawn = drawn_of_decisions(moments, clusters)
+    n_parts = _PARTS if features.n_sums <= _MOST_IN_PARTS else _FEWER_PARTS
+    more = features.enlarged(moments).linear - moments.linear if clusters is None and features.has_decisions else None
+    if features.n_sums > _MOST_SUMS or (clusters is None and not features.has_decisions):
+        nothing = np.full_like(estimates, np.nan)
+        return nothing, nothing
+    if clusters is None:
+        parts = split_at_random(moments, n_parts, request.seed)
     else:
-        group, bucket, index, sums = chunk.units(features.model, features.values)
-        with np.errstate(all="ignore"):
-            values = [sums[name] / sums["count"] for name in features.values]
-        shape = moments.linear.shape[:2]
-        weights = sums["count"], sums[f"count{TWICE}"]
-        drawn = drawn_of_values(group, index, values, *weights, shape, None if clusters is None else bucket)
-    return limits_of_draws(lambda groups: _Formula(chunk.table[groups], family), *drawn, estimates, request)
+        parts = clusters.linear if n_parts == _PARTS else merged(clusters.linear, n_parts)
+        if clusters.single is not None and features.has_decisions:
+            parts = parts + split_at_random(clusters.single, parts.shape[1], request.seed)
+        elif clusters.single is not None:
+            parts = parts + clusters.single.linear[:, None] / parts.shape[1]
+    return limits_of_parts(formula, parts, more, estimates, scales, request.level)
 
 
 class _Formula:

@@ -15,6 +15,7 @@ import polars_ec as ec
 from polars_ec.cells import coarse, counting, log_pass
 from polars_ec.exceptions import SketchError
 from tests.support.buckets import plain_bucket
+from tests.support.cases import mostly_slow
 
 N = 1500
 R = np.random.default_rng(11)
@@ -119,7 +120,7 @@ def test_keys_of_clusters_and_no_groups(way: None) -> None:
         assert sketch.cluster == "id"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, ["weighted", "exact"]))
 def test_the_rest_is_as_without_clusters(kind: str) -> None:
     keywords = {"by": "g", **KINDS[kind]}
     sketch = sketched(kind, by="g")
@@ -132,7 +133,7 @@ def test_the_rest_is_as_without_clusters(kind: str) -> None:
     assert "clusters" not in repr(without)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, ["binned", "cut", "exact"]))
 def test_parts_add_up_to_the_whole_in_any_order(kind: str) -> None:
     whole = sketched(kind, by=["g", "h"])
     parts = [

@@ -12,6 +12,7 @@ from polars.testing import assert_frame_equal
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
 from tests.cells.test_sketch_files import LOG, described, made, restated, same, written
+from tests.support.cases import mostly_slow
 from tests.support.database import database
 
 KINDS = ("clustered", "clustered and weighted", "clustered and exact")
@@ -39,7 +40,7 @@ def test_a_file_has_them_as_its_last_table(tmp_path, kind):
     assert not {"cluster", "buckets", "hash", "hash_version"} & {*described(without)}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, KINDS[1:2]))
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

@@ -60,7 +60,7 @@ def test_the_data_are_those_of_the_figure():
 @pytest.mark.parametrize("system", NBS)
 def test_normalised_brier_scores(system):
     whole = sketch(system).group_by()
-    found = whole.evaluate("nbs", interval=0.95, method="bootstrap", replicates=1000)
+    found = whole.evaluate("nbs", interval=0.95, method="bootstrap", replicates=4000)
     low, high = NBS[system]
     # Of 100 draws the outermost few say where the limits are: these are off by about a tenth of the width.
     limits = found.select("nbs_ci_low", "nbs_ci_high").row(0)
@@ -68,9 +68,9 @@ def test_normalised_brier_scores(system):
     # Were positives and negatives drawn each for themselves, these would be shorter.
     log = pl.DataFrame({"x": log_odds(system), "y": LABEL})
     of_report = log.ec.report(
-        "x", "y", metrics=["nbs"], score_type="log_odds", interval=0.95, method="bootstrap", replicates=1000
+        "x", "y", metrics=["nbs"], score_type="log_odds", interval=0.95, method="bootstrap", replicates=4000
     )
-    assert of_report.select("nbs_ci_low", "nbs_ci_high").row(0) == pytest.approx(limits, abs=0.03 * (high - low))
+    assert of_report.select("nbs_ci_low", "nbs_ci_high").row(0) == pytest.approx(limits, abs=0.05 * (high - low))
 
 
 def test_histograms_of_the_very_data_find_miscalibration_where_there_is_none():

@@ -148,11 +148,24 @@ def limits_of_clusters(name: str, rows: Rows, cluster: np.ndarray, level: float)
     """Of rows in clusters."""
     value, psi = influence(name, rows)
     keys, place = np.unique(cluster, return_inverse=True)
-    of_cluster = np.bincount(place, rows.w * psi)
-    weight = np.bincount(place, rows.w)
-    k = len(keys)
-    variance = k / (k - 1) * (of_cluster**2).sum()
-    return _limits(name, value, value, np.sqrt(variance), weight.sum() ** 2 / (weight**2).sum() - 1, level)
+    k, n = len(keys), rows.w.sum()
+    of_cluster, parts, lost = np.zeros(k), 0.0, 0.0
+    of_number = np.zeros(k)
+    for y in (0, 1):
+        of_class = rows.w * (rows.y == y)
+        weight = np.bincount(place, of_class, k)
+        mean = (of_class * psi).sum() / of_class.sum()
+        within = np.bincount(place, of_class * (psi - mean), k)
+        of_number += mean * weight
+        # As it counts in what is left of the class without the cluster.
+        of_cluster += within / (1 - weight / weight.sum())
+        parts += (within**2).sum()
+        lost += (within**2).sum() / (weight.sum() ** 2 / (weight**2).sum() - 1)
+    weight = np.bincount(place, rows.w, k)
+    of_cluster += of_number / (1 - weight / n)
+    parts, lost = parts + (of_number**2).sum(), lost + (of_number**2).sum() / (n**2 / (weight**2).sum() - 1)
+    variance = (k - 1) / k * (of_cluster**2).sum()
+    return _limits(name, value, value, np.sqrt(variance), parts / lost, level)
 
 
 def _limits(name: str, value: float, centre: float, se: float, df: float, level: float) -> tuple[float, float]:

@@ -1,0 +1,80 @@
+"""The result of a comparison: a row for each group, model and metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from polars_ec.comparing.choice import COLUMNS, Reference, reference_groups
+from polars_ec.comparing.differences import Differences, adjusted
+from polars_ec.comparing.groups import Against
+from polars_ec.formulas.sums import GROUP
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A metric of a model, in all groups, with the rows that are used and those that lack something."""
+
+    model: str | None
+    column: str
+    differences: Differences
+    n: pl.Series
+    n_missing: pl.Series
+
+
+def against_of(reference: Reference, groups: pl.DataFrame, keys: Sequence[str]) -> Against:
+    """What each group is compared with."""
+    if reference.key is not None:
+        return reference_groups(reference.key, groups, keys).to_numpy()
+    if groups.height == 1:
+        raise ValueError(f"reference={reference.others!r} compares groups, and there is one")
+    others: Literal["rest", "total", "best"] = reference.others  # type: ignore[assignment]
+    return others
+
+
+def tidy(pieces: Iterable[Piece], groups: pl.DataFrame, keys: Sequence[str], reference: Reference) -> pl.DataFrame:
+    """The pieces of each group, one below the other; `groups` has the keys and GROUP, from 0 on."""
+    schema = {**groups.select(keys).schema, **COLUMNS}
+    shown = [pl.col(key).cast(pl.String).fill_null("null") for key in keys] or [pl.lit("")]
+    labels = groups.select(label=pl.concat_str(shown, separator=", ")).to_series()
+    tables = [
+        _table(piece, groups.select(*keys, GROUP), labels, reference).with_columns(__ec_order=pl.lit(number))
+        for number, piece in enumerate(pieces)
+    ]
+    if not tables:
+        return pl.DataFrame(schema=schema)
+    return pl.concat(tables).sort(GROUP, "__ec_order").select(*schema)
+
+
+def _table(piece: Piece, groups: pl.DataFrame, labels: pl.Series, reference: Reference) -> pl.DataFrame:
+    of = piece.differences
+    against = pl.lit(reference.model or reference.others, dtype=pl.String)
+    is_itself = np.zeros(groups.height, dtype=bool)
+    if of.reference is not None:
+        number = pl.Series(of.reference)
+        label = labels.gather(number.clip(0)).zip_with(number >= 0, pl.Series([None], dtype=pl.String))
+        against = pl.lit(label)
+        if reference.key is not None:
+            is_itself = of.reference == np.arange(groups.height)
+    numbers = {
+        "value": of.value,
+        "value_reference": of.value_reference,
+        "difference": of.difference,
+        "difference_ci_low": of.low,
+        "difference_ci_high": of.high,
+        "p_value": of.p,
+        "p_adjusted": adjusted(np.where(is_itself, np.nan, of.p)) if of.p_adjusted is None else of.p_adjusted,
+    }
+    table = groups.with_columns(
+        pl.lit(piece.model, dtype=pl.String).alias("model"),
+        against.alias("reference"),
+        pl.lit(piece.column).alias("metric"),
+        **{name: pl.Series(values, nan_to_null=True) for name, values in numbers.items()},
+        n=piece.n,
+        n_missing=piece.n_missing,
+    )
+    return table.filter(pl.Series(~is_itself))

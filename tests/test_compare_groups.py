@@ -1,0 +1,315 @@
+"""Comparisons: many classes, costs by row, ranking metrics, the best group, how often the truth is inside, and misuse."""
+
+from __future__ import annotations
+
+from datetime import date
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import polars_ec as ec
+from polars_ec.comparing.groups import with_best
+from polars_ec.comparing.sides import Parts
+from tests.support.cases import mostly_slow
+
+
+def width(table: pl.DataFrame) -> np.ndarray:
+    return (table["difference_ci_high"] - table["difference_ci_low"]).to_numpy()
+
+
+def log_of(rng: np.random.Generator, n: int, groups: int, spread: float = 1.0) -> pl.DataFrame:
+    """Two models that are as good as each other, and groups that are alike."""
+    y = rng.random(n) < 0.3
+    z = np.where(y, 1.0, -1.0) + rng.standard_normal(n)
+    noise = spread * rng.standard_normal((2, n))
+    columns = {name: 1 / (1 + np.exp(-z - of)) for name, of in zip("ab", noise, strict=True)}
+    return pl.DataFrame({"group": rng.integers(0, groups, n), "y": y, **columns})
+
+
+LOG = log_of(np.random.default_rng(8), 700, 3)
+
+
+def test_of_five_classes_against_a_bootstrap() -> None:
+    rng = np.random.default_rng(3)
+    n, k = 800, 5
+    y = rng.integers(0, k, n)
+    scores = {}
+    base = rng.standard_normal((n, k)) + 1.5 * np.eye(k)[y]
+    for name in "ab":
+        z = base + 0.7 * rng.standard_normal((n, k))
+        scores[name] = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    log = pl.DataFrame({"y": y, **{name: pl.Series(q, dtype=pl.Array(pl.Float64, k)) for name, q in scores.items()}})
+    w = rng.multinomial(n, [1 / n] * n, size=1200).astype(float)
+
+    def metrics(q: np.ndarray, w: np.ndarray) -> np.ndarray:
+        right = q.argmax(axis=1) == y
+        shares = np.stack([(w * (y == i)).sum(-1) for i in range(k)], axis=-1) / w.sum(-1, keepdims=True)
+        recalls = [(w * (right & (y == i))).sum(-1) / (w * (y == i)).sum(-1) for i in range(k)]
+        loss = (w * -np.log(q[np.arange(n), y])).sum(-1) / w.sum(-1)
+        accuracy = (w * right).sum(-1) / w.sum(-1)
+        nec = (1 - accuracy) / (1 - shares.max(-1))
+        return np.stack([nec, loss / -(shares * np.log(shares)).sum(-1), accuracy, np.mean(recalls, axis=0)], axis=-1)
+
+    found = log.ec.compare(["a", "b"], "y", metrics=["nec", "nce", "accuracy", "macro_recall"])
+    expected = metrics(scores["b"], np.ones(n)) - metrics(scores["a"], np.ones(n))
+    assert found["difference"].to_numpy() == pytest.approx(expected, rel=1e-9)
+    errors = (metrics(scores["b"], w) - metrics(scores["a"], w)).std(axis=0)
+    assert width(found) / 2 / 1.963 == pytest.approx(errors, rel=0.09)
+    rows = log.with_row_index("row").ec.compare(["a", "b"], "y", metrics=["nec", "nce"], cluster="row", buckets=1000)
+    assert width(rows) == pytest.approx(width(found)[:2], rel=0.12)
+
+
+def test_costs_of_each_row_against_a_bootstrap() -> None:
+    rng = np.random.default_rng(4)
+    log = LOG.with_columns(fn=rng.exponential(3, LOG.height), fp=rng.exponential(1, LOG.height))
+    y, a, b, fn, fp = (log[name].to_numpy() for name in ("y", "a", "b", "fn", "fp"))
+    w = rng.multinomial(log.height, [1 / log.height] * log.height, size=1500).astype(float)
+
+    def nec(q: np.ndarray, w: np.ndarray) -> np.ndarray:
+        cost = np.where(y, fn, fp) * ((q > fp / (fp + fn)) != y)
+        return (w * cost).sum(-1) / np.minimum((w * y * fn).sum(-1), (w * ~y * fp).sum(-1))
+
+    found = log.ec.compare(["a", "b"], "y", metrics=["nec"], cost_fn="fn", cost_fp="fp")
+    assert found["difference"].item() == pytest.approx(nec(b, np.ones(len(y))) - nec(a, np.ones(len(y))), rel=1e-9)
+    assert width(found)[0] / 2 / 1.965 == pytest.approx((nec(b, w) - nec(a, w)).std(), rel=0.08)
+
+
+def auc(y: np.ndarray, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Of the weights, (draws, rows), by sums over the sorted rows, which have no ties."""
+    order = np.argsort(q)
+    w, y = w[:, order], y[order]
+    below = np.cumsum(w * ~y, axis=1)
+    return (w * y * below).sum(-1) / ((w * y).sum(-1) * below[:, -1])
+
+
+def test_paired_auc_is_delongs() -> None:
+    y = LOG["y"].to_numpy()
+    psi = []
+    for name in "ba":
+        q = LOG[name].to_numpy()
+        wins = q[y][:, None] > q[~y][None, :]
+        of_rows = np.empty(len(y))
+        of_rows[y], of_rows[~y] = wins.mean(axis=1), wins.mean(axis=0)
+        psi.append(of_rows)
+    gap = psi[0] - psi[1]
+    variance = gap[y].var(ddof=1) / y.sum() + gap[~y].var(ddof=1) / (~y).sum()
+    found = LOG.ec.compare(["a", "b"], "y", metrics=["auc_roc"])
+    assert found["difference"].item() == pytest.approx(gap[y].mean(), abs=5e-4)
+    assert width(found)[0] / 2 / 1.965 == pytest.approx(np.sqrt(variance), rel=0.03)
+
+
+@pytest.mark.parametrize("reference", mostly_slow(["rest", "total", 1], ["total"]))
+def test_auc_of_groups_against_a_bootstrap(reference: object) -> None:
+    rng = np.random.default_rng(7)
+    y, a, group = (LOG[name].to_numpy() for name in ("y", "a", "group"))
+    w = rng.multinomial(len(y), [1 / len(y)] * len(y), size=1200).astype(float)
+    other = {"rest": group != 0, "total": group >= 0}.get(str(reference), group == 1)
+    errors = (auc(y, a, w * (group == 0)) - auc(y, a, w * other)).std()
+    rows = LOG.with_row_index("row")
+    for cluster in (None, "row"):
+        found = rows.ec.compare("a", "y", by="group", metrics=["auc_roc"], reference=reference, cluster=cluster)
+        assert width(found)[0] / 2 / 1.97 == pytest.approx(errors, rel=0.15 if cluster else 0.09)
+
+
+@pytest.mark.parametrize("cluster", [None, pytest.param("row", marks=pytest.mark.slow)])
+def test_other_ranking_metrics_have_the_spread_of_their_differences(cluster: str | None) -> None:
+    rng = np.random.default_rng(9)
+    names = ["eer", "ks", "min_cllr", "average_precision"]
+    log = LOG.with_row_index("row")
+    found = log.ec.compare(["a", "b"], "y", metrics=names, cluster=cluster, prior=0.1)
+    assert found["metric"].to_list() == [*names, "average_precision_at_prior"]
+    draws = [log[rng.integers(0, log.height, log.height)].ec.report(["a", "b"], "y", metrics=names) for _ in range(30)]
+    errors = [np.std([draw[name][1] - draw[name][0] for draw in draws]) for name in names]
+    ratio = width(found)[:4] / 2 / np.array([2.09, 2.09, 2.09, 1.97]) / np.array(errors)
+    # Of 30 draws and 20 parts: a standard error of 20 percent.
+    assert ((ratio > 0.5) & (ratio < 1.7)).all()
+    whole = log.ec.report(["a", "b"], "y", metrics=names)
+    assert found["difference"][:4].to_list() == pytest.approx([whole[n][1] - whole[n][0] for n in names], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("reference", "cluster"),
+    mostly_slow(product([None, "rest", "total", "best", 1], [None, "row"]), [(None, None), ("total", "row")]),
+)
+def test_ranking_metrics_do_not_hang_on_the_order_of_rows(reference: object, cluster: str | None) -> None:
+    score = ["a", "b"] if reference is None else "a"
+    log = LOG.with_row_index("row")
+    call: dict[str, Any] = {"by": "group", "reference": reference, "metrics": ["auc_roc", "eer"], "cluster": cluster}
+    found = log.ec.compare(score, "y", **call)
+    assert found["difference_ci_low"].null_count() == 0
+    shuffled = log.sample(fraction=1, shuffle=True, seed=1).lazy().ec.compare(score, "y", **call).collect()
+    assert_frame_equal(found, shuffled, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def test_the_same_model_twice_has_the_same_ranks() -> None:
+    found = (
+        LOG.with_row_index("row")
+        .with_columns(c="a")
+        .ec.compare(["a", "c"], "y", by="group", metrics=["auc_roc", "eer", "auprg"], prior=0.1)
+    )
+    assert found.select("difference", "difference_ci_low", "difference_ci_high").unique().rows() == [(0.0, 0.0, 0.0)]
+    assert found["p_value"].unique().to_list() == [1.0]
+
+
+def covered(found: pl.DataFrame, truth: float = 0.0) -> float:
+    """The share of intervals that hold the truth, of those that there are."""
+    known = found.drop_nulls("difference_ci_low")
+    assert known.height > 0.9 * found.height
+    return known.select(pl.lit(truth).is_between("difference_ci_low", "difference_ci_high").mean()).item()
+
+
+def test_no_difference_of_models_is_inside_as_often_as_stated() -> None:
+    log = log_of(np.random.default_rng(11), 60_000, 300)
+    found = log.ec.compare(["a", "b"], "y", by="group", metrics=["nec", "nce", "nbs", "recall"])
+    for name in ("nec", "nce", "nbs", "recall"):
+        # 300 groups of 200 rows: a Monte Carlo error of 1.3 percent.
+        assert 0.93 - 0.026 < covered(found.filter(pl.col("metric") == name)) < 0.975 + 0.018
+    # Where there is no difference all discoveries are false.
+    assert (found.group_by("metric").agg((pl.col("p_adjusted") < 0.05).sum())["p_adjusted"] <= 3).all()
+
+
+@pytest.mark.parametrize("reference", mostly_slow(["rest", "total", 0], ["rest"]))
+def test_no_difference_of_groups_is_inside_as_often_as_stated(reference: object) -> None:
+    log = log_of(np.random.default_rng(12), 60_000 if reference == 0 else 30_000, 300)
+    if reference == 0:
+        log = log.with_columns(pl.when(pl.int_range(pl.len()) % 2 == 0).then(0).otherwise("group").alias("group"))
+    found = log.ec.compare("a", "y", by="group", metrics=["nce", "recall", "precision"], reference=reference)
+    for name, most in (("nce", 0.99), ("recall", 1.0), ("precision", 1.0)):
+        assert 0.93 - 0.026 < covered(found.filter(pl.col("metric") == name)) < most
+
+
+def test_clusters_that_cross_groups_are_counted_on_both_sides() -> None:
+    """Users have as many rows in either group, and are as good there: what they share cancels in the difference, and the interval knows."""
+    rng = np.random.default_rng(13)
+    inside, ratio = [], []
+    for _ in range(25):
+        user, group = np.repeat(np.arange(120), 10), np.tile([0, 1], 600)
+        y = np.tile([0, 0, 1, 1, 1], 240) == 1
+        skill = 2 * rng.standard_normal(120)[user]
+        q = 1 / (1 + np.exp(-(np.where(y, 1, -1) * (1 + skill) + rng.standard_normal(len(y)))))
+        log = pl.DataFrame({"group": group, "user": user, "y": y, "q": q})
+        call: dict[str, Any] = {"by": "group", "reference": 0, "metrics": ["cross_entropy"]}
+        found = log.ec.compare("q", "y", cluster="user", **call)
+        inside.append(covered(found))
+        ratio.append(width(found)[0] / width(log.ec.compare("q", "y", **call))[0])
+    assert np.mean(inside) > 0.86
+    # As independent rows they would be taken to differ more than they can.
+    assert np.mean(ratio) < 0.8
+
+
+def test_the_distance_to_the_best_group_is_inside_for_all_groups_at_once() -> None:
+    rng = np.random.default_rng(14)
+    for truth in ([0.0] * 6, [0.0, 0.1, 0.1, 0.3, 0.3, 1.0], [0.0, 3.0, 3.0, 3.1, 4.0, 5.0]):
+        n_groups, error, inside = len(truth), 0.2, 0
+        parts = Parts(None, np.full(n_groups, error**2), np.full(n_groups, 30.0))
+        for _ in range(150):
+            noise = error * rng.standard_normal(n_groups)
+            # Variances of 30 degrees of freedom.
+            own = error**2 * rng.chisquare(30, n_groups) / 30
+            found = with_best(np.array(truth) + noise, Parts(None, own, parts.df), lower_is_better=True, level=0.95)
+            gaps = np.array(truth) - min(truth)
+            inside += bool(((found.low <= gaps) & (gaps <= found.high)).all())
+            assert ((found.low >= 0) & (found.low <= found.difference) & (found.difference <= found.high)).all()
+        assert inside / 150 > 0.95 - 2 * np.sqrt(0.95 * 0.05 / 150)
+
+
+def test_the_best_group_is_by_the_metrics_own_direction() -> None:
+    found = LOG.ec.compare("a", "y", by="group", reference="best", metrics=["nce", "recall"])
+    report = LOG.ec.report("a", "y", by="group", metrics=["nce", "recall"])
+    for name, best in (("nce", report["nce"].arg_min()), ("recall", report["recall"].arg_max())):
+        of_metric = found.filter(pl.col("metric") == name)
+        assert best is not None
+        assert of_metric["reference"].to_list() == [str(report["group"][best])] * 3
+        assert of_metric["difference"][best] == 0
+        assert of_metric["p_adjusted"].to_list() == pytest.approx(
+            (of_metric["p_value"] * 3).clip(upper_bound=1).to_list()
+        )
+
+
+def test_each_group_is_compared_with_itself_in_another_period() -> None:
+    log = LOG.with_columns(
+        month=pl.when(pl.int_range(pl.len()) % 3 == 0).then(date(2024, 4, 1)).otherwise(date(2024, 5, 1))
+    )
+    found = log.ec.compare("a", "y", by=["group", "month"], reference={"month": date(2024, 4, 1)}, metrics=["nec"])
+    assert found.select("group", "month").rows() == [(group, date(2024, 5, 1)) for group in range(3)]
+    assert found["reference"].to_list() == [f"{group}, 2024-04-01" for group in range(3)]
+    report = log.ec.report("a", "y", by=["group", "month"], metrics=["nec"])
+    assert found["value_reference"].to_list() == report.filter(month=date(2024, 4, 1))["nec"].to_list()
+    one = log.ec.compare("a", "y", by=["group", "month"], reference=(1, date(2024, 5, 1)), metrics=["nec"])
+    assert one.height == 5
+    assert one["value_reference"].unique().to_list() == report.filter(group=1, month=date(2024, 5, 1))["nec"].to_list()
+
+
+def test_groups_that_lack_a_class_have_no_limits() -> None:
+    log = pl.concat([LOG, LOG.filter("y").head(4).with_columns(group=pl.lit(9, dtype=pl.Int64))])
+    for reference in ("rest", "best", 0):
+        found = log.ec.compare("a", "y", by="group", reference=reference, metrics=["nce", "recall"]).filter(group=9)
+        assert (
+            found.select("difference_ci_low", "difference_ci_high", "p_value", "p_adjusted").null_count().row(0)
+            == (2,) * 4
+        )
+
+
+def test_a_rate_of_one_in_a_small_group_is_no_discovery() -> None:
+    few = pl.DataFrame({"group": [5] * 8, "y": [True] * 4 + [False] * 4, "a": [0.9] * 4 + [0.2] * 4, "b": [0.5] * 8})
+    found = pl.concat([LOG, few]).with_row_index("row")
+    for cluster in (None, "row"):
+        of_few = found.ec.compare(
+            "a", "y", by="group", reference="rest", metrics=["recall", "auc_roc"], cluster=cluster
+        )
+        of_few = of_few.filter(group=5)
+        assert of_few["value"].to_list() == [1.0, 1.0]
+        assert (of_few["p_value"] > 0.05).all()
+
+
+def test_wrong_rows_make_their_groups_null_and_no_other() -> None:
+    log = LOG.with_columns(b=pl.when(pl.int_range(pl.len()) == LOG["group"].index_of(1)).then(2.0).otherwise("b"))
+    found = log.ec.compare(["a", "b"], "y", by="group", metrics=["nec", "auc_roc"])
+    wrong = found.filter(group=1)
+    assert wrong["value"].null_count() == 2
+    assert wrong["value_reference"].null_count() == 0
+    assert wrong["difference_ci_low"].null_count() == 2
+    assert found.filter(pl.col("group") != 1)["difference_ci_low"].null_count() == 0
+
+
+@pytest.mark.parametrize(
+    ("score", "options", "message"),
+    [
+        ("a", {}, "one model, 'a', and nothing to compare it with"),
+        (["a", "b"], {"reference": "c"}, "reference='c' is no model: there are a, b"),
+        ("a", {"reference": "rest"}, "pass by="),
+        ("a", {"reference": "rest", "by": pl.lit(1).alias("one")}, "there is one"),
+        ("a", {"reference": 7, "by": "group"}, "reference=7 is no group of group: there are 0; 1; 2"),
+        ("a", {"reference": 0.5, "by": "group"}, "reference=0.5 is no group of group"),
+        ("a", {"reference": "March", "by": "group"}, "reference='March' is no group"),
+        ("a", {"reference": {"month": 7}, "by": "group"}, "names 'month', which is no column of by="),
+        (["a", "b"], {"buckets": 50, "cluster": "group"}, "too few for p-values, which need 100"),
+        (["a", "b"], {"buckets": 200}, "pass cluster="),
+        (["a", "b"], {"interval": 95}, "pass 0.95"),
+        (["a", "b"], {"interval": None}, "has intervals"),
+        (["a", "b"], {"label": ["y", "other"]}, "the labels of the models differ in .* rows.*a shuffled pair"),
+        (["a", "b"], {"label": ["y"]}, "label= lists 1 columns, and there are 2 models"),
+        (["a", "b"], {"cluster": ["group", "row"]}, "unequal cluster keys"),
+        (["a", "b"], {"metrics": ["ece"]}, "no interval near calibration"),
+        (["a", "b"], {"metrics": ["tp"]}, "which is a count"),
+        (["a", "b"], {"metrics": ["class_f1"]}, "macro_f1"),
+        (["a", "b"], {"by": pl.col("group").alias("model")}, "by= has a column 'model'"),
+        ("a", {"reference": "rest", "by": "group", "prior": pl.col("b").mean().over("group")}, "have no one prior"),
+    ],
+)
+def test_misuse_says_what_to_do(score: Any, options: dict[str, Any], message: str) -> None:
+    log = LOG.with_row_index("row").with_columns(other=pl.col("y").reverse())
+    label = options.pop("label", "y") if "label" in options else "y"
+    for frame in (log, log.lazy()):
+        with pytest.raises(ValueError, match=message):
+            ec.compare(frame, score, label, **options).lazy().collect()
+
+
+def test_an_empty_log_has_no_groups() -> None:
+    found = LOG.clear().ec.compare("a", "y", by="group", reference="rest", metrics=["nec", "auc_roc"])
+    assert found.height == 0
+    assert LOG.clear().ec.compare(["a", "b"], "y", metrics=["nec"])["n"].to_list() == [0]
