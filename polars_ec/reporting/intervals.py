@@ -94,7 +94,7 @@ def with_intervals(
 
     def limited(table: pl.DataFrame) -> pl.DataFrame:
         columns: dict[str, list[pl.Series]] = {name: [pl.Series([], dtype=dtype)] for name, dtype in made.items()}
-        for chunk in _chunks(table, families, request):
+        for chunk in _chunks(table, families, bool(calibrated), request):
             for family in families:
                 for name, values in _of_family(chunk, family, request).items():
                     columns[name].append(_series(values, made[name]))
@@ -108,11 +108,12 @@ def with_intervals(
     return sums.map_batches(limited, schema={**schema, **made})
 
 
-def _chunks(table: pl.DataFrame, families: Sequence[Family], request: Request) -> Iterator[Chunk]:
+def _chunks(table: pl.DataFrame, families: Sequence[Family], binned: bool, request: Request) -> Iterator[Chunk]:
     """So many groups at a time that the table of their changed sums stays small."""
     n_buckets = None if request.cluster is None else request.buckets
     numbers = [family.features.n_sums for family in families]
     tables = [n * max(4 * n if n <= _MOST_SLOPES else _PARTS, n_buckets or 0) for n in numbers]
+    tables += [(n_buckets or 1) * 2 * ECE_BINS.number] if binned else []
     size = max(_BLOCK // max(tables, default=1), 1)
     for start in range(0, table.height, size):
         yield Chunk(table.slice(start, size), n_buckets)
