@@ -23,6 +23,7 @@ from polars_ec.costs import Costs
 from polars_ec.exceptions import SketchError
 from polars_ec.intervals.arguments import parse_interval
 from polars_ec.priors import Prior
+from polars_ec.rows.folds import BUCKETS
 from polars_ec.signatures import checked_keywords
 from polars_ec.typing import EerMethod, IntervalMethod, Rule
 
@@ -241,6 +242,8 @@ class Sketch(DecidingCells):
         resolution: int = 64,
         thresholds: Sequence[float] = (),
         weighted: bool = False,
+        cluster: str | None = None,
+        buckets: int = BUCKETS,
         costs: Costs | None = None,
         cost_fn: float = 1.0,
         cost_fp: float = 1.0,
@@ -251,12 +254,15 @@ class Sketch(DecidingCells):
         Parameters
         ----------
         table
-            The result: group columns, then the columns of `Sketch.frame`, `weight` in any case (without weights the number of
-            rows), and unless scores are raw `log_loss`, `brier` and `posterior` of each cell; anything that Polars reads as a table.
+            The result: group columns, then the columns of `Sketch.frame`, `weight` and `weight2` in any case (without
+            weights the number of rows), and unless scores are raw `log_loss`, `brier` and `posterior` of each cell; anything that Polars reads as a table.
         score_type, resolution, thresholds
             As the query was made with; the table cannot say.
         weighted
             Whether it was made with weights.
+        cluster, buckets
+            What the sketch calls the key of its clusters, and how many buckets these are in, if it was made with clusters. Which
+            hash dealt them out the table says.
         costs, cost_fn, cost_fp, threshold
             The operating point that methods take where they are told no other. It is exact where it is among the thresholds.
 
@@ -267,7 +273,7 @@ class Sketch(DecidingCells):
             in several rows is not a fault: they are added up.
         """
         stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold}
-        cells = cells_of_table(table, score_type, resolution, thresholds, weighted)
+        cells = cells_of_table(table, score_type, resolution, thresholds, weighted, cluster, buckets)
         return sketch_of(cells, OperatingPoint.of(stated, cells.grid.classes))
 
 

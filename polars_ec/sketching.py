@@ -14,6 +14,7 @@ from polars_ec.costs import CostMatrix, Costs
 from polars_ec.inputs import as_lazy
 from polars_ec.options import SketchOptions
 from polars_ec.priors import Prior
+from polars_ec.rows.folds import BUCKETS
 from polars_ec.signatures import checked_keywords, with_options
 from polars_ec.sketches import Sketch, sketch_of
 from polars_ec.typing import FrameLike, IntoExpr, Reduction
@@ -34,7 +35,7 @@ def sketch(
     fold_by: IntoExpr | None = None,
     stratified: bool = False,
     cluster: IntoExpr | None = None,
-    buckets: int = 100,
+    buckets: int = BUCKETS,
     **options: Unpack[SketchOptions],
 ) -> Sketch:
     """The log reduced to cells of equal log-odds, by one pass of the streaming engine.

@@ -1908,6 +1908,19 @@ CREATE OR REPLACE MACRO ec._bin(score, score_type, resolution) AS
 CREATE OR REPLACE MACRO ec._top_bin(score_type, resolution) AS
     CASE WHEN score_type = 'raw' THEN 1492 * resolution + 2 ELSE 64 * resolution + 1 END;
 
+-- The bin of resolution 8 at most in which a bin lies, or where it lies in two the score does.
+CREATE OR REPLACE MACRO ec._coarse(resolution) AS least(resolution, 8);
+CREATE OR REPLACE MACRO ec._outer_bin(bin, score_type, resolution, coarse) AS
+    CASE WHEN score_type = 'raw' AND abs(bin) = 1492 * resolution + 2 THEN sign(bin) * (1492 * coarse + 2)
+         WHEN score_type = 'raw' THEN sign(bin) * (floor((abs(bin) - 1) / (resolution / coarse)) + 1)
+         WHEN bin = -64 * resolution - 2 THEN -64 * coarse - 2
+         WHEN bin = 64 * resolution + 1 THEN 64 * coarse + 1
+         ELSE floor(bin / (resolution / coarse)) END;
+CREATE OR REPLACE MACRO ec._coarse_bin(score, score_type, resolution) AS
+    CASE WHEN resolution % ec._coarse(resolution) = 0
+         THEN CAST(ec._outer_bin(ec._bin(score, score_type, resolution), score_type, resolution, ec._coarse(resolution)) AS INTEGER)
+         ELSE ec._bin(score, score_type, ec._coarse(resolution)) END;
+
 -- Bins in which all scores are equal, so that their order is known.
 CREATE OR REPLACE MACRO ec._one_score(bin, score_type, resolution) AS
     CASE WHEN score_type = 'raw' THEN bin = 0 OR abs(bin) = 1492 * resolution + 2
@@ -1977,37 +1990,71 @@ CREATE OR REPLACE MACRO ec._cell_sum(value, checked, weight) AS
 -- Without weights that of the usable rows is their number, and to count is cheaper than to add up.
 CREATE OR REPLACE MACRO ec._weight_of(score, checked, weight "NULL") AS CAST(count(score) AS DOUBLE),
 (score, checked, weight) AS coalesce(sum(checked), 0);
+CREATE OR REPLACE MACRO ec._weight2_of(score, checked, weight "NULL") AS CAST(count(score) AS DOUBLE),
+(score, checked, weight) AS coalesce(sum(checked * checked), 0);
 
--- COLUMNS(lambda) must find something even where there are no groups: it takes the class too, which comes last. Scores of
--- rows that are wrong or miss a part are NULL, so that they enter no logarithm.
+-- The log with the class, score and weight of each row. Scores of rows that are wrong or miss a part are NULL, so that they enter no
+-- logarithm.
+CREATE OR REPLACE MACRO ec._sketch_rows(log, score, label, score_type, weight) AS TABLE
+    SELECT *, CASE WHEN "ec: class" >= 0 THEN CAST(score AS DOUBLE) END AS "ec: score",
+           CASE WHEN "ec: class" >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS "ec: weight"
+    FROM (SELECT *, ec._ranked_class(CAST(score AS DOUBLE), label, ec._binned_type(score_type), weight) AS "ec: class"
+          FROM query_table(log));
+
+-- COLUMNS(lambda) must find something even where there are no groups: it takes the class too, which comes last.
+CREATE OR REPLACE MACRO ec._sketch_cells(log, score, label, groups, score_type, resolution, thresholds, weight) AS TABLE
+    SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)),
+           ec._bin("ec: score", ec._binned_type(score_type), ec._resolution(resolution)) AS bin,
+           CASE WHEN "ec: class" >= 0 THEN ec._above("ec: score", ec._thresholds(thresholds)) END AS above,
+           count(*) AS n,
+           ec._weight_of("ec: score", "ec: weight", weight) AS weight,
+           ec._weight2_of("ec: score", "ec: weight", weight) AS weight2,
+           ec._cell_sum(CASE WHEN "ec: class" = 1 THEN ec._log_loss1("ec: score", ec._binned_type(score_type), NULL)
+                             WHEN "ec: class" = 0 THEN ec._log_loss0("ec: score", ec._binned_type(score_type), NULL) END,
+                        "ec: weight", weight) AS log_loss,
+           ec._cell_sum(CASE WHEN "ec: class" = 1 THEN ec._brier1("ec: score", ec._binned_type(score_type), NULL)
+                             WHEN "ec: class" = 0 THEN ec._brier0("ec: score", ec._binned_type(score_type), NULL) END,
+                        "ec: weight", weight) AS brier,
+           ec._cell_sum(ec._posterior("ec: score", ec._binned_type(score_type), NULL), "ec: weight", weight) AS posterior
+    FROM ec._sketch_rows(log, score, label, score_type, weight) GROUP BY ALL;
+
+-- The usable rows once more, by bucket and at a coarser resolution.
+CREATE OR REPLACE MACRO ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster, buckets) AS TABLE
+    SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)), "ec: bucket",
+           ec._coarse_bin("ec: score", ec._binned_type(score_type), ec._resolution(resolution)) AS bin,
+           ec._above("ec: score", ec._thresholds(thresholds)) AS above,
+           count(*) AS n,
+           ec._weight_of("ec: score", "ec: weight", weight) AS weight,
+           ec._weight2_of("ec: score", "ec: weight", weight) AS weight2
+    FROM (SELECT *, ec.bucket(cluster, buckets) AS "ec: bucket" FROM ec._sketch_rows(log, score, label, score_type, weight))
+    WHERE "ec: class" >= 0 GROUP BY ALL;
+
+CREATE OR REPLACE MACRO ec._buckets_of_clusters(buckets) AS
+    CASE WHEN TRY_CAST(buckets AS UBIGINT) = buckets AND buckets BETWEEN 5 AND 1000 THEN CAST(buckets AS UBIGINT)
+         ELSE CAST(error('ec: clusters are dealt out to a whole number of buckets in 5..1000, not '
+                         || coalesce(CAST(buckets AS VARCHAR), 'NULL')) AS UBIGINT) END;
+
+-- With clusters two tables, one below the other: "table" says which one a row is of.
 CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type := 'posterior', resolution := 64,
-    thresholds := [], weight := NULL) AS TABLE
-    WITH "ec: classes" AS (
-        SELECT *, ec._ranked_class(CAST(score AS DOUBLE), label, ec._binned_type(score_type), weight) AS "ec: class"
-        FROM query_table(log)),
-    "ec: rows" AS (
-        SELECT *, CASE WHEN "ec: class" >= 0 THEN CAST(score AS DOUBLE) END AS "ec: score",
-               CASE WHEN "ec: class" >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS "ec: weight"
-        FROM "ec: classes"),
-    "ec: cells" AS (
-        SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)),
-               ec._bin("ec: score", ec._binned_type(score_type), ec._resolution(resolution)) AS bin,
-               CASE WHEN "ec: class" >= 0 THEN ec._above("ec: score", ec._thresholds(thresholds)) END AS above,
-               count(*) AS n,
-               ec._weight_of("ec: score", "ec: weight", weight) AS weight,
-               ec._cell_sum(CASE WHEN "ec: class" = 1 THEN ec._log_loss1("ec: score", ec._binned_type(score_type), NULL)
-                                 WHEN "ec: class" = 0 THEN ec._log_loss0("ec: score", ec._binned_type(score_type), NULL) END,
-                            "ec: weight", weight) AS log_loss,
-               ec._cell_sum(CASE WHEN "ec: class" = 1 THEN ec._brier1("ec: score", ec._binned_type(score_type), NULL)
-                                 WHEN "ec: class" = 0 THEN ec._brier0("ec: score", ec._binned_type(score_type), NULL) END,
-                            "ec: weight", weight) AS brier,
-               ec._cell_sum(ec._posterior("ec: score", ec._binned_type(score_type), NULL), "ec: weight", weight) AS posterior
-        FROM "ec: rows" GROUP BY ALL)
+    thresholds := [], weight := NULL) AS TABLE (
     SELECT COLUMNS(lambda _c: CAST(score_type AS VARCHAR) <> 'raw' OR _c NOT IN ('log_loss', 'brier', 'posterior'))
-    FROM (SELECT * RENAME ("ec: class" AS class) FROM "ec: cells")
-    WHERE coalesce((FROM ec._columns_ok(log, groups, ['class', 'bin', 'above', 'n', 'weight', 'log_loss', 'brier', 'posterior'])),
-                   true);
-COMMENT ON MACRO TABLE ec.sketch IS 'The log as counts and sums per group, class and bin of the score: bin = floor(resolution ln(q1/q0))';
+    FROM (SELECT * RENAME ("ec: class" AS class)
+          FROM ec._sketch_cells(log, score, label, groups, score_type, resolution, thresholds, weight))
+    WHERE coalesce((FROM ec._columns_ok(log, groups, ['class', 'bin', 'above', 'n', 'weight', 'weight2', 'log_loss', 'brier',
+                                                      'posterior'])), true)),
+(log, score, label, cluster, groups := [], score_type := 'posterior', resolution := 64, thresholds := [], weight := NULL,
+    buckets := 100) AS TABLE (
+    SELECT COLUMNS(lambda _c: CAST(score_type AS VARCHAR) <> 'raw' OR _c NOT IN ('log_loss', 'brier', 'posterior'))
+    FROM (SELECT * RENAME ("ec: table" AS "table", "ec: bucket" AS bucket, "ec: class" AS class), 'murmur3' AS hash
+          FROM (SELECT 'cells' AS "ec: table", CAST(NULL AS SMALLINT) AS "ec: bucket", *
+                FROM ec._sketch_cells(log, score, label, groups, score_type, resolution, thresholds, weight)
+                UNION ALL BY NAME
+                SELECT 'coarse' AS "ec: table", *
+                FROM ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster,
+                                       ec._buckets_of_clusters(buckets))))
+    WHERE coalesce((FROM ec._columns_ok(log, groups, ['table', 'bucket', 'hash', 'class', 'bin', 'above', 'n', 'weight', 'weight2',
+                                                      'log_loss', 'brier', 'posterior'])), true));
+COMMENT ON MACRO TABLE ec.sketch IS 'The log as counts and sums per group, class and bin of the score: bin = floor(resolution ln(q1/q0)); with cluster := also by bucket';
 -- polars_ec for DuckDB, file 7 of 10: metrics of the order of the scores. Load after sketch.
 -- Under its own name each is exact: the rows of a group are sorted in memory. For groups that do not fit there: approx_..., from
 -- counts of rows per bin of the score (`resolution` bins a nat, the bins of ec.sketch), each with a companion approx_..._error with

@@ -120,7 +120,9 @@ def test_the_query_for_the_macros(database: str, tmp_path: Path) -> None:
     """One row for each, with what there is to know."""
     connection = duckdb.connect(database if database == ":memory:" else tmp_path / database)
     ec.register(connection)
-    (query,) = (block for block in blocks("docs/sql.md", "sql") if block.startswith("SELECT DISTINCT function_name"))
+    (query,) = (
+        block for block in blocks("docs/sql.md", "sql") if block.startswith("SELECT DISTINCT ON (function_name)")
+    )
     rows = connection.execute(query).fetchall()
     names = [name for name, _, _ in rows]
     assert names == sorted(set(names))
@@ -141,11 +143,13 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         carrier=pl.when(pl.col("i") % 2 == 0).then(pl.lit("AA")).otherwise(pl.lit("UA")),
         p=(pl.col("i") * 0.618034) % 1,
         y=pl.col("i") % 3 == 0,
+        tailnum=pl.format("N{}", pl.col("i") % 40),
     )
     Path("logs").mkdir()
     log.write_parquet("logs/all.parquet")
     Path("demo-output/log").mkdir(parents=True)
-    log.rename({"ts": "time", "p": "score", "y": "late"}).write_parquet("demo-output/log/all.parquet")
+    flights = log.rename({"ts": "time", "p": "score", "y": "late"}).with_columns(date=pl.col("time").dt.date())
+    flights.write_parquet("demo-output/log/all.parquet")
     with duckdb.connect("flights.duckdb") as connection:
         connection.execute("CREATE TABLE log AS FROM 'logs/all.parquet'")
     lines = [line for page in PAGES for line in commands_of(page) if re.match(r"(\.venv/bin/)?polars-ec ", line)]

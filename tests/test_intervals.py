@@ -333,6 +333,20 @@ def test_small_groups() -> None:
     assert log.ec.report("p", "y", by="g", min_rows=39)["small"].to_list() == [False, False]
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"interval": 95}, "interval=95 is not a level between 0 and 1: pass 0.95"),
+        ({"cluster": "user"}, "cluster='user' says how intervals are made: pass interval=0.95 too"),
+        ({"interval": 0.95, "cluster": "p"}, "is Float64, whose last digits depend"),
+        ({"interval": 0.95, "cluster": "user", "buckets": 3}, "buckets=3 is not a whole number from 5 to 1000"),
+    ],
+)
+def test_errors_come_before_the_log_is_read(options: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        LOG.lazy().ec.report("p", "y", **options)
+
+
 # The calibration error.
 
 

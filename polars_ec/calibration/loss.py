@@ -12,6 +12,7 @@ import polars as pl
 from polars_ec.calibration.arrays import Floats, Integers
 from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.cell_table import CellTable, rolled_up, table_of
+from polars_ec.calibration.draws import with_drawn_limits
 from polars_ec.calibration.fit import fit
 from polars_ec.calibration.parameters import Calibrator, Parameters
 from polars_ec.calibration.spread import with_limits
@@ -46,14 +47,21 @@ def calibration_loss(
 ) -> pl.DataFrame:
     """What `Sketch.calibration_loss` gives; `request` says which intervals there are."""
 
+    def losses_at(of: Cells, prior: Any) -> pl.DataFrame:
+        return _losses(of, rule, calibrator, training, histogram, {**keywords, "prior": prior})
+
     def losses(of: Cells) -> pl.DataFrame:
-        return _losses(of, rule, calibrator, training, histogram, keywords)
+        return losses_at(of, keywords["prior"])
 
     shown = losses(cells)
     if request is None:
         return shown
-    if request.method != "influence":
-        raise ValueError(f"method={request.method!r} is of report(): of a sketch there are intervals by influence")
+    if request.method == "bca":
+        raise ValueError(
+            'method="bca" would train calibrators without each of the rows, one after the other: pass "bootstrap" or "influence"'
+        )
+    if request.is_drawn:
+        return with_drawn_limits(shown, cells, losses_at, keywords["prior"], request)
     by_fold = isinstance(training, str) and training == "cv"
     return with_limits(shown, cells, by_fold, losses, request)
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 
 from polars_ec.cells.grid import posterior_edges
 from polars_ec.cells.intervals import Intervals, Limits
 from polars_ec.cells.moments import Floats, Integers, UsableCells
-from polars_ec.cells.sums import placed
 from polars_ec.cells.values import posterior
 from polars_ec.intervals.calibration import BinnedClusters, if_calibrated, variance_of_gaps
 
@@ -35,16 +33,16 @@ def _clusters(cells: UsableCells, number: int) -> BinnedClusters:
 
 
 def _posterior(cells: UsableCells) -> Floats:
-    return cells.frame.select(posterior(cells.grid).alias("p"))["p"].to_numpy()
+    values: Floats = cells.of_each(lambda distinct: distinct.select(p=posterior(cells.grid))["p"])
+    return values
 
 
 def _bins(cells: UsableCells, p: Floats, number: int) -> Integers:
     """The bin of the posterior that each cell is in, by its middle where an edge cuts it."""
     grid, found = cells.grid, np.zeros(len(p), dtype=np.int64)
     for k, edge in enumerate(posterior_edges(number, grid.score_type), start=1):
-        certain, possible = placed(grid, grid.declared(edge))
-        at = cells.frame.with_columns(certain=certain, possible=possible).select(pl.col("certain", "possible"))
-        found += at["certain"].to_numpy() | (at["possible"].to_numpy() & (p > k / number))
+        certain, possible = cells.placed(grid.declared(edge))
+        found += certain | (possible & (p > k / number))
     return found
 
 

@@ -177,7 +177,7 @@ def add_cells(parts: Sequence[Cells]) -> Cells:
         _added(coarse, weights) if coarse else None,
         first.buckets,
         first.cluster,
-        first.hash,
+        _common_hash(parts),
     )
 
 
@@ -189,7 +189,14 @@ def _check_same_buckets(one: Cells, other: Cells) -> None:
             )
     check_same("cluster", one.cluster, other.cluster)
     check_same("buckets", one.buckets, other.buckets)
-    check_same("hash of the clusters", one.hash, other.hash)
+
+
+def _common_hash(parts: Sequence[Cells]) -> str | None:
+    """The hash that dealt out the clusters of all of them; where there are none any hash will do."""
+    first, *others = [part for part in parts if part.coarse is not None and part.coarse.height] or parts[:1]
+    for other in others:
+        check_same("hash of the clusters", first.hash, other.hash)
+    return first.hash
 
 
 def _rows_used() -> pl.Expr:

@@ -45,14 +45,14 @@ def fault_in_file(cells: Cells) -> str | None:
     if fault is None and _has_doubles(frame, [*keys, "class", *grid.cell_columns]):
         return "a cell that is there twice"
     if fault is None and coarse is not None:
-        fault = _fault_in_coarse(cells, coarse)
+        fault = fault_in_coarse(cells, coarse)
     if fault is not None or sums is None:
         return fault
     weighed = frame if weighted else frame.with_columns(weight=pl.col("n").cast(pl.Float64))
     return _fault_in_sums(weighed, sums, [*keys, "class", "above"], grid)
 
 
-def _fault_in_coarse(cells: Cells, coarse: pl.DataFrame) -> str | None:
+def fault_in_coarse(cells: Cells, coarse: pl.DataFrame) -> str | None:
     """The first thing in the coarse cells that no log can have led to, or another one than to the cells."""
     grid, assigned = cells.grid.coarse, pl.col(BUCKET)
     of_coarse = {
@@ -89,7 +89,7 @@ def _difference(amount: str) -> pl.Expr:
 
 def fault_in_table(table: pl.DataFrame, grid: Grid, weighted: bool) -> str | None:
     """The first thing in a table of cells with their sums that no log can have led to, in words."""
-    fault = _fault_in_cells(table, grid, weighted) or (None if weighted else _fault_in_weights(table))
+    fault = _fault_in_cells(table, grid, weighted) or (None if weighted else fault_in_weights(table))
     if fault is not None or not grid.has_sums:
         return fault
     usable = (pl.col("class") >= 0).fill_null(value=False)
@@ -197,14 +197,19 @@ def _is_cut_elsewhere(grid: Grid) -> pl.Expr:
     return ~pl.col("above").is_between(least, most)
 
 
-def _fault_in_weights(table: pl.DataFrame) -> str | None:
+def fault_in_weights(table: pl.DataFrame) -> str | None:
     """Of a table that has weights in any case, where rows have none."""
-    weight, rows = pl.col("weight"), pl.col("n")
+    rows = pl.col("n")
     usable = (pl.col("class") >= 0).fill_null(value=False)
     wanted = pl.when(usable).then(rows).otherwise(0)
-    wrong = ~((weight - wanted).abs() <= rows * _ROUNDING).fill_null(value=False)
-    words = "a sum of 'weight' that cannot be: without weights it is the number of rows"
-    return _first(table, {words: wrong})
+    faults = {
+        f"a sum of {name!r} that cannot be: without weights it is the number of rows": ~(
+            (pl.col(name) - wanted).abs() <= rows * _ROUNDING
+        ).fill_null(value=False)
+        for name in WEIGHTS
+        if name in table.columns
+    }
+    return _first(table, faults)
 
 
 def _fault_in_sums(frame: pl.DataFrame, sums: pl.DataFrame, by: Sequence[str], grid: Grid) -> str | None:

@@ -148,7 +148,8 @@ class Counting:
         """What the engine has grouped, and what has a place in the array beside."""
         if of_table is not None and of_table.height:
             codes = self._groups.keys().cast(self._codes)
-            grouped.add(codes[of_table[GROUP]].hstack(of_table.drop(GROUP)))
+            rows = of_table.drop(GROUP)
+            grouped.add(codes[of_table[GROUP]].hstack(rows) if self._names else rows)
         total = grouped.total()
         cell = grouped.by[len(self._names) :]
         if not self._names or not all(key.is_whole for key in self._keys):

@@ -97,8 +97,6 @@ def evaluate(
     shown = table.select(*keys, "n", "n_missing", "n_invalid", **guarded)
     if request is None:
         return shown
-    if request.method != "influence":
-        raise ValueError(f"method={request.method!r} is of report(): of a sketch there are intervals by influence")
     # Imported here, for it needs numpy.
     from polars_ec.cells.intervals import Intervals
     from polars_ec.cells.limits import with_limits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -12,13 +13,13 @@ import polars as pl
 from polars_ec.arguments import parse_number
 from polars_ec.cells.arguments import OperatingPoint
 from polars_ec.cells.cells import OF_CLUSTERS, Cells, add_up
-from polars_ec.cells.checks import dtype_of, fault_in_file, fault_in_table
+from polars_ec.cells.checks import dtype_of, fault_in_coarse, fault_in_file, fault_in_table, fault_in_weights
 from polars_ec.cells.grid import BUCKET, SUMS, WEIGHTS, Grid, checked_resolution, checked_score_type, sorted_thresholds
-from polars_ec.cells.parquet import first_line, read_tables, write_tables
+from polars_ec.cells.parquet import HASH, TABLE, first_line, read_tables, write_tables
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
-from polars_ec.rows.folds import FOLD, HASH, HASH_VERSION, checked_buckets
+from polars_ec.rows.folds import BUCKETS, FOLD, HASH_VERSION, MURMUR3, buckets_of_clusters
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -46,7 +47,7 @@ def description(cells: Cells, point: OperatingPoint) -> dict[str, Any]:
         "keys": cells.keys,
         **({name: getattr(cells, name) for name in OF_CLUSTERS} if cells.coarse is not None else {}),
         # Rows of one key are of one fold, or bucket, only where all are by the same hash.
-        **({"hash_version": HASH_VERSION} if FOLD in cells.keys or cells.hash == HASH else {}),
+        **({"hash_version": HASH_VERSION} if FOLD in cells.keys or cells.hash == MURMUR3 else {}),
     }
 
 
@@ -68,7 +69,7 @@ def read_cells(path: str | Path) -> tuple[Cells, OperatingPoint]:
         threshold = None if stated is None else parse_number(_float(stated), "threshold")
         keys, weighted = _listed(about, "keys"), about["weighted"]
         clusters = _clusters(about) if "coarse" in tables else {}
-        is_hashed = FOLD in keys or clusters.get("hash") == HASH
+        is_hashed = FOLD in keys or clusters.get("hash") == MURMUR3
         hashed_by = about["hash_version"] if is_hashed else HASH_VERSION
         if not isinstance(weighted, bool):
             raise TypeError(f"weighted: {weighted!r}")
@@ -98,15 +99,22 @@ def read_cells(path: str | Path) -> tuple[Cells, OperatingPoint]:
 
 
 def cells_of_table(
-    table: pa.Table | pl.DataFrame, score_type: str, resolution: int, thresholds: Sequence[float], weighted: bool
+    table: pa.Table | pl.DataFrame,
+    score_type: str,
+    resolution: int,
+    thresholds: Sequence[float],
+    weighted: bool,
+    cluster: str | None = None,
+    buckets: int = BUCKETS,
 ) -> Cells:
     """The cells that a warehouse made, checked."""
     grid = Grid(checked_score_type(score_type), checked_resolution(resolution), sorted_thresholds(thresholds))
-    made = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
-    # Queries of earlier versions gave no squares of weights, and without weights none does.
+    number = buckets_of_clusters(cluster, buckets)
+    made, coarse, hashed_by = _apart(table if isinstance(table, pl.DataFrame) else pl.DataFrame(table), cluster)
+    # Queries of earlier versions gave no squares of weights.
     cell = [name for name in grid.columns if name in made.columns or name != WEIGHTS[1]]
     own = [*cell, *(SUMS if grid.has_sums else ())]
-    if {"weight2", "log_odds"} <= set(made.columns):
+    if "log_odds" in made.columns:
         raise SketchError(
             "the table is of an ec.sketch or a sketch_query of an earlier version of polars_ec: make it with this one"
         )
@@ -122,6 +130,48 @@ def cells_of_table(
             "those that the query was made with"
         )
     keys = [name for name in made.columns if name not in own]
+    whole = _with_infinite_sums(_typed(made, keys, own), grid)
+    fault = fault_in_table(whole, grid, weighted)
+    kept = [name for name in cell if weighted or name not in WEIGHTS]
+    cells = None
+    if fault is None:
+        sums = whole.filter(pl.col("class") >= 0).select(*keys, "class", "above", *SUMS) if grid.has_sums else None
+        cells = Cells(add_up(whole.select(*keys, *kept)), grid, weighted, None if sums is None else add_up(sums))
+    if cells is not None and coarse is not None:
+        typed = _typed(coarse, keys, [BUCKET, *cell])
+        added = add_up(typed.select(*keys, BUCKET, *kept))
+        cells = replace(cells, coarse=added, buckets=number, cluster=cluster, hash=hashed_by)
+        fault = (None if weighted else fault_in_weights(typed)) or fault_in_coarse(cells, added)
+    if cells is None or fault is not None:
+        hint = ": pass weighted=True if it was made with weights" if "without weights" in str(fault) else ""
+        raise SketchError(f"the table is not a sketch of {score_type} scores: it has {fault}{hint}")
+    return cells
+
+
+def _apart(made: pl.DataFrame, cluster: str | None) -> tuple[pl.DataFrame, pl.DataFrame | None, str]:
+    """The cells of a table, its coarse cells if it has clusters, and the hash that dealt these out to buckets."""
+    of_clusters = (TABLE, BUCKET, HASH)
+    if cluster is None and TABLE not in made.columns:
+        return made, None, MURMUR3
+    if cluster is None:
+        raise SketchError("the table has cells by bucket: pass cluster= and buckets= as the query was made with them")
+    if not isinstance(cluster, str):
+        raise TypeError(f"cluster={cluster!r} is not the name of a key: pass what the sketch is to call it")
+    lacking = [name for name in of_clusters if name not in made.columns]
+    if lacking:
+        raise SketchError(f"the table lacks {', '.join(lacking)}: the query that made it was written without cluster=")
+    of_table, hashes = made[TABLE].cast(pl.String), made[HASH].cast(pl.String).unique().to_list()
+    unknown = [name for name in of_table.unique() if name not in ("cells", "coarse")]
+    if unknown or len(hashes) > 1 or None in hashes:
+        raise SketchError(
+            f"the table is not a sketch: it has rows of {[*unknown, *hashes]!r} in {TABLE!r} and {HASH!r}"
+        )
+    beside = made.drop(of_clusters)
+    return beside.filter(of_table == "cells"), made.filter(of_table == "coarse"), hashes[0] if hashes else MURMUR3
+
+
+def _typed(made: pl.DataFrame, keys: Sequence[str], own: Sequence[str]) -> pl.DataFrame:
+    """The columns of a warehouse's table as those of a sketch."""
     try:
         typed = made.select(*keys, *(pl.col(name).cast(dtype_of(name)) for name in own))
     except pl.exceptions.PolarsError as error:
@@ -129,14 +179,7 @@ def cells_of_table(
     for name in own:
         if typed.schema[name].is_integer() and made.select((pl.col(name).cast(pl.Float64) % 1 != 0).any()).item():
             raise SketchError(f"the table has values of {name!r} that are no whole numbers: no log leads to them")
-    whole = _with_infinite_sums(typed, grid)
-    fault = fault_in_table(whole, grid, weighted)
-    if fault is not None:
-        hint = ": pass weighted=True if it was made with weights" if "without weights" in fault else ""
-        raise SketchError(f"the table is not a sketch of {score_type} scores: it has {fault}{hint}")
-    frame = whole.select(*keys, *(name for name in cell if weighted or name not in WEIGHTS))
-    sums = whole.filter(pl.col("class") >= 0).select(*keys, "class", "above", *SUMS) if grid.has_sums else None
-    return Cells(add_up(frame), grid, weighted, None if sums is None else add_up(sums))
+    return typed
 
 
 def _clusters(about: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,7 +187,10 @@ def _clusters(about: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("cluster", "hash"):
         if not isinstance(about[name], str):
             raise TypeError(f"{name}: {about[name]!r}")
-    return {**{name: about[name] for name in OF_CLUSTERS}, "buckets": checked_buckets(about["buckets"])}
+    return {
+        **{name: about[name] for name in OF_CLUSTERS},
+        "buckets": buckets_of_clusters(about["cluster"], about["buckets"]),
+    }
 
 
 def _listed(about: Mapping[str, Any], name: str) -> list[Any]:

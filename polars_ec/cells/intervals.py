@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -26,16 +26,18 @@ from polars_ec.cells.moments import Floats, UsableCells, cells_by_bucket, usable
 from polars_ec.cells.sums import is_exact, prior_columns
 from polars_ec.costs import CostMatrix
 from polars_ec.intervals.arguments import Request
+from polars_ec.intervals.bootstrap import Sums, Units
+from polars_ec.intervals.drawn import drawn_of_decisions, drawn_of_values, limits_of_draws
 from polars_ec.intervals.estimates import (
     Clusters,
     Formula,
+    is_beside_kink,
     limits_of_clusters,
     limits_of_rows,
     one_hot,
     slopes_of,
     with_one_row,
 )
-from polars_ec.intervals.kinks import is_beside_kink
 from polars_ec.intervals.limits import limits
 from polars_ec.intervals.scales import Scale, scale_of
 from polars_ec.intervals.spread import Moments
@@ -45,6 +47,7 @@ Limits: TypeAlias = tuple[Floats, Floats]
 _FEWEST_OF_A_CLASS = 10
 _ONE_ROW = 1 + 1e-9
 _COSTS = ("expected_cost", "bayes_risk")
+_ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -82,13 +85,17 @@ class Intervals:
 
     def _at(self, names: Sequence[str], threshold: float, of_1: End, of_0: End) -> Limits:
         prior, arguments = prior_columns(self.arguments), self.arguments.formula
-        columns = decision_columns(threshold, of_1, of_0)
-        formula = self.formula(
-            columns, [decision_column(name, prior, arguments, threshold, of_1, of_0) for name in names]
+        of_groups = partial(
+            self.formula,
+            decision_columns(threshold, of_1, of_0),
+            [decision_column(name, prior, arguments, threshold, of_1, of_0) for name in names],
         )
+        formula = of_groups(_ALL)
         moments = self._decided(threshold, of_1, of_0)
         clusters = self._clusters(threshold, moments)
         estimates, scales = formula(moments.linear[None])[0], [scale_at(name, arguments.costs) for name in names]
+        if self.request.is_drawn:
+            return limits_of_draws(of_groups, *drawn_of_decisions(moments, clusters), estimates, self.request)
         if clusters is None:
             return limits_of_rows(formula, moments, estimates, scales, self.request.level, with_one_row)
         return limits_of_clusters(formula, moments, clusters, estimates, scales, self.request.level, with_one_row)
@@ -107,7 +114,13 @@ class Intervals:
         moments = self._decided(threshold, ENDS[0], ENDS[0])
         source = self._clusters(threshold, moments) or moments
         costs = np.array(self.arguments.formula.costs.values)
-        return pl.Series(is_beside_kink(costs, moments.linear, source.spread_of))
+
+        def constant(decided: Floats) -> Floats:
+            of_class = decided.sum(axis=-1)
+            with np.errstate(all="ignore"):
+                return np.asarray(of_class @ costs / of_class.sum(axis=-1, keepdims=True))
+
+        return pl.Series(is_beside_kink(constant, moments.linear, source.spread_of))
 
     def of_loss(self, name: str, bounds: Limits) -> Limits:
         """The limits of a metric that is a mean loss, and known to lie between these bounds."""
@@ -132,17 +145,23 @@ class Intervals:
         Each row of a cell has about as much of it as `losses` say.
         """
         totals = (self.sums(columns[0]) + self.sums(columns[-1])) / 2
-        formula = self.formula(columns[0], [value])
+        of_groups = partial(self.formula, columns[0], [value])
+        formula = of_groups(_ALL)
         cells = self.fine if self.by_bucket is None else self.by_bucket
         loss = losses(cells)
         times = totals[..., 1] / cells.total(cells.weight * loss)
         # Bins know about how much it is in each of them, and the sums how much in all.
         loss = loss * np.where(np.isfinite(times), times, 1.0)[cells.group, cells.label]
+        several = np.asarray((self._rows > _ONE_ROW).all(axis=-1))
+        if self.request.is_drawn:
+            estimates = np.where(several[:, None], formula(totals[None])[0], np.nan)
+            ends = limits_of_draws(of_groups, *_drawn(cells, loss), estimates, self.request)
+            low, high = ((end + bound[:, None] - estimates)[:, 0] for end, bound in zip(ends, bounds, strict=True))
+            return low, high
         features, unit = (np.ones_like(loss), loss), np.array([1.0, 0.0])
         source = cells.moments(features, unit) if self.by_bucket is None else cells.clusters(features, unit)
         spread = source.spread_of(slopes_of(formula, totals)[..., 0])
         low, high = (limits(bound, spread, scale, self.request.level)[end] for end, bound in enumerate(bounds))
-        several = (self._rows > _ONE_ROW).all(axis=-1)
         return np.where(several, low, np.nan), np.where(several, high, np.nan)
 
     @cached_property
@@ -157,9 +176,15 @@ class Intervals:
         flat = [pl.col(name).cast(pl.Float64) for of_class in columns for name in of_class]
         return self.table.select(flat).to_numpy().reshape(-1, 2, 2).astype(np.float64)
 
-    def formula(self, columns: list[list[str]], expressions: Sequence[pl.Expr]) -> Formula:
-        """The expressions as functions of these columns of the table; what else they read of it stays."""
-        return formula_of(self.table.select(prior_columns(self.arguments) or []), columns, expressions)
+    def formula(self, columns: list[list[str]], expressions: Sequence[pl.Expr], groups: slice = _ALL) -> Formula:
+        """The expressions as functions of these columns of the table, of some groups; what else they read of it stays."""
+        return formula_of(self.table.select(prior_columns(self.arguments) or [])[groups], columns, expressions)
+
+
+def _drawn(cells: UsableCells, loss: Floats) -> tuple[Units, Sums]:
+    bucket = np.where(cells.bucket < cells.buckets, cells.bucket, -1) if cells.buckets else None
+    weights = cells.weight, cells.weight2
+    return drawn_of_values(cells.group, cells.label, [loss], *weights, (cells.n_groups, 2), bucket)
 
 
 def formula_of(others: pl.DataFrame, columns: Sequence[Sequence[str]], expressions: Sequence[pl.Expr]) -> Formula:

@@ -12,6 +12,7 @@ from polars_ec.cells.formula_columns import LOSS_OF, loss_columns
 from polars_ec.cells.grid import Grid
 from polars_ec.cells.intervals import Intervals, Limits
 from polars_ec.cells.moments import Floats
+from polars_ec.cells.ranking_draws import drawn_ranking_limits
 from polars_ec.cells.ranking_spread import ranking_limits
 from polars_ec.cells.sums import GroupSums, prior_columns, ranking_prior
 from polars_ec.formulas.decisions import CELLS
@@ -54,7 +55,11 @@ def with_limits_of_loss(
     value = expected_loss(group, [group.total(i, "low") for i in range(2)])
     ends = [loss_columns(end) for end in ("low", "high")]
     low, high = intervals.of_mean_loss(
-        value, ends, lambda cells: losses(cells.frame, cells.grid).to_numpy(), (bounds[0], bounds[1]), "log"
+        value,
+        ends,
+        lambda cells: cells.of_each(lambda distinct: losses(distinct, cells.grid)),
+        (bounds[0], bounds[1]),
+        "log",
     )
     added = _columns(name, low, high, *bounds)
     return pl.DataFrame([x for column in shown.columns for x in (shown[column], *(added if column == after else ()))])
@@ -81,7 +86,11 @@ def _of_ranks(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals) -
     cells = intervals.fine if intervals.by_bucket is None else intervals.by_bucket
     frame = cells.frame if intervals.cells.weighted else cells.frame.drop("weight2")
     prior = ranking_prior(table, arguments)
-    of_ranks = ranking_limits(values, frame, cells.grid, names, arguments.ranking, prior, request.level, request.seed)
+    asked = values, frame, cells.grid, names, arguments.ranking, prior
+    if request.is_drawn:
+        of_ranks = drawn_ranking_limits(*asked, request)
+    else:
+        of_ranks = ranking_limits(*asked, request.level, request.seed)
     joined = groups.join(of_ranks, on=GROUP, how="left", maintain_order="left")
     return {name: (_floats(joined[f"{name}_ci_low"]), _floats(joined[f"{name}_ci_high"])) for name in names}
 

@@ -24,7 +24,7 @@ from polars_ec.cells.log_pass import Buckets, own_names, reduce_log
 from polars_ec.class_names import UNKNOWN
 from polars_ec.costs import CostMatrix
 from polars_ec.priors import EMPIRICAL
-from polars_ec.rows.folds import FOLD, HASH, bucket, checked_buckets, fold_of
+from polars_ec.rows.folds import BUCKETS, FOLD, MURMUR3, bucket, buckets_of_clusters, fold_of
 from polars_ec.rows.labels import class_index
 from polars_ec.rows.read import Rows, check_names, expand, resolve_columns
 from polars_ec.rows.scores import VECTOR_TYPES, BinaryScores
@@ -51,14 +51,12 @@ class Clusters:
     """Which rows of a log hang together, for intervals: a key, whose values are dealt out to buckets."""
 
     cluster: IntoExpr | None = None
-    buckets: int = 100
+    buckets: int = BUCKETS
 
     def bucket(self, log: pl.LazyFrame) -> Buckets | None:
         """The bucket of each row, named as its key is, if there are clusters."""
-        number = checked_buckets(self.buckets)
-        if self.cluster is None:
-            if number != type(self).buckets:
-                raise TypeError(f"buckets={number} is how many cluster= is dealt out to, and there is no cluster=")
+        number = buckets_of_clusters(self.cluster, self.buckets)
+        if self.cluster is None or number is None:
             return None
         key, *others = expand(log, self.cluster, "cluster")
         if others:
@@ -135,7 +133,7 @@ def make_cells(
     cells = Cells(made.frame, made.grid, weighted, made.sums)
     if in_bucket is not None:
         cluster = in_bucket.bucket.meta.output_name()
-        cells = replace(cells, coarse=made.coarse, buckets=in_bucket.number, cluster=cluster, hash=HASH)
+        cells = replace(cells, coarse=made.coarse, buckets=in_bucket.number, cluster=cluster, hash=MURMUR3)
     return cells, point
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -97,14 +97,14 @@ class UsableCells:
 
         "least" or "most" of the rows of either class, of those that the threshold may cut, are positive.
         """
-        certain, possible = self._placed(threshold)
+        certain, possible = self.placed(threshold)
         most = np.where(self.label == 1, of_1 == "most", of_0 == "most")
         positive = certain | (possible & most)
         return np.stack([self.total(amount * ~positive), self.total(amount * positive)], axis=-1)
 
     def decided_clusters(self, threshold: float, decided: Floats) -> Clusters:
         """Those of decisions of which the sums are known: so many of the rows of each class that the threshold may cut are positive."""
-        certain, possible = self._placed(threshold)
+        certain, possible = self.placed(threshold)
         with np.errstate(all="ignore"):
             share = (decided[:, :, 1] - self.total(self.weight * certain)) / self.total(self.weight * possible)
         share = np.clip(np.nan_to_num(share), 0.0, 1.0)
@@ -114,11 +114,36 @@ class UsableCells:
     def losses(self, loss: str, shift: Floats | None = None) -> Floats:
         """The loss of a row in the middle of each cell; of LLRs with a shift of each group, as posteriors that these make of them."""
         if shift is None:
-            return self.frame.select(losses(self.grid)[loss].alias(loss))[loss].to_numpy()
+            found: Floats = self.of_each(lambda cells: cells.select(losses(self.grid)[loss].alias(loss))[loss])
+            return found
+        x = self.of_each(lambda cells: cells.select(x=log_odds(self.grid))["x"])
         in_class = [pl.col("class") == 0, pl.col("class") == 1]
-        scores = BinaryScores(log_odds(self.grid) + pl.lit(pl.Series(shift[self.group])), "log_odds", None)
+        scores = BinaryScores(pl.col("x"), "log_odds", None)
         value = scores.log_loss(in_class) if loss == "log_loss" else scores.brier(in_class)
-        return self.frame.select(value.alias(loss))[loss].to_numpy()
+        return (
+            pl.select(pl.Series("class", self.label), x=x + shift[self.group])
+            .select(value.alias(loss))[loss]
+            .to_numpy()
+        )
+
+    def of_each(self, function: Callable[[pl.DataFrame], pl.Series]) -> Any:
+        """A function of the class and the place of each cell, found once for those that are in several groups or buckets."""
+        distinct, place = self._distinct
+        values = function(distinct).to_numpy()
+        return values if place is None else values[place]
+
+    @cached_property
+    def _distinct(self) -> tuple[pl.DataFrame, Integers | None]:
+        """The cells that there may be, and which of them each cell is; None: they are the cells themselves."""
+        columns = ["class", *self.grid.cell_columns]
+        if self.grid.resolution is None or self.frame.is_empty():
+            return self.frame.select(columns), None
+        bins, above = (self.frame[name].to_numpy().astype(np.int64) for name in ("bin", "above"))
+        lowest, n_above = int(bins.min()), len(self.grid.thresholds) + 1
+        number = ((bins - lowest) * n_above + above) * 2 + self.label
+        bin_, rest = np.divmod(np.arange(int(number.max()) + 1), 2 * n_above)
+        cells = {"class": rest % 2, "bin": bin_ + lowest, "above": rest // 2}
+        return pl.DataFrame(cells).select(pl.col(name).cast(self.frame.schema[name]) for name in columns), number
 
     @cached_property
     def _of_buckets(self) -> Floats:
@@ -126,10 +151,12 @@ class UsableCells:
         of = self.group * n + self.bucket
         return np.bincount(of, self.weight, self.n_groups * n).astype(np.float64).reshape(-1, n)[:, :-1]
 
-    def _placed(self, threshold: float) -> tuple[Booleans, Booleans]:
+    def placed(self, threshold: float) -> tuple[Booleans, Booleans]:
+        """Whether all rows of each cell are above the threshold; whether, if not, some may be."""
         certain, possible = placed(self.grid, threshold)
-        found = self.frame.with_columns(certain=certain, possible=possible & ~certain)
-        return found["certain"].to_numpy(), found["possible"].to_numpy()
+        above = self.of_each(lambda cells: cells.with_columns(certain=certain)["certain"])
+        cut = self.of_each(lambda cells: cells.with_columns(cut=possible & ~certain)["cut"])
+        return above, cut
 
 
 def usable_cells(cells: Cells, numbered: pl.DataFrame, n_groups: int) -> UsableCells:

@@ -20,7 +20,9 @@ Kind: TypeAlias = Literal["sketch", "calibration"]
 Tables: TypeAlias = Mapping[str, pl.DataFrame]
 
 TABLE = "table"
-"""The column of a file of several tables that says which of them a row is of."""
+"""The column of a file of several tables, or of a warehouse's, that says which of them a row is of."""
+HASH = "hash"
+"""The column of a warehouse's table with clusters that names the hash of their buckets."""
 
 _VERSIONS: Mapping[Kind, int] = MappingProxyType({"sketch": 4, "calibration": 2})
 _OLDEST_READ: Mapping[Kind, int] = MappingProxyType({"sketch": 3, "calibration": 1})

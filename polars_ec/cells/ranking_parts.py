@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ from polars_ec.cells.ordered import ordered_cells
 from polars_ec.formulas.ranking import RankingArguments, evaluate_all, prepare
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.ranks import PARTS, dealt_out, summed
+from polars_ec.intervals.spread import Spread, effective_clusters, jackknife
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -24,6 +25,8 @@ CELL = "__ec_ordered"
 
 # Cells to a nat of the log-odds of the share of either class that is above.
 _RESOLUTION = 8
+# Cells whose parts are left out at a time.
+_BLOCK = 2**15
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,15 @@ class Clustered:
     weight: Floats
     weight2: Floats
 
-    def only(self, mask: NDArray[np.bool_]) -> Clustered:
-        """Those of the mask."""
-        return Clustered(self.cell[mask], self.label[mask], self.bucket[mask], self.weight[mask], self.weight2[mask])
+    def only(self, which: NDArray[np.bool_] | Integers | slice) -> Clustered:
+        """Those of the mask, or at these places."""
+        return Clustered(
+            self.cell[which], self.label[which], self.bucket[which], self.weight[which], self.weight2[which]
+        )
+
+    def moved(self, first: int) -> Clustered:
+        """Of cells that are numbered from this one on."""
+        return replace(self, cell=self.cell - first)
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,22 @@ class RankedCells:
         """How many groups."""
         return len(self.group_ids)
 
+    def blocks(self) -> Iterator[RankedCells]:
+        """Some groups after the others, so that what is made of their cells stays small."""
+        starts = np.append(np.searchsorted(self.group, np.arange(self.size)), len(self.group))
+        order = None if self.clustered is None else np.argsort(self.clustered.cell, kind="stable")
+        clustered = None if self.clustered is None or order is None else self.clustered.only(order)
+        first = 0
+        while first < self.size:
+            last = max(int(np.searchsorted(starts, starts[first] + _BLOCK, side="right")) - 1, first + 1)
+            cells = slice(int(starts[first]), int(starts[last]))
+            inside = None
+            if clustered is not None:
+                ends = np.searchsorted(clustered.cell, [cells.start, cells.stop])
+                inside = clustered.only(slice(*ends)).moved(cells.start)
+            yield RankedCells(self.frame[cells], self.group_ids[first:last], self.group[cells] - first, inside)
+            first = last
+
     def coarser(self) -> RankedCells:
         """Of neighbours together: 8 to a nat of the log-odds of either class's share above them, so that only order counts."""
         starts = [pl.col(GROUP) != pl.col(GROUP).shift()]
@@ -102,8 +127,7 @@ class RankedCells:
     def rows(self) -> Floats:
         """(groups, classes): how many rows of equal weight say as much (Kish)."""
         sums = {name: summed(self.group, self.frame[name].to_numpy(), self.size) for name in ("w0", "w1", "v0", "v1")}
-        with np.errstate(all="ignore"):
-            return np.stack([sums[f"w{i}"] ** 2 / sums[f"v{i}"] for i in range(2)], axis=-1)
+        return np.stack([sums[f"w{i}"] ** 2 / sums[f"v{i}"] for i in range(2)], axis=-1)
 
     def parts(self, seed: int) -> Floats:
         """(parts, cells, classes): the weight in each part: of buckets, and of independent rows at random."""
@@ -122,10 +146,9 @@ class RankedCells:
         return parts
 
     def _at_random(self, weight: Floats, weight2: Floats, seed: int) -> Floats:
-        with np.errstate(all="ignore"):
-            # Rows of one cell count as so many of equal weight.
-            rows = np.where(weight > 0, np.rint(weight**2 / weight2), 0.0)
-            each = np.where(weight > 0, weight / np.fmax(rows, 1), 0.0)
+        # Rows of one cell count as so many of equal weight.
+        rows = np.where(weight > 0, np.rint(weight**2 / weight2), 0.0)
+        each = np.where(weight > 0, weight / np.fmax(rows, 1), 0.0)
         known = np.where(np.isfinite(rows), np.fmax(rows, weight > 0), 0.0)
         starts = np.searchsorted(self.group, np.arange(self.size))
         return np.asarray(dealt_out(known.astype(np.int64), starts, seed) * each, dtype=np.float64)
@@ -142,6 +165,25 @@ class Replicates:
     values: dict[str, Floats]
     whole: dict[str, Floats]
 
+    def spread(self, name: str) -> Spread:
+        """That of the metric; NaN where it is not defined without some part. Parts of unequal weight say as much as fewer equal ones."""
+        spread = jackknife(self._of_parts(name))
+        df = np.minimum(spread.df, effective_clusters(self.weight) - 1)
+        return Spread(spread.variance, df).only(self._known(name))
+
+    def bias(self, name: str) -> Floats:
+        """How far the metric is off what more rows would give."""
+        number = (self.weight > 0).sum(axis=-1)
+        mean = np.nansum(self._of_parts(name), axis=-1) / number
+        bias = (number - 1) * (mean - self.whole[name])
+        return np.where(self._known(name), bias, np.nan)
+
+    def _of_parts(self, name: str) -> Floats:
+        return np.where(self.weight > 0, self.values[name], np.nan)
+
+    def _known(self, name: str) -> NDArray[np.bool_]:
+        return np.asarray((np.isfinite(self.values[name]) | (self.weight <= 0)).all(axis=-1))
+
 
 def replicates_of(
     ranked: RankedCells,
@@ -150,7 +192,31 @@ def replicates_of(
     prior: pl.DataFrame | None,
     seed: int,
 ) -> Replicates:
-    """The metrics of all but one part, for each of the parts: groups of their own."""
+    """The metrics of all but one part, for each of the parts."""
+    if ranked.clustered is None:
+        # Cells of clusters are few as they come.
+        ranked = ranked.coarser()
+    weights = [np.empty((0, PARTS))]
+    values = {name: [np.empty((0, PARTS))] for name in metrics}
+    whole = {name: [np.empty(0)] for name in metrics}
+    for block in ranked.blocks() if metrics else ():
+        of_block = _of_block(block, metrics, arguments, prior, seed)
+        weights.append(of_block.weight)
+        for name in metrics:
+            values[name].append(of_block.values[name])
+            whole[name].append(of_block.whole[name])
+    joined = [{name: np.concatenate(parts) for name, parts in found.items()} for found in (values, whole)]
+    return Replicates(np.concatenate(weights), *joined)
+
+
+def _of_block(
+    ranked: RankedCells,
+    metrics: Sequence[str],
+    arguments: RankingArguments,
+    prior: pl.DataFrame | None,
+    seed: int,
+) -> Replicates:
+    """Each group without each of the parts is a group of its own; after these the groups themselves."""
     parts = ranked.parts(seed)
     total = parts.sum(axis=0)
     rest = np.concatenate([np.clip(total - parts, 0, None), total[None]])

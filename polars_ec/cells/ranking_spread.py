@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -13,24 +12,24 @@ from numpy.typing import NDArray
 from polars_ec.cells.grid import Grid
 from polars_ec.cells.ranking_parts import CELL, Clustered, RankedCells, replicates_of
 from polars_ec.formulas.ranking import RankingArguments, prepare
-from polars_ec.formulas.ranking_influence import SMOOTH_METRICS, influence
+from polars_ec.formulas.ranking_influence import (
+    OPERATING_POINTS,
+    SHARE_VARIANCE,
+    SMOOTH_METRICS,
+    influence,
+    influence_on_share,
+)
 from polars_ec.formulas.sums import GROUP
-from polars_ec.intervals.ranks import BEST_OF_ALL, auc_limits, jackknife_limits, summed, widened
-from polars_ec.intervals.spread import Alone, Spread, effective_clusters, jackknife, of_influence, stratified
+from polars_ec.intervals.ranks import OPTIMISTIC, auc_limits, ranking_limits_of, summed, widened
+from polars_ec.intervals.spread import Alone, Moments, Spread, effective_clusters, spread_of_clusters, stratified
 
 Floats: TypeAlias = NDArray[np.float64]
 
 _PART = "part"
+_UNIT = np.array([1.0, 0.0])
 
 
-@dataclass(frozen=True)
-class _Spread:
-    """That of a metric, and how far off its mean is from what more rows would give, as the jackknife tells."""
-
-    spread: Spread
-    bias: Floats
-
-
+@np.errstate(all="ignore")
 def ranking_limits(
     values: pl.DataFrame,
     cells: pl.DataFrame,
@@ -46,17 +45,19 @@ def ranking_limits(
     `values` has GROUP, `NAME` and `NAME_error` of each metric; `cells`, `grid`, `arguments` and `prior` are as for `ranking_spread`.
     """
     ranked = RankedCells.of(cells, grid)
-    spreads = _spreads(ranked, metrics, arguments, prior, seed)
+    spreads = _smooth(ranked, metrics, arguments, prior)
+    left_out = [name for name in metrics if name in OPTIMISTIC or name not in spreads]
+    replicates = replicates_of(ranked, left_out, arguments, prior, seed)
     table = pl.DataFrame({GROUP: ranked.group_ids})
     estimates = table.join(values, on=GROUP, how="left", maintain_order="left")
     for name in metrics:
         value, error = (_floats(estimates[column]) for column in (name, f"{name}_error"))
-        found = spreads[name]
+        spread = spreads[name] if name in spreads else replicates.spread(name)
         if name == "auc_roc":
-            low, high = auc_limits(value, found.spread, _independent_rows(ranked, arguments, found.spread), level)
+            low, high = auc_limits(value, spread, _independent_rows(ranked, arguments, spread), level)
         else:
-            is_best = name in BEST_OF_ALL and (name, arguments.method) != ("eer", "linear")
-            low, high = jackknife_limits(name, value, found.spread, found.bias if is_best else None, level)
+            is_too_good = name in OPTIMISTIC and (name, arguments.method) != ("eer", "linear")
+            low, high = ranking_limits_of(name, value, spread, replicates.bias(name) if is_too_good else None, level)
         low, high = widened(name, low, high, error)
         table = table.with_columns(
             pl.Series(f"{name}_ci_{end}", of).fill_nan(None) for end, of in (("low", low), ("high", high))
@@ -64,6 +65,7 @@ def ranking_limits(
     return table
 
 
+@np.errstate(all="ignore")
 def ranking_spread(
     cells: pl.DataFrame,
     grid: Grid,
@@ -79,13 +81,16 @@ def ranking_spread(
     it. The result of a group is the same whatever other groups there are, and whatever the order of the cells.
     """
     ranked = RankedCells.of(cells, grid)
-    spreads = _spreads(ranked, metrics, arguments, prior, seed)
+    spreads = _smooth(ranked, metrics, arguments, prior)
+    replicates = replicates_of(ranked, [name for name in metrics if name not in spreads], arguments, prior, seed)
+    found = {name: spreads[name] if name in spreads else replicates.spread(name) for name in metrics}
     return {
-        name: pl.DataFrame({GROUP: ranked.group_ids, "variance": of.spread.variance, "df": of.spread.df})
-        for name, of in spreads.items()
+        name: pl.DataFrame({GROUP: ranked.group_ids, "variance": spread.variance, "df": spread.df})
+        for name, spread in found.items()
     }
 
 
+@np.errstate(all="ignore")
 def ranking_influence(
     cells: pl.DataFrame, grid: Grid, metric: str, arguments: RankingArguments, prior: pl.DataFrame | None
 ) -> pl.DataFrame:
@@ -93,8 +98,8 @@ def ranking_influence(
 
     The sum of weight times influence over a group is 0. `cells` are as for `ranking_spread`; buckets are taken together.
     """
-    ranked = RankedCells.of(cells.drop("bucket", strict=False), grid)
-    found = influence(prepare(ranked.frame, prior), metric, arguments, stated=prior is not None)
+    ranked = RankedCells.of(cells, grid)
+    found = _influence(ranked, prepare(ranked.frame, prior), metric, arguments, prior)
     return pl.concat(
         found.filter(pl.col(f"w{i}") > 0).select(
             GROUP, pl.lit(i, dtype=pl.Int8).alias("class"), *grid.cell_columns, influence=f"influence{i}"
@@ -103,6 +108,7 @@ def ranking_influence(
     )
 
 
+@np.errstate(all="ignore")
 def ranking_replicates(
     cells: pl.DataFrame,
     grid: Grid,
@@ -116,7 +122,7 @@ def ranking_replicates(
     The parts are those of `bucket` mod 20, and of independent rows, or rows without a key, a random split that follows from the cells.
     """
     ranked = RankedCells.of(cells, grid)
-    found = replicates_of(_for_parts(ranked), metrics, arguments, prior, seed)
+    found = replicates_of(ranked, metrics, arguments, prior, seed)
     groups, parts = found.weight.shape
     return pl.DataFrame(
         {
@@ -128,47 +134,37 @@ def ranking_replicates(
     ).with_columns(pl.col(*metrics).fill_nan(None))
 
 
-def _spreads(
+def _smooth(
     ranked: RankedCells,
     metrics: Sequence[str],
     arguments: RankingArguments,
     prior: pl.DataFrame | None,
-    seed: int,
-) -> dict[str, _Spread]:
-    spreads = {}
-    if any(name in SMOOTH_METRICS for name in metrics):
-        prepared = prepare(ranked.frame, prior)
-        for name in metrics:
-            if name in SMOOTH_METRICS:
-                of_cells = _influence(ranked, prepared, name, arguments, prior)
-                spreads[name] = _Spread(_of_influence(ranked, of_cells), np.zeros(ranked.size))
-    others = [name for name in metrics if name not in SMOOTH_METRICS]
-    if others:
-        found = replicates_of(_for_parts(ranked), others, arguments, prior, seed)
-        for name, values in found.values.items():
-            empty = found.weight <= 0
-            known = np.asarray((np.isfinite(values) | empty).all(axis=-1))
-            of_parts = np.where(empty, np.nan, values)
-            number = (~empty).sum(axis=-1)
-            with np.errstate(all="ignore"):
-                bias = (number - 1) * (np.nansum(of_parts, axis=-1) / number - found.whole[name])
-            spreads[name] = _Spread(jackknife(of_parts).only(known), bias)
-    return spreads
+) -> dict[str, Spread]:
+    """The spread of those of the metrics that are smooth."""
+    prepared = prepare(ranked.frame, prior)
+    return {
+        name: _of_influence(ranked, _of_cells(ranked, _influence(ranked, prepared, name, arguments, prior)))
+        for name in metrics
+        if name in SMOOTH_METRICS
+    }
 
 
 def _influence(
     ranked: RankedCells, prepared: pl.DataFrame, metric: str, arguments: RankingArguments, prior: pl.DataFrame | None
-) -> Floats:
-    """(cells, classes); NaN in groups that lack a class."""
-    found = influence(prepared, metric, arguments, stated=prior is not None)
+) -> pl.DataFrame:
+    """`prepared` with the influence of the rows of its cells."""
+    if metric in OPERATING_POINTS:
+        on_share = _of_influence(ranked, _of_cells(ranked, influence_on_share(prepared, metric, arguments)))
+        variance = pl.DataFrame({GROUP: ranked.group_ids, SHARE_VARIANCE: on_share.variance}).fill_nan(None)
+        prepared = prepared.join(variance, on=GROUP, how="left", maintain_order="left")
+    return influence(prepared, metric, arguments, stated=prior is not None)
+
+
+def _of_cells(ranked: RankedCells, found: pl.DataFrame) -> Floats:
+    """The influence, (cells, classes); NaN in groups that lack a class."""
     of_cells = np.full((ranked.frame.height, 2), np.nan)
     of_cells[found[CELL].to_numpy()] = found.select("influence0", "influence1").to_numpy()
     return of_cells
-
-
-def _for_parts(ranked: RankedCells) -> RankedCells:
-    """Cells of clusters are few as they come."""
-    return ranked.coarser() if ranked.clustered is None else ranked
 
 
 def _of_influence(ranked: RankedCells, influence: Floats) -> Spread:
@@ -192,53 +188,58 @@ def _of_rows(ranked: RankedCells, influence: Floats) -> Spread:
 
 
 def _of_clusters(ranked: RankedCells, clustered: Clustered, influence: Floats) -> Spread:
-    with_key = clustered.only(clustered.bucket >= 0)
-    psi = with_key.weight * influence[with_key.cell, with_key.label]
-    return of_influence(
-        _per_bucket(ranked, with_key, psi),
-        _per_bucket(ranked, with_key, with_key.weight),
-        _alone(ranked, clustered, influence),
-    )
+    """With the features 1 and psi of a row."""
+    with_key, alone = clustered.only(clustered.bucket >= 0), clustered.only(clustered.bucket < 0)
+    linear = np.stack([_per_bucket(ranked, with_key, of) for of in _moments_of(with_key, influence)], axis=-1)
+    single = None
+    if len(alone.cell):
+        psi = influence[alone.cell, alone.label]
+        sums = [_per_class(ranked, alone, alone.weight2 * psi**power) for power in range(3)]
+        square = np.stack([np.stack(sums[:2], axis=-1), np.stack(sums[1:], axis=-1)], axis=-1)
+        linear_of_rows = [_per_class(ranked, alone, of) for of in _moments_of(alone, influence)]
+        single = Moments(np.stack(linear_of_rows, axis=-1), square, _UNIT)
+    gradient = np.broadcast_to(1 - _UNIT, (ranked.size, 2, 2))
+    return spread_of_clusters(gradient, linear[..., 0].sum(axis=-1), linear, _UNIT, single)
+
+
+def _moments_of(of: Clustered, influence: Floats) -> tuple[Floats, Floats]:
+    """W and w psi."""
+    return of.weight, of.weight * influence[of.cell, of.label]
 
 
 def _per_bucket(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
-    """(groups, buckets): their sums."""
-    n_buckets = int(of.bucket.max(initial=0)) + 1
-    place = ranked.group[of.cell] * n_buckets + of.bucket
-    return summed(place, amounts, ranked.size * n_buckets).reshape(ranked.size, n_buckets)
+    """(groups, buckets, classes): their sums."""
+    shape = (ranked.size, int(of.bucket.max(initial=0)) + 1, 2)
+    place = (ranked.group[of.cell] * shape[1] + of.bucket) * 2 + of.label
+    return summed(place, amounts, int(np.prod(shape))).reshape(shape)
 
 
-def _alone(ranked: RankedCells, clustered: Clustered, influence: Floats) -> Alone | None:
-    """Rows without a key, each a cluster of its own."""
-    rows = clustered.only(clustered.bucket < 0)
-    if not len(rows.cell):
-        return None
-    group, psi = ranked.group[rows.cell], influence[rows.cell, rows.label]
-    sums = (summed(group, of, ranked.size) for of in (rows.weight, rows.weight2, rows.weight2 * psi**2))
-    return Alone(*sums)
+def _per_class(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
+    """(groups, classes): their sums."""
+    return summed(ranked.group[of.cell] * 2 + of.label, amounts, ranked.size * 2).reshape(ranked.size, 2)
 
 
 def _independent_rows(ranked: RankedCells, arguments: RankingArguments, spread: Spread) -> Floats:
     """(groups, classes): how many independent rows say as much as these do of the AUC.
 
     In clusters, fewer by as much as the variance is larger than that of independent rows; where neither is anything, as many as there
-    are effective clusters.
+    are effective clusters; NaN where these are too few.
     """
     rows = ranked.rows()
     if ranked.clustered is None:
         return rows
-    of_cells = _influence(ranked, prepare(ranked.frame, None), "auc_roc", arguments, None)
-    clusters = []
-    for i in range(2):
-        of_class = ranked.clustered.only(ranked.clustered.label == i)
-        with_key = of_class.only(of_class.bucket >= 0)
-        alone = _alone(ranked, of_class, np.zeros_like(of_cells))
-        clusters.append(effective_clusters(_per_bucket(ranked, with_key, with_key.weight), alone))
-    with np.errstate(all="ignore"):
-        larger = spread.variance / _of_rows(ranked, of_cells).variance
-        fewer = rows / np.fmax(larger, 1)[:, None]
-    known = np.isfinite(larger) & (larger > 0)
-    return np.where(known[:, None], np.fmax(fewer, 1), np.fmin(rows, np.stack(clusters, axis=-1)))
+    of_cells = _of_cells(ranked, influence(prepare(ranked.frame, None), "auc_roc", arguments, stated=False))
+    with_key = ranked.clustered.only(ranked.clustered.bucket >= 0)
+    alone = ranked.clustered.only(ranked.clustered.bucket < 0)
+    weight = _per_bucket(ranked, with_key, with_key.weight)
+    one, squared = (_per_class(ranked, alone, of) for of in (alone.weight, alone.weight2))
+    nothing = np.zeros(ranked.size)
+    clusters = [effective_clusters(weight[..., i], Alone(one[:, i], squared[:, i], nothing)) for i in range(2)]
+    larger = spread.variance / _of_rows(ranked, of_cells).variance
+    fewer = rows / np.fmax(larger, 1)[:, None]
+    fewest = np.fmin(rows, np.stack(clusters, axis=-1))
+    effective = np.where((larger > 0)[:, None] & np.isfinite(fewer), np.fmax(fewer, 1), fewest)
+    return np.where(np.isnan(spread.variance)[:, None], np.nan, effective)
 
 
 def _floats(values: pl.Series) -> Floats:

@@ -54,8 +54,9 @@ class Table:
         place = np.multiply(group, len(self._slots), out=self._buffer(rows.height))
         place += cell
         np.add.at(self._counts, place, self._counts.dtype.type(1))
-        for name, recent in self._recent.items():
-            np.add.at(recent, place, rows[name].to_numpy())
+        with np.errstate(over="ignore"):
+            for name, recent in self._recent.items():
+                np.add.at(recent, place, rows[name].to_numpy())
         self._since += rows.height
         if self._since > max(_RECENT, 4 * len(self._counts)):
             self._settle()

@@ -17,13 +17,20 @@ from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.exit_codes import one_line_errors, run
 from polars_ec.cli.logs import DifferingFilesError, open_log
 from polars_ec.cli.options import (
+    Buckets,
     By,
+    Cluster,
     Every,
+    Interval,
     Missing,
     PosLabel,
     Quiet,
+    Replicates,
+    Resampling,
+    Seed,
     Time,
     Weight,
+    intervals,
     parse_classes,
     parse_json,
     parse_metrics,
@@ -39,6 +46,7 @@ from polars_ec.cli.sketch_job import Vanished
 from polars_ec.cli.sketch_job import run as run_job
 from polars_ec.cli.sketch_report import RollUp, sketch_report
 from polars_ec.cli.terminal import panics_unseen, tell
+from polars_ec.rows.folds import BUCKETS
 from polars_ec.sql import macros
 
 _DUCKDB = re.compile(r"duckdb:(?P<file>.+?)::(?P<table>.+)", re.DOTALL)
@@ -137,6 +145,12 @@ def report(
             help="The prior that the posteriors were made with: columns _at_prior are of posteriors moved from it."
         ),
     ] = None,
+    interval: Interval = None,
+    cluster: Cluster = None,
+    buckets: Buckets = None,
+    method: Resampling = None,
+    replicates: Replicates = None,
+    seed: Seed = None,
     form: Annotated[
         Format | None,
         typer.Option("--format", help="Default: by the name of --out, else table.", case_sensitive=False),
@@ -166,6 +180,7 @@ def report(
         "score_prior": None if score_prior is None else parse_prior(score_prior, "--score-prior", ["uniform"]),
     }
     layout = {name: value for name, value in asked_layout.items() if value is not None}
+    layout |= intervals(interval, cluster, buckets, method, replicates, seed)
     parsed = {
         "cost_fn": cost_fn,
         "cost_fp": cost_fp,
@@ -187,7 +202,7 @@ def report(
         if not score or label is None:
             raise UsageError(f"a report on rows needs {'--label' if score else '--score'}: the column's name")
         asked = {"score_type": "posterior", **options, **reading}
-        table, warnings = _answer(paths, Request(score, label, by or [], time, every, asked, layout, zone))
+        table, warnings = _answer(paths, Request(score, label, by or [], time, every, asked, layout, zone, cluster))
     else:
         if len(paths) > 1:
             raise UsageError(
@@ -195,7 +210,9 @@ def report(
             )
         if time is not None:
             check_period(time, every, time_zone)
-        known = {f"--{name.replace('_', '-')}": value for name, value in reading.items()}
+        known: dict[str, Any] = {f"--{name.replace('_', '-')}": value for name, value in reading.items()}
+        known |= {} if cluster is None else {"--cluster": cluster}
+        known |= {} if buckets is None else {"--buckets": buckets}
         known |= {} if label is None else {"--label": label}
         known |= {} if not score else {"--score": score[0] if len(score) == 1 else score}
         _tell_undone(folder)
@@ -252,7 +269,8 @@ def _answer(paths: list[str], request: Request) -> tuple[pl.DataFrame, list[str]
         try:
             return report_from_files(log, request)
         except DifferingFilesError:
-            return report_from_files(log.unified(request.columns(), request.by), request)
+            asked = request.columns()
+            return report_from_files(log.unified(asked, [*asked["--by"], *asked["--cluster"]]), request)
     if len(paths) > 1:
         raise UsageError(f"{', '.join(paths)}: report on one DuckDB table at a time, and on nothing beside it")
     return report_from_duckdb(tables[0]["file"], tables[0]["table"], request)
@@ -285,6 +303,8 @@ def sketch(
     prior: Annotated[str | None, typer.Option(help="For LLRs: the prior whose Bayes threshold must be exact.")] = None,
     score_type: Annotated[str, typer.Option(help="posterior, log_odds, llr or raw.")] = "posterior",
     weight: Weight = None,
+    cluster: Cluster = None,
+    buckets: Buckets = BUCKETS,
     pos_label: PosLabel = None,
     classes: Annotated[str | None, typer.Option(help="The label's two values in class order: a,b or JSON.")] = None,
     time_zone: Annotated[
@@ -318,8 +338,8 @@ def sketch(
     options |= {name: value for name, value in parsed.items() if value is not None}
     if options.get("prior") == "overall":
         raise UsageError("--prior overall: a sketch is made before the whole log is read: state the prior")
-    request = Request(score, label, by or [], time, every, options, time_zone=zone)
-    grid = {"resolution": resolution, "exact": exact, "thresholds": threshold or []}
+    request = Request(score, label, by or [], time, every, options, time_zone=zone, cluster=cluster)
+    grid = {"resolution": resolution, "exact": exact, "thresholds": threshold or [], "buckets": buckets}
     track = nullcontext if quiet else progress
     outcome = run_job(paths, out, SketchOptions(request, grid), vanished=vanished, track=track)
     for line in [*([] if quiet else outcome.notes()), *outcome.problems()]:

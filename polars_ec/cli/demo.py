@@ -20,6 +20,7 @@ from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.output import as_text
 from polars_ec.cli.periods import Periods
 from polars_ec.cli.sql_report import connect, sql_report
+from polars_ec.comparisons import compare
 from polars_ec.dialects import quoted_text
 from polars_ec.metrics.counts import class_prior
 from polars_ec.reports import report
@@ -29,6 +30,8 @@ TRAINING_MONTHS = 3
 COST_FN, COST_FP = 5.0, 1.0
 FOLDS = 5
 TOLERANCE = 1e-12
+# More than there are days, of which most are then alone in their bucket.
+LEVEL, BUCKETS = 0.95, 1000
 
 _CATEGORIES = ("carrier", "origin", "dest")
 _NUMBERS = ("hour", "weekday", "distance")
@@ -45,7 +48,20 @@ class Demo:
     by_carrier: pl.DataFrame
     by_both: pl.DataFrame
     calibration: pl.DataFrame
+    noise: Noise
     largest_difference: float
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What differs from the rest, and how sure the whole log is: with days as clusters, and as if flights were independent."""
+
+    carriers: pl.DataFrame
+    carriers_independent: pl.DataFrame
+    months: pl.DataFrame
+    months_independent: pl.DataFrame
+    whole: pl.DataFrame
+    whole_independent: pl.DataFrame
 
 
 def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -> Demo:
@@ -71,12 +87,13 @@ def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -
     stopwatch.lap("Polars")
 
     # Flights of one day share its weather, so they are in one fold.
-    day = pl.col("time").dt.date()
-    losses = calibration_loss(frame, "score", "late", by="carrier", folds=FOLDS, fold_by=day)
+    losses = calibration_loss(frame, "score", "late", by="carrier", folds=FOLDS, fold_by="date")
     calibration = by_carrier.select("carrier", "n", "nce").join(losses.drop("n"), on="carrier", maintain_order="left")
     nce_calibrated = pl.col("nce") * pl.col("calibrated") / pl.col("raw")
     calibration = calibration.select("carrier", "n", "nce", "rcl", nce_calibrated=nce_calibrated)
     stopwatch.lap("calibration")
+    noise = _noise(frame, month)
+    stopwatch.lap("intervals")
 
     files = quoted_text(str(log / "*" / "*.parquet"))
     with connect() as connection:
@@ -95,7 +112,7 @@ def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -
     stopwatch.lap("DuckDB")
     pairs = list(zip((by_both, by_month, by_carrier), from_sql, strict=True))
     difference = max(largest_difference(ours, theirs) for ours, theirs in pairs)
-    demo = Demo(log, prior, by_month, by_carrier, by_both, calibration, difference)
+    demo = Demo(log, prior, by_month, by_carrier, by_both, calibration, noise, difference)
     by_both.write_csv(out / "report.csv")
     echo(_story(demo, flights, scored))
     print(f"{stopwatch.text()}; largest relative difference {difference:.1e}", file=sys.stderr)
@@ -147,7 +164,8 @@ def _score(flights: pl.DataFrame) -> pl.DataFrame:
     with threadpool_limits(limits=1):
         model.fit(training.select(features).to_numpy(), training["late"].to_numpy())
         posterior = model.predict_proba(later.select(features).to_numpy())[:, 1]
-    return later.select("time", "carrier", "origin", "month", "late").with_columns(score=pl.Series(posterior))
+    date = pl.col("time").dt.date().alias("date")
+    return later.select("time", date, "carrier", "origin", "month", "late").with_columns(score=pl.Series(posterior))
 
 
 def _write_log(scored: pl.DataFrame, folder: Path) -> None:
@@ -158,6 +176,23 @@ def _write_log(scored: pl.DataFrame, folder: Path) -> None:
             rows.drop("month").write_parquet(part / "part-0.parquet")
     except OSError as error:
         raise UsageError(f"--out {folder.parent}: {error.strerror}") from None
+
+
+def _noise(frame: pl.LazyFrame, month: pl.Expr) -> Noise:
+    of_days: dict[str, Any] = {"cluster": "date", "buckets": BUCKETS}
+    independent: dict[str, Any] = {}
+    costs: dict[str, Any] = {"cost_fn": COST_FN, "cost_fp": COST_FP}
+    plans = [
+        compare(frame, "score", "late", by=by, metrics=["nec"], reference="rest", interval=LEVEL, **clusters, **costs)
+        for by in ("carrier", month)
+        for clusters in (of_days, independent)
+    ]
+    metrics = ["recall", "nec", "precision"]
+    plans += [
+        report(frame, "score", "late", metrics=metrics, interval=LEVEL, **clusters, **costs)
+        for clusters in (of_days, independent)
+    ]
+    return Noise(*pl.collect_all(plans, engine="streaming"))
 
 
 def largest_difference(ours: pl.DataFrame, theirs: pl.DataFrame) -> float:
@@ -201,6 +236,9 @@ Per carrier and month: {demo.by_both.height} rows in {demo.log.parent / "report.
 What calibrated precision (precision at a common prior) says that raw precision does not
 {tell(demo)}
 
+What is more than noise: NEC minus that of all other flights, {LEVEL:.0%} limits; flights of a day share its weather
+{tell_noise(demo.noise)}
+
 DuckDB macros on the same Parquet files: the three reports {agreement} to a relative {TOLERANCE:.0e}."""
 
 
@@ -241,6 +279,44 @@ def tell(demo: Demo) -> str:
         "the same for every flight\n  would have been cheaper."
     )
     return "\n".join(lines)
+
+
+def tell_noise(noise: Noise) -> str:
+    """Which carriers and months differ from the rest, and what one would believe of them who forgot the days."""
+    lines = []
+    for what, key, days, independent in (
+        ("carriers", "carrier", noise.carriers, noise.carriers_independent),
+        ("months", "time", noise.months, noise.months_independent),
+    ):
+        real, believed = (_different(table, key) for table in (days, independent))
+        lines.append(f"- {real.height} of {days.height} {what} differ (p below 0.05, adjusted for {days.height}):")
+        for verb, rows in (
+            ("more", real.filter(pl.col("difference") > 0)),
+            ("less", real.filter(pl.col("difference") < 0)),
+        ):
+            named = [f"{name} {d:+.2f} [{low:+.2f}, {high:+.2f}]" for name, d, low, high in rows.rows()]
+            lines += [f"  {verb}: {', '.join(named[i : i + 3])}" for i in range(0, len(named), 3)]
+        lost = [name for name in believed["name"] if name not in set(real["name"])]
+        lines.append(
+            f"  Who forgets the days would say so of {believed.height}: also of {', '.join(lost) or 'no other'}."
+        )
+    times = [
+        f"{_width(noise.whole, name) / _width(noise.whole_independent, name):.1f} ({name})"
+        for name in ("recall", "nec", "precision")
+    ]
+    lines.append(f"- In the whole log the limits are {', '.join(times)} times as far apart with days as without.")
+    return "\n".join(lines)
+
+
+def _different(compared: pl.DataFrame, key: str) -> pl.DataFrame:
+    """The groups that differ, the most different first."""
+    name = pl.col(key).dt.strftime("%B") if key == "time" else pl.col(key)
+    found = compared.filter(pl.col("p_adjusted") < 1 - LEVEL).sort(pl.col("difference").abs(), descending=True)
+    return found.select(name.alias("name"), "difference", "difference_ci_low", "difference_ci_high")
+
+
+def _width(report: pl.DataFrame, name: str) -> float:
+    return float(report.select(pl.col(f"{name}_ci_high") - pl.col(f"{name}_ci_low")).item())
 
 
 def _moves(change: float) -> str:

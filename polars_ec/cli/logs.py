@@ -112,7 +112,7 @@ class Log:
         """The same files, the group columns of CSV as they are written, unless they are asked for as something else too."""
         if self.kind is not CSV or self.is_empty:
             return self
-        others = {name for option, names in asked.items() if option != "--by" for name in names}
+        others = {name for option, names in asked.items() if option not in ("--by", "--cluster") for name in names}
         in_folders = {name for file in self.files for name in partition(file)}
         codes = tuple(name for name in asked["--by"] if name not in others | in_folders)
         hive = is_partitioned(self.files)

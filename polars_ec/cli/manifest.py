@@ -42,7 +42,8 @@ class Record:
     """The entry of the manifest for one input.
 
     `key_types` has the dtype of every group column, None where the column holds only nulls and so any dtype will do.
-    `positives` counts the usable rows of the positive class; entries of the time before it have None.
+    `positives` counts the usable rows of the positive class; entries of the time before it have None. `cluster_type` says what
+    the keys of the clusters are to their hash, None if there are none.
     """
 
     input: str
@@ -52,6 +53,7 @@ class Record:
     key_types: dict[str, str | None]
     options: dict[str, Any]
     positives: int | None = None
+    cluster_type: str | None = None
 
     def is_current(self) -> bool:
         """Whether the input is still the file that was sketched."""
@@ -103,7 +105,8 @@ def _is_sound(record: Record) -> bool:
         and all(isinstance(options[name], str) for name in _TEXT_OPTIONS)
         and all(isinstance(options[name], str | None) for name in ("--time", "--every", "--weight", "--pos-label"))
         and (options["--time"] is None) == (options["--every"] is None)
-        and isinstance(options.get("--time-zone"), str | None)
+        and all(isinstance(options.get(name), str | None) for name in ("--time-zone", "--cluster"))
+        and isinstance(record.cluster_type, str | None)
         and isinstance(options["--score"], str | list)
         and isinstance(options["--by"], list)
         and [*options["--by"], *([] if options["--time"] is None else [options["--time"]]), *model_keys(options)]
@@ -179,6 +182,17 @@ def key_types(sketch: Sketch) -> dict[str, str | None]:
 def key_dtypes(sketch: Sketch) -> dict[str, pl.DataType | None]:
     """The dtype of every group column, None where any will do."""
     return {name: None if text is None else sketch.frame.schema[name] for name, text in key_types(sketch).items()}
+
+
+def joined_cluster_type(common: str | None, entry: Entry) -> str | None:
+    """What the keys of the clusters so far and those of one more sketch are to their hash; DataError if they are two things."""
+    own = entry.record.cluster_type
+    if own is not None and common is not None and own != common:
+        raise DataError(
+            f"the cluster key {entry.record.options['--cluster']!r} is {own}, and {common} in the other inputs: a key would have "
+            "two buckets"
+        )
+    return common if own is None else own
 
 
 @dataclass(frozen=True)

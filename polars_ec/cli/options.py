@@ -15,10 +15,11 @@ from polars.exceptions import PolarsError
 
 from polars_ec.cells.parquet import first_line
 from polars_ec.cli.errors import DataError, UsageError
+from polars_ec.intervals.arguments import parse_interval
 
 _KEYWORD = re.compile(
     r"\b(score_type|weight|pos_label|classes|prior|threshold|cost_fn|cost_fp|costs|score|label|by|min_rows|resolution|thresholds|"
-    r"metrics|missing|score_prior)=|\b(total|per_class)=True\b"
+    r"metrics|missing|score_prior|interval|cluster|buckets|method|replicates|seed)=|\b(total|per_class)=True\b"
 )
 
 
@@ -29,11 +30,36 @@ class Missing(StrEnum):
     by_part = "by-part"
 
 
+class Method(StrEnum):
+    """How intervals are made."""
+
+    influence = "influence"
+    bootstrap = "bootstrap"
+    bca = "bca"
+
+
 By = Annotated[list[str] | None, typer.Option(help="Column of a segment; once more for each further one.")]
 Time = Annotated[str | None, typer.Option(help="Column of dates or timestamps, cut to --every.")]
 Every = Annotated[str | None, typer.Option(help="Period: 1h, 1d, 1w, 1mo, 1q, 1y.")]
 Weight = Annotated[str | None, typer.Option(help="Column of row weights.")]
 PosLabel = Annotated[str | None, typer.Option(help="The label's value that is the positive class.")]
+Interval = Annotated[
+    float | None,
+    typer.Option(help="Level of confidence limits, such as 0.95: adds NAME_ci_low and NAME_ci_high to each metric."),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(help="Column of what correlated rows share, such as the user or the day, for intervals."),
+]
+Buckets = Annotated[
+    int | None,
+    typer.Option(help="Parts that the clusters are dealt out to by a hash, from 5 to 1000; 100 if not stated."),
+]
+Resampling = Annotated[
+    Method | None, typer.Option(help="How limits are made. Default: influence, without drawing rows anew.")
+]
+Replicates = Annotated[int | None, typer.Option(help="How often a bootstrap draws anew. Default: 1000.")]
+Seed = Annotated[int | None, typer.Option(help="Of what is drawn at random. Default: 0.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Say nothing but results, errors and what makes numbers wrong.")
 ]
@@ -71,6 +97,29 @@ def parse_prior(text: str, option: str = "--prior", names: Sequence[str] = ("uni
 def parse_metrics(texts: Sequence[str]) -> list[str]:
     """The names between commas, of all that was passed."""
     return [name.strip() for text in texts for name in text.split(",")]
+
+
+def intervals(
+    interval: float | None,
+    cluster: str | None,
+    buckets: int | None,
+    method: Method | None,
+    replicates: int | None,
+    seed: int | None,
+) -> dict[str, Any]:
+    """What is stated of intervals beside the clusters, as `polars_ec.report` takes it; UsageError for what it would refuse."""
+    asked = {
+        "interval": interval,
+        "cluster": cluster,
+        "buckets": buckets,
+        "method": None if method is None else method.value,
+        "replicates": replicates,
+        "seed": seed,
+    }
+    stated = {name: value for name, value in asked.items() if value is not None}
+    with refusals_as_usage_errors():
+        parse_interval(stated)
+    return {name: value for name, value in stated.items() if name != "cluster"}
 
 
 def counted_prior(shares: Any) -> Any:

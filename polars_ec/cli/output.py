@@ -80,8 +80,19 @@ def _encoded(table: pl.DataFrame, form: Format, names: int, width: int | None) -
 
 
 def as_text(table: pl.DataFrame, decimals: int = 4, *, names: int = 0, width: int | None = None) -> str:
-    """The table to read: every column, and the first thousand rows; `-` is null. For `names` and `width` see `encode`."""
-    columns = [_column(name, column, decimals) for name, column in zip(table.columns, table.get_columns(), strict=True)]
+    """The table to read: every column, and the first thousand rows; `-` is null. For `names` and `width` see `encode`.
+
+    Confidence limits stand beside what they are of: `0.4312 [0.4021, 0.4602]`.
+    """
+    limits = {name: ends for name in table.columns if (ends := _limits(table, name))}
+    beside = {end for ends in limits.values() for end in ends}
+    columns = [
+        _with_limits(name, table.select(name, *limits[name]), decimals)
+        if name in limits
+        else _column(name, table[name], decimals)
+        for name in table.columns
+        if name not in beside
+    ]
     return "\n\n".join(_lines(part) for part in _parts(columns, names, width))
 
 
@@ -91,6 +102,24 @@ def _column(name: str, column: pl.Series, decimals: int) -> list[str]:
     widest = max(map(len, cells))
     to_left = column.dtype in (pl.String, pl.Categorical, pl.Enum)
     return [cell.ljust(widest) if to_left else cell.rjust(widest) for cell in cells]
+
+
+def _limits(table: pl.DataFrame, name: str) -> tuple[str, ...]:
+    """The columns of the confidence limits of a column of numbers."""
+    ends = (f"{name}_ci_low", f"{name}_ci_high")
+    return ends if all(table.schema.get(column) == pl.Float64 for column in (name, *ends)) else ()
+
+
+def _with_limits(name: str, columns: pl.DataFrame, decimals: int) -> list[str]:
+    """The header and the cells, each a value and its limits."""
+    values, lows, highs = (_cells(column.head(SHOWN_ROWS), decimals) for column in columns)
+    # Where there is no value, there is nothing that has limits.
+    limits = ["" if value == "-" else f" [{low}, {high}]" for value, low, high in zip(values, lows, highs, strict=True)]
+    widest, longest = (max(map(len, texts), default=0) for texts in (values, limits))
+    pairs = zip(values, limits, strict=True)
+    cells = [escaped(name), *(f"{value.rjust(widest)}{limit.ljust(longest)}" for value, limit in pairs)]
+    width = max(map(len, cells))
+    return [cell.rjust(width) for cell in cells]
 
 
 def _parts(columns: Sequence[list[str]], names: int, width: int | None) -> Iterator[list[list[str]]]:

@@ -29,6 +29,7 @@ class Request:
     options: dict[str, Any]
     layout: Mapping[str, Any] = field(default_factory=dict)
     time_zone: str | None = None
+    cluster: str | None = None
 
     def __post_init__(self) -> None:
         twice = next((name for i, name in enumerate(self.scores) if name in self.scores[:i]), None)
@@ -44,6 +45,7 @@ class Request:
             "--by": self.by,
             "--time": [] if time is None else [time],
             "--weight": [] if weight is None else [weight],
+            "--cluster": [] if self.cluster is None else [self.cluster],
         }
 
     def periods(self, dtype: pl.DataType) -> Periods:
@@ -81,7 +83,7 @@ def rows_of_groups(table: pl.DataFrame, layout: Mapping[str, Any]) -> pl.DataFra
 
 @dataclass(frozen=True)
 class SketchOptions:
-    """How every input is sketched. `grid` has resolution, thresholds and exact, as `polars_ec.sketch` takes them."""
+    """How every input is sketched. `grid` has resolution, thresholds, exact and buckets, as `polars_ec.sketch` takes them."""
 
     request: Request
     grid: Mapping[str, Any] = field(default_factory=dict)
@@ -107,6 +109,8 @@ class SketchOptions:
             "--score-type": made.grid.score_type,
             "--resolution": "exact" if made.grid.resolution is None else made.grid.resolution,
             "thresholds (--threshold, --cost-fn, --cost-fp, --prior)": [repr(t) for t in made.grid.thresholds],
+            "--cluster": made.cluster,
+            "--buckets": made.buckets,
             COSTS: None if made.costs == CostMatrix.binary() else [*map(list, made.costs.values)],
         }
 
@@ -123,5 +127,5 @@ class SketchOptions:
             start = periods.start
             keys.append(start.dt.cast_time_unit("us") if isinstance(periods.dtype, pl.Datetime) else start)
         options = request.for_label(schema[request.label])
-        made = sketch(frame, request.scores, request.label, by=keys, **self.grid, **options)
+        made = sketch(frame, request.scores, request.label, by=keys, cluster=request.cluster, **self.grid, **options)
         return made if periods is None else made.on_tables(periods.placed)

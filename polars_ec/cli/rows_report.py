@@ -12,7 +12,7 @@ from polars_ec.cli.logs import Log, check_columns
 from polars_ec.cli.options import check_counted, refusals_as_usage_errors
 from polars_ec.cli.periods import check_time, with_time
 from polars_ec.cli.request import Request, rows_of_groups
-from polars_ec.cli.sql_report import connect, label_values, schema_of, sql_report, table_in_log
+from polars_ec.cli.sql_report import connect, label_values, report_by_polars, schema_of, sql_report, table_in_log
 from polars_ec.reports import report
 
 
@@ -32,8 +32,9 @@ def report_from_files(log: Log, request: Request) -> tuple[pl.DataFrame, list[st
         periods = request.periods(frame.collect_schema()[request.time])
         keys.append(periods.start)
 
+    asked = {"by": keys, "cluster": request.cluster, **request.layout, **options}
     with refusals_as_usage_errors():
-        answer = report(frame, request.scores, request.label, by=keys, **request.layout, **options)
+        answer = report(frame, request.scores, request.label, **asked)
     table = _with_codes_typed(log.collect(answer), log.codes, request)
     groups = rows_of_groups(table, request.layout)
     if options.get("prior") == "overall":
@@ -64,16 +65,20 @@ def report_from_duckdb(file: str, table: str, request: Request) -> tuple[pl.Data
         if request.time is not None:
             check_time(request.time, schema[request.time])
         options = request.for_label(schema[request.label])
-        answer = sql_report(
-            connection,
-            relation,
-            request.scores,
-            request.label,
-            by=request.by,
-            periods=None if request.time is None else request.periods(schema[request.time]),
-            layout=request.layout,
-            options=options,
-        )
+        periods = None if request.time is None else request.periods(schema[request.time])
+        if "interval" in request.layout:
+            answer = report_by_polars(connection, relation, request, periods, options)
+        else:
+            answer = sql_report(
+                connection,
+                relation,
+                request.scores,
+                request.label,
+                by=request.by,
+                periods=periods,
+                layout=request.layout,
+                options=options,
+            )
         if options.get("prior") == "overall":
             check_counted(rows_of_groups(answer, request.layout), several=len(request.scores) > 1)
         if "pos_label" not in options or not no_positives(rows_of_groups(answer, request.layout)):

@@ -16,15 +16,33 @@ from polars_ec.formulas.battery import BATTERY
 from polars_ec.formulas.decisions import CELLS
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.moved_by_prior import is_moved_by_prior
+from polars_ec.intervals.arguments import Request as IntervalRequest
 from polars_ec.reporting.choice import CONFUSION, named_metrics
 from polars_ec.sketches import Sketch
 
 _RANKING = ("auc_roc",)
-_ENDS = ("", "_low", "_high", "_error")
+_ENDS = (
+    "",
+    "_low",
+    "_high",
+    "_error",
+    "_if_calibrated",
+    "_if_calibrated_high",
+    "_ci_low",
+    "_ci_high",
+    "_kinked",
+)
+_OF_GROUP = ("n", "n_missing", "n_invalid", "class_prior")
+_SMALL = "small"
 
 
-def columns(sketch: Sketch, options: Mapping[str, Any], metrics: Sequence[str] | None) -> pl.DataFrame:
-    """A row per group: the metrics at its own prior and, where one is stated, those that it moves at that one beside them."""
+def columns(
+    sketch: Sketch, options: Mapping[str, Any], metrics: Sequence[str] | None, intervals: IntervalRequest | None
+) -> pl.DataFrame:
+    """A row per group: the metrics at its own prior and, where one is stated, those that it moves at that one beside them.
+
+    With intervals each has its limits, and `small` says which groups have few rows of a class.
+    """
     named = named_metrics(metrics)
     grid, prior = sketch.grid, options.get("prior")
     beside_prior = {name: value for name, value in options.items() if name != "prior"}
@@ -44,12 +62,16 @@ def columns(sketch: Sketch, options: Mapping[str, Any], metrics: Sequence[str] |
     moved = [name for name in names if is_moved_by_prior(name)] if prior is not None else []
 
     def evaluated(names: Sequence[str], keywords: Mapping[str, Any]) -> pl.DataFrame:
-        return evaluate(sketch, names, keywords, own_threshold=threshold, llr_prior=llr_prior)
+        return evaluate(sketch, names, keywords, own_threshold=threshold, llr_prior=llr_prior, request=intervals)
 
     table = evaluated([*names, *cells], stated)
+    small = [] if intervals is None else [_SMALL]
     if moved:
-        counts = [*sketch.keys, "n", "n_missing", "n_invalid", "class_prior"]
-        other = evaluated(moved, {**stated, "prior": prior}).drop(counts).rename(_at_prior(moved), strict=False)
+        other = (
+            evaluated(moved, {**stated, "prior": prior})
+            .drop(*sketch.keys, *_OF_GROUP, *small)
+            .rename(_at_prior(moved), strict=False)
+        )
         check_keys(sketch.keys, other.columns)
         table = pl.concat([table, other], how="horizontal")
     there = {*table.columns} - {*sketch.keys}
@@ -59,7 +81,7 @@ def columns(sketch: Sketch, options: Mapping[str, Any], metrics: Sequence[str] |
         for column in (*_of(name, there), *_of(f"{name}_at_prior", there))
     ]
     of_cells = [column for name in cells for column in _of(name, there)]
-    return table.select(*sketch.keys, "n", *shown, "class_prior", *of_cells, "n_missing", "n_invalid")
+    return table.select(*sketch.keys, "n", *shown, "class_prior", *small, *of_cells, "n_missing", "n_invalid")
 
 
 def _of(name: str, columns: Collection[str]) -> Iterator[str]:

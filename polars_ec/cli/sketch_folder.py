@@ -35,6 +35,7 @@ from polars_ec.cli.manifest import (
     Record,
     count_rows,
     difference,
+    joined_cluster_type,
     joined_types,
     key_types,
 )
@@ -214,12 +215,13 @@ class SketchFolder:
             raise DataError(f"{self.path} holds no sketches yet: run polars-ec sketch to the end")
         options = next(iter(entries.values())).record.options
         common: dict[str, KeyType] = {}
+        of_clusters: str | None = None
         for name, entry in entries.items():
             different = difference(options, entry.record.options)
             if different:
                 raise DataError(f"{self.path / name} was made with other options: {different}")
             try:
-                common = joined_types(common, entry)
+                common, of_clusters = joined_types(common, entry), joined_cluster_type(of_clusters, entry)
             except DataError as error:
                 raise DataError(f"{self.path / name}: {error}") from None
         return Manifest(entries, {name: found.dtype for name, found in common.items()})

@@ -36,6 +36,7 @@ from polars_ec.cli.manifest import (
     Record,
     count_rows,
     difference,
+    joined_cluster_type,
     joined_types,
     key_dtypes,
     key_types,
@@ -45,6 +46,7 @@ from polars_ec.cli.periods import with_time
 from polars_ec.cli.request import SketchOptions
 from polars_ec.cli.sketch_folder import SketchFolder, pos_label_note
 from polars_ec.cli.sketch_outcome import Outcome, Task
+from polars_ec.rows.folds import kind_of_key
 from polars_ec.sketches import Sketch
 
 
@@ -245,18 +247,19 @@ class _Run:
         folder, outcome = self.folder, self.outcome
         replaced = {folder.name_for(task.source) for task in todo}
         common: dict[str, KeyType] = {}
+        of_clusters: str | None = None
         for name, entry in self.entries.items():
             if name not in replaced:
-                common = joined_types(common, entry)
+                common, of_clusters = joined_types(common, entry), joined_cluster_type(of_clusters, entry)
         with track(todo) as tasks:
             for task in tasks:
                 name = folder.name_for(task.source)
                 former = self.entries.get(name)
                 try:
                     self.lock.reading(task.source)
-                    made = _sketch_file(task, self.options)
-                    entry = _entry(task, made, self.recorded)
-                    joined = joined_types(common, entry)
+                    made, cluster_type = _sketch_file(task, self.options)
+                    entry = _entry(task, made, self.recorded, cluster_type)
+                    joined = joined_types(common, entry), joined_cluster_type(of_clusters, entry)
                     self._refuse_renamed(task, made)
                 except (UsageError, DataError) as error:
                     outcome.rows += 0 if former is None else former.record.rows
@@ -266,7 +269,7 @@ class _Run:
                     continue
                 folder.save(made, entry.record)
                 self.entries[name] = entry
-                common = joined
+                common, of_clusters = joined
                 outcome.sketched += 1
                 outcome.rows += entry.record.rows
                 outcome.invalid += count_rows(made, self.recorded, pl.col("class") == -1)
@@ -320,7 +323,8 @@ def _gone(source: str) -> str | None:
     return None if real == source else f"is now a link to {real}"
 
 
-def _sketch_file(task: Task, options: SketchOptions) -> Sketch:
+def _sketch_file(task: Task, options: SketchOptions) -> tuple[Sketch, str | None]:
+    """The sketch of an input, and what the keys of its clusters are to their hash."""
     request = options.request
     log = open_log([str(task.file)]).with_codes(request.columns())
     schema = log.schema()
@@ -347,11 +351,14 @@ def _sketch_file(task: Task, options: SketchOptions) -> Sketch:
         raise DataError(f"{log.name}: {error.strerror}") from None
     if (task.size, task.modified_ns) != (now.st_size, now.st_mtime_ns):
         raise DataError(f"{log.name} changed while it was read: run again when it is whole")
-    return made
+    if made.coarse is None or request.cluster is None or not made.coarse["bucket"].count():
+        return made, None
+    return made, kind_of_key(frame.collect_schema()[request.cluster])
 
 
-def _entry(task: Task, made: Sketch, recorded: dict[str, Any]) -> Entry:
+def _entry(task: Task, made: Sketch, recorded: dict[str, Any], cluster_type: str | None) -> Entry:
     rows = count_rows(made, recorded)
     positives = count_rows(made, recorded, pl.col("class") == 1)
-    record = Record(task.source, task.size, task.modified_ns, rows, key_types(made), recorded, positives)
+    types = key_types(made)
+    record = Record(task.source, task.size, task.modified_ns, rows, types, recorded, positives, cluster_type)
     return Entry(record, key_dtypes(made))

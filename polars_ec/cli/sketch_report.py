@@ -27,6 +27,7 @@ from polars_ec.cli.sketch_columns import columns
 from polars_ec.cli.sketch_folder import SketchFolder, pos_label_note
 from polars_ec.cli.sketch_sum import total
 from polars_ec.exceptions import SketchError
+from polars_ec.intervals.arguments import parse_interval
 from polars_ec.sketches import Sketch
 
 _OF_ROWS = {
@@ -34,7 +35,8 @@ _OF_ROWS = {
     "missing": "sketches count the rows with a null together",
     "score_prior": "sketches hold the losses of the posteriors as they are",
 }
-_ADDED_BY = {"small": "min_rows", "total": "total"}
+_ADDED_BY = {"small": ("min_rows", "interval"), "total": ("total",)}
+_OF_CLUSTERS = ("--cluster", "--buckets")
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def sketch_report(
         `costs`, `cost_fn`, `cost_fp`, `threshold` (default: what the sketches were made for), `prior` ("overall" is the share
         in all sketches).
     layout
-        `metrics`, `min_rows` and `total` of `polars_ec.report`.
+        `metrics`, `min_rows`, `total` and how there are intervals, as for `polars_ec.report`; of clusters the sketches know.
 
     Returns
     -------
@@ -78,6 +80,10 @@ def sketch_report(
     manifest = sketches.manifest()
     made_with = manifest.options
     for option, value in stated.items():
+        if option in _OF_CLUSTERS and made_with.get("--cluster") is None:
+            raise UsageError(
+                f"{option} {value}: {folder} was sketched without clusters: sketch the log again with {option}, or report on it"
+            )
         if value != made_with[option]:
             made, asked = (", ".join(v) if isinstance(v, list) else v for v in (made_with[option], value))
             raise UsageError(f"{folder} was sketched with {option} {made}, and this asks for {asked}: leave it out")
@@ -90,12 +96,12 @@ def sketch_report(
         rolled_up = _placed(rolled_up, manifest, roll_up)
         if options.get("prior") == "overall":
             options["prior"] = counted_prior(overall_prior(rolled_up))
-        check_keys(rolled_up.keys, [name for name in ("small", "total") if _ADDED_BY[name] in layout])
+        marks = [name for name, options_of in _ADDED_BY.items() if any(option in layout for option in options_of)]
+        check_keys(rolled_up.keys, marks)
         table = _rows(rolled_up, options, layout, made_with)
         if "total" in layout:
             table = _with_total(table, rolled_up, options, layout, made_with)
     # Beside what is read first, as in the report on rows.
-    marks = [name for name, option in _ADDED_BY.items() if option in layout]
     before = table.columns[: table.columns.index("class_prior") + 1]
     table = table.select(*before, *marks, pl.exclude(*before, *marks))
     warnings = _warnings(sketches, manifest) if table["n"].sum() else []
@@ -105,8 +111,13 @@ def sketch_report(
 def _rows(
     sketch: Sketch, options: Mapping[str, Any], layout: Mapping[str, Any], made_with: Mapping[str, Any]
 ) -> pl.DataFrame:
-    table = _in_order(columns(sketch, options, layout.get("metrics")), sketch.keys, made_with)
-    return table.with_columns(small=pl.col("n") < layout["min_rows"]) if "min_rows" in layout else table
+    # Clusters are those of the sketch.
+    intervals = parse_interval({name: value for name, value in layout.items() if name != "buckets"})
+    table = _in_order(columns(sketch, options, layout.get("metrics"), intervals), sketch.keys, made_with)
+    if "min_rows" not in layout:
+        return table
+    few = pl.col("n") < layout["min_rows"]
+    return table.with_columns(small=few if intervals is None else few | pl.col("small"))
 
 
 def _with_total(

@@ -20,6 +20,7 @@ from polars_ec.cli.files import status
 from polars_ec.cli.labels import MOST_VALUES
 from polars_ec.cli.options import refusals_as_usage_errors
 from polars_ec.cli.periods import DEFAULT_ZONE, PERIOD_NAMES, Periods
+from polars_ec.cli.request import Request
 from polars_ec.cli.sql_calls import COUNTS, PARTS, Model, value_text
 from polars_ec.cli.sql_classes import class_rows
 from polars_ec.cli.sql_ranks import RANK_COLUMNS, cells_of_rows, with_ranks
@@ -109,15 +110,23 @@ def _answered(
     connection: duckdb.DuckDBPyConnection, query: str, views: Mapping[str, str] = MappingProxyType({})
 ) -> pl.DataFrame:
     """What the query gives; `views` are others that it names."""
-    import duckdb
-
-    try:
+    with _refusals_as_data_errors():
         for name, rows in views.items():
             connection.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS {rows}")
         # By way of a table: a relation plans its query twice, first for the columns' types, and long macros take long to plan.
         connection.execute(f"CREATE OR REPLACE TEMP TABLE {_ANSWER} AS {query}")
+        table: pl.DataFrame = connection.table(_ANSWER).pl()
+    return table
+
+
+@contextmanager
+def _refusals_as_data_errors() -> Iterator[None]:
+    """Around a query whose mistakes are not those of the command's options."""
+    import duckdb
+
+    try:
         with panics_unseen():
-            table: pl.DataFrame = connection.table(_ANSWER).pl()
+            yield
     except duckdb.PermissionException as error:
         raise DataError(
             "this view reads files outside its database, which could be any on this machine, and may not: make it a table "
@@ -125,7 +134,6 @@ def _answered(
         ) from error
     except (duckdb.Error, PolarsError, PanicException) as error:
         raise DataError(f"DuckDB: {first_line(error)}") from error
-    return table
 
 
 def sql_report(
@@ -144,13 +152,8 @@ def sql_report(
     `relation` is SQL; the other names are names of its columns, unquoted. `periods` are of the zone that the connection
     is in. `layout` and `options` are those of `polars_ec.report`, without expressions.
     """
-    rows = schema_of(connection, relation).to_frame()
-    kinds = {name: kind for name, kind in _sql_types(connection, relation) if name in by}
-    interval = next((name for name, kind in kinds.items() if "INTERVAL" in kind), None)
-    if interval is not None:
-        raise UsageError(f"--by {interval}: groups of intervals have no type in the report: make a text column of them")
-    wide = {name: _WIDE[kind] for name, kind in kinds.items() if kind in _WIDE}
-    rows = rows.cast(wide)  # type: ignore[arg-type]
+    wide = _wide_keys(connection, relation, by)
+    rows = schema_of(connection, relation).to_frame().cast(wide)  # type: ignore[arg-type]
     keys = {name: f"CAST({quoted(name)} AS VARCHAR)" if name in wide else quoted(name) for name in by}
     polars_keys: list[str | pl.Expr] = list(by)
     if periods is not None:
@@ -222,6 +225,39 @@ def sql_report(
     tall = pl.concat(tables)
     tall = tall.sort([*([_TOTAL] if total else []), *keys], maintain_order=True) if keys else tall
     return tall if periods is None else periods.placed(tall)
+
+
+def report_by_polars(
+    connection: duckdb.DuckDBPyConnection,
+    relation: str,
+    request: Request,
+    periods: Periods | None,
+    options: Mapping[str, Any],
+) -> pl.DataFrame:
+    """What `polars_ec.report` returns for the rows of the relation, which Polars reads: for what no macro has."""
+    wide = _wide_keys(connection, relation, request.by)
+    read = list(dict.fromkeys(name for names in request.columns().values() for name in names))
+    columns = [f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}" if name in wide else quoted(name) for name in read]
+    keys = [pl.col(name).cast(wide[name]) if name in wide else pl.col(name) for name in request.by]
+    if periods is not None:
+        keys.append(periods.start)
+    with _refusals_as_data_errors():
+        rows = connection.sql(f"SELECT {', '.join(columns)} FROM {relation}")
+    asked = {"by": keys, "cluster": request.cluster, **request.layout, **options}
+    with refusals_as_usage_errors():
+        report(rows.limit(0), request.scores, request.label, **asked)
+    with _refusals_as_data_errors():
+        table = report(rows, request.scores, request.label, **asked)
+    return table if periods is None else periods.placed(table)
+
+
+def _wide_keys(connection: duckdb.DuckDBPyConnection, relation: str, by: Sequence[str]) -> dict[str, pl.DataType]:
+    """The dtypes of those group columns that Polars takes for decimals; UsageError for one that no table can hold."""
+    kinds = {name: kind for name, kind in _sql_types(connection, relation) if name in by}
+    interval = next((name for name, kind in kinds.items() if "INTERVAL" in kind), None)
+    if interval is not None:
+        raise UsageError(f"--by {interval}: groups of intervals have no type in the report: make a text column of them")
+    return {name: _WIDE[kind] for name, kind in kinds.items() if kind in _WIDE}
 
 
 def _refuse_what_no_macro_has(layout: Mapping[str, Any]) -> None:

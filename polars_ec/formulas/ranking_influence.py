@@ -18,14 +18,15 @@ from polars_ec.formulas.ranking import (
 )
 from polars_ec.formulas.sums import GROUP
 
-SMOOTH_METRICS = ("auc_roc", "average_precision", "specificity_at_sensitivity", "sensitivity_at_specificity")
+OPERATING_POINTS = ("specificity_at_sensitivity", "sensitivity_at_specificity")
+"""Those that are read off where a class has a share above the threshold that is asked for."""
+SMOOTH_METRICS = ("auc_roc", "average_precision", *OPERATING_POINTS)
 """The ranking metrics that have it."""
 
+SHARE_VARIANCE = "share_variance"
 _SLOPE = pl.col("__ec_slope")
 _N1, _N0 = pl.col("n1"), pl.col("n0")
 _W1, _W0 = pl.col("w1"), pl.col("w0")
-
-
 # The slope of the curve at a point is taken between so many standard errors on either side, as Woodruff has limits of a quantile.
 _ERRORS_AROUND = 2
 # With fewer rows of a class than this beyond a point, nobody knows how the curve runs there.
@@ -35,31 +36,51 @@ _FEWEST_BEYOND = 5
 def influence(cells: pl.DataFrame, metric: str, arguments: RankingArguments, *, stated: bool) -> pl.DataFrame:
     """The result of `prepare` with `influence1` and `influence0`: of a positive and of a negative of weight 1 in the cell.
 
-    `cells` has the sums of squared weights `v1` and `v0`, too. `stated`: the prior is a stated one, which rows do not move.
+    `stated`: the prior is a stated one, which rows do not move. For OPERATING_POINTS `cells` has SHARE_VARIANCE, too: of the share above
+    the threshold, whose influence is that of `influence_on_share`.
     """
     if metric == "auc_roc":
         return _of_classes(cells, NEGATIVES_BELOW / _N0 / _N1, POSITIVES_ABOVE / _N1 / _N0)
+    if metric == "average_precision":
+        return _of_average_precision(cells, stated=stated)
+    above = _above(metric, arguments)
+    if metric == "specificity_at_sensitivity":
+        slope = _slope(cells, specificity_at, arguments.sensitivity, 1)
+        return _of_classes(cells.join(slope, on=GROUP, how="left"), above * _SLOPE / _N1, -above / _N0)
+    slope = _slope(cells, sensitivity_at, arguments.specificity, 0)
+    return _of_classes(cells.join(slope, on=GROUP, how="left"), above / _N1, -above * _SLOPE / _N0)
+
+
+def influence_on_share(cells: pl.DataFrame, metric: str, arguments: RankingArguments) -> pl.DataFrame:
+    """What `influence` gives, on the share of the one class above the threshold at which the other one's is read off."""
+    above, nothing = _above(metric, arguments), pl.lit(0.0)
+    if metric == "specificity_at_sensitivity":
+        return _of_classes(cells, above / _N1, nothing)
+    return _of_classes(cells, nothing, above / _N0)
+
+
+def _above(metric: str, arguments: RankingArguments) -> pl.Expr:
+    """1 in cells above the threshold, else 0; cells of unknown order are on the side where most of their rows are."""
     if metric == "specificity_at_sensitivity":
         share, before, after = arguments.sensitivity, pl.col("tp_before") / _N1, pl.col("tp") / _N1
-        above = (
-            pl.when("point")
-            .then(before < enough(share, pl.col("whole")))
-            .otherwise((before + after) / 2 < share)
-            .cast(pl.Float64)
-        )
-        slope = _slope(cells, specificity_at, share, 1)
-        return _of_classes(cells.join(slope, on=GROUP, how="left"), above * _SLOPE / _N1, -above / _N0)
-    if metric == "sensitivity_at_specificity":
+        tied, middle = before < enough(share, pl.col("whole")), (before + after) / 2 < share
+    else:
         share, before, after = arguments.specificity, pl.col("tn_before") / _N0, pl.col("tn") / _N0
-        above = (
-            pl.when("point")
-            .then(after >= enough(share, pl.col("whole")))
-            .otherwise((before + after) / 2 > share)
-            .cast(pl.Float64)
-        )
-        slope = _slope(cells, sensitivity_at, share, 0)
-        return _of_classes(cells.join(slope, on=GROUP, how="left"), above / _N1, -above * _SLOPE / _N0)
-    return _of_average_precision(cells, stated=stated)
+        tied, middle = after >= enough(share, pl.col("whole")), (before + after) / 2 > share
+    return pl.when("point").then(tied).otherwise(middle).cast(pl.Float64)
+
+
+def _slope(cells: pl.DataFrame, value_at: Callable[..., Bounded], share: float, label: int) -> pl.DataFrame:
+    """How fast the metric falls, per group, as the share rises at which it is read off; null where few rows tell."""
+    variance = pl.col(SHARE_VARIANCE).first()
+    around = _ERRORS_AROUND * variance.sqrt()
+    low, high = pl.max_horizontal(share - around, 0.0), pl.min_horizontal(share + around, 1.0)
+    fall = value_at(low, evenly=True).value - value_at(high, evenly=True).value
+    # As many as the variance says, and no more than there are of equal weight (Kish).
+    there = pl.col(f"weight{label}").first() ** 2 / pl.col(f"v{label}").sum()
+    rows = pl.min_horizontal(share * (1 - share) / variance, there)
+    known = (variance > 0) & (rows * min(share, 1 - share) >= _FEWEST_BEYOND)
+    return cells.group_by(GROUP, maintain_order=True).agg(pl.when(known).then(fall / (high - low)).alias("__ec_slope"))
 
 
 def _of_average_precision(cells: pl.DataFrame, *, stated: bool) -> pl.DataFrame:
@@ -95,13 +116,3 @@ def _of_classes(cells: pl.DataFrame, of_1: pl.Expr, of_0: pl.Expr) -> pl.DataFra
 def _in_units(cells: pl.DataFrame, of_1: pl.Expr, of_0: pl.Expr) -> pl.DataFrame:
     """Per weight as the rows have it, and not as `prepare` has made it."""
     return cells.with_columns(influence1=of_1 * (_N1 / pl.col("weight1")), influence0=of_0 * (_N0 / pl.col("weight0")))
-
-
-def _slope(cells: pl.DataFrame, value_at: Callable[..., Bounded], share: float, label: int) -> pl.DataFrame:
-    """How fast the metric falls, per group, as the share rises at which it is read off; null where few rows tell."""
-    rows = (pl.col(f"weight{label}").first() ** 2 / pl.col(f"v{label}").sum()).clip(1)
-    around = _ERRORS_AROUND * (share * (1 - share) / rows).sqrt()
-    low, high = pl.max_horizontal(share - around, 0.0), pl.min_horizontal(share + around, 1.0)
-    fall = value_at(low, evenly=True).value - value_at(high, evenly=True).value
-    known = rows * min(share, 1 - share) >= _FEWEST_BEYOND
-    return cells.group_by(GROUP, maintain_order=True).agg(pl.when(known).then(fall / (high - low)).alias("__ec_slope"))

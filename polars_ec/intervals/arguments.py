@@ -30,6 +30,11 @@ class Request:
     replicates: int
     seed: int
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether rows or clusters are drawn anew."""
+        return self.method != "influence"
+
 
 def parse_interval(options: Mapping[str, Any]) -> Request | None:
     """Check the keywords of intervals among others; what is left out has its default. None: no interval is asked for."""

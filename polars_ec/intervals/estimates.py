@@ -58,6 +58,12 @@ def one_hot(linear: Floats, weight2: Floats) -> Moments:
     return Moments(linear, weight2[..., None] * np.eye(n_decisions), np.ones(n_decisions))
 
 
+def of_classes(moments: Moments) -> Moments:
+    """Of one-hot features those of the class alone."""
+    linear, square = moments.linear.sum(axis=-1), moments.square.sum(axis=(-2, -1))
+    return Moments(linear[..., None], square[..., None, None], np.ones(1))
+
+
 def with_one_row(moments: Moments) -> Moments:
     """With one more row in each class, of its mean weight, which is spread evenly over the decisions: one-hot features."""
     n_decisions = moments.linear.shape[-1]

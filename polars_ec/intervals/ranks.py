@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -18,9 +19,11 @@ Integers: TypeAlias = NDArray[np.int64]
 PARTS = 20
 """What the delete-a-part jackknife of ranking metrics leaves out in turn."""
 
-BEST_OF_ALL = ("ks", "min_expected_cost", "min_dcf", "eer", "min_cllr")
-"""Metrics that are the best over all thresholds, or of a fitted curve; an EER on the curve itself is not."""
+OPTIMISTIC = ("average_precision", "ks", "min_expected_cost", "min_dcf", "eer", "min_cllr")
+"""Metrics that are too good in few rows, as the best over all thresholds or of a fitted curve; an EER on the curve itself is not."""
 
+# Beside shares: what no classifier does worse than at its best.
+_AT_MOST_1 = ("auprg", "min_dcf", "min_cllr")
 _FEW_ROWS, _FEW_ERRORS = 30, 5
 _HALVINGS = 60
 
@@ -28,9 +31,8 @@ _HALVINGS = 60
 def auc_limits(auc: Floats, spread: Spread, rows: Floats, level: float) -> tuple[Floats, Floats]:
     """On the logit scale; in small samples, or near 0 and 1, so wide that they hold Newcombe's limits, too; at 0 and 1 those alone.
 
-    `rows` is (groups, classes): how many independent rows say as much.
+    `rows` is (groups, classes): how many independent rows say as much; NaN where nobody knows.
     """
-    known = ~np.isnan(spread.variance)
     fewest, least = rows.min(axis=-1), np.minimum(auc, 1 - auc)
     low, high = limits(auc, spread, "logit", level)
     small_low, small_high = newcombe(auc, rows, level)
@@ -39,18 +41,15 @@ def auc_limits(auc: Floats, spread: Spread, rows: Floats, level: float) -> tuple
     low, high = np.where(alone, np.nan, low), np.where(alone, np.nan, high)
     low, high = np.where(few, np.fmin(low, small_low), low), np.where(few, np.fmax(high, small_high), high)
     # One row in a class has no spread, and yet limits.
-    known |= fewest == 1
+    known = np.isfinite(fewest)
     return extended(np.where(known, low, np.nan), np.where(known, high, np.nan), auc)
 
 
-def jackknife_limits(
+def ranking_limits_of(
     metric: str, value: Floats, spread: Spread, bias: Floats | None, level: float
 ) -> tuple[Floats, Floats]:
-    """On the scale of the metric. Those that are the best over all thresholds, or fit a curve, are too good where rows are few.
-
-    `bias` is what the jackknife says of that: their limits hold those about the value without it, too. None: there is none.
-    """
-    # Parts that make no difference say nothing of what other rows would.
+    """On the scale of the metric; with the `bias` that the jackknife finds, so that they hold those about the value without it, too."""
+    # Rows that make no difference say nothing of what other rows would.
     spread = spread.only(spread.variance > 0)
     if metric == "auprg":
         # It has no lower end, and what it falls short of 1 is never below 0.
@@ -69,14 +68,15 @@ def jackknife_limits(
 
 def _moved(scale: Scale, limit: Floats, value: Floats, bias: Floats) -> Floats:
     """The limit about the value without its bias, which is as large on the scale as it is at the value."""
-    return inverse(scale, forward(scale, limit) - bias * slope(scale, value))
+    with np.errstate(all="ignore"):
+        return inverse(scale, forward(scale, limit) - bias * slope(scale, value))
 
 
 def widened(metric: str, low: Floats, high: Floats, error: Floats) -> tuple[Floats, Floats]:
     """By how far off the value may be, within the range of the metric; NaN where a limit is not known."""
     scale = scale_of(metric)
-    low = low - error if scale == "identity" else np.fmax(low - error, 0)
-    high = np.fmin(high + error, 1) if scale == "logit" or metric == "auprg" else high + error
+    low = low - error if scale == "identity" else np.maximum(low - error, 0)
+    high = np.minimum(high + error, 1) if scale == "logit" or metric in _AT_MOST_1 else high + error
     known = np.isfinite(low) & np.isfinite(high)
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
@@ -116,6 +116,7 @@ def dealt_out(rows: Integers, starts: Integers, seed: int) -> Integers:
     `starts` are the first cells of the groups. Draws begin anew in each group, so that no other group changes what becomes of it.
     """
     dealt = np.empty((*rows.shape, PARTS), dtype=np.int64)
-    for first, last in zip(starts, [*starts[1:], len(rows)], strict=True):
+    ends = np.append(starts, len(rows))
+    for first, last in pairwise(ends):
         dealt[first:last] = np.random.default_rng(seed).multinomial(rows[first:last], [1 / PARTS] * PARTS)
     return np.moveaxis(dealt, -1, 0)

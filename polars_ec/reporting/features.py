@@ -18,14 +18,15 @@ from polars_ec.rows.kernel import CELL, WEIGHT
 if TYPE_CHECKING:
     import numpy as np
 
+    from polars_ec.intervals.estimates import Clusters
     from polars_ec.intervals.spread import Moments
 
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
     Read: TypeAlias = Callable[[str], Numbers]
     """The sums of this name, (..., classes); of `DECISIONS` (..., classes, decisions)."""
 
-DECISIONS = "decisions"
-"""The sums of all decisions at once, of many classes."""
+DECISIONS, AGAINST = "decisions", "against"
+"""Of many classes the sums of all decisions at once; and, before its number, those of a class against the rest, (..., 2, 2)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +57,8 @@ class Features(ABC):
         """How many features a row has."""
 
     @property
-    def size(self) -> int:
-        """How many sums a group has."""
+    def n_sums(self) -> int:
+        """How many sums of w x a group has."""
         return self.model.rows.costs.n_classes * self.n_features
 
     def enlarged(self, moments: Moments) -> Moments:
@@ -67,6 +68,15 @@ class Features(ABC):
     def constant_costs(self, linear: Numbers) -> Numbers:
         """What each constant decision costs at the group's own prior, (..., constant decisions)."""
         raise NotImplementedError
+
+    def undecided(self, moments: Moments, clusters: Clusters | None) -> tuple[Moments, Clusters | None]:
+        """What constant decisions are made of: whatever rows are decided."""
+        return moments, clusters
+
+    @property
+    def values(self) -> Sequence[str] | None:
+        """The sums of what rows have beside being there; None for decisions, of which each has one."""
+        return None
 
     @property
     def has_decisions(self) -> bool:
@@ -144,6 +154,15 @@ class Decided(Features):
     def constant_costs(self, linear: Numbers) -> Numbers:
         return _constant_costs(linear, self.model.rows.costs.values)
 
+    def undecided(self, moments: Moments, clusters: Clusters | None) -> tuple[Moments, Clusters | None]:
+        from polars_ec.intervals.estimates import Clusters, of_classes
+
+        if clusters is not None:
+            single = None if clusters.single is None else of_classes(clusters.single)
+            weight = clusters.linear.sum(axis=-1, keepdims=True)
+            clusters = Clusters(weight, clusters.weight, of_classes(moments).unit, single)
+        return of_classes(moments), clusters
+
 
 @dataclass(frozen=True, eq=False)
 class AgainstRest(Decided):
@@ -153,18 +172,16 @@ class AgainstRest(Decided):
     prefix: str
     """Of the columns of sums of this class."""
 
-    def linear(self, read: Read) -> Numbers:
-        return self._two_by_two(self._of_decisions(read, ""))
+    @property
+    def n_sums(self) -> int:
+        return 4
 
-    def moments(self, read: Read) -> Moments:
-        from polars_ec.intervals.estimates import one_hot
-
-        linear = self.linear(read)
-        return one_hot(linear, self._two_by_two(self._of_decisions(read, TWICE)) if self.weighted else linear)
-
-    def _two_by_two(self, cells: Numbers) -> Numbers:
+    def _of_decisions(self, read: Read, suffix: str) -> Numbers:
         import numpy as np
 
+        if is_collected(self.model):
+            return read(f"{AGAINST}{self.k}{suffix}")
+        cells = super()._of_decisions(read, suffix)
         is_k = [np.arange(n) == self.k for n in cells.shape[-2:]]
         sides = [np.stack([~mask, mask]).astype(float) for mask in is_k]
         return np.asarray(np.einsum("...ij,ai,bj->...ab", cells, *sides))
@@ -187,6 +204,10 @@ class Lost(Features):
     @property
     def n_features(self) -> int:
         return 2
+
+    @property
+    def values(self) -> Sequence[str]:
+        return [self.loss]
 
     @property
     def has_decisions(self) -> bool:
@@ -212,6 +233,10 @@ class Costing(Features):
     @property
     def n_features(self) -> int:
         return 3
+
+    @property
+    def values(self) -> Sequence[str]:
+        return ["class_cost", "error_cost"]
 
     def linear(self, read: Read) -> Numbers:
         import numpy as np

@@ -10,9 +10,10 @@ import polars as pl
 
 from polars_ec.formulas.calibration_error import ECE_BINS
 from polars_ec.intervals.arguments import Request
-from polars_ec.reporting.features import DECISIONS, Features
+from polars_ec.reporting.draws import Entries, drawn_limits
+from polars_ec.reporting.features import AGAINST, DECISIONS, Features
 from polars_ec.reporting.models import Model
-from polars_ec.reporting.squares import BUCKET
+from polars_ec.reporting.squares import BUCKET, TWICE, UNITS
 from polars_ec.reporting.sums import CLASS_OF_SUMS, is_collected
 from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from polars_ec.intervals.estimates import Clusters, Limits
+    from polars_ec.intervals.scales import Scale
     from polars_ec.intervals.spread import Moments
 
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -31,6 +33,11 @@ IF_CALIBRATED = ("ece_if_calibrated", "ece_if_calibrated_high")
 
 # Numbers of a table of changed sums that are made at a time.
 _BLOCK = 2**22
+
+# The gradients of more sums than this would take longer than leaving out parts of the rows, the fewer the more sums there are.
+_MOST_SLOPES, _PARTS = 200, 100
+_MOST_IN_PARTS, _FEWER_PARTS = 2_500, 20
+_MOST_SUMS = 40_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +94,7 @@ def with_intervals(
 
     def limited(table: pl.DataFrame) -> pl.DataFrame:
         columns: dict[str, list[pl.Series]] = {name: [pl.Series([], dtype=dtype)] for name, dtype in made.items()}
-        for chunk in _chunks(table, families, request):
+        for chunk in _chunks(table, families, bool(calibrated), request):
             for family in families:
                 for name, values in _of_family(chunk, family, request).items():
                     columns[name].append(_series(values, made[name]))
@@ -95,17 +102,19 @@ def with_intervals(
                 for name, values in zip(IF_CALIBRATED, _if_calibrated(chunk, model, request), strict=True):
                     columns[f"{model.prefix}{name}"].append(_series(values, pl.Float64()))
         whole = {name: pl.concat(parts) for name, parts in columns.items()}
-        return table.drop(BUCKET, strict=False).with_columns(**whole)
+        return table.drop(UNITS, strict=False).with_columns(**whole)
 
-    schema = {name: dtype for name, dtype in sums.collect_schema().items() if name != BUCKET}
+    schema = {name: dtype for name, dtype in sums.collect_schema().items() if name != UNITS}
     return sums.map_batches(limited, schema={**schema, **made})
 
 
-def _chunks(table: pl.DataFrame, families: Sequence[Family], request: Request) -> Iterator[Chunk]:
+def _chunks(table: pl.DataFrame, families: Sequence[Family], binned: bool, request: Request) -> Iterator[Chunk]:
     """So many groups at a time that the table of their changed sums stays small."""
     n_buckets = None if request.cluster is None else request.buckets
-    largest = max((family.features.size for family in families), default=1)
-    size = max(_BLOCK // max(4 * largest**2, (n_buckets or 0) * largest), 1)
+    numbers = [family.features.n_sums for family in families]
+    tables = [n * max(4 * n if n <= _MOST_SLOPES else _PARTS, n_buckets or 0) for n in numbers]
+    tables += [(n_buckets or 1) * 2 * ECE_BINS.number] if binned else []
+    size = max(_BLOCK // max(tables, default=1), 1)
     for start in range(0, table.height, size):
         yield Chunk(table.slice(start, size), n_buckets)
 
@@ -118,13 +127,15 @@ class Chunk:
 
         self.table, self.n_buckets = table, n_buckets
         self._listed: dict[str, _Listed] = {}
-        if BUCKET not in table.columns:
+        if UNITS not in table.columns:
             return
-        lists = table[BUCKET]
+        lists = table[UNITS]
         group = np.repeat(np.arange(table.height), lists.list.len().to_numpy())
         rows = lists.explode().struct.unnest()
-        # Rows without a cluster are in one more bucket, the last.
-        bucket = rows[BUCKET].fill_null(n_buckets).to_numpy()
+        bucket = np.zeros_like(group)
+        if n_buckets is not None:
+            # Rows without a cluster are in one more bucket, the last.
+            bucket = rows[BUCKET].fill_null(n_buckets).to_numpy()
         index = rows[CLASS_OF_SUMS].fill_null(-1).to_numpy()
         used = index >= 0
         self._rows, self._used = rows, used
@@ -150,6 +161,14 @@ class Chunk:
         values = self._rows[f"{model.prefix}{name}"].to_numpy()[self._used]
         place = np.ravel_multi_index(self._place, shape)
         return _finite(np.bincount(place, values, minlength=int(np.prod(shape))).reshape(shape))
+
+    def entries(self, model: Model, names: Sequence[str]) -> Entries:
+        """The entries of the lists, with sums of these names."""
+        if is_collected(model):
+            cells = self._cells(model)
+            return Entries.of(model, (cells.group, cells.bucket, cells.index), cells.of_rows, names, self.n_buckets)
+        prefix, rows, used = model.prefix, self._rows, self._used
+        return Entries.of(model, self._place, lambda x: rows[f"{prefix}{x}"].to_numpy()[used], names, self.n_buckets)
 
     def _cells(self, model: Model) -> _Listed:
         if model.prefix not in self._listed:
@@ -189,9 +208,9 @@ class _Listed:
         rows = lists.explode(empty_as_null=False, keep_nulls=False).struct.unnest()
         group = np.repeat(np.arange(table.height), lists.list.len().to_numpy())
         used = rows[CLASS].fill_null(-1).to_numpy() >= 0
-        self._rows, self._group = rows.filter(pl.Series(used)), group[used]
-        self._index = self._rows[CLASS].to_numpy().astype(np.int64)
-        self.bucket = np.zeros_like(self._group)
+        self._rows, self.group = rows.filter(pl.Series(used)), group[used]
+        self.index = self._rows[CLASS].to_numpy().astype(np.int64)
+        self.bucket = np.zeros_like(self.group)
         if n_buckets is not None:
             self.bucket = self._rows[BUCKET].fill_null(n_buckets).to_numpy().astype(np.int64)
         self._shape = (table.height, (n_buckets or 0) + 1, model.rows.costs.n_classes, model.rows.costs.n_decisions)
@@ -200,17 +219,25 @@ class _Listed:
         """Of each group, perhaps bucket, class and perhaps decision."""
         import numpy as np
 
-        place, shape = [self._group, self.bucket, self._index], list(self._shape[:3])
-        if name.startswith(DECISIONS):
+        place, shape = [self.group, self.bucket, self.index], list(self._shape[:3])
+        name, suffix = name.removesuffix(TWICE), TWICE if name.endswith(TWICE) else ""
+        if name == DECISIONS or name.startswith(AGAINST):
             place.append(self._rows[DECISION].to_numpy().astype(np.int64))
             shape.append(self._shape[3])
+        if name.startswith(AGAINST):
+            k = int(name.removeprefix(AGAINST))
+            place[2:], shape[2:] = [(values == k).astype(np.int64) for values in place[2:]], [2, 2]
+        if name in (DECISIONS, "count") or name.startswith(AGAINST):
+            name = WEIGHT
         if not by_bucket:
             del place[1], shape[1]
-        for of_all in (DECISIONS, "count"):
-            name = f"{WEIGHT}{name.removeprefix(of_all)}" if name.startswith(of_all) else name
         code = np.ravel_multi_index(place, shape)
-        values = self._rows[name].to_numpy()
+        values = self._rows[f"{name}{suffix}"].to_numpy()
         return np.asarray(np.bincount(code, values, minlength=int(np.prod(shape))).reshape(shape))
+
+    def of_rows(self, name: str) -> Numbers:
+        """The rows or their weight, as `count`, the squares of that, or a loss, of each entry."""
+        return self._rows[name.replace("count", WEIGHT)].to_numpy()
 
 
 def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numbers]:
@@ -234,7 +261,12 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
         estimates = formula.of_table(moments)
         enlarged = features.enlarged if features.has_decisions else None
         ends: Limits
-        if clusters is None:
+        if request.is_drawn:
+            made_of = features, moments, clusters, estimates
+            ends = drawn_limits(*made_of, request, lambda g: _Formula(chunk.table[g], family), chunk.entries)
+        elif features.n_sums > _MOST_SLOPES:
+            ends = _without_parts(formula, features, moments, clusters, estimates, scales, request)
+        elif clusters is None:
             ends = limits_of_rows(formula, moments, estimates, scales, request.level, enlarged)
         else:
             ends = limits_of_clusters(formula, moments, clusters, estimates, scales, request.level, enlarged)
@@ -244,13 +276,43 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
                 columns[f"{estimate.column}{end}"] = values[:, at : at + width]
             at += width
     if family.kinked is not None:
-        spread_of = moments.spread_of if clusters is None else clusters.spread_of
-        beside = is_beside_kink(features.constant_costs, moments.linear, spread_of)
+        of_rows, of_clusters = features.undecided(moments, clusters)
+        spread_of = of_rows.spread_of if of_clusters is None else of_clusters.spread_of
+        beside = is_beside_kink(features.constant_costs, of_rows.linear, spread_of)
         low = next(columns[f"{estimate.column}{LOW}"] for estimate in family.estimates if estimate.metric == "nec")
         columns[family.kinked] = np.where(np.isnan(low[:, 0]), np.nan, beside)
     if family.fewest is not None:
         columns[family.fewest] = moments.rows.min(axis=-1)
     return columns
+
+
+def _without_parts(
+    formula: _Formula,
+    features: Features,
+    moments: Moments,
+    clusters: Clusters | None,
+    estimates: Numbers,
+    scales: Sequence[Scale],
+    request: Request,
+) -> Limits:
+    import numpy as np
+
+    from polars_ec.intervals.parts import limits_of_parts, merged, split_at_random
+
+    n_parts = _PARTS if features.n_sums <= _MOST_IN_PARTS else _FEWER_PARTS
+    more = features.enlarged(moments).linear - moments.linear if clusters is None and features.has_decisions else None
+    if features.n_sums > _MOST_SUMS or (clusters is None and not features.has_decisions):
+        nothing = np.full_like(estimates, np.nan)
+        return nothing, nothing
+    if clusters is None:
+        parts = split_at_random(moments, n_parts, request.seed)
+    else:
+        parts = clusters.linear if n_parts == _PARTS else merged(clusters.linear, n_parts)
+        if clusters.single is not None and features.has_decisions:
+            parts = parts + split_at_random(clusters.single, parts.shape[1], request.seed)
+        elif clusters.single is not None:
+            parts = parts + clusters.single.linear[:, None] / parts.shape[1]
+    return limits_of_parts(formula, parts, more, estimates, scales, request.level)
 
 
 class _Formula:

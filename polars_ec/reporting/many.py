@@ -8,7 +8,7 @@ import polars as pl
 
 from polars_ec.reporting.models import Model
 from polars_ec.reporting.needs import Needs, missing_parts
-from polars_ec.reporting.squares import BUCKET, ONCE, TWICE, bucket_columns, value_squares
+from polars_ec.reporting.squares import BUCKET, ONCE, TWICE, bucket_columns, drawn_columns, value_squares
 from polars_ec.rows.collected import GroupPrior, collect
 from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT
 from polars_ec.rows.read import count_rows
@@ -32,6 +32,10 @@ def cells_of_classes(
         for model in models
         for name in fields
     )
+    cells = drawn_columns(
+        needs.interval, [_losses(model, needs) for model in models], pl.col(BUCKET) if buckets else None
+    )
+    made = made.with_columns(**cells)
     sums: dict[str, pl.Expr] = {"__ec_n": pl.len().cast(pl.Int64)}
     for model in models:
         sums |= {f"{model.prefix}{name}": model.column(name).sum() for name in needs.losses}
@@ -46,7 +50,12 @@ def cells_of_classes(
             of_cell = GroupPrior.of_rows(model.column("reference"))
             sums |= {f"{model.prefix}reference": of_cell.vector, f"{model.prefix}known": of_cell.known}
     of_cells = [f"{model.prefix}{name}" for model in models for name in names if name in (CLASS, DECISION)]
-    return made.group_by([*(key.meta.output_name() for key in keys), *of_cells, *buckets]).agg(**sums)
+    return made.group_by([*(key.meta.output_name() for key in keys), *of_cells, *buckets, *cells]).agg(**sums)
+
+
+def _losses(model: Model, needs: Needs) -> list[pl.Expr]:
+    amount = pl.lit(1.0) if model.rows.weight is None else model.column(_AMOUNT)
+    return [model.column(name) / amount for name in needs.losses]
 
 
 def collected(models: Sequence[Model], needs: Needs) -> list[pl.Expr]:

@@ -21,6 +21,11 @@ class Needs:
     interval: Request | None = None
 
     @property
+    def drawn(self) -> bool:
+        """Whether rows, or clusters, are drawn anew."""
+        return self.interval is not None and self.interval.is_drawn
+
+    @property
     def clustered(self) -> bool:
         """Whether the rows of a group are summed bucket by bucket."""
         return self.interval is not None and self.interval.cluster is not None

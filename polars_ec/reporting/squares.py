@@ -1,4 +1,4 @@
-"""What intervals need of the pass beside the sums: sums of squares, and the bucket of each row's cluster."""
+"""What intervals need of the pass beside the sums: sums of squares, the bucket of each row's cluster, and cells of rows that are alike."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from polars_ec.intervals.arguments import Request
 from polars_ec.rows.folds import bucket
 
 BUCKET = "__ec_bucket"
-"""The bucket of a row's cluster, null where it has none; and, in the sums of a group, the list of the sums of its buckets."""
+"""The bucket of a row's cluster, null where it has none."""
+
+UNITS = "__ec_units"
+"""In the sums of a group, the list of those of its buckets, and of the cells of rows that are drawn together."""
+
+DRAWN = "__ec_drawn"
+"""The cell that a row is drawn with: of rows whose losses are about the same; null where it is drawn with its cluster."""
+
+# Bins of a loss to a nat, of one model and of several: within one, losses differ too little to matter to a variance.
+_BINS, _FEWEST_BINS = 8, 2
+_LEAST, _MOST = -64, 8
 
 ONCE, TWICE = "_1", "_2"
 """After the name of a sum of w x: the sums of w^2 x and of w^2 x^2."""
@@ -21,6 +31,20 @@ def bucket_columns(request: Request | None) -> dict[str, pl.Expr]:
     if request is None or request.cluster is None:
         return {}
     return {BUCKET: bucket(request.cluster, request.buckets)}
+
+
+def drawn_columns(
+    request: Request | None, values: Sequence[Sequence[pl.Expr]], in_bucket: pl.Expr | None
+) -> dict[str, pl.Expr]:
+    """One more key of the pass, where rows are drawn: of the losses of a row, or what else is 0 or more, of each model."""
+    if request is None or not request.is_drawn or not any(values):
+        return {}
+    bins = max(_BINS // len(values), _FEWEST_BINS)
+    cell = pl.lit(0, dtype=pl.Int64)
+    for value in (value for of_model in values for value in of_model):
+        place = pl.when(value > 0).then(value.log()).clip(_LEAST, _MOST).fill_nan(_LEAST).fill_null(_LEAST)
+        cell = cell * ((_MOST - _LEAST) * bins + 1) + ((place - _LEAST) * bins).floor().cast(pl.Int64)
+    return {DRAWN: cell if in_bucket is None else pl.when(in_bucket.is_null()).then(cell)}
 
 
 def amount_squares(masks: Mapping[str, pl.Expr], weight: pl.Expr) -> dict[str, pl.Expr]:
@@ -36,6 +60,6 @@ def value_squares(values: Mapping[str, pl.Expr], weight: pl.Expr | None) -> dict
     return sums
 
 
-def bucket_list(class_column: str, sums: Sequence[str]) -> pl.Expr:
-    """The sums of each bucket and class of a group."""
-    return pl.struct(BUCKET, class_column, *sums).implode(maintain_order=False).alias(BUCKET)
+def unit_list(units: Sequence[str], class_column: str, sums: Sequence[str]) -> pl.Expr:
+    """The sums of each bucket, or cell of rows that are drawn together, and class of a group."""
+    return pl.struct(*units, class_column, *sums).implode(maintain_order=False).alias(UNITS)

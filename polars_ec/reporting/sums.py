@@ -15,7 +15,15 @@ from polars_ec.priors import constant
 from polars_ec.reporting.many import cells_of_classes, collected
 from polars_ec.reporting.models import Model
 from polars_ec.reporting.needs import Needs, missing_parts
-from polars_ec.reporting.squares import amount_squares, bucket_columns, bucket_list, value_squares
+from polars_ec.reporting.squares import (
+    BUCKET,
+    DRAWN,
+    amount_squares,
+    bucket_columns,
+    drawn_columns,
+    unit_list,
+    value_squares,
+)
 from polars_ec.rows.collected import CollectedSums, GroupPrior
 from polars_ec.rows.decisions import Decisions
 from polars_ec.rows.labels import class_index
@@ -49,9 +57,21 @@ def sum_per_class(frame: pl.LazyFrame, keys: Sequence[pl.Expr], models: Sequence
         sums[name] = constant(pl.col(name))
     if rows.weight is not None:
         columns[_WEIGHT] = rows.weight
-    buckets = bucket_columns(needs.interval)
-    made = frame.select(*keys, class_index(rows.labels).alias(CLASS_OF_SUMS), **buckets, **columns)
-    return made.group_by([*(key.meta.output_name() for key in keys), CLASS_OF_SUMS, *buckets]).agg(**sums)
+    units = bucket_columns(needs.interval)
+    units |= drawn_columns(needs.interval, [_amounts(model.rows, needs) for model in models], units.get(BUCKET))
+    made = frame.select(*keys, class_index(rows.labels).alias(CLASS_OF_SUMS), **units, **columns)
+    known = {f"{model.prefix}{name}": s for model in models for name, s in _known_sums(model, needs).items()}
+    summed = {name: column for name, column in sums.items() if name not in known}
+    cells = made.group_by([*(key.meta.output_name() for key in keys), CLASS_OF_SUMS, *units]).agg(**summed)
+    return cells.with_columns(**known)
+
+
+def _amounts(rows: Rows, needs: Needs) -> list[pl.Expr]:
+    """What rows that are drawn together must have about the same of, beside the class and the decision."""
+    losses = [rows.loss(name) for name in needs.losses]
+    if rows.row_costs is None or not needs.decisions:
+        return losses
+    return [*losses, rows.error_cost(), pl.when(rows.errors).then(rows.error_cost()).otherwise(0.0)]
 
 
 def sum_per_group(
@@ -77,13 +97,20 @@ def sum_per_group(
         for i in range(model.rows.costs.n_classes)
     ]
     columns += [constant(pl.col(name)).alias(name) for name in _row_priors(models)]
-    if needs.clustered:
-        of_buckets = [f"{model.prefix}{name}" for model in models for name in _class_sums(model, needs)]
-        columns.append(bucket_list(CLASS_OF_SUMS, of_buckets))
+    units = [*([BUCKET] if needs.clustered else []), *([DRAWN] if _has_cells(models, needs) else [])]
+    if units:
+        names = {f"{model.prefix}{name}": name for model in models for name in _class_sums(model, needs)}
+        columns.append(
+            unit_list(units, CLASS_OF_SUMS, [column for column, name in names.items() if name not in counts])
+        )
     if total:
         keys = [TOTAL, *keys]
         cells = twice(cells, keys)
     return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
+
+
+def _has_cells(models: Sequence[Model], needs: Needs) -> bool:
+    return needs.drawn and any(_amounts(model.rows, needs) for model in models)
 
 
 def twice(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
@@ -250,7 +277,8 @@ def _row_columns(rows: Rows, needs: Needs) -> dict[str, pl.Expr]:
     if needs.decisions:
         decided = rows.decisions
         columns["decision"] = decided.index if decided.positive is None else decided.positive
-        columns["undecided"] = reduce(or_, rows.decision_faults.values(), pl.lit(value=False))
+        if rows.decision_faults:
+            columns["undecided"] = reduce(or_, rows.decision_faults.values())
         if rows.row_costs is not None:
             cost = pl.when(rows.present).then(rows.weighted(rows.error_cost()))
             columns |= {"class_cost": cost, "error_cost": pl.when(rows.errors).then(cost)}
@@ -302,6 +330,12 @@ def _class_sums(model: Model, needs: Needs) -> dict[str, pl.Expr]:
                 squared = squared if rows.weight is None else squared * pl.col(_WEIGHT) ** 2
                 sums[f"noise_{b}"] = pl.when(inside).then(squared).sum()
     return sums
+
+
+def _known_sums(model: Model, needs: Needs) -> dict[str, pl.Expr]:
+    """Sums that other sums are already: each takes its time of the pass, most where groups are many, as with buckets."""
+    known = {"count": model.column("present")} if model.rows.weight is None else {}
+    return known | ({} if model.rows.decision_faults or not needs.decisions else {"undecided": pl.lit(0, pl.Int64)})
 
 
 def summed_decisions(rows: Rows) -> range:

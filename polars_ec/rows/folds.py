@@ -15,8 +15,11 @@ FOLD = "fold"
 # Goes up when keys change their buckets: what was made by folds of another version must not be added up.
 HASH_VERSION = 2
 
-# What a sketch calls the hash that dealt its clusters out to buckets.
-HASH = "murmur3"
+# What a sketch calls this hash where it dealt its clusters out to buckets.
+MURMUR3 = "murmur3"
+
+BUCKETS = 100
+"""How many buckets clusters are dealt out to where nothing else is asked for."""
 
 _LARGEST = 1000
 _FEWEST_OF_CLUSTERS = 5
@@ -150,9 +153,19 @@ def fold_of(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> p
     return stratified_fold(key, strata, folds) if strata else fold(key, folds)
 
 
-def checked_buckets(buckets: int) -> int:
-    """The number of buckets that clusters are dealt out to, if it is one: of fewer than five no variance is known."""
-    return _checked("buckets", buckets, _FEWEST_OF_CLUSTERS)
+def buckets_of_clusters(cluster: object, buckets: int) -> int | None:
+    """The number of buckets that clusters are dealt out to, of fewer than five of which no variance is known; None without clusters."""
+    number = _checked("buckets", buckets, _FEWEST_OF_CLUSTERS)
+    if cluster is None and number != BUCKETS:
+        raise TypeError(f"buckets={number} is how many cluster= is dealt out to, and there is no cluster=")
+    return None if cluster is None else number
+
+
+def kind_of_key(dtype: pl.DataType) -> str:
+    """What keys of a dtype are to their hash: keys of two kinds have two, even where they look alike."""
+    if dtype.is_integer() or dtype == pl.Boolean:
+        return "a whole number"
+    return "text" if dtype in (pl.String, pl.Categorical, pl.Enum) else str(dtype.base_type())
 
 
 def _checked(name: str, number: int, fewest: int = 2) -> int:

@@ -10,22 +10,24 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from polars_ec.arguments import parse_options
 from polars_ec.cells.grid import (
-    RANGE,
-    RAW_RANGE,
+    BUCKET,
     Grid,
     SketchScoreType,
     checked_resolution,
     checked_score_type,
     sorted_thresholds,
 )
+from polars_ec.cells.parquet import HASH, TABLE
 from polars_ec.dialects import WarehouseDialect, Writer, is_number, quoted
+from polars_ec.rows.folds import BUCKETS, MURMUR3, buckets_of_clusters
+from polars_ec.sql.score_kinds import KINDS, Kind
 
-_EXP_RANGE = 745  # exp(-x) is 0 beyond
+_DIGITS_OF_MD5 = 6  # which is 1000 buckets times 16,777
 _LEAST_PRODUCT = 1e-300  # well above underflow
 
 
@@ -41,6 +43,8 @@ def sketch_query(
     weight: str | None = None,
     pos_label: object = None,
     classes: Sequence[object] | None = None,
+    cluster: str | None = None,
+    buckets: int = BUCKETS,
     dialect: WarehouseDialect = "duckdb",
 ) -> str:
     """The SQL text of the one aggregate query that reduces a log to its sketch, in the dialect of a warehouse.
@@ -79,6 +83,13 @@ def sketch_query(
     classes
         The label's two values, the negative class first; a value that is not listed is wrong. Integer labels:
         `classes=(0, 1)`.
+    cluster
+        Column name or SQL expression of the key of what correlated rows share, such as the user or the day, for intervals. A row
+        without a key is a cluster of its own. Default: none.
+    buckets
+        How many buckets the clusters are dealt out to by a hash of their key, from 5 to 1000. In DuckDB it is `ec.bucket`,
+        that of Polars, for which the macros must be there (`ec.register`); in other dialects one of the key's text, its MD5. Sketches
+        add up where their clusters were dealt out by the same one.
     dialect
         "bigquery", "clickhouse", "databricks", "datafusion", "duckdb" (default), "postgres", "snowflake", "spark" or
         "trino".
@@ -86,11 +97,14 @@ def sketch_query(
     Returns
     -------
     One SELECT statement without a closing semicolon; it can stand in parentheses after FROM. Its columns: those of `by`;
-    `class` (0, 1; -1 for wrong rows, NULL for missing ones), `bin`, `above`; `n` rows; `weight`, the sum of the weights;
-    `log_loss`, `brier` and `posterior`, sums of weight times the row's value (in nats; LLRs are read as log-odds, which is
+    `class` (0, 1; -1 for wrong rows, NULL for missing ones), `bin`, `above`; `n` rows; `weight`, the sum of the weights, and `weight2`, that of
+    their squares; `log_loss`, `brier` and `posterior`, sums of weight times the row's value (in nats; LLRs are read as log-odds, which is
     even prior). `log_loss` is 0 in the two bins of infinite log-odds: `Sketch.from_arrow` puts the infinite sums back.
     Log-odds within rounding of a bin's edge may go one bin
     further in one engine than in another.
+
+    With `cluster` it is two tables, one below the other: "cells" and "coarse", as the column `table` says. The latter has the usable rows once
+    more by `bucket`, at a `resolution` of at most 8, without the last three sums. The column `hash` names the hash.
 
     PostgreSQL makes an error of a product that underflows: there products with a factor below 1e-150 (1e-100 if there are
     three, in a weighted Brier loss) are taken as 0.
@@ -136,15 +150,17 @@ def sketch_query(
     grid = Grid(checked_score_type(score_type), resolution, sorted_thresholds(thresholds))
     checked = parse_options({"pos_label": pos_label, "classes": classes})
     largest = writer.number(sys.float_info.max)
+    number = buckets_of_clusters(cluster, buckets)
     query = _Query(
-        keys=_parse_keys(by, grid.columns, writer),
+        keys=_parse_keys(by, [*grid.columns, *(() if number is None else (TABLE, BUCKET, HASH))], writer),
         table=writer.table(table),
         score=writer.expression("score", score),
         label=writer.expression("label", label),
         weight=None if weight is None else writer.expression("weight", weight),
         class_of_label=_class_of_label(writer, checked.pos_label, checked.classes),
         above=_above(writer, grid.thresholds, largest),
-        kind=_KINDS[grid.score_type](resolution, largest),
+        kind=KINDS[grid.score_type](resolution, largest),
+        clusters=None if cluster is None else _clusters(writer, cluster, number, grid, largest, dialect),
         largest=largest,
         least_factor={n: writer.number(_LEAST_PRODUCT ** (1 / n)) for n in (2, 3)} if dialect == "postgres" else {},
     )
@@ -169,93 +185,50 @@ def _parse_keys(by: str | Sequence[str] | Mapping[str, str], own: Sequence[str],
     return keys
 
 
-# Everything below is portable SQL ---------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
-class _Kind:
-    """What depends on the score type: conditions and columns of the usable rows, each level made of the one before."""
+class _Clusters:
+    """Where a row is in the second table: its bucket, made of `ec_hashed`, which is made of the key; and its bin.
 
-    valid: str
-    bin: str
-    usable: Mapping[str, str] = field(default_factory=dict)
-    logs: Mapping[str, str] = field(default_factory=dict)
-    sums: Mapping[str, str] = field(default_factory=dict)
-
-
-def _of_posteriors(resolution: int, largest: str) -> _Kind:  # noqa: ARG001
-    """1 - p is rounded where p is small; p - (1 - (1 - p)) is exactly what the rounding lost."""
-    log_odds = "(ec_loss_0 - ec_loss_1)"
-    return _Kind(
-        valid="ec_score >= 0 AND ec_score <= 1",
-        usable={"ec_inner": "CASE WHEN ec_class >= 0 AND ec_score > 0 AND ec_score < 1 THEN ec_score END"},
-        logs={"ec_loss_0": "ec_inner - (1 - (1 - ec_inner)) - LN(1 - ec_inner)", "ec_loss_1": "-LN(ec_inner)"},
-        bin=_log_odds_bin(log_odds, resolution, "ec_used <= 0", "ec_used >= 1"),
-        sums={
-            "ec_log_loss": "CASE WHEN ec_class = 1 THEN ec_loss_1 ELSE ec_loss_0 END",
-            "ec_error": "CASE WHEN ec_class = 1 THEN 1 - ec_used ELSE ec_used END",
-            "ec_posterior": "ec_used",
-        },
-    )
-
-
-def _of_log_odds(resolution: int, largest: str) -> _Kind:
-    """With e = exp(-|x|), the likelier class has posterior 1 / (1 + e), the other one e / (1 + e).
-
-    The last term of the loss is what 1 + e lost by rounding.
+    That is made of its bin in the first table, or where two bins share this one of `ec_coarse`.
     """
-    return _Kind(
-        valid=is_number("ec_score"),
-        usable={
-            "ec_finite": f"CASE WHEN ec_class >= 0 AND ec_score >= -{largest} AND ec_score <= {largest} THEN ec_score END",
-            "ec_against": "CASE WHEN ec_class = 1 THEN -ec_score WHEN ec_class = 0 THEN ec_score END",
-        },
-        logs={
-            "ec_finite": "ec_finite",
-            "ec_against": "ec_against",
-            "ec_exp": f"CASE WHEN ABS(ec_finite) < {_EXP_RANGE} THEN EXP(-ABS(ec_finite)) ELSE 0 END",
-        },
-        bin=_log_odds_bin("ec_finite", resolution, "ec_used < 0", "ec_used > 0"),
-        sums={
-            "ec_log_loss": "CASE WHEN ec_finite IS NOT NULL THEN CASE WHEN ec_against > 0 THEN ec_against ELSE 0 END "
-            "+ LN(1 + ec_exp) - (1 + ec_exp - 1 - ec_exp) / (1 + ec_exp) END",
-            "ec_error": "CASE WHEN ec_against > 0 THEN 1 / (1 + ec_exp) ELSE ec_exp / (1 + ec_exp) END",
-            "ec_posterior": "CASE WHEN ec_used >= 0 THEN 1 / (1 + ec_exp) ELSE ec_exp / (1 + ec_exp) END",
-        },
+
+    key: str
+    hashed: str
+    bucket: str
+    coarse: str | None
+    bin: str
+    hash: str
+
+
+def _clusters(
+    writer: Writer, cluster: str, buckets: int | None, grid: Grid, largest: str, dialect: WarehouseDialect
+) -> _Clusters:
+    coarse = grid.coarse.resolution or 0
+    finer = (grid.resolution or 0) // coarse
+    (lowest, highest), (low, high) = grid.infinite_bins, grid.coarse.infinite_bins
+    if grid.score_type == "raw":
+        steps = f"CAST(FLOOR(CAST(ABS(ec_bin) - 1 AS DOUBLE) / {finer}) AS INT) + 1"
+        inner = f"WHEN ec_bin > 0 THEN {steps} WHEN ec_bin < 0 THEN -({steps}) WHEN ec_bin = 0 THEN 0"
+    else:
+        inner = f"WHEN ec_bin > {lowest} THEN CAST(FLOOR(CAST(ec_bin AS DOUBLE) / {finer}) AS INT)"
+    of_bin = f"CASE WHEN ec_bin = {lowest} THEN {low} WHEN ec_bin = {highest} THEN {high} {inner} END"
+    native = dialect == "duckdb"
+    digits = [
+        f"(STRPOS('0123456789abcdef', SUBSTR(ec_hashed, {i + 1}, 1)) - 1) * {16**i}" for i in range(_DIGITS_OF_MD5)
+    ]
+    return _Clusters(
+        key=writer.expression("cluster", cluster),
+        hashed=f"ec.bucket(ec_cluster, {buckets})" if native else "MD5(CAST(ec_cluster AS VARCHAR))",
+        bucket="ec_hashed"
+        if native
+        else f"CASE WHEN ec_hashed IS NOT NULL THEN ({' + '.join(digits)}) % {buckets} END",
+        coarse=KINDS[grid.score_type](coarse, largest).bin if grid.is_cut_by_coarse else None,
+        bin="ec_coarse" if grid.is_cut_by_coarse else of_bin,
+        hash=MURMUR3 if native else f"md5 by {dialect}",
     )
 
 
-def _of_raw_scores(resolution: int, largest: str) -> _Kind:
-    offset = RAW_RANGE * resolution + 1
-    size_bin = f"CAST(FLOOR({resolution} * ec_log_size) AS INT) + {offset}"
-    infinite = 2 * offset
-    return _Kind(
-        valid=is_number("ec_score"),
-        usable={
-            "ec_size": f"CASE WHEN ec_class >= 0 AND ABS(ec_score) > 0 AND ABS(ec_score) <= {largest} "
-            "THEN ABS(ec_score) END"
-        },
-        logs={"ec_log_size": "LN(ec_size)"},
-        bin=f"CASE WHEN ec_log_size IS NOT NULL THEN CASE WHEN ec_used > 0 THEN {size_bin} ELSE -({size_bin}) END "
-        f"WHEN ec_used > 0 THEN {infinite} WHEN ec_used < 0 THEN {-infinite} WHEN ec_class >= 0 THEN 0 END",
-    )
-
-
-_KINDS: Mapping[str, Callable[[int, str], _Kind]] = {
-    "posterior": _of_posteriors,
-    "log_odds": _of_log_odds,
-    "llr": _of_log_odds,
-    "raw": _of_raw_scores,
-}
-
-
-def _log_odds_bin(log_odds: str, resolution: int, minus_infinity: str, plus_infinity: str) -> str:
-    edge = RANGE * resolution
-    return (
-        f"CASE WHEN {log_odds} >= {-RANGE} AND {log_odds} < {RANGE} THEN CAST(FLOOR({log_odds} * {resolution}) AS INT) "
-        f"WHEN {log_odds} < {-RANGE} THEN {-edge - 1} WHEN {log_odds} >= {RANGE} THEN {edge} "
-        f"WHEN {minus_infinity} THEN {-edge - 2} WHEN {plus_infinity} THEN {edge + 1} END"
-    )
+# Everything below is portable SQL ---------------------------------------------------------------------------------------
 
 
 def _class_of_label(writer: Writer, pos_label: object, classes: tuple[object, ...] | None) -> str:
@@ -295,7 +268,8 @@ class _Query:
     weight: str | None
     class_of_label: str
     above: str
-    kind: _Kind
+    kind: Kind
+    clusters: _Clusters | None
     largest: str
     least_factor: Mapping[int, str]
 
@@ -314,6 +288,12 @@ class _Query:
             classes["ec_weight"] = "ec_weight"
             usable["ec_times"] = "CASE WHEN ec_class >= 0 THEN ec_weight END"
             logs["ec_times"] = values["ec_times"] = "ec_times"
+        if self.clusters is not None:
+            given["ec_cluster"] = self.clusters.key
+            classes["ec_hashed"] = self.clusters.hashed
+            usable["ec_bucket"] = self.clusters.bucket
+            logs["ec_bucket"] = values["ec_bucket"] = "ec_bucket"
+            values |= {} if self.clusters.coarse is None else {"ec_coarse": self.clusters.coarse}
         key_names = {f"ec_key_{i}": f"ec_key_{i}" for i in range(len(self.keys))}
         levels = {
             "ec_rows": _select(dict(zip(key_names, self.keys.values(), strict=True)) | given, self.table),
@@ -323,10 +303,29 @@ class _Query:
             "ec_values": _select(key_names | values, "ec_logs"),
         }
         groups = [*key_names, "ec_class", "ec_bin", "ec_above"]
+        if self.clusters is not None:
+            levels |= self._of_both_tables(key_names, values)
+            groups = [*key_names, "ec_table", "ec_in_bucket", "ec_class", "ec_in_bin", "ec_above"]
         return (
             f"WITH {', '.join(f'{name} AS ({select})' for name, select in levels.items())} "
-            f"{_select(self._result(key_names), 'ec_values')} GROUP BY {', '.join(groups)}"
+            f"{_select(self._result(key_names), [*levels][-1])} GROUP BY {', '.join(groups)}"
         )
+
+    def _of_both_tables(self, key_names: Mapping[str, str], values: Iterable[str]) -> dict[str, str]:
+        """Each row twice, as one of the cells and if it is usable as one of the coarse cells: the log is read once."""
+        assert self.clusters is not None
+        kept = {name: name for name in values if name not in ("ec_bin", "ec_coarse", "ec_bucket")}
+        both = {
+            **key_names,
+            **kept,
+            "ec_table": "ec_table",
+            "ec_in_bucket": "CASE WHEN ec_table = 'coarse' THEN ec_bucket END",
+            "ec_in_bin": f"CASE WHEN ec_table = 'coarse' THEN {self.clusters.bin} ELSE ec_bin END",
+        }
+        return {
+            "ec_tables": "SELECT 'cells' AS ec_table UNION ALL SELECT 'coarse' AS ec_table",
+            "ec_both": f"{_select(both, 'ec_values CROSS JOIN ec_tables')} WHERE ec_table = 'cells' OR ec_class >= 0",
+        }
 
     def _class(self) -> str:
         names = ["ec_label", "ec_score"] if self.weight is None else ["ec_label", "ec_score", "ec_weight"]
@@ -340,15 +339,26 @@ class _Query:
         keys = {quoted(name): source for name, source in zip(self.keys, key_names, strict=True)}
         rows = "CASE WHEN ec_class >= 0 THEN COUNT(*) ELSE 0 END"
         factors = {"log_loss": ["ec_log_loss"], "brier": ["ec_error", "ec_error"], "posterior": ["ec_posterior"]}
+        sums = {name: self._sum(*product) for name, product in factors.items()} if self.kind.sums else {}
+        bin_, before, after = "ec_bin", dict[str, str](), dict[str, str]()
+        if self.clusters is not None:
+            bin_ = "ec_in_bin"
+            before = {TABLE: "ec_table", BUCKET: "CAST(ec_in_bucket AS SMALLINT)"}
+            after = {HASH: f"CAST('{self.clusters.hash}' AS VARCHAR)"}
+            sums = {name: f"CASE WHEN ec_table = 'cells' THEN {sql} END" for name, sql in sums.items()}
+        unweighted = f"CAST({rows} AS DOUBLE)"
         return keys | {
             quoted(name): sql
             for name, sql in {
+                **before,
                 "class": "CAST(ec_class AS SMALLINT)",
-                "bin": "CAST(ec_bin AS INT)",
+                "bin": f"CAST({bin_} AS INT)",
                 "above": "CAST(ec_above AS SMALLINT)",
                 "n": "CAST(COUNT(*) AS BIGINT)",
-                "weight": f"CAST({rows} AS DOUBLE)" if self.weight is None else "COALESCE(SUM(ec_times), 0)",
-                **({name: self._sum(*product) for name, product in factors.items()} if self.kind.sums else {}),
+                "weight": unweighted if self.weight is None else "COALESCE(SUM(ec_times), 0)",
+                "weight2": unweighted if self.weight is None else self._sum("ec_times"),
+                **sums,
+                **after,
             }.items()
         }
 

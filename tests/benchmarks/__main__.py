@@ -48,6 +48,7 @@ def _rows_of_logs(binary: int, classes: int) -> dict[str, int]:
     return {
         "binary": binary,
         "weighted": binary,
+        "clustered": binary,
         "keys": max(1, binary // 4),
         "classes": classes,
         "hundred": max(1, classes // 5),

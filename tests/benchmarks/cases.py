@@ -9,14 +9,27 @@ from __future__ import annotations
 
 from functools import partial
 
-from tests.benchmarks import class_cases, duckdb_cases, key_cases, peers, polars_cases, queries, start_cases
+from tests.benchmarks import (
+    class_cases,
+    duckdb_cases,
+    interval_cases,
+    key_cases,
+    peers,
+    polars_cases,
+    queries,
+    start_cases,
+)
 from tests.benchmarks.case import SAMPLE_ROWS, Case
 from tests.benchmarks.layout import N_PARTS
 
 _sql = duckdb_cases.select
+_table = partial(duckdb_cases.table, macros=True)
+_clusters = partial(_table, cells="\"table\" = 'cells'")
 _macros = partial(duckdb_cases.select, macros=True)
 _sketch = polars_cases.sketch
 _of_classes = class_cases.metrics
+_intervals = interval_cases.report
+_by_store = partial(interval_cases.report, by="store")
 _weighted = partial(_sketch, weight="weight", thresholds=polars_cases.THRESHOLDS)
 
 CASES = [
@@ -119,6 +132,56 @@ CASES = [
     ),
     Case("u-di", "bucket, integers, in DuckDB", partial(duckdb_cases.bucket, key="integer"), "keys", "u-a"),
     Case("u-dl", "bucket, 500,000 strings, in DuckDB", partial(duckdb_cases.bucket, key="many"), "keys", "u-a"),
+    # Intervals, and comparisons
+    Case("b-i", "polars_ec: the report with intervals, independent rows", _intervals, floor="b"),
+    Case("b-i*10", "polars_ec: the same on the log ten times", _intervals, parts=10 * N_PARTS),
+    Case("v-b", "with keys: the report", partial(_intervals, interval=False), "clustered", "v-b"),
+    Case("v-r", "with intervals, independent rows", _intervals, "clustered", "v-b"),
+    Case("v-i", "with intervals, clusters by an integer", partial(_intervals, cluster="user"), "clustered", "v-b"),
+    Case("v-t", "with intervals, clusters by a string", partial(_intervals, cluster="account"), "clustered", "v-b"),
+    Case(
+        "v-i*10",
+        "clusters by an integer, the log ten times",
+        partial(_intervals, cluster="user"),
+        "clustered",
+        "v-b",
+        10 * N_PARTS,
+    ),
+    Case("v-m", "by 5,000 stores: the report", partial(_by_store, interval=False), "clustered", "v-m"),
+    Case("v-mr", "by 5,000 stores: with intervals", _by_store, "clustered", "v-m"),
+    Case("v-mi", "by 5,000 stores: clusters by an integer", partial(_by_store, cluster="user"), "clustered", "v-m"),
+    Case("v-k", "with keys: the sketch by segment", interval_cases.sketch, "clustered", "v-b"),
+    Case(
+        "v-ki", "the sketch, clusters by an integer", partial(interval_cases.sketch, cluster="user"), "clustered", "v-k"
+    ),
+    Case(
+        "v-kt",
+        "the sketch, clusters by a string",
+        partial(interval_cases.sketch, cluster="account"),
+        "clustered",
+        "v-k",
+    ),
+    Case("v-d", "DuckDB: ec.sketch", partial(_table, sql=queries.SKETCH), "clustered", "v-d"),
+    Case(
+        "v-di",
+        "DuckDB: ec.sketch, clusters by an integer",
+        partial(_clusters, sql=queries.SKETCH_BY_USER),
+        "clustered",
+        "v-d",
+    ),
+    Case(
+        "v-dt",
+        "DuckDB: ec.sketch, clusters by a string",
+        partial(_clusters, sql=queries.SKETCH_BY_ACCOUNT),
+        "clustered",
+        "v-d",
+    ),
+    Case("v-e", "intervals of ten metrics, from a sketch with clusters", interval_cases.evaluated, "clustered", "v-e"),
+    Case(
+        "v-l", "RCL with its interval, from a sketch with clusters", interval_cases.calibration_loss, "clustered", "v-l"
+    ),
+    Case("v-2", "two models in a report", partial(interval_cases.models, compared=False), "clustered", "v-2"),
+    Case("v-c", "two models compared", partial(interval_cases.models, compared=True), "clustered", "v-2"),
     # Before anything is computed
     Case("i", "import polars_ec, after polars", start_cases.imported, runs=5),
     Case("i-r", "ec.register in memory", duckdb_cases.register, runs=3),

@@ -17,14 +17,16 @@ def select(paths: list[str], sql: str, macros: bool = False) -> Query:
     return lambda: _frame(connection.execute(query))
 
 
-def table(paths: list[str], sql: str, macros: bool = False) -> Query:
-    """A query of many rows, which stay in DuckDB; its values are how many and the sums of `n` by segment."""
+def table(paths: list[str], sql: str, macros: bool = False, cells: str = "true") -> Query:
+    """A query of many rows, which stay in DuckDB; its values are how many and the sums of `n` by segment, of those that are `cells`."""
     connection = _connect(paths, macros)
     query = sql.format(threshold=THRESHOLD)
 
     def run() -> Values:
         connection.execute(f"CREATE TEMP TABLE made AS {query}")
-        rolled = "SELECT segment, count(*) AS cells, sum(n) AS n FROM made GROUP BY segment ORDER BY segment"
+        rolled = (
+            f"SELECT segment, count(*) AS cells, sum(n) AS n FROM made WHERE {cells} GROUP BY segment ORDER BY segment"
+        )
         return lambda: _frame(connection.execute(rolled))
 
     return run

@@ -17,11 +17,13 @@ import pyarrow.parquet as pq
 from tests.benchmarks.layout import N_PARTS, log_folder
 
 N_SEGMENTS = 200
+N_STORES = 5_000
 
 _SEED = 20_000
 _YEAR_START = np.datetime64("2025-01-01", "us")
 _YEAR = 365 * 24 * 3600 * 1_000_000
 _SEGMENTS = pa.array([f"segment-{i:03d}" for i in range(N_SEGMENTS)])
+_ACCOUNTS = pa.array([f"account-{i:09d}" for i in range(500_000)])
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,14 @@ def _keyed_chunk(random: np.random.Generator, n: int, since: float, until: float
     return made
 
 
+def _clustered_chunk(random: np.random.Generator, n: int, since: float, until: float) -> pa.Table:
+    """A binary log whose rows belong to users, integers, and to accounts, strings; and which has 5,000 stores."""
+    made = _binary_chunk(random, n, since, until).drop_columns(["ts"])
+    made = made.append_column("user", pa.array(random.integers(0, 1_000_000, n)))
+    made = made.append_column("account", _ACCOUNTS.take(pa.array(random.integers(0, len(_ACCOUNTS), n))))
+    return made.append_column("store", pa.array(random.integers(0, N_STORES, n).astype(np.int16)))
+
+
 def _classes_chunk(
     random: np.random.Generator, n: int, _since: float, _until: float, n_classes: int, n_segments: int
 ) -> pa.Table:
@@ -123,6 +133,7 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 KINDS = {
     "binary": Kind(_binary_chunk, 2**18),
     "weighted": Kind(_weighted_chunk, 2**18),
+    "clustered": Kind(_clustered_chunk, 2**18),
     "keys": Kind(_keyed_chunk, 2**18),
     "classes": Kind(partial(_classes_chunk, n_classes=10, n_segments=N_SEGMENTS), 2**16),
     "hundred": Kind(partial(_classes_chunk, n_classes=100, n_segments=50), 2**15),

@@ -207,6 +207,11 @@ FROM ranked GROUP BY segment ORDER BY segment
 
 SKETCH = "FROM ec.sketch('log', score, label, groups := ['segment'], thresholds := [{threshold}])"
 
+# These make two tables, one below the other: the cells, and coarse ones by bucket.
+SKETCH_BY_USER, SKETCH_BY_ACCOUNT = (
+    SKETCH.replace("])", f"], cluster := {key}, buckets := 100)") for key in ('"user"', "account")
+)
+
 # What somebody writes who wants the same cells: the same rules for nulls and wrong rows, the same bins and the same sums.
 SKETCH_BY_HAND = """
 WITH rows AS (

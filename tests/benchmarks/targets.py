@@ -79,6 +79,18 @@ TARGETS = [
     Target("ten metrics in one agg", "c", 2.0, "a"),
     Target("report", "b", 1.5, "a"),
     Target("the report's columns by macros, against SQL by hand", "d1", 1.15, "d4"),
+    Target("report with intervals", "b-i", 1.15, "b"),
+    Target("report with intervals, ten times the rows", "b-i*10", 1.2, "b-i", PEAK),
+    Target("report, 100 buckets of an integer", "v-i", 1.8, "v-b"),
+    Target("report, 100 buckets of a string", "v-t", 2.8, "v-b"),
+    Target("report, 100 buckets, ten times the rows", "v-i*10", 1.2, "v-i", PEAK),
+    Target("sketch, 100 buckets of an integer", "v-ki", 1.8, "v-k"),
+    Target("sketch, 100 buckets of a string", "v-kt", 2.8, "v-k"),
+    Target("ec.sketch in DuckDB, 100 buckets of an integer", "v-di", 3.2, "v-d"),
+    Target("ec.sketch in DuckDB, 100 buckets of a string", "v-dt", 3.2, "v-d"),
+    Target("intervals of ten metrics, 200 segments, from a sketch", "v-e", 1.0),
+    Target("RCL with its interval, 200 segments, from a sketch", "v-l", 5.0),
+    Target("two models compared, against their report", "v-c", 1.3, "v-2"),
     Target("polarbearings, against the report", "e", 8.0, "b", at_least=True),
 ]
 

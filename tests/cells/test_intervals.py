@@ -112,20 +112,43 @@ def test_at_a_stated_prior_too(way: str, exact: bool) -> None:
         assert_limits(found, expected.rename(lambda name: name.replace("_at_prior", "")), share_of(way))
 
 
-def of_clusters(psi: np.ndarray, log: pl.DataFrame, buckets: int) -> tuple[float, float]:
-    """Variance and degrees of freedom, row by row: one bucket of rows after the other; rows without a user by themselves."""
+def of_clusters(psi: np.ndarray, strata: np.ndarray, log: pl.DataFrame, buckets: int) -> tuple[float, float]:
+    """Variance and degrees of freedom, row by row: one bucket of rows after the other; rows without a user by themselves.
+
+    A bucket counts as the jackknife has it, which leaves it out of its class, and of all rows.
+    """
     bucket = log.select(ec.bucket("user", buckets)).to_series().fill_null(-1).to_numpy()
-    weight = log["w"].to_numpy()
-    sums, sizes = [], []
-    for b in range(buckets):
-        if (bucket == b).any():
-            sums.append(psi[bucket == b].sum())
-            sizes.append(weight[bucket == b].sum())
-    alone = weight[bucket == -1]
-    number = len(sums) + (alone.sum() ** 2 / (alone**2).sum() if len(alone) else 0)
-    squares = np.sum(np.square(sums)) + np.sum(np.square(psi[bucket == -1]))
-    whole = sum(sizes) + alone.sum()
-    return squares * number / (number - 1), whole**2 / (np.sum(np.square(sizes)) + (alone**2).sum()) - 1
+    weight, alone = log["w"].to_numpy(), bucket == -1
+    present = np.unique(bucket[~alone])
+    of_bucket, of_row = np.zeros(len(present)), np.zeros(len(log))
+    parts, lost = 0.0, 0.0
+
+    def sums(values: np.ndarray) -> np.ndarray:
+        return np.array([values[bucket == b].sum() for b in present])
+
+    def left_out(values: np.ndarray, of: np.ndarray) -> None:
+        """One part of the influence of rows, of those whose weight is not 0."""
+        nonlocal of_bucket, of_row, parts, lost
+        n, sizes = of.sum(), sums(of)
+        single = of[alone]
+        of_bucket += sums(values) / (1 - sizes / n)
+        size = (single**2).sum() / single.sum() if single.any() else 0.0
+        of_row += np.where(alone, values, 0.0) / (1 - size / n)
+        part = (sums(values) ** 2).sum() + (values[alone] ** 2).sum()
+        parts += part
+        lost += part / (n**2 / ((sizes**2).sum() + (single**2).sum()) - 1)
+
+    of_number = np.zeros(len(log))
+    for stratum in np.unique(strata):
+        of = weight * (strata == stratum)
+        mean = psi[strata == stratum].sum() / of.sum()
+        of_number += mean * of
+        left_out(psi * (strata == stratum) - mean * of, of)
+    if np.abs(of_number).max() > 1e-12 * np.abs(psi).max():
+        left_out(of_number, weight)
+    number = len(present) + (weight[alone].sum() ** 2 / (weight[alone] ** 2).sum() if alone.any() else 0)
+    squares = (of_bucket**2).sum() + (of_row**2).sum()
+    return squares * (number - 1) / number, parts / lost
 
 
 def test_influence_by_hand() -> None:
@@ -144,7 +167,7 @@ def test_influence_by_hand() -> None:
         "precision": (precision, w * d * (y - precision) / (w * d).sum(), "logit"),
     }
     for name, (value, psi, scale) in expected.items():
-        variance, df = of_clusters(psi, log, 100)
+        variance, df = of_clusters(psi, y, log, 100)
         half = stats.t.ppf(0.975, df) * np.sqrt(variance)
         if scale == "log":
             ends = value * np.exp(np.array([-half, half]) / value)
@@ -389,7 +412,7 @@ def test_limits_of_a_share_of_positives(way: str) -> None:
             share = (w * y).sum() / w.sum()
             if rows["user"].null_count() + rows["user"].n_unique() < 30 or not 0 < share < 1:
                 continue
-            variance, df = of_clusters(w * (y - share) / w.sum(), rows, WAYS[way].get("buckets", 100))
+            variance, df = of_clusters(w * (y - share) / w.sum(), 0 * y, rows, WAYS[way].get("buckets", 100))
         else:
             # A row of the mean weight more, half of either class.
             mean = (w**2).sum() / w.sum()

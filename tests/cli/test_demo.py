@@ -7,6 +7,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+import scipy.stats
 
 import polars_ec
 from polars_ec.cli import demo
@@ -24,13 +25,16 @@ def test_demo(tmp_path):
     check_numbers_from_numpy(found)
     check_model_is_better_than_the_prior(found)
     check_calibration_from_numpy(found)
+    check_noise_from_numpy(found)
+    check_days_hide_most_differences(found)
     check_story_tells_the_numbers_of_the_run(found, printed)
 
 
 def check_log_is_partitioned_by_month(found):
     assert sorted(folder.name for folder in found.log.iterdir()) == sorted(f"month={m}" for m in range(4, 13))
     log = pl.read_parquet(found.log)
-    assert log.columns == ["time", "carrier", "origin", "late", "score", "month"]
+    assert log.columns == ["time", "date", "carrier", "origin", "late", "score", "month"]
+    assert (log["time"].dt.date() == log["date"]).all()
     assert log["late"].dtype == pl.Boolean
     assert (log["time"].dt.month() == log["month"]).all()
     assert log["late"].null_count() == found.by_month["n_missing"].sum() > 0
@@ -63,6 +67,52 @@ def check_calibration_from_numpy(found):
     assert row["nce"] == pytest.approx(raw / entropy, rel=1e-9)
     assert row["nce_calibrated"] == pytest.approx(losses.mean() / entropy, rel=1e-4)
     assert row["rcl"] == pytest.approx(100 * (1 - losses.mean() / raw), abs=0.01)
+
+
+def check_noise_from_numpy(found):
+    """Standard errors from the influence of each flight, added up by day; NEC is what decisions cost, by N c_fp P0 or N c_fn P1."""
+    log = pl.read_parquet(found.log).drop_nulls("late")
+    late, positive = log["late"].to_numpy().astype(float), (log["score"].to_numpy() > 1 / 6).astype(float)
+    days = polars_ec.bucket("date", demo.BUCKETS)
+    bucket = log.select(days).to_series().to_numpy()
+    n_late, n_positive = late.sum(), positive.sum()
+    recall, precision = (late * positive).sum() / n_late, (late * positive).sum() / n_positive
+    cost, naive = (
+        5 * late * (1 - positive) + (1 - late) * positive,
+        5 * late if 5 * n_late < (late == 0).sum() else 1 - late,
+    )
+    nec = cost.sum() / naive.sum()
+    influence = {
+        "recall": (recall, late * (positive - recall) / n_late, "logit"),
+        "precision": (precision, positive * (late - precision) / n_positive, "logit"),
+        "nec": (nec, (cost - nec * naive) / naive.sum(), "log"),
+    }
+    for name, (value, psi, scale) in influence.items():
+        sums, sizes = (np.bincount(bucket, x) for x in (psi, np.ones_like(psi)))
+        k = (sizes > 0).sum()
+        error = math.sqrt(k / (k - 1) * (sums**2).sum())
+        t = scipy.stats.t.ppf(0.975, sizes.sum() ** 2 / (sizes**2).sum() - 1)
+        there, back, slope = {
+            "log": (math.log(value), math.exp, 1 / value),
+            "logit": (math.log(value / (1 - value)), lambda x: 1 / (1 + math.exp(-x)), 1 / (value * (1 - value))),
+        }[scale]
+        row = found.noise.whole.row(0, named=True)
+        assert row[name] == pytest.approx(value, rel=1e-9)
+        for end, sign in (("low", -1), ("high", 1)):
+            assert row[f"{name}_ci_{end}"] == pytest.approx(back(there + sign * t * slope * error), rel=1e-6)
+
+
+def check_days_hide_most_differences(found):
+    noise = found.noise
+    for days, independent in (
+        (noise.carriers, noise.carriers_independent),
+        (noise.months, noise.months_independent),
+    ):
+        assert days["difference"].to_list() == pytest.approx(independent["difference"].to_list(), rel=1e-9)
+        assert (days["p_adjusted"] < 0.05).sum() <= (independent["p_adjusted"] < 0.05).sum()
+    # A month has all flights of each of its days.
+    assert (noise.months["p_adjusted"] < 0.05).sum() < (noise.months_independent["p_adjusted"] < 0.05).sum()
+    assert demo._width(noise.whole, "precision") > 3 * demo._width(noise.whole_independent, "precision")
 
 
 def check_engines_agree(found):
@@ -102,6 +152,10 @@ def check_story_tells_the_numbers_of_the_run(found, printed):
     (text,) = printed
     assert len(text.splitlines()) <= 80
     assert "agree to a relative 1e-12" in text
+    noise = demo.tell_noise(found.noise)
+    assert noise in text
+    assert len(noise.splitlines()) <= 16
+    assert max(map(len, noise.splitlines())) <= 120
     for title in ("Per month", "Per carrier"):
         table = text.split(f"{title}\n")[1].split("\n\n")[0].splitlines()
         assert table[0].split()[1:3] == ["n", "nec"]
@@ -110,6 +164,33 @@ def check_story_tells_the_numbers_of_the_run(found, printed):
     for column in ("class_prior", "precision", "precision_at_prior"):
         for value in (months[column][0], months[column][-1]):
             assert f"{value:.3f}" in demo.tell(found)
+
+
+def test_noise_names_what_differs_and_what_one_would_believe():
+    def compared(p_values):
+        columns = {"carrier": ["A", "B", "C"], "difference": [0.1, -0.3, 0.2], "p_adjusted": p_values}
+        ends = {"difference_ci_low": pl.col("difference") - 0.05, "difference_ci_high": pl.col("difference") + 0.05}
+        return pl.DataFrame(columns).with_columns(**ends)
+
+    months = compared([0.9, 0.9, 0.9]).rename({"carrier": "time"}).with_columns(time=pl.date(2013, 4, 1))
+    whole = pl.DataFrame(
+        {
+            f"{n}{end}": [x]
+            for n in ("recall", "nec", "precision")
+            for end, x in (("", 0.5), ("_ci_low", 0.2), ("_ci_high", 0.8))
+        }
+    )
+    alone = whole.with_columns(pl.col("^.*_ci_low$") + 0.2, pl.col("^.*_ci_high$") - 0.2)
+    noise = demo.Noise(compared([0.06, 0.001, 0.04]), compared([0.01, 0.001, 0.01]), months, months, whole, alone)
+    assert demo.tell_noise(noise).splitlines() == [
+        "- 2 of 3 carriers differ (p below 0.05, adjusted for 3):",
+        "  more: C +0.20 [+0.15, +0.25]",
+        "  less: B -0.30 [-0.35, -0.25]",
+        "  Who forgets the days would say so of 3: also of A.",
+        "- 0 of 3 months differ (p below 0.05, adjusted for 3):",
+        "  Who forgets the days would say so of 0: also of no other.",
+        "- In the whole log the limits are 3.0 (recall), 3.0 (nec), 3.0 (precision) times as far apart with days as without.",
+    ]
 
 
 def test_swapped_months_are_those_that_change_places():

@@ -40,7 +40,7 @@ def test_what_waits_is_added_up(tmp_path, monkeypatch):
     total = sketch_sum._Sum(lambda sketch: sketch)
     for _ in range(10):
         total.add(made)
-        kept = sum(frame.height for part in total._parts for frame in part)
+        kept = sum(frame.height for part in total._cells._parts for frame in part)
         assert kept <= 2.5 * made.frame.height
     same(total.total().frame, ec.merge([made] * 10).frame)
 

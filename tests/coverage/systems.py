@@ -37,7 +37,7 @@ class Sample:
     groups: int
     rows: int
     clusters: int | None = None
-    alike: float = 0.2
+    alike: float = 0.5
     """Of what a row's noise is, the share that is its cluster's."""
     positives: int | None = None
     weighted: bool = False

@@ -10,13 +10,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.support.warehouse_cases import CASES, Case, check, make_log
+from tests.support.warehouse_cases import CASES, CLUSTERS, Case, check, make_log
 
 pytestmark = pytest.mark.postgres
 
 TABLE = (
     "CREATE TEMP TABLE log (ts timestamp, segment text, p double precision, x double precision, w double precision, "
-    "late boolean, outcome text, code integer, number double precision)"
+    "late boolean, outcome text, code integer, number double precision, account bigint)"
 )
 
 
@@ -33,7 +33,7 @@ def csv(tmp_path_factory, log: pl.DataFrame) -> Path:
     return path
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *CLUSTERS], ids=lambda case: case.name)
 def test_postgres(case: Case, csv: Path, log: pl.DataFrame) -> None:
     server = os.environ.get("DSN", "")
     query = case.query("postgres")

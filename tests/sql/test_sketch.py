@@ -16,6 +16,7 @@ COLUMNS = {
     "above": pl.Int16,
     "n": pl.Int64,
     "weight": pl.Float64,
+    "weight2": pl.Float64,
     "log_loss": pl.Float64,
     "brier": pl.Float64,
     "posterior": pl.Float64,
@@ -57,17 +58,17 @@ def sketch(rows: list[tuple], score_type: str, r: int, thresholds: list[float]) 
     cells: dict[tuple, list[float]] = {}
     for group, score, label, weight in rows:
         if score is None or label is None or weight is None:
-            key, values = (group, None, None, None), [0.0] * 4
+            key, values = (group, None, None, None), [0.0] * 5
         elif (
             math.isnan(score)
             or (score_type == "posterior" and not 0 <= score <= 1)
             or label not in (0, 1)
             or not 0 <= weight < math.inf
         ):
-            key, values = (group, -1, None, None), [0.0] * 4
+            key, values = (group, -1, None, None), [0.0] * 5
         else:
             key = (group, label, bin_of(score, score_type, r), sum(score > t for t in thresholds))
-            values = [weight]
+            values = [weight, weight**2]
             if score_type != "raw":
                 values += [weight * v if weight else 0.0 for v in losses(score, label, score_type)]
         cell = cells.setdefault(key, [0] * (1 + len(values)))
@@ -114,7 +115,7 @@ def test_rows_are_those_of_the_contract(connection, score_type: str, resolution:
         f"groups := ['group'], score_type := '{score_type}', resolution := {resolution}, "
         "thresholds := [0.5, 0.25, '-inf'::DOUBLE, 0, 0.5]",
     )
-    names = list(COLUMNS)[:5] if score_type == "raw" else list(COLUMNS)
+    names = list(COLUMNS)[:6] if score_type == "raw" else list(COLUMNS)
     assert dict(frame.schema) == {"group": pl.String} | {name: COLUMNS[name] for name in names}
     check(frame, sketch(rows, score_type, resolution, thresholds), 4)
 

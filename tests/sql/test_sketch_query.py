@@ -17,7 +17,8 @@ from sqlglot import exp
 from polars_ec.dialects import WarehouseDialect
 from polars_ec.sql.sketch_query import sketch_query
 from tests.support.cases import mostly_slow
-from tests.support.warehouse_cases import CASES, Case, check, write_log
+from tests.support.database import database
+from tests.support.warehouse_cases import CASES, CLUSTERS, Case, check, write_log
 
 FUNCTIONS = (exp.Abs, exp.And, exp.Case, exp.Cast, exp.Coalesce, exp.Count, exp.Exp, exp.Floor, exp.If, exp.Ln, exp.Or)
 SPARK_CAST = exp.TryCast  # what sqlglot makes of Spark's CAST
@@ -34,12 +35,12 @@ def log(path: Path) -> pl.DataFrame:
     return pl.read_parquet(path)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *CLUSTERS], ids=lambda case: case.name)
 def test_duckdb(case: Case, path: Path, log: pl.DataFrame) -> None:
-    check(case, log, duckdb.sql(case.query("duckdb", f"read_parquet('{path}')")).pl())
+    check(case, log, database().cursor().sql(case.query("duckdb", f"read_parquet('{path}')")).pl())
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *CLUSTERS], ids=lambda case: case.name)
 def test_datafusion(case: Case, path: Path, log: pl.DataFrame) -> None:
     datafusion = pytest.importorskip("datafusion")
     context = datafusion.SessionContext()
@@ -47,7 +48,7 @@ def test_datafusion(case: Case, path: Path, log: pl.DataFrame) -> None:
     check(case, log, pl.from_arrow(context.sql(case.query("datafusion")).to_arrow_table()))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *CLUSTERS], ids=lambda case: case.name)
 def test_clickhouse(case: Case, path: Path, log: pl.DataFrame) -> None:
     chdb = pytest.importorskip("chdb")
     check(case, log, pl.from_arrow(chdb.query(case.query("clickhouse", f"file('{path}', Parquet)"), "ArrowTable")))
@@ -65,6 +66,41 @@ def test_every_dialect_parses_and_has_no_other_functions(case: Case, dialect: st
     assert query.named_selects[: len(own_names) + 4] == [*own_names, "class", "bin", "above", "n"]
     assert all(select.args["alias"].args["quoted"] for select in query.selects)
     assert sqlglot.transpile(text, read=dialect, write=dialect)
+
+
+@pytest.mark.parametrize("dialect", PARSED)
+@pytest.mark.parametrize("case", CLUSTERS, ids=lambda case: case.name)
+def test_every_dialect_parses_clusters(case: Case, dialect: str) -> None:
+    text = case.query(dialect)
+    query = sqlglot.parse_one(text, dialect=dialect, error_level=sqlglot.ErrorLevel.RAISE)
+    columns = ["table", "bucket", "class", "bin", "above", "n", "weight", "weight2"]
+    own = [name for name in query.named_selects if name not in ("segment", "log_loss", "brier", "posterior")]
+    assert own == [*columns, "hash"]
+    named = "murmur3" if dialect == "duckdb" else f"md5 by {dialect}"
+    assert f"'{named}'" in text
+    assert ("ec.bucket(" in text) == (dialect == "duckdb")
+    # The log is read once.
+    assert text.count("FROM log") == 1
+    assert sqlglot.transpile(text, read=dialect, write=dialect)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"cluster": "account", "buckets": 4}, "buckets=4 is not a whole number from 5 to 1000"),
+        ({"cluster": "account", "buckets": 1001}, "buckets=1001"),
+        ({"buckets": 20}, "there is no cluster="),
+        ({"cluster": ""}, "cluster=''"),
+        ({"cluster": "a, b"}, "is not one expression"),
+        ({"cluster": "a", "by": {"bucket": "b"}}, "'bucket', and so has the sketch"),
+        ({"cluster": "a", "by": {"Table": "b"}}, "'Table', and so has the sketch"),
+    ],
+)
+def test_clusters_that_are_none(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        sketch_query("log", "p", "y", **arguments)
+    if "bucket" in arguments.get("by", ()):
+        assert '"bucket"' in sketch_query("log", "p", "y", by=arguments["by"])
 
 
 def test_databricks_reads_what_spark_reads() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.support.warehouse_cases import CASES, Case, check, make_log, write_log
+from tests.support.warehouse_cases import CASES, CLUSTERS, Case, check, make_log, write_log
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -45,6 +45,6 @@ def spark(request, tmp_path_factory, log) -> Iterator[Any]:
     session.stop()
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *CLUSTERS], ids=lambda case: case.name)
 def test_spark(case: Case, spark: Any, log: pl.DataFrame) -> None:
     check(case, log, pl.from_arrow(spark.sql(case.query("spark")).toArrow()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,9 @@ import numpy as np
 import polars as pl
 
 from polars_ec.sql.sketch_query import sketch_query
+from tests.support.buckets import plain_bucket
 
+WEIGHTS = ("weight", "weight2")
 SUMS = ("log_loss", "brier", "posterior")
 MONTH = "CAST(date_trunc('month', CAST(ts AS DATE)) AS DATE)"
 MONTH_IN = {"clickhouse": "toStartOfMonth(ts)"}  # there CAST(NULL AS DATE) is an error
@@ -59,6 +62,13 @@ CASES = [
     Case("raw", "x", {"score_type": "raw", "thresholds": [-math.inf, 1e-300, 5e-324]}),
     Case("raw_weighted", "x", {"score_type": "raw", "weight": "w", "resolution": 3}),
 ]
+CLUSTERS = [
+    Case("clusters", "p", {"by": "segment", "cluster": "account", "buckets": 7, "thresholds": [0.3]}),
+    Case("clusters_weighted", "p", {"cluster": "account", "weight": "w", "resolution": 24}),
+    Case("clusters_log_odds", "x", {"cluster": "outcome", "score_type": "log_odds", "resolution": 12}),
+    Case("clusters_raw", "x", {"cluster": "account", "score_type": "raw", "resolution": 16, "buckets": 1000}),
+]
+"""Cases with coarse cells below the cells."""
 
 
 def make_log() -> pl.DataFrame:
@@ -90,6 +100,7 @@ def make_log() -> pl.DataFrame:
             "outcome": choose(["it's late", "on\\time", "Late", None], [0.4, 0.5, 0.05, 0.05]),
             "code": choose([0, 1, 2, -1, None], [0.4, 0.5, 0.04, 0.03, 0.03]),
             "number": choose([0.0, 1.0, 2.0, math.nan, None], [0.4, 0.5, 0.04, 0.03, 0.03]),
+            "account": choose([*range(-30, 300), 2**40, None]),
         }
     )
 
@@ -105,9 +116,16 @@ def check(case: Case, log: pl.DataFrame, result: pl.DataFrame, least: float = 0.
 
     Sums may be off by `least` where an engine takes products that underflow as 0.
     """
+    if "cluster" in case.arguments:
+        result = _check_coarse(case, log, result)
     keys = _keys(case)
     sums = () if case.score_type == "raw" else SUMS
-    assert result.columns == [*keys, "class", "bin", "above", "n", "weight", *sums]
+    assert result.columns == [*keys, "class", "bin", "above", "n", *WEIGHTS, *sums]
+    _check_cells(case, log, result, sums, least)
+
+
+def _check_cells(case: Case, log: pl.DataFrame, result: pl.DataFrame, sums: Sequence[str], least: float = 0.0) -> None:
+    keys = _keys(case)
     wanted = _rows(case, log)
     got: dict[Any, dict[Any, Any]] = defaultdict(dict)
     for row in result.rows(named=True):
@@ -119,12 +137,37 @@ def check(case: Case, log: pl.DataFrame, result: pl.DataFrame, least: float = 0.
         _check_cell(rows, got[cell], sums, least)
 
 
+def _check_coarse(case: Case, log: pl.DataFrame, result: pl.DataFrame) -> pl.DataFrame:
+    """The cells of a result that has coarse cells too, which are the sketch of the usable rows by bucket."""
+    assert result["table"].unique().sort().to_list() == ["cells", "coarse"]
+    (hashed_by,) = result["hash"].unique()
+    number, resolution = case.arguments.get("buckets", 100), min(8, case.resolution)
+    hashed = plain_bucket if hashed_by == "murmur3" else _md5_bucket
+    bucket = [hashed(key, number) for key in log[case.arguments["cluster"]]]
+    keys, amounts = [*_keys(case), "bucket"], ["class", "bin", "above", "n", *WEIGHTS]
+    plain = {name: value for name, value in case.arguments.items() if name not in ("cluster", "buckets")}
+    of_coarse = Case(case.name, case.score, {**plain, "by": keys, "resolution": resolution}, case.label)
+    coarse = result.filter(pl.col("table") == "coarse")
+    assert all(coarse[name].null_count() == coarse.height for name in SUMS if name in coarse.columns)
+    usable = [klass is not None and klass >= 0 for klass in _classes(case, log)]
+    rows = log.with_columns(pl.Series("bucket", bucket, dtype=pl.Int64)).filter(pl.Series(usable))
+    _check_cells(of_coarse, rows, coarse.select(*keys, *amounts), ())
+    return result.filter(pl.col("table") == "cells").drop("table", "bucket", "hash")
+
+
+def _md5_bucket(key: Any, buckets: int) -> int | None:
+    if key is None:
+        return None
+    digits = hashlib.md5(str(key).encode()).hexdigest()[:6]
+    return sum(int(digit, 16) * 16**i for i, digit in enumerate(digits)) % buckets
+
+
 def _check_cell(rows: list[dict[str, Any]], bins: Mapping[Any, Any], sums: Sequence[str], least: float) -> None:
     """One group, class and rank; the bins of its rows, in order, and their sums."""
     assert sum(row["n"] for row in bins.values()) == len(rows)
     if rows[0]["low"] is None:
         assert list(bins) == [None]
-        assert all(bins[None][name] == 0 for name in ("weight", *sums))
+        assert all(bins[None][name] == 0 for name in (*WEIGHTS, *sums))
         return
     low, high = (np.sort([row[name] for row in rows]) for name in ("low", "high"))
     assert None not in bins
@@ -141,7 +184,7 @@ def _check_cell(rows: list[dict[str, Any]], bins: Mapping[Any, Any], sums: Seque
 
 
 def _check_sums(rows: list[dict[str, Any]], cells: list[Any], sums: Sequence[str], least: float) -> None:
-    for name in ("weight", *sums):
+    for name in (*WEIGHTS, *sums):
         terms = [row[name] for row in rows]
         got = math.fsum(cell[name] for cell in cells)
         allowed = 1e-12 * math.fsum(terms) + least
@@ -168,6 +211,11 @@ def _rows(case: Case, log: pl.DataFrame) -> dict[Any, list[dict[str, Any]]]:
     return cells
 
 
+def _classes(case: Case, log: pl.DataFrame) -> list[int | None]:
+    weights = log["w"] if "weight" in case.arguments else [1.0] * log.height
+    return [_class(case, *row) for row in zip(log[case.score], log[case.label], weights, strict=True)]
+
+
 def _class(case: Case, score: float | None, label: Any, weight: float | None) -> int | None:
     if score is None or label is None or weight is None:
         return None
@@ -184,7 +232,7 @@ def _class(case: Case, score: float | None, label: Any, weight: float | None) ->
 def _values(case: Case, score: float, y: int, weight: float) -> dict[str, Any]:
     if case.score_type == "raw":
         low, high = _raw_bins(score, case.resolution)
-        return {"low": low, "high": high, "weight": weight}
+        return {"low": low, "high": high, "weight": weight, "weight2": weight**2}
     with np.errstate(all="ignore"):
         if case.score_type == "posterior":
             log_odds = np.log(score) - np.log1p(-score)
@@ -200,6 +248,7 @@ def _values(case: Case, score: float, y: int, weight: float) -> dict[str, Any]:
         "low": low,
         "high": high,
         "weight": weight,
+        "weight2": weight**2,
         "log_loss": 0.0 if infinite else weight * float(log_loss),
         "brier": weight * float(error) ** 2,
         "posterior": weight * float(posterior),

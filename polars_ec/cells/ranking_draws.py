@@ -1,0 +1,156 @@
+"""Limits of ranking metrics by the bootstrap: of cells of rows, or of clusters, that are drawn anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from polars_ec.cells.grid import Grid
+from polars_ec.cells.ranking_parts import RankedCells
+from polars_ec.formulas.ranking import RankingArguments, evaluate, prepare
+from polars_ec.formulas.sums import GROUP
+from polars_ec.intervals.arguments import Request
+from polars_ec.intervals.bootstrap import DenseSums, Units, bootstrap
+from polars_ec.intervals.scales import forward, inverse, scale_of
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+
+
+def drawn_ranking_limits(
+    values: pl.DataFrame,
+    cells: pl.DataFrame,
+    grid: Grid,
+    metrics: Sequence[str],
+    arguments: RankingArguments,
+    prior: pl.DataFrame | None,
+    request: Request,
+) -> pl.DataFrame:
+    """What `ranking_limits` gives, by the bootstrap that is asked for."""
+    ranked = RankedCells.of(cells, grid)
+    drawn = _Drawn(ranked if ranked.clustered is not None else ranked.coarser(), tuple(metrics), arguments, prior)
+    low, high = bootstrap(
+        drawn.values,
+        drawn.units,
+        DenseSums(drawn.sums, (drawn.width, 2)),
+        level=request.level,
+        corrected=request.method == "bca",
+        replicates=request.replicates,
+        seed=request.seed,
+    )
+    table = pl.DataFrame({GROUP: drawn.ranked.group_ids})
+    estimates = table.join(values, on=GROUP, how="left", maintain_order="left")
+    at_hand = drawn.at_hand()
+    for m, name in enumerate(metrics):
+        value, error = (estimates[column].cast(pl.Float64).to_numpy() for column in (name, f"{name}_error"))
+        ends = {"low": (low[:, m], -error), "high": (high[:, m], error)}
+        table = table.with_columns(
+            pl.Series(f"{name}_ci_{end}", _moved(limit, at_hand[:, m], value, name) + off).fill_nan(None)
+            for end, (limit, off) in ends.items()
+        )
+    return table
+
+
+def _moved(limit: Floats, at_hand: Floats, value: Floats, metric: str) -> Floats:
+    """A limit of the value that coarse cells have at hand, as one of the value itself."""
+    scale = scale_of(metric)
+    with np.errstate(all="ignore"):
+        off = np.where(value == at_hand, 0.0, forward(scale, value) - forward(scale, at_hand))
+        return np.where(off == 0, limit, inverse(scale, forward(scale, limit) + off))
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    ranked: RankedCells
+    metrics: tuple[str, ...]
+    arguments: RankingArguments
+    prior: pl.DataFrame | None
+
+    @cached_property
+    def starts(self) -> Integers:
+        """Where the cells of each group begin, and the end of the last."""
+        return np.searchsorted(self.ranked.group, np.arange(self.ranked.size + 1))
+
+    @cached_property
+    def width(self) -> int:
+        """How many cells the largest group has."""
+        return int(np.diff(self.starts).max(initial=0))
+
+    @cached_property
+    def _entries(self) -> tuple[Integers, Integers, Floats, Floats, Integers]:
+        """Of rows that are drawn together: cell, class, sum of w and of w^2, and bucket (-1: they are rows)."""
+        clustered = self.ranked.clustered
+        if clustered is not None:
+            return clustered.cell, clustered.label, clustered.weight, clustered.weight2, clustered.bucket
+        weight, weight2 = (self.ranked.frame.select(f"{x}0", f"{x}1").to_numpy() for x in "wv")
+        cell, label = np.nonzero(weight > 0)
+        return cell, label, weight[cell, label], weight2[cell, label], np.full(len(cell), -1)
+
+    @cached_property
+    def _of_units(self) -> tuple[Integers, Integers, Units]:
+        """The entries in the order of their units, the unit of each, and the units."""
+        cell, label, weight, weight2, bucket = self._entries
+        rows = bucket < 0
+        # Buckets come first, then rows, cell by cell from the highest down.
+        order = np.lexsort((label, cell, bucket, rows, self.ranked.group[cell]))
+        group, of_bucket, alone = self.ranked.group[cell][order], bucket[order], rows[order]
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = (group[1:] != group[:-1]) | (of_bucket[1:] != of_bucket[:-1]) | alone[1:]
+        with np.errstate(all="ignore"):
+            number = np.where(alone, (weight**2 / weight2)[order], 1.0)[new]
+        starts = np.searchsorted(group[new], np.arange(self.ranked.size + 1))
+        return order, np.cumsum(new) - 1, Units(starts, number)
+
+    @property
+    def units(self) -> Units:
+        """What is drawn."""
+        return self._of_units[2]
+
+    def sums(self, group: int) -> Floats:
+        """(units, cells, classes): the weights that each unit of a group has in its cells."""
+        order, unit, units = self._of_units
+        cell, label, weight, *_ = self._entries
+        chosen = units.of(group)
+        entries = order[slice(*np.searchsorted(unit, (chosen.start, chosen.stop)))]
+        found = np.zeros((chosen.stop - chosen.start, self.width, 2))
+        of_unit = unit[slice(*np.searchsorted(unit, (chosen.start, chosen.stop)))] - chosen.start
+        np.add.at(found, (of_unit, cell[entries] - self.starts[group], label[entries]), weight[entries])
+        return found
+
+    def at_hand(self) -> Floats:
+        """(groups, metrics): of all rows."""
+        weight = np.zeros((1, self.ranked.size, self.width, 2))
+        place = np.arange(self.ranked.frame.height) - self.starts[self.ranked.group]
+        weight[0, self.ranked.group, place] = self.ranked.frame.select("w0", "w1").to_numpy()
+        of_all: Floats = self.values(weight, slice(0, self.ranked.size))[0]
+        return of_all
+
+    def values(self, weight: Floats, groups: slice) -> Floats:
+        """(variants, groups, metrics), of the weights in cells, (variants, groups, cells, classes); NaN where there are none."""
+        n_variants, n_groups = weight.shape[:2]
+        variant, group, place = np.nonzero((weight > 0).any(axis=-1))
+        cell = self.starts[group + groups.start] + place
+        drawn = self.ranked.frame[cell].with_columns(
+            pl.Series(GROUP, variant * n_groups + group, dtype=self.ranked.group_ids.dtype),
+            *(pl.Series(f"w{i}", weight[variant, group, place, i]) for i in range(2)),
+        )
+        prepared = prepare(drawn, self._prior(n_variants, groups))
+        found = np.full((n_variants * n_groups, len(self.metrics)), np.nan)
+        for m, name in enumerate(self.metrics):
+            of_groups = evaluate(prepared, name, self.arguments)
+            found[of_groups[GROUP].to_numpy(), m] = of_groups["value"].cast(pl.Float64).to_numpy()
+        return found.reshape(n_variants, n_groups, -1)
+
+    def _prior(self, n_variants: int, groups: slice) -> pl.DataFrame | None:
+        if self.prior is None:
+            return None
+        ids = self.ranked.group_ids[groups]
+        own = pl.DataFrame({GROUP: ids}).join(self.prior, on=GROUP, how="left", maintain_order="left")
+        every = pl.concat([own] * n_variants)
+        return every.with_columns(pl.int_range(pl.len(), dtype=pl.UInt32).cast(ids.dtype).alias(GROUP))

@@ -1,0 +1,241 @@
+"""Limits of metrics of many classes, and of score sets, against rows that are drawn anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from scipy import stats
+from scipy.special import expit, logit
+
+import polars_ec as ec
+from tests.support.reference import BINARY, MULTICLASS, log_of
+
+LIMITS = pl.selectors.ends_with("_ci_low", "_ci_high", "small", "nec_kinked")
+LOG = (np.log, np.exp)
+SCALES = {"nec": LOG, "nce": LOG, "nbs": LOG, "cross_entropy": LOG, "brier": LOG, "mcc": (np.arctanh, np.tanh)}
+
+
+def make_log(n_classes: int, n: int, seed: int = 0, groups: int = 1) -> pl.DataFrame:
+    """Classes of different sizes, decided with errors; users have an own kind of error."""
+    rng = np.random.default_rng(seed)
+    share = np.arange(1, n_classes + 1) / np.arange(1, n_classes + 1).sum()
+    y = rng.choice(n_classes, n, p=share)
+    user = rng.integers(0, 300, n)
+    z = rng.normal(size=(n, n_classes)) + rng.normal(size=(300, n_classes))[user] * 0.5
+    z[np.arange(n), y] += 1.5
+    q = np.exp(z)
+    q /= q.sum(axis=1, keepdims=True)
+    vector = pl.Series(q, dtype=pl.Array(pl.Float64, n_classes))
+    columns = {"g": rng.integers(0, groups, n), "y": y, "user": user, "w": rng.random(n) + 0.5}
+    return pl.DataFrame(columns).with_columns(q=vector, d=pl.Series(q.argmax(axis=1)))
+
+
+def standard_error(report: pl.DataFrame, name: str, df: float = np.inf) -> float:
+    """Of the metric, from its limits on its scale."""
+    forward, inverse = SCALES.get(name, (logit, expit))
+    low, high = (float(forward(end)) for end in report.select(f"{name}_ci_low", f"{name}_ci_high").row(0))
+    middle = (low + high) / 2
+    slope = (inverse(middle + 1e-6) - inverse(middle - 1e-6)) / 2e-6
+    return float((high - low) / 2 / stats.t.ppf(0.975, df) * slope)
+
+
+# Many classes.
+
+
+@pytest.mark.parametrize("options", [{}, {"cluster": "user"}, {"weight": "w", "cluster": "user", "prior": "uniform"}])
+def test_classes_in_columns_and_in_lists_have_the_same_limits(options: dict[str, Any]) -> None:
+    """Of three classes decisions are counted in columns, and posteriors are read by the kernel."""
+    log = make_log(3, 1500, groups=2)
+    names = ["nec", "accuracy", "macro_f1", "class_precision", "class_recall", "mcc", "balanced_error_rate"]
+    given = {"by": "g", "interval": 0.95, "metrics": names, **options}
+    of_decisions = log.ec.report("d", "y", score_type="decision", classes=[0, 1, 2], **given)
+    of_posteriors = log.ec.report("q", "y", **given)
+    assert_frame_equal(of_posteriors.select(LIMITS), of_decisions.select(LIMITS), rel_tol=1e-9)
+    assert of_decisions.select(LIMITS).null_count().sum_horizontal().item() == 0
+
+
+@pytest.mark.parametrize("n_classes", [3, 6])
+@pytest.mark.parametrize("options", [{}, {"cluster": "user"}, {"weight": "w"}], ids=["rows", "clusters", "weighted"])
+def test_a_class_against_the_rest_is_a_report_of_two(n_classes: int, options: dict[str, Any]) -> None:
+    log = make_log(n_classes, 1500, groups=2)
+    given = {"by": "g", "interval": 0.95, "metrics": ["nec", "precision", "recall", "f1", "mcc"], **options}
+    classes = list(range(n_classes))
+    report = log.ec.report("d", "y", score_type="decision", classes=classes, per_class=True, **given)
+    for k in classes:
+        two = log.with_columns(pl.col("d", "y") == k).ec.report("d", "y", score_type="decision", **given)
+        found = report.filter(pl.col("class") == k)
+        assert_frame_equal(found.select(LIMITS), two.select(LIMITS), rel_tol=1e-9)
+
+
+def test_a_class_against_the_rest_at_a_prior_of_its_own_has_its_limits() -> None:
+    """Of as many classes in columns as in lists; at the log's shares, taken as known, nearly those at the group's own."""
+    log = make_log(3, 1500)
+    given = {"interval": 0.95, "per_class": True, "cluster": "user", "prior": [0.2, 0.3, 0.5]}
+    in_columns = log.ec.report("d", "y", score_type="decision", classes=[0, 1, 2], **given)
+    in_lists = log.ec.report("q", "y", **given)
+    assert_frame_equal(in_lists.select(LIMITS), in_columns.select(LIMITS), rel_tol=1e-9)
+    ends = in_columns.select("precision_at_prior_ci_low", "precision_at_prior", "precision_at_prior_ci_high").rows()
+    assert all(low < value < high for low, value, high in ends)
+
+
+def macro_f1(cells: np.ndarray) -> np.ndarray:
+    hits = np.einsum("...ii->...i", cells)
+    return (2 * hits / (cells.sum(axis=-1) + cells.sum(axis=-2))).mean(axis=-1)
+
+
+def nec(cells: np.ndarray) -> np.ndarray:
+    n, of_class = cells.sum(axis=(-2, -1)), cells.sum(axis=-1)
+    return (n - np.einsum("...ii->...", cells)) / (n - of_class.max(axis=-1))
+
+
+def mcc(cells: np.ndarray) -> np.ndarray:
+    n, t, p = cells.sum(axis=(-2, -1)), cells.sum(axis=-1), cells.sum(axis=-2)
+    hits = np.einsum("...ii->...", cells)
+    return (hits * n - (t * p).sum(axis=-1)) / np.sqrt((n**2 - (t**2).sum(-1)) * (n**2 - (p**2).sum(-1)))
+
+
+def accuracy(cells: np.ndarray) -> np.ndarray:
+    return np.einsum("...ii->...", cells) / cells.sum(axis=(-2, -1))
+
+
+FORMULAS = {"macro_f1": macro_f1, "nec": nec, "mcc": mcc, "accuracy": accuracy}
+
+
+def drawn_cells(log: pl.DataFrame, n_classes: int, draws: int, seed: int) -> np.ndarray:
+    """Confusion matrices of rows drawn anew, exactly: the counts are multinomial."""
+    cells = np.bincount(log["y"].to_numpy() * n_classes + log["d"].to_numpy(), minlength=n_classes**2)
+    drawn = np.random.default_rng(seed).multinomial(len(log), cells / len(log), draws)
+    return drawn.reshape(draws, n_classes, n_classes).astype(float)
+
+
+@pytest.mark.parametrize(("n_classes", "tolerance"), [(5, 0.03), (20, 0.08)])
+def test_standard_errors_of_classes_are_those_of_rows_drawn_anew(n_classes: int, tolerance: float) -> None:
+    """Of 20 classes by leaving out parts: one seed of a hundred parts has a standard error within 7 %, so several are averaged."""
+    log = make_log(n_classes, 20_000)
+    drawn = drawn_cells(log, n_classes, 4_000, seed=1)
+    seeds, df = (range(1), np.inf) if n_classes == 5 else (range(16), 99)
+    reports = [log.ec.report("q", "y", interval=0.95, metrics=[*FORMULAS], seed=seed) for seed in seeds]
+    for name, formula in FORMULAS.items():
+        found = np.sqrt(np.mean([standard_error(report, name, df) ** 2 for report in reports]))
+        assert found == pytest.approx(formula(drawn).std(), rel=tolerance), name
+
+
+@pytest.mark.parametrize("n_classes", [5, 20])
+def test_standard_errors_of_clusters_of_classes(n_classes: int) -> None:
+    """Of as many buckets as clusters by leaving out one after the other, which is written out here."""
+    log = make_log(n_classes, 6_000).with_columns(key=pl.col("user") % 60)
+    given = {"interval": 0.95, "cluster": "key", "metrics": [*FORMULAS]}
+    report = log.ec.report("q", "y", **given)
+    bucket = log.select(ec.bucket("key")).to_series().to_numpy()
+    cells = np.zeros((100, n_classes, n_classes))
+    np.add.at(cells, (bucket, log["y"].to_numpy(), log["d"].to_numpy()), 1)
+    cells = cells[cells.sum(axis=(1, 2)) > 0]
+    k = len(cells)
+    sizes = cells.sum(axis=(1, 2))
+    df = k - 1 if n_classes == 20 else sizes.sum() ** 2 / (sizes**2).sum() - 1
+    for name, formula in FORMULAS.items():
+        left = formula(cells.sum(axis=0) - cells)
+        se = np.sqrt((k - 1) / k * ((left - left.mean()) ** 2).sum())
+        found = standard_error(report, name, df)
+        assert found == pytest.approx(se, rel=1e-6 if n_classes == 20 else 0.01), name
+
+
+def test_parts_of_a_group_are_those_that_it_has_alone() -> None:
+    log = make_log(16, 4_000, groups=3)
+    given = {"interval": 0.95, "metrics": ["nec", "macro_f1", "class_recall"]}
+    together = log.ec.report("q", "y", by="g", **given)
+    for g in range(3):
+        shuffled = log.filter(g=g).sample(fraction=1, shuffle=True, seed=g)
+        assert_frame_equal(shuffled.ec.report("q", "y", by="g", **given), together.filter(g=g), rel_tol=1e-12)
+
+
+def test_so_many_classes_that_there_are_no_limits() -> None:
+    """Of losses of more than a hundred classes; of decisions of more than 200."""
+    rng = np.random.default_rng(0)
+    q = rng.dirichlet(np.ones(250), 600)
+    y = np.arange(600) % 250
+    log = pl.DataFrame({"y": y}).with_columns(q=pl.Series(q, dtype=pl.Array(pl.Float64, 250)))
+    row = log.ec.report("q", "y", interval=0.95, metrics=["nec", "nce"]).row(0, named=True)
+    assert row["nec"] is not None
+    assert [row[f"{name}_ci_{end}"] for name in ("nec", "nce") for end in ("low", "high")] == [None] * 4
+
+
+# Score sets.
+
+
+def standard_errors(name: str, draws: int) -> tuple[list[tuple[str, float, float]], float]:
+    """Of a score set the standard errors of a report and of rows drawn anew, and how near they are to be."""
+    log = log_of(name).with_columns(y=pl.col("label").cast(pl.Int64))
+    binary = name in BINARY
+    score, score_type = ("posterior", "posterior") if binary else ("log_posteriors", "log_posteriors")
+    frame = log.select(pl.col(score).alias("p"), "y")
+    names = [
+        "nec",
+        "accuracy",
+        "cross_entropy",
+        "nce",
+        "nbs",
+        *(["recall", "precision", "f1", "mcc"] if binary else ["macro_f1"]),
+    ]
+    report = frame.ec.report("p", "y", score_type=score_type, interval=0.95, metrics=names)
+    y = frame["y"].to_numpy()
+    k = int(y.max()) + 1
+    rows = frame.select(
+        d=ec.bayes_decision("p", score_type=score_type).cast(pl.Int64),
+        log_loss=ec.row_log_loss("p", "y", score_type=score_type, **({} if binary else {"classes": list(range(k))})),
+        brier=ec.row_brier("p", "y", score_type=score_type, **({} if binary else {"classes": list(range(k))})),
+    )
+    d, log_loss, brier = (rows[column].to_numpy() for column in ("d", "log_loss", "brier"))
+    rng = np.random.default_rng(0)
+    found: dict[str, list[np.ndarray]] = {}
+    for _ in range(draws // 100):
+        times = rng.multinomial(len(y), np.full(len(y), 1 / len(y)), 100).astype(float)
+        place = y * k + d
+        cells = np.stack([times @ (place == c) for c in range(k * k)], axis=1).reshape(-1, k, k)
+        share = cells.sum(axis=2) / len(y)
+        with np.errstate(all="ignore"):
+            values = {
+                **{metric: formula(cells) for metric, formula in FORMULAS.items()},
+                "recall": cells[:, 1, 1] / cells[:, 1].sum(axis=1),
+                "precision": cells[:, 1, 1] / cells[:, :, 1].sum(axis=1),
+                "f1": 2 * cells[:, 1, 1] / (cells[:, 1].sum(axis=1) + cells[:, :, 1].sum(axis=1)),
+                "cross_entropy": times @ log_loss / len(y),
+                "nce": times @ log_loss / len(y) / -(share * np.log(share)).sum(axis=1),
+                "nbs": times @ brier / len(y) / ((share * (1 - share)).sum(axis=1) / k),
+            }
+        for metric in names:
+            found.setdefault(metric, []).append(values[metric])
+    smallest = np.bincount(y).min()
+    # Beside the kink the two are not to agree; and half rows are seen where fewer than ten rows are decided so.
+    compared = [name for name in names if name != "nec" or not report["nec_kinked"].item()]
+    if binary and np.bincount(y * 2 + d, minlength=4).min() < 10:
+        compared = [name for name in compared if name in ("accuracy", "cross_entropy", "nce", "nbs")]
+    errors = [(name, standard_error(report, name), float(np.concatenate(found[name]).std())) for name in compared]
+    return errors, 0.03 if smallest >= 500 else 0.07
+
+
+@pytest.mark.parametrize(
+    ("name", "draws"),
+    [
+        ("pneumoniamnist_resnet50", 1_000),
+        *(pytest.param(name, 20_000, marks=pytest.mark.slow) for name in BINARY),
+    ],
+)
+def test_standard_errors_of_score_sets(name: str, draws: int) -> None:
+    errors, tolerance = standard_errors(name, draws)
+    # What so many draws tell of a standard error.
+    noise = 3 / np.sqrt(2 * draws) if draws < 20_000 else 0.0
+    for metric, found, expected in errors:
+        assert found == pytest.approx(expected, rel=tolerance + noise), metric
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MULTICLASS)
+def test_standard_errors_of_score_sets_of_many_classes(name: str) -> None:
+    errors, tolerance = standard_errors(name, 20_000)
+    for metric, found, expected in errors:
+        assert found == pytest.approx(expected, rel=tolerance), metric
