@@ -71,7 +71,8 @@ def report(
         metrics. The last come from cells of the log-odds, 64 to a nat, as `sketch` makes them, by a group-by of their own:
         each with `NAME_error`, |returned - exact| <= error. Default: the usual battery.
     min_rows
-        Adds a Boolean column `small`, true where fewer rows than this were used. No group is dropped.
+        Adds a Boolean column `small`, true where fewer rows than this were used. No group is dropped. With `interval` it is there
+        without too, and also true where a class has fewer than 10 rows.
     total
         Adds a row over all groups, the last, from the same sums; and a Boolean column `total`, true there: the columns of
         `by` are null in it, as they may be in a group. An empty log has none.
@@ -101,15 +102,36 @@ def report(
     `class_prior`, the confusion counts `tn`, `fp`, `fn`, `tp` (or `confusion`, K x M). Each is null where the metric of that
     name is.
 
+    With `interval` each metric, but not the confusion counts, is followed by `NAME_ci_low` and `NAME_ci_high`, which hold it: Arrays
+    where it is one; and `nec` also by `nec_kinked`, true where the cheapest constant decision and the next differ by less than two
+    standard errors, for beside this kink of NEC its interval is not to be trusted. In place of limits, which bins do not have near
+    calibration, `ece` is followed by `ece_if_calibrated` and `ece_if_calibrated_high`: what it is on average, and what it is below
+    at this level, if the posteriors are calibrated. Limits are null where a class has no rows, the value is null or infinite, or
+    rows are wrong; of losses, where a class has one row; with `cluster`, where fewer than 5 of its buckets have rows; and of more
+    than 200 classes, of losses without `cluster` of more than 100.
+
     Raises
     ------
     ValueError, TypeError
         A `min_rows` that is not a whole number from 0; a metric that a report does not have, or not of such scores; `total`
-        without `by`; `score_prior` without `prior`. All are raised here, before the log is read.
+        without `by`; `score_prior` without `prior`; a level that is not one, `cluster` or `method` without `interval`. All are raised
+        here, before the log is read.
+
+    Notes
+    -----
+    An interval is of t around the value on the scale where it is nearest to normal: the logarithm for costs and losses, log-odds for
+    rates, atanh for MCC and informedness. Of independent rows the variance is the sum of the squares of what each adds to the value,
+    psi, around its mean in the row's class, times n_i / (n_i - 1), and of what the number of rows of each class adds, with Satterthwaite's
+    degrees of freedom. Of clusters it is (K - 1) / K sum_b psi_b^2 over K buckets, psi_b being what the rows of a bucket add together
+    to what is left of their classes without it. For metrics of decisions each class of independent rows gets one more row, spread
+    evenly over the decisions, so that rates of 0 and 1 have a width; of clusters they have that of as many rows as there are
+    clusters. A weight is no further row: the variance takes the sum of w^2 psi^2. A stated prior, "overall" too, is taken as known.
+    Where classes times decisions are more than 200, one part of the rows after the other is left out.
 
     References
     ----------
-    Ferrer, "The expected cost", Eqs. 2 and 3; Siblini et al., "Master your metrics with calibration", section 3.
+    Ferrer, "The expected cost", Eqs. 2 and 3; Siblini et al., "Master your metrics with calibration", section 3. Intervals: Satterthwaite
+    1946; Agresti and Coull 1998; Cameron and Miller 2015, "A practitioner's guide to cluster-robust inference", section VI.
 
     Examples
     --------
@@ -129,6 +151,9 @@ def report(
     └─────┴─────┴─────┴─────┴─────┘
     >>> log.ec.report("p", "y", by="s", metrics=["auc_roc"], total=True).select("s", "total", "auc_roc").rows()
     [('a', False, 1.0), ('b', False, 0.0), (None, True, 0.75)]
+    >>> many = pl.concat([log] * 20)
+    >>> many.ec.report("p", "y", metrics=["recall"], interval=0.95).select(pl.col("^recall.*$").round(3)).rows()
+    [(0.5, 0.345, 0.655)]
     """
     one_pass = _lazily if isinstance(frame, pl.LazyFrame) else _at_once
     lazy = _report(

@@ -117,6 +117,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"prior": "uniform", "score_prior": 0.3, "total": True},
     {"per_class": True, "prior": 0.4, "cluster": "user"},
     {"missing": "by_part", "cost_fn": "w", "cluster": "day"},
+    {"prior": pl.col("y").mean().over("g"), "cluster": "day"},
     {"costs": [[0, 1, 0.2], [4, 0, 0.3]], "cluster": "day", "metrics": ["nec", "class_recall", "macro_f1", "nce"]},
 ]
 
@@ -331,6 +332,20 @@ def test_small_groups() -> None:
     assert log.ec.report("p", "y", by="g", interval=0.95, min_rows=40)["small"].to_list() == [True, False]
     assert log.ec.report("p", "y", by="g", interval=0.95, min_rows=41)["small"].to_list() == [True, True]
     assert log.ec.report("p", "y", by="g", min_rows=39)["small"].to_list() == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"interval": 95}, "interval=95 is not a level between 0 and 1: pass 0.95"),
+        ({"cluster": "user"}, "cluster='user' says how intervals are made: pass interval=0.95 too"),
+        ({"interval": 0.95, "cluster": "p"}, "is Float64, whose last digits depend"),
+        ({"interval": 0.95, "cluster": "user", "buckets": 3}, "buckets=3 is not a whole number from 5 to 1000"),
+    ],
+)
+def test_errors_come_before_the_log_is_read(options: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        LOG.lazy().ec.report("p", "y", **options)
 
 
 # The calibration error.

@@ -153,9 +153,9 @@ def bootstrap(rows, metrics, replicates, seed=1):
 def test_standard_errors_by_influence_are_those_of_a_bootstrap():
     rows = log(1500, seed=5, prior=0.35)
     metrics = ["auc_roc", "average_precision"]
-    drawn, found = bootstrap(rows, metrics, 500), spread(rows, metrics)
+    drawn, found = bootstrap(rows, metrics, 400), spread(rows, metrics)
     for name in metrics:
-        # 500 replicates: 3.2 %
+        # 400 replicates: 3.5 %
         assert math.sqrt(one(found, name)) == pytest.approx(drawn[name].std(), rel=0.1), name
 
 
@@ -314,14 +314,14 @@ def test_groups_may_be_taken_some_at_a_time(monkeypatch, options):
 
 @pytest.mark.parametrize("options", [{}, {"buckets": 100, "resolution": 8}])
 def test_limits_hold_what_many_more_rows_give(options):
-    found = limits(log(200 * 600, seed=11, prior=0.25, groups=200), **options)
+    found = limits(log(120 * 600, seed=11, prior=0.25, groups=120), **options)
     # 600 rows a group, by keys of which each has but one or two of them.
-    truth = limits(log(400_000, seed=12, prior=0.25), **options)
+    truth = limits(log(200_000, seed=12, prior=0.25), **options)
     for name in RANKING_METRICS:
         value = truth[name].item()
         covered = ((found[f"{name}_ci_low"] <= value) & (value <= found[f"{name}_ci_high"])).mean()
-        # Three standard errors of a share of 95 % among 200 are 4.6 %.
-        assert covered >= 0.90, name
+        # Three standard errors of a share of 95 % among 120 are 6 %.
+        assert covered >= 0.89, name
         assert name in ("specificity_at_sensitivity", "sensitivity_at_specificity") or covered < 1, name
 
 
@@ -362,6 +362,16 @@ def test_one_row_in_a_class_has_limits_of_the_auc_alone():
 def test_a_class_without_rows_has_no_limits():
     found = limits(few([], np.linspace(-2, 1, 30)), resolution=None)
     assert all(found[column].item() is None for column in found.columns if "_ci_" in column)
+
+
+def test_a_cluster_of_nearly_all_rows_leaves_little_to_say():
+    rows = log(2000)
+    keyed = rows.with_columns(user=pl.when(pl.int_range(pl.len()) < 1800).then(1).otherwise("user"))
+    found = spread(keyed, RANKING_METRICS, 8, buckets=100)
+    assert all(math.isnan(one(found, name, "df")) or one(found, name, "df") < 1 for name in RANKING_METRICS)
+    few, many = (limits(of, ["auc_roc"], buckets=100, resolution=8) for of in (keyed, rows))
+    width = [(of["auc_roc_ci_high"] - of["auc_roc_ci_low"]).item() for of in (few, many)]
+    assert width[0] > 3 * width[1]
 
 
 def test_few_clusters_have_no_limits():
@@ -433,3 +443,20 @@ def test_the_report_of_clusters_is_that_of_their_buckets(weight):
     whole = rows.ec.report("score", "label", cluster="user", **{**options, "by": ()})
     columns = [c for c in whole.columns if c.startswith(("auc_roc", "eer"))]
     assert_frame_equal(found.tail(1).select(columns), whole.select(columns))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"cluster": "user"}, {"weight": "weight"}, {"cluster": "user", "weight": "weight"}]
+)
+def test_the_sketch_has_the_limits_of_the_report(options):
+    rows = log(3000, groups=3)
+    given = {"by": "group", "score_type": "log_odds", **options}
+    report = rows.ec.report("score", "label", metrics=RANKING_METRICS, interval=0.95, **given)
+    sketch = rows.ec.sketch("score", "label", costs=None, **given)
+    columns = ["group", *(f"{name}{end}" for name in RANKING_METRICS for end in ("", "_ci_low", "_ci_high"))]
+    found = sketch.evaluate(*RANKING_METRICS, interval=0.95).sort("group")
+    assert_frame_equal(found.select(columns), report.select(columns), rel_tol=1e-12)
+    parts = [rows.filter(group=g).ec.sketch("score", "label", costs=None, **given) for g in range(3)]
+    whole = ec.merge(parts).group_by().evaluate("auc_roc", "eer", interval=0.95)
+    at_once = rows.ec.sketch("score", "label", costs=None, **{**given, "by": ()})
+    assert_frame_equal(whole, at_once.evaluate("auc_roc", "eer", interval=0.95), rel_tol=1e-12)

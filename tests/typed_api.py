@@ -149,6 +149,10 @@ def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     assert_type(ec.calibrate(lazy, "p", "y", "temperature", prior=0.2), ec.Calibration)
     assert_type(ec.calibrate(lazy, "margin", "y", "gaussian", score_type="raw", prior=0.2), ec.Calibration)
     assert_type(ec.calibration_loss(lazy, "p", "y", "brier", training="test"), pl.DataFrame)
+    assert_type(ec.report(lazy, "p", "y", interval=0.95, cluster=pl.col("user"), buckets=20), pl.LazyFrame)
+    assert_type(ec.report(eager, "p", "y", interval=0.9, method="bca", replicates=500, seed=1), pl.DataFrame)
+    ec.report(lazy, "p", "y", interval="0.95")  # type: ignore[call-overload]
+    ec.report(lazy, "p", "y", interval=0.95, method="jackknife")  # type: ignore[call-overload]
     ec.report(lazy, "p", "y", missing="apart")  # type: ignore[call-overload]
     ec.report(lazy, "p", "y", metric=["nec"])  # type: ignore[call-overload]
     ec.report("log.parquet", "p", "y")  # type: ignore[call-overload]

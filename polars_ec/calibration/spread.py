@@ -32,6 +32,8 @@ _SMALLEST, _LARGEST_BELOW_1 = 5e-324, 1 - 2.0**-53
 _ROUNDING = 1e-12
 
 
+# Squares of weights may be more than a float holds: then there are no limits.
+@np.errstate(all="ignore")
 def with_limits(shown: pl.DataFrame, cells: Cells, by_fold: bool, losses: Losses, request: Request) -> pl.DataFrame:
     """The losses of each group with their limits; `by_fold`: they are of cross-validation."""
     parts = parts_of(cells, by_fold, request.seed)

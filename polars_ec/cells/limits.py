@@ -23,6 +23,8 @@ from polars_ec.intervals.limits import extended
 _COUNTS = (*CELLS, "confusion")
 
 
+# Squares of weights may be more than a float holds: then there are no limits.
+@np.errstate(all="ignore")
 def with_limits(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals) -> pl.DataFrame:
     """What `evaluate` shows, with `small`, and with the limits of each metric after its value and the bounds of this."""
     added = {"class_prior": [intervals.small()]}
@@ -45,6 +47,7 @@ def with_limits(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals)
     return pl.DataFrame(columns)
 
 
+@np.errstate(all="ignore")
 def with_limits_of_loss(
     shown: pl.DataFrame, name: str, intervals: Intervals, losses: Callable[[pl.DataFrame, Grid], pl.Series]
 ) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from polars_ec.cells.ordered import ordered_cells
 from polars_ec.formulas.ranking import RankingArguments, evaluate_all, prepare
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.ranks import PARTS, dealt_out, summed
-from polars_ec.intervals.spread import Spread, jackknife
+from polars_ec.intervals.spread import Spread, effective_clusters, jackknife
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -166,8 +166,10 @@ class Replicates:
     whole: dict[str, Floats]
 
     def spread(self, name: str) -> Spread:
-        """That of the metric; NaN where it is not defined without some part."""
-        return jackknife(self._of_parts(name)).only(self._known(name))
+        """That of the metric; NaN where it is not defined without some part. Parts of unequal weight say as much as fewer equal ones."""
+        spread = jackknife(self._of_parts(name))
+        df = np.minimum(spread.df, effective_clusters(self.weight) - 1)
+        return Spread(spread.variance, df).only(self._known(name))
 
     def bias(self, name: str) -> Floats:
         """How far the metric is off what more rows would give."""

@@ -99,8 +99,10 @@ def sum_per_group(
     columns += [constant(pl.col(name)).alias(name) for name in _row_priors(models)]
     units = [*([BUCKET] if needs.clustered else []), *([DRAWN] if _has_cells(models, needs) else [])]
     if units:
-        of_units = [f"{model.prefix}{name}" for model in models for name in _class_sums(model, needs)]
-        columns.append(unit_list(units, CLASS_OF_SUMS, of_units))
+        names = {f"{model.prefix}{name}": name for model in models for name in _class_sums(model, needs)}
+        columns.append(
+            unit_list(units, CLASS_OF_SUMS, [column for column, name in names.items() if name not in counts])
+        )
     if total:
         keys = [TOTAL, *keys]
         cells = twice(cells, keys)
