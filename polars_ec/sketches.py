@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -24,7 +24,8 @@ from polars_ec.exceptions import SketchError
 from polars_ec.intervals.arguments import parse_interval
 from polars_ec.priors import Prior
 from polars_ec.rows.folds import BUCKETS
-from polars_ec.typing import IntervalMethod, Rule
+from polars_ec.signatures import checked_keywords
+from polars_ec.typing import EerMethod, IntervalMethod, Rule
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -117,7 +118,9 @@ class Sketch(DecidingCells):
         interval, method, replicates, seed
             As for `evaluate`. "influence" is here the jackknife: everything is computed anew, calibrators are fitted anew, without each
             of 20 parts of the rows in turn. These are the buckets of their clusters, of `sketch(cluster=)`; independent rows are
-            dealt out at random, by the seed. A `Calibration` in `training` stays as it is.
+            dealt out at random, by the seed. "bootstrap" are percentiles of the losses of rows, or clusters, drawn anew, with
+            calibrators fitted to each; rows keep their fold, so that none is on both sides of a fit; 100 replicates say about how far
+            it reaches. There is no "bca". A `Calibration` in `training` stays as it is.
 
         Returns
         -------
@@ -155,6 +158,69 @@ class Sketch(DecidingCells):
         keywords = self._at_own_point({"prior": prior, "costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp})
         histogram = {"bins": bins, "equal_mass": equal_mass}
         return calibration_loss(self, rule, calibrator, training, histogram, keywords, request)
+
+    @checked_keywords
+    def compare(
+        self,
+        *metrics: str,
+        reference: Any = None,
+        interval: float = 0.95,
+        costs: Costs | None = None,
+        cost_fn: float | None = None,
+        cost_fp: float | None = None,
+        threshold: float | None = None,
+        prior: Prior = None,
+        beta: float = 1.0,
+        p_t: float | None = None,
+        sensitivity: float = 0.95,
+        specificity: float = 0.95,
+        method: EerMethod = "hull",
+    ) -> pl.DataFrame:
+        """The differences of models on the same rows, or of groups, each with its interval and p-value: `compare` without the rows.
+
+        Parameters
+        ----------
+        *metrics
+            Names, as for `evaluate`, but no counts and no `ece`. Default: the usual ones.
+        reference
+            As for `compare`. Models are those of the group column `score`; default the first of them in its order. They need a sketch
+            with clusters, `sketch(cluster=)` with the key of what correlated rows share or of the row, for cells do not say which rows are
+            the same; and the same rows for each.
+        interval
+            The level of the intervals, between 0 and 1.
+        costs, cost_fn, cost_fp, threshold, prior, beta, p_t, sensitivity, specificity, method
+            As for `evaluate`. With `prior` values are at that prior alone. Decisions are at declared thresholds only.
+
+        Returns
+        -------
+        As `compare`: one row per group, model and metric. Limits are of clusters where the sketch has some, else of independent rows.
+
+        Raises
+        ------
+        SketchError, ValueError
+            As `compare` and `evaluate`; a threshold that is not declared; losses of LLRs at a prior; models in a sketch without
+            clusters, or that have other rows; fewer than 100 buckets.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_ec as ec
+        >>> log = pl.DataFrame(
+        ...     {"p": [0.9, 0.4, 0.7, 0.1, 0.6] * 8, "y": [1, 1, 0, 0, 1] * 8, "month": [4, 5] * 20}
+        ... )
+        >>> sketch = log.ec.sketch("p", "y", by="month")
+        >>> sketch.compare("recall", reference=4).select("month", "reference", "metric", "value", "p_value").rows()
+        [(5, '4', 'recall', 0.6666666666666666, 1.0)]
+        """
+        # Imported here, for it needs numpy.
+        from polars_ec.comparing.sketched import compare_cells
+
+        request = parse_interval({"interval": interval})
+        if request is None:
+            raise ValueError("interval=None: a comparison has intervals, pass their level, such as interval=0.95")
+        stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
+        others = {"beta": beta, "p_t": p_t, "sensitivity": sensitivity, "specificity": specificity, "method": method}
+        keywords, own_threshold = self.operating_point.stands_in({**stated, **others}, self.grid.classes)
+        return compare_cells(self, metrics, keywords, own_threshold, reference, request)
 
     def write_parquet(self, path: str | Path | IO[bytes], *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the cells; and what they mean, a checksum of all this and any further `metadata` in the file's metadata."""

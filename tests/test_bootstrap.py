@@ -175,12 +175,19 @@ def test_sketches_merged_have_the_limits_of_the_whole():
 
 def test_a_report_and_a_sketch_agree():
     """The same draws, of the same counts."""
-    frame, names = log(), ["nec", "recall"]
-    of_report = frame.ec.report("x", "y", **BOOTSTRAP, metrics=names, score_type="log_odds", prior=0.2)
-    of_sketch = frame.ec.sketch("x", "y", score_type="log_odds").evaluate(*names, **BOOTSTRAP, prior=0.2)
-    for end in ("low", "high"):
-        assert of_report[f"nec_at_prior_ci_{end}"].item() == pytest.approx(of_sketch[f"nec_ci_{end}"].item())
-        assert of_report[f"recall_ci_{end}"].item() == pytest.approx(of_sketch[f"recall_ci_{end}"].item())
+    frame, asked = log(), {**BOOTSTRAP, "replicates": 200, "prior": 0.2}
+    names = {
+        "nec": "nec_at_prior",
+        "recall": "recall",
+        "auc_roc": "auc_roc",
+        "eer": "eer",
+        "min_dcf": "min_dcf_at_prior",
+    }
+    of_report = frame.ec.report("x", "y", **asked, metrics=[*names], score_type="log_odds")
+    of_sketch = frame.ec.sketch("x", "y", score_type="log_odds").evaluate(*names, **asked)
+    for name, in_report in names.items():
+        for end in ("low", "high"):
+            assert of_report[f"{in_report}_ci_{end}"].item() == pytest.approx(of_sketch[f"{name}_ci_{end}"].item())
 
 
 def test_rows_that_are_there_twice_in_their_cluster_change_nothing():

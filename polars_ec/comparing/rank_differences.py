@@ -85,7 +85,7 @@ class Ranked:
         """(buckets, coarse cells): weight of all groups."""
         assert self.n_buckets is not None
         n_cells = self.weight.shape[1]
-        place = self.keyed.bucket * n_cells + self.coarse.place(self.keyed.code)
+        place = self.keyed.bucket * n_cells + self.keyed.code
         summed = np.bincount(place, self.keyed.weight, self.n_buckets * n_cells)
         return np.asarray(summed, dtype=np.float64).reshape(self.n_buckets, n_cells)
 
@@ -95,7 +95,7 @@ class Ranked:
         n_cells = self.weight.shape[1]
         shape = (self.n_groups, PARTS, n_cells)
         keyed, single = self.keyed, self.single
-        place = np.ravel_multi_index((keyed.group, keyed.bucket % PARTS, self.coarse.place(keyed.code)), shape)
+        place = np.ravel_multi_index((keyed.group, keyed.bucket % PARTS, keyed.code), shape)
         made = np.bincount(place, keyed.weight, int(np.prod(shape))).astype(np.float64).reshape(shape)
         for part, amounts in enumerate(single.parts):
             made[:, part] += self.coarse.summed(single.group, single.code, amounts, self.n_groups)
@@ -105,7 +105,7 @@ class Ranked:
         """(groups, buckets): sums of w psi, of influences (groups, coarse cells)."""
         assert self.n_buckets is not None
         of = self.keyed
-        psi = of.weight * influence[of.group, self.coarse.place(of.code)]
+        psi = of.weight * influence[of.group, of.code]
         summed = np.bincount(of.group * self.n_buckets + of.bucket, psi, self.n_groups * self.n_buckets)
         return np.asarray(summed, dtype=np.float64).reshape(self.n_groups, self.n_buckets)
 
@@ -139,9 +139,8 @@ def compare_ranked_models(model: Ranked, reference: Ranked, metric: str, level: 
 
 def _of_influences(model: Ranked, reference: Ranked, influences: list[Floats]) -> Spread:
     single, n_groups = model.single, model.n_groups
-    psi = influences[0][single.group, model.coarse.place(single.code)]
-    psi = psi - influences[1][single.group, reference.coarse.place(single.other)]
-    label = model.coarse.label[model.coarse.place(single.code)]
+    psi = influences[0][single.group, single.code] - influences[1][single.group, reference.single.code]
+    label = model.coarse.label[single.code]
 
     def per_class(of: Floats) -> Floats:
         summed = np.bincount(single.group * 2 + label, of, n_groups * 2)

@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from polars_ec.cells.codes import CellCodes
 from polars_ec.cells.grid import Grid
 from polars_ec.cells.ordered import ordered_cells
 from polars_ec.cells.ranking_spread import ranking_influence, ranking_replicates
@@ -27,7 +26,7 @@ _SEED = 0
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Some cells: the number of the group, the code of the cell, the sums of w and of w^2; and a bucket, or the cell of another model."""
+    """Some cells: the number of the group and of the cell, the sums of w and of w^2; and a bucket, or the cell of another model."""
 
     group: Integers
     code: Integers
@@ -61,27 +60,21 @@ class Counts:
 
 
 class CellTable:
-    """The cells of a grid that occur, in order: arrays have a column for each."""
+    """The cells of a grid that occur, with their `class`: arrays have a column for each."""
 
-    def __init__(self, grid: Grid, codes: Sequence[Integers], weighted: bool) -> None:
+    def __init__(self, grid: Grid, cells: pl.DataFrame, weighted: bool) -> None:
         self.grid, self.weighted = grid, weighted
-        self._codes = np.unique(np.concatenate([*codes, np.empty(0, dtype=np.int64)])).astype(np.int64)
-        decoded = CellCodes(grid).decoded(pl.col("code"))
-        self._columns = pl.DataFrame({"code": pl.Series(self._codes, dtype=pl.Int32)}).select(**decoded)
+        self._columns = cells
 
     @property
     def label(self) -> Integers:
         """The class of each cell."""
         return self._columns["class"].to_numpy().astype(np.int64)
 
-    def place(self, codes: Integers) -> Integers:
-        """Which cells these are."""
-        return np.searchsorted(self._codes, codes).astype(np.int64)
-
     def summed(self, groups: Integers, codes: Integers, amounts: Floats, n_groups: int) -> Floats:
         """(groups, cells)."""
-        shape = (n_groups, len(self._codes))
-        place = groups * shape[1] + self.place(codes)
+        shape = (n_groups, self._columns.height)
+        place = groups * shape[1] + codes
         return np.asarray(np.bincount(place, amounts, shape[0] * shape[1]), dtype=np.float64).reshape(shape)
 
     def frame(self, weight: Floats, weight2: Floats, parts: Integers | None = None) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -61,12 +62,14 @@ def _ranked(
         values, keyed = (
             _counts(_of(cells, kind, m), grid) for kind, grid in ((VALUES, grids.fine), (BUCKETS, grids.coarse))
         )
+        fine, (values,) = _placed(grids.fine, [values], weighted)
+        coarse_table, (keyed, alone) = _placed(grids.coarse, [keyed, alone], weighted)
         made.append(
             Ranked(
                 table.height,
                 comparison.buckets,
-                CellTable(grids.fine, [values.code], weighted),
-                CellTable(grids.coarse, [keyed.code, alone.code], weighted),
+                fine,
+                coarse_table,
                 values,
                 keyed,
                 alone,
@@ -76,6 +79,14 @@ def _ranked(
             )
         )
     return made
+
+
+def _placed(grid: Grid, counts: list[Counts], weighted: bool) -> tuple[CellTable, list[Counts]]:
+    """The table of the cells that occur, and these with the numbers of their cells in place of codes."""
+    codes = np.unique(np.concatenate([of.code for of in counts]))
+    decoded = CellCodes(grid).decoded(pl.col("code"))
+    cells = pl.DataFrame({"code": pl.Series(codes, dtype=pl.Int32)}).select(**decoded)
+    return CellTable(grid, cells, weighted), [replace(of, code=np.searchsorted(codes, of.code)) for of in counts]
 
 
 def _of(cells: pl.DataFrame, kind: int, number: int) -> pl.DataFrame:

@@ -1,0 +1,285 @@
+"""Comparisons of a sketch: the same differences, from its cells in place of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from polars_ec.cells.arguments import battery, check_metrics, parse_arguments
+from polars_ec.cells.cells import SCORE, TARGET, Cells, check_keys
+from polars_ec.cells.formula_columns import ENDS, LOSS_OF, decision_column, decision_columns, loss_column, loss_columns
+from polars_ec.cells.intervals import Intervals
+from polars_ec.cells.sums import is_exact, join_losses, number_sums, overall_prior, prior_columns, tabulate
+from polars_ec.comparing.choice import COLUMNS, FEWEST_BUCKETS, Reference, comparable, parse_reference
+from polars_ec.comparing.differences import Differences, differences
+from polars_ec.comparing.groups import Against, Grouped, compare_groups
+from polars_ec.comparing.rank_differences import compare_ranked_groups, compare_ranked_models
+from polars_ec.comparing.sides import exclusive
+from polars_ec.comparing.sketched_ranks import ranked_of
+from polars_ec.comparing.tidy import Piece, against_of, tidy
+from polars_ec.display import number
+from polars_ec.exceptions import SketchError
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.sums import GROUP
+from polars_ec.intervals.arguments import Request
+from polars_ec.intervals.estimates import Clusters, Formula, one_hot, slopes_of, with_one_row
+from polars_ec.intervals.spread import Moments, of_clusters
+from polars_ec.rows.read import join_groups
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+_ONE_ROW = 1 + 1e-9
+
+
+def compare_cells(
+    cells: Cells,
+    metrics: Sequence[str],
+    keywords: Mapping[str, Any],
+    own_threshold: float | None,
+    reference: Any,
+    request: Request,
+) -> pl.DataFrame:
+    """What `Sketch.compare` gives."""
+    check_keys(cells.keys, COLUMNS)
+    models = cells.frame[SCORE].unique(maintain_order=True).to_list() if SCORE in cells.keys else ["the model"]
+    keys = [key for key in cells.keys if key != SCORE]
+    against = parse_reference(reference, models, keys)
+    if cells.buckets is not None and cells.buckets < FEWEST_BUCKETS:
+        raise SketchError(
+            f"the sketch has {cells.buckets} buckets, too few for p-values: sketch its log with buckets={FEWEST_BUCKETS} or more"
+        )
+    names = comparable(list(metrics) or [name for name in battery(cells.grid, keywords) if name not in _COUNTS]) or ()
+    _check(cells, names, keywords)
+    if against.model is not None:
+        return _models(_Tables(cells, names, keywords, own_threshold, request), models, against)
+    within = [key for key in (SCORE, TARGET) if key in cells.keys]
+    made = []
+    for values in cells.frame.select(within).unique(maintain_order=True).rows() if within else [()]:
+        chosen = dict(zip(within, values, strict=True))
+        part = (
+            cells.filter(*(pl.col(key).eq_missing(pl.lit(value)) for key, value in chosen.items())) if within else cells
+        )
+        others = [key for key in cells.keys if key not in within]
+        part = part.group_by(*others) if within else part
+        tables = _Tables(part, names, keywords, own_threshold, request)
+        found = _groups(tables, chosen.get(SCORE), others, against)
+        made.append(found.with_columns(pl.lit(chosen[TARGET]).alias(TARGET)) if TARGET in chosen else found)
+    order = [key for key in cells.keys if key != SCORE]
+    return pl.concat(made).sort(order, maintain_order=True).select(*order, *COLUMNS)
+
+
+_COUNTS = ("tn", "fp", "fn", "tp", "confusion")
+
+
+def _check(cells: Cells, names: Sequence[str], keywords: Mapping[str, Any]) -> None:
+    check_metrics(names, cells.grid, keywords.get("prior"))
+    if cells.grid.score_type == "llr":
+        for name in names:
+            if name in SCORING_RULES:
+                raise SketchError(
+                    f"{name} of LLRs at a prior is known within bounds only: compare cllr, or sketch ec.posterior(score, prior=...)"
+                )
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """The cells of a comparison, with the sums of their groups."""
+
+    cells: Cells
+    names: Sequence[str]
+    keywords: Mapping[str, Any]
+    own_threshold: float | None
+    request: Request
+
+    @cached_property
+    def intervals(self) -> Intervals:
+        """What variances are made of."""
+        cells, keywords = self.cells, dict(self.keywords)
+        if cells.grid.score_type == "llr" and keywords.get("prior") == "overall":
+            keywords["prior"] = overall_prior(cells) or "overall"
+        arguments = parse_arguments(self.names, cells.grid, keywords, self.own_threshold)
+        for name, threshold in arguments.thresholds.items():
+            if not is_exact(cells.grid, threshold):
+                raise SketchError(
+                    f"{name} at {number(threshold)} is known within bounds only: declare it, sketch(thresholds=[{number(threshold)}])"
+                )
+        numbered, table = tabulate(cells, cells.keys, arguments)
+        if any(name in LOSS_OF for name in self.names):
+            table = join_losses(table, number_sums(cells, numbered, table, cells.keys))
+        return Intervals(cells, cells.keys, numbered, table, arguments, self.request)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row per group."""
+        return self.intervals.table
+
+    @cached_property
+    def wrong(self) -> Floats:
+        """How many rows of each group are wrong."""
+        return self.table["n_invalid"].cast(pl.Float64).to_numpy()
+
+    def families(self) -> Iterator[Grouped]:
+        """Metrics by what they are made of."""
+        arguments = self.intervals.arguments
+        decided: dict[float, list[str]] = {}
+        for name, threshold in arguments.thresholds.items():
+            decided.setdefault(threshold, []).append(name)
+        for threshold, names in decided.items():
+            yield self._decided(threshold, names)
+        for loss in dict.fromkeys(LOSS_OF[name] for name in self.names if name in LOSS_OF):
+            yield self._lost(loss, [name for name in self.names if LOSS_OF.get(name) == loss])
+
+    def _decided(self, threshold: float, names: Sequence[str]) -> Grouped:
+        intervals, end = self.intervals, ENDS[0]
+        prior, arguments = prior_columns(intervals.arguments), intervals.arguments.formula
+        columns = decision_columns(threshold, end, end)
+        values = [decision_column(name, prior, arguments, threshold, end, end) for name in names]
+        linear = intervals.sums(columns)
+        square = intervals.fine.decided(threshold, end, end, intervals.fine.weight2) if self.cells.weighted else linear
+        by_bucket = intervals.by_bucket
+        clusters = None if by_bucket is None else by_bucket.decided_clusters(threshold, linear)
+        return self._grouped(names, one_hot(linear, square), clusters, intervals.formula(columns, values), decides=True)
+
+    def _lost(self, loss: str, names: Sequence[str]) -> Grouped:
+        intervals = self.intervals
+        columns = loss_columns(loss)
+        totals = intervals.sums(columns)
+        formula = intervals.formula(columns, [loss_column(name, prior_columns(intervals.arguments)) for name in names])
+        moments, clusters = None, None
+        for cells in (intervals.fine, intervals.by_bucket):
+            if cells is None:
+                continue
+            of_rows = cells.losses(loss)
+            times = totals[..., 1] / cells.total(cells.weight * of_rows)
+            # Bins know about how much it is in each of them, and the sums how much in all.
+            of_rows = of_rows * np.where(np.isfinite(times), times, 1.0)[cells.group, cells.label]
+            features, unit = (np.ones_like(of_rows), of_rows), np.array([1.0, 0.0])
+            if cells is intervals.fine:
+                made = cells.moments(features, unit)
+                moments = Moments(totals, made.square, unit)
+            else:
+                clusters = cells.clusters(features, unit)
+        assert moments is not None
+        return self._grouped(names, moments, clusters, formula, decides=False)
+
+    def _grouped(
+        self, names: Sequence[str], moments: Moments, clusters: Clusters | None, formula: Formula, *, decides: bool
+    ) -> Grouped:
+        n_groups = self.table.height
+
+        def right(wrong: Floats) -> Formula:
+            return lambda sums: np.where(np.equal(wrong, 0)[:, None], formula(sums), np.nan)
+
+        def total(sums: Floats) -> Floats:
+            # The formula is of all groups.
+            values = formula(np.ascontiguousarray(np.broadcast_to(sums, (len(sums), n_groups, *sums.shape[2:]))))
+            return np.where(self.wrong.sum() == 0, values[:, :1], np.nan)
+
+        return Grouped(
+            {name: name for name in names},
+            moments,
+            clusters,
+            with_one_row if decides else None,
+            right(self.wrong),
+            right(exclusive(self.wrong)),
+            total,
+        )
+
+
+def _groups(tables: _Tables, model: str | None, keys: Sequence[str], reference: Reference) -> pl.DataFrame:
+    table = tables.table
+    groups = table.select(GROUP, *keys)
+    against: Against = against_of(reference, groups, keys)
+    prior = tables.intervals.arguments.prior
+    if reference.others in ("rest", "total") and prior.expression is not None:
+        raise SketchError(
+            f"prior= is an expression, and reference={reference.others!r} has groups together, which have no one prior: state it as "
+            "a number, or pass prior='overall'"
+        )
+    level, found = tables.request.level, dict[str, Differences]()
+    with np.errstate(all="ignore"):
+        for family in tables.families():
+            found |= compare_groups(family, against, level)
+        ranked = [name for name in tables.names if name in RANKING_METRICS]
+        if ranked:
+            of_cells = ranked_of(tables.intervals, np.arange(table.height), table.height)
+            found |= {name: compare_ranked_groups(of_cells, name, against, level) for name in ranked}
+    return tidy(
+        (Piece(model, name, found[name], table["n"], table["n_missing"]) for name in tables.names),
+        groups,
+        keys,
+        reference,
+    )
+
+
+def _models(tables: _Tables, models: Sequence[str], reference: Reference) -> pl.DataFrame:
+    """Models whose rows are the same: by what each bucket adds to either."""
+    cells, table = tables.cells, tables.table
+    if cells.coarse is None:
+        raise SketchError(
+            "the cells of several models do not say which rows are the same: sketch the log with cluster=, the key of what correlated "
+            "rows share, or of the row; or compare the rows, lf.ec.compare"
+        )
+    if cells.coarse["bucket"].null_count():
+        raise SketchError(
+            "rows without a cluster key are not known to be the same for all models: compare the rows, lf.ec.compare"
+        )
+    keys = [key for key in cells.keys if key != SCORE]
+    of_model = {name: table.filter(pl.col(SCORE) == name) for name in models}
+    other = of_model[reference.model or ""]
+    groups = other.select(*keys, pl.int_range(pl.len(), dtype=pl.get_index_type()).alias(GROUP))
+    pieces = []
+    for name in models:
+        if name == reference.model:
+            continue
+        own = of_model[name].rename({GROUP: "__ec_row"})
+        placed = join_groups(groups, own, keys) if keys else groups.hstack(own)
+        if own.height != other.height or not _same_rows(placed, other):
+            raise SketchError(
+                f"{name!r} has not the same rows as {reference.model!r}: sketch the rows that have the scores of all models"
+            )
+        places = placed["__ec_row"].to_numpy(), other[GROUP].to_numpy()
+        pieces += [
+            Piece(name, metric, of, other["n"], other["n_missing"])
+            for metric, of in _of_models(tables, *places).items()
+        ]
+    return tidy(pieces, groups, keys, reference)
+
+
+def _same_rows(own: pl.DataFrame, other: pl.DataFrame) -> bool:
+    """As far as counts tell, and shares of weights, which are rounded."""
+    counts = ["n", "n_missing", "n_invalid"]
+    shares, others = (table["class_prior"].fill_null(-1.0).to_numpy() for table in (own, other))
+    return own.select(counts).equals(other.select(counts)) and np.allclose(shares, others, rtol=1e-9, equal_nan=True)
+
+
+def _of_models(tables: _Tables, own: NDArray[Any], other: NDArray[Any]) -> dict[str, Differences]:
+    """Of groups at these places of the table, and of the same groups of the reference."""
+    level, found = tables.request.level, dict[str, Differences]()
+    with np.errstate(all="ignore"):
+        for family in tables.families():
+            values = family.own(family.moments.linear[None])[0]
+            slopes = slopes_of(family.own, family.moments.linear)
+            assert family.clusters is not None
+            weight = family.clusters.linear @ family.clusters.unit
+            known = (family.moments.rows > (_ONE_ROW if family.enlarged is None else 0)).all(axis=-1)
+            for c, name in enumerate(family.columns):
+                influence = np.einsum("gkf,gbkf->gbk", slopes[..., c], family.clusters.linear)
+                gap = influence[own] - influence[other]
+                spread = of_clusters(weight[other], gap, weight[other].sum(axis=-1)).spread.only(
+                    np.asarray(known)[other]
+                )
+                found[name] = differences(values[own, c], values[other, c], spread, level)
+        ranked = [name for name in tables.names if name in RANKING_METRICS]
+        if ranked:
+            both = [ranked_of(tables.intervals, places, tables.table.height) for places in (own, other)]
+            found |= {name: compare_ranked_models(both[0], both[1], name, level) for name in ranked}
+    return {name: found[name] for name in tables.names}
