@@ -86,7 +86,9 @@ def compare(
     called real because it is below 0.05, at most a 20th are not); `n`, the rows used, and `n_missing`. Of models a row that lacks the
     score of any is used for none. Values are those of `report`; limits and p-values are null where a class has no rows, for losses
     one, or there are fewer than five clusters; and where all rows agree on a difference that is not 0. Where all agree on
-    none, as those of the same model do, the limits are 0.
+    none, as those of the same model do, the limits are 0. Ranking metrics have their spread from 8 bins a nat: that of two models which
+    differ by less is taken for larger than it is. `eer`, `ks`, `auprg`, `min_dcf`, `min_expected_cost` and `min_cllr` have theirs from 20
+    parts of the clusters, or of the rows, that are left out in turn.
 
     With reference="best" limits and `p_adjusted` hold for all pairs of groups at once (Bonferroni). Limits are of the
     distance to the best group in truth, which need not be the one of the best value: they end at 0, and where they hold it, the group may be the best.
