@@ -42,7 +42,7 @@ class Family:
 
     @property
     def enlarged(self) -> Callable[[Moments], Moments] | None:
-        """Sums with one more row in each class, half of it for each decision; None for losses."""
+        """Sums with a little more of each decision in each class; None for losses."""
         if self.decides:
             return with_one_row
         return with_one_cost if self.numbers == COSTS else None

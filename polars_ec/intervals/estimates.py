@@ -65,11 +65,26 @@ def of_classes(moments: Moments) -> Moments:
 
 
 def with_one_row(moments: Moments) -> Moments:
-    """With one more row in each class, of its mean weight, which is spread evenly over the decisions: one-hot features."""
+    """With rows in each class, of its mean weight, spread evenly over the decisions: one-hot features.
+
+    In all classes together they make as many errors as one row in each of two classes does, which is one: more would move what many
+    classes make together by more than its standard error.
+    """
+    return _with_rows(moments, moments.linear.shape[-2])
+
+
+def with_half_an_error(moments: Moments) -> Moments:
+    """The same for metrics of one class each: half an error in each class, as one row in each of two classes makes."""
+    return _with_rows(moments, 2)
+
+
+def _with_rows(moments: Moments, n_classes: int) -> Moments:
+    """With as much of each decision as makes one error in so many classes; of two decisions no more than half a row."""
     n_decisions = moments.linear.shape[-1]
+    of_each = 1 / (max(n_classes, 2) * max(n_decisions - 1, 1))
     weight = _mean_weight(moments)[..., None]
-    even = np.eye(n_decisions) / n_decisions
-    return Moments(moments.linear + weight / n_decisions, moments.square + (weight**2)[..., None] * even, moments.unit)
+    square = (weight**2)[..., None] * np.eye(n_decisions) * of_each
+    return Moments(moments.linear + weight * of_each, moments.square + square, moments.unit)
 
 
 def with_one_cost(moments: Moments) -> Moments:

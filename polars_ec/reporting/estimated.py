@@ -64,9 +64,11 @@ def _families(model: Model, values: Mapping[str, pl.Expr], suffix: str, kinked: 
         of_loss = [e for name, e in estimates.items() if name in SCORING_RULES and SCORING_RULES[name].loss == loss]
         yield Family(Lost(model, loss), of_loss, layers)
     by_cost = _BY_COST if model.rows.row_costs is not None else ()
+    decisions = [name for name in values if name not in (*by_cost, *SCORING_RULES)]
     for features, decided in (
         (Costing(model), [name for name in values if name in by_cost]),
-        (Decided(model), [name for name in values if name not in (*by_cost, *SCORING_RULES)]),
+        (Decided(model), [name for name in decisions if estimates[name].width is None]),
+        (Decided(model, of_one_class=True), [name for name in decisions if estimates[name].width is not None]),
     ):
         if decided:
             of_these = [estimates[name] for name in decided]
@@ -90,7 +92,7 @@ def families_of_classes(model: Model, names: Sequence[str], layout: Layout) -> I
         own = OneVsRest(prefix, n_classes)
         kinked = f"{prefix}{KINKED}" if "nec" in asked else None
         estimates = [Estimate(f"{prefix}{name}", name, value_against_rest(name, own)) for name in asked]
-        yield Family(AgainstRest(model, k, prefix), estimates, kinked=kinked, fewest=f"{prefix}{FEWEST}")
+        yield Family(AgainstRest(model, k=k, prefix=prefix), estimates, kinked=kinked, fewest=f"{prefix}{FEWEST}")
     if not layout.options.prior.stated:
         return
     moved, estimates = model.at_prior, []
@@ -103,7 +105,7 @@ def families_of_classes(model: Model, names: Sequence[str], layout: Layout) -> I
             if is_moved_of_class(name, model, reference)
         ]
     if estimates:
-        yield Family(Decided(moved), estimates, _layers_against_rest(model, layout.options))
+        yield Family(Decided(moved, of_one_class=True), estimates, _layers_against_rest(model, layout.options))
 
 
 def _layers_against_rest(model: Model, options: Options) -> list[dict[str, pl.Expr]]:

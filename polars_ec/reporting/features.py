@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
@@ -112,8 +112,11 @@ class Counted(Features):
         return self.named("count", linear[..., 0])
 
 
+@dataclass(frozen=True, eq=False)
 class Decided(Features):
-    """Which decision a row has."""
+    """Which decision a row has, for metrics of all classes together, or of one class each."""
+
+    of_one_class: bool = False
 
     @property
     def n_features(self) -> int:
@@ -147,9 +150,9 @@ class Decided(Features):
         return columns
 
     def enlarged(self, moments: Moments) -> Moments:
-        from polars_ec.intervals.estimates import with_one_row
+        from polars_ec.intervals.estimates import with_half_an_error, with_one_row
 
-        return with_one_row(moments)
+        return with_half_an_error(moments) if self.of_one_class else with_one_row(moments)
 
     def constant_costs(self, linear: Numbers) -> Numbers:
         return _constant_costs(linear, self.model.rows.costs.values)
@@ -168,8 +171,8 @@ class Decided(Features):
 class AgainstRest(Decided):
     """Whether a row is of the rest or of a class, and decided for the rest or for the class."""
 
-    k: int
-    prefix: str
+    k: int = field(kw_only=True)
+    prefix: str = field(kw_only=True)
     """Of the columns of sums of this class."""
 
     @property
