@@ -67,12 +67,18 @@ def checked_at_call(
     return checked
 
 
+_ELSEWHERE = {
+    "interval": "report(), compare() and Sketch.evaluate() have it. ",
+    "cluster": "report(), compare() and sketch() have it. ",
+}
+
+
 def check_keywords(function: str, given: Iterable[str], known: Sequence[str]) -> None:
     """TypeError for the first keyword that the function does not have, with the one that may be meant."""
     for name in given:
         if name not in known:
             raise TypeError(
-                f"{function}() has no keyword {name}=: {did_you_mean(name, known)}It has {', '.join(known)}"
+                f"{function}() has no keyword {name}=: {_ELSEWHERE.get(name) or did_you_mean(name, known)}It has {', '.join(known)}"
             )
 
 
@@ -199,6 +205,12 @@ def _is_number_as_text(text: str) -> bool:
     return True
 
 
+_OF_SEVERAL = {
+    "score": ": for one vector a row pass pl.concat_arr(...) of them",
+    "cluster": ": for a key of several columns pass pl.concat_str(..., separator='/') of them",
+}
+
+
 def as_expr(column: IntoExpr, what: str) -> pl.Expr:
     """A column's name or an expression, as an expression."""
     if isinstance(column, str):
@@ -211,8 +223,8 @@ def as_expr(column: IntoExpr, what: str) -> pl.Expr:
             f"{what}= holds values ({type(column).__name__}), not a column's name: make them a column of a frame, and name it; "
             "or give a metric values alone, as in ec.nec(y_score, y_true)"
         )
-    vector = ": for one vector a row pass pl.concat_arr(...) of them" if several else ""
-    raise TypeError(f"{what}={column!r} is neither a column's name nor a Polars expression{vector}")
+    way_out = _OF_SEVERAL.get(what, "") if several else ""
+    raise TypeError(f"{what}={column!r} is neither a column's name nor a Polars expression{way_out}")
 
 
 def parse_number(value: Any, what: str) -> float:

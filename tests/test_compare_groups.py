@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from itertools import product
 from typing import Any
 
@@ -242,6 +242,21 @@ def test_each_group_is_compared_with_itself_in_another_period() -> None:
     one = log.ec.compare("a", "y", by=["group", "month"], reference=(1, date(2024, 5, 1)), metrics=["nec"])
     assert one.height == 5
     assert one["value_reference"].unique().to_list() == report.filter(group=1, month=date(2024, 5, 1))["nec"].to_list()
+
+
+def test_reference_groups_are_named_as_one_writes_them() -> None:
+    days = {"day": date(2024, 4, 1), "time": datetime(2024, 4, 1, 1, tzinfo=UTC), "length": timedelta(days=1)}
+    others = LOG.with_columns(bytes=pl.lit(b"\xff"), vector=pl.concat_list("group"))
+    found = others.ec.compare("a", "y", by=["vector", "bytes"], reference="best", metrics=["nec"])
+    assert set(found["reference"]) < {f"[{group}], b'\\xff'" for group in range(3)}
+    parts = {**days, "fraction": datetime(2024, 4, 1, 0, 0, 0, 500)}
+    named = ["2024-04-01", "2024-04-01 01:00:00+00:00", "P1D", "2024-04-01 00:00:00.000500"]
+    for (name, first), text in zip(parts.items(), named, strict=True):
+        log = LOG.with_columns(
+            pl.when(pl.col("group") == 0).then(first).otherwise(first + timedelta(days=1)).alias(name)
+        )
+        found = log.ec.compare("a", "y", by=name, reference=first, metrics=["nec"])
+        assert found["reference"].to_list() == [text], name
 
 
 def test_groups_that_lack_a_class_have_no_limits() -> None:

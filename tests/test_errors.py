@@ -243,6 +243,15 @@ def test_all_null_columns_are_missing() -> None:
         (lambda: LOG.ec.report("p", "y", by=None), r"report\(\): by=None names no groups: leave by= out"),
         (lambda: LOG.ec.sketch("p", "y", by=None), r"sketch\(\): by=None"),
         (lambda: ec.calibrate(LOG, "p", "y", by=None), r"calibrate\(\): by=None"),
+        (
+            lambda: LOG.ec.report("p", "y", interval=0.95, cluster=["p", "y"]),
+            r"cluster=\['p', 'y'\] is neither .*: for a key of several columns pass pl.concat_str",
+        ),
+        (lambda: ec.nec("p", "y", interval=0.95), r"has no keyword interval=: report\(\), compare\(\) and"),
+        (
+            lambda: LOG.select(ec.bucket(pl.struct("p", "y"))).collect_schema(),
+            r"key 'p' is Struct.*: buckets are of .* make one of its fields by pl.concat_str",
+        ),
         (lambda: LOG.ec.report("p", "y", by=3), r"by=3 is neither a column's name nor an expression nor a sequence"),
         (
             lambda: LOG.collect().ec.sketch("p", "y").evaluate("nec", treshold=1),

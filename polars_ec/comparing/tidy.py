@@ -39,7 +39,7 @@ def against_of(reference: Reference, groups: pl.DataFrame, keys: Sequence[str]) 
 def tidy(pieces: Iterable[Piece], groups: pl.DataFrame, keys: Sequence[str], reference: Reference) -> pl.DataFrame:
     """The pieces of each group, one below the other; `groups` has the keys and GROUP, from 0 on."""
     schema = {**groups.select(keys).schema, **COLUMNS}
-    shown = [pl.col(key).cast(pl.String).fill_null("null") for key in keys] or [pl.lit("")]
+    shown = [_shown(groups[key]) for key in keys] or [pl.lit("")]
     labels = groups.select(label=pl.concat_str(shown, separator=", ")).to_series()
     tables = [
         _table(piece, groups.select(*keys, GROUP), labels, reference).with_columns(__ec_order=pl.lit(number))
@@ -48,6 +48,16 @@ def tidy(pieces: Iterable[Piece], groups: pl.DataFrame, keys: Sequence[str], ref
     if not tables:
         return pl.DataFrame(schema=schema)
     return pl.concat(tables).sort(GROUP, "__ec_order").select(*schema)
+
+
+def _shown(column: pl.Series) -> pl.Series:
+    """The values of a group column as text, times without fractions that are 0."""
+    if column.dtype.is_nested() or column.dtype == pl.Binary:
+        return pl.Series(column.name, ["null" if value is None else str(value) for value in column.to_list()])
+    if not column.dtype.is_temporal():
+        return column.cast(pl.String).fill_null("null")
+    text = column.dt.to_string() if column.dtype == pl.Duration else column.cast(pl.String)
+    return text.str.replace(r"\.0+($|\D)", "$1").fill_null("null")
 
 
 def _table(piece: Piece, groups: pl.DataFrame, labels: pl.Series, reference: Reference) -> pl.DataFrame:

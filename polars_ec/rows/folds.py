@@ -213,8 +213,9 @@ def _hash(key: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if dtype == pl.Duration:
         return _murmur3(key.cast(pl.Duration("us"), strict=False).to_physical())
     reason = ", whose last digits depend on what computed it" if dtype.is_float() else ""
+    way_out = "make one of its fields by pl.concat_str(..., separator='/')" if dtype.is_nested() else "so cast it"
     raise TypeError(
-        f"key {key.meta.output_name()!r} is {dtype}{reason}: buckets are of integers, strings, dates and times, so cast it"
+        f"key {key.meta.output_name()!r} is {dtype}{reason}: buckets are of integers, strings, dates and times, {way_out}"
     )
 
 
