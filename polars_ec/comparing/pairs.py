@@ -12,7 +12,7 @@ from polars_ec.comparing.cells import Bools, JointCells
 from polars_ec.comparing.differences import Differences, differences
 from polars_ec.comparing.joint_pass import COSTS, numbers_of
 from polars_ec.comparing.values import Metrics
-from polars_ec.intervals.spread import Moments, Single, of_clusters, stratified
+from polars_ec.intervals.spread import Moments, Single, of_clusters
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ def compare_models(
         single = None if alone is None else _single(alone, _gradient(metrics, *of_both))
         if not linear:
             assert single is not None
-            spread = stratified(single.weight, single.weight2, single.influence, single.squared, single.mixed)
+            spread = single.spread
         else:
             # Of each model by itself: those of models that are the same then differ by 0.
             influence = [np.einsum("gkf,gbkf->gbk", slope, sums) for slope, sums in zip(of_both, linear, strict=True)]

@@ -18,15 +18,7 @@ from polars_ec.formulas.ranking import RankingArguments
 from polars_ec.formulas.ranking_influence import SMOOTH_METRICS
 from polars_ec.intervals.quantiles import normal_quantile
 from polars_ec.intervals.ranks import PARTS, newcombe
-from polars_ec.intervals.spread import (
-    FEWEST_CLUSTERS,
-    Alone,
-    Spread,
-    effective_clusters,
-    jackknife,
-    of_influence,
-    stratified,
-)
+from polars_ec.intervals.spread import Single, Spread, jackknife, of_clusters
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -66,22 +58,19 @@ class Ranked:
         return self._of_all("weight2")
 
     @cached_property
-    def alone2(self) -> Floats:
-        """The same of rows that are clusters of their own."""
-        return self.coarse.summed(self.single.group, self.single.code, self.single.weight2, self.n_groups)
-
-    @cached_property
-    def alone(self) -> Floats:
-        """Their weight."""
-        return self.coarse.summed(self.single.group, self.single.code, self.single.weight, self.n_groups)
+    def alone(self) -> tuple[Floats, Floats]:
+        """The same two of rows that are clusters of their own."""
+        of, n_groups = self.single, self.n_groups
+        weight, weight2 = (self.coarse.summed(of.group, of.code, w, n_groups) for w in (of.weight, of.weight2))
+        return weight, weight2
 
     @cached_property
     def by_bucket(self) -> Floats:
-        """(groups, buckets): weight."""
+        """(groups, buckets, classes): weight."""
         return self.per_bucket(np.ones_like(self.weight))
 
     @cached_property
-    def of_all_buckets(self) -> Floats:
+    def _whole(self) -> Floats:
         """(buckets, coarse cells): weight of all groups."""
         assert self.n_buckets is not None
         n_cells = self.weight.shape[1]
@@ -102,12 +91,21 @@ class Ranked:
         return made
 
     def per_bucket(self, influence: Floats) -> Floats:
-        """(groups, buckets): sums of w psi, of influences (groups, coarse cells)."""
+        """(groups, buckets, classes): sums of w psi, of influences (groups, coarse cells)."""
         assert self.n_buckets is not None
-        of = self.keyed
-        psi = of.weight * influence[of.group, of.code]
-        summed = np.bincount(of.group * self.n_buckets + of.bucket, psi, self.n_groups * self.n_buckets)
-        return np.asarray(summed, dtype=np.float64).reshape(self.n_groups, self.n_buckets)
+        of, shape = self.keyed, (self.n_groups, self.n_buckets, 2)
+        place = np.ravel_multi_index((of.group, of.bucket, self.coarse.label[of.code]), shape)
+        summed = np.bincount(place, of.weight * influence[of.group, of.code], int(np.prod(shape)))
+        return np.asarray(summed, dtype=np.float64).reshape(shape)
+
+    def of_all_buckets(self, influence: Floats) -> Floats:
+        """The same of the rows of all groups."""
+        labels = [self.coarse.label == i for i in range(2)]
+        return np.stack([influence[:, of] @ self._whole[:, of].T for of in labels], axis=-1)
+
+    def per_class(self, of_cells: Floats) -> Floats:
+        """(groups, classes): sums over coarse cells, (groups, coarse cells)."""
+        return np.stack([of_cells[:, self.coarse.label == i].sum(axis=-1) for i in range(2)], axis=-1)
 
     def value(self, metric: str, weight: Floats, invalid: Floats, prior: pl.DataFrame | None) -> Floats:
         """Of sums of the fine cells, and of rows that are wrong."""
@@ -148,11 +146,12 @@ def _of_influences(model: Ranked, reference: Ranked, influences: list[Floats]) -
 
     w, w2 = single.weight, single.weight2
     sums = [per_class(of) for of in (w, w2, w * psi, w2 * psi**2, w2 * psi)]
+    alone = Single(*sums)
     if model.n_buckets is None:
-        return stratified(*sums)
+        return alone.spread
     influence = model.per_bucket(influences[0]) - reference.per_bucket(influences[1])
-    of_single = Alone(*(sums[s].sum(axis=-1) for s in (0, 1, 3)))
-    return of_influence(influence, model.by_bucket, of_single)
+    weight = model.by_bucket
+    return of_clusters(weight, influence, weight.sum(axis=-1), alone if len(w) else None).spread
 
 
 def compare_ranked_groups(ranked: Ranked, metric: str, against: Against, level: float) -> Differences:
@@ -214,27 +213,22 @@ def _of_cells(ranked: Ranked, influence: Floats, *, others: bool) -> Parts:
     def taken(sums: Floats) -> Floats:
         return exclusive(sums) if others else sums
 
+    weight, weight2 = (
+        taken(of) for of in ((ranked.weight, ranked.weight2) if ranked.n_buckets is None else ranked.alone)
+    )
+    psi = np.where(weight > 0, influence, 0.0)
+    sums = (weight, weight2, weight * psi, weight2 * psi**2, weight2 * psi)
+    alone, unknown = Single(*map(ranked.per_class, sums)), np.isnan(influence).all(axis=-1)
     if ranked.n_buckets is None:
-        label, weight, weight2 = ranked.coarse.label, taken(ranked.weight), taken(ranked.weight2)
-        psi = np.where(weight > 0, influence, 0.0)
-        sums = [
-            np.stack([of[:, label == i].sum(axis=-1) for i in range(2)], axis=-1)
-            for of in (weight, weight2, weight * psi, weight2 * psi**2, weight2 * psi)
-        ]
-        spread = stratified(*sums)
-        unknown = np.isnan(influence).all(axis=-1)
-        return Parts(None, np.where(unknown, np.nan, spread.variance), spread.df)
-    shared = ranked.per_bucket(influence)
-    buckets = taken(ranked.by_bucket)
+        return Parts(None, np.where(unknown, np.nan, alone.spread.variance), alone.spread.df)
+    by_bucket, buckets = ranked.per_bucket(influence), taken(ranked.by_bucket)
     if others:
         # What all rows have under these influences, less what the group's own have.
-        shared = np.nan_to_num(influence) @ ranked.of_all_buckets.T - shared
-    alone, alone2 = taken(ranked.alone), taken(ranked.alone2)
-    single = Alone(alone.sum(axis=-1), alone2.sum(axis=-1), (alone2 * influence**2).sum(axis=-1))
-    number = (buckets > 0).sum(axis=-1) + np.where(single.weight > 0, single.weight**2 / single.weight2, 0.0)
-    times = np.where(number >= FEWEST_CLUSTERS, number / (number - 1), np.nan)
-    df = effective_clusters(buckets, single) - 1
-    return Parts(shared * np.sqrt(times)[:, None], single.squared * times, df)
+        by_bucket = ranked.of_all_buckets(np.nan_to_num(influence)) - by_bucket
+    single = alone if len(ranked.single.code) else None
+    of = of_clusters(buckets, by_bucket, buckets.sum(axis=-1), single)
+    shared, own = of.scaled
+    return Parts(shared, np.where(unknown, np.nan, own), of.df)
 
 
 def _of_replicates(replicates: Floats, *, together: bool) -> Parts:
@@ -255,9 +249,8 @@ def _with_few(ranked: Ranked, metric: str, values: Floats, parts: Parts, *, othe
     variance = parts.variance
     if metric != "auc_roc":
         return Parts(parts.shared, np.where(variance > 0, parts.own, np.nan), parts.df)
-    label = ranked.coarse.label
     weights = [exclusive(of) if others else of for of in (ranked.weight, ranked.weight2)]
-    sums = [np.stack([of[:, label == i].sum(axis=-1) for i in range(2)], axis=-1) for of in weights]
+    sums = [ranked.per_class(of) for of in weights]
     rows = np.where(sums[0] > 0, sums[0] ** 2 / sums[1], 0.0)
     if ranked.n_buckets is not None:
         rows = np.minimum(rows, np.fmax(parts.df + 1, 1)[:, None])

@@ -39,7 +39,7 @@ def against_of(reference: Reference, groups: pl.DataFrame, keys: Sequence[str]) 
 def tidy(pieces: Iterable[Piece], groups: pl.DataFrame, keys: Sequence[str], reference: Reference) -> pl.DataFrame:
     """The pieces of each group, one below the other; `groups` has the keys and GROUP, from 0 on."""
     schema = {**groups.select(keys).schema, **COLUMNS}
-    shown = [_shown(groups[key]) for key in keys] or [pl.lit("")]
+    shown = [_shown(groups[key]) for key in keys] or [pl.Series([""])]
     labels = groups.select(label=pl.concat_str(shown, separator=", ")).to_series()
     tables = [
         _table(piece, groups.select(*keys, GROUP), labels, reference).with_columns(__ec_order=pl.lit(number))

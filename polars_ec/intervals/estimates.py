@@ -47,8 +47,7 @@ class Clusters:
         single = self.single
         alone = None
         if single is not None:
-            weight, weight2 = single.weight.sum(axis=-1), single.weight2.sum(axis=-1)
-            alone = Alone(weight, weight2, np.zeros_like(weight))
+            alone = Alone(single.weight.sum(axis=-1), single.weight2.sum(axis=-1))
         return effective_clusters(self.weight, alone)
 
 

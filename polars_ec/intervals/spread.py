@@ -64,15 +64,7 @@ class Moments:
 
     def spread_of(self, gradient: Floats) -> Spread:
         """Of independent rows; `gradient` has the shape of `linear`. A class without rows takes no part."""
-        with np.errstate(all="ignore"):
-            influence = (gradient * self.linear).sum(axis=-1)
-            squared = np.einsum("gkf,gkfh,gkh->gk", gradient, self.square, gradient)
-            mixed = (gradient * (self.square @ self.unit)).sum(axis=-1)
-        return stratified(self.weight, self.weight2, influence, squared, mixed)
-
-    def squared(self, gradient: Floats) -> Floats:
-        """(groups,): sum of w^2 psi^2."""
-        return np.asarray(np.einsum("gkf,gkfh,gkh->g", gradient, self.square, gradient), dtype=np.float64)
+        return Single.of(self, gradient).spread
 
 
 def stratified(weight: Floats, weight2: Floats, influence: Floats, squared: Floats, mixed: Floats) -> Spread:
@@ -125,10 +117,16 @@ class Single:
     @classmethod
     def of(cls, moments: Moments, gradient: Floats) -> Single:
         """Those of rows with these moments."""
-        influence = (gradient * moments.linear).sum(axis=-1)
-        squared = np.einsum("gkf,gkfh,gkh->gk", gradient, moments.square, gradient)
-        mixed = (gradient * (moments.square @ moments.unit)).sum(axis=-1)
+        with np.errstate(all="ignore"):
+            influence = (gradient * moments.linear).sum(axis=-1)
+            squared = np.einsum("gkf,gkfh,gkh->gk", gradient, moments.square, gradient)
+            mixed = (gradient * (moments.square @ moments.unit)).sum(axis=-1)
         return cls(moments.weight, moments.weight2, influence, squared, mixed)
+
+    @property
+    def spread(self) -> Spread:
+        """If these are all rows, which are independent then."""
+        return stratified(self.weight, self.weight2, self.influence, self.squared, self.mixed)
 
 
 @dataclass(frozen=True)
@@ -144,11 +142,17 @@ class OfClusters:
     df: Floats
 
     @property
+    def scaled(self) -> tuple[Floats, Floats]:
+        """Influences whose squares add up to a variance, (groups, buckets), and what single rows add to it, (groups,)."""
+        with np.errstate(all="ignore"):
+            times = np.where(self.number >= FEWEST_CLUSTERS, (self.number - 1) / self.number, np.nan)
+        return self.influence * np.sqrt(times)[:, None], self.squares * times
+
+    @property
     def spread(self) -> Spread:
         """Of the value."""
-        with np.errstate(all="ignore"):
-            squares = (self.influence**2).sum(axis=-1) + self.squares
-            spread = Spread(squares * (self.number - 1) / self.number, self.df)
+        influence, squares = self.scaled
+        spread = Spread((influence**2).sum(axis=-1) + squares, self.df)
         return spread.only(self.number >= FEWEST_CLUSTERS)
 
 
@@ -200,24 +204,10 @@ def _parts(single: Single, mean: Floats) -> tuple[Floats, Floats, Floats]:
 
 @dataclass(frozen=True)
 class Alone:
-    """Of rows that are clusters of their own the sums of w, w^2 and w^2 psi^2, (groups,)."""
+    """Of rows that are clusters of their own the sums of w and w^2, (groups,)."""
 
     weight: Floats
     weight2: Floats
-    squared: Floats
-
-
-def of_influence(influence: Floats, buckets: Floats, alone: Alone | None = None) -> Spread:
-    """From the influence of each bucket, (groups, buckets), which is 0 where it is empty."""
-    with np.errstate(all="ignore"):
-        number = (buckets > 0).sum(axis=-1).astype(np.float64)
-        squares = (influence**2).sum(axis=-1)
-        clusters = effective_clusters(buckets, alone)
-        if alone is not None:
-            number = number + np.where(alone.weight > 0, alone.weight**2 / alone.weight2, 0.0)
-            squares = squares + alone.squared
-        spread = Spread(squares * number / (number - 1), clusters - 1)
-    return spread.only(number >= FEWEST_CLUSTERS)
 
 
 def effective_clusters(buckets: Floats, alone: Alone | None = None) -> Floats:
