@@ -58,7 +58,7 @@ def main() -> None:
         told = "" if (row["p_adjusted"] < 0.05) == (apart < 0.05) else f" (rows as independent: {better})"
         print(
             f"{row['segment']:<9}{row['value_reference']:6.3f}{row['value']:7.3f}{row['difference']:+12.3f}{limits:>18}"
-            f"{row['p_adjusted']:12.4f}  {verdict}{told}"
+            f"{row['p_adjusted']:12.3f}  {verdict}{told}"
         )
 
     paired, rows = (

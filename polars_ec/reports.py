@@ -120,12 +120,13 @@ def report(
     Notes
     -----
     An interval is of t around the value on the scale where it is nearest to normal: the logarithm for costs and losses, log-odds for
-    rates, atanh for MCC and informedness. The variance is the sum of the squares of what each row, or all rows of a bucket
-    of clusters together, add to the value: V = K / (K - 1) sum_b psi_b^2 over K buckets. Rows are stratified by class, n_i / (n_i - 1)
-    sum psi^2 in each, with Satterthwaite's degrees of freedom; for metrics of decisions each class gets one more row, spread evenly
-    over the decisions, so that rates of 0 and 1 have a width. A rate of 0 or 1 of clusters has that of as many rows as there are
+    rates, atanh for MCC and informedness. Of independent rows the variance is the sum of the squares of what each adds to the value,
+    psi, around its mean in the row's class, times n_i / (n_i - 1), and of what the number of rows of each class adds, with Satterthwaite's
+    degrees of freedom. Of clusters it is (K - 1) / K sum_b psi_b^2 over K buckets, psi_b being what the rows of a bucket add together
+    to what is left of their classes without it. For metrics of decisions each class of independent rows gets one more row, spread
+    evenly over the decisions, so that rates of 0 and 1 have a width; of clusters they have that of as many rows as there are
     clusters. A weight is no further row: the variance takes the sum of w^2 psi^2. A stated prior, "overall" too, is taken as known.
-    More than 200 sums of classes and decisions are judged by leaving out one part of the rows after the other.
+    Where classes times decisions are more than 200, one part of the rows after the other is left out.
 
     References
     ----------

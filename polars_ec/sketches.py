@@ -118,7 +118,9 @@ class Sketch(DecidingCells):
         interval, method, replicates, seed
             As for `evaluate`. "influence" is here the jackknife: everything is computed anew, calibrators are fitted anew, without each
             of 20 parts of the rows in turn. These are the buckets of their clusters, of `sketch(cluster=)`; independent rows are
-            dealt out at random, by the seed. A `Calibration` in `training` stays as it is.
+            dealt out at random, by the seed. "bootstrap" are percentiles of the losses of rows, or clusters, drawn anew, with
+            calibrators fitted to each; rows keep their fold, so that none is on both sides of a fit; 100 replicates say about how far
+            it reaches. There is no "bca". A `Calibration` in `training` stays as it is.
 
         Returns
         -------

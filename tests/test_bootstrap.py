@@ -175,12 +175,19 @@ def test_sketches_merged_have_the_limits_of_the_whole():
 
 def test_a_report_and_a_sketch_agree():
     """The same draws, of the same counts."""
-    frame, names = log(), ["nec", "recall"]
-    of_report = frame.ec.report("x", "y", **BOOTSTRAP, metrics=names, score_type="log_odds", prior=0.2)
-    of_sketch = frame.ec.sketch("x", "y", score_type="log_odds").evaluate(*names, **BOOTSTRAP, prior=0.2)
-    for end in ("low", "high"):
-        assert of_report[f"nec_at_prior_ci_{end}"].item() == pytest.approx(of_sketch[f"nec_ci_{end}"].item())
-        assert of_report[f"recall_ci_{end}"].item() == pytest.approx(of_sketch[f"recall_ci_{end}"].item())
+    frame, asked = log(), {**BOOTSTRAP, "replicates": 200, "prior": 0.2}
+    names = {
+        "nec": "nec_at_prior",
+        "recall": "recall",
+        "auc_roc": "auc_roc",
+        "eer": "eer",
+        "min_dcf": "min_dcf_at_prior",
+    }
+    of_report = frame.ec.report("x", "y", **asked, metrics=[*names], score_type="log_odds")
+    of_sketch = frame.ec.sketch("x", "y", score_type="log_odds").evaluate(*names, **asked)
+    for name, in_report in names.items():
+        for end in ("low", "high"):
+            assert of_report[f"{in_report}_ci_{end}"].item() == pytest.approx(of_sketch[f"{name}_ci_{end}"].item())
 
 
 def test_rows_that_are_there_twice_in_their_cluster_change_nothing():
@@ -224,10 +231,10 @@ def test_a_threshold_that_cuts_cells_leaves_room_for_them():
     assert of_cut["recall_low"].item() < of_exact["recall"].item() < of_cut["recall_high"].item()
 
 
-def test_calibrators_are_trained_anew_by_group_and_seed():
+def test_calibrators_are_trained_anew_by_group_and_seed(monkeypatch):
     frame = log(800).with_columns(row=pl.int_range(pl.len()))
     sketch = frame.ec.sketch("x", "y", by="s", score_type="log_odds", folds=5, fold_by="row")
-    asked = {**BOOTSTRAP, "replicates": 60}
+    asked = {**BOOTSTRAP, "replicates": 40}
     for prior in (None, 0.2, 0.25 + 0.25 * pl.col("s"), "overall"):
         both = sketch.calibration_loss(prior=prior, **asked)
         assert both["rcl_ci_low"].null_count() == 0
@@ -235,6 +242,10 @@ def test_calibrators_are_trained_anew_by_group_and_seed():
         if not isinstance(prior, str):
             alone = sketch.filter(pl.col("s") == 1).calibration_loss(prior=prior, **asked)
             assert_frame_equal(alone, both.filter(pl.col("s") == 1))
+    whole = sketch.calibration_loss(**asked)
+    with monkeypatch.context() as patch:
+        patch.setattr("polars_ec.cells.replicates._MOST", 1000)
+        assert_frame_equal(sketch.calibration_loss(**asked), whole)
     seeds = [sketch.calibration_loss(**asked, seed=seed)["rcl_ci_low"].to_list() for seed in (0, 1)]
     assert seeds[0] != seeds[1]
     with pytest.raises(ValueError, match=r'method="bca" would train calibrators .*: pass "bootstrap" or "influence"'):

@@ -16,7 +16,7 @@ LINES = {
         "  40  450    0.9000 (  0.90)    4.9000 (  4.90)    2.6500 (  2.65)    0.1967 (  0.20)    0.0600 (  0.06)",
     ],
     "better_model": [
-        "phone     0.575  0.607      +0.032  [-0.004, +0.068]      0.0809  no one can say (rows as independent: a is better)",
+        "phone     0.575  0.607      +0.032  [-0.004, +0.068]       0.081  no one can say (rows as independent: a is better)",
         "Mean width of the limits: 0.086; rows as independent 0.063, which is too short;",
     ],
     "daily_sketches": [

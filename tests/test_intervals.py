@@ -117,6 +117,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"prior": "uniform", "score_prior": 0.3, "total": True},
     {"per_class": True, "prior": 0.4, "cluster": "user"},
     {"missing": "by_part", "cost_fn": "w", "cluster": "day"},
+    {"prior": pl.col("y").mean().over("g"), "cluster": "day"},
     {"costs": [[0, 1, 0.2], [4, 0, 0.3]], "cluster": "day", "metrics": ["nec", "class_recall", "macro_f1", "nce"]},
 ]
 

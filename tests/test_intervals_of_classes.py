@@ -82,6 +82,17 @@ def test_a_class_against_the_rest_at_a_prior_of_its_own_has_its_limits() -> None
     assert all(low < value < high for low, value, high in ends)
 
 
+def test_models_of_many_classes_have_the_limits_of_each() -> None:
+    log = make_log(5, 1500, groups=2)
+    log = log.with_columns(other=pl.Series(log["q"].to_numpy()[::-1].copy(), dtype=pl.Array(pl.Float64, 5)))
+    options = {"by": "g", "interval": 0.95, "cluster": "user", "prior": "overall", "weight": "w", "total": True}
+    both = log.ec.report(["q", "other"], "y", **options)
+    for score in ("q", "other"):
+        alone = log.ec.report(score, "y", **options)
+        assert_frame_equal(both.filter(score=score).drop("score"), alone, rel_tol=1e-9)
+    assert both.select(LIMITS).null_count().sum_horizontal().item() == 0
+
+
 def macro_f1(cells: np.ndarray) -> np.ndarray:
     hits = np.einsum("...ii->...i", cells)
     return (2 * hits / (cells.sum(axis=-1) + cells.sum(axis=-2))).mean(axis=-1)

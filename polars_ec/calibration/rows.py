@@ -230,7 +230,8 @@ def calibration_loss(
         Class priors of the losses and of the fit, stated as for `report`. None: the group's own.
     method
         How intervals are made. "influence" is here the jackknife: calibrators are fitted anew without each of 20 parts of the rows in
-        turn, of the buckets of clusters, or of independent rows dealt out at random. Or "bootstrap" and "bca".
+        turn, of the buckets of clusters, or of independent rows dealt out at random. "bootstrap" are percentiles of the losses of rows,
+        or clusters, drawn anew, with calibrators fitted to each. There is no "bca".
 
     Returns
     -------

@@ -23,6 +23,8 @@ _BLOCK = 2**22
 _COLUMNS = [edge_columns(i) for i in range(2)]
 
 
+# Squares of weights may be more than a float holds: then there are no limits.
+@np.errstate(all="ignore")
 def with_bands(
     points: pl.DataFrame, formulas: Mapping[str, pl.Expr], cells: Cells, costs: CostMatrix, request: Request
 ) -> dict[str, pl.Series]:
@@ -111,6 +113,7 @@ class _Buckets:
         return Clusters(linear, linear.sum(axis=(2, 3)), np.ones(2), alone)
 
 
+@np.errstate(all="ignore")
 def share_limits(rows: pl.DataFrame, by_bucket: pl.DataFrame | None, n_buckets: int, request: Request) -> Limits:
     """The limits of the share of positives in each row.
 

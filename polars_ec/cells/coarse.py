@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Most bytes of the array; how many more places than rows it may have; and how many are looked at together.
 _LARGEST = 2**29
-_LARGEST_OF_FEW_ROWS, _PER_ROW = 2**24, 64
+_LARGEST_OF_FEW_ROWS, _PER_ROW = 2**24, 128
 _TOGETHER = 2**22
 _FEW_CELLS = 64
 

@@ -105,7 +105,8 @@ class DecidingCells(Cells):
             Of sensitivity_at_specificity: the least one, above 0 and up to 1.
         method
             Of eer: "hull" or "linear". Or of intervals: "influence", from what each row or cluster adds to the value; "bootstrap" or
-            "bca", from rows or clusters that are drawn anew (eer is of the hull then). Without it "hull" and "influence".
+            "bca", from rows or clusters that are drawn anew (eer is of the hull then), which cover too rarely in small groups: with 5
+            positives 74 % (recall) and 72 % (AUC), where 95 % were asked for. Without it "hull" and "influence".
         bins, norm
             Of ece: how many bins; 1 for the mean absolute gap, 2 for the root mean square.
         interval
@@ -122,7 +123,7 @@ class DecidingCells(Cells):
         of its name is. With `interval` also `small` (a class has fewer than 10 rows: limits mean little); and after each metric, but
         counts and `ece`, `NAME_ci_low` and `NAME_ci_high`, which hold what bins leave open. They are null where a class is absent, rows
         are wrong or the value is infinite; of mean losses also where a class has one row; of clusters where fewer than 5 buckets
-        have rows. `nec_kinked`, at the groups' own shares: two constant decisions are about equally cheap, so that the limits of
+        have rows; of draws where all of them agree, as at rates of 0 and 1, and where more of them lack a class than lie beyond a limit. `nec_kinked`, at the groups' own shares: two constant decisions are about equally cheap, so that the limits of
         `nec` may cover too rarely. `ece` has `ece_if_calibrated` and `ece_if_calibrated_high` instead: the mean of what chance alone
         makes of calibrated posteriors, and what it is below at this level.
 

@@ -12,8 +12,7 @@ from polars_ec.cells.formula_columns import LOSS_OF, loss_columns
 from polars_ec.cells.grid import Grid
 from polars_ec.cells.intervals import Intervals, Limits
 from polars_ec.cells.moments import Floats
-from polars_ec.cells.ranking_draws import drawn_ranking_limits
-from polars_ec.cells.ranking_spread import ranking_limits
+from polars_ec.cells.ranking_draws import limits_of_ranks
 from polars_ec.cells.sums import GroupSums, prior_columns, ranking_prior
 from polars_ec.formulas.decisions import CELLS
 from polars_ec.formulas.losses import expected_loss
@@ -24,6 +23,8 @@ from polars_ec.intervals.limits import extended
 _COUNTS = (*CELLS, "confusion")
 
 
+# Squares of weights may be more than a float holds: then there are no limits.
+@np.errstate(all="ignore")
 def with_limits(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals) -> pl.DataFrame:
     """What `evaluate` shows, with `small`, and with the limits of each metric after its value and the bounds of this."""
     added = {"class_prior": [intervals.small()]}
@@ -46,6 +47,7 @@ def with_limits(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals)
     return pl.DataFrame(columns)
 
 
+@np.errstate(all="ignore")
 def with_limits_of_loss(
     shown: pl.DataFrame, name: str, intervals: Intervals, losses: Callable[[pl.DataFrame, Grid], pl.Series]
 ) -> pl.DataFrame:
@@ -86,11 +88,7 @@ def _of_ranks(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals) -
     cells = intervals.fine if intervals.by_bucket is None else intervals.by_bucket
     frame = cells.frame if intervals.cells.weighted else cells.frame.drop("weight2")
     prior = ranking_prior(table, arguments)
-    asked = values, frame, cells.grid, names, arguments.ranking, prior
-    if request.is_drawn:
-        of_ranks = drawn_ranking_limits(*asked, request)
-    else:
-        of_ranks = ranking_limits(*asked, request.level, request.seed)
+    of_ranks = limits_of_ranks(values, frame, cells.grid, names, arguments.ranking, prior, request)
     joined = groups.join(of_ranks, on=GROUP, how="left", maintain_order="left")
     return {name: (_floats(joined[f"{name}_ci_low"]), _floats(joined[f"{name}_ci_high"])) for name in names}
 

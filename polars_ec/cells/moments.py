@@ -100,7 +100,7 @@ class UsableCells:
         certain, possible = self.placed(threshold)
         most = np.where(self.label == 1, of_1 == "most", of_0 == "most")
         positive = certain | (possible & most)
-        return np.stack([self.total(amount * ~positive), self.total(amount * positive)], axis=-1)
+        return np.stack([self.total(np.where(side, amount, 0.0)) for side in (~positive, positive)], axis=-1)
 
     def decided_clusters(self, threshold: float, decided: Floats) -> Clusters:
         """Those of decisions of which the sums are known: so many of the rows of each class that the threshold may cut are positive."""

@@ -1,4 +1,4 @@
-"""Limits of ranking metrics by the bootstrap: of cells of rows, or of clusters, that are drawn anew."""
+"""Limits of ranking metrics; by the bootstrap of cells of rows, or of clusters, that are drawn anew."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from polars_ec.cells.grid import Grid
 from polars_ec.cells.ranking_parts import RankedCells
+from polars_ec.cells.ranking_spread import ranking_limits
 from polars_ec.formulas.ranking import RankingArguments, evaluate, prepare
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.arguments import Request
@@ -23,7 +24,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 
 
-def drawn_ranking_limits(
+def limits_of_ranks(
     values: pl.DataFrame,
     cells: pl.DataFrame,
     grid: Grid,
@@ -32,7 +33,9 @@ def drawn_ranking_limits(
     prior: pl.DataFrame | None,
     request: Request,
 ) -> pl.DataFrame:
-    """What `ranking_limits` gives, by the bootstrap that is asked for."""
+    """What `ranking_limits` gives, in the way that is asked for."""
+    if not request.is_drawn:
+        return ranking_limits(values, cells, grid, metrics, arguments, prior, request.level, request.seed)
     ranked = RankedCells.of(cells, grid)
     drawn = _Drawn(ranked if ranked.clustered is not None else ranked.coarser(), tuple(metrics), arguments, prior)
     low, high = bootstrap(

@@ -163,7 +163,8 @@ def report(
     """Report the usual battery of metrics on a prediction log, a row per group.
 
     Rows whose label, score or weight is missing are left out and counted; a group with wrong rows has no metrics.
-    Columns that end in _at_prior have the values at the reference prior, those in _error how far off the value may be. Of a
+    Columns that end in _at_prior have the values at the reference prior, those in _error how far off the value may be, and those in
+    _ci_low and _ci_high its confidence limits, for which rows that are not independent need --cluster. Of a
     folder of sketches, --by and --every roll up its groups, and NAME_low and NAME_high bound what depends on a threshold that
     the sketches do not know.
     """

@@ -98,11 +98,9 @@ def with_ranks(
                 values = values.join(of_metric, on=GROUP, how="left", maintain_order="left")
             if interval is not None:
                 # Imported here, for it needs numpy.
-                from polars_ec.cells.ranking_spread import ranking_limits
+                from polars_ec.cells.ranking_draws import limits_of_ranks
 
-                limits = ranking_limits(
-                    values, by_bucket, grid_of_limits, names, arguments, stated, interval.level, interval.seed
-                )
+                limits = limits_of_ranks(values, by_bucket, grid_of_limits, names, arguments, stated, interval)
                 values = values.join(limits, on=GROUP, how="left", maintain_order="left")
             table = table.hstack(
                 values.select(

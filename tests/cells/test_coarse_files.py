@@ -11,9 +11,9 @@ from polars.testing import assert_frame_equal
 
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
-from tests.cells.test_sketch_files import LOG, described, made, restated, same, written
 from tests.support.cases import mostly_slow
 from tests.support.database import database
+from tests.support.sketch_files import LOG, described, made, restated, same, written
 
 KINDS = ("clustered", "clustered and weighted", "clustered and exact")
 FIRST, N = pl.int_range(pl.len()) == 0, pl.col("n")
