@@ -235,5 +235,6 @@ def _models(
     if against.model is None:
         return found, models
     missing = reduce(or_, [model.rows.scores.missing for model in models])
-    known = frame.with_columns(pl.when(~missing).then(label).alias(_LABEL))
+    # Without the columns of priors, which are made anew.
+    known = found.with_columns(pl.when(~missing).then(label).alias(_LABEL)).select(*frame.collect_schema(), _LABEL)
     return read_models(known, scores, pl.col(_LABEL), given, options, None, one_pass)
