@@ -265,3 +265,16 @@ def test_limits_hold_the_truth_where_classes_are_many() -> None:
         held = report.select(pl.lit(right).is_between(f"{name}_ci_low", f"{name}_ci_high").mean()).item()
         # Two hundred groups: 95 % less three Monte Carlo errors.
         assert held > 0.90, name
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 3, 12, 30])
+def test_limits_of_an_accuracy_of_many_classes_are_about_those_of_a_share(wrong: int) -> None:
+    """Of ten classes of 30 rows each; where none is wrong, the accuracy is 1 but for rounding."""
+    y = np.arange(300) % 10
+    d = np.where(np.arange(300) < wrong, (y + 1 + np.arange(300) // 10) % 10, y)
+    options: dict[str, Any] = {"interval": 0.95, "score_type": "decision", "classes": [*range(10)]}
+    report = pl.DataFrame({"y": y, "d": d}).ec.report("d", "y", metrics=["accuracy"], **options)
+    low, high = report.select("accuracy_ci_low", "accuracy_ci_high").row(0)
+    exact = stats.binomtest(300 - wrong, 300).proportion_ci(0.95, "exact")
+    assert exact.low - 0.04 < low < exact.low + 0.005
+    assert abs(high - exact.high) < 0.005

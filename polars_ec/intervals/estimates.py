@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polars_ec.intervals.gradient import gradient
 from polars_ec.intervals.limits import extended, limits
-from polars_ec.intervals.scales import Scale, forward
+from polars_ec.intervals.scales import Scale, is_at_end
 from polars_ec.intervals.spread import Alone, Moments, Spread, effective_clusters, spread_of_clusters
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -137,7 +137,7 @@ def centre_of(value: Floats, moved: Floats, scale: Scale, n_classes: int) -> Flo
 
     With a row in each of many classes that would be farther off than its noise: then at the value, unless this is at an end of its scale.
     """
-    return moved if n_classes <= 2 else np.where(np.isfinite(forward(scale, value)), value, moved)
+    return moved if n_classes <= 2 else np.where(is_at_end(scale, value), moved, value)
 
 
 def limits_of_clusters(
@@ -161,7 +161,7 @@ def limits_of_clusters(
         shown = known & np.isfinite(value)
         with np.errstate(all="ignore"):
             no_width = spread.variance <= (_NO_WIDTH * value) ** 2
-        at_the_end[:, m] = shown & np.isfinite(spread.df) & (no_width | ~np.isfinite(forward(scale, value)))
+        at_the_end[:, m] = shown & np.isfinite(spread.df) & (no_width | is_at_end(scale, value))
         low, high = extended(low, high, value)
         lows[:, m], highs[:, m] = np.where(shown, low, np.nan), np.where(shown, high, np.nan)
     groups = np.asarray(at_the_end.any(axis=-1))

@@ -32,6 +32,9 @@ _FUNCTIONS: Mapping[Scale, _Functions] = MappingProxyType(
     }
 )
 
+# Of shares that are summed over classes.
+_ROUNDING = 1e-12
+
 _OF_LOSSES = (
     *("expected_cost", "nec", "class_nec", "macro_nec", "dcf", "lr_plus", "lr_minus"),
     *("cross_entropy", "nce", "brier", "nbs", "cllr", "epsr"),
@@ -49,6 +52,14 @@ def scale_of(metric: str) -> Scale:
     if metric in _OF_CORRELATIONS:
         return "atanh"
     return "identity" if metric in _AS_THEY_ARE else "logit"
+
+
+def is_at_end(scale: Scale, values: Floats) -> NDArray[np.bool_]:
+    """Whether a value is at an end of its scale, but for rounding; costs may be of any size, and are at theirs at 0 alone."""
+    if scale in ("logit", "atanh"):
+        lower = -1.0 if scale == "atanh" else 0.0
+        return np.asarray(np.minimum(values - lower, 1 - values) <= _ROUNDING)
+    return ~np.isfinite(forward(scale, values))
 
 
 def forward(scale: Scale, values: Floats) -> Floats:
