@@ -127,7 +127,8 @@ def report(
     decision, so that rates of 0 and 1 have a width, and of K classes and M decisions with 1 / (K (M - 1)), so that as much is wrong,
     or 1 / (2 (M - 1)) for metrics of one class each; of more than two classes the interval is around the value itself. Of clusters such
     rates have the width of as many rows as there are clusters. A weight is no further row: the variance takes the sum of w^2 psi^2. A stated prior, "overall" too, is taken as known.
-    Where classes times decisions are more than 200, one part of the rows after the other is left out.
+    Where classes times decisions are more than 200, one part of the rows after the other is left out,
+    and rates of 0 and 1 have no limits.
 
     References
     ----------

@@ -278,3 +278,19 @@ def test_limits_of_an_accuracy_of_many_classes_are_about_those_of_a_share(wrong:
     exact = stats.binomtest(300 - wrong, 300).proportion_ci(0.95, "exact")
     assert exact.low - 0.04 < low < exact.low + 0.005
     assert abs(high - exact.high) < 0.005
+
+
+@pytest.mark.parametrize("options", [{}, {"cluster": pl.int_range(pl.len()) // 6}], ids=["rows", "clusters"])
+def test_rates_of_1_of_so_many_classes_that_parts_are_left_out(options: dict[str, Any]) -> None:
+    """Parts of the rows are all right too, which says nothing of the width; with errors the limits are about those of a share."""
+    y = np.arange(600) % 20
+    d = np.where(np.arange(600) < 3, (y + 1) % 20, y)
+    given: dict[str, Any] = {"interval": 0.95, "score_type": "decision", "classes": [*range(20)], **options}
+    report = pl.DataFrame({"y": y, "d": d}).ec.report("d", "y", metrics=["accuracy", "class_recall"], **given)
+    lows = report["class_recall_ci_low"][0].to_numpy()
+    assert np.isnan(lows).tolist() == [False] * 3 + [True] * 17
+    assert np.all(lows[:3] > 0.7)
+    exact = stats.binomtest(597, 600).proportion_ci(0.95, "exact").low
+    assert exact - (0.03 if options else 0.005) < report["accuracy_ci_low"].item() < exact
+    of_right = pl.DataFrame({"y": y, "d": y}).ec.report("d", "y", metrics=["accuracy"], **given)
+    assert of_right.select("accuracy_ci_low", "accuracy_ci_high").row(0) == (None, None)

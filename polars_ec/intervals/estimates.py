@@ -124,7 +124,7 @@ def limits_of_rows(
     known = (moments.rows > (_ONE_ROW if enlarged is None else 0)).all(axis=-1)
     lows, highs = np.full_like(estimates, np.nan), np.full_like(estimates, np.nan)
     for m, scale in enumerate(scales):
-        centre = centre_of(estimates[:, m], moved[:, m], scale, moments.linear.shape[1])
+        centre = _centre_of(estimates[:, m], moved[:, m], scale, moments.linear.shape[1])
         low, high = limits(centre, at.spread_of(slopes[..., m]), scale, level)
         shown = known & np.isfinite(estimates[:, m])
         low, high = extended(low, high, estimates[:, m])
@@ -132,7 +132,7 @@ def limits_of_rows(
     return lows, highs
 
 
-def centre_of(value: Floats, moved: Floats, scale: Scale, n_classes: int) -> Floats:
+def _centre_of(value: Floats, moved: Floats, scale: Scale, n_classes: int) -> Floats:
     """Where the interval of a metric of decisions is centred: at what the rows that are added make of it.
 
     With a row in each of many classes that would be farther off than its noise: then at the value, unless this is at an end of its scale.

@@ -8,9 +8,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from polars_ec.intervals.estimates import Formula, Limits, centre_of
+from polars_ec.intervals.estimates import Formula, Limits
 from polars_ec.intervals.limits import extended, limits
-from polars_ec.intervals.scales import Scale
+from polars_ec.intervals.scales import Scale, is_at_end
 from polars_ec.intervals.spread import Moments, jackknife
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -38,24 +38,23 @@ def merged(parts: Floats, n_parts: int) -> Floats:
 
 
 def limits_of_parts(
-    formula: Formula, parts: Floats, more: Floats | None, estimates: Floats, scales: Sequence[Scale], level: float
+    formula: Formula, parts: Floats, estimates: Floats, scales: Sequence[Scale], level: float
 ) -> Limits:
     """The limits of metrics, (groups, metrics), from sums of w x in parts, (groups, parts, classes, features).
 
-    `more` are sums that are in no part: rows that are added where rates may be 0 or 1. NaN where a metric has no value without a part.
+    NaN where a metric has no value without a part, and at an end of its scale, where parts differ by nothing that other rows would.
     """
-    whole = parts.sum(axis=1) if more is None else parts.sum(axis=1) + more
+    whole = parts.sum(axis=1)
     lows, highs = np.full_like(estimates, np.nan), np.full_like(estimates, np.nan)
-    moved = estimates if more is None else formula(whole[None])[0]
     without = formula(np.moveaxis(whole[:, None] - parts, 1, 0))
     has_rows = parts.sum(axis=(2, 3)) > 0
     every_class = (whole.sum(axis=2) > 0).all(axis=1)
     for m, scale in enumerate(scales):
+        value = estimates[:, m]
         replicates = np.where(has_rows, without[..., m].T, np.nan)
         spread = jackknife(replicates)
-        shown = every_class & np.isfinite(estimates[:, m]) & (spread.variance > 0)
+        shown = every_class & np.isfinite(value) & ~is_at_end(scale, value) & (spread.variance > 0)
         shown &= (np.isfinite(replicates) == has_rows).all(axis=1)
-        centre = centre_of(estimates[:, m], moved[:, m], scale, parts.shape[2])
-        low, high = extended(*limits(centre, spread, scale, level), estimates[:, m])
+        low, high = extended(*limits(value, spread, scale, level), value)
         lows[:, m], highs[:, m] = np.where(shown, low, np.nan), np.where(shown, high, np.nan)
     return lows, highs

@@ -181,7 +181,6 @@ def _without_parts(
     from polars_ec.intervals.parts import limits_of_parts, merged, split_at_random
 
     n_parts = _PARTS if features.n_sums <= _MOST_IN_PARTS else _FEWER_PARTS
-    more = features.enlarged(moments).linear - moments.linear if clusters is None and features.has_decisions else None
     if clusters is None and not features.has_decisions:
         nothing = np.full_like(estimates, np.nan)
         return nothing, nothing
@@ -193,7 +192,7 @@ def _without_parts(
             parts = parts + split_at_random(clusters.single, parts.shape[1], request.seed)
         elif clusters.single is not None:
             parts = parts + clusters.single.linear[:, None] / parts.shape[1]
-    return limits_of_parts(formula, parts, more, estimates, scales, request.level)
+    return limits_of_parts(formula, parts, estimates, scales, request.level)
 
 
 class _Formula:
