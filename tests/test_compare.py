@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from scipy import stats
+from scipy import optimize, stats
 
+import polars_ec as ec
 from polars_ec.comparing.differences import adjusted
 from tests.support.cases import mostly_slow
 
@@ -232,3 +233,30 @@ def test_p_values_are_adjusted_for_the_groups() -> None:
     found = LOG.ec.compare(["a", "b"], "y", by="group", metrics=METRICS)
     for _, of_metric in found.group_by("metric"):
         assert of_metric["p_adjusted"].to_numpy() == pytest.approx(adjusted(of_metric["p_value"].to_numpy()), rel=1e-12)
+
+
+def test_areas_of_models_in_few_uneven_clusters_vary_as_without_one_after_the_other() -> None:
+    """Some clusters are ten times as large as others. The standard error is solved from limits at two levels."""
+    rng = np.random.default_rng(5)
+    user = rng.choice(9, 600, p=np.repeat([0.25, 0.06, 0.02], [3, 3, 3]) / 0.99)
+    y = rng.random(600) < 0.4
+    a, b = ((1.2 * y + rng.normal(size=600) + rng.normal(size=9)[user]) for _ in range(2))
+    log = pl.DataFrame({"a": a, "b": b, "y": y, "user": user})
+    # A bucket may be of several users.
+    bucket = log.select(ec.bucket("user")).to_series().to_numpy()
+
+    def gap(rows: np.ndarray) -> float:
+        areas = [(x[rows & y][:, None] > x[rows & ~y]).mean() for x in (a, b)]
+        return float(areas[1] - areas[0])
+
+    left = np.array([gap(bucket != one) for one in np.unique(bucket)])
+    expected = np.sqrt((len(left) - 1) / len(left) * ((left - gap(np.ones(600, dtype=bool))) ** 2).sum())
+    options = {"score_type": "log_odds", "metrics": ["auc_roc"], "cluster": "user"}
+    halves = [
+        log.ec.compare(["a", "b"], "y", interval=level, **options)
+        .select((pl.col("difference_ci_high") - pl.col("difference_ci_low")) / 2)
+        .item()
+        for level in (0.5, 0.95)
+    ]
+    df = optimize.brentq(lambda d: stats.t.ppf(0.975, d) / stats.t.ppf(0.75, d) - halves[1] / halves[0], 0.5, 1000)
+    assert halves[1] / stats.t.ppf(0.975, df) == pytest.approx(expected, rel=0.06)
