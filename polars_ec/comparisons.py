@@ -20,7 +20,7 @@ from polars_ec.inputs import as_lazy, lazy_if_lazy
 from polars_ec.intervals.arguments import parse_interval
 from polars_ec.options import DecisionOptions
 from polars_ec.reporting.choice import metrics_of, needed
-from polars_ec.reporting.models import Model, Pass, read_models
+from polars_ec.reporting.models import Model, Pass, pass_over, read_models
 from polars_ec.reporting.sums import is_collected
 from polars_ec.reporting.tables import Layout
 from polars_ec.rows.read import check_names, expand
@@ -114,19 +114,10 @@ def compare(
     >>> compared.select("model", "reference", "metric", "difference", pl.col("p_value").round(3)).rows()
     [('b', 'a', 'nec', 1.0, 0.101), ('b', 'a', 'recall', -0.6666666666666667, 0.184)]
     """
-    one_pass = _lazily if isinstance(frame, pl.LazyFrame) else _at_once
+    one_pass = pass_over(frame)
     intervals = {"interval": interval, "cluster": cluster, "buckets": buckets}
     lazy = _compare(as_lazy(frame), score, label, by, metrics, reference, intervals, options, one_pass)
     return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
-
-
-def _lazily(table: pl.LazyFrame) -> pl.LazyFrame:
-    return table
-
-
-def _at_once(table: pl.LazyFrame) -> pl.LazyFrame:
-    """One pass over the log after the other: a connection to DuckDB takes one query at a time."""
-    return table.collect(engine="streaming").lazy()
 
 
 def _compare(

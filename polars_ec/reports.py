@@ -17,7 +17,7 @@ from polars_ec.priors import Prior
 from polars_ec.reporting.choice import metrics_of, metrics_of_one_class, named_metrics, needed
 from polars_ec.reporting.estimated import families_of, families_of_classes
 from polars_ec.reporting.intervals import with_intervals
-from polars_ec.reporting.models import Model, Pass, read_models
+from polars_ec.reporting.models import Model, Pass, pass_over, read_models
 from polars_ec.reporting.ranks import Rank, with_ranks
 from polars_ec.reporting.sums import TOTAL, is_collected, stated_prior, sum_per_class, sum_per_group, with_priors
 from polars_ec.reporting.tables import (
@@ -157,20 +157,11 @@ def report(
     >>> many.ec.report("p", "y", metrics=["recall"], interval=0.95).select(pl.col("^recall.*$").round(3)).rows()
     [(0.5, 0.345, 0.655)]
     """
-    one_pass = _lazily if isinstance(frame, pl.LazyFrame) else _at_once
+    one_pass = pass_over(frame)
     lazy = _report(
         as_lazy(frame), score, label, by, metrics, min_rows, total, per_class, missing, score_prior, options, one_pass
     )
     return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
-
-
-def _lazily(table: pl.LazyFrame) -> pl.LazyFrame:
-    return table
-
-
-def _at_once(table: pl.LazyFrame) -> pl.LazyFrame:
-    """One pass over the log after the other: a connection to DuckDB takes one query at a time."""
-    return table.collect(engine="streaming").lazy()
 
 
 def _report(

@@ -18,7 +18,8 @@ from polars_ec.costs import CostMatrix
 from polars_ec.formulas.ranking import RANKING_METRICS, RankingArguments, evaluate_all, prepare
 from polars_ec.formulas.ranking_influence import SMOOTH_METRICS
 from polars_ec.formulas.sums import GROUP
-from polars_ec.intervals.ranks import dealt_out, newcombe
+from polars_ec.intervals.random_parts import dealt_out
+from polars_ec.intervals.ranks import newcombe
 from tests.support import ranking_oracle as oracle
 from tests.support.reference import log_of
 
@@ -327,11 +328,11 @@ def test_limits_hold_what_many_more_rows_give(options):
 
 def test_rows_are_dealt_out_once_each_and_anew_in_every_group():
     rows = np.array([[5, 0], [1000, 40], [5, 0], [1000, 40]])
-    dealt = dealt_out(rows, np.array([0, 2]), 3)
+    dealt = dealt_out(rows, rows, np.array([0, 2]), 3)
     assert dealt.shape == (20, 4, 2)
     assert (dealt.sum(axis=0) == rows).all()
     assert (dealt[:, :2] == dealt[:, 2:]).all()
-    assert (dealt != dealt_out(rows, np.array([0, 2]), 4)).any()
+    assert (dealt != dealt_out(rows, rows, np.array([0, 2]), 4)).any()
     # 20 parts of 1000 rows: chi-square with 19 degrees of freedom.
     assert 5 < ((dealt[:, 1, 0] - 50) ** 2 / 50).sum() < 45
 

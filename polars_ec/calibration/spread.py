@@ -16,7 +16,7 @@ from polars_ec.cells.moments import usable_rows
 from polars_ec.cells.values import scores_of_cells
 from polars_ec.intervals.arguments import Request
 from polars_ec.intervals.limits import extended, limits
-from polars_ec.intervals.ranks import PARTS, dealt_out
+from polars_ec.intervals.random_parts import PARTS, dealt_out
 from polars_ec.intervals.scales import Scale
 from polars_ec.intervals.spread import jackknife
 from polars_ec.rows.folds import FOLD
@@ -111,12 +111,7 @@ def parts_of(cells: Cells, by_fold: bool, seed: int) -> Parts:
     starts = _changes(frame, keys)
     group = starts.cum_sum().to_numpy().astype(np.int64) - 1
     *in_parts, alone, alone2 = (summed[name].cast(pl.Float64).to_numpy() for name in sums)
-    with np.errstate(all="ignore"):
-        # Rows of one cell count as so many of equal weight.
-        rows = np.where(alone > 0, np.fmax(np.rint(alone**2 / alone2), 1), 0).astype(np.int64)
-    dealt = np.zeros((PARTS, frame.height))
-    if rows.any():
-        dealt = dealt_out(rows, np.flatnonzero(starts.to_numpy()), seed) * (alone / np.fmax(rows, 1))
+    dealt = dealt_out(alone, alone2, np.flatnonzero(starts.to_numpy()), seed)
     scored = frame.with_columns(_scores(frame, grid).alias(EXACT)).drop("bin", "above")
     weight = np.stack(in_parts) + dealt
     return Parts(scored, replace(grid, resolution=None), frame.filter(starts), group, weight)

@@ -40,12 +40,11 @@ from polars_ec.intervals.estimates import (
 )
 from polars_ec.intervals.limits import limits
 from polars_ec.intervals.scales import Scale, scale_of
-from polars_ec.intervals.spread import Moments
+from polars_ec.intervals.spread import Moments, effective_rows, has_rows
 
 Limits: TypeAlias = tuple[Floats, Floats]
 
 _FEWEST_OF_A_CLASS = 10
-_ONE_ROW = 1 + 1e-9
 _COSTS = ("expected_cost", "bayes_risk")
 _ALL = slice(None)
 
@@ -152,7 +151,7 @@ class Intervals:
         times = totals[..., 1] / cells.total(cells.weight * loss)
         # Bins know about how much it is in each of them, and the sums how much in all.
         loss = loss * np.where(np.isfinite(times), times, 1.0)[cells.group, cells.label]
-        several = np.asarray((self._rows > _ONE_ROW).all(axis=-1))
+        several = has_rows(self._rows, several=True)
         if self.request.is_drawn:
             estimates = np.where(several[:, None], formula(totals[None])[0], np.nan)
             ends = limits_of_draws(of_groups, *_drawn(cells, loss), estimates, self.request)
@@ -166,10 +165,8 @@ class Intervals:
 
     @cached_property
     def _rows(self) -> Floats:
-        """(groups, classes): how many rows of equal weight say as much (Kish)."""
-        weight, weight2 = self.fine.total(self.fine.weight), self.fine.total(self.fine.weight2)
-        with np.errstate(all="ignore"):
-            return np.asarray(np.where(weight > 0, weight**2 / weight2, 0.0))
+        """(groups, classes): how many rows of equal weight say as much."""
+        return effective_rows(self.fine.total(self.fine.weight), self.fine.total(self.fine.weight2))
 
     def sums(self, columns: list[list[str]]) -> Floats:
         """(groups, classes, features): columns of the table."""

@@ -14,7 +14,8 @@ from polars_ec.cells.grid import Grid
 from polars_ec.cells.ordered import ordered_cells
 from polars_ec.formulas.ranking import RankingArguments, evaluate_all, prepare
 from polars_ec.formulas.sums import GROUP
-from polars_ec.intervals.ranks import PARTS, dealt_out, summed
+from polars_ec.intervals.random_parts import PARTS, dealt_out
+from polars_ec.intervals.ranks import summed
 from polars_ec.intervals.spread import Spread, effective_clusters, jackknife
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -134,7 +135,7 @@ class RankedCells:
         shape = (PARTS, self.frame.height, 2)
         if self.clustered is None:
             weight, weight2 = (self.frame.select(f"{x}0", f"{x}1").to_numpy() for x in "wv")
-            return self._at_random(weight, weight2, seed)
+            return dealt_out(weight, weight2, self._starts, seed)
         with_key = self.clustered.only(self.clustered.bucket >= 0)
         index = ((with_key.bucket % PARTS) * shape[1] + with_key.cell) * 2 + with_key.label
         parts = summed(index, with_key.weight, int(np.prod(shape))).reshape(shape)
@@ -142,16 +143,13 @@ class RankedCells:
         if len(alone.cell):
             place = alone.cell * 2 + alone.label
             sums = [summed(place, of, shape[1] * 2).reshape(shape[1:]) for of in (alone.weight, alone.weight2)]
-            parts = parts + self._at_random(sums[0], sums[1], seed)
+            parts = parts + dealt_out(sums[0], sums[1], self._starts, seed)
         return parts
 
-    def _at_random(self, weight: Floats, weight2: Floats, seed: int) -> Floats:
-        # Rows of one cell count as so many of equal weight.
-        rows = np.where(weight > 0, np.rint(weight**2 / weight2), 0.0)
-        each = np.where(weight > 0, weight / np.fmax(rows, 1), 0.0)
-        known = np.where(np.isfinite(rows), np.fmax(rows, weight > 0), 0.0)
-        starts = np.searchsorted(self.group, np.arange(self.size))
-        return np.asarray(dealt_out(known.astype(np.int64), starts, seed) * each, dtype=np.float64)
+    @property
+    def _starts(self) -> Integers:
+        """The first cells of the groups."""
+        return np.searchsorted(self.group, np.arange(self.size))
 
 
 @dataclass(frozen=True)

@@ -26,15 +26,13 @@ from polars_ec.comparing.joint_pass import (
 from polars_ec.comparing.values import Family
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.estimates import Clusters, one_hot
-from polars_ec.intervals.spread import Moments
+from polars_ec.intervals.spread import Moments, effective_rows, has_rows
 from polars_ec.reporting.models import Model
 from polars_ec.rows.kernel import DECISION
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
-
-_ONE_ROW = 1 + 1e-9
 
 
 @dataclass(frozen=True)
@@ -103,9 +101,7 @@ class JointCells:
     def known(self, family: Family) -> Bools:
         """Groups that have rows of every class; of losses, more than one."""
         weight, weight2 = self.counts, self._by_class(self.weight2, (), (), np.ones(len(self.weight), dtype=bool))
-        with np.errstate(all="ignore"):
-            rows = np.where(weight > 0, weight**2 / weight2, 0.0)
-        return np.asarray((rows > (0 if family.decides else _ONE_ROW)).all(axis=-1))
+        return has_rows(effective_rows(weight, weight2), several=not family.decides)
 
     def decisions_of(self, model: Model) -> Integers:
         """The decision of each cell; any for rows that have none, which make values null."""

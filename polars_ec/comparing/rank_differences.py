@@ -17,8 +17,9 @@ from polars_ec.comparing.sides import Parts, between, exclusive
 from polars_ec.formulas.ranking import RankingArguments
 from polars_ec.formulas.ranking_influence import SMOOTH_METRICS
 from polars_ec.intervals.quantiles import normal_quantile
-from polars_ec.intervals.ranks import PARTS, newcombe
-from polars_ec.intervals.spread import Single, Spread, jackknife, of_clusters
+from polars_ec.intervals.random_parts import PARTS
+from polars_ec.intervals.ranks import newcombe
+from polars_ec.intervals.spread import Single, Spread, effective_rows, jackknife, of_clusters
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -266,7 +267,7 @@ def _with_few(ranked: Ranked, metric: str, values: Floats, influence: Floats, *,
     if metric != "auc_roc":
         return Parts(parts.shared, np.where(variance > 0, parts.own, np.nan), parts.df)
     weight, weight2 = (ranked.per_class(_taken(of, others=others)) for of in (ranked.weight, ranked.weight2))
-    rows = np.where(weight > 0, weight**2 / weight2, 0.0)
+    rows = effective_rows(weight, weight2)
     if ranked.n_buckets is not None:
         # As many independent rows as say as much; where neither is anything, as there are clusters.
         larger = variance / _of_rows(ranked, influence, others=others).variance

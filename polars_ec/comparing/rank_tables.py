@@ -16,7 +16,7 @@ from polars_ec.cells.ordered import ordered_cells
 from polars_ec.cells.ranking_spread import ranking_influence, ranking_replicates
 from polars_ec.formulas.ranking import RankingArguments, evaluate, prepare
 from polars_ec.formulas.sums import GROUP
-from polars_ec.intervals.ranks import PARTS, dealt_out
+from polars_ec.intervals.random_parts import PARTS, dealt_out
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -48,15 +48,11 @@ class Counts:
         order = self.order
         if not len(order):
             return np.empty((PARTS, 0))
-        with np.errstate(all="ignore"):
-            # Rows of one cell count as so many of equal weight.
-            rows = np.where(self.weight > 0, np.fmax(np.rint(self.weight**2 / self.weight2), 1), 0.0)
-            each = np.where(rows > 0, self.weight / rows, 0.0)
         groups = self.group[order]
         starts = np.flatnonzero(np.diff(groups, prepend=-1))
         dealt = np.empty((PARTS, len(order)))
-        dealt[:, order] = dealt_out(rows[order].astype(np.int64), starts, _SEED)
-        return np.asarray(dealt * each, dtype=np.float64)
+        dealt[:, order] = dealt_out(self.weight[order], self.weight2[order], starts, _SEED)
+        return dealt
 
 
 class CellTable:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polars_ec.intervals.estimates import Clusters, of_so_many_rows
-from polars_ec.intervals.spread import Moments, Single, Spread, of_clusters
+from polars_ec.intervals.spread import Moments, Single, Spread, has_rows, of_clusters
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -19,7 +19,6 @@ Slopes: TypeAlias = Callable[[Floats], Floats]
 
 # Of the value: what a variance of 0 is, but for rounding.
 _NO_WIDTH = 1e-9
-_ONE_ROW = 1 + 1e-9
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class Side:
 
     def parts(self, column: int, value: Floats) -> Parts:
         """Those of a metric; NaN where a class has no rows, or, for losses, one."""
-        known = (self.moments.rows > (_ONE_ROW if self.enlarged is None else 0)).all(axis=-1)
+        known = has_rows(self.moments.rows, several=self.enlarged is None)
         parts = self._of_rows(self.moments, column) if self.clusters is None else self._of_clusters(column, value)
         return Parts(parts.shared, np.where(known, parts.own, np.nan), parts.df)
 

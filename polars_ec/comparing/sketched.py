@@ -30,13 +30,11 @@ from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.arguments import Request
 from polars_ec.intervals.estimates import Clusters, Formula, one_hot, slopes_of, with_one_row
-from polars_ec.intervals.spread import Moments, of_clusters
+from polars_ec.intervals.spread import Moments, has_rows, of_clusters
 from polars_ec.rows.read import join_groups
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
-_ONE_ROW = 1 + 1e-9
 
 
 def compare_cells(
@@ -270,7 +268,7 @@ def _of_models(tables: _Tables, own: NDArray[Any], other: NDArray[Any]) -> dict[
             slopes = slopes_of(family.own, family.moments.linear)
             assert family.clusters is not None
             weight = family.clusters.linear @ family.clusters.unit
-            known = (family.moments.rows > (_ONE_ROW if family.enlarged is None else 0)).all(axis=-1)
+            known = has_rows(family.moments.rows, several=family.enlarged is None)
             for c, name in enumerate(family.columns):
                 influence = np.einsum("gkf,gbkf->gbk", slopes[..., c], family.clusters.linear)
                 gap = influence[own] - influence[other]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polars_ec.intervals.gradient import gradient
 from polars_ec.intervals.limits import extended, limits
 from polars_ec.intervals.scales import Scale, is_at_end
-from polars_ec.intervals.spread import Alone, Moments, Spread, effective_clusters, spread_of_clusters
+from polars_ec.intervals.spread import Alone, Moments, Spread, effective_clusters, has_rows, spread_of_clusters
 
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
@@ -23,7 +23,6 @@ Limits: TypeAlias = tuple[Floats, Floats]
 
 # Of the value: what a variance of 0 is, but for rounding.
 _NO_WIDTH = 1e-9
-_ONE_ROW = 1 + 1e-9
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ def limits_of_rows(
     at = moments if enlarged is None else enlarged(moments)
     slopes = slopes_of(formula, at.linear)
     moved = estimates if enlarged is None else formula(at.linear[None])[0]
-    known = (moments.rows > (_ONE_ROW if enlarged is None else 0)).all(axis=-1)
+    known = has_rows(moments.rows, several=enlarged is None)
     lows, highs = np.full_like(estimates, np.nan), np.full_like(estimates, np.nan)
     for m, scale in enumerate(scales):
         centre = _centre_of(estimates[:, m], moved[:, m], scale, moments.linear.shape[1])
@@ -151,7 +150,7 @@ def limits_of_clusters(
 ) -> Limits:
     """The same of rows in clusters. A rate of 0 or 1 has the limits of as many independent rows as there are clusters."""
     slopes = slopes_of(formula, moments.linear)
-    known = (moments.rows > (_ONE_ROW if enlarged is None else 0)).all(axis=-1)
+    known = has_rows(moments.rows, several=enlarged is None)
     lows, highs = np.full_like(estimates, np.nan), np.full_like(estimates, np.nan)
     at_the_end = np.zeros(estimates.shape, dtype=bool)
     for m, scale in enumerate(scales):

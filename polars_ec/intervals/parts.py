@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from polars_ec.intervals.estimates import Formula, Limits
 from polars_ec.intervals.limits import extended, limits
+from polars_ec.intervals.random_parts import dealt_out
 from polars_ec.intervals.scales import Scale, is_at_end
 from polars_ec.intervals.spread import Moments, jackknife
 
@@ -21,14 +22,9 @@ def split_at_random(moments: Moments, n_parts: int, seed: int) -> Floats:
 
     A cell of weighted rows has as many of equal weight as say as much. Each group has the draws that it would have alone.
     """
-    with np.errstate(all="ignore"):
-        weight2 = np.einsum("gkff->gkf", moments.square)
-        number = np.where(moments.linear > 0, np.rint(moments.linear**2 / weight2), 0.0)
-        number = np.where((number == 0) & (moments.linear > 0), 1.0, number)
-        of_each = np.where(number > 0, moments.linear / number, 0.0)
-    even = np.full(n_parts, 1 / n_parts)
-    drawn = [np.random.default_rng(seed).multinomial(cells, even) for cells in number.astype(np.int64)]
-    return np.asarray(np.moveaxis(np.stack(drawn), -1, 1) * of_each[:, None], dtype=np.float64)
+    weight2 = np.einsum("gkff->gkf", moments.square)
+    parts = dealt_out(moments.linear, weight2, np.arange(len(weight2)), seed, n_parts)
+    return np.moveaxis(parts, 0, 1)
 
 
 def merged(parts: Floats, n_parts: int) -> Floats:

@@ -1,8 +1,7 @@
-"""Limits of an AUC in small samples, and rows dealt out to parts at random."""
+"""Limits of ranking metrics: of an AUC in small samples, and of metrics that are too good in few rows."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -15,9 +14,6 @@ from polars_ec.intervals.spread import Spread
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
-
-PARTS = 20
-"""What the delete-a-part jackknife of ranking metrics leaves out in turn."""
 
 OPTIMISTIC = ("average_precision", "ks", "min_expected_cost", "min_dcf", "eer", "min_cllr")
 """Metrics that are too good in few rows, as the best over all thresholds or of a fitted curve; an EER on the curve itself is not."""
@@ -108,15 +104,3 @@ def newcombe(auc: Floats, rows: Floats, level: float) -> tuple[Floats, Floats]:
 def summed(place: Integers, amounts: Floats, number: int) -> Floats:
     """Sums of the amounts at each place, from 0 on."""
     return np.asarray(np.bincount(place, amounts, number), dtype=np.float64)
-
-
-def dealt_out(rows: Integers, starts: Integers, seed: int) -> Integers:
-    """The rows of each cell dealt out to parts, each row to any of them alike: (parts, *cells).
-
-    `starts` are the first cells of the groups. Draws begin anew in each group, so that no other group changes what becomes of it.
-    """
-    dealt = np.empty((*rows.shape, PARTS), dtype=np.int64)
-    ends = np.append(starts, len(rows))
-    for first, last in pairwise(ends):
-        dealt[first:last] = np.random.default_rng(seed).multinomial(rows[first:last], [1 / PARTS] * PARTS)
-    return np.moveaxis(dealt, -1, 0)

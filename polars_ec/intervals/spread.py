@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 
+_ONE_ROW = 1 + 1e-9
+
 FEWEST_CLUSTERS = 5
 """With fewer clusters than this there is no variance to speak of."""
 
@@ -33,6 +35,17 @@ class Spread:
     def only(self, known: NDArray[np.bool_]) -> Spread:
         """NaN where it is not known."""
         return Spread(np.where(known, self.variance, np.nan), np.where(known, self.df, np.nan))
+
+
+def effective_rows(weight: Floats, weight2: Floats) -> Floats:
+    """How many rows of equal weight say as much as those with these sums of w and of w^2 (Kish)."""
+    with np.errstate(all="ignore"):
+        return np.asarray(np.where(weight > 0, weight**2 / weight2, 0.0), dtype=np.float64)
+
+
+def has_rows(rows: Floats, *, several: bool) -> NDArray[np.bool_]:
+    """(groups,): whether every class has a row, or, as the spread of a loss takes, several; of numbers of rows, (groups, classes)."""
+    return np.asarray((rows > (_ONE_ROW if several else 0)).all(axis=-1))
 
 
 @dataclass(frozen=True)
@@ -58,9 +71,8 @@ class Moments:
 
     @property
     def rows(self) -> Floats:
-        """(groups, classes): how many rows of equal weight say as much (Kish)."""
-        with np.errstate(all="ignore"):
-            return np.asarray(np.where(self.weight > 0, self.weight**2 / self.weight2, 0.0), dtype=np.float64)
+        """(groups, classes): how many rows of equal weight say as much."""
+        return effective_rows(self.weight, self.weight2)
 
     def spread_of(self, gradient: Floats) -> Spread:
         """Of independent rows; `gradient` has the shape of `linear`. A class without rows takes no part."""

@@ -16,7 +16,7 @@ from polars_ec.priors import EMPIRICAL, CheckedPrior, Prior, parse_prior
 from polars_ec.rows.many import ManyScores
 from polars_ec.rows.read import PRIOR, Rows, resolve_columns, with_prior_column
 from polars_ec.rows.scores import BinaryScores, VectorScores
-from polars_ec.typing import IntoExpr
+from polars_ec.typing import FrameLike, IntoExpr
 
 Pass: TypeAlias = Callable[[pl.LazyFrame], pl.LazyFrame]
 """What a pass over the log is made by: at once, or together with the others where the report is lazy."""
@@ -26,6 +26,13 @@ _SCORE_PRIOR = "__ec_score_prior"
 _MANY = 2
 _LIKELIHOODS = ("llr", "log_likelihoods")
 _POSTERIORS = ("posterior", "log_odds", "posteriors", "log_posteriors")
+
+
+def pass_over(frame: FrameLike) -> Pass:
+    """Together with the others over what is lazy; else one after the other: a connection to DuckDB takes one query at a time."""
+    if isinstance(frame, pl.LazyFrame):
+        return lambda table: table
+    return lambda table: table.collect(engine="streaming").lazy()
 
 
 @dataclass(frozen=True)
