@@ -193,6 +193,14 @@ def test_costs_in_a_column_have_the_limits_of_numbers() -> None:
         assert_frame_equal(log.ec.report("p", "y", cost_fn="fn", cost_fp="fp", **given), numbers, rel_tol=1e-9)
 
 
+def test_a_bayes_risk_has_the_limits_of_what_the_decisions_cost() -> None:
+    """Above 1, too: it is no share."""
+    for options in ({"cost_fn": 50, "cost_fp": 20, "prior": 0.3}, {"cost_fn": "w", "cluster": "day"}):
+        report = LOG.ec.report("p", "y", metrics=["bayes_risk", "expected_cost"], interval=0.95, **options)
+        for end in ("_ci_low", "_ci_high"):
+            assert report[f"bayes_risk{end}"].item() == pytest.approx(report[f"expected_cost{end}"].item(), rel=1e-12)
+
+
 def test_the_prior_of_the_log_is_taken_as_known() -> None:
     share = LOG["y"].mean()
     given = {"by": "g", "interval": 0.95, "cluster": "day"}
