@@ -86,7 +86,9 @@ def compare(
     called real because it is below 0.05, at most a 20th are not); `n`, the rows used, and `n_missing`. Of models a row that lacks the
     score of any is used for none. Values are those of `report`; limits and p-values are null where a class has no rows, for losses
     one, or there are fewer than five clusters; and where all rows agree on a difference that is not 0. Where all agree on
-    none, as those of the same model do, the limits are 0.
+    none, as those of the same model do, the limits are 0. Ranking metrics have their spread from 8 bins a nat: that of two models which
+    differ by less is taken for larger than it is. `eer`, `ks`, `auprg`, `min_dcf`, `min_expected_cost` and `min_cllr` have theirs from 20
+    parts of the clusters, or of the rows, that are left out in turn.
 
     With reference="best" limits and `p_adjusted` hold for all pairs of groups at once (Bonferroni). Limits are of the
     distance to the best group in truth, which need not be the one of the best value: they end at 0, and where they hold it, the group may be the best.
@@ -148,7 +150,8 @@ def _compare(
     labels = _one_or_each(label, "label", names)
     level, clusters = _clusters(intervals, names)
     _check_prior(options, against)
-    frame, models = _models(frame, scores, labels[0], given, options, against, one_pass)
+    ranks = any(name in RANKING_METRICS for name in named or ())
+    frame, models = _models(frame, scores, labels[0], given, options, against, ranks, one_pass)
     of_models = {model.name: metrics_of(named, model.rows) for model in models}
     asked = of_models[models[0].name]
     for name, of_model in of_models.items():
@@ -158,7 +161,7 @@ def _compare(
                 f"{', '.join(of_model)}: pass metrics= that both have"
             )
     layout = Layout(options, usual=False, min_rows=None, parts=(), total=False)
-    needs, ranks = needed(asked, ()), any(name in RANKING_METRICS for name in asked)
+    needs = needed(asked, ())
     costs = models[0].rows.costs
     if needs.decisions and costs.n_classes * costs.n_decisions > _MOST_CELLS:
         raise ValueError(
@@ -223,6 +226,7 @@ def _models(
     given: Mapping[str, Any],
     options: Options,
     against: Reference,
+    ranks: bool,
     one_pass: Pass,
 ) -> tuple[pl.LazyFrame, list[Model]]:
     """The frame and the models; of models that are compared, a row that one of them lacks is one that all lack."""
@@ -230,8 +234,11 @@ def _models(
     if len({(is_collected(model), model.rows.costs.n_classes) for model in models}) > 1:
         sizes = ", ".join(f"{model.name!r} of {model.rows.costs.n_classes}" for model in models)
         raise ValueError(f"score= holds models of different numbers of classes, {sizes}: compare those of each kind")
-    if against.model is None:
+    counts_prior = any(model.counts_prior for model in models)
+    if against.model is None or not (ranks or counts_prior):
+        # Sums of all models together know which rows all of them have.
         return found, models
     missing = reduce(or_, [model.rows.scores.missing for model in models])
-    known = frame.with_columns(pl.when(~missing).then(label).alias(_LABEL))
+    # Without the columns of priors, which are made anew.
+    known = found.with_columns(pl.when(~missing).then(label).alias(_LABEL)).select(*frame.collect_schema(), _LABEL)
     return read_models(known, scores, pl.col(_LABEL), given, options, None, one_pass)

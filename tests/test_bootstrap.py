@@ -272,10 +272,10 @@ def test_a_threshold_that_cuts_cells_leaves_room_for_them():
     assert of_cut["recall_low"].item() < of_exact["recall"].item() < of_cut["recall_high"].item()
 
 
-def test_calibrators_are_trained_anew_by_group_and_seed():
+def test_calibrators_are_trained_anew_by_group_and_seed(monkeypatch):
     frame = log(800).with_columns(row=pl.int_range(pl.len()))
     sketch = frame.ec.sketch("x", "y", by="s", score_type="log_odds", folds=5, fold_by="row")
-    asked = {**BOOTSTRAP, "replicates": 60}
+    asked = {**BOOTSTRAP, "replicates": 40}
     for prior in (None, 0.2, 0.25 + 0.25 * pl.col("s"), "overall"):
         both = sketch.calibration_loss(prior=prior, **asked)
         assert both["rcl_ci_low"].null_count() == 0
@@ -283,6 +283,10 @@ def test_calibrators_are_trained_anew_by_group_and_seed():
         if not isinstance(prior, str):
             alone = sketch.filter(pl.col("s") == 1).calibration_loss(prior=prior, **asked)
             assert_frame_equal(alone, both.filter(pl.col("s") == 1))
+    whole = sketch.calibration_loss(**asked)
+    with monkeypatch.context() as patch:
+        patch.setattr("polars_ec.cells.replicates._MOST", 1000)
+        assert_frame_equal(sketch.calibration_loss(**asked), whole)
     seeds = [sketch.calibration_loss(**asked, seed=seed)["rcl_ci_low"].to_list() for seed in (0, 1)]
     assert seeds[0] != seeds[1]
     with pytest.raises(ValueError, match=r'method="bca" would train calibrators .*: pass "bootstrap" or "influence"'):

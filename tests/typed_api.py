@@ -166,6 +166,7 @@ def sketches(sketch: ec.Sketch, others: Sequence[ec.Sketch]) -> None:
     assert_type(sketch.group_by("carrier").filter(pl.col("carrier") == "AA"), ec.Sketch)
     assert_type(sketch.evaluate("nec", "auc_roc", prior=0.2), pl.DataFrame)
     assert_type(sketch.evaluate("nec", prior="overall"), pl.DataFrame)
+    assert_type(sketch.compare("nec", "auc_roc", reference="rest", interval=0.9), pl.DataFrame)
     assert_type(sketch.mean_over_targets("f1", "auc_roc", threshold=0.5), pl.DataFrame)
     assert_type(sketch.epsr(lambda t: 6 * t * (1 - t), prior="uniform"), pl.DataFrame)
     assert_type(sketch.epsr({"t": [0.5], "weight": [1.0]}), pl.DataFrame)

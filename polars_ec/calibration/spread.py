@@ -103,16 +103,14 @@ def parts_of(cells: Cells, by_fold: bool, seed: int) -> Parts:
     else:
         source, grid = usable_rows(cells.coarse, cells.weighted), cells.grid.coarse
     cell = [*keys, *([FOLD] if by_fold else []), "class", "bin", "above"]
-    part = (pl.col(BUCKET) % PARTS).fill_null(PARTS).alias(_PART)
-    summed = source.group_by([*cell, part]).agg(pl.col(WEIGHTS).sum()).sort(cell, nulls_last=True)
-    first = _changes(summed, cell)
-    frame, number = summed.select(cell).filter(first), first.cum_sum().to_numpy().astype(np.int64) - 1
+    part, is_alone = pl.col(BUCKET) % PARTS, pl.col(BUCKET).is_null()
+    sums = {f"__ec_part_{k}": pl.when(part == k).then("weight").sum() for k in range(PARTS)}
+    sums |= {f"__ec_alone_{name}": pl.when(is_alone).then(name).sum() for name in WEIGHTS}
+    summed = source.group_by(cell).agg(**sums).sort(cell, nulls_last=True)
+    frame = summed.select(cell)
     starts = _changes(frame, keys)
     group = starts.cum_sum().to_numpy().astype(np.int64) - 1
-    sums = np.zeros((2, PARTS + 1, frame.height))
-    for of, name in zip(sums, WEIGHTS, strict=True):
-        of[summed[_PART].to_numpy(), number] = summed[name].to_numpy()
-    alone, alone2 = sums[:, PARTS]
+    *in_parts, alone, alone2 = (summed[name].cast(pl.Float64).to_numpy() for name in sums)
     with np.errstate(all="ignore"):
         # Rows of one cell count as so many of equal weight.
         rows = np.where(alone > 0, np.fmax(np.rint(alone**2 / alone2), 1), 0).astype(np.int64)
@@ -120,7 +118,8 @@ def parts_of(cells: Cells, by_fold: bool, seed: int) -> Parts:
     if rows.any():
         dealt = dealt_out(rows, np.flatnonzero(starts.to_numpy()), seed) * (alone / np.fmax(rows, 1))
     scored = frame.with_columns(_scores(frame, grid).alias(EXACT)).drop("bin", "above")
-    return Parts(scored, replace(grid, resolution=None), frame.filter(starts), group, sums[0, :PARTS] + dealt)
+    weight = np.stack(in_parts) + dealt
+    return Parts(scored, replace(grid, resolution=None), frame.filter(starts), group, weight)
 
 
 def _changes(frame: pl.DataFrame, by: list[str]) -> pl.Series:

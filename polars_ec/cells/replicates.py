@@ -25,7 +25,7 @@ NUMBER, REPLICATE, PRIOR = "__number", "__replicate", "__prior"
 """Group columns of the replicates' cells: the number of the group, that of the replicate, and the stated share of class 1."""
 
 # So many cells of replicates are in memory at a time.
-_MOST = 2**21
+_MOST = 2**19
 _AT_A_TIME = 100
 
 

@@ -80,6 +80,7 @@ def slow(value: object) -> Any:
     return pytest.param(value, marks=pytest.mark.slow)
 
 
+ONE_WAY = [*map(slow, ("rows", "clusters", "weights")), "weighted clusters"]
 FEW_WAYS = ["rows", slow("clusters"), slow("weights"), "weighted clusters"]
 
 
@@ -177,7 +178,7 @@ def test_influence_by_hand() -> None:
         assert found.select(f"{name}_ci_low", f"{name}_ci_high").row(0) == pytest.approx(tuple(ends), rel=1e-7)
 
 
-@pytest.mark.parametrize("way", FEW_WAYS)
+@pytest.mark.parametrize("way", ONE_WAY)
 def test_of_a_threshold_that_cuts_cells_they_hold_those_of_whatever_may_be(way: str) -> None:
     binned, exact = (LOG.ec.sketch("p", "y", by="g", exact=exact, **WAYS[way]) for exact in (False, True))
     found, known = (sketch.evaluate(*DECISIONS, threshold=0.37, interval=0.95) for sketch in (binned, exact))
@@ -216,7 +217,7 @@ def test_rows_twice_in_a_cluster_say_no_more() -> None:
     assert_frame_equal(limits(once), limits(twice.evaluate(*FEW, interval=0.95)), rel_tol=1e-9)
 
 
-@pytest.mark.parametrize("way", ["rows", "clusters"])
+@pytest.mark.parametrize("way", ["rows", slow("clusters")])
 def test_losses_of_llrs_at_a_prior(way: str) -> None:
     shift = np.log(0.2 / 0.8)
     log = LOG.with_columns(llr=pl.col("p").log() - (1 - pl.col("p")).log() - shift)
@@ -355,7 +356,7 @@ def test_limits_of_ranks_stand_after_the_error() -> None:
         assert (found[name] + found[f"{name}_error"] < found[f"{name}_ci_high"]).all()
 
 
-@pytest.mark.parametrize("way", FEW_WAYS)
+@pytest.mark.parametrize("way", ONE_WAY)
 def test_each_point_of_a_band_has_the_limits_of_its_threshold(way: str) -> None:
     log, thresholds = LOG.filter(g="a"), [0.2, 0.5, 0.8]
     sketch = log.ec.sketch("p", "y", thresholds=thresholds, **WAYS[way])
@@ -381,7 +382,7 @@ def test_each_point_of_a_band_has_the_limits_of_its_threshold(way: str) -> None:
         assert limits(rates).null_count().sum_horizontal().item() == 0, name
 
 
-@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("exact", [slow(True), False])
 def test_a_point_between_declared_thresholds_has_nearly_those_of_the_rows(exact: bool) -> None:
     log = LOG.filter(g="b")
     for way, share in (("rows", 1e-9), ("clusters", 0.05)):
