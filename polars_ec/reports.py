@@ -108,7 +108,7 @@ def report(
     calibration, `ece` is followed by `ece_if_calibrated` and `ece_if_calibrated_high`: what it is on average, and what it is below
     at this level, if the posteriors are calibrated. Limits are null where a class has no rows, the value is null or infinite, or
     rows are wrong; of losses, where a class has one row; with `cluster`, where fewer than 5 of its buckets have rows; and of more
-    than 200 classes, of losses without `cluster` of more than 100.
+    than 200 classes, of losses of more than 100 if a row has no cluster.
 
     Raises
     ------
