@@ -108,7 +108,7 @@ def report(
     calibration, `ece` is followed by `ece_if_calibrated` and `ece_if_calibrated_high`: what it is on average, and what it is below
     at this level, if the posteriors are calibrated. Limits are null where a class has no rows, the value is null or infinite, or
     rows are wrong; of losses, where a class has one row; with `cluster`, where fewer than 5 of its buckets have rows; and of more
-    than 200 classes, of losses without `cluster` of more than 100.
+    than 200 classes, of losses of more than 100 if a row has no cluster.
 
     Raises
     ------
@@ -127,8 +127,7 @@ def report(
     decision, so that rates of 0 and 1 have a width, and of K classes and M decisions with 1 / (K (M - 1)), so that as much is wrong,
     or 1 / (2 (M - 1)) for metrics of one class each; of more than two classes the interval is around the value itself. Of clusters such
     rates have the width of as many rows as there are clusters. A weight is no further row: the variance takes the sum of w^2 psi^2. A stated prior, "overall" too, is taken as known.
-    Where classes times decisions are more than 200, one part of the rows after the other is left out,
-    and rates of 0 and 1 have no limits.
+    Where classes times decisions are more than 200, one part of the rows after the other is left out.
 
     References
     ----------

@@ -12,7 +12,7 @@ from polars_ec.intervals.estimates import Formula, Limits
 from polars_ec.intervals.limits import extended, limits
 from polars_ec.intervals.random_parts import dealt_out
 from polars_ec.intervals.scales import Scale, is_at_end
-from polars_ec.intervals.spread import Moments, jackknife
+from polars_ec.intervals.spread import Moments, Spread, effective_rows, jackknife
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -34,11 +34,17 @@ def merged(parts: Floats, n_parts: int) -> Floats:
 
 
 def limits_of_parts(
-    formula: Formula, parts: Floats, estimates: Floats, scales: Sequence[Scale], level: float
+    formula: Formula,
+    parts: Floats,
+    estimates: Floats,
+    scales: Sequence[Scale],
+    level: float,
+    number: Floats | None = None,
 ) -> Limits:
     """The limits of metrics, (groups, metrics), from sums of w x in parts, (groups, parts, classes, features).
 
-    NaN where a metric has no value without a part, and at an end of its scale, where parts differ by nothing that other rows would.
+    `number` says how many parts of equal weight say as much, (groups,), if not as many as there are. NaN where a metric has no value
+    without a part, and at an end of its scale, where what parts differ by is not what other rows would.
     """
     whole = parts.sum(axis=1)
     lows, highs = np.full_like(estimates, np.nan), np.full_like(estimates, np.nan)
@@ -49,8 +55,51 @@ def limits_of_parts(
         value = estimates[:, m]
         replicates = np.where(has_rows, without[..., m].T, np.nan)
         spread = jackknife(replicates)
+        spread = spread if number is None else Spread(spread.variance, np.minimum(spread.df, number - 1))
         shown = every_class & np.isfinite(value) & ~is_at_end(scale, value) & (spread.variance > 0)
         shown &= (np.isfinite(replicates) == has_rows).all(axis=1)
         low, high = extended(*limits(value, spread, scale, level), value)
         lows[:, m], highs[:, m] = np.where(shown, low, np.nan), np.where(shown, high, np.nan)
     return lows, highs
+
+
+def limits_at_ends(
+    formula: Formula, moments: Moments, enlarged: Moments, estimates: Floats, scales: Sequence[Scale], level: float
+) -> Limits:
+    """The limits of metrics at an end of their scale, as rates of 0 and 1 are; NaN for all others. One-hot features.
+
+    No part of the rows tells what others would be like there. What the rows do that are added to each class, by a share in each decision,
+    stands for it: the errors among those of one class after the other are left out, and among those of one decision. So much of a row
+    as is left out varies as that much of the square of what a whole one would do.
+    """
+    n_classes, n_decisions = moments.linear.shape[1:]
+    more = enlarged.linear - moments.linear
+    wrong = np.where(np.eye(n_classes, n_decisions, dtype=bool), 0.0, more)
+    of_class = wrong[:, None] * np.eye(n_classes)[:, :, None]
+    of_decision = wrong[:, None] * np.eye(n_decisions)[:, None]
+    left = np.concatenate([of_class, of_decision], axis=1)
+    errors = np.concatenate([_errors(moments, enlarged, wrong, axis) for axis in (-1, -2)], axis=1)
+    values = formula(np.concatenate([enlarged.linear[None], enlarged.linear - np.moveaxis(left, 1, 0)]))
+    rows = np.concatenate([enlarged.rows, _rows_decided(enlarged)], axis=1)
+    lows, highs = np.full_like(estimates, np.nan), np.full_like(estimates, np.nan)
+    for m, scale in enumerate(scales):
+        with np.errstate(all="ignore"):
+            terms = (values[1:, :, m] - values[0, :, m]).T ** 2 / errors
+            variance = terms.sum(axis=1)
+            df = variance**2 / (terms**2 / np.fmax(rows - 1, 1)).sum(axis=1)
+        low, high = extended(*limits(values[0, :, m], Spread(variance, df), scale, level), estimates[:, m])
+        shown = np.isfinite(estimates[:, m]) & is_at_end(scale, estimates[:, m]) & (variance > 0)
+        shown &= (moments.rows > 0).all(axis=-1)
+        lows[:, m], highs[:, m] = np.where(shown, low, np.nan), np.where(shown, high, np.nan)
+    return lows, highs
+
+
+def _errors(moments: Moments, enlarged: Moments, wrong: Floats, axis: int) -> Floats:
+    """How many rows are wrong among those that are added, by class or by decision."""
+    squares = np.einsum("gkff->gkf", enlarged.square - moments.square)
+    return np.asarray(effective_rows(wrong, squares).sum(axis=axis), dtype=np.float64)
+
+
+def _rows_decided(moments: Moments) -> Floats:
+    """Of each decision how many rows of equal weight say as much."""
+    return effective_rows(moments.linear.sum(axis=1), np.einsum("gkff->gf", moments.square))
