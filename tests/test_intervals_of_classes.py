@@ -334,6 +334,5 @@ def test_rates_of_1_of_so_many_classes_that_parts_are_left_out(options: dict[str
         for of_class, errors in () if options else ((lows[:wrong], 1), (lows[wrong:], 0)):
             exact = stats.binomtest(30 - errors, 30).proportion_ci(0.95, "exact").low
             assert np.all((of_class > exact - 0.15) & (of_class < exact + 0.04)), (wrong, of_class)
-        rows = 100 if options else 600
         exact = stats.binomtest(600 - wrong, 600).proportion_ci(0.95, "exact").low
-        assert exact - 18 / rows < report["accuracy_ci_low"].item() < exact
+        assert exact - (0.25 if options else 0.03) < report["accuracy_ci_low"].item() < exact
