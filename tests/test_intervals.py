@@ -277,6 +277,22 @@ def test_few_clusters(clusters: int, known: bool) -> None:
     assert {has_limits(row, name) for name in ("nec", "recall", "nce", "nbs", "f1")} == {known}
 
 
+def test_a_class_in_one_cluster() -> None:
+    """As of one row: nobody knows what positives of other users are like, where these have a share of their own."""
+    rng = np.random.default_rng(5)
+    user = np.repeat(np.arange(60), 10)
+    y = user == 7
+    log = pl.DataFrame({"y": y, "p": expit(rng.normal(2 * y - 1.4, 1)), "user": user})
+    names = ["recall", "specificity", "accuracy", "nce", "balanced_error_rate", "brier", "auc_roc", "precision"]
+    row = log.ec.report("p", "y", metrics=names, interval=0.95, cluster="user", prior=0.2).row(0, named=True)
+    assert 0 < row["recall"] < 1
+    known = {name for name in (*names, "accuracy_at_prior", "brier_at_prior", "nce_at_prior") if has_limits(row, name)}
+    assert known == {"specificity", "accuracy", "nce", "brier", "precision"}
+    two = log.with_columns(user=pl.when(pl.int_range(pl.len()) == 70).then(8).otherwise("user"))
+    row = two.ec.report("p", "y", metrics=names, interval=0.95, cluster="user", prior=0.2).row(0, named=True)
+    assert all(has_limits(row, name) for name in (*names, "brier_at_prior"))
+
+
 def test_a_cluster_of_nearly_all_rows() -> None:
     log = LOG.with_row_index("id").with_columns(key=pl.when(pl.col("id") % 10 > 0).then(0).otherwise("id"))
     one = log.ec.report("p", "y", interval=0.95, cluster="key").row(0, named=True)
