@@ -266,6 +266,41 @@ def test_a_rate_of_one_in_a_small_group_is_no_discovery() -> None:
         assert (of_few["p_value"] > 0.05).all()
 
 
+@pytest.mark.parametrize("reference", ["rest", "total", "best", 0])
+@pytest.mark.parametrize("cluster", [None, "row"])
+def test_losses_that_are_all_alike_are_no_discovery(reference: object, cluster: str | None) -> None:
+    """Eight rows that all lose nothing would be taken to be better than all others for sure."""
+    perfect = pl.DataFrame({"group": [5] * 8, "y": [True, False] * 4, "a": [1.0, 0.0] * 4, "b": [0.5] * 8})
+    log = pl.concat([LOG, perfect]).with_row_index("row")
+    found = log.ec.compare(
+        "a", "y", by="group", reference=reference, metrics=["brier", "nce", "average_precision"], cluster=cluster
+    )
+    assert found.filter(group=5)["value"].to_list() == [0.0, 0.0, 1.0]
+    assert found.filter(group=5).select("difference_ci_low", "p_value", "p_adjusted").null_count().row(0) == (3,) * 3
+    assert found.filter(group=1)["p_value"].null_count() == 0
+
+
+@pytest.mark.parametrize("cluster", [None, "row"])
+def test_models_that_agree_in_all_rows_of_a_group_may_differ_in_others(cluster: str | None) -> None:
+    """Half of the rows have no decision in which the models differ, and yet one of them finds more."""
+    rng = np.random.default_rng(15)
+    n = 200 * 30
+    y, draw = np.tile(np.arange(30) < 15, 200), rng.random(n)
+    found_by_b = y & (draw < 0.04)
+    b = np.where(found_by_b, 0.6, 0.3 + 0.1 * rng.random(n))
+    log = pl.DataFrame({"row": range(n), "group": np.arange(n) // 30, "y": y, "a": np.minimum(b, 0.45), "b": b})
+    compared = log.ec.compare(["a", "b"], "y", by="group", metrics=["recall"], cluster=cluster)
+    known = compared.drop_nulls("difference_ci_low")
+    assert 0.2 < known.height / compared.height < 0.8
+    assert known["p_value"].null_count() == 0
+    assert known.select(pl.lit(0.04).is_between("difference_ci_low", "difference_ci_high").mean()).item() > 0.9
+    assert compared.filter(pl.col("difference") == 0)["p_value"].null_count() == compared.height - known.height
+    if cluster is not None:
+        sketch = log.ec.sketch(["a", "b"], "y", by="group", cluster=cluster).compare("recall", "auc_roc")
+        assert sketch.filter(metric="recall")["p_value"].null_count() == compared["p_value"].null_count()
+        assert (sketch["difference_ci_low"] < sketch["difference_ci_high"]).all()
+
+
 def test_wrong_rows_make_their_groups_null_and_no_other() -> None:
     log = LOG.with_columns(b=pl.when(pl.int_range(pl.len()) == LOG["group"].index_of(1)).then(2.0).otherwise("b"))
     found = log.ec.compare(["a", "b"], "y", by="group", metrics=["nec", "auc_roc"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -124,8 +124,8 @@ class Ranked:
         return np.asarray(summed[0] + summed[1], dtype=np.float64)
 
 
-def compare_ranked_models(model: Ranked, reference: Ranked, metric: str, level: float) -> Differences:
-    """Of two models on the same rows: `single` of the model has the cells of both."""
+def compare_ranked_models(model: Ranked, reference: Ranked, metric: str, level: float, same: bool) -> Differences:
+    """Of two models on the same rows: `single` of the model has the cells of both. They are the `same` where all their scores are."""
     both = (model, reference)
     values = [of.value(metric, of.fine_weight, of.invalid, of.prior) for of in both]
     if metric in SMOOTH_METRICS:
@@ -134,7 +134,7 @@ def compare_ranked_models(model: Ranked, reference: Ranked, metric: str, level: 
     else:
         found = [of.coarse.replicates(of.parts, [metric], of.arguments, of.prior)[metric] for of in both]
         spread = jackknife(found[0] - found[1])
-    return differences(values[0], values[1], spread, level)
+    return differences(values[0], values[1], spread, level, same)
 
 
 def _of_influences(model: Ranked, reference: Ranked, influences: list[Floats]) -> Spread:
@@ -205,6 +205,9 @@ def _sides(ranked: Ranked, metric: str, against: Against, values: Floats, refere
     total = np.broadcast_to(ranked.influence(metric, w, w2, first), own.shape)
     # The rows of a group are in the total as well.
     side = _with_few(ranked, metric, values, _of_cells(ranked, own - total, others=False))
+    if metric != "auc_roc":
+        known = _of_cells(ranked, own, others=False).variance > 0
+        side = replace(side, own=np.where(known, side.own, np.nan))
     return side, _of_cells(ranked, np.ascontiguousarray(total), others=True)
 
 

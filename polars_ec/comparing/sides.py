@@ -69,7 +69,14 @@ class Side:
     """Adds half a row to each cell of decisions: a rate of 0 or 1 is no less uncertain than its neighbours. None for losses."""
 
     def parts(self, column: int, value: Floats) -> Parts:
-        """Those of a metric; NaN where a class has no rows, or, for losses, one."""
+        """Those of a metric; NaN where a class has no rows, or, for losses, one, or all rows or clusters are alike."""
+        parts = self.parts_of_difference(column, value)
+        # Losses that are all alike say nothing of what other rows would lose.
+        alike = parts.variance <= (_NO_WIDTH * value) ** 2
+        return Parts(parts.shared, np.where(alike, np.nan, parts.own), parts.df)
+
+    def parts_of_difference(self, column: int, value: Floats) -> Parts:
+        """The same where the slopes are those of a difference from all, of which the rows of the group are some."""
         known = (self.moments.rows > (_ONE_ROW if self.enlarged is None else 0)).all(axis=-1)
         parts = self._of_rows(self.moments, column) if self.clusters is None else self._of_clusters(column, value)
         return Parts(parts.shared, np.where(known, parts.own, np.nan), parts.df)

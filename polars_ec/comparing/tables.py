@@ -86,7 +86,8 @@ def _differences(
                 found = compare_models(joint, (table, tables[other.name]), both, comparison.level)
             made |= {(model.name, column): of_column for column, of_column in found.items()}
     if comparison.grids:
-        made |= ranking_differences(ranks, tables, comparison, against)
+        same = {} if against is not None else {model.name: joint.is_reference(model) for model, _ in comparison.pairs}
+        made |= ranking_differences(ranks, tables, comparison, against, same)
     return made
 
 
