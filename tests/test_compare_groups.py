@@ -254,12 +254,13 @@ def test_groups_that_lack_a_class_have_no_limits() -> None:
         )
 
 
-def test_a_rate_of_one_in_a_small_group_is_no_discovery() -> None:
+@pytest.mark.parametrize("reference", ["rest", "total"])
+def test_a_rate_of_one_in_a_small_group_is_no_discovery(reference: str) -> None:
     few = pl.DataFrame({"group": [5] * 8, "y": [True] * 4 + [False] * 4, "a": [0.9] * 4 + [0.2] * 4, "b": [0.5] * 8})
     found = pl.concat([LOG, few]).with_row_index("row")
     for cluster in (None, "row"):
         of_few = found.ec.compare(
-            "a", "y", by="group", reference="rest", metrics=["recall", "auc_roc"], cluster=cluster
+            "a", "y", by="group", reference=reference, metrics=["recall", "auc_roc"], cluster=cluster
         )
         of_few = of_few.filter(group=5)
         assert of_few["value"].to_list() == [1.0, 1.0]

@@ -110,7 +110,8 @@ def compare_groups(of: Grouped, against: Against, level: float) -> dict[str, Dif
         if against == "rest":
             spread = between(own, other.parts(c, compared))
         else:
-            both = more.parts_of_difference(c, value), other.parts_of_difference(c, compared)
+            ends = side.at_the_end(c, value)
+            both = more.parts_of_difference(c, ends), other.parts_of_difference(c, np.zeros_like(ends))
             spread = between(*both).only(np.isfinite(own.variance))
         made[column] = differences(value, compared, spread, level)
     return made
