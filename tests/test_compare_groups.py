@@ -182,6 +182,14 @@ def test_no_difference_of_groups_is_inside_as_often_as_stated(reference: object)
         assert 0.93 - 0.026 < covered(found.filter(pl.col("metric") == name)) < most
 
 
+def test_average_precision_of_few_positives_is_no_discovery() -> None:
+    """It is near 1 and skewed there: by its variance alone 87 percent of the limits hold the truth, and 1 in 20 groups is a discovery."""
+    log = log_of(np.random.default_rng(17), 12_000, 300)
+    found = log.ec.compare("a", "y", by="group", metrics=["average_precision"], reference="rest")
+    assert covered(found) > 0.93 - 0.026
+    assert (found["p_adjusted"] < 0.05).sum() <= 3
+
+
 def test_clusters_that_cross_groups_are_counted_on_both_sides() -> None:
     """Users have as many rows in either group, and are as good there: what they share cancels in the difference, and the interval knows."""
     rng = np.random.default_rng(13)

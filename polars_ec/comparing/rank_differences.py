@@ -16,7 +16,8 @@ from polars_ec.comparing.rank_tables import CellTable, Counts
 from polars_ec.comparing.sides import Parts, between, exclusive
 from polars_ec.formulas.ranking import RankingArguments
 from polars_ec.formulas.ranking_influence import SMOOTH_METRICS
-from polars_ec.intervals.quantiles import normal_quantile
+from polars_ec.intervals.limits import limits
+from polars_ec.intervals.quantiles import normal_quantile, t_quantile
 from polars_ec.intervals.ranks import PARTS, newcombe
 from polars_ec.intervals.spread import (
     FEWEST_CLUSTERS,
@@ -31,7 +32,7 @@ from polars_ec.intervals.spread import (
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 
-_FEW_ROWS, _FEW_ERRORS = 30, 5
+_FEW_ROWS, _FEW_ERRORS, _LEVEL = 30, 5, 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,10 +205,9 @@ def _sides(ranked: Ranked, metric: str, against: Against, values: Floats, refere
     w, w2 = (of.sum(axis=0, keepdims=True) for of in (weight, weight2))
     total = np.broadcast_to(ranked.influence(metric, w, w2, first), own.shape)
     # The rows of a group are in the total as well.
-    side = _with_few(ranked, metric, values, _of_cells(ranked, own - total, others=False))
-    if metric != "auc_roc":
-        known = _of_cells(ranked, own, others=False).variance > 0
-        side = replace(side, own=np.where(known, side.own, np.nan))
+    more = _more_with_few(ranked, metric, values, _of_cells(ranked, own, others=False))
+    side = _of_cells(ranked, own - total, others=False)
+    side = replace(side, own=np.where(side.variance > 0, side.own, 0.0) + more)
     return side, _of_cells(ranked, np.ascontiguousarray(total), others=True)
 
 
@@ -254,10 +254,22 @@ def _of_replicates(replicates: Floats, *, together: bool) -> Parts:
 
 
 def _with_few(ranked: Ranked, metric: str, values: Floats, parts: Parts, *, others: bool = False) -> Parts:
-    """With as much variance as Newcombe's limits of an AUC have, where rows are few or it is near 0 or 1."""
+    """With as much variance as the limits of a single value tell of, where rows are few or it is near 0 or 1."""
+    more = _more_with_few(ranked, metric, values, parts, others=others)
+    return replace(parts, own=np.where(parts.variance > 0, parts.own, 0.0) + more)
+
+
+def _more_with_few(ranked: Ranked, metric: str, values: Floats, parts: Parts, *, others: bool = False) -> Floats:
+    """How much more than the variance of a value that is; NaN where nothing is known of it.
+
+    Limits of an AUC are Newcombe's, and others' those on the scale of logits: the further of the two is what counts.
+    """
     variance = parts.variance
     if metric != "auc_roc":
-        return Parts(parts.shared, np.where(variance > 0, parts.own, np.nan), parts.df)
+        low, high = limits(values, Spread(variance, parts.df), "logit", _LEVEL)
+        half = t_quantile(0.5 + _LEVEL / 2, parts.df)
+        more = np.fmax((np.fmax(high - values, values - low) / half) ** 2 - variance, 0)
+        return np.where(variance > 0, more, np.nan)
     label = ranked.coarse.label
     weights = [exclusive(of) if others else of for of in (ranked.weight, ranked.weight2)]
     sums = [np.stack([of[:, label == i].sum(axis=-1) for i in range(2)], axis=-1) for of in weights]
@@ -266,9 +278,8 @@ def _with_few(ranked: Ranked, metric: str, values: Floats, parts: Parts, *, othe
         rows = np.minimum(rows, np.fmax(parts.df + 1, 1)[:, None])
     fewest, least = rows.min(axis=-1), np.minimum(values, 1 - values)
     few = (fewest < _FEW_ROWS) | (fewest * least < _FEW_ERRORS)
-    level = 0.95
-    low, high = newcombe(values, rows, level)
-    at_least = (np.fmax(high - values, values - low) / normal_quantile(0.5 + level / 2)) ** 2
+    low, high = newcombe(values, rows, _LEVEL)
+    at_least = (np.fmax(high - values, values - low) / normal_quantile(0.5 + _LEVEL / 2)) ** 2
     more = np.where(few, np.fmax(at_least - np.nan_to_num(variance), 0), 0.0)
     known = np.isfinite(values) & ~np.isnan(parts.df)
-    return Parts(parts.shared, np.where(known, np.nan_to_num(parts.own) + more, parts.own), parts.df)
+    return np.where(known, more, np.nan)
