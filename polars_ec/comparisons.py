@@ -150,7 +150,8 @@ def _compare(
     labels = _one_or_each(label, "label", names)
     level, clusters = _clusters(intervals, names)
     _check_prior(options, against)
-    frame, models = _models(frame, scores, labels[0], given, options, against, one_pass)
+    ranks = any(name in RANKING_METRICS for name in named or ())
+    frame, models = _models(frame, scores, labels[0], given, options, against, ranks, one_pass)
     of_models = {model.name: metrics_of(named, model.rows) for model in models}
     asked = of_models[models[0].name]
     for name, of_model in of_models.items():
@@ -160,7 +161,7 @@ def _compare(
                 f"{', '.join(of_model)}: pass metrics= that both have"
             )
     layout = Layout(options, usual=False, min_rows=None, parts=(), total=False)
-    needs, ranks = needed(asked, ()), any(name in RANKING_METRICS for name in asked)
+    needs = needed(asked, ())
     costs = models[0].rows.costs
     if needs.decisions and costs.n_classes * costs.n_decisions > _MOST_CELLS:
         raise ValueError(
@@ -225,6 +226,7 @@ def _models(
     given: Mapping[str, Any],
     options: Options,
     against: Reference,
+    ranks: bool,
     one_pass: Pass,
 ) -> tuple[pl.LazyFrame, list[Model]]:
     """The frame and the models; of models that are compared, a row that one of them lacks is one that all lack."""
@@ -232,8 +234,11 @@ def _models(
     if len({(is_collected(model), model.rows.costs.n_classes) for model in models}) > 1:
         sizes = ", ".join(f"{model.name!r} of {model.rows.costs.n_classes}" for model in models)
         raise ValueError(f"score= holds models of different numbers of classes, {sizes}: compare those of each kind")
-    if against.model is None:
+    counts_prior = any(model.counts_prior for model in models)
+    if against.model is None or not (ranks or counts_prior):
+        # Sums of all models together know which rows all of them have.
         return found, models
     missing = reduce(or_, [model.rows.scores.missing for model in models])
-    known = frame.with_columns(pl.when(~missing).then(label).alias(_LABEL))
+    # Without the columns of priors, which are made anew.
+    known = found.with_columns(pl.when(~missing).then(label).alias(_LABEL)).select(*frame.collect_schema(), _LABEL)
     return read_models(known, scores, pl.col(_LABEL), given, options, None, one_pass)

@@ -63,6 +63,21 @@ def test_of_five_classes_against_a_bootstrap() -> None:
     assert width(rows) == pytest.approx(width(found)[:2], rel=0.12)
 
 
+@pytest.mark.parametrize("prior", ["overall", [0.2, 0.3, 0.5]])
+def test_log_likelihoods_have_the_values_of_the_report_on_common_rows(prior: Any) -> None:
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 3, 200)
+    scores = {name: rng.standard_normal((200, 3)) + np.eye(3)[y] for name in "ab"}
+    log = pl.DataFrame({"y": y, **{name: pl.Series(q, dtype=pl.Array(pl.Float64, 3)) for name, q in scores.items()}})
+    log = log.with_columns(b=pl.when(pl.int_range(pl.len()) > 30).then("b"))
+    options: dict[str, Any] = {"metrics": ["nec", "nce"], "score_type": "log_likelihoods", "prior": prior}
+    found = log.ec.compare(["a", "b"], "y", **options)
+    report = log.drop_nulls().ec.report(["a", "b"], "y", **options)
+    for row in found.iter_rows(named=True):
+        assert [row["value_reference"], row["value"]] == pytest.approx(report[row["metric"]].to_list())
+    assert found["n_missing"].unique().to_list() == [31]
+
+
 def test_costs_of_each_row_against_a_bootstrap() -> None:
     rng = np.random.default_rng(4)
     log = LOG.with_columns(fn=rng.exponential(3, LOG.height), fp=rng.exponential(1, LOG.height))

@@ -32,7 +32,9 @@ from polars_ec.intervals.spread import (
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 
-_FEW_ROWS, _FEW_ERRORS, _LEVEL = 30, 5, 0.95
+_FEW_ROWS, _FEW_ERRORS = 30, 5
+# That of the limits which variances are taken from.
+_LEVEL = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +182,7 @@ def _own_parts(ranked: Ranked, metric: str, values: Floats) -> Parts:
         found = ranked.coarse.replicates(ranked.parts, [metric], ranked.arguments, ranked.prior)[metric]
         return _of_replicates(found, together=ranked.n_buckets is not None)
     influence = ranked.influence(metric, ranked.weight, ranked.weight2, ranked.prior)
-    return _with_few(ranked, metric, values, _of_cells(ranked, influence, others=False))
+    return _with_few(ranked, metric, values, influence)
 
 
 def _sides(ranked: Ranked, metric: str, against: Against, values: Floats, reference: Floats) -> tuple[Parts, Parts]:
@@ -200,12 +202,12 @@ def _sides(ranked: Ranked, metric: str, against: Against, values: Floats, refere
     own = ranked.influence(metric, weight, weight2, ranked.prior)
     if is_rest:
         rest = ranked.influence(metric, exclusive(weight), exclusive(weight2), ranked.prior)
-        side = _with_few(ranked, metric, values, _of_cells(ranked, own, others=False))
-        return side, _with_few(ranked, metric, reference, _of_cells(ranked, rest, others=True), others=True)
+        side = _with_few(ranked, metric, values, own)
+        return side, _with_few(ranked, metric, reference, rest, others=True)
     w, w2 = (of.sum(axis=0, keepdims=True) for of in (weight, weight2))
     total = np.broadcast_to(ranked.influence(metric, w, w2, first), own.shape)
     # The rows of a group are in the total as well.
-    more = _more_with_few(ranked, metric, values, _of_cells(ranked, own, others=False))
+    more = _more_with_few(ranked, metric, values, own, _of_cells(ranked, own, others=False))
     side = _of_cells(ranked, own - total, others=False)
     side = replace(side, own=np.where(side.variance > 0, side.own, 0.0) + more)
     return side, _of_cells(ranked, np.ascontiguousarray(total), others=True)
@@ -213,31 +215,38 @@ def _sides(ranked: Ranked, metric: str, against: Against, values: Floats, refere
 
 def _of_cells(ranked: Ranked, influence: Floats, *, others: bool) -> Parts:
     """Of the group's own rows, or those of all others, with these influences, (groups, coarse cells)."""
-
-    def taken(sums: Floats) -> Floats:
-        return exclusive(sums) if others else sums
-
     if ranked.n_buckets is None:
-        label, weight, weight2 = ranked.coarse.label, taken(ranked.weight), taken(ranked.weight2)
-        psi = np.where(weight > 0, influence, 0.0)
-        sums = [
-            np.stack([of[:, label == i].sum(axis=-1) for i in range(2)], axis=-1)
-            for of in (weight, weight2, weight * psi, weight2 * psi**2, weight2 * psi)
-        ]
-        spread = stratified(*sums)
-        unknown = np.isnan(influence).all(axis=-1)
-        return Parts(None, np.where(unknown, np.nan, spread.variance), spread.df)
-    shared = ranked.per_bucket(influence)
-    buckets = taken(ranked.by_bucket)
+        spread = _of_rows(ranked, influence, others=others)
+        return Parts(None, spread.variance, spread.df)
+    shared, buckets = ranked.per_bucket(influence), _taken(ranked.by_bucket, others=others)
     if others:
         # What all rows have under these influences, less what the group's own have.
         shared = np.nan_to_num(influence) @ ranked.of_all_buckets.T - shared
-    alone, alone2 = taken(ranked.alone), taken(ranked.alone2)
+    alone, alone2 = _taken(ranked.alone, others=others), _taken(ranked.alone2, others=others)
     single = Alone(alone.sum(axis=-1), alone2.sum(axis=-1), (alone2 * influence**2).sum(axis=-1))
     number = (buckets > 0).sum(axis=-1) + np.where(single.weight > 0, single.weight**2 / single.weight2, 0.0)
     times = np.where(number >= FEWEST_CLUSTERS, number / (number - 1), np.nan)
     df = effective_clusters(buckets, single) - 1
     return Parts(shared * np.sqrt(times)[:, None], single.squared * times, df)
+
+
+def _of_rows(ranked: Ranked, influence: Floats, *, others: bool) -> Spread:
+    """The same as of independent rows."""
+    weight, weight2 = _taken(ranked.weight, others=others), _taken(ranked.weight2, others=others)
+    psi = np.where(weight > 0, influence, 0.0)
+    sums = (weight, weight2, weight * psi, weight2 * psi**2, weight2 * psi)
+    known = np.asarray(np.isfinite(influence).any(axis=-1))
+    return stratified(*(_by_class(ranked, of) for of in sums)).only(known)
+
+
+def _taken(sums: Floats, *, others: bool) -> Floats:
+    return exclusive(sums) if others else sums
+
+
+def _by_class(ranked: Ranked, of_cells: Floats) -> Floats:
+    """(groups, classes)."""
+    label = ranked.coarse.label
+    return np.stack([of_cells[:, label == i].sum(axis=-1) for i in range(2)], axis=-1)
 
 
 def _of_replicates(replicates: Floats, *, together: bool) -> Parts:
@@ -253,13 +262,16 @@ def _of_replicates(replicates: Floats, *, together: bool) -> Parts:
     return Parts(shared, np.where(np.isnan(spread.variance), np.nan, 0.0), spread.df)
 
 
-def _with_few(ranked: Ranked, metric: str, values: Floats, parts: Parts, *, others: bool = False) -> Parts:
+def _with_few(ranked: Ranked, metric: str, values: Floats, influence: Floats, *, others: bool = False) -> Parts:
     """With as much variance as the limits of a single value tell of, where rows are few or it is near 0 or 1."""
-    more = _more_with_few(ranked, metric, values, parts, others=others)
+    parts = _of_cells(ranked, influence, others=others)
+    more = _more_with_few(ranked, metric, values, influence, parts, others=others)
     return replace(parts, own=np.where(parts.variance > 0, parts.own, 0.0) + more)
 
 
-def _more_with_few(ranked: Ranked, metric: str, values: Floats, parts: Parts, *, others: bool = False) -> Floats:
+def _more_with_few(
+    ranked: Ranked, metric: str, values: Floats, influence: Floats, parts: Parts, *, others: bool = False
+) -> Floats:
     """How much more than the variance of a value that is; NaN where nothing is known of it.
 
     Limits of an AUC are Newcombe's, and others' those on the scale of logits: the further of the two is what counts.
@@ -270,12 +282,13 @@ def _more_with_few(ranked: Ranked, metric: str, values: Floats, parts: Parts, *,
         half = t_quantile(0.5 + _LEVEL / 2, parts.df)
         more = np.fmax((np.fmax(high - values, values - low) / half) ** 2 - variance, 0)
         return np.where(variance > 0, more, np.nan)
-    label = ranked.coarse.label
-    weights = [exclusive(of) if others else of for of in (ranked.weight, ranked.weight2)]
-    sums = [np.stack([of[:, label == i].sum(axis=-1) for i in range(2)], axis=-1) for of in weights]
-    rows = np.where(sums[0] > 0, sums[0] ** 2 / sums[1], 0.0)
+    weight, weight2 = (_by_class(ranked, _taken(of, others=others)) for of in (ranked.weight, ranked.weight2))
+    rows = np.where(weight > 0, weight**2 / weight2, 0.0)
     if ranked.n_buckets is not None:
-        rows = np.minimum(rows, np.fmax(parts.df + 1, 1)[:, None])
+        # As many independent rows as say as much; where neither is anything, as there are clusters.
+        larger = variance / _of_rows(ranked, influence, others=others).variance
+        clusters = np.fmin(rows, np.fmax(parts.df + 1, 1)[:, None])
+        rows = np.where((larger > 0)[:, None], np.fmax(rows / np.fmax(larger, 1)[:, None], 1), clusters)
     fewest, least = rows.min(axis=-1), np.minimum(values, 1 - values)
     few = (fewest < _FEW_ROWS) | (fewest * least < _FEW_ERRORS)
     low, high = newcombe(values, rows, _LEVEL)
