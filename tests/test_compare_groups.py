@@ -267,6 +267,17 @@ def test_each_group_is_compared_with_itself_in_another_period() -> None:
     assert one["value_reference"].unique().to_list() == report.filter(group=1, month=date(2024, 5, 1))["nec"].to_list()
 
 
+def test_rows_without_a_group_are_a_group() -> None:
+    log = LOG.with_columns(group=pl.when(pl.col("group") > 0).then("group"))
+    for reference in ("rest", "best"):
+        found = log.ec.compare("a", "y", by="group", reference=reference, metrics=["nce"])
+        known = LOG.ec.compare("a", "y", by="group", reference=reference, metrics=["nce"])
+        assert found["group"].to_list() == [None, 1, 2]
+        assert_frame_equal(found.drop("group", "reference"), known.drop("group", "reference"))
+    of_one = log.ec.compare("a", "y", by="group", reference={"group": None}, metrics=["nce"])
+    assert of_one.select("group", "reference").rows() == [(1, "null"), (2, "null")]
+
+
 def test_groups_that_lack_a_class_have_no_limits() -> None:
     log = pl.concat([LOG, LOG.filter("y").head(4).with_columns(group=pl.lit(9, dtype=pl.Int64))])
     for reference in ("rest", "best", 0):

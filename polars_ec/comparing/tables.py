@@ -50,7 +50,8 @@ def compared(cells: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
         ranks = numbered.filter(pl.col(KIND).is_not_null())
         numbered = numbered.filter(pl.col(KIND).is_null())
     sums = numbered.group_by(GROUP).agg(**sum_of_groups(cells, comparison.models))
-    groups = groups.join(sums, on=GROUP, how="left", maintain_order="left").with_columns(cs.integer().fill_null(0))
+    groups = groups.join(sums, on=GROUP, how="left", maintain_order="left")
+    groups = groups.with_columns((cs.integer() - cs.by_name(keys)).fill_null(0))
     with np.errstate(all="ignore"):
         found = _differences(numbered, ranks, groups, comparison)
         return tidy(_pieces(found, groups, comparison), groups, keys, comparison.reference)
