@@ -15,6 +15,7 @@ from polars_ec.comparing.joint_pass import (
     BUCKET,
     JOINT,
     ROWS,
+    UNLIKE,
     WEIGHT,
     WEIGHT2,
     Pair,
@@ -102,6 +103,10 @@ class JointCells:
         """Groups that have rows of every class; of losses, more than one."""
         weight, weight2 = self.counts, self._by_class(self.weight2, (), (), np.ones(len(self.weight), dtype=bool))
         return has_rows(effective_rows(weight, weight2), several=not family.decides)
+
+    def is_reference(self, model: Model) -> bool:
+        """Whether a model has the scores of its reference in all rows: those of a group may be the same by chance."""
+        return not self.column(f"{model.prefix}{UNLIKE}").any()
 
     def decisions_of(self, model: Model) -> Integers:
         """The decision of each cell; any for rows that have none, which make values null."""
