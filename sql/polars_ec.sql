@@ -2045,13 +2045,16 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
 (log, score, label, cluster, groups := [], score_type := 'posterior', resolution := 64, thresholds := [], weight := NULL,
     buckets := 100) AS TABLE (
     SELECT COLUMNS(lambda _c: CAST(score_type AS VARCHAR) <> 'raw' OR _c NOT IN ('log_loss', 'brier', 'posterior'))
-    FROM (SELECT * RENAME ("ec: table" AS "table", "ec: bucket" AS bucket, "ec: class" AS class), 'murmur3' AS hash
-          FROM (SELECT 'cells' AS "ec: table", CAST(NULL AS SMALLINT) AS "ec: bucket", *
-                FROM ec._sketch_cells(log, score, label, groups, score_type, resolution, thresholds, weight)
-                UNION ALL BY NAME
-                SELECT 'coarse' AS "ec: table", *
-                FROM ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster,
-                                       ec._buckets_of_clusters(buckets))))
+    -- One name at a time: of several DuckDB does not keep the order in a file, and the macros would seem others than those written.
+    FROM (SELECT * RENAME ("ec: table" AS "table"), 'murmur3' AS hash
+          FROM (SELECT * RENAME ("ec: bucket" AS bucket)
+                FROM (SELECT * RENAME ("ec: class" AS class)
+                      FROM (SELECT 'cells' AS "ec: table", CAST(NULL AS SMALLINT) AS "ec: bucket", *
+                            FROM ec._sketch_cells(log, score, label, groups, score_type, resolution, thresholds, weight)
+                            UNION ALL BY NAME
+                            SELECT 'coarse' AS "ec: table", *
+                            FROM ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster,
+                                                   ec._buckets_of_clusters(buckets))))))
     WHERE coalesce((FROM ec._columns_ok(log, groups, ['table', 'bucket', 'hash', 'class', 'bin', 'above', 'n', 'weight', 'weight2',
                                                       'log_loss', 'brier', 'posterior'])), true));
 COMMENT ON MACRO TABLE ec.sketch IS 'The log as counts and sums per group, class and bin of the score: bin = floor(resolution ln(q1/q0)); with cluster := also by bucket';

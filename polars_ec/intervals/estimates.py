@@ -106,15 +106,24 @@ def limits_of_rows(
     """
     at = moments if enlarged is None else enlarged(moments)
     slopes = slopes_of(formula, at.linear)
-    centre = estimates if enlarged is None else formula(at.linear[None])[0]
+    moved = estimates if enlarged is None else formula(at.linear[None])[0]
     known = (moments.rows > (_ONE_ROW if enlarged is None else 0)).all(axis=-1)
     lows, highs = np.full_like(estimates, np.nan), np.full_like(estimates, np.nan)
     for m, scale in enumerate(scales):
-        low, high = limits(centre[:, m], at.spread_of(slopes[..., m]), scale, level)
+        centre = centre_of(estimates[:, m], moved[:, m], scale, moments.linear.shape[1])
+        low, high = limits(centre, at.spread_of(slopes[..., m]), scale, level)
         shown = known & np.isfinite(estimates[:, m])
         low, high = extended(low, high, estimates[:, m])
         lows[:, m], highs[:, m] = np.where(shown, low, np.nan), np.where(shown, high, np.nan)
     return lows, highs
+
+
+def centre_of(value: Floats, moved: Floats, scale: Scale, n_classes: int) -> Floats:
+    """Where the interval of a metric of decisions is centred: at what the rows that are added make of it.
+
+    With a row in each of many classes that would be farther off than its noise: then at the value, unless this is at an end of its scale.
+    """
+    return moved if n_classes <= 2 else np.where(np.isfinite(forward(scale, value)), value, moved)
 
 
 def limits_of_clusters(

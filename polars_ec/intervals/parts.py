@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from polars_ec.intervals.estimates import Formula, Limits
+from polars_ec.intervals.estimates import Formula, Limits, centre_of
 from polars_ec.intervals.limits import extended, limits
 from polars_ec.intervals.scales import Scale
 from polars_ec.intervals.spread import Moments, jackknife
@@ -46,7 +46,7 @@ def limits_of_parts(
     """
     whole = parts.sum(axis=1) if more is None else parts.sum(axis=1) + more
     lows, highs = np.full_like(estimates, np.nan), np.full_like(estimates, np.nan)
-    centre = estimates if more is None else formula(whole[None])[0]
+    moved = estimates if more is None else formula(whole[None])[0]
     without = formula(np.moveaxis(whole[:, None] - parts, 1, 0))
     has_rows = parts.sum(axis=(2, 3)) > 0
     every_class = (whole.sum(axis=2) > 0).all(axis=1)
@@ -55,6 +55,7 @@ def limits_of_parts(
         spread = jackknife(replicates)
         shown = every_class & np.isfinite(estimates[:, m]) & (spread.variance > 0)
         shown &= (np.isfinite(replicates) == has_rows).all(axis=1)
-        low, high = extended(*limits(centre[:, m], spread, scale, level), estimates[:, m])
+        centre = centre_of(estimates[:, m], moved[:, m], scale, parts.shape[2])
+        low, high = extended(*limits(centre, spread, scale, level), estimates[:, m])
         lows[:, m], highs[:, m] = np.where(shown, low, np.nan), np.where(shown, high, np.nan)
     return lows, highs

@@ -125,6 +125,9 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
     from polars_ec.intervals.scales import scale_of
 
     features = family.features
+    if features.n_sums > _MOST_SUMS:
+        numbers = {name: dtype.size if isinstance(dtype, pl.Array) else 1 for name, dtype in family.schema.items()}
+        return {name: np.full((chunk.table.height, number), np.nan) for name, number in numbers.items()}
     moments = chunk.moments(features)
     clusters = chunk.clusters(features, moments.unit)
     columns: dict[str, Numbers] = {}
@@ -179,7 +182,7 @@ def _without_parts(
 
     n_parts = _PARTS if features.n_sums <= _MOST_IN_PARTS else _FEWER_PARTS
     more = features.enlarged(moments).linear - moments.linear if clusters is None and features.has_decisions else None
-    if features.n_sums > _MOST_SUMS or (clusters is None and not features.has_decisions):
+    if clusters is None and not features.has_decisions:
         nothing = np.full_like(estimates, np.nan)
         return nothing, nothing
     if clusters is None:
