@@ -312,3 +312,31 @@ def test_the_pass_of_a_drawn_report_streams():
     plan = lazy.explain(engine="streaming")
     assert "__ec_drawn" in plan
     assert plan.count("PROJECT") == 1
+
+
+@pytest.mark.parametrize("groups", [{}, {"by": "segment"}])
+def test_a_log_without_rows_has_no_limits(groups):
+    log = pl.DataFrame(schema={"p": pl.Float64, "y": pl.Int64, "segment": pl.String, "user": pl.Int64})
+    for options in ({}, {"cluster": "user"}):
+        sketch = log.ec.sketch("p", "y", **groups, **options)
+        for metrics in (["recall", "cross_entropy"], ["auc_roc", "eer"]):
+            found = sketch.evaluate(*metrics, interval=0.95, method="bootstrap", replicates=10)
+            assert found.height == (0 if groups else 1)
+            assert found.select(pl.selectors.contains("_ci_").null_count()).row(0) == (found.height,) * 4
+
+
+@pytest.mark.parametrize("weight", [1e200, 1e-200])
+def test_weights_whose_squares_no_float_holds_have_no_limits(weight):
+    log = pl.DataFrame({"p": [0.2, 0.7, 0.6, 0.4] * 9, "y": [0, 1] * 18, "w": [weight] * 36})
+    log = pl.concat([log.with_columns(part=pl.lit("a")), log.with_columns(part=pl.lit("b"), w=1.0)])
+    sketch = log.ec.sketch("p", "y", by="part", weight="w", exact=True)
+    drawn = {"interval": 0.95, "method": "bootstrap", "replicates": 20}
+    tables = [
+        sketch.evaluate("recall", "cross_entropy", "auc_roc", **drawn),
+        sketch.calibration_loss(training="test", **drawn),
+        log.ec.report("p", "y", by="part", metrics=["recall", "cross_entropy"], weight="w", **drawn),
+    ]
+    for table in tables:
+        limits = table.sort("part").select(pl.selectors.ends_with("_ci_low", "_ci_high"))
+        assert set(limits.row(0)) == {None}
+        assert None not in limits.row(1)

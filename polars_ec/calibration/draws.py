@@ -21,6 +21,8 @@ LossesAt: TypeAlias = Callable[[Cells, Any], pl.DataFrame]
 _WITH_LIMITS = ("raw", "calibrated", "cal_loss", "rcl")
 
 
+# Squares of weights may be more than a float holds: then there are no limits.
+@np.errstate(all="ignore")
 def with_drawn_limits(
     shown: pl.DataFrame, cells: Cells, losses: LossesAt, prior: Any, request: Request
 ) -> pl.DataFrame:

@@ -18,7 +18,7 @@ from polars_ec.calibration.parameters import Calibrator, Parameters
 from polars_ec.calibration.spread import with_limits
 from polars_ec.calibration.step_functions import find_steps, values_of_cells
 from polars_ec.cells.arguments import parse_arguments
-from polars_ec.cells.cells import Cells
+from polars_ec.cells.cells import Cells, check_keys
 from polars_ec.cells.evaluate import evaluate
 from polars_ec.cells.grid import EXACT, Grid, SketchScoreType
 from polars_ec.exceptions import SketchError
@@ -60,6 +60,7 @@ def calibration_loss(
         raise ValueError(
             'method="bca" would train calibrators without each of the rows, one after the other: pass "bootstrap" or "influence"'
         )
+    check_keys(cells.keys, [f"{name}_ci_{end}" for name in shown.columns for end in ("low", "high")])
     if request.is_drawn:
         return with_drawn_limits(shown, cells, losses_at, keywords["prior"], request)
     by_fold = isinstance(training, str) and training == "cv"

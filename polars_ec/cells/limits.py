@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from polars_ec.cells.calibration_noise import error_if_calibrated
+from polars_ec.cells.cells import check_keys
 from polars_ec.cells.formula_columns import LOSS_OF, loss_columns
 from polars_ec.cells.grid import Grid
 from polars_ec.cells.intervals import Intervals, Limits
@@ -43,6 +44,7 @@ def with_limits(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals)
             pl.Series(f"ece_if_calibrated{end}", np.where(known, values, np.nan), nan_to_null=True)
             for end, values in zip(("", "_high"), error_if_calibrated(intervals), strict=True)
         ]
+    check_keys(intervals.keys, [column.name for of_name in added.values() for column in of_name])
     columns = [x for name in shown.columns for x in (shown[name], *added.get(name, ()))]
     return pl.DataFrame(columns)
 

@@ -148,7 +148,7 @@ class _Drawn:
         for m, name in enumerate(self.metrics):
             of_groups = evaluate(prepared, name, self.arguments)
             found[of_groups[GROUP].to_numpy(), m] = of_groups["value"].cast(pl.Float64).to_numpy()
-        return found.reshape(n_variants, n_groups, -1)
+        return found.reshape(n_variants, n_groups, len(self.metrics))
 
     def _prior(self, n_variants: int, groups: slice) -> pl.DataFrame | None:
         if self.prior is None:

@@ -51,7 +51,8 @@ class Units:
 
     def known(self) -> NDArray[np.bool_]:
         """Of each group, whether it has enough of them."""
-        return np.array([self.number[self.of(g)].sum() >= FEWEST_CLUSTERS for g in range(self.n_groups)], dtype=bool)
+        numbers = (self.number[self.of(group)].sum() for group in range(self.n_groups))
+        return np.array([FEWEST_CLUSTERS <= number < math.inf for number in numbers], dtype=bool)
 
     def factors(self, group: int, replicates: int, seed: int, size: int) -> Iterator[Floats]:
         """What the sums of each unit of a group are multiplied with, (replicates, units), so many replicates at a time.
@@ -62,8 +63,9 @@ class Units:
         generator = np.random.default_rng(seed)
         for start in range(0, replicates, size):
             n_draws = min(size, replicates - start)
-            if len(number) == 0:
-                yield np.zeros((n_draws, 0))
+            # Squares of weights may be more or less than a float holds: nobody knows of how many rows they are.
+            if len(number) == 0 or not np.isfinite(number.sum()):
+                yield np.zeros((n_draws, len(number)))
                 continue
             share = number / number.sum()
             rows = max(1, round(float(number.sum())))

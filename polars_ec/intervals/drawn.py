@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -53,7 +54,7 @@ def drawn_of_decisions(moments: Moments, clusters: Clusters | None) -> tuple[Uni
     number, sums = (clusters.weight > 0).astype(np.float64), clusters.linear
     if clusters.single is not None:
         rows, amount = _cells(clusters.single)
-        alone = (amount[..., None] * np.eye(amount.shape[1])).reshape(n_groups, -1, *shape)
+        alone = (amount[..., None] * np.eye(amount.shape[1])).reshape(n_groups, amount.shape[1], *shape)
         number, sums = np.concatenate([number, rows], axis=1), np.concatenate([sums, alone], axis=1)
     units = _units(number > 0, number)
     return units, DenseSums.of(units, sums[number > 0])
@@ -61,7 +62,8 @@ def drawn_of_decisions(moments: Moments, clusters: Clusters | None) -> tuple[Uni
 
 def _cells(moments: Moments) -> tuple[Floats, Floats]:
     """Of each class and decision, (groups, cells): how many rows of equal weight say as much, and the weight."""
-    weight = moments.linear.reshape(len(moments.linear), -1)
+    n_groups, *shape = moments.linear.shape
+    weight = moments.linear.reshape(n_groups, math.prod(shape))
     weight2 = np.diagonal(moments.square, axis1=-2, axis2=-1).reshape(weight.shape)
     with np.errstate(all="ignore"):
         return np.where(weight > 0, weight**2 / weight2, 0.0), weight

@@ -184,3 +184,6 @@ def test_calls_that_are_wrong() -> None:
     old = ec.Sketch(sketch.frame.drop("weight2"), sketch.grid, True, sketch.sums)
     with pytest.raises(SketchError, match="sketch its log again"):
         old.calibration_loss(training="test", interval=0.9)
+    named = LOG.ec.sketch("p", "y", by=pl.col("g").alias("rcl_ci_low"))
+    with pytest.raises(SketchError, match="'rcl_ci_low', which results"):
+        named.calibration_loss(training="test", interval=0.9)

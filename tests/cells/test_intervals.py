@@ -211,6 +211,16 @@ def test_merged_rolled_up_or_in_another_order_they_are_those_of_the_whole(way: s
     assert_frame_equal(rolled_up, evaluated(LOG.ec.sketch("p", "y", **WAYS[way])), rel_tol=1e-9)
 
 
+@pytest.mark.parametrize("way", ["rows", "weighted clusters"])
+def test_as_many_groups_as_sums_have_each_those_of_its_own_rows(way: str) -> None:
+    log = made(300, "abcd")
+    sketch = log.ec.sketch("p", "y", by="g", **WAYS[way])
+    together = sketch.evaluate("recall", "nec", "nce", "auc_roc", interval=0.95)
+    for group in "abcd":
+        alone = sketch.filter(pl.col("g") == group).evaluate("recall", "nec", "nce", "auc_roc", interval=0.95)
+        assert_frame_equal(together.filter(pl.col("g") == group), alone)
+
+
 def test_rows_twice_in_a_cluster_say_no_more() -> None:
     once = LOG.drop_nulls("user").ec.sketch("p", "y", by="g", cluster="user").evaluate(*FEW, interval=0.95)
     twice = pl.concat([LOG, LOG]).drop_nulls("user").ec.sketch("p", "y", by="g", cluster="user")
@@ -446,6 +456,9 @@ def test_calls_that_are_wrong() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             sketch.evaluate("nec", **keywords)
+    for name in ("small", "nec_ci_low", "nec_kinked"):
+        with pytest.raises(SketchError, match=f"'{name}'.*rename it"):
+            LOG.ec.sketch("p", "y", by=pl.col("g").alias(name)).evaluate("nec", interval=0.9)
     old = ec.Sketch(sketch.frame.drop("weight2"), sketch.grid, True, sketch.sums)
     for asked in (lambda: old.evaluate("nec", interval=0.9), lambda: old.roc(interval=0.9)):
         with pytest.raises(SketchError, match="sketch its log again"):
