@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_ec.arguments import BY_ROW, Options, as_expr, parse_options
-from polars_ec.comparing.choice import COLUMNS, FEWEST_BUCKETS, Reference, comparable, parse_reference
+from polars_ec.comparing.choice import COLUMNS, FEWEST_BUCKETS, Reference, check_prior, comparable, parse_reference
 from polars_ec.comparing.comparison import Comparison
 from polars_ec.comparing.joint_pass import Clusters, sum_jointly
 from polars_ec.comparing.rank_pass import Grids, rank_cells
@@ -140,7 +140,7 @@ def _compare(
     against = parse_reference(reference, names, key_names)
     labels = _one_or_each(label, "label", names)
     level, clusters = _clusters(intervals, names)
-    _check_prior(options, against)
+    check_prior(options.prior, against)
     ranks = any(name in RANKING_METRICS for name in named or ())
     frame, models = _models(frame, scores, labels[0], given, options, against, ranks, one_pass)
     of_models = {model.name: metrics_of(named, model.rows) for model in models}
@@ -200,14 +200,6 @@ def _clusters(intervals: Mapping[str, Any], models: Sequence[str]) -> tuple[floa
             f"buckets={request.buckets} are too few for p-values, which need {FEWEST_BUCKETS} or more: leave it out"
         )
     return request.level, Clusters(keys, request.buckets)
-
-
-def _check_prior(options: Options, against: Reference) -> None:
-    if against.others in ("rest", "total") and options.prior.expression is not None:
-        raise ValueError(
-            f"prior= is an expression, and reference={against.others!r} has groups together, which have no one prior: state it as a "
-            "number, or pass prior='overall'"
-        )
 
 
 def _models(

@@ -147,10 +147,7 @@ class Intervals:
         of_groups = partial(self.formula, columns[0], [value])
         formula = of_groups(_ALL)
         cells = self.fine if self.by_bucket is None else self.by_bucket
-        loss = losses(cells)
-        times = totals[..., 1] / cells.total(cells.weight * loss)
-        # Bins know about how much it is in each of them, and the sums how much in all.
-        loss = loss * np.where(np.isfinite(times), times, 1.0)[cells.group, cells.label]
+        loss = cells.matched(losses(cells), totals[..., 1])
         several = has_rows(self._rows, several=True)
         if self.request.is_drawn:
             estimates = np.where(several[:, None], formula(totals[None])[0], np.nan)

@@ -126,6 +126,15 @@ class UsableCells:
             .to_numpy()
         )
 
+    def matched(self, losses: Floats, totals: Floats) -> Floats:
+        """The losses of rows, of each cell, such that they add up to these totals, (groups, classes).
+
+        Bins know about how much it is in each of them, and the sums how much in all.
+        """
+        with np.errstate(all="ignore"):
+            times = totals / self.total(self.weight * losses)
+            return losses * np.where(np.isfinite(times), times, 1.0)[self.group, self.label]
+
     def of_each(self, function: Callable[[pl.DataFrame], pl.Series]) -> Any:
         """A function of the class and the place of each cell, found once for those that are in several groups or buckets."""
         distinct, place = self._distinct

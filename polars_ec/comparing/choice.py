@@ -11,6 +11,7 @@ import polars as pl
 from polars_ec.arguments import did_you_mean
 from polars_ec.formulas.decisions import CELLS, OF_CLASSES
 from polars_ec.formulas.sums import GROUP
+from polars_ec.priors import CheckedPrior
 from polars_ec.reporting.choice import CONFUSION, named_metrics
 from polars_ec.rows.read import join_groups
 
@@ -101,6 +102,15 @@ def comparable(metrics: Any) -> tuple[str, ...] | None:
             way_out = f"compare their mean, {mean}" if mean in OF_CLASSES else "compare nec"
             raise ValueError(f"metrics= holds {name!r}, which has a value for each class: {way_out}")
     return names
+
+
+def check_prior(prior: CheckedPrior, reference: Reference) -> None:
+    """ValueError for a prior of each row where groups are taken together."""
+    if reference.others in ("rest", "total") and prior.expression is not None:
+        raise ValueError(
+            f"prior= is an expression, and reference={reference.others!r} has groups together, which have no one prior: state it as a "
+            "number, or pass prior='overall'"
+        )
 
 
 def reference_groups(reference: Mapping[str, Any], groups: pl.DataFrame, keys: Sequence[str]) -> pl.Series:

@@ -19,13 +19,12 @@ from polars_ec.formulas.ranking_influence import SMOOTH_METRICS
 from polars_ec.intervals.limits import limits
 from polars_ec.intervals.quantiles import normal_quantile, t_quantile
 from polars_ec.intervals.random_parts import PARTS
-from polars_ec.intervals.ranks import newcombe
+from polars_ec.intervals.ranks import are_few, newcombe
 from polars_ec.intervals.spread import Single, Spread, effective_rows, jackknife, of_clusters
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 
-_FEW_ROWS, _FEW_ERRORS = 30, 5
 # That of the limits which variances are taken from.
 _LEVEL = 0.95
 
@@ -291,7 +290,7 @@ def _more_with_few(
         clusters = np.fmin(rows, np.fmax(parts.df + 1, 1)[:, None])
         rows = np.where((larger > 0)[:, None], np.fmax(rows / np.fmax(larger, 1)[:, None], 1), clusters)
     fewest, least = rows.min(axis=-1), np.minimum(values, 1 - values)
-    few = (fewest < _FEW_ROWS) | (fewest * least < _FEW_ERRORS)
+    few = are_few(fewest, least)
     low, high = newcombe(values, rows, _LEVEL)
     at_least = (np.fmax(high - values, values - low) / normal_quantile(0.5 + _LEVEL / 2)) ** 2
     more = np.where(few, np.fmax(at_least - np.nan_to_num(variance), 0), 0.0)

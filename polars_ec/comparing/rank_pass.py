@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -26,8 +26,6 @@ AMOUNT, SQUARES = "__ec_amount", "__ec_squares"
 VALUES, BUCKETS, SINGLE = 0, 1, 2
 """Cells of all rows; those of rows in clusters, by bucket; those of rows that are clusters of their own."""
 
-_COARSE = 8
-
 
 @dataclass(frozen=True)
 class Grids:
@@ -40,7 +38,7 @@ class Grids:
     def of(cls, model: Model, prior: Prior) -> Grids:
         """That of a sketch with the same keywords, and a coarser one."""
         fine = grid_of(model.rows, prior)
-        return cls(fine, replace(fine, resolution=_COARSE))
+        return cls(fine, fine.coarse)
 
 
 def rank_cells(

@@ -16,7 +16,7 @@ from polars_ec.cells.cells import SCORE, TARGET, Cells, check_keys
 from polars_ec.cells.formula_columns import ENDS, LOSS_OF, decision_column, decision_columns, loss_column, loss_columns
 from polars_ec.cells.intervals import Intervals
 from polars_ec.cells.sums import is_exact, join_losses, number_sums, overall_prior, prior_columns, tabulate
-from polars_ec.comparing.choice import COLUMNS, FEWEST_BUCKETS, Reference, comparable, parse_reference
+from polars_ec.comparing.choice import COLUMNS, FEWEST_BUCKETS, Reference, check_prior, comparable, parse_reference
 from polars_ec.comparing.differences import Differences, differences
 from polars_ec.comparing.groups import Against, Grouped, compare_groups
 from polars_ec.comparing.rank_differences import compare_ranked_groups, compare_ranked_models
@@ -25,16 +25,20 @@ from polars_ec.comparing.sketched_ranks import have_same_cells, ranked_of
 from polars_ec.comparing.tidy import Piece, against_of, tidy
 from polars_ec.display import number
 from polars_ec.exceptions import SketchError
+from polars_ec.formulas.decisions import CELLS
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.arguments import Request
 from polars_ec.intervals.estimates import Clusters, Formula, one_hot, slopes_of, with_one_row
 from polars_ec.intervals.spread import Moments, has_rows, of_clusters
+from polars_ec.reporting.choice import CONFUSION
 from polars_ec.rows.read import join_groups
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+_COUNTS = (*CELLS, CONFUSION)
 
 
 def compare_cells(
@@ -72,9 +76,6 @@ def compare_cells(
         made.append(found.with_columns(pl.lit(chosen[TARGET]).alias(TARGET)) if TARGET in chosen else found)
     order = [key for key in cells.keys if key != SCORE]
     return pl.concat(made).sort(order, maintain_order=True).select(*order, *COLUMNS)
-
-
-_COUNTS = ("tn", "fp", "fn", "tp", "confusion")
 
 
 def _check(cells: Cells, names: Sequence[str], keywords: Mapping[str, Any]) -> None:
@@ -155,10 +156,7 @@ class _Tables:
         for cells in (intervals.fine, intervals.by_bucket):
             if cells is None:
                 continue
-            of_rows = cells.losses(loss)
-            times = totals[..., 1] / cells.total(cells.weight * of_rows)
-            # Bins know about how much it is in each of them, and the sums how much in all.
-            of_rows = of_rows * np.where(np.isfinite(times), times, 1.0)[cells.group, cells.label]
+            of_rows = cells.matched(cells.losses(loss), totals[..., 1])
             features, unit = (np.ones_like(of_rows), of_rows), np.array([1.0, 0.0])
             if cells is intervals.fine:
                 made = cells.moments(features, unit)
@@ -196,12 +194,7 @@ def _groups(tables: _Tables, model: str | None, keys: Sequence[str], reference: 
     table = tables.table
     groups = table.select(GROUP, *keys)
     against: Against = against_of(reference, groups, keys)
-    prior = tables.intervals.arguments.prior
-    if reference.others in ("rest", "total") and prior.expression is not None:
-        raise SketchError(
-            f"prior= is an expression, and reference={reference.others!r} has groups together, which have no one prior: state it as "
-            "a number, or pass prior='overall'"
-        )
+    check_prior(tables.intervals.arguments.prior, reference)
     level, found = tables.request.level, dict[str, Differences]()
     with np.errstate(all="ignore"):
         for family in tables.families():

@@ -33,12 +33,17 @@ def auc_limits(auc: Floats, spread: Spread, rows: Floats, level: float) -> tuple
     low, high = limits(auc, spread, "logit", level)
     small_low, small_high = newcombe(auc, rows, level)
     alone = (least <= 0) | (fewest <= 1)
-    few = alone | (fewest < _FEW_ROWS) | (fewest * least < _FEW_ERRORS)
+    few = alone | are_few(fewest, least)
     low, high = np.where(alone, np.nan, low), np.where(alone, np.nan, high)
     low, high = np.where(few, np.fmin(low, small_low), low), np.where(few, np.fmax(high, small_high), high)
     # One row in a class has no spread, and yet limits.
     known = np.isfinite(fewest)
     return extended(np.where(known, low, np.nan), np.where(known, high, np.nan), auc)
+
+
+def are_few(rows: Floats, least: Floats) -> NDArray[np.bool_]:
+    """Whether an AUC that is this far from 0 or 1 needs Newcombe's limits, with so many rows in the smaller class."""
+    return np.asarray((rows < _FEW_ROWS) | (rows * least < _FEW_ERRORS))
 
 
 def ranking_limits_of(
