@@ -12,7 +12,7 @@ import polars as pl
 from polars_ec.calibration.arrays import Booleans, Floats, Integers
 from polars_ec.cells.cells import Cells
 from polars_ec.cells.grid import BUCKET, EXACT, WEIGHTS, Grid
-from polars_ec.cells.moments import usable_rows
+from polars_ec.cells.moments import floats, usable_rows
 from polars_ec.cells.values import scores_of_cells
 from polars_ec.intervals.arguments import Request
 from polars_ec.intervals.limits import extended, limits
@@ -48,8 +48,8 @@ def with_limits(shown: pl.DataFrame, cells: Cells, by_fold: bool, losses: Losses
     place = _places(replicates, shown, keys), replicates[number].to_numpy()
     added = {}
     for name, scale in _SCALES.items():
-        values, value = np.full((shown.height, PARTS), np.nan), _floats(shown[name])
-        values[place] = _floats(replicates[name])
+        values, value = np.full((shown.height, PARTS), np.nan), floats(shown[name])
+        values[place] = floats(replicates[name])
         # None where a part that has rows cannot be left out.
         known = (np.isfinite(values) | empty).all(axis=-1) & np.isfinite(value)
         spread = jackknife(np.where(empty, np.nan, values)).only(known)
@@ -148,7 +148,7 @@ def _scores(frame: pl.DataFrame, grid: Grid) -> pl.Series:
     ends = np.array([-np.inf, *grid.thresholds, np.inf])
     above = frame["above"].to_numpy()
     lowest = np.where(above > 0, np.nextafter(ends[above], np.inf), -np.inf)
-    return pl.Series(np.clip(_floats(frame.select(score).to_series()), lowest, ends[above + 1]))
+    return pl.Series(np.clip(floats(frame.select(score).to_series()), lowest, ends[above + 1]))
 
 
 def _places(rows: pl.DataFrame, shown: pl.DataFrame, keys: list[str]) -> Integers:
@@ -157,7 +157,3 @@ def _places(rows: pl.DataFrame, shown: pl.DataFrame, keys: list[str]) -> Integer
         return np.zeros(rows.height, dtype=np.int64)
     found = join_groups(rows.select(keys), shown.select(keys).with_row_index(_CELL), keys)[_CELL]
     return found.to_numpy().astype(np.int64)
-
-
-def _floats(values: pl.Series) -> Floats:
-    return values.cast(pl.Float64).fill_null(np.nan).to_numpy()

@@ -12,7 +12,7 @@ from polars_ec.cells.cells import check_keys
 from polars_ec.cells.formula_columns import LOSS_OF, loss_columns
 from polars_ec.cells.grid import Grid
 from polars_ec.cells.intervals import Intervals, Limits
-from polars_ec.cells.moments import Floats
+from polars_ec.cells.moments import Floats, floats
 from polars_ec.cells.ranking_draws import limits_of_ranks
 from polars_ec.cells.sums import GroupSums, prior_columns, ranking_prior
 from polars_ec.formulas.decisions import CELLS
@@ -39,7 +39,7 @@ def with_limits(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals)
             pl.select(pl.when(added[after][0].is_not_null()).then(kinked).alias("nec_kinked")).to_series()
         )
     if "ece" in names and intervals.arguments.ece.norm == 1 and not intervals.arguments.prior.stated:
-        known = np.isfinite(_floats(shown["ece"]))
+        known = np.isfinite(floats(shown["ece"]))
         added["ece_error"] = [
             pl.Series(f"ece_if_calibrated{end}", np.where(known, values, np.nan), nan_to_null=True)
             for end, values in zip(("", "_high"), error_if_calibrated(intervals), strict=True)
@@ -92,7 +92,7 @@ def _of_ranks(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals) -
     prior = ranking_prior(table, arguments)
     of_ranks = limits_of_ranks(values, frame, cells.grid, names, arguments.ranking, prior, request)
     joined = groups.join(of_ranks, on=GROUP, how="left", maintain_order="left")
-    return {name: (_floats(joined[f"{name}_ci_low"]), _floats(joined[f"{name}_ci_high"])) for name in names}
+    return {name: (floats(joined[f"{name}_ci_low"]), floats(joined[f"{name}_ci_high"])) for name in names}
 
 
 def _columns(name: str, low: Floats, high: Floats, least: Floats, most: Floats) -> list[pl.Series]:
@@ -108,13 +108,9 @@ def _columns(name: str, low: Floats, high: Floats, least: Floats, most: Floats) 
 def _bounds(shown: pl.DataFrame, name: str) -> tuple[str, Floats, Floats]:
     """The last column of a metric that its limits come after, and what it lies between; NaN where it is null."""
     if f"{name}_low" in shown.columns:
-        return f"{name}_high", _floats(shown[f"{name}_low"]), _floats(shown[f"{name}_high"])
-    value = _floats(shown[name])
+        return f"{name}_high", floats(shown[f"{name}_low"]), floats(shown[f"{name}_high"])
+    value = floats(shown[name])
     if f"{name}_error" not in shown.columns:
         return name, value, value
-    error = _floats(shown[f"{name}_error"])
+    error = floats(shown[f"{name}_error"])
     return f"{name}_error", value - error, value + error
-
-
-def _floats(column: pl.Series) -> Floats:
-    return column.cast(pl.Float64).to_numpy().astype(np.float64)

@@ -197,6 +197,11 @@ def usable_rows(frame: pl.DataFrame, weighted: bool) -> pl.DataFrame:
     return frame.filter(pl.col("class") >= 0).with_columns(weight=rows, weight2=rows)
 
 
+def floats(column: pl.Series) -> Floats:
+    """Its numbers, NaN for null."""
+    return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+
 def check_squares(frame: pl.DataFrame, weighted: bool) -> None:
     """SketchError for cells of a file of an earlier version, whose rows have weights."""
     if weighted and "weight2" not in frame.columns:

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from polars_ec.cells.grid import Grid
+from polars_ec.cells.moments import floats
 from polars_ec.cells.ranking_parts import CELL, Clustered, RankedCells, replicates_of
 from polars_ec.formulas.ranking import RankingArguments, prepare
 from polars_ec.formulas.ranking_influence import (
@@ -62,7 +63,7 @@ def ranking_limits(
     table = pl.DataFrame({GROUP: ranked.group_ids})
     estimates = table.join(values, on=GROUP, how="left", maintain_order="left")
     for name in metrics:
-        value, error = (_floats(estimates[column]) for column in (name, f"{name}_error"))
+        value, error = (floats(estimates[column]) for column in (name, f"{name}_error"))
         spread = spreads[name] if name in spreads else replicates.spread(name)
         if name == "auc_roc":
             low, high = auc_limits(value, spread, _independent_rows(ranked, arguments, spread), level)
@@ -254,7 +255,3 @@ def _independent_rows(ranked: RankedCells, arguments: RankingArguments, spread: 
     fewest = np.fmin(rows, np.stack(clusters, axis=-1))
     effective = np.where((larger > 0)[:, None] & np.isfinite(fewer), np.fmax(fewer, 1), fewest)
     return np.where(np.isnan(spread.variance)[:, None], np.nan, effective)
-
-
-def _floats(values: pl.Series) -> Floats:
-    return values.cast(pl.Float64).fill_null(np.nan).to_numpy()

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from polars_ec.intervals.estimates import Clusters, of_so_many_rows
+from polars_ec.intervals.estimates import Clusters, has_no_width, of_so_many_rows
 from polars_ec.intervals.spread import Moments, Single, Spread, has_rows, of_clusters
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -17,9 +17,6 @@ Integers: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 Slopes: TypeAlias = Callable[[Floats], Floats]
 """Derivatives of metrics, (groups, classes, features, metrics), at sums, (groups, classes, features)."""
-
-# Of the value: what a variance of 0 is, but for rounding.
-_NO_WIDTH = 1e-9
 
 
 @dataclass(frozen=True)
@@ -72,14 +69,14 @@ class Side:
         """Those of a metric; NaN where a class has no rows, or, for losses, one, or all rows or clusters are alike."""
         parts = self.parts_of_difference(column, self.at_the_end(column, value))
         # Losses that are all alike say nothing of what other rows would lose.
-        alike = parts.variance <= (_NO_WIDTH * value) ** 2
+        alike = has_no_width(parts.variance, value)
         return Parts(parts.shared, np.where(alike, np.nan, parts.own), parts.df)
 
     def at_the_end(self, column: int, value: Floats) -> Bools:
         """Groups in whose clusters all decisions are alike: a rate of 0 or 1."""
         if self.clusters is None or self.enlarged is None:
             return np.zeros(len(value), dtype=bool)
-        return np.asarray(self._of_clusters(self.clusters, column).variance <= (_NO_WIDTH * value) ** 2)
+        return has_no_width(self._of_clusters(self.clusters, column).variance, value)
 
     def parts_of_difference(self, column: int, at_the_end: Bools) -> Parts:
         """The same where the slopes are those of a difference from all, of which the rows of the group are some."""

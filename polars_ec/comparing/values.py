@@ -16,6 +16,7 @@ from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.intervals.estimates import slopes_of, with_one_cost, with_one_row
 from polars_ec.intervals.spread import Moments
 from polars_ec.priors import EMPIRICAL
+from polars_ec.reporting.estimated import BY_COST
 from polars_ec.reporting.models import Model
 from polars_ec.reporting.sums import is_collected, with_priors
 from polars_ec.reporting.tables import Layout, group_columns
@@ -23,7 +24,6 @@ from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT
 
 Floats: TypeAlias = NDArray[np.float64]
 
-_OF_COSTS = ("expected_cost", "bayes_risk", "nec")
 # Tables of sums that are evaluated at a time, in numbers.
 _BLOCK = 2**22
 
@@ -52,7 +52,7 @@ def families(names: Sequence[str], costs_by_row: bool) -> list[Family]:
     """The metrics, by what they are made of."""
     found: dict[tuple[str, ...], list[str]] = {}
     for name in names:
-        numbers: tuple[str, ...] = COSTS if costs_by_row and name in _OF_COSTS else ()
+        numbers: tuple[str, ...] = COSTS if costs_by_row and name in BY_COST else ()
         numbers = (SCORING_RULES[name].loss,) if name in SCORING_RULES else numbers
         found.setdefault(numbers, []).append(name)
     return [Family(tuple(of_family), numbers) for numbers, of_family in found.items()]

@@ -131,6 +131,11 @@ def limits_of_rows(
     return lows, highs
 
 
+def has_no_width(variance: Floats, value: Floats) -> Bools:
+    """Whether all rows, or clusters, are alike, but for rounding."""
+    return np.asarray(variance <= (_NO_WIDTH * value) ** 2)
+
+
 def _centre_of(value: Floats, moved: Floats, scale: Scale, n_classes: int) -> Floats:
     """Where the interval of a metric of decisions is centred: at what the rows that are added make of it.
 
@@ -159,7 +164,7 @@ def limits_of_clusters(
         low, high = limits(value, spread, scale, level)
         shown = known & np.isfinite(value)
         with np.errstate(all="ignore"):
-            no_width = spread.variance <= (_NO_WIDTH * value) ** 2
+            no_width = has_no_width(spread.variance, value)
         at_the_end[:, m] = shown & np.isfinite(spread.df) & (no_width | is_at_end(scale, value))
         low, high = extended(low, high, value)
         lows[:, m], highs[:, m] = np.where(shown, low, np.nan), np.where(shown, high, np.nan)

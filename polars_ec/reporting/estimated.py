@@ -27,7 +27,8 @@ from polars_ec.reporting.tables import (
     value_of_many,
 )
 
-_BY_COST = ("expected_cost", "bayes_risk", "nec")
+BY_COST = ("expected_cost", "bayes_risk", "nec")
+"""Metrics that are made of what errors cost the rows, where that is a column."""
 
 
 def has_limits(name: str) -> bool:
@@ -63,7 +64,7 @@ def _families(model: Model, values: Mapping[str, pl.Expr], suffix: str, kinked: 
     for loss in dict.fromkeys(SCORING_RULES[name].loss for name in values if name in SCORING_RULES):
         of_loss = [e for name, e in estimates.items() if name in SCORING_RULES and SCORING_RULES[name].loss == loss]
         yield Family(Lost(model, loss), of_loss, layers)
-    by_cost = _BY_COST if model.rows.row_costs is not None else ()
+    by_cost = BY_COST if model.rows.row_costs is not None else ()
     decisions = [name for name in values if name not in (*by_cost, *SCORING_RULES)]
     for features, decided in (
         (Costing(model), [name for name in values if name in by_cost]),
@@ -78,7 +79,7 @@ def _families(model: Model, values: Mapping[str, pl.Expr], suffix: str, kinked: 
 def _estimate(model: Model, name: str, suffix: str, value: pl.Expr) -> Estimate:
     costs = model.rows.costs
     # A cost below 0 makes costs of any sign.
-    any_sign = name in _BY_COST and min(map(min, costs.values)) < 0
+    any_sign = name in BY_COST and min(map(min, costs.values)) < 0
     width = costs.n_classes if name.startswith("class_") else None
     return Estimate(f"{model.prefix}{name}{suffix}", name, value, width, any_sign)
 
