@@ -292,7 +292,8 @@ def test_a_class_in_one_cluster() -> None:
     row = two.ec.report("p", "y", metrics=names, interval=0.95, cluster="user", prior=0.2).row(0, named=True)
     assert all(has_limits(row, name) for name in (*names, "brier_at_prior"))
     # And so it is with differences.
-    both = pl.concat([log.with_columns(g=0), two.with_columns(g=1)]).with_columns(q=pl.col("p") ** 2)
+    other = two.with_columns(pl.col("p").sqrt(), g=1)
+    both = pl.concat([log.with_columns(g=0), other]).with_columns(q=pl.col("p") ** 2)
     asked = {"by": "g", "metrics": ["specificity", "recall", "auc_roc", "nce"], "cluster": "user", "prior": 0.2}
     models = both.ec.compare(["p", "q"], "y", **asked)
     groups = both.ec.compare("p", "y", **asked, reference="rest").filter(g=0)

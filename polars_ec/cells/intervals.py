@@ -195,7 +195,7 @@ def formula_of(others: pl.DataFrame, columns: Sequence[Sequence[str]], expressio
 
     def values(sums: Floats) -> Floats:
         n_variants, n_groups = sums.shape[:2]
-        moved = pl.DataFrame(sums.reshape(n_variants * n_groups, len(flat)), schema=flat)
+        moved = pl.DataFrame(sums.reshape(n_variants * n_groups, len(flat)), schema=flat, orient="row")
         if others.width:
             moved = moved.hstack(pl.concat([others] * n_variants))
         found = moved.select(e.cast(pl.Float64).alias(f"{i}") for i, e in enumerate(expressions))

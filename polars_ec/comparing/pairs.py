@@ -28,7 +28,7 @@ def compare_models(
     )
     alone = None if cells.without_key is None else _moments(cells, metrics, reference, cells.without_key)
     linear = [cells.linear_by_bucket(of.model, family) for of in models] if cells.shape.buckets is not None else []
-    known = cells.known(family)
+    known, same = cells.known(family), cells.is_reference(metrics.model)
     made = {}
     for c, column in enumerate(metrics.columns):
         of_both = (slopes[0][..., c], slopes[1][..., c])
@@ -46,7 +46,7 @@ def compare_models(
                 on_one = rests_on_one_cluster(slope, sums, unit, single)
                 # Models that are the same differ by 0 there, too.
                 spread = spread.only(~on_one | (spread.variance == 0))
-        made[column] = differences(values[0][:, c], values[1][:, c], spread.only(known), level)
+        made[column] = differences(values[0][:, c], values[1][:, c], spread.only(known), level, same)
     return made
 
 
