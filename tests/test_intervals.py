@@ -291,6 +291,16 @@ def test_a_class_in_one_cluster() -> None:
     two = log.with_columns(user=pl.when(pl.int_range(pl.len()) == 70).then(8).otherwise("user"))
     row = two.ec.report("p", "y", metrics=names, interval=0.95, cluster="user", prior=0.2).row(0, named=True)
     assert all(has_limits(row, name) for name in (*names, "brier_at_prior"))
+    # And so it is with differences.
+    other = two.with_columns(pl.col("p").sqrt(), g=1)
+    both = pl.concat([log.with_columns(g=0), other]).with_columns(q=pl.col("p") ** 2)
+    asked = {"by": "g", "metrics": ["specificity", "recall", "auc_roc", "nce"], "cluster": "user", "prior": 0.2}
+    models = both.ec.compare(["p", "q"], "y", **asked)
+    groups = both.ec.compare("p", "y", **asked, reference="rest").filter(g=0)
+    for found in (models.filter(g=0), groups):
+        unknown = found.filter(pl.col("difference_ci_low").is_null())["metric"]
+        assert set(unknown) == {"recall", "auc_roc", "nce_at_prior"}
+    assert models.filter(g=1)["difference_ci_low"].null_count() == 0
 
 
 def test_a_cluster_of_nearly_all_rows() -> None:

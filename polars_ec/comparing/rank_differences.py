@@ -20,10 +20,11 @@ from polars_ec.intervals.limits import limits
 from polars_ec.intervals.quantiles import normal_quantile, t_quantile
 from polars_ec.intervals.random_parts import PARTS
 from polars_ec.intervals.ranks import are_few, newcombe
-from polars_ec.intervals.spread import Single, Spread, effective_rows, jackknife, of_clusters
+from polars_ec.intervals.spread import Single, Spread, effective_rows, in_one_cluster, jackknife, of_clusters
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
 
 # That of the limits which variances are taken from.
 _LEVEL = 0.95
@@ -71,6 +72,15 @@ class Ranked:
     def by_bucket(self) -> Floats:
         """(groups, buckets, classes): weight."""
         return self.per_bucket(np.ones_like(self.weight))
+
+    @cached_property
+    def on_one_cluster(self) -> Bools:
+        """(groups,): whether all rows of a class are in one bucket."""
+        if self.n_buckets is None:
+            return np.zeros(self.n_groups, dtype=bool)
+        alone, alone2 = (self.per_class(of) for of in self.alone)
+        single = Single(alone, alone2, *[np.zeros_like(alone)] * 3)
+        return np.asarray(in_one_cluster(self.by_bucket, single).any(axis=-1))
 
     @cached_property
     def _whole(self) -> Floats:
@@ -154,7 +164,9 @@ def _of_influences(model: Ranked, reference: Ranked, influences: list[Floats]) -
         return alone.spread
     influence = model.per_bucket(influences[0]) - reference.per_bucket(influences[1])
     weight = model.by_bucket
-    return of_clusters(weight, influence, weight.sum(axis=-1), alone if len(w) else None).spread
+    spread = of_clusters(weight, influence, weight.sum(axis=-1), alone if len(w) else None).spread
+    # Models that are the same differ by 0 there, too.
+    return spread.only(~model.on_one_cluster | (spread.variance == 0))
 
 
 def compare_ranked_groups(ranked: Ranked, metric: str, against: Against, level: float) -> Differences:
@@ -224,7 +236,8 @@ def _of_cells(ranked: Ranked, influence: Floats, *, others: bool) -> Parts:
     alone = _single(ranked, ranked.alone, influence, others=others) if len(ranked.single.code) else None
     of = of_clusters(buckets, by_bucket, buckets.sum(axis=-1), alone)
     shared, own = of.scaled
-    return Parts(shared, np.where(_is_known(influence), own, np.nan), of.df)
+    known = _is_known(influence) & (others | ~ranked.on_one_cluster)
+    return Parts(shared, np.where(known, own, np.nan), of.df)
 
 
 def _of_rows(ranked: Ranked, influence: Floats, *, others: bool) -> Spread:

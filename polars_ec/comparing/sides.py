@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polars_ec.intervals.estimates import Clusters, has_no_width, of_so_many_rows
-from polars_ec.intervals.spread import Moments, Single, Spread, has_rows, of_clusters
+from polars_ec.intervals.spread import Moments, Single, Spread, has_rows, of_clusters, rests_on_one_cluster
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -105,7 +105,9 @@ class Side:
         single = None if clusters.single is None else Single.of(clusters.single, slopes)
         influence = np.einsum("gkf,gbkf->gbk", slopes, clusters.linear)
         of = of_clusters(clusters.linear @ clusters.unit, influence, clusters.weight, single)
-        return Parts(*of.scaled, of.df)
+        shared, own = of.scaled
+        on_one = rests_on_one_cluster(slopes, clusters.linear, clusters.unit, single)
+        return Parts(shared, np.where(on_one, np.nan, own), of.df)
 
 
 def exclusive(sums: Floats) -> Floats:

@@ -115,14 +115,21 @@ def spread_of_clusters(
     """
     with np.errstate(all="ignore"):
         influence = np.einsum("gkf,gbkf->gbk", gradient, linear)
-        added = gradient * (linear.sum(axis=1) + (0 if single is None else single.linear))
-        moved = np.abs(added).sum(axis=-1)
     alone = None if single is None else Single.of(single, gradient)
+    spread = of_clusters(linear @ unit, influence, buckets, alone).spread
+    return spread.only(~rests_on_one_cluster(gradient, linear, unit, alone))
+
+
+def rests_on_one_cluster(
+    gradient: Floats, linear: Floats, unit: Floats, single: Single | None = None
+) -> NDArray[np.bool_]:
+    """Whether a class that has a share of its own in the metric is in one bucket alone, (groups,); arguments as for `spread_of_clusters`."""
+    with np.errstate(all="ignore"):
+        added = gradient * linear.sum(axis=1)
+        moved = np.abs(added).sum(axis=-1)
     # Of a class that counts as much whatever number of rows it has, influences add up to 0, and so do those of its only cluster.
     is_fixed = (np.abs(added.sum(axis=-1)) < _NOTHING * moved) & (moved > _NOTHING * moved.max(axis=-1, keepdims=True))
-    weight = linear @ unit
-    known = ~(in_one_cluster(weight, alone) & is_fixed).any(axis=-1)
-    return of_clusters(weight, influence, buckets, alone).spread.only(known)
+    return np.asarray((in_one_cluster(linear @ unit, single) & is_fixed).any(axis=-1))
 
 
 def in_one_cluster(weight: Floats, single: Single | None = None) -> NDArray[np.bool_]:
