@@ -157,10 +157,7 @@ class _Tables:
         for cells in (intervals.fine, intervals.by_bucket):
             if cells is None:
                 continue
-            of_rows = cells.losses(loss)
-            times = totals[..., 1] / cells.total(cells.weight * of_rows)
-            # Bins know about how much it is in each of them, and the sums how much in all.
-            of_rows = of_rows * np.where(np.isfinite(times), times, 1.0)[cells.group, cells.label]
+            of_rows = cells.with_sums(cells.losses(loss), totals[..., 1])
             features, unit = (np.ones_like(of_rows), of_rows), np.array([1.0, 0.0])
             if cells is intervals.fine:
                 made = cells.moments(features, unit)
