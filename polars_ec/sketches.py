@@ -120,7 +120,8 @@ class Sketch(DecidingCells):
             of 20 parts of the rows in turn. These are the buckets of their clusters, of `sketch(cluster=)`; independent rows are
             dealt out at random, by the seed. "bootstrap" are percentiles of the losses of rows, or clusters, drawn anew, with
             calibrators fitted to each; rows keep their fold, so that none is on both sides of a fit; 100 replicates say about how far
-            it reaches. There is no "bca". A `Calibration` in `training` stays as it is.
+            it reaches. There is no "bca". A `Calibration` in `training` stays as it is. There are no limits of cross-entropy and
+            Cllr in groups with finite log-odds beyond 64 on the wrong side.
 
         Returns
         -------

@@ -15,7 +15,7 @@ from polars_ec.calibration.cell_table import CellTable, rolled_up, table_of
 from polars_ec.calibration.draws import with_drawn_limits
 from polars_ec.calibration.fit import fit
 from polars_ec.calibration.parameters import Calibrator, Parameters
-from polars_ec.calibration.spread import with_limits
+from polars_ec.calibration.spread import with_limits, without_far
 from polars_ec.calibration.step_functions import find_steps, values_of_cells
 from polars_ec.cells.arguments import parse_arguments
 from polars_ec.cells.cells import Cells, check_keys
@@ -31,6 +31,9 @@ from polars_ec.typing import Rule
 
 NAMES = frozenset({"n", "n_invalid", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason", "lost", EXACT})
 """Columns of the result, and on the way to it, that no group column can have the name of."""
+
+# Losses of any size.
+_WITHOUT_END: tuple[Rule, ...] = ("cross_entropy", "cllr")
 
 # Names while fits are looked up: no group column is called so.
 _FIT, _REASON = "__fit", "__reason"
@@ -62,9 +65,10 @@ def calibration_loss(
         )
     check_keys(cells.keys, [f"{name}_ci_{end}" for name in shown.columns for end in ("low", "high")])
     if request.is_drawn:
-        return with_drawn_limits(shown, cells, losses_at, keywords["prior"], request)
-    by_fold = isinstance(training, str) and training == "cv"
-    return with_limits(shown, cells, by_fold, losses, request)
+        limited = with_drawn_limits(shown, cells, losses_at, keywords["prior"], request)
+    else:
+        limited = with_limits(shown, cells, isinstance(training, str) and training == "cv", losses, request)
+    return without_far(limited, cells) if rule in _WITHOUT_END else limited
 
 
 def _losses(

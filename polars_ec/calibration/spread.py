@@ -97,11 +97,9 @@ class Parts:
 def parts_of(cells: Cells, by_fold: bool, seed: int) -> Parts:
     """Coarse cells of usable rows in parts: by the buckets of their clusters, or dealt out at random."""
     keys = cells.keys_beside_fold
+    source, grid = _coarse_cells(cells)
     if cells.coarse is None:
-        source, grid = _coarser(usable_rows(cells.frame, cells.weighted), cells.grid)
         source = source.with_columns(pl.lit(None, dtype=pl.Int16).alias(BUCKET))
-    else:
-        source, grid = usable_rows(cells.coarse, cells.weighted), cells.grid.coarse
     cell = [*keys, *([FOLD] if by_fold else []), "class", "bin", "above"]
     part, is_alone = pl.col(BUCKET) % PARTS, pl.col(BUCKET).is_null()
     sums = {f"__ec_part_{k}": pl.when(part == k).then("weight").sum() for k in range(PARTS)}
@@ -115,6 +113,25 @@ def parts_of(cells: Cells, by_fold: bool, seed: int) -> Parts:
     scored = frame.with_columns(_scores(frame, grid).alias(EXACT)).drop("bin", "above")
     weight = np.stack(in_parts) + dealt
     return Parts(scored, replace(grid, resolution=None), frame.filter(starts), group, weight)
+
+
+def without_far(limited: pl.DataFrame, cells: Cells) -> pl.DataFrame:
+    """The losses with null for the limits of groups with rows beyond the last bin on the wrong side: nobody knows how much each loses."""
+    source, grid = _coarse_cells(cells)
+    lowest, highest = grid.infinite_bins
+    is_far = pl.col("bin") == pl.when(pl.col("class") == 1).then(lowest + 1).otherwise(highest - 1)
+    keys = cells.keys_beside_fold
+    far = np.zeros(limited.height, dtype=bool)
+    far[_places(source.filter(is_far), limited, keys)] = True
+    ends = [f"{name}_ci_{end}" for name in _SCALES for end in ("low", "high")]
+    return limited.with_columns(pl.when(pl.Series(~far)).then(name).alias(name) for name in ends)
+
+
+def _coarse_cells(cells: Cells) -> tuple[pl.DataFrame, Grid]:
+    """Those of usable rows that variances are made of, by bucket where rows are in clusters; and their grid."""
+    if cells.coarse is None:
+        return _coarser(usable_rows(cells.frame, cells.weighted), cells.grid)
+    return usable_rows(cells.coarse, cells.weighted), cells.grid.coarse
 
 
 def _changes(frame: pl.DataFrame, by: list[str]) -> pl.Series:

@@ -147,18 +147,18 @@ class Intervals:
         of_groups = partial(self.formula, columns[0], [value])
         formula = of_groups(_ALL)
         cells = self.fine if self.by_bucket is None else self.by_bucket
-        loss = cells.matched(losses(cells), totals[..., 1])
-        several = has_rows(self._rows, several=True)
-        if self.request.is_drawn:
-            estimates = np.where(several[:, None], formula(totals[None])[0], np.nan)
-            ends = limits_of_draws(of_groups, *_drawn(cells, loss), estimates, self.request)
-            low, high = ((end + bound[:, None] - estimates)[:, 0] for end, bound in zip(ends, bounds, strict=True))
-            return low, high
+        loss = cells.with_sums(losses(cells), totals[..., 1])
         features, unit = (np.ones_like(loss), loss), np.array([1.0, 0.0])
         source = cells.moments(features, unit) if self.by_bucket is None else cells.clusters(features, unit)
         spread = source.spread_of(slopes_of(formula, totals)[..., 0])
+        known = has_rows(self._rows, several=True) & np.isfinite(cells.total(cells.weight * loss)).all(axis=-1)
+        if self.request.is_drawn:
+            estimates = np.where(known[:, None], formula(totals[None])[0], np.nan)
+            ends = limits_of_draws(of_groups, *_drawn(cells, loss), estimates, self.request)
+            low, high = ((end + bound[:, None] - estimates)[:, 0] for end, bound in zip(ends, bounds, strict=True))
+            return low, high
         low, high = (limits(bound, spread, scale, self.request.level)[end] for end, bound in enumerate(bounds))
-        return np.where(several, low, np.nan), np.where(several, high, np.nan)
+        return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
     @cached_property
     def _rows(self) -> Floats:

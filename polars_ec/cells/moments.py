@@ -27,6 +27,9 @@ Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 Booleans: TypeAlias = NDArray[np.bool_]
 
+# Of a variance, what bins without an end may hide.
+_HIDDEN = 0.05
+
 
 @dataclass(frozen=True)
 class UsableCells:
@@ -126,14 +129,35 @@ class UsableCells:
             .to_numpy()
         )
 
-    def matched(self, losses: Floats, totals: Floats) -> Floats:
-        """The losses of rows, of each cell, such that they add up to these totals, (groups, classes).
+    @cached_property
+    def far(self) -> Booleans:
+        """Whether each cell is the last one on the wrong side of its class, which has no end: its losses may be of any size."""
+        if self.grid.resolution is None:
+            return np.zeros(len(self.label), dtype=bool)
+        lowest, highest = self.grid.infinite_bins
+        return np.asarray(self.frame["bin"].to_numpy() == np.where(self.label == 1, lowest + 1, highest - 1))
 
-        Bins know about how much it is in each of them, and the sums how much in all.
+    def with_sums(self, loss: Floats, totals: Floats) -> Floats:
+        """The loss of a row of each cell, so that the sums are these, (groups, classes); NaN in groups in which nobody knows.
+
+        Bins know about how much it is in each of them, and the sums how much in all. What is more than the bins say is the far cells'; if
+        one row of several could be all of it, and that would change the variance, nobody knows.
         """
+        far = self.far & (self.weight > 0)
         with np.errstate(all="ignore"):
-            times = totals / self.total(self.weight * losses)
-            return losses * np.where(np.isfinite(times), times, 1.0)[self.group, self.label]
+            if far.any():
+                weight, weight2 = self.total(self.weight * far), self.total(self.weight2 * far)
+                more = np.where(weight > 0, np.fmax(totals - self.total(self.weight * loss), 0.0), 0.0)
+                each = np.where(weight > 0, more / weight, 0.0)[self.group, self.label]
+                loss = np.where(far, loss + each, loss)
+                mean = (self.total(self.weight * loss) / self.total(self.weight))[self.group, self.label]
+                squares = self.total(self.weight2 * (loss - mean) ** 2)
+                # Of rows that are alike the squares are this share of what they are of one row.
+                hidden = np.where(weight > 0, more**2 * (1 - weight2 / weight**2), 0.0)
+                known = np.asarray((hidden <= _HIDDEN * squares).all(axis=-1))
+                loss = np.where(known[self.group], loss, np.nan)
+            times = totals / self.total(self.weight * loss)
+        return np.asarray(loss * np.where(np.isfinite(times), times, 1.0)[self.group, self.label])
 
     def of_each(self, function: Callable[[pl.DataFrame], pl.Series]) -> Any:
         """A function of the class and the place of each cell, found once for those that are in several groups or buckets."""

@@ -156,7 +156,7 @@ class _Tables:
         for cells in (intervals.fine, intervals.by_bucket):
             if cells is None:
                 continue
-            of_rows = cells.matched(cells.losses(loss), totals[..., 1])
+            of_rows = cells.with_sums(cells.losses(loss), totals[..., 1])
             features, unit = (np.ones_like(of_rows), of_rows), np.array([1.0, 0.0])
             if cells is intervals.fine:
                 made = cells.moments(features, unit)

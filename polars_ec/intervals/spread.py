@@ -92,7 +92,7 @@ def stratified(weight: Floats, weight2: Floats, influence: Floats, squared: Floa
         mean = influence / weight
         within = squared - 2 * mean * mixed + mean**2 * weight2
         # What rounding leaves of rows that are all alike.
-        within = np.where(within > 1e-13 * squared, within, 0.0) * rows / (rows - 1)
+        within = np.where(within <= 1e-13 * squared, 0.0, within) * rows / (rows - 1)
         between = mean**2 * weight2
         used = weight > 0
         within, between = np.where(used, within, 0.0), np.where(used, between, 0.0)

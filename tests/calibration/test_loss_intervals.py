@@ -169,6 +169,18 @@ def test_where_there_are_none() -> None:
     assert empty.columns == found.columns
 
 
+@pytest.mark.parametrize("kind", [{}, {"cluster": "user"}, {"exact": True}])
+def test_groups_with_losses_beyond_the_last_bin_have_no_limits(kind: dict[str, Any]) -> None:
+    far = pl.when((pl.col("g") == 1) & (pl.col("key") < 9) & pl.col("y")).then(1e-200).otherwise("p")
+    sketch = LOG.with_columns(p=far).ec.sketch("p", "y", by="g", **kind)
+    for method in ({}, {"method": "bootstrap", "replicates": 5}):
+        for rule, known in (("cross_entropy", [True, False]), ("brier", [True, True])):
+            found = sketch.calibration_loss(rule, training="test", interval=0.95, **method)
+            for name in NAMES:
+                assert found.sort("g")[f"{name}_ci_low"].is_not_null().to_list() == known, (name, rule, method)
+    assert sketch.group_by().calibration_loss(training="test", interval=0.95)["raw_ci_low"].item() is None
+
+
 def test_calls_that_are_wrong() -> None:
     for keywords, message in (
         ({"interval": 1.0}, "pass 0.95"),

@@ -439,6 +439,31 @@ def test_limits_of_a_share_of_positives(way: str) -> None:
         assert ends == pytest.approx((min(expected[0], value), max(expected[1], value)), rel=1e-6)
 
 
+@pytest.mark.parametrize("way", ["rows", "clusters"])
+def test_losses_beyond_the_last_bin_are_counted_or_the_limits_are_null(way: str) -> None:
+    far = LOG.with_columns(x=(pl.col("p") / (1 - pl.col("p"))).log())
+    miss = pl.int_range(pl.len()) == pl.col("y").not_().arg_max()
+    for times, known in ((500.0, True), (None, False)):
+        of_one = pl.when(miss).then(times).otherwise("x")
+        log = far.with_columns(x=of_one if known else 100 * pl.col("x"))
+        sketch = log.ec.sketch("x", "y", score_type="log_odds", **WAYS[way])
+        found = sketch.evaluate("cross_entropy", "brier", interval=0.95)
+        rows = log.ec.report(
+            "x", "y", score_type="log_odds", metrics=["cross_entropy", "brier"], interval=0.95, **WAYS[way]
+        )
+        drawn = sketch.evaluate("cross_entropy", interval=0.95, method="bootstrap", replicates=20)
+        for name in ("cross_entropy_ci_low", "cross_entropy_ci_high"):
+            assert (drawn[name].item() is not None) == known
+            if known:
+                assert found[name].item() == pytest.approx(rows[name].item(), rel=5e-3)
+            else:
+                assert found[name].item() is None
+        assert found["brier_ci_low"].item() == pytest.approx(rows["brier_ci_low"].item(), rel=5e-3)
+    by_group = log.ec.sketch("x", "y", by="g", score_type="log_odds", **WAYS[way])
+    against = by_group.compare("cross_entropy", "recall", reference="rest").sort("metric", "g")
+    assert against["difference_ci_low"].is_null().to_list() == [True] * 3 + [False] * 3
+
+
 def test_clusters_have_no_finer_bins_than_theirs() -> None:
     sketch = LOG.ec.sketch("p", "y", cluster="user")
     assert sketch.reliability(resolution=16).height > 30
