@@ -85,8 +85,8 @@ def compare(
     no difference; `p_adjusted`, for as many groups as there are of a metric and model (Benjamini and Hochberg: of the differences that are
     called real because it is below 0.05, at most a 20th are not); `n`, the rows used, and `n_missing`. Of models a row that lacks the
     score of any is used for none. Values are those of `report`; limits and p-values are null where a class has no rows, for losses
-    one, or there are fewer than five clusters; and where all rows agree on a difference that is not 0. Where all agree on
-    none, as those of the same model do, the limits are 0. Ranking metrics have their spread from 8 bins a nat: that of two models which
+    one, or there are fewer than five clusters; of groups where the losses of one are all alike, for these say nothing of other rows; and
+    of models where all rows agree on the difference, but if their scores are the same in the whole log, which has limits of 0. Ranking metrics have their spread from 8 bins a nat: that of two models which
     differ by less is taken for larger than it is. `eer`, `ks`, `auprg`, `min_dcf`, `min_expected_cost` and `min_cllr` have theirs from 20
     parts of the clusters, or of the rows, that are left out in turn.
 

@@ -197,6 +197,14 @@ def test_no_difference_of_groups_is_inside_as_often_as_stated(reference: object)
         assert 0.93 - 0.026 < covered(found.filter(pl.col("metric") == name)) < most
 
 
+def test_average_precision_of_few_positives_is_no_discovery() -> None:
+    """It is near 1 and skewed there: by its variance alone 87 percent of the limits hold the truth, and 1 in 20 groups is a discovery."""
+    log = log_of(np.random.default_rng(17), 12_000, 300)
+    found = log.ec.compare("a", "y", by="group", metrics=["average_precision"], reference="rest")
+    assert covered(found) > 0.93 - 0.026
+    assert (found["p_adjusted"] < 0.05).sum() <= 3
+
+
 def test_clusters_that_cross_groups_are_counted_on_both_sides() -> None:
     """Users have as many rows in either group, and are as good there: what they share cancels in the difference, and the interval knows."""
     rng = np.random.default_rng(13)
@@ -259,6 +267,17 @@ def test_each_group_is_compared_with_itself_in_another_period() -> None:
     assert one["value_reference"].unique().to_list() == report.filter(group=1, month=date(2024, 5, 1))["nec"].to_list()
 
 
+def test_rows_without_a_group_are_a_group() -> None:
+    log = LOG.with_columns(group=pl.when(pl.col("group") > 0).then("group"))
+    for reference in ("rest", "best"):
+        found = log.ec.compare("a", "y", by="group", reference=reference, metrics=["nce"])
+        known = LOG.ec.compare("a", "y", by="group", reference=reference, metrics=["nce"])
+        assert found["group"].to_list() == [None, 1, 2]
+        assert_frame_equal(found.drop("group", "reference"), known.drop("group", "reference"))
+    of_one = log.ec.compare("a", "y", by="group", reference={"group": None}, metrics=["nce"])
+    assert of_one.select("group", "reference").rows() == [(1, "null"), (2, "null")]
+
+
 def test_groups_that_lack_a_class_have_no_limits() -> None:
     log = pl.concat([LOG, LOG.filter("y").head(4).with_columns(group=pl.lit(9, dtype=pl.Int64))])
     for reference in ("rest", "best", 0):
@@ -269,16 +288,52 @@ def test_groups_that_lack_a_class_have_no_limits() -> None:
         )
 
 
-def test_a_rate_of_one_in_a_small_group_is_no_discovery() -> None:
+@pytest.mark.parametrize("reference", ["rest", "total"])
+def test_a_rate_of_one_in_a_small_group_is_no_discovery(reference: str) -> None:
     few = pl.DataFrame({"group": [5] * 8, "y": [True] * 4 + [False] * 4, "a": [0.9] * 4 + [0.2] * 4, "b": [0.5] * 8})
     found = pl.concat([LOG, few]).with_row_index("row")
     for cluster in (None, "row"):
         of_few = found.ec.compare(
-            "a", "y", by="group", reference="rest", metrics=["recall", "auc_roc"], cluster=cluster
+            "a", "y", by="group", reference=reference, metrics=["recall", "auc_roc"], cluster=cluster
         )
         of_few = of_few.filter(group=5)
         assert of_few["value"].to_list() == [1.0, 1.0]
         assert (of_few["p_value"] > 0.05).all()
+
+
+@pytest.mark.parametrize("reference", ["rest", "total", "best", 0])
+@pytest.mark.parametrize("cluster", [None, "row"])
+def test_losses_that_are_all_alike_are_no_discovery(reference: object, cluster: str | None) -> None:
+    """Eight rows that all lose nothing would be taken to be better than all others for sure."""
+    perfect = pl.DataFrame({"group": [5] * 8, "y": [True, False] * 4, "a": [1.0, 0.0] * 4, "b": [0.5] * 8})
+    log = pl.concat([LOG, perfect]).with_row_index("row")
+    found = log.ec.compare(
+        "a", "y", by="group", reference=reference, metrics=["brier", "nce", "average_precision"], cluster=cluster
+    )
+    assert found.filter(group=5)["value"].to_list() == [0.0, 0.0, 1.0]
+    assert found.filter(group=5).select("difference_ci_low", "p_value", "p_adjusted").null_count().row(0) == (3,) * 3
+    assert found.filter(group=1)["p_value"].null_count() == 0
+
+
+@pytest.mark.parametrize("cluster", [None, "row"])
+def test_models_that_agree_in_all_rows_of_a_group_may_differ_in_others(cluster: str | None) -> None:
+    """Half of the rows have no decision in which the models differ, and yet one of them finds more."""
+    rng = np.random.default_rng(15)
+    n = 200 * 30
+    y, draw = np.tile(np.arange(30) < 15, 200), rng.random(n)
+    found_by_b = y & (draw < 0.04)
+    b = np.where(found_by_b, 0.6, 0.3 + 0.1 * rng.random(n))
+    log = pl.DataFrame({"row": range(n), "group": np.arange(n) // 30, "y": y, "a": np.minimum(b, 0.45), "b": b})
+    compared = log.ec.compare(["a", "b"], "y", by="group", metrics=["recall"], cluster=cluster)
+    known = compared.drop_nulls("difference_ci_low")
+    assert 0.2 < known.height / compared.height < 0.8
+    assert known["p_value"].null_count() == 0
+    assert known.select(pl.lit(0.04).is_between("difference_ci_low", "difference_ci_high").mean()).item() > 0.9
+    assert compared.filter(pl.col("difference") == 0)["p_value"].null_count() == compared.height - known.height
+    if cluster is not None:
+        sketch = log.ec.sketch(["a", "b"], "y", by="group", cluster=cluster).compare("recall", "auc_roc")
+        assert sketch.filter(metric="recall")["p_value"].null_count() == compared["p_value"].null_count()
+        assert (sketch["difference_ci_low"] < sketch["difference_ci_high"]).all()
 
 
 def test_wrong_rows_make_their_groups_null_and_no_other() -> None:

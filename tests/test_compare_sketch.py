@@ -52,6 +52,18 @@ def test_groups_of_a_sketch_differ_as_those_of_the_rows(reference: str, cluster:
     same(found.with_columns(model=pl.lit("a")), rows, 0.01)
 
 
+@pytest.mark.parametrize("number", [2, 4])
+def test_as_many_groups_as_there_are_sums_are_no_other_groups(number: int) -> None:
+    """A square of numbers does not say which way its rows run."""
+    log = LOG.with_columns(group=pl.when(pl.col("user") % number > 0).then(pl.col("user") % number))
+    rows = log.ec.compare("a", "y", by="group", metrics=["nec", "nce"], reference="rest")
+    same(
+        log.ec.sketch("a", "y", by="group").compare("nec", "nce", reference="rest").with_columns(model=pl.lit("a")),
+        rows,
+        0.01,
+    )
+
+
 @pytest.mark.parametrize("options", [{}, {"weight": "w"}])
 def test_models_of_a_sketch_differ_as_those_of_the_rows(options: dict[str, Any]) -> None:
     sketch = LOG.ec.sketch(["a", "b"], "y", by="group", cluster="user", **options)

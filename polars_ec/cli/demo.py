@@ -8,7 +8,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,8 @@ class Noise:
     months_independent: pl.DataFrame
     whole: pl.DataFrame
     whole_independent: pl.DataFrame
+    kinked: frozenset[str] = field(default=frozenset(), kw_only=True)
+    """Names of carriers and months in which two constant decisions cost nearly the same, so that limits of NEC are not to be trusted."""
 
 
 def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -> Demo:
@@ -192,7 +194,16 @@ def _noise(frame: pl.LazyFrame, month: pl.Expr) -> Noise:
         report(frame, "score", "late", metrics=metrics, interval=LEVEL, **clusters, **costs)
         for clusters in (of_days, independent)
     ]
-    return Noise(*pl.collect_all(plans, engine="streaming"))
+    plans += [
+        report(frame, "score", "late", by=by, metrics=["nec"], interval=LEVEL, **of_days, **costs)
+        for by in ("carrier", month)
+    ]
+    *found, carriers, months = pl.collect_all(plans, engine="streaming")
+    kinked = [
+        table.filter("nec_kinked").select(_name(key)).to_series()
+        for table, key in ((carriers, "carrier"), (months, "time"))
+    ]
+    return Noise(*found, kinked=frozenset(name for names in kinked for name in names))
 
 
 def largest_difference(ours: pl.DataFrame, theirs: pl.DataFrame) -> float:
@@ -289,12 +300,18 @@ def tell_noise(noise: Noise) -> str:
         ("months", "time", noise.months, noise.months_independent),
     ):
         real, believed = (_different(table, key) for table in (days, independent))
-        lines.append(f"- {real.height} of {days.height} {what} differ (p below 0.05, adjusted for {days.height}):")
+        marked = "; * beside the kink of NEC, where limits may be too close" if noise.kinked & {*real["name"]} else ""
+        lines.append(
+            f"- {real.height} of {days.height} {what} differ (p below 0.05, adjusted for {days.height}{marked}):"
+        )
         for verb, rows in (
             ("more", real.filter(pl.col("difference") > 0)),
             ("less", real.filter(pl.col("difference") < 0)),
         ):
-            named = [f"{name} {d:+.2f} [{low:+.2f}, {high:+.2f}]" for name, d, low, high in rows.rows()]
+            named = [
+                f"{name}{'*' * (name in noise.kinked)} {d:+.2f} [{low:+.2f}, {high:+.2f}]"
+                for name, d, low, high in rows.rows()
+            ]
             lines += [f"  {verb}: {', '.join(named[i : i + 3])}" for i in range(0, len(named), 3)]
         lost = [name for name in believed["name"] if name not in set(real["name"])]
         lines.append(
@@ -310,9 +327,12 @@ def tell_noise(noise: Noise) -> str:
 
 def _different(compared: pl.DataFrame, key: str) -> pl.DataFrame:
     """The groups that differ, the most different first."""
-    name = pl.col(key).dt.strftime("%B") if key == "time" else pl.col(key)
     found = compared.filter(pl.col("p_adjusted") < 1 - LEVEL).sort(pl.col("difference").abs(), descending=True)
-    return found.select(name.alias("name"), "difference", "difference_ci_low", "difference_ci_high")
+    return found.select(_name(key), "difference", "difference_ci_low", "difference_ci_high")
+
+
+def _name(key: str) -> pl.Expr:
+    return (pl.col(key).dt.strftime("%B") if key == "time" else pl.col(key)).alias("name")
 
 
 def _width(report: pl.DataFrame, name: str) -> float:

@@ -15,6 +15,7 @@ from polars_ec.comparing.joint_pass import (
     BUCKET,
     JOINT,
     ROWS,
+    UNLIKE,
     WEIGHT,
     WEIGHT2,
     Pair,
@@ -106,6 +107,10 @@ class JointCells:
         with np.errstate(all="ignore"):
             rows = np.where(weight > 0, weight**2 / weight2, 0.0)
         return np.asarray((rows > (0 if family.decides else _ONE_ROW)).all(axis=-1))
+
+    def is_reference(self, model: Model) -> bool:
+        """Whether a model has the scores of its reference in all rows: those of a group may be the same by chance."""
+        return not self.column(f"{model.prefix}{UNLIKE}").any()
 
     def decisions_of(self, model: Model) -> Integers:
         """The decision of each cell; any for rows that have none, which make values null."""

@@ -41,20 +41,20 @@ class Differences:
             return np.asarray(self.value - self.value_reference, dtype=np.float64)
 
 
-def differences(value: Floats, reference: Floats, spread: Spread, level: float) -> Differences:
+def differences(value: Floats, reference: Floats, spread: Spread, level: float, same: bool = False) -> Differences:
     """With limits and p-values from the spread of the differences.
 
-    A spread of 0 is that of a difference of 0 where all rows agree; another difference whose rows all agree has no limits.
+    A spread of 0 says nothing of other rows, unless it is of the `same` model twice, which differs by 0 in all.
     """
     with np.errstate(all="ignore"):
         gap = value - reference
         size = np.fmax(np.abs(value), np.abs(reference))
         none = spread.variance <= (_NOTHING * size) ** 2
-        spread = spread.only(np.isfinite(gap) & (~none | (np.abs(gap) <= _NOTHING * size)))
+        nothing = none & (np.abs(gap) <= _NOTHING * size) & same
+        spread = spread.only(np.isfinite(gap) & (~none | nothing))
         low, high = limits(gap, spread, "identity", level)
         p = two_sided_p(gap / spread.standard_error, np.fmax(spread.df, 1))
-    same = none & np.isfinite(spread.variance)
-    low, high, p = np.where(same, gap, low), np.where(same, gap, high), np.where(same, 1.0, p)
+    low, high, p = np.where(nothing, gap, low), np.where(nothing, gap, high), np.where(nothing, 1.0, p)
     return Differences(value, reference, low, high, np.where(np.isnan(low), np.nan, p))
 
 

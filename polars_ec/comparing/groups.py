@@ -97,21 +97,24 @@ def compare_groups(of: Grouped, against: Against, level: float) -> dict[str, Dif
         whole = linear.sum(axis=0, keepdims=True)
         reference = np.broadcast_to(of.total(whole[None])[0], values.shape)
         slopes = np.broadcast_to(slopes_of(of.total, whole), side.slopes.shape)
-        own = side.slopes_at
+        at = side.slopes_at
         # The rows of a group are in the total as well.
-        side = replace(
-            side, slopes=side.slopes - slopes, slopes_at=lambda sums: np.asarray(own(sums) - slopes, dtype=np.float64)
+        more = replace(
+            side, slopes=side.slopes - slopes, slopes_at=lambda sums: np.asarray(at(sums) - slopes, dtype=np.float64)
         )
         other = Side(other.moments, other.clusters, slopes, lambda _: slopes, None)
-    return {
-        column: differences(
-            values[:, c],
-            reference[:, c],
-            between(side.parts(c, values[:, c]), other.parts(c, reference[:, c])),
-            level,
-        )
-        for c, column in zip(places, of.columns, strict=True)
-    }
+    made = {}
+    for c, column in zip(places, of.columns, strict=True):
+        value, compared = values[:, c], reference[:, c]
+        own = side.parts(c, value)
+        if against == "rest":
+            spread = between(own, other.parts(c, compared))
+        else:
+            ends = side.at_the_end(c, value)
+            both = more.parts_of_difference(c, ends), other.parts_of_difference(c, np.zeros_like(ends))
+            spread = between(*both).only(np.isfinite(own.variance))
+        made[column] = differences(value, compared, spread, level)
+    return made
 
 
 def _side(

@@ -16,7 +16,9 @@ from polars_ec.reporting.sums import is_collected
 from polars_ec.rows.collected import GroupPrior
 from polars_ec.rows.folds import bucket
 from polars_ec.rows.kernel import CLASS, DECISION
-from polars_ec.rows.read import count_rows
+from polars_ec.rows.many import ManyScores
+from polars_ec.rows.read import Rows, count_rows
+from polars_ec.rows.scores import BinaryScores, DecidedScores, VectorScores
 
 JOINT, BUCKET = "__ec_class", "__ec_bucket"
 """Columns of the class of a cell's rows, null where they lack something, and of the bucket of their cluster."""
@@ -28,6 +30,9 @@ _LESS = " - "
 
 UNEQUAL = {"label": "__ec_unequal_label", "cluster": "__ec_unequal_cluster"}
 """How many rows there are in which the models' labels, or their cluster keys, differ."""
+
+UNLIKE = "unlike"
+"""How many rows there are in which a model's scores are not those of its reference."""
 
 COSTS = ("class_cost", "error_cost")
 """Numbers of a row with costs of its own: what its error costs; and the same if its decision is an error, else 0."""
@@ -91,9 +96,8 @@ def sum_jointly(
     """
     first = models[0].rows
     asked = [CLASS, *([DECISION] if needs.decisions else []), *needs.losses]
-    made = frame.select(
-        *keys, **{m.prefix: m.rows.cells(asked) for m in models}, **_columns(models, needs, clusters, labels)
-    )
+    columns = _columns(models, needs, clusters, labels) | _unlike(frame, pairs)
+    made = frame.select(*keys, **{m.prefix: m.rows.cells(asked) for m in models}, **columns)
     made = made.with_columns(
         m.column("").struct.field(name).alias(f"{m.prefix}{name}") for m in models for name in asked
     )
@@ -109,6 +113,8 @@ def sum_jointly(
     for model in models:
         sums[f"{model.prefix}invalid"] = count_rows(pl.col(JOINT).is_not_null() & (model.column(CLASS) == -1))
         sums |= _constant_priors(model)
+    unlike = [f"{model.prefix}{UNLIKE}" for model, reference in pairs if reference is not None]
+    sums |= {name: count_rows(pl.col(name)) for name in unlike}
     sums |= _moments(pairs, needs, first.row_costs is not None, first.weight is not None)
     return made.group_by([*(key.meta.output_name() for key in keys), *within]).agg(**sums)
 
@@ -137,6 +143,32 @@ def _columns(
     if len(labels) > 1:
         columns[UNEQUAL["label"]] = _differ(labels)
     return columns
+
+
+def _unlike(frame: pl.LazyFrame, pairs: Sequence[Pair]) -> dict[str, pl.Expr]:
+    """Whether the scores of two models are not the same in a row; scores of other types never are."""
+    columns = {}
+    for model, reference in pairs:
+        if reference is None:
+            continue
+        each = [_numbers(of.rows) for of in (model, reference)]
+        types = [[frame.select(number).collect_schema().dtypes() for number in numbers] for numbers in each]
+        alike = types[0] == types[1]
+        found = [_differ(both) for both in zip(*each, strict=True)] if alike else [pl.lit(value=True)]
+        columns[f"{model.prefix}{UNLIKE}"] = reduce(or_, found)
+    return columns
+
+
+def _numbers(rows: Rows) -> list[pl.Expr]:
+    scores = rows.scores
+    if isinstance(scores, ManyScores):
+        return [scores.vector]
+    if isinstance(scores, VectorScores):
+        return scores.elements
+    if isinstance(scores, DecidedScores):
+        return [scores.index]
+    assert isinstance(scores, BinaryScores)
+    return [scores.score]
 
 
 def _differ(columns: Sequence[pl.Expr]) -> pl.Expr:

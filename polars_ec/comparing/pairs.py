@@ -28,7 +28,7 @@ def compare_models(
     )
     alone = None if cells.without_key is None else _moments(cells, metrics, reference, cells.without_key)
     linear = [cells.linear_by_bucket(of.model, family) for of in models] if cells.shape.buckets is not None else []
-    known = cells.known(family)
+    known, same = cells.known(family), cells.is_reference(metrics.model)
     made = {}
     for c, column in enumerate(metrics.columns):
         of_both = (slopes[0][..., c], slopes[1][..., c])
@@ -41,7 +41,7 @@ def compare_models(
             influence = [np.einsum("gkf,gbkf->gbk", slope, sums) for slope, sums in zip(of_both, linear, strict=True)]
             weight = cells.weight_by_bucket
             spread = of_clusters(weight, influence[0] - influence[1], weight.sum(axis=-1), single).spread
-        made[column] = differences(values[0][:, c], values[1][:, c], spread.only(known), level)
+        made[column] = differences(values[0][:, c], values[1][:, c], spread.only(known), level, same)
     return made
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -16,7 +16,8 @@ from polars_ec.comparing.rank_tables import CellTable, Counts
 from polars_ec.comparing.sides import Parts, between, exclusive
 from polars_ec.formulas.ranking import RankingArguments
 from polars_ec.formulas.ranking_influence import SMOOTH_METRICS
-from polars_ec.intervals.quantiles import normal_quantile
+from polars_ec.intervals.limits import limits
+from polars_ec.intervals.quantiles import normal_quantile, t_quantile
 from polars_ec.intervals.ranks import PARTS, newcombe
 from polars_ec.intervals.spread import (
     FEWEST_CLUSTERS,
@@ -126,8 +127,8 @@ class Ranked:
         return np.asarray(summed[0] + summed[1], dtype=np.float64)
 
 
-def compare_ranked_models(model: Ranked, reference: Ranked, metric: str, level: float) -> Differences:
-    """Of two models on the same rows: `single` of the model has the cells of both."""
+def compare_ranked_models(model: Ranked, reference: Ranked, metric: str, level: float, same: bool) -> Differences:
+    """Of two models on the same rows: `single` of the model has the cells of both. They are the `same` where all their scores are."""
     both = (model, reference)
     values = [of.value(metric, of.fine_weight, of.invalid, of.prior) for of in both]
     if metric in SMOOTH_METRICS:
@@ -136,7 +137,7 @@ def compare_ranked_models(model: Ranked, reference: Ranked, metric: str, level: 
     else:
         found = [of.coarse.replicates(of.parts, [metric], of.arguments, of.prior)[metric] for of in both]
         spread = jackknife(found[0] - found[1])
-    return differences(values[0], values[1], spread, level)
+    return differences(values[0], values[1], spread, level, same)
 
 
 def _of_influences(model: Ranked, reference: Ranked, influences: list[Floats]) -> Spread:
@@ -206,7 +207,9 @@ def _sides(ranked: Ranked, metric: str, against: Against, values: Floats, refere
     w, w2 = (of.sum(axis=0, keepdims=True) for of in (weight, weight2))
     total = np.broadcast_to(ranked.influence(metric, w, w2, first), own.shape)
     # The rows of a group are in the total as well.
-    side = _with_few(ranked, metric, values, own - total)
+    more = _more_with_few(ranked, metric, values, own, _of_cells(ranked, own, others=False))
+    side = _of_cells(ranked, own - total, others=False)
+    side = replace(side, own=np.where(side.variance > 0, side.own, 0.0) + more)
     return side, _of_cells(ranked, np.ascontiguousarray(total), others=True)
 
 
@@ -260,11 +263,25 @@ def _of_replicates(replicates: Floats, *, together: bool) -> Parts:
 
 
 def _with_few(ranked: Ranked, metric: str, values: Floats, influence: Floats, *, others: bool = False) -> Parts:
-    """With at least the variance that Newcombe's limits of an AUC have, where rows are few or it is near 0 or 1."""
+    """With as much variance as the limits of a single value tell of, where rows are few or it is near 0 or 1."""
     parts = _of_cells(ranked, influence, others=others)
+    more = _more_with_few(ranked, metric, values, influence, parts, others=others)
+    return replace(parts, own=np.where(parts.variance > 0, parts.own, 0.0) + more)
+
+
+def _more_with_few(
+    ranked: Ranked, metric: str, values: Floats, influence: Floats, parts: Parts, *, others: bool = False
+) -> Floats:
+    """How much more than the variance of a value that is; NaN where nothing is known of it.
+
+    Limits of an AUC are Newcombe's, and others' those on the scale of logits: the further of the two is what counts.
+    """
     variance = parts.variance
     if metric != "auc_roc":
-        return Parts(parts.shared, np.where(variance > 0, parts.own, np.nan), parts.df)
+        low, high = limits(values, Spread(variance, parts.df), "logit", _LEVEL)
+        half = t_quantile(0.5 + _LEVEL / 2, parts.df)
+        more = np.fmax((np.fmax(high - values, values - low) / half) ** 2 - variance, 0)
+        return np.where(variance > 0, more, np.nan)
     weight, weight2 = (_by_class(ranked, _taken(of, others=others)) for of in (ranked.weight, ranked.weight2))
     rows = np.where(weight > 0, weight**2 / weight2, 0.0)
     if ranked.n_buckets is not None:
@@ -278,4 +295,4 @@ def _with_few(ranked: Ranked, metric: str, values: Floats, influence: Floats, *,
     at_least = (np.fmax(high - values, values - low) / normal_quantile(0.5 + _LEVEL / 2)) ** 2
     more = np.where(few, np.fmax(at_least - np.nan_to_num(variance), 0), 0.0)
     known = np.isfinite(values) & ~np.isnan(parts.df)
-    return Parts(parts.shared, np.where(known, np.nan_to_num(parts.own) + more, parts.own), parts.df)
+    return np.where(known, more, np.nan)

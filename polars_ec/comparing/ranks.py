@@ -29,9 +29,13 @@ Integers: TypeAlias = NDArray[np.int64]
 
 
 def ranking_differences(
-    cells: pl.DataFrame, tables: Mapping[str, pl.DataFrame], comparison: Comparison, against: Against | None
+    cells: pl.DataFrame,
+    tables: Mapping[str, pl.DataFrame],
+    comparison: Comparison,
+    against: Against | None,
+    same: Mapping[str, bool],
 ) -> dict[tuple[str, str], Differences]:
-    """By model and column; `tables` are those of the groups, with the stated prior of each."""
+    """By model and column; `tables` are those of the groups, with the stated prior of each; `same`: whether a model is its reference."""
     made: dict[tuple[str, str], Differences] = {}
     asked = [name for name in comparison.names if name in RANKING_METRICS]
     for model, other in comparison.pairs:
@@ -42,7 +46,7 @@ def ranking_differences(
                 if against is not None:
                     found = compare_ranked_groups(both[0], name, against, comparison.level)
                 else:
-                    found = compare_ranked_models(both[0], both[1], name, comparison.level)
+                    found = compare_ranked_models(both[0], both[1], name, comparison.level, same[model.name])
                 made[model.name, f"{name}{suffix}"] = found
     return made
 

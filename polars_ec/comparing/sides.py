@@ -14,6 +14,7 @@ from polars_ec.intervals.spread import FEWEST_CLUSTERS, Moments, Single, Spread,
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
 Slopes: TypeAlias = Callable[[Floats], Floats]
 """Derivatives of metrics, (groups, classes, features, metrics), at sums, (groups, classes, features)."""
 
@@ -69,9 +70,30 @@ class Side:
     """Adds half a row to each cell of decisions: a rate of 0 or 1 is no less uncertain than its neighbours. None for losses."""
 
     def parts(self, column: int, value: Floats) -> Parts:
-        """Those of a metric; NaN where a class has no rows, or, for losses, one."""
+        """Those of a metric; NaN where a class has no rows, or, for losses, one, or all rows or clusters are alike."""
+        parts = self.parts_of_difference(column, self.at_the_end(column, value))
+        # Losses that are all alike say nothing of what other rows would lose.
+        alike = parts.variance <= (_NO_WIDTH * value) ** 2
+        return Parts(parts.shared, np.where(alike, np.nan, parts.own), parts.df)
+
+    def at_the_end(self, column: int, value: Floats) -> Bools:
+        """Groups in whose clusters all decisions are alike: a rate of 0 or 1."""
+        if self.clusters is None or self.enlarged is None:
+            return np.zeros(len(value), dtype=bool)
+        return np.asarray(self._of_clusters(self.clusters, column).variance <= (_NO_WIDTH * value) ** 2)
+
+    def parts_of_difference(self, column: int, at_the_end: Bools) -> Parts:
+        """The same where the slopes are those of a difference from all, of which the rows of the group are some."""
         known = (self.moments.rows > (_ONE_ROW if self.enlarged is None else 0)).all(axis=-1)
-        parts = self._of_rows(self.moments, column) if self.clusters is None else self._of_clusters(column, value)
+        if self.clusters is None:
+            parts = self._of_rows(self.moments, column)
+        else:
+            parts = self._of_clusters(self.clusters, column)
+            if at_the_end.any():
+                # A rate of 0 or 1 varies as that of as many independent rows as there are clusters.
+                of_rows = self._of_rows(of_so_many_rows(self.moments, self.clusters.number), column)
+                own, df = (np.where(at_the_end, *of) for of in ((of_rows.own, parts.own), (of_rows.df, parts.df)))
+                parts = Parts(parts.shared, own, df)
         return Parts(parts.shared, np.where(known, parts.own, np.nan), parts.df)
 
     def _of_rows(self, moments: Moments, column: int) -> Parts:
@@ -82,21 +104,13 @@ class Side:
         spread = moments.spread_of(slopes[..., column])
         return Parts(None, spread.variance, spread.df)
 
-    def _of_clusters(self, column: int, value: Floats) -> Parts:
-        assert self.clusters is not None
-        clusters, slopes = self.clusters, self.slopes[..., column]
+    def _of_clusters(self, clusters: Clusters, column: int) -> Parts:
+        slopes = self.slopes[..., column]
         single = None if clusters.single is None else Single.of(clusters.single, slopes)
         influence = np.einsum("gkf,gbkf->gbk", slopes, clusters.linear)
         of = of_clusters(clusters.linear @ clusters.unit, influence, clusters.weight, single)
         times = np.where(of.number >= FEWEST_CLUSTERS, (of.number - 1) / of.number, np.nan)
-        parts = Parts(of.influence * np.sqrt(times)[:, None], of.squares * times, of.df)
-        at_the_end = parts.variance <= (_NO_WIDTH * value) ** 2
-        if self.enlarged is None or not at_the_end.any():
-            return parts
-        # A rate of 0 or 1 varies as that of as many independent rows as there are clusters.
-        of_rows = self._of_rows(of_so_many_rows(self.moments, clusters.number), column)
-        own, df = (np.where(at_the_end, *of) for of in ((of_rows.own, parts.own), (of_rows.df, parts.df)))
-        return Parts(parts.shared, own, df)
+        return Parts(of.influence * np.sqrt(times)[:, None], of.squares * times, of.df)
 
 
 def exclusive(sums: Floats) -> Floats:

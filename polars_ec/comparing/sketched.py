@@ -21,7 +21,7 @@ from polars_ec.comparing.differences import Differences, differences
 from polars_ec.comparing.groups import Against, Grouped, compare_groups
 from polars_ec.comparing.rank_differences import compare_ranked_groups, compare_ranked_models
 from polars_ec.comparing.sides import exclusive
-from polars_ec.comparing.sketched_ranks import ranked_of
+from polars_ec.comparing.sketched_ranks import have_same_cells, ranked_of
 from polars_ec.comparing.tidy import Piece, against_of, tidy
 from polars_ec.display import number
 from polars_ec.exceptions import SketchError
@@ -261,6 +261,7 @@ def _same_rows(own: pl.DataFrame, other: pl.DataFrame) -> bool:
 def _of_models(tables: _Tables, own: NDArray[Any], other: NDArray[Any]) -> dict[str, Differences]:
     """Of groups at these places of the table, and of the same groups of the reference."""
     level, found = tables.request.level, dict[str, Differences]()
+    same = have_same_cells(tables.intervals, own, other, tables.table.height)
     with np.errstate(all="ignore"):
         for family in tables.families():
             values = family.own(family.moments.linear[None])[0]
@@ -274,9 +275,9 @@ def _of_models(tables: _Tables, own: NDArray[Any], other: NDArray[Any]) -> dict[
                 spread = of_clusters(weight[other], gap, weight[other].sum(axis=-1)).spread.only(
                     np.asarray(known)[other]
                 )
-                found[name] = differences(values[own, c], values[other, c], spread, level)
+                found[name] = differences(values[own, c], values[other, c], spread, level, same)
         ranked = [name for name in tables.names if name in RANKING_METRICS]
         if ranked:
             both = [ranked_of(tables.intervals, places, tables.table.height) for places in (own, other)]
-            found |= {name: compare_ranked_models(both[0], both[1], name, level) for name in ranked}
+            found |= {name: compare_ranked_models(both[0], both[1], name, level, same) for name in ranked}
     return {name: found[name] for name in tables.names}

@@ -16,6 +16,8 @@ from polars_ec.comparing.rank_tables import CellTable, Counts
 from polars_ec.formulas.sums import GROUP
 
 _CODE = "__ec_code"
+# Of a sum of weights, that is added up in another order.
+_ROUNDING = 1e-9
 
 
 def ranked_of(intervals: Intervals, places: NDArray[np.integer], n_rows: int) -> Ranked:
@@ -42,6 +44,21 @@ def ranked_of(intervals: Intervals, places: NDArray[np.integer], n_rows: int) ->
     arguments = intervals.arguments.ranking
     buckets = None if by_bucket is None else by_bucket.buckets
     return Ranked(len(places), buckets, values_table, table, values, keyed, single, chosen, arguments, wrong)
+
+
+def have_same_cells(
+    intervals: Intervals, places: NDArray[np.integer], others: NDArray[np.integer], n_rows: int
+) -> bool:
+    """Whether all groups at these places have the same rows in each cell as those at the other places."""
+    columns = [GROUP, "class", *intervals.cells.grid.cell_columns]
+    sides = []
+    for of in (places, others):
+        number = np.full(n_rows, -1, dtype=np.int64)
+        number[of] = np.arange(len(of))
+        sides.append(_numbered(intervals.fine.frame, number).select(*columns, "weight"))
+    both = sides[0].join(sides[1], on=columns, how="full", coalesce=True, nulls_equal=True)
+    alike = (pl.col("weight") - pl.col("weight_right")).abs() <= _ROUNDING * pl.col("weight")
+    return bool(both.select(alike.fill_null(value=False).all()).item())
 
 
 def _numbered(frame: pl.DataFrame, number: NDArray[np.int64]) -> pl.DataFrame:

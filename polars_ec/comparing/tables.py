@@ -50,7 +50,8 @@ def compared(cells: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
         ranks = numbered.filter(pl.col(KIND).is_not_null())
         numbered = numbered.filter(pl.col(KIND).is_null())
     sums = numbered.group_by(GROUP).agg(**sum_of_groups(cells, comparison.models))
-    groups = groups.join(sums, on=GROUP, how="left", maintain_order="left").with_columns(cs.integer().fill_null(0))
+    groups = groups.join(sums, on=GROUP, how="left", maintain_order="left")
+    groups = groups.with_columns((cs.integer() - cs.by_name(keys)).fill_null(0))
     with np.errstate(all="ignore"):
         found = _differences(numbered, ranks, groups, comparison)
         return tidy(_pieces(found, groups, comparison), groups, keys, comparison.reference)
@@ -86,7 +87,8 @@ def _differences(
                 found = compare_models(joint, (table, tables[other.name]), both, comparison.level)
             made |= {(model.name, column): of_column for column, of_column in found.items()}
     if comparison.grids:
-        made |= ranking_differences(ranks, tables, comparison, against)
+        same = {} if against is not None else {model.name: joint.is_reference(model) for model, _ in comparison.pairs}
+        made |= ranking_differences(ranks, tables, comparison, against, same)
     return made
 
 

@@ -183,11 +183,12 @@ def test_noise_names_what_differs_and_what_one_would_believe():
         }
     )
     alone = whole.with_columns(pl.col("^.*_ci_low$") + 0.2, pl.col("^.*_ci_high$") - 0.2)
-    noise = demo.Noise(compared([0.06, 0.001, 0.04]), compared([0.01, 0.001, 0.01]), months, months, whole, alone)
+    carriers = compared([0.06, 0.001, 0.04]), compared([0.01, 0.001, 0.01])
+    noise = demo.Noise(*carriers, months, months, whole, alone, kinked=frozenset({"A", "B", "April"}))
     assert demo.tell_noise(noise).splitlines() == [
-        "- 2 of 3 carriers differ (p below 0.05, adjusted for 3):",
+        "- 2 of 3 carriers differ (p below 0.05, adjusted for 3; * beside the kink of NEC, where limits may be too close):",
         "  more: C +0.20 [+0.15, +0.25]",
-        "  less: B -0.30 [-0.35, -0.25]",
+        "  less: B* -0.30 [-0.35, -0.25]",
         "  Who forgets the days would say so of 3: also of A.",
         "- 0 of 3 months differ (p below 0.05, adjusted for 3):",
         "  Who forgets the days would say so of 0: also of no other.",
