@@ -107,8 +107,9 @@ def report(
     standard errors, for beside this kink of NEC its interval is not to be trusted. In place of limits, which bins do not have near
     calibration, `ece` is followed by `ece_if_calibrated` and `ece_if_calibrated_high`: what it is on average, and what it is below
     at this level, if the posteriors are calibrated. Limits are null where a class has no rows, the value is null or infinite, or
-    rows are wrong; of losses, where a class has one row; with `cluster`, where fewer than 5 of its buckets have rows; and of more
-    than 200 classes, of losses without `cluster` of more than 100.
+    rows are wrong; of losses, where a class has one row; with `cluster`, where fewer than 5 of its buckets have rows, and where one has
+    all rows of a class that has a fixed share in the metric, as in recall, or at a stated prior; and of more
+    than 200 classes, of losses of more than 100 if a row has no cluster.
 
     Raises
     ------

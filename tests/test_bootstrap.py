@@ -130,6 +130,47 @@ def test_limits_of_costs_by_row_are_those_of_rows_drawn_one_by_one():
     assert_near(found, expected)
 
 
+@pytest.mark.parametrize("method", ["bootstrap", "bca"])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_rows_that_are_nearly_alike_are_not_all_the_same(method, weight):
+    """Scores that say little have losses in few bins: at a stated prior only what those of a bin differ by moves their mean."""
+    rng = np.random.default_rng(2)
+    p = rng.uniform(0.28, 0.32, 500)
+    y, w = rng.random(500) < p, rng.random(500) + 0.5 if weight else np.ones(500)
+    weak = pl.DataFrame({"x": np.log(p / (1 - p)), "y": y, "w": w})
+    variance = 0.0
+    for of_class, prior in ((y, 0.2), (~y, 0.8)):
+        loss, of = -np.log(np.where(y, p, 1 - p))[of_class], w[of_class]
+        variance += (prior / of.sum()) ** 2 * (of**2 * (loss - np.average(loss, weights=of)) ** 2).sum()
+    asked = {"interval": 0.95, "method": method, "prior": 0.2}
+    report = weak.ec.report(
+        *("x", "y"), **asked, metrics=["cross_entropy"], score_type="log_odds", weight=weight, replicates=4000
+    )
+    sketch = weak.ec.sketch("x", "y", score_type="log_odds", weight=weight)
+    of_sketch = sketch.evaluate("cross_entropy", **asked, replicates=4000)
+    for table, name in ((report, "cross_entropy_at_prior"), (of_sketch, "cross_entropy")):
+        width = table[f"{name}_ci_high"].item() - table[f"{name}_ci_low"].item()
+        assert width == pytest.approx(2 * 1.96 * np.sqrt(variance), rel=0.06)
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "bca"])
+def test_costs_of_any_unit_have_the_same_limits(method):
+    """Also of amounts so large that they are in one bin."""
+    amount = np.random.default_rng(3).exponential(size=400) ** 1.5
+    frame = log(400).with_columns(amount=amount, cent=amount * 1e6)
+    asked = {"score_type": "log_odds", "threshold": 0.0, "metrics": ["expected_cost"], "replicates": 3000}
+    of_units = [
+        frame.ec.report("x", "y", **asked, interval=0.95, method=method, cost_fn=unit, cost_fp=unit)
+        for unit in ("amount", "cent")
+    ]
+    low, high, value = (
+        [report[f"expected_cost{end}"].item() for report in of_units] for end in ("_ci_low", "_ci_high", "")
+    )
+    width = high[0] - low[0]
+    assert value[1] == pytest.approx(value[0] * 1e6)
+    assert (low[1] / 1e6, high[1] / 1e6) == pytest.approx((low[0], high[0]), abs=0.1 * width)
+
+
 def test_limits_of_areas_are_those_of_rows_drawn_one_by_one():
     frame = log(250)
     x, y = frame["x"].to_numpy(), frame["y"].to_numpy()

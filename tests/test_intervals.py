@@ -14,6 +14,7 @@ from scipy import stats
 from scipy.special import expit, logit
 
 import polars_ec as ec
+from polars_ec.intervals.gradient import gradient
 from tests.support.influence import Rows, limits_of_clusters, limits_of_rows
 
 DECISIONS = (
@@ -193,6 +194,14 @@ def test_costs_in_a_column_have_the_limits_of_numbers() -> None:
         assert_frame_equal(log.ec.report("p", "y", cost_fn="fn", cost_fp="fp", **given), numbers, rel_tol=1e-9)
 
 
+def test_a_bayes_risk_has_the_limits_of_what_the_decisions_cost() -> None:
+    """Above 1, too: it is no share."""
+    for options in ({"cost_fn": 50, "cost_fp": 20, "prior": 0.3}, {"cost_fn": "w", "cluster": "day"}):
+        report = LOG.ec.report("p", "y", metrics=["bayes_risk", "expected_cost"], interval=0.95, **options)
+        for end in ("_ci_low", "_ci_high"):
+            assert report[f"bayes_risk{end}"].item() == pytest.approx(report[f"expected_cost{end}"].item(), rel=1e-12)
+
+
 def test_the_prior_of_the_log_is_taken_as_known() -> None:
     share = LOG["y"].mean()
     given = {"by": "g", "interval": 0.95, "cluster": "day"}
@@ -268,6 +277,32 @@ def test_few_clusters(clusters: int, known: bool) -> None:
     assert {has_limits(row, name) for name in ("nec", "recall", "nce", "nbs", "f1")} == {known}
 
 
+def test_a_class_in_one_cluster() -> None:
+    """As of one row: nobody knows what positives of other users are like, where these have a share of their own."""
+    rng = np.random.default_rng(5)
+    user = np.repeat(np.arange(60), 10)
+    y = user == 7
+    log = pl.DataFrame({"y": y, "p": expit(rng.normal(2 * y - 1.4, 1)), "user": user})
+    names = ["recall", "specificity", "accuracy", "nce", "balanced_error_rate", "brier", "auc_roc", "precision"]
+    row = log.ec.report("p", "y", metrics=names, interval=0.95, cluster="user", prior=0.2).row(0, named=True)
+    assert 0 < row["recall"] < 1
+    known = {name for name in (*names, "accuracy_at_prior", "brier_at_prior", "nce_at_prior") if has_limits(row, name)}
+    assert known == {"specificity", "accuracy", "nce", "brier", "precision"}
+    two = log.with_columns(user=pl.when(pl.int_range(pl.len()) == 70).then(8).otherwise("user"))
+    row = two.ec.report("p", "y", metrics=names, interval=0.95, cluster="user", prior=0.2).row(0, named=True)
+    assert all(has_limits(row, name) for name in (*names, "brier_at_prior"))
+    # And so it is with differences.
+    other = two.with_columns(pl.col("p").sqrt(), g=1)
+    both = pl.concat([log.with_columns(g=0), other]).with_columns(q=pl.col("p") ** 2)
+    asked = {"by": "g", "metrics": ["specificity", "recall", "auc_roc", "nce"], "cluster": "user", "prior": 0.2}
+    models = both.ec.compare(["p", "q"], "y", **asked)
+    groups = both.ec.compare("p", "y", **asked, reference="rest").filter(g=0)
+    for found in (models.filter(g=0), groups):
+        unknown = found.filter(pl.col("difference_ci_low").is_null())["metric"]
+        assert set(unknown) == {"recall", "auc_roc", "nce_at_prior"}
+    assert models.filter(g=1)["difference_ci_low"].null_count() == 0
+
+
 def test_a_cluster_of_nearly_all_rows() -> None:
     log = LOG.with_row_index("id").with_columns(key=pl.when(pl.col("id") % 10 > 0).then(0).otherwise("id"))
     one = log.ec.report("p", "y", interval=0.95, cluster="key").row(0, named=True)
@@ -323,6 +358,12 @@ def test_nec_beside_its_kink() -> None:
         report = log.ec.report("p", "y", metrics=["nec"], interval=0.95, cost_fn=cost)
         assert abs(edge(cost) - 2) > 0.05
         assert report["nec_kinked"].item() == (edge(cost) < 2)
+
+
+def test_slopes_are_those_of_the_own_side_of_a_kink() -> None:
+    """As of NEC where P1 c_fn is 0.05 % less than P0 c_fp, which is far off for 10^8 rows: their standard errors are 0.02 %."""
+    slopes = gradient(lambda sums: sums.min(axis=-1, keepdims=True), np.array([[1.0, 1.0005]]))
+    np.testing.assert_allclose(slopes, [[[1.0], [0.0]]], rtol=1e-10, atol=1e-10)
 
 
 def test_small_groups() -> None:

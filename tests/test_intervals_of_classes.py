@@ -147,7 +147,7 @@ def test_standard_errors_of_clusters_of_classes(n_classes: int) -> None:
     cells = cells[cells.sum(axis=(1, 2)) > 0]
     k = len(cells)
     sizes = cells.sum(axis=(1, 2))
-    df = k - 1 if n_classes == 20 else sizes.sum() ** 2 / (sizes**2).sum() - 1
+    df = sizes.sum() ** 2 / (sizes**2).sum() - 1
     for name, formula in FORMULAS.items():
         left = formula(cells.sum(axis=0) - cells)
         se = np.sqrt((k - 1) / k * ((left - left.mean()) ** 2).sum())
@@ -162,6 +162,47 @@ def test_parts_of_a_group_are_those_that_it_has_alone() -> None:
     for g in range(3):
         shuffled = log.filter(g=g).sample(fraction=1, shuffle=True, seed=g)
         assert_frame_equal(shuffled.ec.report("q", "y", by="g", **given), together.filter(g=g), rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("cluster", [None, "user"])
+def test_a_rate_of_1_of_many_classes_has_the_width_of_one_of_few(cluster: str | None) -> None:
+    """As far from 1 as a share of which so many rows had no other value, by the binomial distribution, at least."""
+    log = (
+        make_log(20, 8_000).filter(pl.col("d") != 19).with_columns(d=pl.when(pl.col("y") == 19).then(19).otherwise("d"))
+    )
+    given = {"score_type": "decision", "classes": list(range(20)), "interval": 0.95, "cluster": cluster}
+    report = log.ec.report("d", "y", metrics=["class_recall", "class_precision"], **given)
+    two = log.with_columns(pl.col("d", "y") == 19)
+    of_two = two.ec.report("d", "y", score_type="decision", metrics=["recall"], interval=0.95, cluster=cluster)
+    n = log["y"].eq(19).sum()
+    for name in ("class_recall", "class_precision"):
+        low, value, high = (report[f"{name}{end}"].item()[19] for end in ("_ci_low", "", "_ci_high"))
+        assert value == high == 1
+        assert of_two["recall_ci_low"].item() - 0.02 < low <= 0.025 ** (1 / n)
+
+
+def test_a_cluster_of_nearly_all_rows_of_many_classes_leaves_few_degrees_of_freedom() -> None:
+    log = make_log(20, 4_000).with_row_index("id")
+    log = log.with_columns(key=pl.when(pl.col("id") % 10 > 0).then(0).otherwise("id"))
+    row = log.ec.report("q", "y", interval=0.95, cluster="key", metrics=["accuracy"]).row(0, named=True)
+    bucket = log.select(ec.bucket("key"))["bucket"].to_numpy()
+    right = (log["y"] == log["d"]).to_numpy()
+    left = np.array([right[bucket != b].mean() for b in np.unique(bucket)])
+    se = np.sqrt((len(left) - 1) / len(left) * ((left - left.mean()) ** 2).sum())
+    # Less than one: t is 12.7.
+    width = logit(row["accuracy_ci_high"]) - logit(row["accuracy_ci_low"])
+    assert width == pytest.approx(2 * 12.706 * se / (right.mean() * (1 - right.mean())), rel=1e-4)
+
+
+def test_losses_of_many_classes_without_a_key_have_no_limits() -> None:
+    """No part of the rows has them; as if they did not vary, limits would be too close."""
+    rng = np.random.default_rng(0)
+    y = np.arange(1000) % 105
+    q = pl.Series(rng.dirichlet(np.ones(105), 1000), dtype=pl.Array(pl.Float64, 105))
+    log = pl.DataFrame({"y": y, "user": np.arange(1000) % 200}).with_columns(q=q)
+    for key, known in ((pl.col("user"), True), (pl.when(pl.col("user") > 100).then("user"), False)):
+        row = log.ec.report("q", "y", interval=0.95, cluster=key, metrics=["cross_entropy"]).row(0, named=True)
+        assert (row["cross_entropy_ci_low"] is not None) == known
 
 
 def test_so_many_classes_that_there_are_no_limits() -> None:

@@ -180,8 +180,10 @@ class Intervals:
 
 def _drawn(cells: UsableCells, loss: Floats) -> tuple[Units, Sums]:
     bucket = np.where(cells.bucket < cells.buckets, cells.bucket, -1) if cells.buckets else None
-    weights = cells.weight, cells.weight2
-    return drawn_of_values(cells.group, cells.label, [loss], *weights, (cells.n_groups, 2), bucket)
+    squares = [(cells.weight2 * loss, cells.weight2 * loss**2)]
+    return drawn_of_values(
+        *(cells.group, cells.label, [loss], cells.weight, squares, cells.weight2), (cells.n_groups, 2), bucket
+    )
 
 
 def formula_of(others: pl.DataFrame, columns: Sequence[Sequence[str]], expressions: Sequence[pl.Expr]) -> Formula:

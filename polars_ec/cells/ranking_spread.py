@@ -21,12 +21,23 @@ from polars_ec.formulas.ranking_influence import (
 )
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.ranks import OPTIMISTIC, auc_limits, ranking_limits_of, summed, widened
-from polars_ec.intervals.spread import Alone, Moments, Spread, effective_clusters, spread_of_clusters, stratified
+from polars_ec.intervals.spread import (
+    Alone,
+    Moments,
+    Single,
+    Spread,
+    effective_clusters,
+    in_one_cluster,
+    spread_of_clusters,
+    stratified,
+)
 
 Floats: TypeAlias = NDArray[np.float64]
 
 _PART = "part"
 _UNIT = np.array([1.0, 0.0])
+# Of an area, in all rows together: rounding.
+_NO_INFLUENCE = 1e-9
 
 
 @np.errstate(all="ignore")
@@ -199,7 +210,11 @@ def _of_clusters(ranked: RankedCells, clustered: Clustered, influence: Floats) -
         linear_of_rows = [_per_class(ranked, alone, of) for of in _moments_of(alone, influence)]
         single = Moments(np.stack(linear_of_rows, axis=-1), square, _UNIT)
     gradient = np.broadcast_to(1 - _UNIT, (ranked.size, 2, 2))
-    return spread_of_clusters(gradient, linear[..., 0].sum(axis=-1), linear, _UNIT, single)
+    spread = spread_of_clusters(gradient, linear[..., 0].sum(axis=-1), linear, _UNIT, single)
+    # Influences of a class add up to 0, in one bucket too.
+    differs = _per_class(ranked, clustered, np.abs(_moments_of(clustered, influence)[1])) > _NO_INFLUENCE
+    alone_of = None if single is None else Single.of(single, gradient)
+    return spread.only(np.asarray(~(in_one_cluster(linear[..., 0], alone_of) & differs).any(axis=-1)))
 
 
 def _moments_of(of: Clustered, influence: Floats) -> tuple[Floats, Floats]:

@@ -12,7 +12,7 @@ from polars_ec.comparing.cells import Bools, JointCells
 from polars_ec.comparing.differences import Differences, differences
 from polars_ec.comparing.joint_pass import COSTS, numbers_of
 from polars_ec.comparing.values import Metrics
-from polars_ec.intervals.spread import Moments, Single, of_clusters, stratified
+from polars_ec.intervals.spread import Moments, Single, of_clusters, rests_on_one_cluster, stratified
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -41,6 +41,11 @@ def compare_models(
             influence = [np.einsum("gkf,gbkf->gbk", slope, sums) for slope, sums in zip(of_both, linear, strict=True)]
             weight = cells.weight_by_bucket
             spread = of_clusters(weight, influence[0] - influence[1], weight.sum(axis=-1), single).spread
+            for slope, sums in zip(of_both, linear, strict=True):
+                unit = np.ones(sums.shape[-1]) if family.decides else np.eye(sums.shape[-1])[0]
+                on_one = rests_on_one_cluster(slope, sums, unit, single)
+                # Models that are the same differ by 0 there, too.
+                spread = spread.only(~on_one | (spread.variance == 0))
         made[column] = differences(values[0][:, c], values[1][:, c], spread.only(known), level, same)
     return made
 

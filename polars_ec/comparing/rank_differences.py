@@ -22,8 +22,10 @@ from polars_ec.intervals.ranks import PARTS, newcombe
 from polars_ec.intervals.spread import (
     FEWEST_CLUSTERS,
     Alone,
+    Single,
     Spread,
     effective_clusters,
+    in_one_cluster,
     jackknife,
     of_influence,
     stratified,
@@ -31,6 +33,7 @@ from polars_ec.intervals.spread import (
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
 
 _FEW_ROWS, _FEW_ERRORS = 30, 5
 # That of the limits which variances are taken from.
@@ -82,6 +85,19 @@ class Ranked:
     def by_bucket(self) -> Floats:
         """(groups, buckets): weight."""
         return self.per_bucket(np.ones_like(self.weight))
+
+    @cached_property
+    def on_one_cluster(self) -> Bools:
+        """(groups,): whether all rows of a class are in one bucket."""
+        if self.n_buckets is None:
+            return np.zeros(self.n_groups, dtype=bool)
+        of = self.keyed
+        shape = (self.n_groups, self.n_buckets, 2)
+        place = np.ravel_multi_index((of.group, of.bucket, self.coarse.label[of.code]), shape)
+        weight = np.bincount(place, of.weight, int(np.prod(shape))).astype(np.float64).reshape(shape)
+        alone, alone2 = _by_class(self, self.alone), _by_class(self, self.alone2)
+        single = Single(alone, alone2, *[np.zeros_like(alone)] * 3)
+        return np.asarray(in_one_cluster(weight, single).any(axis=-1))
 
     @cached_property
     def of_all_buckets(self) -> Floats:
@@ -155,7 +171,9 @@ def _of_influences(model: Ranked, reference: Ranked, influences: list[Floats]) -
         return stratified(*sums)
     influence = model.per_bucket(influences[0]) - reference.per_bucket(influences[1])
     of_single = Alone(*(sums[s].sum(axis=-1) for s in (0, 1, 3)))
-    return of_influence(influence, model.by_bucket, of_single)
+    spread = of_influence(influence, model.by_bucket, of_single)
+    # Models that are the same differ by 0 there, too.
+    return spread.only(~model.on_one_cluster | (spread.variance == 0))
 
 
 def compare_ranked_groups(ranked: Ranked, metric: str, against: Against, level: float) -> Differences:
@@ -225,7 +243,8 @@ def _of_cells(ranked: Ranked, influence: Floats, *, others: bool) -> Parts:
     alone, alone2 = _taken(ranked.alone, others=others), _taken(ranked.alone2, others=others)
     single = Alone(alone.sum(axis=-1), alone2.sum(axis=-1), (alone2 * influence**2).sum(axis=-1))
     number = (buckets > 0).sum(axis=-1) + np.where(single.weight > 0, single.weight**2 / single.weight2, 0.0)
-    times = np.where(number >= FEWEST_CLUSTERS, number / (number - 1), np.nan)
+    known = (number >= FEWEST_CLUSTERS) & (others | ~ranked.on_one_cluster)
+    times = np.where(known, number / (number - 1), np.nan)
     df = effective_clusters(buckets, single) - 1
     return Parts(shared * np.sqrt(times)[:, None], single.squared * times, df)
 

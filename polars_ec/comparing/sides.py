@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polars_ec.intervals.estimates import Clusters, of_so_many_rows
-from polars_ec.intervals.spread import FEWEST_CLUSTERS, Moments, Single, Spread, of_clusters
+from polars_ec.intervals.spread import FEWEST_CLUSTERS, Moments, Single, Spread, of_clusters, rests_on_one_cluster
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -109,7 +109,9 @@ class Side:
         single = None if clusters.single is None else Single.of(clusters.single, slopes)
         influence = np.einsum("gkf,gbkf->gbk", slopes, clusters.linear)
         of = of_clusters(clusters.linear @ clusters.unit, influence, clusters.weight, single)
-        times = np.where(of.number >= FEWEST_CLUSTERS, (of.number - 1) / of.number, np.nan)
+        known = of.number >= FEWEST_CLUSTERS
+        known &= ~rests_on_one_cluster(slopes, clusters.linear, clusters.unit, single)
+        times = np.where(known, (of.number - 1) / of.number, np.nan)
         return Parts(of.influence * np.sqrt(times)[:, None], of.squares * times, of.df)
 
 

@@ -30,7 +30,7 @@ from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.arguments import Request
 from polars_ec.intervals.estimates import Clusters, Formula, one_hot, slopes_of, with_one_row
-from polars_ec.intervals.spread import Moments, of_clusters
+from polars_ec.intervals.spread import Moments, of_clusters, rests_on_one_cluster
 from polars_ec.rows.read import join_groups
 
 Floats = NDArray[np.float64]
@@ -272,8 +272,10 @@ def _of_models(tables: _Tables, own: NDArray[Any], other: NDArray[Any]) -> dict[
             for c, name in enumerate(family.columns):
                 influence = np.einsum("gkf,gbkf->gbk", slopes[..., c], family.clusters.linear)
                 gap = influence[own] - influence[other]
-                spread = of_clusters(weight[other], gap, weight[other].sum(axis=-1)).spread.only(
-                    np.asarray(known)[other]
+                spread = of_clusters(weight[other], gap, weight[other].sum(axis=-1)).spread
+                on_one = rests_on_one_cluster(slopes[..., c], family.clusters.linear, family.clusters.unit)
+                spread = spread.only(
+                    np.asarray(known)[other] & (~(on_one[own] | on_one[other]) | (spread.variance == 0))
                 )
                 found[name] = differences(values[own, c], values[other, c], spread, level, same)
         ranked = [name for name in tables.names if name in RANKING_METRICS]

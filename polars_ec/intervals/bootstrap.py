@@ -1,7 +1,7 @@
 """The bootstrap: how a metric varies over logs of as many rows, or clusters, drawn with replacement from those at hand.
 
 Rows that are alike are drawn together: how often a cell of them comes up is multinomial, which is exact. A replicate weighs each cell
-accordingly, and needs no row.
+accordingly, and needs no row. What rows of a cell differ by is drawn as the normal variable that it nearly is.
 """
 
 from __future__ import annotations
@@ -79,26 +79,40 @@ class Sums(Protocol):
     def shape(self) -> tuple[int, ...]:
         """Of the sums of a group."""
 
-    def weighed(self, group: int, factors: Floats) -> Floats:
-        """The sums of a group, (variants, sums), where each unit counts so many times, (variants, units)."""
+    def weighed(self, group: int, factors: Floats, generator: np.random.Generator | None = None) -> Floats:
+        """The sums of a group, (variants, sums), where each unit counts so many times, (variants, units).
+
+        With a generator also what the rows of a unit differ by is drawn.
+        """
 
 
 @dataclass(frozen=True)
 class DenseSums:
-    """The sums of each unit of a group, (units, *shape)."""
+    """The sums of each unit of a group, (units, *shape).
+
+    `within`, of the same shape, is how far the sums of a unit are off if its rows are drawn, of sums that are 0 or more: rows of a unit are
+    alike, but where all rows nearly are so, or units are wide, what they differ by is what matters.
+    """
 
     of_group: Callable[[int], Floats]
     shape: tuple[int, ...]
+    within: Callable[[int], Floats] | None = None
 
     @classmethod
-    def of(cls, units: Units, sums: Floats) -> DenseSums:
+    def of(cls, units: Units, sums: Floats, within: Floats | None = None) -> DenseSums:
         """From those of all units, (units, *shape)."""
-        return cls(lambda group: sums[units.of(group)], sums.shape[1:])
+        off = None if within is None else lambda group: within[units.of(group)]
+        return cls(lambda group: sums[units.of(group)], sums.shape[1:], off)
 
-    def weighed(self, group: int, factors: Floats) -> Floats:
+    def weighed(self, group: int, factors: Floats, generator: np.random.Generator | None = None) -> Floats:
         """The sums of a group, (variants, sums), where each unit counts so many times, (variants, units)."""
         found = self.of_group(group)
-        return np.asarray(factors @ found.reshape(len(found), math.prod(self.shape)), dtype=np.float64)
+        sums = np.asarray(factors @ found.reshape(len(found), math.prod(self.shape)), dtype=np.float64)
+        if generator is None or self.within is None:
+            return sums
+        # A sum of rows that are drawn is nearly normal, and its variance grows with their number.
+        off = np.sqrt(factors) * generator.standard_normal(factors.shape)
+        return np.asarray(np.maximum(sums + off @ self.within(group).reshape(len(found), -1), 0), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -110,7 +124,7 @@ class OneSumEach:
     amount: Floats
     shape: tuple[int, ...]
 
-    def weighed(self, group: int, factors: Floats) -> Floats:
+    def weighed(self, group: int, factors: Floats, generator: np.random.Generator | None = None) -> Floats:  # noqa: ARG002
         """The sums of a group, (variants, sums), where each unit counts so many times, (variants, units)."""
         chosen = self.units.of(group)
         found = np.zeros((len(factors), math.prod(self.shape)))
@@ -133,8 +147,11 @@ def bootstrap(
     for start in range(0, max(units.n_groups, 1), per_block):
         block = slice(start, min(start + per_block, units.n_groups))
         size = _tables_at_a_time(units, sums, block)
-        draws = [units.factors(group, replicates, seed, size) for group in range(block.start, block.stop)]
-        of_replicates = _values(value, sums, block, draws, replicates, size)
+        draws = [
+            _drawn(sums, group, units.factors(group, replicates, seed, size), seed)
+            for group in range(block.start, block.stop)
+        ]
+        of_replicates = _values(value, sums.shape, block, draws, replicates, size)
         if corrected:
             limits.append(bca_limits(of_replicates, *_at_hand(value, units, sums, block), level))
         else:
@@ -151,14 +168,22 @@ def _tables_at_a_time(units: Units, sums: Sums, block: slice) -> int:
     return max(1, min(_DRAWN // max(most, 1), _EVALUATED // n_sums))
 
 
-def _values(value: Value, sums: Sums, block: slice, factors: list[Iterator[Floats]], number: int, size: int) -> Floats:
-    """(variants, groups, metrics), of tables by the factors of each group's units, which come in blocks of this size."""
+def _drawn(sums: Sums, group: int, factors: Iterator[Floats], seed: int) -> Iterator[Floats]:
+    """The sums of a group by these factors, and by what rows of a unit differ by, which has draws of its own."""
+    generator = np.random.default_rng([seed, 1])
+    return (sums.weighed(group, of_units, generator) for of_units in factors)
+
+
+def _values(
+    value: Value, shape: tuple[int, ...], block: slice, sums: list[Iterator[Floats]], number: int, size: int
+) -> Floats:
+    """(variants, groups, metrics), of the sums of each group, which come in blocks of this size."""
     found = []
     for start in range(0, number, size):
-        tables = np.zeros((min(size, number - start), len(factors), math.prod(sums.shape)))
-        for at, of_group in enumerate(factors):
-            tables[:, at] = sums.weighed(block.start + at, next(of_group))
-        found.append(value(tables.reshape(*tables.shape[:2], *sums.shape), block))
+        tables = np.zeros((min(size, number - start), len(sums), math.prod(shape)))
+        for at, of_group in enumerate(sums):
+            tables[:, at] = next(of_group)
+        found.append(value(tables.reshape(*tables.shape[:2], *shape), block))
     return np.concatenate(found)
 
 
@@ -171,14 +196,18 @@ def _at_hand(value: Value, units: Units, sums: Sums, block: slice) -> tuple[Floa
         n = units.number[units.of(group)]
         number[: len(n), at] = n
     size = _tables_at_a_time(units, sums, block)
-    without = [_without_each(units.number[units.of(group)], most + 1, size) for group in groups]
+    without = [_left(sums, group, _without_each(units.number[units.of(group)], most + 1, size)) for group in groups]
 
     def of_rest(tables: Floats, groups: slice) -> Floats:
         # What rounding leaves of a sum that one unit has made is nothing.
         return value(np.where(np.abs(tables) < _EQUAL * np.abs(tables).max(axis=0), 0.0, tables), groups)
 
-    values = _values(of_rest, sums, block, without, most + 1, size)
+    values = _values(of_rest, sums.shape, block, without, most + 1, size)
     return values[-1], acceleration(values[:-1], number)
+
+
+def _left(sums: Sums, group: int, factors: Iterator[Floats]) -> Iterator[Floats]:
+    return (sums.weighed(group, of_units) for of_units in factors)
 
 
 def _without_each(number: Floats, variants: int, size: int) -> Iterator[Floats]:

@@ -21,7 +21,7 @@ Booleans: TypeAlias = NDArray[np.bool_]
 FormulaOf: TypeAlias = Callable[[slice], Formula]
 """The formula of the groups of a slice."""
 
-# Bins of a loss to a nat: within one, losses differ too little to matter to a variance. The first and the last.
+# Bins of a loss to a nat: within one, losses are nearly alike. The first and the last.
 _BINS = 8
 _RANGE = (-64 * _BINS, 8 * _BINS)
 # The smallest ones, that have this share of the sum of squares, are one bin.
@@ -78,13 +78,15 @@ def drawn_of_values(
     label: Integers,
     values: Sequence[Floats],
     weight: Floats,
+    squares: Sequence[tuple[Floats, Floats]],
     weight2: Floats,
     shape: tuple[int, int],
     bucket: Integers | None = None,
 ) -> tuple[Units, Sums]:
     """What is drawn of features 1 and some that are 0 or more: rows of a class that have about the same, or clusters (-1: in none).
 
-    Each entry are rows of a group and a class, of which these are the means; `shape` says how many groups and classes there are.
+    Each entry are rows of a group and a class, of which `values` are the means, and `squares` the sums of w^2 x and of w^2 x^2; `shape`
+    says how many groups and classes there are.
     """
     n_groups, n_classes = shape
     of_rows = label
@@ -99,12 +101,22 @@ def drawn_of_values(
     found, unit = np.unique(keys, axis=0, return_inverse=True)
     place, size = unit * n_classes + label[used], len(found) * n_classes
     with np.errstate(all="ignore"):
-        features = [weight, *(weight * value for value in values)]
-        sums: Floats = np.stack([np.bincount(place, of[used], size).reshape(-1, n_classes) for of in features], axis=-1)
-        sums = sums.astype(np.float64)
-        rows = sums[..., 0].sum(axis=1) ** 2 / np.bincount(unit, weight2[used], len(found))
-    units = Units(np.searchsorted(found[:, 0], np.arange(n_groups + 1)), np.where(found[:, 1] == 1, rows, 1.0))
-    return units, DenseSums.of(units, sums)
+
+        def summed(of: Floats) -> Floats:
+            return np.asarray(np.bincount(place, of[used], size).reshape(-1, n_classes), dtype=np.float64)
+
+        sums = np.stack([summed(of) for of in (weight, *(weight * value for value in values))], axis=-1)
+        of_weight = summed(weight2)
+        rows = sums[..., 0].sum(axis=1) ** 2 / of_weight.sum(axis=1)
+        is_row = found[:, 1] == 1
+        off = np.zeros_like(sums)
+        for f, (once, twice) in enumerate(squares, start=1):
+            mean, whole = sums[..., f] / sums[..., 0], summed(twice)
+            left = whole - 2 * mean * summed(once) + mean**2 * of_weight
+            # What rounding leaves of rows that are all alike; and clusters are drawn as they are.
+            off[..., f] = np.sqrt(np.where(is_row[:, None] & (left > 1e-12 * whole), left, 0.0))
+    units = Units(np.searchsorted(found[:, 0], np.arange(n_groups + 1)), np.where(is_row, rows, 1.0))
+    return units, DenseSums.of(units, sums, off if off.any() else None)
 
 
 def _bins(value: Floats) -> Integers:

@@ -33,7 +33,7 @@ _FUNCTIONS: Mapping[Scale, _Functions] = MappingProxyType(
 )
 
 _OF_LOSSES = (
-    *("expected_cost", "nec", "class_nec", "macro_nec", "dcf", "lr_plus", "lr_minus"),
+    *("expected_cost", "bayes_risk", "nec", "class_nec", "macro_nec", "dcf", "lr_plus", "lr_minus"),
     *("cross_entropy", "nce", "brier", "nbs", "cllr", "epsr"),
     *("min_dcf", "min_expected_cost", "min_cllr"),
 )

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 
+# What rounding makes of a 0.
+_NOTHING = 1e-7
+
 FEWEST_CLUSTERS = 5
 """With fewer clusters than this there is no variance to speak of."""
 
@@ -104,12 +107,38 @@ def spread_of_clusters(
     """That of rows in clusters, summed per bucket.
 
     `linear`: (groups, buckets, classes, features), zeros where a bucket is empty; `buckets`: (groups, buckets), the weight of each; `unit`
-    times the features is 1. `single` are rows that are clusters of their own, which are in no bucket.
+    times the features is 1. `single` are rows that are clusters of their own, which are in no bucket. NaN where a class that
+    has a share of its own in the metric, as at a stated prior, is in one bucket alone.
     """
     with np.errstate(all="ignore"):
         influence = np.einsum("gkf,gbkf->gbk", gradient, linear)
     alone = None if single is None else Single.of(single, gradient)
-    return of_clusters(linear @ unit, influence, buckets, alone).spread
+    spread = of_clusters(linear @ unit, influence, buckets, alone).spread
+    return spread.only(~rests_on_one_cluster(gradient, linear, unit, alone))
+
+
+def rests_on_one_cluster(
+    gradient: Floats, linear: Floats, unit: Floats, single: Single | None = None
+) -> NDArray[np.bool_]:
+    """Whether a class that has a share of its own in the metric is in one bucket alone, (groups,); arguments as for `spread_of_clusters`."""
+    with np.errstate(all="ignore"):
+        added = gradient * linear.sum(axis=1)
+        moved = np.abs(added).sum(axis=-1)
+    # Of a class that counts as much whatever number of rows it has, influences add up to 0, and so do those of its only cluster.
+    is_fixed = (np.abs(added.sum(axis=-1)) < _NOTHING * moved) & (moved > _NOTHING * moved.max(axis=-1, keepdims=True))
+    return np.asarray((in_one_cluster(linear @ unit, single) & is_fixed).any(axis=-1))
+
+
+def in_one_cluster(weight: Floats, single: Single | None = None) -> NDArray[np.bool_]:
+    """Whether all rows of a class are in one bucket, (groups, classes): what rows of others would be like, nobody knows.
+
+    `weight` is (groups, buckets, classes).
+    """
+    total, weight2 = weight.sum(axis=1), (weight**2).sum(axis=1)
+    if single is not None:
+        total, weight2 = total + single.weight, weight2 + single.weight2
+    with np.errstate(all="ignore"):
+        return np.asarray(total**2 / weight2 < 1 + _NOTHING, dtype=np.bool_)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from polars_ec.intervals.arguments import Request
 from polars_ec.reporting.features import Features
 from polars_ec.reporting.models import Model
-from polars_ec.reporting.squares import TWICE
+from polars_ec.reporting.squares import ONCE, TWICE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,10 +70,12 @@ def drawn_limits(
     if features.values is None:
         drawn = drawn_of_decisions(moments, clusters)
     else:
-        rows = entries(features.model, features.values)
-        weight = rows.sums["count"]
+        names, once = features.values, ONCE if features.weighted else ""
+        rows = entries(features.model, [f"{name}{of}" for name in names for of in dict.fromkeys(("", once, TWICE))])
+        weight, sums = rows.sums["count"], rows.sums
         with np.errstate(all="ignore"):
-            means = [rows.sums[name] / weight for name in features.values]
+            means = [sums[name] / weight for name in names]
+        squares = [(sums[f"{name}{once}"], sums[f"{name}{TWICE}"]) for name in names]
         shape = moments.linear.shape[:2]
-        drawn = drawn_of_values(rows.group, rows.index, means, weight, rows.squares, shape, rows.bucket)
+        drawn = drawn_of_values(rows.group, rows.index, means, weight, squares, rows.squares, shape, rows.bucket)
     return limits_of_draws(formula_of, *drawn, estimates, request)

@@ -178,13 +178,16 @@ def _without_parts(
 ) -> Limits:
     import numpy as np
 
-    from polars_ec.intervals.parts import limits_of_parts, merged, split_at_random
+    from polars_ec.intervals.estimates import of_so_many_rows
+    from polars_ec.intervals.parts import limits_at_ends, limits_of_parts, merged, split_at_random
+    from polars_ec.intervals.spread import FEWEST_CLUSTERS, effective_clusters
 
     n_parts = _PARTS if features.n_sums <= _MOST_IN_PARTS else _FEWER_PARTS
     more = features.enlarged(moments).linear - moments.linear if clusters is None and features.has_decisions else None
     if clusters is None and not features.has_decisions:
         nothing = np.full_like(estimates, np.nan)
         return nothing, nothing
+    number = None
     if clusters is None:
         parts = split_at_random(moments, n_parts, request.seed)
     else:
@@ -192,8 +195,17 @@ def _without_parts(
         if clusters.single is not None and features.has_decisions:
             parts = parts + split_at_random(clusters.single, parts.shape[1], request.seed)
         elif clusters.single is not None:
-            parts = parts + clusters.single.linear[:, None] / parts.shape[1]
-    return limits_of_parts(formula, parts, more, estimates, scales, request.level)
+            # Of losses nobody knows which rows would be in which part.
+            estimates = np.where(clusters.single.weight.sum(axis=-1)[:, None] > 0, np.nan, estimates)
+        number = effective_clusters((parts @ moments.unit).sum(axis=-1))
+    low, high = limits_of_parts(formula, parts, more, estimates, scales, request.level, number)
+    if not features.has_decisions:
+        return low, high
+    rows = moments if clusters is None else of_so_many_rows(moments, clusters.number)
+    least, most = limits_at_ends(formula, rows, features.enlarged(rows), estimates, scales, request.level)
+    known = (parts.sum(axis=(2, 3)) > 0).sum(axis=-1)[:, None] >= FEWEST_CLUSTERS
+    at_end = ~np.isnan(least) & (known | (clusters is None))
+    return np.where(at_end, least, low), np.where(at_end, most, high)
 
 
 class _Formula:

@@ -18,7 +18,7 @@ UNITS = "__ec_units"
 DRAWN = "__ec_drawn"
 """The cell that a row is drawn with: of rows whose losses are about the same; null where it is drawn with its cluster."""
 
-# Bins of a loss to a nat, of one model and of several: within one, losses differ too little to matter to a variance.
+# Bins of a loss to a nat, of one model and of several: within one, losses are nearly alike.
 _BINS, _FEWEST_BINS = 8, 2
 _LEAST, _MOST = -64, 8
 
