@@ -237,7 +237,7 @@ def _of_cells(ranked: Ranked, influence: Floats, *, others: bool) -> Parts:
     of = of_clusters(buckets, by_bucket, buckets.sum(axis=-1), alone)
     shared, own = of.scaled
     known = _is_known(influence) & (others | ~ranked.on_one_cluster)
-    return Parts(shared, np.where(known, own, np.nan), of.df)
+    return Parts(np.where(known[:, None], shared, np.nan), np.where(known, own, np.nan), of.df)
 
 
 def _of_rows(ranked: Ranked, influence: Floats, *, others: bool) -> Spread:
