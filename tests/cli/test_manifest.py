@@ -20,7 +20,7 @@ from tests.support.sketch_jobs import (
     write_files,
 )
 
-FILES = 4
+FILES = 2
 
 
 @pytest.fixture(scope="module")
