@@ -238,7 +238,10 @@ def test_messages_of_sketches_that_cannot_be_opened(logs, out, monkeypatch, numb
 # What the sketches hold ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
+@pytest.mark.parametrize(
+    "make",
+    [os.mkfifo, pytest.param(os.mkdir, marks=pytest.mark.slow), lambda path: os.symlink("/dev/zero", path)],
+)
 def test_a_list_of_what_is_undone_that_is_no_file(logs, out, make):
     make(out / ".polars-ec-sketch.undone.json")
     # A process of its own, which can be ended where it would wait for ever.
@@ -262,7 +265,13 @@ def flipped(file):
 
 
 @pytest.mark.parametrize(
-    "damage", [halved, flipped, lambda file: file.write_bytes(b""), lambda file: file.write_bytes(b"PAR1")]
+    "damage",
+    [
+        halved,
+        flipped,
+        pytest.param(lambda file: file.write_bytes(b""), marks=pytest.mark.slow),
+        pytest.param(lambda file: file.write_bytes(b"PAR1"), marks=pytest.mark.slow),
+    ],
 )
 def test_sketches_that_changed_are_made_again(logs, out, tmp_path, damage):
     damage(sketch_of(out, logs))

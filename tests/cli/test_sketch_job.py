@@ -14,6 +14,7 @@ from polars_ec.cli.errors import UsageError
 from polars_ec.cli.manifest import Record
 from polars_ec.cli.sketch_folder import SketchFolder
 from polars_ec.cli.sketch_job import Vanished, run
+from tests.support.cases import mostly_slow
 from tests.support.cli import READ, invoke
 from tests.support.sketch_jobs import (
     LOG,
@@ -239,7 +240,7 @@ def test_a_file_that_changes_while_it_is_read(logs, tmp_path, monkeypatch):
     assert ": 1 sketched" in sketch(logs, out=tmp_path / "out").stdout
 
 
-@pytest.mark.parametrize("named", ["folder", "file"])
+@pytest.mark.parametrize("named", mostly_slow(["folder", "file"], ["folder"]))
 def test_a_vanished_input_asks(logs, tmp_path, named):
     out, gone = tmp_path / "out", logs / "part-02.parquet"
     sketch(logs, out=out)

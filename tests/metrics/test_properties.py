@@ -256,7 +256,7 @@ def check(
 
 
 @pytest.mark.parametrize("score_type", ["posterior", "log_odds", "llr", "decision"])
-@PROFILE
+@settings(PROFILE, max_examples=int(EXAMPLES or 6))
 @given(data=st.data())
 def test_binary(score_type: str, data: st.DataObject, connection: duckdb.DuckDBPyConnection) -> None:
     rows, options = data.draw(binary_logs(score_type))

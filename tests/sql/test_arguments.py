@@ -279,8 +279,19 @@ def test_where_no_prior_may_come_from(name: str, connection) -> None:
         connection.execute("SELECT ec.nec(x, y, prior := any_value(0.3), score_type := 'llr') FROM log").fetchall()
 
 
-@pytest.mark.parametrize("score_type", ["llr", "log_likelihoods"])
-@pytest.mark.parametrize("name", ["nec", "nce", "ece", "ece_mc", "confusion"])
+@pytest.mark.parametrize(
+    ("name", "score_type"),
+    mostly_slow(
+        [(n, kind) for n in ("nec", "nce", "ece", "ece_mc", "confusion") for kind in ("llr", "log_likelihoods")],
+        [
+            ("nec", "llr"),
+            ("nec", "log_likelihoods"),
+            ("nce", "llr"),
+            ("ece_mc", "log_likelihoods"),
+            ("confusion", "llr"),
+        ],
+    ),
+)
 def test_a_prior_column_makes_posteriors(name: str, score_type: str, connection) -> None:
     score = "x" if score_type == "llr" else "[0, x]"
     calls = [
