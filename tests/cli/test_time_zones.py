@@ -216,7 +216,13 @@ def test_both_engines_cut_alike(connection, data):
     ("form", "zone"),
     mostly_slow(
         [(form, zone) for form in FORMATS[:-1] for zone in (None, "Europe/Berlin", "America/New_York")],
-        [("parquet", None), ("parquet", "Europe/Berlin"), ("arrow", None), ("csv", "America/New_York"), ("ndjson", None)],
+        [
+            ("parquet", None),
+            ("parquet", "Europe/Berlin"),
+            ("arrow", None),
+            ("csv", "America/New_York"),
+            ("ndjson", None),
+        ],
     ),
 )
 def test_sketches_have_the_calendar_of_the_report(folder, tmp_path, form, zone):

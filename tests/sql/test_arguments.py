@@ -68,9 +68,14 @@ def assert_close(here: Any, there: Any, tolerance: float) -> None:
         assert here == pytest.approx(there, rel=tolerance, abs=tolerance)
 
 
+EVERY_NUMBER = [(name, argument) for name, taken in TAKE_NUMBERS.items() for argument in sorted(taken)]
+
+
 @pytest.mark.parametrize(
     ("name", "argument"),
-    one_of_each_family([(name, argument) for name, taken in TAKE_NUMBERS.items() for argument in sorted(taken)]),
+    mostly_slow(
+        EVERY_NUMBER, [case for case in EVERY_NUMBER if case[0] in OF_EACH_FAMILY and case != ("ece", "prior")]
+    ),
 )
 def test_what_python_refuses_is_no_number(name: str, argument: str, log) -> None:
     """Python's errors are errors or NULL here, for SQL cannot tell a literal from a column; what it takes has its value."""
@@ -107,7 +112,8 @@ COUNTS = ("n_rows", "n_missing", "n_invalid", "confusion")
 
 
 @pytest.mark.parametrize(
-    "name", one_of_each_family(sorted(({*AGGREGATES} | {*ROWS}) - {"bucket", "fold", "stratified_fold"}))
+    "name",
+    mostly_slow(sorted(({*AGGREGATES} | {*ROWS}) - {"bucket", "fold", "stratified_fold"}), OF_EACH_FAMILY - {"ece"}),
 )
 def test_a_null_of_a_type_is_no_number(name: str, connection) -> None:
     """It may have been looked for and not found: the value is NULL or an error."""

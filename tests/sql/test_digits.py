@@ -9,7 +9,7 @@ from typing import Any
 import mpmath
 import pytest
 
-from tests.support.cases import mostly_slow, one_of_each_family
+from tests.support.cases import OF_EACH_FAMILY, mostly_slow, one_of_each_family
 from tests.support.macro_calls import AGGREGATES, EIGHTHS, LOG, with_argument
 
 
@@ -215,7 +215,7 @@ def flat(value: Any) -> list[Any]:
     return [x for part in value for x in flat(part)] if isinstance(value, list) else [value]
 
 
-@pytest.mark.parametrize("name", one_of_each_family(sorted(WEIGHTED)))
+@pytest.mark.parametrize("name", mostly_slow(sorted(WEIGHTED), OF_EACH_FAMILY - {"ece"}))
 def test_a_constant_factor_of_the_weights_changes_nothing(name: str, connection) -> None:
     """Powers of 2 from 1e-250 to 1e250; where sums come near the largest number the value is NULL, but no other one."""
     for call in WEIGHTED[name]:
