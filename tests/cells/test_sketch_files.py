@@ -26,7 +26,7 @@ from polars_ec.exceptions import SketchError
 from tests.support.sketch_files import KINDS, LOG, described, made, restated, same, written
 from tests.support.warehouse_tables import table_of
 
-FLIPS = int(os.environ.get("EXAMPLES", 60)) * 2
+FLIPS = int(os.environ.get("EXAMPLES", 25)) * 2
 
 
 def changed(sketch, **changes):

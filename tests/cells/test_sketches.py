@@ -18,7 +18,7 @@ from polars_ec.cells.files import description
 from polars_ec.cells.parquet import write_tables
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import CELLS
-from tests.support.cases import CASES
+from tests.support.cases import CASES, mostly_slow
 from tests.support.profile import EXAMPLES, PROFILE
 from tests.support.reference import BINARY, expected_of, scores_of
 from tests.support.warehouse_tables import table_of
@@ -85,7 +85,7 @@ def test_sums_are_those_of_the_expressions(log, weighted, exact, keywords) -> No
     )
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 12))
+@settings(PROFILE, max_examples=int(EXAMPLES or 6))
 @given(
     logs(),
     st.floats(0.001, 0.999).filter(lambda t: t not in (0.2, 0.5)),
@@ -114,7 +114,7 @@ def test_undeclared_thresholds_have_bounds(log, threshold, resolution, weighted,
         assert value is None or low - 1e-12 <= value <= high + 1e-12, name
 
 
-@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize("label", mostly_slow([0, 1], [1]))
 def test_bounds_where_the_bin_of_the_threshold_holds_one_class(label: int) -> None:
     """Phi near 0 where nearly all is decided alike is inside, though at the corner itself it is not defined."""
     top = [0.9, 0.901, 0.902, 0.903]

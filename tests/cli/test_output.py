@@ -177,7 +177,13 @@ def test_out_through_a_link_and_not_through_one_that_was_planted(log, tmp_path, 
 
 
 @pytest.mark.parametrize(
-    "args", [("sql",), ("--help",), ("report", "LOG", *READ), ("sketch", "LOG", "--out", "OUT", *READ)]
+    "args",
+    [
+        pytest.param(("sql",), marks=pytest.mark.slow),
+        ("--help",),
+        ("report", "LOG", *READ),
+        pytest.param(("sketch", "LOG", "--out", "OUT", *READ), marks=pytest.mark.slow),
+    ],
 )
 def test_a_full_disk_behind_stdout(log, tmp_path, args):
     named = [{"LOG": log, "OUT": tmp_path / "out"}.get(arg, arg) for arg in args]

@@ -11,7 +11,7 @@ from polars_ec.cli.sketch_folder import SketchFolder
 from tests.support.cli import READ, invoke, report
 from tests.support.sketch_jobs import LOG, MADE_WITH, same, sketch, write_files
 
-FILES = 12
+FILES = 3
 
 
 @pytest.mark.parametrize(

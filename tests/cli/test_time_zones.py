@@ -212,8 +212,19 @@ def test_both_engines_cut_alike(connection, data):
 # Sketches ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", FORMATS[:-1])
-@pytest.mark.parametrize("zone", [None, "Europe/Berlin", "America/New_York"])
+@pytest.mark.parametrize(
+    ("form", "zone"),
+    mostly_slow(
+        [(form, zone) for form in FORMATS[:-1] for zone in (None, "Europe/Berlin", "America/New_York")],
+        [
+            ("parquet", None),
+            ("parquet", "Europe/Berlin"),
+            ("arrow", None),
+            ("csv", "America/New_York"),
+            ("ndjson", None),
+        ],
+    ),
+)
 def test_sketches_have_the_calendar_of_the_report(folder, tmp_path, form, zone):
     args = () if zone is None else ("--time-zone", zone)
     sketch(folder / f"zoned.{form}", out=tmp_path / "out", args=(*OPTIONS, "--every", "1d", *args))

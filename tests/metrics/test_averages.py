@@ -13,6 +13,7 @@ import pytest
 from sklearn import metrics as sklearn_metrics
 
 import polars_ec as ec
+from tests.support.cases import mostly_slow
 from tests.support.doors import evaluate
 from tests.support.reference import log_of
 
@@ -42,9 +43,13 @@ def by_door(door: str, name: str, log: pl.DataFrame, k: int, m: int | None = Non
     return evaluate(door, name, log, score_type="decision", costs=costs, **options)
 
 
-@pytest.mark.parametrize("weight", [None, "w"])
-@pytest.mark.parametrize("k", [2, 4])
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    ("door", "k", "weight"),
+    mostly_slow(
+        [(door, k, weight) for door in DOORS for k in (2, 4) for weight in (None, "w")],
+        [("function", 2, None), ("function", 4, None), ("function", 4, "w"), ("sql", 2, None), ("sql", 4, "w")],
+    ),
+)
 def test_averages_are_those_of_scikit_learn(door: str, k: int, weight: str | None) -> None:
     log = decided(k)
     options = {} if weight is None else {"weight": weight}

@@ -72,7 +72,7 @@ def check(name: str, frame: pl.DataFrame, wanted: float | None, **options: Any) 
             assert value == pytest.approx(wanted, rel=1e-9, abs=1e-12), door
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 5))
+@settings(PROFILE, max_examples=int(EXAMPLES or 3))
 @given(
     st.lists(st.tuples(POSTERIORS, st.booleans(), st.sampled_from([1.0, 0.0, 0.25, 3.0])), max_size=20),
     BINS,

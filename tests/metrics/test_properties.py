@@ -256,7 +256,7 @@ def check(
 
 
 @pytest.mark.parametrize("score_type", ["posterior", "log_odds", "llr", "decision"])
-@PROFILE
+@settings(PROFILE, max_examples=int(EXAMPLES or 6))
 @given(data=st.data())
 def test_binary(score_type: str, data: st.DataObject, connection: duckdb.DuckDBPyConnection) -> None:
     rows, options = data.draw(binary_logs(score_type))
@@ -322,7 +322,7 @@ def test_a_missing_part_of_a_vector(connection, dtype: pl.DataType, score_type: 
 
 @pytest.mark.parametrize(
     ("prior", "weight"),
-    mostly_slow([(None, None), (0.0, None), (0.0, "w"), (1.0, "w")], [(None, None), (0.0, "w")]),
+    mostly_slow([(None, None), (0.0, None), (0.0, "w"), (1.0, "w")], [(0.0, "w")]),
 )
 def test_a_group_without_rows_has_no_value(connection, prior: float | None, weight: str | None) -> None:
     rows = [*GOOD_ROWS, ("b", None, 1, 1.0), ("b", None, 0, 1.0), ("b", 0.6, None, 1.0)]

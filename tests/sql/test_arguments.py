@@ -68,9 +68,14 @@ def assert_close(here: Any, there: Any, tolerance: float) -> None:
         assert here == pytest.approx(there, rel=tolerance, abs=tolerance)
 
 
+EVERY_NUMBER = [(name, argument) for name, taken in TAKE_NUMBERS.items() for argument in sorted(taken)]
+
+
 @pytest.mark.parametrize(
     ("name", "argument"),
-    one_of_each_family([(name, argument) for name, taken in TAKE_NUMBERS.items() for argument in sorted(taken)]),
+    mostly_slow(
+        EVERY_NUMBER, [case for case in EVERY_NUMBER if case[0] in OF_EACH_FAMILY and case != ("ece", "prior")]
+    ),
 )
 def test_what_python_refuses_is_no_number(name: str, argument: str, log) -> None:
     """Python's errors are errors or NULL here, for SQL cannot tell a literal from a column; what it takes has its value."""
@@ -107,7 +112,8 @@ COUNTS = ("n_rows", "n_missing", "n_invalid", "confusion")
 
 
 @pytest.mark.parametrize(
-    "name", one_of_each_family(sorted(({*AGGREGATES} | {*ROWS}) - {"bucket", "fold", "stratified_fold"}))
+    "name",
+    mostly_slow(sorted(({*AGGREGATES} | {*ROWS}) - {"bucket", "fold", "stratified_fold"}), OF_EACH_FAMILY - {"ece"}),
 )
 def test_a_null_of_a_type_is_no_number(name: str, connection) -> None:
     """It may have been looked for and not found: the value is NULL or an error."""
@@ -279,8 +285,19 @@ def test_where_no_prior_may_come_from(name: str, connection) -> None:
         connection.execute("SELECT ec.nec(x, y, prior := any_value(0.3), score_type := 'llr') FROM log").fetchall()
 
 
-@pytest.mark.parametrize("score_type", ["llr", "log_likelihoods"])
-@pytest.mark.parametrize("name", ["nec", "nce", "ece", "ece_mc", "confusion"])
+@pytest.mark.parametrize(
+    ("name", "score_type"),
+    mostly_slow(
+        [(n, kind) for n in ("nec", "nce", "ece", "ece_mc", "confusion") for kind in ("llr", "log_likelihoods")],
+        [
+            ("nec", "llr"),
+            ("nec", "log_likelihoods"),
+            ("nce", "llr"),
+            ("ece_mc", "log_likelihoods"),
+            ("confusion", "llr"),
+        ],
+    ),
+)
 def test_a_prior_column_makes_posteriors(name: str, score_type: str, connection) -> None:
     score = "x" if score_type == "llr" else "[0, x]"
     calls = [

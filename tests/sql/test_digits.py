@@ -9,7 +9,7 @@ from typing import Any
 import mpmath
 import pytest
 
-from tests.support.cases import mostly_slow, one_of_each_family
+from tests.support.cases import OF_EACH_FAMILY, mostly_slow, one_of_each_family
 from tests.support.macro_calls import AGGREGATES, EIGHTHS, LOG, with_argument
 
 
@@ -153,8 +153,10 @@ MANY = """(SELECT y, CAST(p AS DOUBLE) AS p, [1 - p, p] AS v FROM (
     UNION ALL SELECT 1 - {y}, 0.5 UNION ALL SELECT 1 - {y}, 0.125)) AS log"""
 
 
-@pytest.mark.parametrize("prior", [None, 2.0**-40])
-@pytest.mark.parametrize("frequent", [0, 1])
+@pytest.mark.parametrize(
+    ("frequent", "prior"),
+    mostly_slow([(0, None), (0, 2.0**-40), (1, None), (1, 2.0**-40)], [(0, None), (1, 2.0**-40)]),
+)
 def test_rankings_of_a_rare_class(frequent: int, prior: float | None, connection) -> None:
     """By hand from the highest score down: a row of class 1 adds to t, one of class 0 to f. No bin holds two scores."""
     groups = [(30000, frequent), (1, 1 - frequent), (10000, frequent), (1, 1 - frequent)]
@@ -213,7 +215,7 @@ def flat(value: Any) -> list[Any]:
     return [x for part in value for x in flat(part)] if isinstance(value, list) else [value]
 
 
-@pytest.mark.parametrize("name", one_of_each_family(sorted(WEIGHTED)))
+@pytest.mark.parametrize("name", mostly_slow(sorted(WEIGHTED), OF_EACH_FAMILY - {"ece"}))
 def test_a_constant_factor_of_the_weights_changes_nothing(name: str, connection) -> None:
     """Powers of 2 from 1e-250 to 1e250; where sums come near the largest number the value is NULL, but no other one."""
     for call in WEIGHTED[name]:
@@ -231,7 +233,7 @@ UNITS = [1.7e308, 1e-300]
 MATRICES = [[[0, 1], [1, 0]], [[0, 1], [0.5, 0.3]], [[-1, 1], [1, -1]], [[0, 1, 0.25], [1, 0, 0.25]]]
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", mostly_slow(UNITS, UNITS[:1]))
 @pytest.mark.parametrize("matrix", mostly_slow(MATRICES, MATRICES[2:]))
 @pytest.mark.parametrize("name", one_of_each_family(["expected_cost", "nec", "error_rate", "balanced_accuracy"]))
 def test_a_constant_factor_of_a_cost_matrix(name: str, matrix: list[list[float]], unit: float, connection) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.support.profile import PROFILE
+from tests.support.profile import EXAMPLES, PROFILE
 
 METRICS = ("nec", "net_benefit", "nce", "nbs", "ece")
 POSTERIORS = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(0, 1))
@@ -32,7 +32,7 @@ def call(name: str, arguments: str) -> str:
     return f"ec.{name}(p, y, {own}{arguments})"
 
 
-@PROFILE
+@settings(PROFILE, max_examples=int(EXAMPLES or 5))
 @given(
     st.lists(ROWS, min_size=1, max_size=12), st.one_of(st.sampled_from([-830, -540, 515, 830]), st.integers(-830, 830))
 )
@@ -45,7 +45,7 @@ def test_a_constant_factor_of_the_weights(connection, rows, power) -> None:
             assert scaled == (None if value is None else pytest.approx(value, rel=1e-13, abs=1e-300))
 
 
-@PROFILE
+@settings(PROFILE, max_examples=int(EXAMPLES or 5))
 @given(
     st.lists(st.tuples(ROWS, st.sampled_from([0.5, 0.5, 0.5, None])), min_size=1, max_size=12),
     st.sampled_from(["threshold", "prior"]),

@@ -25,6 +25,13 @@ SPARK_CAST = exp.TryCast  # what sqlglot makes of Spark's CAST
 PARSED = [dialect for dialect in get_args(WarehouseDialect) if dialect != "datafusion"]
 
 
+def in_dialects(cases: list[Case]) -> list[Any]:
+    """Every case in every dialect; `make test` has a third of them, with every case and every dialect."""
+    every = [(i + k, case, dialect) for i, case in enumerate(cases) for k, dialect in enumerate(PARSED)]
+    quick = [(case, dialect) for i, case, dialect in every if i % 3 == 0]
+    return mostly_slow([(case, dialect) for _, case, dialect in every], quick)
+
+
 @pytest.fixture(scope="module")
 def path(tmp_path_factory) -> Path:
     return write_log(tmp_path_factory.mktemp("warehouse") / "log.parquet")
@@ -48,14 +55,15 @@ def test_datafusion(case: Case, path: Path, log: pl.DataFrame) -> None:
     check(case, log, pl.from_arrow(context.sql(case.query("datafusion")).to_arrow_table()))
 
 
-@pytest.mark.parametrize("case", [*CASES, *CLUSTERS], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", mostly_slow([*CASES, *CLUSTERS], [*CASES[::3], *CLUSTERS[:1]]), ids=lambda case: case.name
+)
 def test_clickhouse(case: Case, path: Path, log: pl.DataFrame) -> None:
     chdb = pytest.importorskip("chdb")
     check(case, log, pl.from_arrow(chdb.query(case.query("clickhouse", f"file('{path}', Parquet)"), "ArrowTable")))
 
 
-@pytest.mark.parametrize("dialect", PARSED)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(("case", "dialect"), in_dialects(CASES), ids=lambda value: getattr(value, "name", value))
 def test_every_dialect_parses_and_has_no_other_functions(case: Case, dialect: str) -> None:
     own = {"by": {"Month": "ts", "The segment": "segment"}} if "by" in case.arguments else {}
     text = Case(case.name, case.score, {**case.arguments, **own}, case.label).query(dialect)
@@ -68,8 +76,7 @@ def test_every_dialect_parses_and_has_no_other_functions(case: Case, dialect: st
     assert sqlglot.transpile(text, read=dialect, write=dialect)
 
 
-@pytest.mark.parametrize("dialect", PARSED)
-@pytest.mark.parametrize("case", CLUSTERS, ids=lambda case: case.name)
+@pytest.mark.parametrize(("case", "dialect"), in_dialects(CLUSTERS), ids=lambda value: getattr(value, "name", value))
 def test_every_dialect_parses_clusters(case: Case, dialect: str) -> None:
     text = case.query(dialect)
     query = sqlglot.parse_one(text, dialect=dialect, error_level=sqlglot.ErrorLevel.RAISE)
