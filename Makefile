@@ -26,7 +26,7 @@ test-slow: .venv/test
 coverage: .venv/test
 	$(VENV)/bin/python -m tests.coverage
 
-# Twenty faults, each put into a copy of the sources: the tests named for it must fail.
+# Two dozen faults, each put into a copy of the sources: the tests named for it must fail.
 test-faults: .venv/test
 	$(VENV)/bin/python -m tests.seeded_faults
 

@@ -1,4 +1,4 @@
-"""Do the tests catch faults? Each of twenty is put into a copy of the sources, and the tests named for it must fail.
+"""Do the tests catch faults? Each of two dozen is put into a copy of the sources, and the tests named for it must fail.
 
 Run as `python -m tests.seeded_faults` (`make test-faults`); words after it choose the faults whose names hold one of them.
 """
@@ -148,6 +148,30 @@ FAULTS = [
         "convert_time_zone(self.zone or DEFAULT_ZONE)",
         "convert_time_zone(DEFAULT_ZONE)",
         ("tests/cli/test_time_zones.py::test_the_same_instants_give_the_same_report",),
+    ),
+    Fault(
+        "the variance within a class is by n, not by n - 1",
+        "* rows / (rows - 1)",
+        "* rows / rows",
+        ("tests/test_intervals.py::test_limits_are_those_of_influence_values",),
+    ),
+    Fault(
+        "rows without a cluster are in a bucket together",
+        "bucket = rows[BUCKET].fill_null(n_buckets).to_numpy()",
+        "bucket = rows[BUCKET].fill_null(0).to_numpy()",
+        ("tests/test_intervals.py::test_a_row_without_a_cluster_is_one_of_its_own",),
+    ),
+    Fault(
+        "a pair is taken for two logs in a row",
+        "of_clusters(weight, influence[0] - influence[1], weight",
+        "of_clusters(weight, influence[0] + influence[1], weight",
+        ("tests/test_compare.py::test_pairs_against_a_bootstrap",),
+    ),
+    Fault(
+        "p-values are not adjusted",
+        "(p[order] * times)[::-1]",
+        "p[order][::-1]",
+        ("tests/test_compare.py::test_p_values_are_adjusted_for_the_groups",),
     ),
 ]
 
