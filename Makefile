@@ -3,7 +3,8 @@ PYTHON ?= python3
 ROWS ?= 20_000_000
 EXAMPLES ?= 200
 PYTHONS := 3.11 3.12 3.13
-NUMERIC := tests/metrics tests/cells tests/calibration tests/papers
+NUMERIC := tests/metrics tests/cells tests/calibration tests/papers tests/intervals \
+	$(wildcard tests/test_intervals*.py tests/test_compare*.py tests/test_bootstrap.py)
 KILLS ?= 100
 VENV := .venv
 
