@@ -23,7 +23,6 @@ from polars_ec.formulas.ranking_influence import (
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.ranks import OPTIMISTIC, auc_limits, ranking_limits_of, summed, widened
 from polars_ec.intervals.spread import (
-    Alone,
     Moments,
     Single,
     Spread,
@@ -249,7 +248,7 @@ def _independent_rows(ranked: RankedCells, arguments: RankingArguments, spread: 
     alone = ranked.clustered.only(ranked.clustered.bucket < 0)
     weight = _per_bucket(ranked, with_key, with_key.weight)
     one, squared = (_per_class(ranked, alone, of) for of in (alone.weight, alone.weight2))
-    clusters = [effective_clusters(weight[..., i], Alone(one[:, i], squared[:, i])) for i in range(2)]
+    clusters = [effective_clusters(weight[..., i], one[:, i], squared[:, i]) for i in range(2)]
     larger = spread.variance / _of_rows(ranked, of_cells).variance
     fewer = rows / np.fmax(larger, 1)[:, None]
     fewest = np.fmin(rows, np.stack(clusters, axis=-1))

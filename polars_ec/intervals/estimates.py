@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polars_ec.intervals.gradient import gradient
 from polars_ec.intervals.limits import extended, limits
 from polars_ec.intervals.scales import Scale, is_at_end
-from polars_ec.intervals.spread import Alone, Moments, Spread, effective_clusters, has_rows, spread_of_clusters
+from polars_ec.intervals.spread import Moments, Spread, effective_clusters, has_rows, spread_of_clusters
 
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
@@ -43,11 +43,9 @@ class Clusters:
     @property
     def number(self) -> Floats:
         """How many clusters of equal weight say as much."""
-        single = self.single
-        alone = None
-        if single is not None:
-            alone = Alone(single.weight.sum(axis=-1), single.weight2.sum(axis=-1))
-        return effective_clusters(self.weight, alone)
+        if self.single is None:
+            return effective_clusters(self.weight)
+        return effective_clusters(self.weight, self.single.weight.sum(axis=-1), self.single.weight2.sum(axis=-1))
 
 
 def one_hot(linear: Floats, weight2: Floats) -> Moments:

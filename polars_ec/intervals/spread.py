@@ -213,8 +213,7 @@ def of_clusters(weight: Floats, influence: Floats, buckets: Floats, single: Sing
         if single is not None:
             total, weight2, sums = total + single.weight, weight2 + single.weight2, sums + single.influence
             whole, whole2 = whole + single.weight.sum(axis=-1), whole2 + single.weight2.sum(axis=-1)
-            alone = single.weight.sum(axis=-1)
-            number = number + np.where(alone > 0, alone**2 / single.weight2.sum(axis=-1), 0.0)
+            number = number + effective_rows(single.weight.sum(axis=-1), single.weight2.sum(axis=-1))
         mean = np.where(total > 0, sums / total, 0.0)
         between = np.einsum("gbk,gk->gb", weight, mean)
         within = influence - weight * mean[:, None]
@@ -242,21 +241,15 @@ def _parts(single: Single, mean: Floats) -> tuple[Floats, Floats, Floats]:
     return np.maximum(single.squared - 2 * mixed + other, 0.0), mixed - other, other
 
 
-@dataclass(frozen=True)
-class Alone:
-    """Of rows that are clusters of their own the sums of w and w^2, (groups,)."""
+def effective_clusters(buckets: Floats, weight: Floats | float = 0.0, weight2: Floats | float = 0.0) -> Floats:
+    """(sum n_b)^2 / sum n_b^2: how many clusters of equal weight say as much.
 
-    weight: Floats
-    weight2: Floats
-
-
-def effective_clusters(buckets: Floats, alone: Alone | None = None) -> Floats:
-    """(sum n_b)^2 / sum n_b^2: how many clusters of equal weight say as much."""
+    `weight` and `weight2` are the sums of w and w^2 of rows that are clusters of their own, (groups,).
+    """
     with np.errstate(all="ignore"):
-        whole, whole2 = buckets.sum(axis=-1), (buckets**2).sum(axis=-1)
-        if alone is not None:
-            whole, whole2 = whole + alone.weight, whole2 + alone.weight2
-        return np.asarray(whole**2 / whole2, dtype=np.float64)
+        return np.asarray(
+            (buckets.sum(axis=-1) + weight) ** 2 / ((buckets**2).sum(axis=-1) + weight2), dtype=np.float64
+        )
 
 
 def jackknife(replicates: Floats) -> Spread:
@@ -267,12 +260,3 @@ def jackknife(replicates: Floats) -> Spread:
         squares = np.nansum((replicates - mean[..., None]) ** 2, axis=-1)
         spread = Spread(squares * (number - 1) / number, number - 1)
     return spread.only(number >= FEWEST_CLUSTERS)
-
-
-def added(*spreads: Spread) -> Spread:
-    """That of a sum, or a difference, of independent parts."""
-    with np.errstate(all="ignore"):
-        variance = np.add.reduce([spread.variance for spread in spreads])
-        terms = np.add.reduce([np.where(s.variance == 0, 0.0, s.variance**2 / s.df) for s in spreads])
-        df = np.where(terms > 0, variance**2 / terms, np.inf)
-    return Spread(variance, np.where(np.isnan(variance), np.nan, df))
