@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -25,12 +24,13 @@ from polars_ec.cells.formula_columns import (
 from polars_ec.cells.moments import Floats, UsableCells, cells_by_bucket, usable_cells
 from polars_ec.cells.sums import is_exact, prior_columns
 from polars_ec.costs import CostMatrix
-from polars_ec.intervals.arguments import Request
+from polars_ec.intervals.arguments import FEW_OF_A_CLASS, Request
 from polars_ec.intervals.bootstrap import Sums, Units
 from polars_ec.intervals.drawn import drawn_of_decisions, drawn_of_values, limits_of_draws
 from polars_ec.intervals.estimates import (
     Clusters,
     Formula,
+    Limits,
     is_beside_kink,
     limits_of_clusters,
     limits_of_rows,
@@ -42,9 +42,6 @@ from polars_ec.intervals.limits import limits
 from polars_ec.intervals.scales import Scale, scale_of
 from polars_ec.intervals.spread import Moments, effective_rows, has_rows
 
-Limits: TypeAlias = tuple[Floats, Floats]
-
-_FEWEST_OF_A_CLASS = 10
 _COSTS = ("expected_cost", "bayes_risk")
 _ALL = slice(None)
 
@@ -72,7 +69,7 @@ class Intervals:
 
     def small(self) -> pl.Series:
         """Whether a class has so few rows, of equal weight that say as much, that limits mean little."""
-        return pl.Series("small", self._rows.min(axis=-1) < _FEWEST_OF_A_CLASS)
+        return pl.Series("small", self._rows.min(axis=-1) < FEW_OF_A_CLASS)
 
     def of_decisions(self, names: Sequence[str], threshold: float) -> dict[str, Limits]:
         """The limits of metrics at a threshold; if it may cut cells, they hold those of whatever the counts may be."""

@@ -11,7 +11,7 @@ from polars_ec.cells.calibration_noise import error_if_calibrated
 from polars_ec.cells.cells import check_keys
 from polars_ec.cells.formula_columns import LOSS_OF, loss_columns
 from polars_ec.cells.grid import Grid
-from polars_ec.cells.intervals import Intervals, Limits
+from polars_ec.cells.intervals import Intervals
 from polars_ec.cells.moments import Floats, floats
 from polars_ec.cells.ranking_draws import limits_of_ranks
 from polars_ec.cells.sums import GroupSums, prior_columns, ranking_prior
@@ -19,6 +19,7 @@ from polars_ec.formulas.decisions import CELLS
 from polars_ec.formulas.losses import expected_loss
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import GROUP
+from polars_ec.intervals.estimates import Limits
 from polars_ec.intervals.limits import extended
 
 _COUNTS = (*CELLS, "confusion")

@@ -15,6 +15,9 @@ from polars_ec.typing import IntervalMethod
 FEWEST_BUCKETS, MOST_BUCKETS = 5, 1000
 """Of fewer buckets than this no variance is known; and as many as `bucket` deals keys out to."""
 
+FEW_OF_A_CLASS = 10
+"""A group with fewer rows of a class than this is small: its limits mean little."""
+
 INTERVAL_KEYWORDS = ("interval", "cluster", "buckets", "method", "replicates", "seed")
 _FEWEST_REPLICATES: Mapping[str, int] = {"bootstrap": 2, "bca": 100}
 

@@ -17,7 +17,7 @@ from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.moved_by_prior import is_moved_by_prior
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import ratio, row_weight
-from polars_ec.intervals.arguments import Request
+from polars_ec.intervals.arguments import FEW_OF_A_CLASS, Request
 from polars_ec.metrics.counts import pack_confusion, pack_prior
 from polars_ec.reporting.choice import CONFUSION, is_binary
 from polars_ec.reporting.intervals import FEWEST, HIGH, IF_CALIBRATED, KINKED, LOW
@@ -37,9 +37,6 @@ from polars_ec.reporting.sums import (
 from polars_ec.rows.collected import GroupPrior
 
 Columns = Mapping[str, pl.Expr]
-
-# With intervals a group is small also where a class has fewer rows than this.
-_FEW_OF_A_CLASS = 10
 
 _OF_POSTERIORS = (*SCORING_RULES, "ece")
 
@@ -288,7 +285,7 @@ def _laid_out(model: Model, metrics: Columns, prior: Columns, counts: Columns, l
     columns = {"n": used, **metrics}
     columns |= {name: pl.when(right).then(value) for name, value in prior.items()}
     if layout.interval is not None:
-        columns["small"] = (used < (layout.min_rows or 0)) | (pl.col(f"{prefix}{FEWEST}") < _FEW_OF_A_CLASS)
+        columns["small"] = (used < (layout.min_rows or 0)) | (pl.col(f"{prefix}{FEWEST}") < FEW_OF_A_CLASS)
     elif layout.min_rows is not None:
         columns["small"] = used < layout.min_rows
     if layout.total:
