@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
-from polars_ec import comparisons, reports, sketching
+from polars_ec import comparisons, drifts, reports, sketching
 from polars_ec.calibration import rows as calibration
 from polars_ec.docstrings import without_parameter
 from polars_ec.metrics import (
@@ -157,6 +157,7 @@ class _FrameNamespace:
 
     report = _of_frame(reports.report)
     compare = _of_frame(comparisons.compare)
+    drift = _of_frame(drifts.drift)
     validate = _of_frame(validate)
     sketch = _of_frame(sketching.sketch)
     calibrate = _of_frame(calibration.calibrate)

@@ -26,6 +26,7 @@ OTHERS = {
     "calibrate",
     "calibration_loss",
     "compare",
+    "drift",
     "effective_prior",
     "equivalent_cost",
     "fold",
@@ -38,7 +39,7 @@ OTHERS = {
     "stratified_fold",
     "validate",
 }
-FRAME_FUNCTIONS = {"calibrate", "calibration_loss", "compare", "report", "sketch", "validate"}
+FRAME_FUNCTIONS = {"calibrate", "calibration_loss", "compare", "drift", "report", "sketch", "validate"}
 # Arguments that a warehouse does not need: SQL says label = 'late', or makes integers with CASE.
 # Bins of equal mass need the rows in order.
 ONLY_IN_PYTHON = {"pos_label", "classes", "equal_mass"}

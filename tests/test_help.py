@@ -25,7 +25,7 @@ METRICS = sorted(
     {case.name for case in CASES} | set(RANKING) | set(DIVERGENCES) | set(ROW_FUNCTIONS) | set(WITHOUT_MACRO)
 )
 LOSSES_AND_GAINS = sorted(set(METRICS) - COUNTS - CONVERSIONS)
-FRAME_METHODS = ("calibrate", "calibration_loss", "compare", "report", "sketch", "validate")
+FRAME_METHODS = ("calibrate", "calibration_loss", "compare", "drift", "report", "sketch", "validate")
 FAMILIES = {name: family for name, family in vars(options).items() if is_typeddict(family)}
 
 PUBLIC = {name: getattr(ec, name) for name in FUNCTIONS}

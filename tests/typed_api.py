@@ -141,6 +141,8 @@ def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     assert_type(ec.report(eager, "p", "y", per_class=True, missing="by_part", score_prior=0.2, prior=0.1), pl.DataFrame)
     assert_type(ec.compare(lazy, ["p", "q"], "y", by="carrier", metrics=["nec"], cluster="day"), pl.LazyFrame)
     assert_type(ec.compare(eager, "p", "y", by=["carrier", "month"], reference={"month": 4}, prior=0.1), pl.DataFrame)
+    assert_type(ec.drift(lazy, "p", "y", period="month", mix="carrier", cluster="day"), pl.LazyFrame)
+    assert_type(ec.drift(eager, "p", "y", period="month", reference=4, metrics=["nec"]), pl.DataFrame)
     assert_type(ec.rows_needed(lazy, "nec", width=0.1), pl.LazyFrame)
     assert_type(ec.rows_needed(eager, "nec", width=0.1), pl.DataFrame)
     assert_type(ec.validate(lazy, "p", "y"), pl.LazyFrame)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from polars_ec.comparing.choice import COLUMNS, Reference, reference_groups
 from polars_ec.comparing.differences import Differences, adjusted
@@ -24,6 +25,8 @@ class Piece:
     differences: Differences
     n: pl.Series
     n_missing: pl.Series
+    more: Mapping[str, NDArray[Any] | pl.Series] = field(default_factory=dict)
+    """Further columns."""
 
 
 def against_of(reference: Reference, groups: pl.DataFrame, keys: Sequence[str]) -> Against:
@@ -36,10 +39,20 @@ def against_of(reference: Reference, groups: pl.DataFrame, keys: Sequence[str]) 
     return others
 
 
-def tidy(pieces: Iterable[Piece], groups: pl.DataFrame, keys: Sequence[str], reference: Reference) -> pl.DataFrame:
-    """The pieces of each group, one below the other; `groups` has the keys and GROUP, from 0 on."""
-    schema = {**groups.select(keys).schema, **COLUMNS}
-    shown = [_shown(groups[key]) for key in keys] or [pl.Series([""])]
+def tidy(
+    pieces: Iterable[Piece],
+    groups: pl.DataFrame,
+    keys: Sequence[str],
+    reference: Reference,
+    columns: Mapping[str, pl.DataType] = COLUMNS,
+    named_by: Sequence[str] | None = None,
+) -> pl.DataFrame:
+    """The pieces of each group, one below the other; `groups` has the keys and GROUP, from 0 on.
+
+    A reference that is a group is named by its keys, or by those in `named_by`.
+    """
+    schema = {**groups.select(keys).schema, **columns}
+    shown = [_shown(groups[key]) for key in (keys if named_by is None else named_by)] or [pl.Series([""])]
     labels = groups.select(label=pl.concat_str(shown, separator=", ")).to_series()
     tables = [
         _table(piece, groups.select(*keys, GROUP), labels, reference).with_columns(__ec_order=pl.lit(number))
@@ -84,6 +97,7 @@ def _table(piece: Piece, groups: pl.DataFrame, labels: pl.Series, reference: Ref
         against.alias("reference"),
         pl.lit(piece.column).alias("metric"),
         **{name: pl.Series(values, nan_to_null=True) for name, values in numbers.items()},
+        **{name: pl.Series(values, nan_to_null=True) for name, values in piece.more.items()},
         n=piece.n,
         n_missing=piece.n_missing,
     )

@@ -1,0 +1,112 @@
+"""The changes of metrics of one family between periods, with their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from polars_ec.comparing.cells import JointCells, Shape
+from polars_ec.comparing.differences import Differences
+from polars_ec.comparing.groups import Grouped, compare_groups
+from polars_ec.comparing.values import Metrics
+from polars_ec.drifting.choice import columns_of_part
+from polars_ec.drifting.parts import Part, Strata, parts_of
+from polars_ec.formulas.sums import GROUP
+from polars_ec.intervals.estimates import Clusters
+from polars_ec.intervals.spread import Moments
+from polars_ec.rows.read import join_groups
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """One metric of each period: how it differs from its reference, and the parts of that by their columns."""
+
+    differences: Differences
+    parts: Mapping[str, Floats]
+
+
+def changes_of(
+    of: Grouped, strata: Strata, against: Integers, factors: Sequence[str], level: float
+) -> dict[str, Changes]:
+    """Those of each metric, by its column; `against` says which period each is compared with, -1 for none."""
+    found = compare_groups(of, against, level)
+    has_both = against >= 0
+    pairs = np.flatnonzero(has_both), against[has_both]
+    side, values = of.side(), of.own(of.moments.linear[None])[0]
+    at_the_end = np.stack([side.at_the_end(c, values[:, c]) for c in range(len(of.columns))], axis=-1)
+    known = np.stack([np.isfinite(of_column.low) for of_column in found.values()], axis=-1)
+    parts = parts_of(strata, pairs, factors, level, at_the_end[pairs[0]] | at_the_end[pairs[1]], known[pairs[0]])
+    return {
+        column: Changes(of_column, _columns(parts[column], pairs[0], len(against)))
+        for column, of_column in found.items()
+    }
+
+
+def _columns(parts: Mapping[str, Part], places: Integers, number: int) -> dict[str, Floats]:
+    columns = {}
+    for factor, part in parts.items():
+        numbers = (part.value, part.low, part.high, part.least, part.most)
+        for name, values in zip(columns_of_part(factor), numbers, strict=True):
+            columns[name] = np.full(number, np.nan)
+            columns[name][places] = values
+    return columns
+
+
+def one_stratum(of: Grouped, metrics: Metrics, groups: pl.DataFrame) -> Strata:
+    """Periods that are not taken apart."""
+    linear, square = of.moments.linear[:, None], of.moments.square[:, None]
+    clusters = None if of.clusters is None else _in_strata(of.clusters, 1)
+    moments = Moments(linear, square, of.moments.unit)
+    return Strata(of.columns, moments, clusters, of.enlarged, lambda sums, units: metrics.of(sums, groups[units]))
+
+
+@dataclass(frozen=True)
+class StrataCells:
+    """The cells of a log by group, period and stratum."""
+
+    cells: JointCells
+    number: int
+
+    @classmethod
+    def of(cls, cells: pl.DataFrame, mix: Sequence[str], shape: Shape) -> StrataCells:
+        """`cells` have the number of their period."""
+        strata = cells.select(mix).unique().with_row_index("__ec_stratum")
+        numbered = join_groups(cells, strata, mix)
+        both = pl.col(GROUP).cast(pl.Int64) * strata.height + pl.col("__ec_stratum").cast(pl.Int64)
+        by_stratum = Shape(shape.groups * strata.height, shape.classes, shape.decisions, shape.buckets)
+        return cls(JointCells(numbered.with_columns(both.alias(GROUP)), by_stratum), strata.height)
+
+    def of_metrics(self, metrics: Metrics, groups: pl.DataFrame) -> Strata:
+        """The sums of a family."""
+        cells, family = self.cells, metrics.family
+        moments = _moments(cells.moments(metrics.model, family, np.ones(len(cells.weight), dtype=bool)), self.number)
+        clusters = (
+            None if cells.shape.buckets is None else _in_strata(cells.clusters(metrics.model, family), self.number)
+        )
+        return Strata(
+            metrics.columns, moments, clusters, family.enlarged, lambda sums, units: metrics.of(sums, groups[units])
+        )
+
+
+def _moments(moments: Moments, number: int) -> Moments:
+    """Of strata that follow each other."""
+    return Moments(_split(moments.linear, number), _split(moments.square, number), moments.unit)
+
+
+def _in_strata(clusters: Clusters, number: int) -> Clusters:
+    """(units x strata, buckets, ...) as (units, buckets, strata, ...)."""
+    linear = np.moveaxis(_split(clusters.linear, number), 1, 2)
+    weight = _split(clusters.weight, number).sum(axis=1)
+    single = None if clusters.single is None else _moments(clusters.single, number)
+    return Clusters(linear, weight, clusters.unit, single)
+
+
+def _split(values: Floats, number: int) -> Floats:
+    return values.reshape(len(values) // number, number, *values.shape[1:])

@@ -1,0 +1,261 @@
+"""The parts of the change of each metric between two periods, with their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polars_ec.comparing.sides import Parts, between
+from polars_ec.drifting.attribution import Attribution, Change
+from polars_ec.intervals.estimates import Clusters, of_so_many_rows
+from polars_ec.intervals.limits import limits
+from polars_ec.intervals.spread import Moments, Single, Spread, effective_clusters, of_clusters
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+
+# Of the value: what rounding makes of a part that is none.
+_NOTHING, _NO_SLOPE = 1e-12, 1e-8
+
+# A stratum in one cluster alone does not show how much it varies: of the weight, what such strata may hold.
+_MOST_ON_ONE_CLUSTER = 0.05
+
+# Numbers of the arrays of pairs that are made at a time.
+_BLOCK = 2**23
+
+
+@dataclass(frozen=True)
+class Strata:
+    """Metrics of so many periods of groups, by their columns, that are made of the same sums over the rows of each stratum and class.
+
+    `moments` are sums of w x and of w^2 x x', (units, strata, classes, features) and with features once more; `clusters` the sums of
+    w x of each bucket, (units, buckets, strata, classes, features), and of rows that are in none. `formula` takes sums, (variants,
+    pairs, classes, features), and of which unit each pair has its stated prior.
+    """
+
+    columns: Mapping[str, str]
+    moments: Moments
+    clusters: Clusters | None
+    enlarged: Callable[[Moments], Moments] | None
+    formula: Callable[[Floats, Integers], Floats]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a factor adds to a change, (pairs,): its part, the limits of this, and the least and the most of any order."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+    least: Floats
+    most: Floats
+
+
+def parts_of(
+    of: Strata,
+    pairs: tuple[Integers, Integers],
+    factors: Sequence[str],
+    level: float,
+    at_the_end: Bools,
+    known: Bools,
+) -> dict[str, dict[str, Part]]:
+    """By column and factor the parts of the changes between units: those of the period, and those of its reference.
+
+    `at_the_end` says where the decisions of a side are all alike in its clusters, (pairs, columns), and `known` where a change has limits.
+    """
+    made = [_of_block(of, at, pairs, factors, level, at_the_end, known) for at in _blocks(of, len(pairs[0]), factors)]
+    return {
+        column: {
+            factor: Part(*(np.concatenate([block[c, factor][n] for block in made]) for n in range(5)))
+            for factor in factors
+        }
+        for c, column in enumerate(of.columns)
+    }
+
+
+def _blocks(of: Strata, n_pairs: int, factors: Sequence[str]) -> Iterator[slice]:
+    of_pair = of.moments.linear[0].size if len(of.moments.linear) else 1
+    buckets = 0 if of.clusters is None else of.clusters.weight.shape[1]
+    size = max(_BLOCK // (of_pair * (buckets + 2 * len(factors) * (len(of.columns) + 1))), 1)
+    for start in range(0, max(n_pairs, 1), size):
+        yield slice(start, start + size)
+
+
+_Numbers: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats]
+
+
+def _of_block(
+    of: Strata,
+    at: slice,
+    pairs: tuple[Integers, Integers],
+    factors: Sequence[str],
+    level: float,
+    at_the_end: Bools,
+    known: Bools,
+) -> dict[tuple[int, str], _Numbers]:
+    units = pairs[0][at], pairs[1][at]
+    block = _Block(of, units, factors)
+    at_the_end, known = at_the_end[at], known[at]
+    found = {}
+    for c in range(len(of.columns)):
+        size = np.abs(block.ends[..., c]).max(axis=0)
+        for factor in factors:
+            value = block.attribution.part[factor][:, c]
+            spread, moves = block.spread_of(factor, c, at_the_end[:, c])
+            with np.errstate(all="ignore"):
+                # What a metric does not hang on adds nothing, whatever the rows are.
+                nothing = ~moves & (np.abs(value) <= _NOTHING * size)
+                shown = known[:, c] & ~nothing & (spread.variance > (_NOTHING * size) ** 2)
+            low, high = limits(value, spread.only(shown), "identity", level)
+            zero = nothing & known[:, c]
+            numbers = (value, low, high, block.attribution.least[factor][:, c], block.attribution.most[factor][:, c])
+            found[c, factor] = tuple(
+                np.where(zero if n in (1, 2) else nothing, 0.0, values) for n, values in enumerate(numbers)
+            )
+    return found  # type: ignore[return-value]
+
+
+class _Block:
+    """Some pairs of periods."""
+
+    def __init__(self, of: Strata, units: tuple[Integers, Integers], factors: Sequence[str]) -> None:
+        self._of, self._units, self._factors = of, units, factors
+        self._moments = tuple(_taken(of.moments, chosen) for chosen in units)
+        change = self._change(*self._moments)
+        self.attribution = change.attributed(self._formula, with_slopes=of.clusters is not None or of.enlarged is None)
+        sums = [moments.linear.sum(axis=1) for moments in self._moments]
+        self.ends = np.stack([self._formula(of_side[None])[0] for of_side in sums])
+        self._enlarged: tuple[tuple[Moments, ...], Attribution] | None = None
+
+    def _formula(self, sums: Floats) -> Floats:
+        return self._of.formula(sums, self._units[0])
+
+    def _change(self, period: Moments, reference: Moments) -> Change:
+        return Change(period.linear, reference.linear, self._of.moments.unit, self._factors)
+
+    def spread_of(self, factor: str, column: int, at_the_end: Bools) -> tuple[Spread, Bools]:
+        """Of a part of a metric; and whether it moves with the factor at all."""
+        if self._of.clusters is None:
+            moments, attribution = (
+                (self._moments, self.attribution) if self._of.enlarged is None else self._with_more_rows()
+            )
+            return self._of_rows(moments, attribution, factor, column)
+        spread, moves = self._of_clusters(factor, column)
+        if self._of.enlarged is None or not at_the_end.any():
+            return spread, moves
+        # Rates of 0 or 1 vary as those of as many independent rows as there are clusters.
+        of_rows, rows_move = self._of_rows(*self._with_more_rows(), factor, column)
+        chosen = (
+            np.where(at_the_end, *both) for both in ((of_rows.variance, spread.variance), (of_rows.df, spread.df))
+        )
+        return Spread(*chosen), np.where(at_the_end, rows_move, moves)
+
+    def _with_more_rows(self) -> tuple[tuple[Moments, ...], Attribution]:
+        """With a little more of each decision in each class; of clusters, of as many rows as there are of these."""
+        if self._enlarged is None:
+            made = []
+            for moments, chosen in zip(self._moments, self._units, strict=True):
+                fewer = moments
+                if self._of.clusters is not None:
+                    fewer = _of_shape(of_so_many_rows(_flat(moments), _number(self._of.clusters)[chosen]), moments)
+                made.append(self._with_rows(fewer))
+            attribution = self._change(*made).attributed(self._formula)
+            self._enlarged = tuple(made), attribution
+        return self._enlarged
+
+    def _with_rows(self, moments: Moments) -> Moments:
+        """More rows of each class, dealt out to its strata by how much they have of it."""
+        assert self._of.enlarged is not None
+        whole = Moments(moments.linear.sum(axis=1), moments.square.sum(axis=1), moments.unit)
+        more = self._of.enlarged(whole)
+        with np.errstate(all="ignore"):
+            share = np.nan_to_num(moments.weight / whole.weight[:, None])
+        linear = moments.linear + share[..., None] * (more.linear - whole.linear)[:, None]
+        square = moments.square + share[..., None, None] * (more.square - whole.square)[:, None]
+        return Moments(linear, square, moments.unit)
+
+    def _of_rows(
+        self, moments: tuple[Moments, ...], attribution: Attribution, factor: str, column: int
+    ) -> tuple[Spread, Bools]:
+        slopes = [of_side[..., column] for of_side in attribution.slopes[factor]]
+        sides = []
+        for of_side, slope in zip(moments, slopes, strict=True):
+            spread = _single(of_side, slope).spread
+            sides.append(Parts(None, spread.variance, spread.df))
+        return between(*sides), self._moves(moments, slopes, column)
+
+    def _of_clusters(self, factor: str, column: int) -> tuple[Spread, Bools]:
+        assert self._of.clusters is not None
+        slopes = [of_side[..., column] for of_side in self.attribution.slopes[factor]]
+        sides = [
+            _parts_of_clusters(self._of.clusters, chosen, slope)
+            for chosen, slope in zip(self._units, slopes, strict=True)
+        ]
+        period, reference = sides
+        assert reference.shared is not None
+        # The slopes of the reference are those of the difference, so that its influences are added, and not taken off.
+        other = Parts(-reference.shared, reference.own, reference.df)
+        return between(period, other), self._moves(self._moments, slopes, column)
+
+    def _moves(self, moments: Sequence[Moments], slopes: Sequence[Floats], column: int) -> Bools:
+        """Whether slopes are more than what rounding leaves."""
+        with np.errstate(all="ignore"):
+            moved = sum(
+                np.abs(slope * of.linear).sum(axis=(1, 2, 3)) for slope, of in zip(slopes, moments, strict=True)
+            )
+            return np.asarray(~(moved <= _NO_SLOPE * np.abs(self.ends[..., column]).max(axis=0)))
+
+
+def _parts_of_clusters(clusters: Clusters, chosen: Integers, slopes: Floats) -> Parts:
+    linear = clusters.linear[chosen]
+    of_strata = linear @ clusters.unit
+    with np.errstate(all="ignore"):
+        influence = np.einsum("pmkf,pbmkf->pbk", slopes, linear)
+        single = None if clusters.single is None else _single(_taken(clusters.single, chosen), slopes)
+        of = of_clusters(of_strata.sum(axis=2), influence, clusters.weight[chosen], single)
+        shared, own = of.scaled
+        whole = of_strata.sum(axis=(1, 2, 3))
+        in_stratum = of_strata.sum(axis=3)
+        on_one = ((in_stratum > 0).sum(axis=1) == 1) & (linear.shape[2] > 1)
+        hidden = np.where(on_one, in_stratum.sum(axis=1), 0.0).sum(axis=-1)
+    return Parts(shared, np.where(hidden > _MOST_ON_ONE_CLUSTER * whole, np.nan, own), of.df)
+
+
+def _number(clusters: Clusters) -> Floats:
+    """How many clusters of equal weight say as much."""
+    if clusters.single is None:
+        return effective_clusters(clusters.weight)
+    weight, weight2 = (of.sum(axis=(1, 2)) for of in (clusters.single.weight, clusters.single.weight2))
+    return effective_clusters(clusters.weight, weight, weight2)
+
+
+def _single(moments: Moments, slopes: Floats) -> Single:
+    """Sums of the influences of rows of each class, over the strata."""
+    with np.errstate(all="ignore"):
+        with_unit = moments.square @ moments.unit
+        return Single(
+            moments.weight.sum(axis=1),
+            moments.weight2.sum(axis=1),
+            (slopes * moments.linear).sum(axis=(1, 3)),
+            np.einsum("pmkf,pmkfh,pmkh->pk", slopes, moments.square, slopes),
+            (slopes * with_unit).sum(axis=(1, 3)),
+        )
+
+
+def _taken(moments: Moments, chosen: Integers) -> Moments:
+    return Moments(moments.linear[chosen], moments.square[chosen], moments.unit)
+
+
+def _flat(moments: Moments) -> Moments:
+    """Each class of each stratum as a class of its own."""
+    n, m, k, f = moments.linear.shape
+    return Moments(moments.linear.reshape(n, m * k, f), moments.square.reshape(n, m * k, f, f), moments.unit)
+
+
+def _of_shape(flat: Moments, like: Moments) -> Moments:
+    return Moments(flat.linear.reshape(like.linear.shape), flat.square.reshape(like.square.shape), flat.unit)

@@ -1,0 +1,174 @@
+"""Drift: where the change of a metric from one period to another comes from, with intervals, in one pass over the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Unpack
+
+import polars as pl
+
+from polars_ec.arguments import BY_ROW, as_expr, parse_options
+from polars_ec.comparing.joint_pass import Clusters, sum_jointly
+from polars_ec.drifting.choice import columns_of, factors_of, movable
+from polars_ec.drifting.tables import Drift, drifted
+from polars_ec.inputs import as_lazy, lazy_if_lazy
+from polars_ec.intervals.arguments import parse_interval
+from polars_ec.options import DecisionOptions
+from polars_ec.reporting.choice import metrics_of, needed
+from polars_ec.reporting.models import Pass, pass_over, read_models
+from polars_ec.reporting.tables import Layout
+from polars_ec.rows.read import check_names, expand
+from polars_ec.signatures import with_options
+from polars_ec.typing import FrameLike, IntoExpr
+
+
+@lazy_if_lazy
+@with_options(DecisionOptions)
+def drift(
+    frame: FrameLike,
+    score: IntoExpr | Sequence[IntoExpr],
+    label: IntoExpr,
+    *,
+    period: IntoExpr,
+    reference: Any = None,
+    by: IntoExpr | Sequence[IntoExpr] = (),
+    mix: IntoExpr | Sequence[IntoExpr] = (),
+    metrics: Sequence[str] | None = None,
+    interval: float = 0.95,
+    cluster: IntoExpr | None = None,
+    buckets: int = 100,
+    **options: Unpack[DecisionOptions],
+) -> pl.LazyFrame | pl.DataFrame:
+    """Where the change of each metric between two periods comes from, with intervals, from one pass over the log.
+
+    The change is taken apart into what the class shares add (`prior`), what rows of a class are like (`likelihood`: how they are decided
+    and what they lose), and, with `mix`, the shares of strata such as countries (`mix`). The parts add up to it: it is an account of the
+    change, as exact as its sums, and not a proof of causes.
+
+    Parameters
+    ----------
+    frame
+        The log, a frame of Polars or of another library. A LazyFrame gives a LazyFrame; all others give a DataFrame.
+    score
+        Column name or expression; or several of them (models).
+    label
+        Column name or expression.
+    period
+        Column name or expression of the period of a row, such as `pl.col("ts").dt.truncate("1mo")`.
+    reference
+        What each period is compared with: one of them, by its value, or "previous", the one before it in its group. Default: the
+        earliest period of the log.
+    by
+        Names and expressions of the groups. Default: one group.
+    mix
+        Names and expressions of the strata within a group whose shares may move. Default: none, and no part `mix`.
+    metrics
+        As for `compare`, without ranking metrics, which are not made of sums. Default: the usual battery.
+    interval
+        The level of the intervals, between 0 and 1.
+    cluster
+        The key that correlated rows share, such as the user or the day; a row without one is a cluster of its own. Clusters may be in
+        several groups and periods. Default None: independent rows.
+    buckets
+        How many parts clusters are dealt out to, from 100 to 1000.
+    prior
+        The reference prior, as for `report`: metrics that it moves have one more row, `NAME_at_prior`, of which class shares are
+        no part but through the mix.
+
+    Returns
+    -------
+    One row per group, period, model and metric, in this order, without those of the reference itself: the columns of `by` and of the
+    period; `model`, `reference`, `metric`; `value`, `value_reference`, `difference` with its limits, `p_value` and `p_adjusted`, all as
+    `compare` has them against this reference; then of each part its value, such as `prior`, `prior_ci_low` and `prior_ci_high`, and
+    `prior_least` and `prior_most`, the range over the orders in which the parts may be taken; `n` and `n_reference`, the rows used, and
+    `n_missing`. What a stratum, or a class in it, has in one of the two periods alone is taken to be the same in the other. Parts are
+    null where a value is, and their limits where those of the difference are, or where strata that are in one cluster alone hold more
+    than a 20th of the rows.
+
+    Raises
+    ------
+    ValueError
+        A reference that is no period, which only the rows tell; ranking metrics, counts, `ece` and metrics of each class; fewer than
+        100 buckets; a column of `mix` that is one of `by` or the period.
+
+    Notes
+    -----
+    With the share of stratum m W_m, that of class i in it pi_mi, and the mean of what its rows have mu_mi, the value of a period is
+    g(sum_m W_m pi_mi mu_mi). A part is the mean over all orders of what the value moves by when this factor is taken from the period, and
+    no longer from the reference: the Shapley value. Of two factors that is what Kitagawa has; one order alone is Oaxaca and Blinder.
+
+    References
+    ----------
+    Kitagawa, "Components of a difference between two rates", 1955; Oaxaca 1973; Blinder 1973; Shorrocks, "Decomposition procedures for
+    distributional analysis", 1999 and 2013.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame(
+    ...     {
+    ...         "month": [4] * 40 + [9] * 40,
+    ...         "p": [0.8, 0.2, 0.6, 0.1] * 10 + [0.9, 0.3, 0.2, 0.1] * 10,
+    ...         "y": [1, 0, 0, 0] * 10 + [1, 0, 0, 1] * 10,
+    ...     }
+    ... )
+    >>> parts = log.ec.drift("p", "y", period="month", metrics=["error_rate"])
+    >>> parts.select("month", "reference", pl.col("difference", "prior", "likelihood").round(4)).rows()
+    [(9, '4', 0.0, 0.0208, -0.0208)]
+    """
+    one_pass = pass_over(frame)
+    intervals = {"interval": interval, "cluster": cluster, "buckets": buckets}
+    lazy = _drift(as_lazy(frame), score, label, period, reference, by, mix, metrics, intervals, options, one_pass)
+    return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
+
+
+def _drift(
+    frame: pl.LazyFrame,
+    score: IntoExpr | Sequence[IntoExpr],
+    label: IntoExpr,
+    period: IntoExpr,
+    reference: Any,
+    by: IntoExpr | Sequence[IntoExpr],
+    mix: IntoExpr | Sequence[IntoExpr],
+    metrics: Sequence[str] | None,
+    intervals: Mapping[str, Any],
+    given: Mapping[str, Any],
+    one_pass: Pass,
+) -> pl.LazyFrame:
+    options = parse_options(given, BY_ROW)
+    scores, keys, strata = expand(frame, score, "score"), expand(frame, by, "by"), expand(frame, mix, "mix")
+    periods = expand(frame, period, "period")
+    named = movable(metrics)
+    request = parse_interval(intervals)
+    assert request is not None
+    clusters = None if request.cluster is None else Clusters([request.cluster], request.buckets)
+    frame, models = read_models(frame, scores, label, given, options, None, one_pass)
+    asked = metrics_of(named, models[0].rows)
+    needs = needed(asked, ())
+    factors = factors_of(strata)
+    groups = [*keys, *periods]
+    check_names(groups, columns_of(factors), "the drift")
+    layout = Layout(options, usual=False, min_rows=None, parts=(), total=False)
+    key_names, mix_names = (tuple(e.meta.output_name() for e in of) for of in (keys, strata))
+    what = Drift(
+        key_names,
+        periods[0].meta.output_name(),
+        mix_names,
+        factors,
+        tuple(models),
+        asked,
+        reference,
+        layout,
+        request.level,
+        None if clusters is None else clusters.buckets,
+    )
+    cells = one_pass(
+        sum_jointly(
+            frame, [*groups, *strata], [(m, None) for m in models], models, needs, clusters, [as_expr(label, "label")]
+        )
+    )
+    schema = cells.collect_schema()
+    return cells.map_batches(
+        partial(drifted, drift=what), schema={**{name: schema[name] for name in what.keys}, **columns_of(factors)}
+    )
