@@ -15,7 +15,8 @@ from polars_ec.cells.ordered import edge_columns
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.arguments import Request
-from polars_ec.intervals.estimates import Clusters, Limits, limits_of_clusters, limits_of_rows, one_hot, with_one_row
+from polars_ec.intervals.estimates import Clusters, limits_of_clusters, limits_of_rows, one_hot, with_one_row
+from polars_ec.intervals.limits import Limits
 from polars_ec.intervals.spread import Moments
 
 # Numbers of the sums of buckets at points that are made at a time.

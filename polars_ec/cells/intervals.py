@@ -30,7 +30,6 @@ from polars_ec.intervals.drawn import drawn_of_decisions, drawn_of_values, limit
 from polars_ec.intervals.estimates import (
     Clusters,
     Formula,
-    Limits,
     is_beside_kink,
     limits_of_clusters,
     limits_of_rows,
@@ -38,7 +37,7 @@ from polars_ec.intervals.estimates import (
     slopes_of,
     with_one_row,
 )
-from polars_ec.intervals.limits import limits
+from polars_ec.intervals.limits import Limits, limits
 from polars_ec.intervals.scales import Scale, scale_of
 from polars_ec.intervals.spread import Moments, effective_rows, has_rows
 

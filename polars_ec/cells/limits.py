@@ -19,8 +19,7 @@ from polars_ec.formulas.decisions import CELLS
 from polars_ec.formulas.losses import expected_loss
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import GROUP
-from polars_ec.intervals.estimates import Limits
-from polars_ec.intervals.limits import extended
+from polars_ec.intervals.limits import Limits, extended
 
 _COUNTS = (*CELLS, "confusion")
 

@@ -19,7 +19,8 @@ from polars_ec.reporting.squares import UNITS
 if TYPE_CHECKING:
     import numpy as np
 
-    from polars_ec.intervals.estimates import Clusters, Limits
+    from polars_ec.intervals.estimates import Clusters
+    from polars_ec.intervals.limits import Limits
     from polars_ec.intervals.scales import Scale
     from polars_ec.intervals.spread import Moments
 
