@@ -99,8 +99,10 @@ def with_ranks(
             if interval is not None:
                 # Imported here, for it needs numpy.
                 from polars_ec.cells.ranking_draws import limits_of_ranks
+                from polars_ec.cells.ranking_parts import Ranking
 
-                limits = limits_of_ranks(values, by_bucket, grid_of_limits, names, arguments, stated, interval)
+                ranking = Ranking(by_bucket, grid_of_limits, names, arguments, stated)
+                limits = limits_of_ranks(ranking, values, interval)
                 values = values.join(limits, on=GROUP, how="left", maintain_order="left")
             table = table.hstack(
                 values.select(
