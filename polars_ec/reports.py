@@ -194,8 +194,7 @@ def _report(
     named = named_metrics(metrics)
     frame, models = read_models(frame, scores, label, given, options, score_prior, one_pass)
     _check_alike(models)
-    names_of = metrics_of_one_class if per_class else metrics_of
-    names = {model.name: names_of(named, model.rows) for model in models}
+    names = _names_of(models, named, per_class)
     parts = () if missing == "together" else _PARTS if options.weight is not None else _PARTS[:2]
     layout = Layout(options, named is None, min_rows, parts, total, interval)
 
@@ -207,11 +206,9 @@ def _report(
     key_names = [key.meta.output_name() for key in keys]
     cells = one_pass(sum_per_class(frame, keys, all_models, needs))
     sums = with_priors(sum_per_group(cells, key_names, all_models, needs, total), all_models, options, total)
-    for model in all_models:
-        ranks = list(_ranks_of(model, models, names, options))
-        if ranks:
-            log = GroupedLog(frame, keys, total, one_pass)
-            sums = with_ranks(sums, log, model, ranks, stated_prior(model, options), given.get("prior"), interval)
+    for model, ranks in _all_ranks(all_models, models, names, options):
+        log = GroupedLog(frame, keys, total, one_pass)
+        sums = with_ranks(sums, log, model, ranks, stated_prior(model, options), given.get("prior"), interval)
     if per_class:
         sums = with_class_sums(sums, models, options)
     if interval is not None:
@@ -243,6 +240,22 @@ def _with_limits(
     families = [f for model in models for f in of_model(model, names[model.name], layout)]
     calibrated = [model for model in models if "ece" in names[model.name]]
     return with_intervals(sums, families, calibrated, interval)
+
+
+def _names_of(models: Sequence[Model], named: Sequence[str] | None, per_class: bool) -> dict[str, tuple[str, ...]]:
+    """The metrics of each model."""
+    names_of = metrics_of_one_class if per_class else metrics_of
+    return {model.name: names_of(named, model.rows) for model in models}
+
+
+def _all_ranks(
+    made: Sequence[Model], models: Sequence[Model], names: Mapping[str, Sequence[str]], options: Options
+) -> Iterator[tuple[Model, list[Rank]]]:
+    """The models that are made whose cells give ranking metrics, and these."""
+    for model in made:
+        ranks = list(_ranks_of(model, models, names, options))
+        if ranks:
+            yield model, ranks
 
 
 def _ranks_of(
