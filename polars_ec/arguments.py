@@ -242,6 +242,15 @@ def parse_beta(value: Any) -> float:
     return beta
 
 
+def parse_min_rows(min_rows: Any) -> int | None:
+    """How many rows a group has at least that is not marked as small, if that is stated."""
+    if min_rows is None:
+        return None
+    if isinstance(min_rows, bool) or not hasattr(min_rows, "__index__") or min_rows < 0:
+        raise ValueError(f"min_rows={min_rows!r} is not a whole number of rows from 0")
+    return int(min_rows)
+
+
 def parse_whole(value: Any, what: str, fewest: int, most: int | None = None, way_out: str = "") -> int:
     """A whole number in these bounds."""
     is_whole = not isinstance(value, bool) and hasattr(value, "__index__")

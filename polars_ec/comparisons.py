@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from polars_ec.arguments import BY_ROW, Options, as_expr, parse_options
+from polars_ec.arguments import BY_ROW, Options, as_expr, parse_min_rows, parse_options
 from polars_ec.comparing.choice import COLUMNS, FEWEST_BUCKETS, Reference, check_prior, comparable, parse_reference
 from polars_ec.comparing.comparison import Comparison
 from polars_ec.comparing.joint_pass import Clusters, sum_jointly
@@ -46,6 +46,7 @@ def compare(
     interval: float = 0.95,
     cluster: IntoExpr | Sequence[IntoExpr] | None = None,
     buckets: int = 100,
+    min_rows: int | None = None,
     **options: Unpack[DecisionOptions],
 ) -> pl.LazyFrame | pl.DataFrame:
     """The differences of models on the same rows, or of groups, each with its interval and p-value, from one pass over the log.
@@ -76,6 +77,8 @@ def compare(
         without one is a cluster of its own. Clusters may be in several groups. Default None: independent rows.
     buckets
         How many parts clusters are dealt out to, from 100 to 1000.
+    min_rows
+        Groups with fewer rows than this are `small`, too. None is dropped.
     prior
         The reference prior, as for `report`: metrics that it moves have one more row, `NAME_at_prior`.
 
@@ -84,7 +87,8 @@ def compare(
     One row per group, model and metric, in this order, without those of the reference itself: the columns of `by`; `model`, `reference`,
     `metric`; `value`, `value_reference`, `difference`, which is value - reference; `difference_ci_low`, `difference_ci_high`; `p_value`, of
     no difference; `p_adjusted`, for as many groups as there are of a metric and model (Benjamini and Hochberg: of the differences that are
-    called real because it is below 0.05, at most a 20th are not); `n`, the rows used, and `n_missing`. Of models a row that lacks the
+    called real because it is below 0.05, at most a 20th are not); `small`, true where the group, or what it is compared with, has fewer than
+    10 rows of a class, or the group fewer than `min_rows`: limits mean little there; `n`, the rows used, and `n_missing`. Of models a row that lacks the
     score of any is used for none. Values are those of `report`; limits and p-values are null where a class has no rows, for losses
     one, or there are fewer than five clusters; of groups where the losses of one are all alike, for these say nothing of other rows; and
     of models where all rows agree on the difference, but if their scores are the same in the whole log, which has limits of 0. Ranking metrics have their spread from 8 bins a nat: that of two models which
@@ -98,7 +102,7 @@ def compare(
     Raises
     ------
     ValueError
-        One model and no reference; a reference that is not there; fewer than two groups; fewer than 100 buckets; labels or cluster
+        One model and no reference; a `min_rows` that is not a whole number from 0; a reference that is not there; fewer than two groups; fewer than 100 buckets; labels or cluster
         keys of models that differ, and a group that is not there, which only the rows tell.
 
     References
@@ -117,7 +121,8 @@ def compare(
     """
     one_pass = pass_over(frame)
     intervals = {"interval": interval, "cluster": cluster, "buckets": buckets}
-    lazy = _compare(as_lazy(frame), score, label, by, metrics, reference, intervals, options, one_pass)
+    least = parse_min_rows(min_rows)
+    lazy = _compare(as_lazy(frame), score, label, by, metrics, reference, intervals, options, one_pass, least)
     return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
 
 
@@ -131,6 +136,7 @@ def _compare(
     intervals: Mapping[str, Any],
     given: Mapping[str, Any],
     one_pass: Pass,
+    min_rows: int | None,
 ) -> pl.LazyFrame:
     options = parse_options(given, BY_ROW)
     scores, keys = expand(frame, score, "score"), expand(frame, by, "by")
@@ -152,7 +158,7 @@ def _compare(
     check_names(keys, COLUMNS, "the comparison")
     grids = tuple(Grids.of(model, given.get("prior")) for model in models) if ranks else ()
     n_buckets = None if clusters is None else clusters.buckets
-    comparison = Comparison(tuple(key_names), tuple(models), asked, against, layout, level, n_buckets, grids)
+    comparison = Comparison(tuple(key_names), tuple(models), asked, against, layout, level, n_buckets, min_rows, grids)
     pairs = comparison.pairs
     cells = one_pass(sum_jointly(frame, keys, pairs, models, needs, clusters, labels))
     if ranks:

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from polars_ec.arguments import BY_ROW, as_expr, parse_options
+from polars_ec.arguments import BY_ROW, as_expr, parse_min_rows, parse_options
 from polars_ec.comparing.joint_pass import Clusters, sum_jointly
 from polars_ec.drifting.choice import columns_of, factors_of, movable
 from polars_ec.drifting.tables import Drift, drifted
@@ -38,6 +38,7 @@ def drift(
     interval: float = 0.95,
     cluster: IntoExpr | None = None,
     buckets: int = 100,
+    min_rows: int | None = None,
     **options: Unpack[DecisionOptions],
 ) -> pl.LazyFrame | pl.DataFrame:
     """Where the change of each metric between two periods comes from, with intervals, from one pass over the log.
@@ -72,6 +73,8 @@ def drift(
         several groups and periods. Default None: independent rows.
     buckets
         How many parts clusters are dealt out to, from 100 to 1000.
+    min_rows
+        Periods of a group with fewer rows than this are `small`, too.
     prior
         The reference prior, as for `report`: metrics that it moves have one more row, `NAME_at_prior`, of which class shares are
         no part but through the mix.
@@ -119,7 +122,9 @@ def drift(
     """
     one_pass = pass_over(frame)
     intervals = {"interval": interval, "cluster": cluster, "buckets": buckets}
-    lazy = _drift(as_lazy(frame), score, label, period, reference, by, mix, metrics, intervals, options, one_pass)
+    lazy = _drift(
+        as_lazy(frame), score, label, period, reference, by, mix, metrics, intervals, min_rows, options, one_pass
+    )
     return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
 
 
@@ -133,6 +138,7 @@ def _drift(
     mix: IntoExpr | Sequence[IntoExpr],
     metrics: Sequence[str] | None,
     intervals: Mapping[str, Any],
+    min_rows: int | None,
     given: Mapping[str, Any],
     one_pass: Pass,
 ) -> pl.LazyFrame:
@@ -162,6 +168,7 @@ def _drift(
         layout,
         request.level,
         None if clusters is None else clusters.buckets,
+        parse_min_rows(min_rows),
     )
     cells = one_pass(
         sum_jointly(

@@ -8,7 +8,7 @@ from typing import Any, Unpack, get_args
 
 import polars as pl
 
-from polars_ec.arguments import BY_ROW, Options, parse_options
+from polars_ec.arguments import BY_ROW, Options, parse_min_rows, parse_options
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.inputs import as_lazy, lazy_if_lazy
 from polars_ec.intervals.arguments import Request, parse_interval
@@ -183,8 +183,7 @@ def _report(
     keys = expand(frame, by, "by")
     if not scores:
         raise ValueError("score= names no column")
-    if min_rows is not None and (isinstance(min_rows, bool) or not hasattr(min_rows, "__index__") or min_rows < 0):
-        raise ValueError(f"min_rows={min_rows!r} is not a whole number of rows from 0")
+    min_rows = parse_min_rows(min_rows)
     if missing not in get_args(Missing):
         raise ValueError(f"missing={missing!r} is none of {', '.join(get_args(Missing))}")
     if total and not keys:

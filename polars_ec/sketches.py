@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from polars_ec.arguments import parse_min_rows
 from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.fit import calibrate
 from polars_ec.calibration.parameters import Calibrator
@@ -166,6 +167,7 @@ class Sketch(DecidingCells):
         *metrics: str,
         reference: Any = None,
         interval: float = 0.95,
+        min_rows: int | None = None,
         costs: Costs | None = None,
         cost_fn: float | None = None,
         cost_fp: float | None = None,
@@ -189,6 +191,8 @@ class Sketch(DecidingCells):
             the same; and the same rows for each.
         interval
             The level of the intervals, between 0 and 1.
+        min_rows
+            As for `compare`.
         costs, cost_fn, cost_fp, threshold, prior, beta, p_t, sensitivity, specificity, method
             As for `evaluate`. With `prior` values are at that prior alone. Decisions are at declared thresholds only.
 
@@ -221,7 +225,7 @@ class Sketch(DecidingCells):
         stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
         others = {"beta": beta, "p_t": p_t, "sensitivity": sensitivity, "specificity": specificity, "method": method}
         keywords, own_threshold = self.operating_point.stands_in({**stated, **others}, self.grid.classes)
-        return compare_cells(self, metrics, keywords, own_threshold, reference, request)
+        return compare_cells(self, metrics, keywords, own_threshold, reference, request, parse_min_rows(min_rows))
 
     def write_parquet(self, path: str | Path | IO[bytes], *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the cells; and what they mean, a checksum of all this and any further `metadata` in the file's metadata."""

@@ -139,10 +139,12 @@ def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     assert_type(ec.report(eager, ["p", "q"], "y"), pl.DataFrame)
     assert_type(ec.report(lazy, "p", "y", metrics=["nec"], total=True, prior="overall"), pl.LazyFrame)
     assert_type(ec.report(eager, "p", "y", per_class=True, missing="by_part", score_prior=0.2, prior=0.1), pl.DataFrame)
-    assert_type(ec.compare(lazy, ["p", "q"], "y", by="carrier", metrics=["nec"], cluster="day"), pl.LazyFrame)
+    assert_type(
+        ec.compare(lazy, ["p", "q"], "y", by="carrier", metrics=["nec"], cluster="day", min_rows=50), pl.LazyFrame
+    )
     assert_type(ec.compare(eager, "p", "y", by=["carrier", "month"], reference={"month": 4}, prior=0.1), pl.DataFrame)
     assert_type(ec.drift(lazy, "p", "y", period="month", mix="carrier", cluster="day"), pl.LazyFrame)
-    assert_type(ec.drift(eager, "p", "y", period="month", reference=4, metrics=["nec"]), pl.DataFrame)
+    assert_type(ec.drift(eager, "p", "y", period="month", reference=4, metrics=["nec"], min_rows=9), pl.DataFrame)
     assert_type(ec.rows_needed(lazy, "nec", width=0.1), pl.LazyFrame)
     assert_type(ec.rows_needed(eager, "nec", width=0.1), pl.DataFrame)
     assert_type(ec.validate(lazy, "p", "y"), pl.LazyFrame)
@@ -168,7 +170,7 @@ def sketches(sketch: ec.Sketch, others: Sequence[ec.Sketch]) -> None:
     assert_type(sketch.group_by("carrier").filter(pl.col("carrier") == "AA"), ec.Sketch)
     assert_type(sketch.evaluate("nec", "auc_roc", prior=0.2), pl.DataFrame)
     assert_type(sketch.evaluate("nec", prior="overall"), pl.DataFrame)
-    assert_type(sketch.compare("nec", "auc_roc", reference="rest", interval=0.9), pl.DataFrame)
+    assert_type(sketch.compare("nec", "auc_roc", reference="rest", interval=0.9, min_rows=50), pl.DataFrame)
     assert_type(sketch.mean_over_targets("f1", "auc_roc", threshold=0.5), pl.DataFrame)
     assert_type(sketch.epsr(lambda t: 6 * t * (1 - t), prior="uniform"), pl.DataFrame)
     assert_type(sketch.epsr({"t": [0.5], "weight": [1.0]}), pl.DataFrame)

@@ -155,9 +155,14 @@ class Intervals:
         return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
     @cached_property
+    def amounts(self) -> tuple[Floats, Floats]:
+        """Sums over the rows of w and of w^2, (groups, classes)."""
+        return self.fine.total(self.fine.weight), self.fine.total(self.fine.weight2)
+
+    @cached_property
     def _rows(self) -> Floats:
         """(groups, classes): how many rows of equal weight say as much."""
-        return effective_rows(self.fine.total(self.fine.weight), self.fine.total(self.fine.weight2))
+        return effective_rows(*self.amounts)
 
     def sums(self, columns: list[list[str]]) -> Floats:
         """(groups, classes, features): columns of the table."""

@@ -99,10 +99,14 @@ class JointCells:
         """Rows, or their weight, (groups, classes)."""
         return self._by_class(self.weight, (), (), np.ones(len(self.weight), dtype=bool))
 
+    @cached_property
+    def counts2(self) -> Floats:
+        """The same of rows, or the squares of their weights."""
+        return self._by_class(self.weight2, (), (), np.ones(len(self.weight), dtype=bool))
+
     def known(self, family: Family) -> Bools:
         """Groups that have rows of every class; of losses, more than one."""
-        weight, weight2 = self.counts, self._by_class(self.weight2, (), (), np.ones(len(self.weight), dtype=bool))
-        return has_rows(effective_rows(weight, weight2), several=not family.decides)
+        return has_rows(effective_rows(self.counts, self.counts2), several=not family.decides)
 
     def is_reference(self, model: Model) -> bool:
         """Whether a model has the scores of its reference in all rows: those of a group may be the same by chance."""

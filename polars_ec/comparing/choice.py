@@ -29,6 +29,7 @@ COLUMNS: Mapping[str, pl.DataType] = {
         ("value", "value_reference", "difference", "difference_ci_low", "difference_ci_high", "p_value", "p_adjusted"),
         pl.Float64(),
     ),
+    "small": pl.Boolean(),
     "n": pl.Int64(),
     "n_missing": pl.Int64(),
 }

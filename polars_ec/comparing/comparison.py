@@ -22,6 +22,7 @@ class Comparison:
     layout: Layout
     level: float
     buckets: int | None
+    min_rows: int | None = None
     grids: tuple[Grids, ...] = ()
     """Of each model, where there are ranking metrics."""
 

@@ -21,6 +21,7 @@ from polars_ec.comparing.differences import Differences, differences
 from polars_ec.comparing.groups import Against, Grouped, compare_groups
 from polars_ec.comparing.rank_differences import compare_ranked_groups, compare_ranked_models
 from polars_ec.comparing.sides import exclusive
+from polars_ec.comparing.sizes import Sizes
 from polars_ec.comparing.sketched_ranks import have_same_cells, ranked_of
 from polars_ec.comparing.tidy import Piece, against_of, tidy
 from polars_ec.display import number
@@ -48,6 +49,7 @@ def compare_cells(
     own_threshold: float | None,
     reference: Any,
     request: Request,
+    min_rows: int | None,
 ) -> pl.DataFrame:
     """What `Sketch.compare` gives."""
     check_keys(cells.keys, COLUMNS)
@@ -61,7 +63,7 @@ def compare_cells(
     names = comparable(list(metrics) or [name for name in battery(cells.grid, keywords) if name not in _COUNTS]) or ()
     _check(cells, names, keywords)
     if against.model is not None:
-        return _models(_Tables(cells, names, keywords, own_threshold, request), models, against)
+        return _models(_Tables(cells, names, keywords, own_threshold, request), models, against, min_rows)
     within = [key for key in (SCORE, TARGET) if key in cells.keys]
     made = []
     for values in cells.frame.select(within).unique(maintain_order=True).rows() if within else [()]:
@@ -72,7 +74,7 @@ def compare_cells(
         others = [key for key in cells.keys if key not in within]
         part = part.group_by(*others) if within else part
         tables = _Tables(part, names, keywords, own_threshold, request)
-        found = _groups(tables, chosen.get(SCORE), others, against)
+        found = _groups(tables, chosen.get(SCORE), others, against, min_rows)
         made.append(found.with_columns(pl.lit(chosen[TARGET]).alias(TARGET)) if TARGET in chosen else found)
     order = [key for key in cells.keys if key != SCORE]
     return pl.concat(made).sort(order, maintain_order=True).select(*order, *COLUMNS)
@@ -190,7 +192,9 @@ class _Tables:
         )
 
 
-def _groups(tables: _Tables, model: str | None, keys: Sequence[str], reference: Reference) -> pl.DataFrame:
+def _groups(
+    tables: _Tables, model: str | None, keys: Sequence[str], reference: Reference, min_rows: int | None
+) -> pl.DataFrame:
     table = tables.table
     groups = table.select(GROUP, *keys)
     against: Against = against_of(reference, groups, keys)
@@ -203,15 +207,11 @@ def _groups(tables: _Tables, model: str | None, keys: Sequence[str], reference: 
         if ranked:
             of_cells = ranked_of(tables.intervals, np.arange(table.height), table.height)
             found |= {name: compare_ranked_groups(of_cells, name, against, level) for name in ranked}
-    return tidy(
-        (Piece(model, name, found[name], table["n"], table["n_missing"]) for name in tables.names),
-        groups,
-        keys,
-        reference,
-    )
+    sizes = Sizes(table["n"], table["n_missing"], *tables.intervals.amounts)
+    return tidy((Piece(model, name, found[name], sizes) for name in tables.names), groups, keys, reference, min_rows)
 
 
-def _models(tables: _Tables, models: Sequence[str], reference: Reference) -> pl.DataFrame:
+def _models(tables: _Tables, models: Sequence[str], reference: Reference, min_rows: int | None) -> pl.DataFrame:
     """Models whose rows are the same: by what each bucket adds to either."""
     cells, table = tables.cells, tables.table
     if cells.coarse is None:
@@ -238,11 +238,9 @@ def _models(tables: _Tables, models: Sequence[str], reference: Reference) -> pl.
                 f"{name!r} has not the same rows as {reference.model!r}: sketch the rows that have the scores of all models"
             )
         places = placed["__ec_row"].to_numpy(), other[GROUP].to_numpy()
-        pieces += [
-            Piece(name, metric, of, other["n"], other["n_missing"])
-            for metric, of in _of_models(tables, *places).items()
-        ]
-    return tidy(pieces, groups, keys, reference)
+        sizes = Sizes(other["n"], other["n_missing"], *(of[places[1]] for of in tables.intervals.amounts))
+        pieces += [Piece(name, metric, of, sizes) for metric, of in _of_models(tables, *places).items()]
+    return tidy(pieces, groups, keys, reference, min_rows)
 
 
 def _same_rows(own: pl.DataFrame, other: pl.DataFrame) -> bool:

@@ -17,6 +17,7 @@ from polars_ec.formulas.sums import GROUP
 from polars_ec.rows.read import join_groups
 
 if TYPE_CHECKING:
+    from polars_ec.comparing.cells import JointCells
     from polars_ec.comparing.differences import Differences
     from polars_ec.comparing.tidy import Piece
 
@@ -31,6 +32,7 @@ def compared(cells: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
     # Imported here, for it needs numpy.
     import numpy as np
 
+    from polars_ec.comparing.cells import JointCells, Shape
     from polars_ec.comparing.tidy import tidy
 
     for name, message in (("label", _UNEQUAL_LABELS), ("cluster", _UNEQUAL_KEYS)):
@@ -53,15 +55,16 @@ def compared(cells: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
     groups = groups.join(sums, on=GROUP, how="left", maintain_order="left")
     groups = groups.with_columns((cs.integer() - cs.by_name(keys)).fill_null(0))
     with np.errstate(all="ignore"):
-        found = _differences(numbered, ranks, groups, comparison)
-        return tidy(_pieces(found, groups, comparison), groups, keys, comparison.reference)
+        costs = comparison.models[0].rows.costs
+        joint = JointCells(numbered, Shape(groups.height, costs.n_classes, costs.n_decisions, comparison.buckets))
+        found = _differences(joint, ranks, groups, comparison)
+        return tidy(_pieces(found, joint, groups, comparison), groups, keys, comparison.reference, comparison.min_rows)
 
 
 def _differences(
-    cells: pl.DataFrame, ranks: pl.DataFrame, groups: pl.DataFrame, comparison: Comparison
+    joint: JointCells, ranks: pl.DataFrame, groups: pl.DataFrame, comparison: Comparison
 ) -> dict[tuple[str, str], Differences]:
     """Those of each model and column of a metric."""
-    from polars_ec.comparing.cells import JointCells, Shape
     from polars_ec.comparing.groups import compare_groups, grouped
     from polars_ec.comparing.pairs import compare_models
     from polars_ec.comparing.ranks import ranking_differences
@@ -69,8 +72,6 @@ def _differences(
     from polars_ec.comparing.values import Metrics, families, with_references
 
     models, reference = comparison.models, comparison.reference
-    costs = models[0].rows.costs
-    joint = JointCells(cells, Shape(groups.height, costs.n_classes, costs.n_decisions, comparison.buckets))
     against = None if reference.model is not None else against_of(comparison.reference, groups, comparison.keys)
     tables = {m.name: with_references(m, comparison.layout, joint.counts, groups) for m in models}
     made: dict[tuple[str, str], Differences] = {}
@@ -93,14 +94,16 @@ def _differences(
 
 
 def _pieces(
-    found: Mapping[tuple[str, str], Differences], groups: pl.DataFrame, comparison: Comparison
+    found: Mapping[tuple[str, str], Differences], joint: JointCells, groups: pl.DataFrame, comparison: Comparison
 ) -> Iterator[Piece]:
+    from polars_ec.comparing.sizes import Sizes
     from polars_ec.comparing.tidy import Piece
 
     names = comparison.names
     for model, _ in comparison.pairs:
         n = groups[f"{model.prefix}present"] - groups[f"{model.prefix}invalid"]
         missing = groups[f"{model.prefix}rows"] - groups[f"{model.prefix}present"]
+        sizes = Sizes(n, missing, joint.counts, joint.counts2)
         columns = [column for name, column in found if name == model.name]
         for column in sorted(columns, key=lambda c: (names.index(c.removesuffix("_at_prior")), c not in names)):
-            yield Piece(model.name, column, found[model.name, column], n, missing)
+            yield Piece(model.name, column, found[model.name, column], sizes)

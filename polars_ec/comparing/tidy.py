@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from polars_ec.comparing.choice import COLUMNS, Reference, reference_groups
 from polars_ec.comparing.differences import Differences, adjusted
 from polars_ec.comparing.groups import Against
+from polars_ec.comparing.sizes import Sizes
 from polars_ec.formulas.sums import GROUP
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A metric of a model, in all groups, with the rows that are used and those that lack something."""
+    """A metric of a model, in all groups, with their rows."""
 
     model: str | None
     column: str
     differences: Differences
-    n: pl.Series
-    n_missing: pl.Series
+    sizes: Sizes
     more: Mapping[str, NDArray[Any] | pl.Series] = field(default_factory=dict)
     """Further columns."""
 
@@ -44,6 +44,7 @@ def tidy(
     groups: pl.DataFrame,
     keys: Sequence[str],
     reference: Reference,
+    min_rows: int | None,
     columns: Mapping[str, pl.DataType] = COLUMNS,
     named_by: Sequence[str] | None = None,
 ) -> pl.DataFrame:
@@ -55,7 +56,7 @@ def tidy(
     shown = [_shown(groups[key]) for key in (keys if named_by is None else named_by)] or [pl.Series([""])]
     labels = groups.select(label=pl.concat_str(shown, separator=", ")).to_series()
     tables = [
-        _table(piece, groups.select(*keys, GROUP), labels, reference).with_columns(__ec_order=pl.lit(number))
+        _table(piece, groups.select(*keys, GROUP), labels, reference, min_rows).with_columns(__ec_order=pl.lit(number))
         for number, piece in enumerate(pieces)
     ]
     if not tables:
@@ -73,7 +74,9 @@ def _shown(column: pl.Series) -> pl.Series:
     return text.str.replace(r"\.0+($|\D)", "$1").fill_null("null")
 
 
-def _table(piece: Piece, groups: pl.DataFrame, labels: pl.Series, reference: Reference) -> pl.DataFrame:
+def _table(
+    piece: Piece, groups: pl.DataFrame, labels: pl.Series, reference: Reference, min_rows: int | None
+) -> pl.DataFrame:
     of = piece.differences
     against = pl.lit(reference.model or reference.others, dtype=pl.String)
     is_itself = np.zeros(groups.height, dtype=bool)
@@ -98,7 +101,8 @@ def _table(piece: Piece, groups: pl.DataFrame, labels: pl.Series, reference: Ref
         pl.lit(piece.column).alias("metric"),
         **{name: pl.Series(values, nan_to_null=True) for name, values in numbers.items()},
         **{name: pl.Series(values, nan_to_null=True) for name, values in piece.more.items()},
-        n=piece.n,
-        n_missing=piece.n_missing,
+        small=pl.Series(piece.sizes.small(reference, of.reference, min_rows)),
+        n=piece.sizes.n,
+        n_missing=piece.sizes.n_missing,
     )
     return table.filter(pl.Series(~is_itself))

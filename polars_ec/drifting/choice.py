@@ -19,7 +19,7 @@ Integers = NDArray[np.int64]
 PREVIOUS = "previous"
 """Each period is compared with the one before it."""
 
-_AFTER = "n"
+_BEFORE, _AFTER = "small", "n"
 
 
 def factors_of(mix: Sequence[Any]) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def columns_of(factors: Sequence[str]) -> dict[str, pl.DataType]:
     """What a drift has beside the columns of groups and of the period."""
     columns: dict[str, pl.DataType] = {}
     for name, dtype in COLUMNS.items():
-        if name == _AFTER:
+        if name == _BEFORE:
             columns |= {column: pl.Float64() for factor in factors for column in columns_of_part(factor)}
         columns[name] = dtype
         if name == _AFTER:

@@ -40,6 +40,7 @@ class Drift:
     layout: Layout
     level: float
     buckets: int | None
+    min_rows: int | None
 
     @property
     def keys(self) -> list[str]:
@@ -67,13 +68,14 @@ def drifted(cells: pl.DataFrame, drift: Drift) -> pl.DataFrame:
         pieces = list(_pieces(numbered, groups, against, drift))
         # Of any value: which period is the reference of each the pieces say themselves.
         reference = Reference(key={drift.period: None})
-        return tidy(pieces, groups, keys, reference, columns_of(drift.factors), [drift.period])
+        return tidy(pieces, groups, keys, reference, drift.min_rows, columns_of(drift.factors), [drift.period])
 
 
 def _pieces(cells: pl.DataFrame, groups: pl.DataFrame, against: Integers, drift: Drift) -> Iterator[Piece]:
     """Those of each model and column of a metric, in the order of the result."""
     from polars_ec.comparing.cells import JointCells, Shape
     from polars_ec.comparing.groups import grouped
+    from polars_ec.comparing.sizes import Sizes
     from polars_ec.comparing.tidy import Piece
     from polars_ec.comparing.values import Metrics, families, with_references
     from polars_ec.drifting.changes import StrataCells, changes_of, one_stratum
@@ -86,6 +88,7 @@ def _pieces(cells: pl.DataFrame, groups: pl.DataFrame, against: Integers, drift:
         table = with_references(model, drift.layout, joint.counts, groups)
         n = groups[f"{model.prefix}present"] - groups[f"{model.prefix}invalid"]
         missing = groups[f"{model.prefix}rows"] - groups[f"{model.prefix}present"]
+        sizes = Sizes(n, missing, joint.counts, joint.counts2)
         of_reference = n.gather(pl.Series(against).clip(0)).zip_with(
             pl.Series(against) >= 0, pl.Series([None], dtype=n.dtype)
         )
@@ -100,4 +103,4 @@ def _pieces(cells: pl.DataFrame, groups: pl.DataFrame, against: Integers, drift:
         names = drift.names
         for column in sorted(found, key=lambda c: (names.index(c.removesuffix("_at_prior")), c not in names)):
             more: dict[str, Any] = {**found[column].parts, "n_reference": of_reference}
-            yield Piece(model.name, column, found[column].differences, n, missing, more)
+            yield Piece(model.name, column, found[column].differences, sizes, more)

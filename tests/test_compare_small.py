@@ -1,0 +1,94 @@
+"""Which groups of a comparison are small: against counts made here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_ec as ec  # noqa: F401  (registers the namespace)
+
+# Rows, and positives among them: many; few positives; few of both; few rows; none of a class; again many.
+SIZES = {"a": (300, 90), "b": (200, 9), "c": (12, 6), "d": (60, 30), "e": (40, 0), "f": (120, 11), "g": (300, 80)}
+
+
+def made_log() -> pl.DataFrame:
+    rng = np.random.default_rng(8)
+    parts = []
+    for group, (n, positives) in SIZES.items():
+        y = np.arange(n) < positives
+        z = np.where(y, 0.8, -0.8) + rng.standard_normal(n)
+        parts.append(
+            pl.DataFrame({"group": [group] * n, "y": y, "p": 1 / (1 + np.exp(-z)), "q": 1 / (1 + np.exp(-z / 2))})
+        )
+    log = pl.concat(parts)
+    # Weights that make of 11 positives fewer than 10, and of some rows none that is used.
+    w = np.where(rng.random(log.height) < 0.5, 3.0, 0.5)
+    user = rng.integers(0, 300, log.height)
+    missing = pl.int_range(pl.len()) % 29 == 0
+    return log.with_columns(w=w, user=user, p=pl.when(~missing).then("p"))
+
+
+LOG = made_log()
+
+
+def plain(reference: Any, min_rows: int, weight: str | None, best: dict[str, str]) -> dict[str, bool]:
+    """Of each group, from its rows one by one."""
+    used = LOG.filter(pl.col("p").is_not_null())
+
+    def rows_of_a_class(groups: set[str]) -> float:
+        rows = [row for row in used.rows(named=True) if row["group"] in groups]
+        counts = []
+        for label in (True, False):
+            w = np.array([1.0 if weight is None else row[weight] for row in rows if row["y"] is label])
+            counts.append(w.sum() ** 2 / (w**2).sum() if len(w) else 0.0)
+        return min(counts)
+
+    small = {}
+    for group in SIZES:
+        others = {
+            "rest": set(SIZES) - {group},
+            "total": set(SIZES),
+            "best": {best[group]} if group in best else {group},
+            "q": {group},
+        }.get(reference, {reference})
+        few = min(rows_of_a_class({group}), rows_of_a_class(others)) < 10
+        small[group] = few or used.filter(group=group).height < min_rows
+    return small
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("min_rows", [None, 130])
+@pytest.mark.parametrize("reference", ["q", "rest", "total", "best", "a", "c"])
+def test_small_groups_have_few_rows_or_few_of_a_class_or_are_compared_with_such(
+    reference: str, min_rows: int | None, weight: str | None
+) -> None:
+    of_models = reference == "q"
+    scores: Any = ["p", "q"] if of_models else "p"
+    found = LOG.ec.compare(
+        scores, "y", by="group", metrics=["recall", "auc_roc"], reference=reference, min_rows=min_rows, weight=weight
+    )
+    assert found.columns[-3:] == ["small", "n", "n_missing"]
+    for metric in ("recall", "auc_roc"):
+        rows = found.filter(metric=metric)
+        best = dict(rows.select("group", "reference").drop_nulls().rows())
+        expected = plain(reference, min_rows or 0, weight, best)
+        if not of_models:
+            expected.pop(reference, None)
+        assert dict(rows.select("group", "small").rows()) == expected
+        # All are, where the group that they are compared with is.
+        assert set(expected.values()) == ({True} if reference == "c" else {True, False}) or reference == "best"
+    both = LOG.filter(pl.col("p").is_not_null()) if of_models else LOG
+    sketch = both.ec.sketch(scores, "y", by="group", weight=weight, cluster="user" if of_models else None)
+    sketched = sketch.compare("recall", "auc_roc", reference=reference, min_rows=min_rows)
+    shared = ["group", "reference", "metric", "small", "n"]
+    assert sketched.select(shared).rows() == found.select(shared).rows()
+
+
+@pytest.mark.parametrize("min_rows", [-1, 1.5, True])
+def test_numbers_of_rows_are_whole(min_rows: Any) -> None:
+    for call in (LOG.ec.compare, lambda *_, **how: LOG.ec.sketch("p", "y", by="group").compare(**how)):
+        with pytest.raises(ValueError, match=f"min_rows={min_rows} is not a whole number of rows from 0"):
+            call("p", "y", reference="rest", min_rows=min_rows)
