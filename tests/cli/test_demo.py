@@ -10,7 +10,7 @@ import pytest
 import scipy.stats
 
 import polars_ec
-from polars_ec.cli import demo
+from polars_ec.cli import demo, demo_findings, demo_story
 from polars_ec.cli.errors import UsageError
 
 
@@ -73,7 +73,7 @@ def check_noise_from_numpy(found):
     """Standard errors from the influence of each flight, added up by day; NEC is what decisions cost, by N c_fp P0 or N c_fn P1."""
     log = pl.read_parquet(found.log).drop_nulls("late")
     late, positive = log["late"].to_numpy().astype(float), (log["score"].to_numpy() > 1 / 6).astype(float)
-    days = polars_ec.bucket("date", demo.BUCKETS)
+    days = polars_ec.bucket("date", demo_findings.BUCKETS)
     bucket = log.select(days).to_series().to_numpy()
     n_late, n_positive = late.sum(), positive.sum()
     recall, precision = (late * positive).sum() / n_late, (late * positive).sum() / n_positive
@@ -114,7 +114,7 @@ def check_days_hide_most_differences(found):
         assert (days["p_adjusted"] < 0.05).sum() <= (independent["p_adjusted"] < 0.05).sum()
     # A month has all flights of each of its days.
     assert (noise.months["p_adjusted"] < 0.05).sum() < (noise.months_independent["p_adjusted"] < 0.05).sum()
-    assert demo._width(noise.whole, "precision") > 3 * demo._width(noise.whole_independent, "precision")
+    assert demo_story._width(noise.whole, "precision") > 3 * demo_story._width(noise.whole_independent, "precision")
 
 
 def check_engines_agree(found):
@@ -154,7 +154,7 @@ def check_story_tells_the_numbers_of_the_run(found, printed):
     (text,) = printed
     assert len(text.splitlines()) <= 80
     assert "agree to a relative 1e-12" in text
-    noise = demo.tell_noise(found.noise)
+    noise = demo_story.tell_noise(found.noise)
     assert noise in text
     assert len(noise.splitlines()) <= 16
     assert max(map(len, noise.splitlines())) <= 120
@@ -165,7 +165,7 @@ def check_story_tells_the_numbers_of_the_run(found, printed):
     months = found.by_month.sort("class_prior")
     for column in ("class_prior", "precision", "precision_at_prior"):
         for value in (months[column][0], months[column][-1]):
-            assert f"{value:.3f}" in demo.tell(found)
+            assert f"{value:.3f}" in demo_story.tell(found)
 
 
 def test_noise_names_what_differs_and_what_one_would_believe():
@@ -184,8 +184,8 @@ def test_noise_names_what_differs_and_what_one_would_believe():
     )
     alone = whole.with_columns(pl.col("^.*_ci_low$") + 0.2, pl.col("^.*_ci_high$") - 0.2)
     carriers = compared([0.06, 0.001, 0.04]), compared([0.01, 0.001, 0.01])
-    noise = demo.Noise(*carriers, months, months, whole, alone, kinked=frozenset({"A", "B", "April"}))
-    assert demo.tell_noise(noise).splitlines() == [
+    noise = demo_findings.Noise(*carriers, months, months, whole, alone, kinked=frozenset({"A", "B", "April"}))
+    assert demo_story.tell_noise(noise).splitlines() == [
         "- 2 of 3 carriers differ (p below 0.05, adjusted for 3; * beside the kink of NEC, where limits may be too close):",
         "  more: C +0.20 [+0.15, +0.25]",
         "  less: B* -0.30 [-0.35, -0.25]",
@@ -198,7 +198,7 @@ def test_noise_names_what_differs_and_what_one_would_believe():
 
 def test_swapped_months_are_those_that_change_places():
     months = pl.DataFrame({"precision": [0.5, 0.4, 0.3], "precision_at_prior": [0.2, 0.3, 0.1]})
-    assert [(a["precision"], b["precision"]) for a, b in demo._swapped(months)] == [(0.5, 0.4)]
+    assert [(a["precision"], b["precision"]) for a, b in demo_story._swapped(months)] == [(0.5, 0.4)]
 
 
 def test_largest_difference():
