@@ -1,4 +1,4 @@
-"""The demo: a model of flight delays on real data, its log as Parquet, and one report from two engines."""
+"""The demo: a model of flight delays on real data, its log as Parquet, one report from two engines, and where a change comes from."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from polars_ec.cli.demo_findings import (
     TOLERANCE,
     TRAINING_MONTHS,
     Demo,
+    change_of,
     noise_of,
 )
 from polars_ec.cli.demo_story import story_of
@@ -37,7 +38,7 @@ _NUMBERS = ("hour", "weekday", "distance")
 
 
 def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -> Demo:
-    """Train, score, write the log, report on it with Polars and with DuckDB, compare, and tell.
+    """Train, score, write the log, report on it with Polars and with DuckDB, compare, take a change apart, and tell.
 
     Takes every n-th flight only, if asked. Raises DataError if the two engines differ by more than a relative 1e-12.
     """
@@ -66,6 +67,8 @@ def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -
     stopwatch.lap("calibration")
     noise = noise_of(frame, month)
     stopwatch.lap("intervals")
+    change = change_of(frame, month)
+    stopwatch.lap("drift")
 
     files = quoted_text(str(log / "*" / "*.parquet"))
     with connect() as connection:
@@ -84,7 +87,7 @@ def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -
     stopwatch.lap("DuckDB")
     pairs = list(zip((by_both, by_month, by_carrier), from_sql, strict=True))
     difference = max(largest_difference(ours, theirs) for ours, theirs in pairs)
-    demo = Demo(log, prior, by_month, by_carrier, by_both, calibration, noise, difference)
+    demo = Demo(log, prior, by_month, by_carrier, by_both, calibration, noise, change, difference)
     by_both.write_csv(out / "report.csv")
     echo(story_of(demo, flights, scored))
     print(f"{stopwatch.text()}; largest relative difference {difference:.1e}", file=sys.stderr)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import polars as pl
 
 from polars_ec.cli.demo_findings import (
+    AFTER,
+    BEFORE,
     COST_FN,
     COST_FP,
     FOLDS,
@@ -14,6 +17,7 @@ from polars_ec.cli.demo_findings import (
     LEVEL,
     TOLERANCE,
     TRAINING_MONTHS,
+    Change,
     Demo,
     Noise,
     name_of,
@@ -21,6 +25,7 @@ from polars_ec.cli.demo_findings import (
 from polars_ec.cli.output import as_text
 
 _SHOWN = ("n", "nec", "nce", "precision", "precision_at_prior", "class_prior")
+_PARTS = ("prior", "likelihood", "mix")
 
 
 def story_of(demo: Demo, flights: pl.DataFrame, scored: pl.DataFrame) -> str:
@@ -52,7 +57,10 @@ What calibrated precision (precision at a common prior) says that raw precision 
 What is more than noise: NEC minus that of all other flights, {LEVEL:.0%} limits; flights of a day share its weather
 {tell_noise(demo.noise)}
 
-DuckDB macros on the same Parquet files: the three reports {agreement} to a relative {TOLERANCE:.0e}."""
+DuckDB macros on the same Parquet files: the three reports {agreement} to a relative {TOLERANCE:.0e}.
+
+Where the change from {_month(BEFORE)} to {_month(AFTER)} comes from: {LEVEL:.0%} limits, days as clusters, carriers as strata
+{tell_change(demo.change)}"""
 
 
 def _shown(report: pl.DataFrame, key: str) -> str:
@@ -125,6 +133,44 @@ def tell_noise(noise: Noise) -> str:
     ]
     lines.append(f"- In the whole log the limits are {', '.join(times)} times as far apart with days as without.")
     return "\n".join(lines)
+
+
+def tell_change(change: Change) -> str:
+    """Which parts the change has, which are more than noise, and what one would believe of them who forgot the days."""
+    lines = [
+        "- prior: another share of a carrier's flights is late; likelihood: the late flights of a carrier, or the others, have",
+        "  other scores; mix: the carriers have other shares of the flights.",
+    ]
+    rows = zip(change.days.to_dicts(), change.independent.to_dicts(), strict=True)
+    for row, believed in rows:
+        largest = max(_PARTS, key=lambda part: abs(row[part]))
+        lines += [
+            f"- {row['metric']} {_moves(row['difference'])} from {row['value_reference']:.3f} to {row['value']:.3f}: "
+            f"{_with_limits(row, 'difference')}, of which",
+            "  " + ", ".join(f"{part} {_with_limits(row, part)}" for part in _PARTS) + ".",
+            f"  The largest part is the {largest}. More than noise: {_beyond_zero(row)}.",
+            f"  Who forgets the days has {_limits(believed, 'difference')} for the change, and says so of {_beyond_zero(believed)}.",
+        ]
+    return "\n".join([*lines, "- The parts add up to the change. They are an account of it, and no proof of causes."])
+
+
+def _with_limits(row: dict[str, Any], name: str) -> str:
+    return f"{row[name]:+.3f} {_limits(row, name)}"
+
+
+def _limits(row: dict[str, Any], name: str) -> str:
+    return f"[{row[f'{name}_ci_low']:+.3f}, {row[f'{name}_ci_high']:+.3f}]"
+
+
+def _beyond_zero(row: dict[str, Any]) -> str:
+    """The change and its parts of which the limits leave out 0."""
+    names = {"difference": "the change", **{part: part for part in _PARTS}}
+    found = [said for name, said in names.items() if row[f"{name}_ci_low"] > 0 or row[f"{name}_ci_high"] < 0]
+    return ", ".join(found) or "nothing"
+
+
+def _month(number: int) -> str:
+    return date(2013, number, 1).strftime("%B")
 
 
 def _different(compared: pl.DataFrame, key: str) -> pl.DataFrame:
