@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_ec.cells.cells import SCORE
 from polars_ec.cli.gates import Names
+from polars_ec.cli.options import counted_prior
 from polars_ec.cli.references import reference_of
 from polars_ec.cli.request import Rows, Sketched, Table
 from polars_ec.cli.sketch_columns import Point
@@ -65,23 +66,28 @@ class Compare:
         return pl.concat(tables).sort(*keys, *order, maintain_order=True).with_columns(model).drop(_ORDER)
 
     def check_counted(self, table: pl.DataFrame) -> None:
-        """Where a prior could not be counted, there are no values at it, and those at the groups' own say what is known."""
+        """Metrics have values at the groups' own priors, and none at that one."""
+        at_prior = pl.col("metric").str.ends_with("_at_prior")
+        moved = table.filter(at_prior)
+        known = table.filter(~at_prior, (pl.col("metric") + "_at_prior").is_in(moved["metric"].implode()))
+        if known["value"].count() and not moved["value"].count():
+            counted_prior(None)
 
     def lacks_positives(self, table: pl.DataFrame) -> bool:
         """Nothing has limits, which need both classes."""
         return table["difference_ci_low"].null_count() == table.height
 
     def notes(self, table: pl.DataFrame) -> list[str]:
-        """Groups without any value need a reason."""
+        """Values that are missing need a reason: groups that are not small have rows of each class, so some must be wrong."""
+        wrong = "a wrong score, label or weight? polars-ec report counts them (n_invalid)"
+        if table.height and not table["value"].count():
+            return [f"no group has a value: do rows have {wrong}. Are --score-type and --classes right?"]
         groups = table.columns[: table.columns.index("reference")]
-        values = table.filter(pl.col("n") > 0).group_by(groups).agg(pl.col("value").is_null().all())
-        number = int(values["value"].sum())
+        number = table.filter(~pl.col("small")).group_by(groups).agg(pl.col("value").count())["value"].eq(0).sum()
         if not number:
             return []
-        these = "1 group has" if number == 1 else f"{number} groups have"
-        return [
-            f"{these} rows and no value: a class is absent, or a score, label or weight wrong, which polars-ec report counts"
-        ]
+        these = "1 group that is not small has" if number == 1 else f"{number} groups that are not small have"
+        return [f"{these} no value: do rows have {wrong}"]
 
     def names(self, table: pl.DataFrame) -> Names:
         """What stands before the value."""

@@ -28,7 +28,7 @@ _GATE = re.compile(
     rf"""\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<bare>[^\s"<>=!]+))\s*"""
     rf"""(?P<operator>{"|".join(_OPERATORS)})\s*(?P<number>[^\s<>=!]+)\s*"""
 )
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 _SHAPE = 'pass a column, one of > >= < <= == != and a number, such as "nec_at_prior_ci_low > 1"'
 
@@ -224,7 +224,7 @@ def _way_out(column: str, columns: Sequence[str]) -> str:
 def _shown(value: float, gate: Gate) -> str:
     """With few digits, if these say as well that it trips the gate."""
     if not isinstance(value, float):
-        return str(value).lower() if isinstance(value, bool) else str(value)
+        return _text(value)
     short = f"{value:.6g}"
     return short if gate.trips(float(short)) else repr(value)
 
@@ -233,6 +233,10 @@ def _texts(column: pl.Series) -> list[str | None]:
     """The values of a group column; None for null."""
     if isinstance(column.dtype, pl.Datetime) and (column == column.dt.truncate("1d")).all():
         column = column.dt.date()
-    return [
-        None if value is None else value.hex() if isinstance(value, bytes) else str(value) for value in column.to_list()
-    ]
+    return [None if value is None else _text(value) for value in column.to_list()]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.hex() if isinstance(value, bytes) else str(value)

@@ -45,7 +45,7 @@ def _column(text: str, keys: Mapping[str, pl.DataType]) -> str:
     if "=" in text:
         before = text.partition("=")[0]
         raise UsageError(
-            f"{_OPTION} {text}: {before} is no column of the groups: {did_you_mean(before, keys)}Name a group as {ways}"
+            f"{_OPTION} {text}: {before} is no column of the groups: {did_you_mean(before, keys)}A group is named as {ways}"
         )
     raise UsageError(
         f"{_OPTION} {text}: no model, and not one of {', '.join(OTHERS)}; a group is named as {ways}, or by some of them"
