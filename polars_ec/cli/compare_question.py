@@ -67,10 +67,10 @@ class Compare:
 
     def check_counted(self, table: pl.DataFrame) -> None:
         """Metrics have values at the groups' own priors, and none at that one."""
-        at_prior = pl.col("metric").str.ends_with("_at_prior")
+        at_prior, own = pl.col("metric").str.ends_with("_at_prior"), (pl.col("metric") + "_at_prior")
         moved = table.filter(at_prior)
-        known = table.filter(~at_prior, (pl.col("metric") + "_at_prior").is_in(moved["metric"].implode()))
-        if known["value"].count() and not moved["value"].count():
+        known = table.filter(own.is_in(moved["metric"].implode()))
+        if known["difference"].count() and not moved["difference"].count():
             counted_prior(None)
 
     def lacks_positives(self, table: pl.DataFrame) -> bool:
@@ -80,14 +80,15 @@ class Compare:
     def notes(self, table: pl.DataFrame) -> list[str]:
         """Values that are missing need a reason: groups that are not small have rows of each class, so some must be wrong."""
         wrong = "a wrong score, label or weight? polars-ec report counts them (n_invalid)"
-        if table.height and not table["value"].count():
-            return [f"no group has a value: do rows have {wrong}. Are --score-type and --classes right?"]
+        lacks = pl.col("value").is_null() | (pl.col("value_reference").is_null() & pl.col("reference").is_not_null())
+        if table.height and table.select(lacks.all()).item():
+            return [f"no group has a difference: do rows have {wrong}. Are --score-type and --classes right?"]
         groups = table.columns[: table.columns.index("reference")]
-        number = table.filter(~pl.col("small")).group_by(groups).agg(pl.col("value").count())["value"].eq(0).sum()
+        number = int(table.filter(~pl.col("small")).group_by(groups).agg(lacks=lacks.all())["lacks"].sum())
         if not number:
             return []
         these = "1 group that is not small has" if number == 1 else f"{number} groups that are not small have"
-        return [f"{these} no value: do rows have {wrong}"]
+        return [f"{these} no difference: do rows have {wrong}"]
 
     def names(self, table: pl.DataFrame) -> Names:
         """What stands before the value."""

@@ -68,9 +68,10 @@ def _value(text: str, dtype: pl.DataType) -> Any:
         return date.fromisoformat(text)
     if isinstance(dtype, pl.Datetime):
         moment = datetime.fromisoformat(text)
-        if (dtype.time_zone is None) and moment.tzinfo is not None:
-            _refuse()
-        return moment.replace(tzinfo=ZoneInfo(dtype.time_zone)) if dtype.time_zone and not moment.tzinfo else moment
+        if dtype.time_zone is None:
+            return moment if moment.tzinfo is None else _refuse()
+        zone = ZoneInfo(dtype.time_zone)
+        return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
     if dtype.is_integer():
         return int(text)
     if dtype.is_decimal():
