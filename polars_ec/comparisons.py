@@ -15,6 +15,7 @@ from polars_ec.comparing.comparison import Comparison
 from polars_ec.comparing.joint_pass import Clusters, sum_jointly
 from polars_ec.comparing.rank_pass import Grids, rank_cells
 from polars_ec.comparing.tables import compared
+from polars_ec.costs import CostMatrix
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.inputs import as_lazy, lazy_if_lazy
 from polars_ec.intervals.arguments import parse_interval
@@ -149,22 +150,11 @@ def _compare(
     check_prior(options.prior, against)
     ranks = any(name in RANKING_METRICS for name in named or ())
     frame, models = _models(frame, scores, labels[0], given, options, against, ranks, one_pass)
-    of_models = {model.name: metrics_of(named, model.rows) for model in models}
-    asked = of_models[models[0].name]
-    for name, of_model in of_models.items():
-        if of_model != asked:
-            raise ValueError(
-                f"score= holds {names[0]!r}, which has the metrics {', '.join(asked)}, and {name!r}, which has "
-                f"{', '.join(of_model)}: pass metrics= that both have"
-            )
+    asked = _metrics_of_all(named, models)
     layout = Layout(options, usual=False, min_rows=None, parts=(), total=False)
     needs = needed(asked, ())
-    costs = models[0].rows.costs
-    if needs.decisions and costs.n_classes * costs.n_decisions > _MOST_CELLS:
-        raise ValueError(
-            f"{costs.n_classes} classes and {costs.n_decisions} decisions are more than the {_MOST_CELLS} cells whose differences have "
-            "intervals: compare losses, metrics=['nce', 'nbs'], or one class against the rest"
-        )
+    if needs.decisions:
+        _check_number(models[0].rows.costs)
     check_names(keys, COLUMNS, "the comparison")
     grids = tuple(Grids.of(model, given.get("prior")) for model in models) if ranks else ()
     n_buckets = None if clusters is None else clusters.buckets
@@ -178,6 +168,28 @@ def _compare(
     return cells.map_batches(
         partial(compared, comparison=comparison), schema={**{name: schema[name] for name in key_names}, **COLUMNS}
     )
+
+
+def _metrics_of_all(named: Sequence[str] | None, models: Sequence[Model]) -> tuple[str, ...]:
+    """Those asked for, or the usual ones, which all models have."""
+    of_models = {model.name: metrics_of(named, model.rows) for model in models}
+    first, asked = next(iter(of_models.items()))
+    for name, of_model in of_models.items():
+        if of_model != asked:
+            raise ValueError(
+                f"score= holds {first!r}, which has the metrics {', '.join(asked)}, and {name!r}, which has "
+                f"{', '.join(of_model)}: pass metrics= that both have"
+            )
+    return asked
+
+
+def _check_number(costs: CostMatrix) -> None:
+    """Sums of decisions are changed one by one."""
+    if costs.n_classes * costs.n_decisions > _MOST_CELLS:
+        raise ValueError(
+            f"{costs.n_classes} classes and {costs.n_decisions} decisions are more than the {_MOST_CELLS} cells whose differences have "
+            "intervals: compare losses, metrics=['nce', 'nbs'], or one class against the rest"
+        )
 
 
 def _one_or_each(columns: IntoExpr | Sequence[IntoExpr], what: str, models: Sequence[str]) -> list[pl.Expr]:
