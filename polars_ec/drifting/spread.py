@@ -54,7 +54,8 @@ def hidden(sides: tuple[Moments, Moments], clusters: tuple[Clusters, Clusters] |
     """Whether too many rows of a class are in strata that do not tell what other rows of it would be like, (pairs,).
 
     Such a stratum has a few rows of the class in one period, or clusters, and none in the other, so that a change of it is taken for none;
-    or all in one cluster. Of n rows, or clusters, as many as chance makes of them may be there, which is the square root of n.
+    or all in one cluster. Of n rows, or clusters, as many as chance makes of them may be there, which is the square root of n. And if no
+    stratum has the class in both periods, nothing tells of a change at all.
     """
     counts = [_Counts.of(side, of) for side, of in zip(sides, clusters or (None, None), strict=True)]
     found = np.zeros(len(counts[0].weight), dtype=bool)
@@ -63,6 +64,7 @@ def hidden(sides: tuple[Moments, Moments], clusters: tuple[Clusters, Clusters] |
         if clusters is not None:
             untold = untold | (count.number < _SEVERAL)
         untold_weight = np.where(untold, count.weight, 0.0).sum(axis=1)
+        found |= ((count.weight > 0) & (other.weight > 0)).sum(axis=1).min(axis=-1) == 0
         found |= (untold_weight > _ratio(count.weight.sum(axis=1), np.sqrt(count.number_of_class))).any(axis=-1)
     return found
 
