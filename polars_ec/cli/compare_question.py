@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from polars_ec.cells.cells import SCORE
+from polars_ec.cli.errors import UsageError
 from polars_ec.cli.gates import Names
 from polars_ec.cli.options import counted_prior
 from polars_ec.cli.references import reference_of
@@ -17,9 +18,12 @@ from polars_ec.cli.sketch_columns import Point
 from polars_ec.cli.sql_report import by_polars
 from polars_ec.comparing.choice import comparable
 from polars_ec.comparisons import compare
+from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.moved_by_prior import is_moved_by_prior
+from polars_ec.sketches import Sketch
 
 _ORDER = "__ec_order"
+_RANKING = ("auc_roc",)
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Compare:
             **({} if point.threshold is None else {"threshold": point.threshold}),
             **point.stated,
         }
-        names = comparable(self.layout.get("metrics")) or (*point.usual, "auc_roc")
+        names = _metrics(sketch, point, self.layout.get("metrics"))
         moved = [name for name in names if is_moved_by_prior(name)] if prior is not None else []
         place = pl.col("metric").replace_strict(names, range(len(names))).alias(_ORDER)
         tables = [sketch.compare(*names, **keywords).with_columns(place)]
@@ -94,3 +98,17 @@ class Compare:
         """What stands before the value."""
         keys = table.columns[: table.columns.index("value")]
         return Names(keys, if_several=("model", "metric"), beside=("reference",), small=True)
+
+
+def _metrics(sketch: Sketch, point: Point, named: Sequence[str] | None) -> list[str]:
+    """Those that are named, or the usual ones."""
+    losses = [*SCORING_RULES] if sketch.grid.score_type == "llr" else []
+    names = comparable(named)
+    if names is None:
+        return [*(name for name in point.usual if name not in losses), *_RANKING]
+    lost = next((name for name in names if name in losses), None)
+    if lost is not None:
+        raise UsageError(
+            f"--metrics {lost} of LLRs is known within bounds only: compare the rows, or sketch posteriors"
+        )
+    return list(names)

@@ -246,6 +246,20 @@ def test_a_sketch_of_one_model_has_its_name(folder, tmp_path):
     fails(2, "compare", *args[:-2], words=["nothing to compare it with"])
 
 
+def test_sketches_of_llrs_have_differences_of_decisions_and_areas(folder, tmp_path):
+    log = LOG.with_columns(pl.col("p", "q").log() - (1 - pl.col("p", "q")).log() + 0.8)
+    log.write_parquet(tmp_path / "log.parquet")
+    made = (*PAIR, "--by", "s", "--score-type", "llr", "--prior", "0.3", "--cluster", "tail")
+    sketch(tmp_path / "log.parquet", out=tmp_path / "sketches", args=made)
+    args = (tmp_path / "sketches", "--by", "s", "--prior", "0.3")
+    ours = typed(tmp_path, *args)
+    names = ["nec", "precision", "f1", "recall", "auc_roc"]
+    theirs = log.ec.compare(["p", "q"], "y", by="s", score_type="llr", prior=0.3, cluster="tail", metrics=names[:4])
+    same(ours.filter(pl.col("metric") != "auc_roc"), theirs)
+    assert ours["metric"].str.strip_suffix("_at_prior").unique(maintain_order=True).to_list() == names
+    fails(2, "compare", *args, "--metrics", "nce", words=["--metrics nce of LLRs", "compare the rows"])
+
+
 # Gates and formats ------------------------------------------------------------------------------------------------------
 
 
