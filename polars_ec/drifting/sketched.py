@@ -138,7 +138,7 @@ def _of_blocks(
     ordered = cells.group_by(*by, asked.period, *asked.mix)
     for block in [ordered] if rolling is None else rolling.blocks(ordered, by):
         windows = block if rolling is None else rolling.rolled(block)
-        yield _Block(windows, by, asked, None if rolling is None else Overlaps(rolling, windows, by)).drifted(model)
+        yield _Block(windows, by, asked, None if rolling is None else Overlaps(rolling, block, by)).drifted(model)
 
 
 @dataclass(frozen=True)
