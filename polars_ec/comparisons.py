@@ -9,26 +9,23 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from polars_ec.arguments import BY_ROW, Options, as_expr, parse_min_rows, parse_options
-from polars_ec.comparing.choice import COLUMNS, FEWEST_BUCKETS, Reference, check_prior, comparable, parse_reference
+from polars_ec.arguments import BY_ROW, Options, parse_min_rows, parse_options
+from polars_ec.comparing.choice import COLUMNS, Reference, check_prior, comparable, parse_reference
 from polars_ec.comparing.comparison import Comparison
-from polars_ec.comparing.joint_pass import Clusters, sum_jointly
+from polars_ec.comparing.joint_pass import sum_jointly
 from polars_ec.comparing.rank_pass import Grids, rank_cells
+from polars_ec.comparing.request import check_kinds, check_number, level_and_clusters, metrics_of_all, one_or_each
 from polars_ec.comparing.tables import compared
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.inputs import as_lazy, lazy_if_lazy
-from polars_ec.intervals.arguments import parse_interval
 from polars_ec.options import DecisionOptions
-from polars_ec.reporting.choice import metrics_of, needed
+from polars_ec.reporting.choice import needed
 from polars_ec.reporting.models import Model, Pass, pass_over, read_models
-from polars_ec.reporting.sums import is_collected
 from polars_ec.reporting.tables import Layout
 from polars_ec.rows.read import check_names, expand
 from polars_ec.signatures import with_options
 from polars_ec.typing import FrameLike, IntoExpr
 
-# Numbers of a class and decision that sums are changed by one by one.
-_MOST_CELLS = 200
 _LABEL = "__ec_label"
 
 
@@ -144,27 +141,16 @@ def _compare(
     names, key_names = ([column.meta.output_name() for column in columns] for columns in (scores, keys))
     named = comparable(metrics)
     against = parse_reference(reference, names, key_names)
-    labels = _one_or_each(label, "label", names)
-    level, clusters = _clusters(intervals, names)
+    labels = one_or_each(label, "label", names)
+    level, clusters = level_and_clusters(intervals, names)
     check_prior(options.prior, against)
     ranks = any(name in RANKING_METRICS for name in named or ())
     frame, models = _models(frame, scores, labels[0], given, options, against, ranks, one_pass)
-    of_models = {model.name: metrics_of(named, model.rows) for model in models}
-    asked = of_models[models[0].name]
-    for name, of_model in of_models.items():
-        if of_model != asked:
-            raise ValueError(
-                f"score= holds {names[0]!r}, which has the metrics {', '.join(asked)}, and {name!r}, which has "
-                f"{', '.join(of_model)}: pass metrics= that both have"
-            )
+    asked = metrics_of_all(named, models)
     layout = Layout(options, usual=False, min_rows=None, parts=(), total=False)
     needs = needed(asked, ())
-    costs = models[0].rows.costs
-    if needs.decisions and costs.n_classes * costs.n_decisions > _MOST_CELLS:
-        raise ValueError(
-            f"{costs.n_classes} classes and {costs.n_decisions} decisions are more than the {_MOST_CELLS} cells whose differences have "
-            "intervals: compare losses, metrics=['nce', 'nbs'], or one class against the rest"
-        )
+    if needs.decisions:
+        check_number(models[0].rows.costs)
     check_names(keys, COLUMNS, "the comparison")
     grids = tuple(Grids.of(model, given.get("prior")) for model in models) if ranks else ()
     n_buckets = None if clusters is None else clusters.buckets
@@ -180,34 +166,6 @@ def _compare(
     )
 
 
-def _one_or_each(columns: IntoExpr | Sequence[IntoExpr], what: str, models: Sequence[str]) -> list[pl.Expr]:
-    """One column for all models, or one for each."""
-    if isinstance(columns, str | pl.Expr) or not hasattr(columns, "__iter__"):
-        one: Any = columns
-        return [as_expr(one, what)]
-    each = [as_expr(column, what) for column in columns]
-    if len(each) != len(models):
-        raise ValueError(
-            f"{what}= lists {len(each)} columns, and there are {len(models)} models: pass one, or one for each"
-        )
-    return each
-
-
-def _clusters(intervals: Mapping[str, Any], models: Sequence[str]) -> tuple[float, Clusters | None]:
-    """The level, and the clusters."""
-    keys = None if intervals["cluster"] is None else _one_or_each(intervals["cluster"], "cluster", models)
-    request = parse_interval({**intervals, "cluster": None if keys is None else keys[0]})
-    if request is None:
-        raise ValueError("interval=None: a comparison has intervals, pass their level, such as interval=0.95")
-    if keys is None:
-        return request.level, None
-    if request.buckets < FEWEST_BUCKETS:
-        raise ValueError(
-            f"buckets={request.buckets} are too few for p-values, which need {FEWEST_BUCKETS} or more: leave it out"
-        )
-    return request.level, Clusters(keys, request.buckets)
-
-
 def _models(
     frame: pl.LazyFrame,
     scores: Sequence[pl.Expr],
@@ -220,9 +178,7 @@ def _models(
 ) -> tuple[pl.LazyFrame, list[Model]]:
     """The frame and the models; of models that are compared, a row that one of them lacks is one that all lack."""
     found, models = read_models(frame, scores, label, given, options, None, one_pass)
-    if len({(is_collected(model), model.rows.costs.n_classes) for model in models}) > 1:
-        sizes = ", ".join(f"{model.name!r} of {model.rows.costs.n_classes}" for model in models)
-        raise ValueError(f"score= holds models of different numbers of classes, {sizes}: compare those of each kind")
+    check_kinds(models)
     counts_prior = any(model.counts_prior for model in models)
     if against.model is None or not (ranks or counts_prior):
         # Sums of all models together know which rows all of them have.

@@ -9,16 +9,23 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_ec.arguments import BY_ROW, as_expr, parse_min_rows, parse_options
-from polars_ec.comparing.joint_pass import Clusters, sum_jointly
-from polars_ec.drifting.choice import columns_of, factors_of, movable
+from polars_ec.comparing.joint_pass import sum_jointly
+from polars_ec.comparing.request import check_kinds, check_number, level_and_clusters, metrics_of_all
+from polars_ec.drifting.choice import (
+    check_names_of_drift,
+    check_period,
+    check_reference,
+    columns_of,
+    factors_of,
+    movable,
+)
 from polars_ec.drifting.tables import Drift, drifted
 from polars_ec.inputs import as_lazy, lazy_if_lazy
-from polars_ec.intervals.arguments import parse_interval
 from polars_ec.options import DecisionOptions
-from polars_ec.reporting.choice import metrics_of, needed
+from polars_ec.reporting.choice import needed
 from polars_ec.reporting.models import Pass, pass_over, read_models
 from polars_ec.reporting.tables import Layout
-from polars_ec.rows.read import check_names, expand
+from polars_ec.rows.read import expand
 from polars_ec.signatures import with_options
 from polars_ec.typing import FrameLike, IntoExpr
 
@@ -144,37 +151,41 @@ def _drift(
 ) -> pl.LazyFrame:
     options = parse_options(given, BY_ROW)
     scores, keys, strata = expand(frame, score, "score"), expand(frame, by, "by"), expand(frame, mix, "mix")
-    periods = expand(frame, period, "period")
-    named = movable(metrics)
-    request = parse_interval(intervals)
-    assert request is not None
-    clusters = None if request.cluster is None else Clusters([request.cluster], request.buckets)
+    if not scores:
+        raise ValueError("score= names no column")
+    of_period = check_period(frame, expand(frame, period, "period"))
+    names, key_names, mix_names = ([e.meta.output_name() for e in of] for of in (scores, keys, strata))
+    period_name = of_period.meta.output_name()
+    check_names_of_drift(key_names, period_name, mix_names)
+    check_reference(reference)
+    named, least = movable(metrics), parse_min_rows(min_rows)
+    if intervals["cluster"] is not None:
+        as_expr(intervals["cluster"], "cluster")
+    level, clusters = level_and_clusters(intervals, names)
     frame, models = read_models(frame, scores, label, given, options, None, one_pass)
-    asked = metrics_of(named, models[0].rows)
+    check_kinds(models)
+    asked = metrics_of_all(named, models)
     needs = needed(asked, ())
+    if needs.decisions:
+        check_number(models[0].rows.costs)
     factors = factors_of(strata)
-    groups = [*keys, *periods]
-    check_names(groups, columns_of(factors), "the drift")
     layout = Layout(options, usual=False, min_rows=None, parts=(), total=False)
-    key_names, mix_names = (tuple(e.meta.output_name() for e in of) for of in (keys, strata))
+    n_buckets = None if clusters is None else clusters.buckets
     what = Drift(
-        key_names,
-        periods[0].meta.output_name(),
-        mix_names,
+        tuple(key_names),
+        period_name,
+        tuple(mix_names),
         factors,
         tuple(models),
         asked,
         reference,
         layout,
-        request.level,
-        None if clusters is None else clusters.buckets,
-        parse_min_rows(min_rows),
+        level,
+        n_buckets,
+        least,
     )
-    cells = one_pass(
-        sum_jointly(
-            frame, [*groups, *strata], [(m, None) for m in models], models, needs, clusters, [as_expr(label, "label")]
-        )
-    )
+    groups, pairs = [*keys, of_period, *strata], [(model, None) for model in models]
+    cells = one_pass(sum_jointly(frame, groups, pairs, models, needs, clusters, [as_expr(label, "label")]))
     schema = cells.collect_schema()
     return cells.map_batches(
         partial(drifted, drift=what), schema={**{name: schema[name] for name in what.keys}, **columns_of(factors)}

@@ -11,14 +11,14 @@ import polars as pl
 from polars_ec.arguments import BY_ROW, Options, parse_min_rows, parse_options
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.inputs import as_lazy, lazy_if_lazy
-from polars_ec.intervals.arguments import parse_interval
+from polars_ec.intervals.arguments import Request, parse_interval
 from polars_ec.options import ReportOptions
 from polars_ec.priors import Prior
 from polars_ec.reporting.choice import metrics_of, metrics_of_one_class, named_metrics, needed
 from polars_ec.reporting.estimated import families_of, families_of_classes
 from polars_ec.reporting.intervals import with_intervals
 from polars_ec.reporting.models import Model, Pass, pass_over, read_models
-from polars_ec.reporting.ranks import Rank, with_ranks
+from polars_ec.reporting.ranks import GroupedLog, Rank, with_ranks
 from polars_ec.reporting.sums import TOTAL, is_collected, stated_prior, sum_per_class, sum_per_group, with_priors
 from polars_ec.reporting.tables import (
     Columns,
@@ -192,13 +192,8 @@ def _report(
         )
     named = named_metrics(metrics)
     frame, models = read_models(frame, scores, label, given, options, score_prior, one_pass)
-    if len({is_collected(model) for model in models}) > 1:
-        sizes = ", ".join(f"{model.name!r} of {model.rows.costs.n_classes}" for model in models)
-        raise ValueError(
-            f"score= holds models of two classes beside models of more, {sizes}: make a report of each kind"
-        )
-    names_of = metrics_of_one_class if per_class else metrics_of
-    names = {model.name: names_of(named, model.rows) for model in models}
+    _check_alike(models)
+    names = _names_of(models, named, per_class)
     parts = () if missing == "together" else _PARTS if options.weight is not None else _PARTS[:2]
     layout = Layout(options, named is None, min_rows, parts, total, interval)
 
@@ -210,22 +205,56 @@ def _report(
     key_names = [key.meta.output_name() for key in keys]
     cells = one_pass(sum_per_class(frame, keys, all_models, needs))
     sums = with_priors(sum_per_group(cells, key_names, all_models, needs, total), all_models, options, total)
-    for model in all_models:
-        ranks = list(_ranks_of(model, models, names, options))
-        if ranks:
-            prior = stated_prior(model, options)
-            sums = with_ranks(sums, frame, keys, model, ranks, prior, given.get("prior"), total, interval, one_pass)
+    for model, ranks in _all_ranks(all_models, models, names, options):
+        log = GroupedLog(frame, keys, total, one_pass)
+        sums = with_ranks(sums, log, model, ranks, stated_prior(model, options), given.get("prior"), interval)
     if per_class:
         sums = with_class_sums(sums, models, options)
     if interval is not None:
-        of_model = families_of_classes if per_class else families_of
-        families = [f for model in models for f in of_model(model, names[model.name], layout)]
-        calibrated = [model for model in models if "ece" in names[model.name]]
-        sums = with_intervals(sums, families, calibrated, interval)
+        sums = _with_limits(sums, models, names, layout, per_class, interval)
     order = [*([TOTAL] if total else []), *key_names]
     if per_class and is_collected(models[0]):
         sums = many_class_rows(sums, order, models, names[models[0].name], layout)
     return _stacked(sums, order, key_names, pieces)
+
+
+def _check_alike(models: Sequence[Model]) -> None:
+    if len({is_collected(model) for model in models}) > 1:
+        sizes = ", ".join(f"{model.name!r} of {model.rows.costs.n_classes}" for model in models)
+        raise ValueError(
+            f"score= holds models of two classes beside models of more, {sizes}: make a report of each kind"
+        )
+
+
+def _with_limits(
+    sums: pl.LazyFrame,
+    models: Sequence[Model],
+    names: Mapping[str, Sequence[str]],
+    layout: Layout,
+    per_class: bool,
+    interval: Request,
+) -> pl.LazyFrame:
+    """The sums with the limits of what models have, ranking metrics apart."""
+    of_model = families_of_classes if per_class else families_of
+    families = [f for model in models for f in of_model(model, names[model.name], layout)]
+    calibrated = [model for model in models if "ece" in names[model.name]]
+    return with_intervals(sums, families, calibrated, interval)
+
+
+def _names_of(models: Sequence[Model], named: Sequence[str] | None, per_class: bool) -> dict[str, tuple[str, ...]]:
+    """The metrics of each model."""
+    names_of = metrics_of_one_class if per_class else metrics_of
+    return {model.name: names_of(named, model.rows) for model in models}
+
+
+def _all_ranks(
+    made: Sequence[Model], models: Sequence[Model], names: Mapping[str, Sequence[str]], options: Options
+) -> Iterator[tuple[Model, list[Rank]]]:
+    """The models that are made whose cells give ranking metrics, and these."""
+    for model in made:
+        ranks = list(_ranks_of(model, models, names, options))
+        if ranks:
+            yield model, ranks
 
 
 def _ranks_of(

@@ -13,7 +13,8 @@ import polars_ec as ec
 from polars_ec.cells import ranking_parts
 from polars_ec.cells.grid import Grid
 from polars_ec.cells.ordered import ordered_cells
-from polars_ec.cells.ranking_spread import ranking_influence, ranking_limits, ranking_replicates, ranking_spread
+from polars_ec.cells.ranking_parts import Ranking
+from polars_ec.cells.ranking_spread import ranking_influence, ranking_limits, ranking_replicates, ranking_spreads
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas.ranking import RANKING_METRICS, RankingArguments, evaluate_all, prepare
 from polars_ec.formulas.ranking_influence import SMOOTH_METRICS
@@ -61,8 +62,15 @@ def cells_of(rows, resolution=64, *, weighted=False, buckets=None):
 
 
 def spread(rows, metrics, resolution=64, prior=None, seed=0, **options):
-    cells, grid = cells_of(rows, resolution, **options)
-    return ranking_spread(cells, grid, metrics, ARGUMENTS, prior, seed)
+    return spread_of(*cells_of(rows, resolution, **options), metrics, prior=prior, seed=seed)
+
+
+def spread_of(cells, grid, metrics, arguments=ARGUMENTS, prior=None, seed=0):
+    """Variance and degrees of freedom of each metric, by group."""
+    ranking = Ranking(cells, grid, metrics, arguments, prior)
+    found, _ = ranking_spreads(ranking, seed)
+    groups = ranking.ranked.group_ids
+    return {name: pl.DataFrame({GROUP: groups, "variance": of.variance, "df": of.df}) for name, of in found.items()}
 
 
 def one(found, metric, column="variance"):
@@ -78,7 +86,7 @@ def limits(rows, metrics=RANKING_METRICS, level=0.95, resolution=64, **options):
     for name, found in evaluate_all(prepared, metrics, ARGUMENTS).items():
         named = found.select(GROUP, pl.col("value").alias(name), pl.col("error").alias(f"{name}_error"))
         values = values.join(named, on=GROUP, how="left")
-    found = ranking_limits(values, cells, grid, metrics, ARGUMENTS, None, level)
+    found = ranking_limits(Ranking(cells, grid, metrics, ARGUMENTS, None), values, level)
     return values.join(found, on=GROUP, how="left").sort(GROUP)
 
 
@@ -108,7 +116,7 @@ def test_influence_is_how_the_metric_moves_with_the_weight_of_a_row(metric, stat
 
     cells, grid = cells_of(rows, None, weighted=True)
     prior = None if stated is None else prior_of([0], stated)
-    found = ranking_influence(cells, grid, metric, ARGUMENTS, prior)
+    found = ranking_influence(Ranking(cells, grid, [metric], ARGUMENTS, prior), metric)
     influence = {(row["class"], row["score_value"]): row["influence"] for row in found.iter_rows(named=True)}
     step = 1e-4
     for i in range(0, len(scores), 7):
@@ -120,7 +128,7 @@ def test_influence_is_how_the_metric_moves_with_the_weight_of_a_row(metric, stat
 @pytest.mark.parametrize("metric", SMOOTH_METRICS)
 def test_influence_sums_to_0_within_each_group(metric):
     cells, grid = cells_of(log(3000, groups=3), weighted=True)
-    found = ranking_influence(cells, grid, metric, ARGUMENTS, None)
+    found = ranking_influence(Ranking(cells, grid, [metric], ARGUMENTS, None), metric)
     joined = cells.join(found, on=[GROUP, "class", "bin", "above"])
     sums = joined.group_by(GROUP).agg((pl.col("weight") * pl.col("influence")).sum())["weight"]
     assert joined.height == cells.height
@@ -134,7 +142,7 @@ def test_specificity_moves_with_the_rates_at_its_threshold_as_a_quantile_does():
     rows = pl.DataFrame({"score": scores, "label": np.arange(2 * n) < n, "group": 0})
     arguments = RankingArguments(ARGUMENTS.costs, sensitivity=s)
     cells, grid = cells_of(rows, None)
-    found = ranking_spread(cells, grid, ["specificity_at_sensitivity"], arguments, None)
+    found = spread_of(cells, grid, ["specificity_at_sensitivity"], arguments)
     # The specificity is 1 - s^3, which falls by 3 s^2 times what the sensitivity rises.
     expected = ((3 * s**2) ** 2 * s * (1 - s) + s**3 * (1 - s**3)) / n
     assert one(found, "specificity_at_sensitivity") == pytest.approx(expected, rel=1e-2)
@@ -163,7 +171,7 @@ def test_standard_errors_by_influence_are_those_of_a_bootstrap():
 def test_standard_errors_by_jackknife_are_those_of_a_bootstrap():
     rows = log(1500, seed=5, prior=0.35)
     drawn, cells = bootstrap(rows, JACKKNIFED, 300), cells_of(rows)
-    found = [ranking_spread(*cells, JACKKNIFED, ARGUMENTS, None, seed) for seed in range(12)]
+    found = [spread_of(*cells, JACKKNIFED, seed=seed) for seed in range(12)]
     for name in JACKKNIFED:
         # One jackknife of 20 parts has a standard error of 16 % itself; 12 of them and 300 replicates: 6 %.
         standard_error = math.sqrt(np.mean([one(of_seed, name) for of_seed in found]))
@@ -226,7 +234,7 @@ def test_replicates_leave_out_the_rows_of_their_buckets():
     rows = log(3000, seed=9)
     cells, grid = cells_of(rows, 8, buckets=100)
     metrics = ["ks", "min_dcf", "eer"]
-    found = ranking_replicates(cells, grid, metrics, ARGUMENTS, None)
+    found = ranking_replicates(Ranking(cells, grid, metrics, ARGUMENTS, None))
     part = rows.select(ec.bucket("user", 20)).to_series()
     for k in (0, 7, 19):
         rest, _ = cells_of(rows.filter(part != k), 8)
@@ -240,7 +248,7 @@ def test_replicates_leave_out_the_rows_of_their_buckets():
 
 def test_rows_without_a_key_are_dealt_out_to_all_parts():
     cells, grid = cells_of(log(4000).with_columns(user=pl.lit(None, dtype=pl.Int64)), buckets=100)
-    of_clusters = ranking_replicates(cells, grid, ["ks"], ARGUMENTS, None)
+    of_clusters = ranking_replicates(Ranking(cells, grid, ["ks"], ARGUMENTS, None))
     assert of_clusters["weight"].sum() == 4000
     assert of_clusters["weight"].is_between(140, 260).all()
 
@@ -300,7 +308,7 @@ def test_the_jackknife_deals_out_weights_as_fewer_rows():
     rows = log(4000, seed=2)
     cells, grid = cells_of(rows, weighted=True)
     plain = np.mean([one(spread(rows, ["eer"], seed=seed), "eer") for seed in range(8)])
-    weighted = np.mean([one(ranking_spread(cells, grid, ["eer"], ARGUMENTS, None, seed), "eer") for seed in range(8)])
+    weighted = np.mean([one(spread_of(cells, grid, ["eer"], seed=seed), "eer") for seed in range(8)])
     # Kish: 1.52 times the variance, if weights have nothing to do with scores; either mean is known to 12 %.
     assert 1.1 < weighted / plain < 2.1
 

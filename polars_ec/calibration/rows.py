@@ -309,8 +309,16 @@ def _losses(
     # Imported here, for it needs numpy.
     from polars_ec.calibration.loss import compare
 
-    assert isinstance(rows.scores, VectorScores | ManyScores)
     names = [key.meta.output_name() for key in keys]
+    _check_fits(calibration, rows, names)
+    calibrated = _calibrated(frame, keys, fold, rows, calibration)
+    table = calibrated.group_by(names or pl.lit(0).alias(_GROUP)).agg(**_of_group(rows, rule, options))
+    columns = [*names, "n", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason"]
+    return compare(table.collect(engine="streaming")).select(columns).sort(names or "n", nulls_last=True)
+
+
+def _check_fits(calibration: Calibration, rows: Rows, names: Sequence[str]) -> None:
+    """The calibration is of such scores, of groups that the log has."""
     unknown = sorted(set(calibration.keys) - set(names))
     if unknown:
         raise SketchError(f"training= is a calibration by {unknown[0]!r}, which is not a group column in by=")
@@ -323,6 +331,13 @@ def _losses(
         raise SketchError(
             f"training= is a calibration of the classes {list(fitted.known)} in this order, and the scores are of {list(own)}"
         )
+
+
+def _calibrated(
+    frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, rows: Rows, calibration: Calibration
+) -> pl.LazyFrame:
+    """The rows with their scores as they are, and calibrated, both as log posteriors."""
+    assert isinstance(rows.scores, VectorScores | ManyScores)
     made = frame.select(
         *keys,
         *([] if fold is None else [fold]),
@@ -341,7 +356,13 @@ def _losses(
         made.join(parameters.lazy(), on=on, how="left", nulls_equal=True)
         if on
         else made.join(parameters.lazy(), how="cross")
-    ).with_columns(softmax_affine(pl.col(_RAW), pl.col("alpha"), pl.col("beta"), n_classes).alias(_CALIBRATED))
+    )
+    calibrated = softmax_affine(pl.col(_RAW), pl.col("alpha"), pl.col("beta"), len(rows.labels.in_class))
+    return joined.with_columns(calibrated.alias(_CALIBRATED))
+
+
+def _of_group(rows: Rows, rule: Rule, options: RiskOptions) -> dict[str, pl.Expr]:
+    """What a group has, of its rows: the losses of both scores, and why there is none of the calibrated ones."""
     read: Any = {
         "score_type": "log_posteriors",
         "weight": None if rows.weight is None else _WEIGHT,
@@ -353,26 +374,18 @@ def _losses(
         judge["costs"] = CostMatrix(rows.costs.values)
     metrics = {"cross_entropy": cross_entropy, "brier": brier, "bayes_risk": bayes_risk}
     metric: Callable[..., pl.Expr] = metrics[rule]
-    invalid = pl.col(_INVALID)
+    is_valid = ~pl.col(_INVALID).any()
     usable = pl.col(_RAW).is_not_null() & pl.col(_LABEL).is_not_null() & (pl.col(_WEIGHT) > 0)
     lost = usable & pl.col(_CALIBRATED).is_null()
     reason = pl.when(pl.col(_FOUND).is_null()).then(pl.lit("not calibrated")).otherwise(_REASON)
-    table = (
-        joined.group_by(names or pl.lit(0).alias(_GROUP))
-        .agg(
-            n_rows(_RAW, _LABEL, **read).alias("n"),
-            invalid.sum().alias("n_invalid"),
-            pl.when(~invalid.any()).then(class_prior(_RAW, _LABEL, **read)).alias("class_prior"),
-            pl.when(~invalid.any()).then(metric(_RAW, _LABEL, **judge)).alias("raw"),
-            pl.when(~invalid.any()).then(metric(_CALIBRATED, _LABEL, **judge)).alias("calibrated"),
-            lost.any().alias("lost"),
-            # The reason of lost rows, if there are any, comes before another.
-            pl.when(~usable.any())
-            .then(pl.lit("no rows"))
-            .otherwise(pl.coalesce(pl.when(lost).then(reason).max(), pl.when(usable).then(reason).max()))
-            .alias("reason"),
-        )
-        .collect(engine="streaming")
-    )
-    columns = [*names, "n", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason"]
-    return compare(table).select(columns).sort(names or "n", nulls_last=True)
+    # The reason of lost rows, if there are any, comes before another.
+    of_rows = pl.coalesce(pl.when(lost).then(reason).max(), pl.when(usable).then(reason).max())
+    return {
+        "n": n_rows(_RAW, _LABEL, **read),
+        "n_invalid": pl.col(_INVALID).sum(),
+        "class_prior": pl.when(is_valid).then(class_prior(_RAW, _LABEL, **read)),
+        "raw": pl.when(is_valid).then(metric(_RAW, _LABEL, **judge)),
+        "calibrated": pl.when(is_valid).then(metric(_CALIBRATED, _LABEL, **judge)),
+        "lost": lost.any(),
+        "reason": pl.when(~usable.any()).then(pl.lit("no rows")).otherwise(of_rows),
+    }

@@ -9,13 +9,15 @@ import polars as pl
 
 from polars_ec.cells.cells import Cells
 from polars_ec.cells.grid import BUCKET
-from polars_ec.cells.intervals import formula_of, scale_at
+from polars_ec.cells.intervals import formula_of
 from polars_ec.cells.moments import Floats, Integers, check_squares, numbered_buckets, usable_rows
 from polars_ec.cells.ordered import edge_columns
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.arguments import Request
-from polars_ec.intervals.estimates import Clusters, Limits, limits_of_clusters, limits_of_rows, one_hot, with_one_row
+from polars_ec.intervals.estimates import Clusters, limits_of_clusters, limits_of_rows, one_hot, with_one_row
+from polars_ec.intervals.limits import Limits
+from polars_ec.intervals.scales import scale_of
 from polars_ec.intervals.spread import Moments
 
 # Numbers of the sums of buckets at points that are made at a time.
@@ -31,7 +33,7 @@ def with_bands(
     """`NAME_ci_low` and `NAME_ci_high` of the formulas at each of the points, which `at_every_edge` made of the cells."""
     check_squares(cells.frame, cells.weighted)
     buckets = None if cells.coarse is None else _Buckets(cells, points)
-    scales = [scale_at(name, costs) for name in formulas]
+    scales = [scale_of(name, costs) for name in formulas]
     others = points.select(name for name in points.columns if name.startswith("__ec_prior"))
     ends: list[Limits] = []
     for rows in _blocks(points, cells.buckets or 1):

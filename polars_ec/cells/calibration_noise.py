@@ -9,7 +9,7 @@ from polars_ec.cells.intervals import Intervals
 from polars_ec.cells.moments import Floats, Integers, UsableCells
 from polars_ec.cells.values import posterior
 from polars_ec.intervals.calibration import BinnedClusters, if_calibrated, variance_of_gaps
-from polars_ec.intervals.estimates import Limits
+from polars_ec.intervals.limits import Limits
 
 
 def error_if_calibrated(intervals: Intervals) -> Limits:

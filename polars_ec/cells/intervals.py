@@ -23,14 +23,12 @@ from polars_ec.cells.formula_columns import (
 )
 from polars_ec.cells.moments import Floats, Integers, UsableCells, cells_by_bucket, usable_cells
 from polars_ec.cells.sums import is_exact, prior_columns
-from polars_ec.costs import CostMatrix
 from polars_ec.intervals.arguments import FEW_OF_A_CLASS, Request
 from polars_ec.intervals.bootstrap import Sums, Units
 from polars_ec.intervals.drawn import drawn_of_decisions, drawn_of_values, limits_of_draws
 from polars_ec.intervals.estimates import (
     Clusters,
     Formula,
-    Limits,
     is_beside_kink,
     limits_of_clusters,
     limits_of_rows,
@@ -38,11 +36,10 @@ from polars_ec.intervals.estimates import (
     slopes_of,
     with_one_row,
 )
-from polars_ec.intervals.limits import limits
+from polars_ec.intervals.limits import Limits, limits
 from polars_ec.intervals.scales import Scale, scale_of
 from polars_ec.intervals.spread import Moments, effective_rows, has_rows
 
-_COSTS = ("expected_cost", "bayes_risk")
 _ALL = slice(None)
 
 
@@ -89,7 +86,7 @@ class Intervals:
         formula = of_groups(_ALL)
         moments = self._decided(threshold, of_1, of_0)
         clusters = self._clusters(threshold, moments)
-        estimates, scales = formula(moments.linear[None])[0], [scale_at(name, arguments.costs) for name in names]
+        estimates, scales = formula(moments.linear[None])[0], [scale_of(name, arguments.costs) for name in names]
         if self.request.is_drawn:
             return limits_of_draws(of_groups, *drawn_of_decisions(moments, clusters), estimates, self.request)
         if clusters is None:
@@ -201,9 +198,3 @@ def formula_of(others: pl.DataFrame, columns: Sequence[Sequence[str]], expressio
         return found.to_numpy().reshape(n_variants, n_groups, len(expressions)).astype(np.float64)
 
     return values
-
-
-def scale_at(name: str, costs: CostMatrix) -> Scale:
-    """That of a metric of decisions with these costs."""
-    # A cost below 0 makes costs of any sign.
-    return "identity" if name in _COSTS and min(map(min, costs.values)) < 0 else scale_of(name)

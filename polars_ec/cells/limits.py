@@ -14,13 +14,13 @@ from polars_ec.cells.grid import Grid
 from polars_ec.cells.intervals import Intervals
 from polars_ec.cells.moments import Floats, floats
 from polars_ec.cells.ranking_draws import limits_of_ranks
+from polars_ec.cells.ranking_parts import Ranking
 from polars_ec.cells.sums import GroupSums, prior_columns, ranking_prior
 from polars_ec.formulas.decisions import CELLS
 from polars_ec.formulas.losses import expected_loss
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import GROUP
-from polars_ec.intervals.estimates import Limits
-from polars_ec.intervals.limits import extended
+from polars_ec.intervals.limits import Limits, extended
 
 _COUNTS = (*CELLS, "confusion")
 
@@ -91,7 +91,7 @@ def _of_ranks(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals) -
     cells = intervals.fine if intervals.by_bucket is None else intervals.by_bucket
     frame = cells.frame if intervals.cells.weighted else cells.frame.drop("weight2")
     prior = ranking_prior(table, arguments)
-    of_ranks = limits_of_ranks(values, frame, cells.grid, names, arguments.ranking, prior, request)
+    of_ranks = limits_of_ranks(Ranking(frame, cells.grid, names, arguments.ranking, prior), values, request)
     joined = groups.join(of_ranks, on=GROUP, how="left", maintain_order="left")
     return {name: (floats(joined[f"{name}_ci_low"]), floats(joined[f"{name}_ci_high"])) for name in names}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -11,10 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from polars_ec.cells.grid import Grid
-from polars_ec.cells.ranking_parts import RankedCells
+from polars_ec.cells.ranking_parts import Ranking
 from polars_ec.cells.ranking_spread import ranking_limits
-from polars_ec.formulas.ranking import RankingArguments, evaluate, prepare
+from polars_ec.formulas.ranking import evaluate, prepare
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.arguments import Request
 from polars_ec.intervals.bootstrap import DenseSums, Units, bootstrap
@@ -24,20 +22,11 @@ Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 
 
-def limits_of_ranks(
-    values: pl.DataFrame,
-    cells: pl.DataFrame,
-    grid: Grid,
-    metrics: Sequence[str],
-    arguments: RankingArguments,
-    prior: pl.DataFrame | None,
-    request: Request,
-) -> pl.DataFrame:
+def limits_of_ranks(ranking: Ranking, values: pl.DataFrame, request: Request) -> pl.DataFrame:
     """What `ranking_limits` gives, in the way that is asked for."""
     if not request.is_drawn:
-        return ranking_limits(values, cells, grid, metrics, arguments, prior, request.level, request.seed)
-    ranked = RankedCells.of(cells, grid)
-    drawn = _Drawn(ranked if ranked.clustered is not None else ranked.coarser(), tuple(metrics), arguments, prior)
+        return ranking_limits(ranking, values, request.level, request.seed)
+    drawn = _Drawn(ranking)
     low, high = bootstrap(
         drawn.values,
         drawn.units,
@@ -47,10 +36,10 @@ def limits_of_ranks(
         replicates=request.replicates,
         seed=request.seed,
     )
-    table = pl.DataFrame({GROUP: drawn.ranked.group_ids})
+    table = pl.DataFrame({GROUP: ranking.coarse.group_ids})
     estimates = table.join(values, on=GROUP, how="left", maintain_order="left")
     at_hand = drawn.at_hand()
-    for m, name in enumerate(metrics):
+    for m, name in enumerate(ranking.metrics):
         value, error = (estimates[column].cast(pl.Float64).to_numpy() for column in (name, f"{name}_error"))
         ends = {"low": (low[:, m], -error), "high": (high[:, m], error)}
         table = table.with_columns(
@@ -68,17 +57,14 @@ def _moved(limit: Floats, at_hand: Floats, value: Floats, metric: str) -> Floats
         return np.where(off == 0, limit, inverse(scale, forward(scale, limit) + off))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Drawn:
-    ranked: RankedCells
-    metrics: tuple[str, ...]
-    arguments: RankingArguments
-    prior: pl.DataFrame | None
+    ranking: Ranking
 
     @cached_property
     def starts(self) -> Integers:
         """Where the cells of each group begin, and the end of the last."""
-        return np.searchsorted(self.ranked.group, np.arange(self.ranked.size + 1))
+        return np.searchsorted(self.ranking.coarse.group, np.arange(self.ranking.coarse.size + 1))
 
     @cached_property
     def width(self) -> int:
@@ -88,10 +74,10 @@ class _Drawn:
     @cached_property
     def _entries(self) -> tuple[Integers, Integers, Floats, Floats, Integers]:
         """Of rows that are drawn together: cell, class, sum of w and of w^2, and bucket (-1: they are rows)."""
-        clustered = self.ranked.clustered
+        clustered = self.ranking.coarse.clustered
         if clustered is not None:
             return clustered.cell, clustered.label, clustered.weight, clustered.weight2, clustered.bucket
-        weight, weight2 = (self.ranked.frame.select(f"{x}0", f"{x}1").to_numpy() for x in "wv")
+        weight, weight2 = (self.ranking.coarse.frame.select(f"{x}0", f"{x}1").to_numpy() for x in "wv")
         cell, label = np.nonzero(weight > 0)
         return cell, label, weight[cell, label], weight2[cell, label], np.full(len(cell), -1)
 
@@ -101,13 +87,13 @@ class _Drawn:
         cell, label, weight, weight2, bucket = self._entries
         rows = bucket < 0
         # Buckets come first, then rows, cell by cell from the highest down.
-        order = np.lexsort((label, cell, bucket, rows, self.ranked.group[cell]))
-        group, of_bucket, alone = self.ranked.group[cell][order], bucket[order], rows[order]
+        order = np.lexsort((label, cell, bucket, rows, self.ranking.coarse.group[cell]))
+        group, of_bucket, alone = self.ranking.coarse.group[cell][order], bucket[order], rows[order]
         new = np.ones(len(order), dtype=bool)
         new[1:] = (group[1:] != group[:-1]) | (of_bucket[1:] != of_bucket[:-1]) | alone[1:]
         with np.errstate(all="ignore"):
             number = np.where(alone, (weight**2 / weight2)[order], 1.0)[new]
-        starts = np.searchsorted(group[new], np.arange(self.ranked.size + 1))
+        starts = np.searchsorted(group[new], np.arange(self.ranking.coarse.size + 1))
         return order, np.cumsum(new) - 1, Units(starts, number)
 
     @property
@@ -128,10 +114,10 @@ class _Drawn:
 
     def at_hand(self) -> Floats:
         """(groups, metrics): of all rows."""
-        weight = np.zeros((1, self.ranked.size, self.width, 2))
-        place = np.arange(self.ranked.frame.height) - self.starts[self.ranked.group]
-        weight[0, self.ranked.group, place] = self.ranked.frame.select("w0", "w1").to_numpy()
-        of_all: Floats = self.values(weight, slice(0, self.ranked.size))[0]
+        weight = np.zeros((1, self.ranking.coarse.size, self.width, 2))
+        place = np.arange(self.ranking.coarse.frame.height) - self.starts[self.ranking.coarse.group]
+        weight[0, self.ranking.coarse.group, place] = self.ranking.coarse.frame.select("w0", "w1").to_numpy()
+        of_all: Floats = self.values(weight, slice(0, self.ranking.coarse.size))[0]
         return of_all
 
     def values(self, weight: Floats, groups: slice) -> Floats:
@@ -139,21 +125,21 @@ class _Drawn:
         n_variants, n_groups = weight.shape[:2]
         variant, group, place = np.nonzero((weight > 0).any(axis=-1))
         cell = self.starts[group + groups.start] + place
-        drawn = self.ranked.frame[cell].with_columns(
-            pl.Series(GROUP, variant * n_groups + group, dtype=self.ranked.group_ids.dtype),
+        drawn = self.ranking.coarse.frame[cell].with_columns(
+            pl.Series(GROUP, variant * n_groups + group, dtype=self.ranking.coarse.group_ids.dtype),
             *(pl.Series(f"w{i}", weight[variant, group, place, i]) for i in range(2)),
         )
         prepared = prepare(drawn, self._prior(n_variants, groups))
-        found = np.full((n_variants * n_groups, len(self.metrics)), np.nan)
-        for m, name in enumerate(self.metrics):
-            of_groups = evaluate(prepared, name, self.arguments)
+        found = np.full((n_variants * n_groups, len(self.ranking.metrics)), np.nan)
+        for m, name in enumerate(self.ranking.metrics):
+            of_groups = evaluate(prepared, name, self.ranking.arguments)
             found[of_groups[GROUP].to_numpy(), m] = of_groups["value"].cast(pl.Float64).to_numpy()
-        return found.reshape(n_variants, n_groups, len(self.metrics))
+        return found.reshape(n_variants, n_groups, len(self.ranking.metrics))
 
     def _prior(self, n_variants: int, groups: slice) -> pl.DataFrame | None:
-        if self.prior is None:
+        if self.ranking.prior is None:
             return None
-        ids = self.ranked.group_ids[groups]
-        own = pl.DataFrame({GROUP: ids}).join(self.prior, on=GROUP, how="left", maintain_order="left")
+        ids = self.ranking.coarse.group_ids[groups]
+        own = pl.DataFrame({GROUP: ids}).join(self.ranking.prior, on=GROUP, how="left", maintain_order="left")
         every = pl.concat([own] * n_variants)
         return every.with_columns(pl.int_range(pl.len(), dtype=pl.UInt32).cast(ids.dtype).alias(GROUP))

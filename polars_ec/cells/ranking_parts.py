@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -152,6 +153,32 @@ class RankedCells:
         return np.searchsorted(self.group, np.arange(self.size))
 
 
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Ranking metrics of cells.
+
+    `cells` has GROUP, `class`, the grid's cell columns, `weight` and, where rows have weights, `weight2`, the sum of their squares. With
+    a column `bucket`, null for rows without a key, rows are in clusters; without it they are independent. `prior` is as `prepare` takes
+    it. What comes of a group is the same whatever other groups there are, and whatever the order of the cells.
+    """
+
+    cells: pl.DataFrame
+    grid: Grid
+    metrics: Sequence[str]
+    arguments: RankingArguments
+    prior: pl.DataFrame | None
+
+    @cached_property
+    def ranked(self) -> RankedCells:
+        """The cells in order."""
+        return RankedCells.of(self.cells, self.grid)
+
+    @cached_property
+    def coarse(self) -> RankedCells:
+        """As few of them as order needs; those of clusters are few as they come."""
+        return self.ranked.coarser() if self.ranked.clustered is None else self.ranked
+
+
 @dataclass(frozen=True)
 class Replicates:
     """Of each group and part the weight that is in it, and each metric without it: (groups, parts), NaN where it is not defined.
@@ -183,22 +210,13 @@ class Replicates:
         return np.asarray((np.isfinite(self.values[name]) | (self.weight <= 0)).all(axis=-1))
 
 
-def replicates_of(
-    ranked: RankedCells,
-    metrics: Sequence[str],
-    arguments: RankingArguments,
-    prior: pl.DataFrame | None,
-    seed: int,
-) -> Replicates:
-    """The metrics of all but one part, for each of the parts."""
-    if ranked.clustered is None:
-        # Cells of clusters are few as they come.
-        ranked = ranked.coarser()
+def replicates_of(ranking: Ranking, metrics: Sequence[str], seed: int) -> Replicates:
+    """These of the metrics, of all but one part, for each of the parts."""
     weights = [np.empty((0, PARTS))]
     values = {name: [np.empty((0, PARTS))] for name in metrics}
     whole = {name: [np.empty(0)] for name in metrics}
-    for block in ranked.blocks() if metrics else ():
-        of_block = _of_block(block, metrics, arguments, prior, seed)
+    for block in ranking.coarse.blocks() if metrics else ():
+        of_block = _of_block(block, metrics, ranking.arguments, ranking.prior, seed)
         weights.append(of_block.weight)
         for name in metrics:
             values[name].append(of_block.values[name])

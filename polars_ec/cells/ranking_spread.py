@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from polars_ec.cells.grid import Grid
 from polars_ec.cells.moments import floats
-from polars_ec.cells.ranking_parts import CELL, Clustered, RankedCells, replicates_of
-from polars_ec.formulas.ranking import RankingArguments, prepare
+from polars_ec.cells.ranking_parts import CELL, Clustered, RankedCells, Ranking, Replicates, replicates_of
+from polars_ec.formulas.ranking import prepare
 from polars_ec.formulas.ranking_influence import (
     OPERATING_POINTS,
     SHARE_VARIANCE,
@@ -41,33 +39,20 @@ _NO_INFLUENCE = 1e-9
 
 
 @np.errstate(all="ignore")
-def ranking_limits(
-    values: pl.DataFrame,
-    cells: pl.DataFrame,
-    grid: Grid,
-    metrics: Sequence[str],
-    arguments: RankingArguments,
-    prior: pl.DataFrame | None,
-    level: float,
-    seed: int = 0,
-) -> pl.DataFrame:
+def ranking_limits(ranking: Ranking, values: pl.DataFrame, level: float, seed: int = 0) -> pl.DataFrame:
     """GROUP and, of each metric, `NAME_ci_low` and `NAME_ci_high`; groups without limits are null, or are left out.
 
-    `values` has GROUP, `NAME` and `NAME_error` of each metric; `cells`, `grid`, `arguments` and `prior` are as for `ranking_spread`.
+    `values` has GROUP, `NAME` and `NAME_error` of each metric.
     """
-    ranked = RankedCells.of(cells, grid)
-    spreads = _smooth(ranked, metrics, arguments, prior)
-    left_out = [name for name in metrics if name in OPTIMISTIC or name not in spreads]
-    replicates = replicates_of(ranked, left_out, arguments, prior, seed)
-    table = pl.DataFrame({GROUP: ranked.group_ids})
+    spreads, replicates = ranking_spreads(ranking, seed)
+    table = pl.DataFrame({GROUP: ranking.ranked.group_ids})
     estimates = table.join(values, on=GROUP, how="left", maintain_order="left")
-    for name in metrics:
+    for name, spread in spreads.items():
         value, error = (floats(estimates[column]) for column in (name, f"{name}_error"))
-        spread = spreads[name] if name in spreads else replicates.spread(name)
         if name == "auc_roc":
-            low, high = auc_limits(value, spread, _independent_rows(ranked, arguments, spread), level)
+            low, high = auc_limits(value, spread, _independent_rows(ranking, spread), level)
         else:
-            is_too_good = name in OPTIMISTIC and (name, arguments.method) != ("eer", "linear")
+            is_too_good = name in OPTIMISTIC and (name, ranking.arguments.method) != ("eer", "linear")
             low, high = ranking_limits_of(name, value, spread, replicates.bias(name) if is_too_good else None, level)
         low, high = widened(name, low, high, error)
         table = table.with_columns(
@@ -77,98 +62,61 @@ def ranking_limits(
 
 
 @np.errstate(all="ignore")
-def ranking_spread(
-    cells: pl.DataFrame,
-    grid: Grid,
-    metrics: Sequence[str],
-    arguments: RankingArguments,
-    prior: pl.DataFrame | None,
-    seed: int = 0,
-) -> dict[str, pl.DataFrame]:
-    """Of each metric GROUP, `variance` and `df`; NaN, or no row, where there is none.
-
-    `cells` has GROUP, `class`, the grid's cell columns, `weight` and, where rows have weights, `weight2`, the sum of their squares. With
-    a column `bucket`, null for rows without a key, rows are in clusters; without it they are independent. `prior` is as `prepare` takes
-    it. The result of a group is the same whatever other groups there are, and whatever the order of the cells.
-    """
-    ranked = RankedCells.of(cells, grid)
-    spreads = _smooth(ranked, metrics, arguments, prior)
-    replicates = replicates_of(ranked, [name for name in metrics if name not in spreads], arguments, prior, seed)
-    found = {name: spreads[name] if name in spreads else replicates.spread(name) for name in metrics}
-    return {
-        name: pl.DataFrame({GROUP: ranked.group_ids, "variance": spread.variance, "df": spread.df})
-        for name, spread in found.items()
+def ranking_spreads(ranking: Ranking, seed: int = 0) -> tuple[dict[str, Spread], Replicates]:
+    """The spread of each metric in each group; and replicates of those that have theirs from these, or that are too good."""
+    prepared = prepare(ranking.ranked.frame, ranking.prior)
+    smooth = {
+        name: _of_influence(ranking.ranked, _of_cells(ranking.ranked, _influence(ranking, prepared, name)))
+        for name in ranking.metrics
+        if name in SMOOTH_METRICS
     }
+    left_out = [name for name in ranking.metrics if name in OPTIMISTIC or name not in smooth]
+    replicates = replicates_of(ranking, left_out, seed)
+    spreads = {name: smooth[name] if name in smooth else replicates.spread(name) for name in ranking.metrics}
+    return spreads, replicates
 
 
 @np.errstate(all="ignore")
-def ranking_influence(
-    cells: pl.DataFrame, grid: Grid, metric: str, arguments: RankingArguments, prior: pl.DataFrame | None
-) -> pl.DataFrame:
+def ranking_influence(ranking: Ranking, metric: str) -> pl.DataFrame:
     """The influence of a row of weight 1 in each cell on one of SMOOTH_METRICS: GROUP, `class`, the cell, `influence`.
 
-    The sum of weight times influence over a group is 0. `cells` are as for `ranking_spread`; buckets are taken together.
+    The sum of weight times influence over a group is 0. Buckets are taken together.
     """
-    ranked = RankedCells.of(cells, grid)
-    found = _influence(ranked, prepare(ranked.frame, prior), metric, arguments, prior)
+    found = _influence(ranking, prepare(ranking.ranked.frame, ranking.prior), metric)
     return pl.concat(
         found.filter(pl.col(f"w{i}") > 0).select(
-            GROUP, pl.lit(i, dtype=pl.Int8).alias("class"), *grid.cell_columns, influence=f"influence{i}"
+            GROUP, pl.lit(i, dtype=pl.Int8).alias("class"), *ranking.grid.cell_columns, influence=f"influence{i}"
         )
         for i in range(2)
     )
 
 
 @np.errstate(all="ignore")
-def ranking_replicates(
-    cells: pl.DataFrame,
-    grid: Grid,
-    metrics: Sequence[str],
-    arguments: RankingArguments,
-    prior: pl.DataFrame | None,
-    seed: int = 0,
-) -> pl.DataFrame:
+def ranking_replicates(ranking: Ranking, seed: int = 0) -> pl.DataFrame:
     """GROUP, `part` from 0 to 19, `weight` of what is in that part, and each metric without it; null where it is not defined.
 
     The parts are those of `bucket` mod 20, and of independent rows, or rows without a key, a random split that follows from the cells.
     """
-    ranked = RankedCells.of(cells, grid)
-    found = replicates_of(ranked, metrics, arguments, prior, seed)
+    found = replicates_of(ranking, ranking.metrics, seed)
     groups, parts = found.weight.shape
     return pl.DataFrame(
         {
-            GROUP: ranked.group_ids.gather(np.repeat(np.arange(groups), parts)),
+            GROUP: ranking.ranked.group_ids.gather(np.repeat(np.arange(groups), parts)),
             _PART: np.tile(np.arange(parts, dtype=np.int16), groups),
             "weight": found.weight.ravel(),
             **{name: of.ravel() for name, of in found.values.items()},
         }
-    ).with_columns(pl.col(*metrics).fill_nan(None))
+    ).with_columns(pl.col(*ranking.metrics).fill_nan(None))
 
 
-def _smooth(
-    ranked: RankedCells,
-    metrics: Sequence[str],
-    arguments: RankingArguments,
-    prior: pl.DataFrame | None,
-) -> dict[str, Spread]:
-    """The spread of those of the metrics that are smooth."""
-    prepared = prepare(ranked.frame, prior)
-    return {
-        name: _of_influence(ranked, _of_cells(ranked, _influence(ranked, prepared, name, arguments, prior)))
-        for name in metrics
-        if name in SMOOTH_METRICS
-    }
-
-
-def _influence(
-    ranked: RankedCells, prepared: pl.DataFrame, metric: str, arguments: RankingArguments, prior: pl.DataFrame | None
-) -> pl.DataFrame:
+def _influence(ranking: Ranking, prepared: pl.DataFrame, metric: str) -> pl.DataFrame:
     """`prepared` with the influence of the rows of its cells."""
+    ranked, arguments = ranking.ranked, ranking.arguments
     if metric in OPERATING_POINTS:
         on_share = _of_influence(ranked, _of_cells(ranked, influence_on_share(prepared, metric, arguments)))
         variance = pl.DataFrame({GROUP: ranked.group_ids, SHARE_VARIANCE: on_share.variance}).fill_nan(None)
         prepared = prepared.join(variance, on=GROUP, how="left", maintain_order="left")
-    return influence(prepared, metric, arguments, stated=prior is not None)
+    return influence(prepared, metric, arguments, stated=ranking.prior is not None)
 
 
 def _of_cells(ranked: RankedCells, found: pl.DataFrame) -> Floats:
@@ -234,16 +182,17 @@ def _per_class(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
     return summed(ranked.group[of.cell] * 2 + of.label, amounts, ranked.size * 2).reshape(ranked.size, 2)
 
 
-def _independent_rows(ranked: RankedCells, arguments: RankingArguments, spread: Spread) -> Floats:
+def _independent_rows(ranking: Ranking, spread: Spread) -> Floats:
     """(groups, classes): how many independent rows say as much as these do of the AUC.
 
     In clusters, fewer by as much as the variance is larger than that of independent rows; where neither is anything, as many as there
     are effective clusters; NaN where these are too few.
     """
+    ranked = ranking.ranked
     rows = ranked.rows()
     if ranked.clustered is None:
         return rows
-    of_cells = _of_cells(ranked, influence(prepare(ranked.frame, None), "auc_roc", arguments, stated=False))
+    of_cells = _of_cells(ranked, influence(prepare(ranked.frame, None), "auc_roc", ranking.arguments, stated=False))
     with_key = ranked.clustered.only(ranked.clustered.bucket >= 0)
     alone = ranked.clustered.only(ranked.clustered.bucket < 0)
     weight = _per_bucket(ranked, with_key, with_key.weight)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from polars_ec.cells.grid import Grid
 from polars_ec.cells.ordered import ordered_cells
+from polars_ec.cells.ranking_parts import Ranking
 from polars_ec.cells.ranking_spread import ranking_influence, ranking_replicates
 from polars_ec.formulas.ranking import RankingArguments, evaluate, prepare
 from polars_ec.formulas.sums import GROUP
@@ -95,7 +96,7 @@ class CellTable:
         self, weight: Floats, weight2: Floats, metric: str, arguments: RankingArguments, prior: pl.DataFrame | None
     ) -> Floats:
         """Of a row of weight 1 in each cell, (groups, cells); NaN in groups that have no value, 0 where there are no rows."""
-        found = ranking_influence(self.frame(weight, weight2), self.grid, metric, arguments, prior)
+        found = ranking_influence(Ranking(self.frame(weight, weight2), self.grid, [metric], arguments, prior), metric)
         cells = self._columns.with_row_index("cell")
         placed = found.join(cells, on=["class", *self.grid.cell_columns], how="left", nulls_equal=True)
         made = np.zeros(weight.shape)
@@ -112,7 +113,8 @@ class CellTable:
         n_groups, n_parts, n_cells = parts.shape
         flat = parts.reshape(n_groups * n_parts, n_cells)
         of_row = np.tile(np.arange(n_parts), n_groups)
-        found = ranking_replicates(self.frame(flat, flat, of_row), self.grid, list(metrics), arguments, prior, _SEED)
+        ranking = Ranking(self.frame(flat, flat, of_row), self.grid, metrics, arguments, prior)
+        found = ranking_replicates(ranking, _SEED)
         made = {}
         for name in metrics:
             values = np.full((n_groups, n_parts), np.nan)

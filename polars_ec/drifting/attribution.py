@@ -8,7 +8,7 @@ have changed before. The mean over all orders is its Shapley value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -81,7 +81,9 @@ class Change:
 
     def attributed(self, formula: Formula, *, with_slopes: bool = True) -> Attribution:
         """The parts of the change of metrics."""
-        values = {some: formula(self._sums(some)[None])[0] for some in self._subsets()}
+        subsets = list(self._subsets())
+        sums = np.stack([self._sums(some) for some in subsets])
+        values = dict(zip(subsets, formula(sums), strict=True))
         added = {
             factor: [values[some | {factor}] - values[some] for some in values if factor not in some]
             for factor in self._factors
@@ -96,7 +98,7 @@ class Change:
             }
         least = {factor: np.minimum.reduce(of) for factor, of in added.items()}
         most = {factor: np.maximum.reduce(of) for factor, of in added.items()}
-        slopes = self._slopes(formula) if with_slopes else {}
+        slopes = self._slopes(dict(zip(subsets, _slopes_of_each(formula, sums), strict=True))) if with_slopes else {}
         return Attribution(part, least, most, slopes)  # type: ignore[arg-type]
 
     def _subsets(self) -> Iterator[frozenset[str]]:
@@ -131,10 +133,10 @@ class Change:
         of_mean = period.of_class > 0 if LIKELIHOOD in some else reference.of_class <= 0
         return of_prior, of_mean
 
-    def _slopes(self, formula: Formula) -> dict[str, tuple[Floats, Floats]]:
+    def _slopes(self, of_sums: Mapping[frozenset[str], Floats]) -> dict[str, tuple[Floats, Floats]]:
         found: dict[str, list[Floats]] = {}
-        for some in self._subsets():
-            moved = self._slopes_of_sides(formula, some)
+        for some in of_sums:
+            moved = self._slopes_of_sides(of_sums[some], some)
             for factor in self._factors:
                 times = self._share(len(some - {factor})) * (1 if factor in some else -1)
                 if factor in found:
@@ -144,10 +146,9 @@ class Change:
                     found[factor] = [times * of_side for of_side in moved]
         return {factor: (period, reference) for factor, (period, reference) in found.items()}
 
-    def _slopes_of_sides(self, formula: Formula, some: Collection[str]) -> tuple[Floats, Floats]:
+    def _slopes_of_sides(self, of_sums: Floats, some: Collection[str]) -> tuple[Floats, Floats]:
         """How the value with these factors of the period moves with the rows of the period, and with those of the reference."""
         share, prior, mean = self._mixed(some)
-        of_sums = slopes_of(formula, self._sums(some))
         with np.errstate(all="ignore"):
             # What a row of a class, of a stratum, and any row is worth, at these factors.
             of_class = np.einsum(
@@ -173,6 +174,18 @@ class Change:
             level = level - of_rows[..., None] * of_class
             found.append(of_rows[..., None, None] * of_sums[:, None] + level[..., None, :] * self._unit[:, None])
         return found[0], found[1]
+
+
+def _slopes_of_each(formula: Formula, sums: Floats) -> Floats:
+    """The derivatives at several tables of sums, (tables, pairs, classes, features), in one call: one more axis, of metrics, at the end."""
+    tables = sums.shape[:2]
+
+    def of_all(moved: Floats) -> Floats:
+        values = formula(moved.reshape(len(moved) * tables[0], *sums.shape[1:]))
+        return values.reshape(len(moved), tables[0] * tables[1], values.shape[-1])
+
+    slopes = slopes_of(of_all, sums.reshape(tables[0] * tables[1], *sums.shape[2:]))
+    return slopes.reshape(*sums.shape, slopes.shape[-1])
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:

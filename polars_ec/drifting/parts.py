@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polars_ec.comparing.sides import Parts, between
-from polars_ec.drifting.attribution import Attribution, Change
+from polars_ec.drifting.attribution import LIKELIHOOD, Attribution, Change
+from polars_ec.drifting.spread import hidden, parts_of_clusters, spread_of_rows
 from polars_ec.intervals.estimates import Clusters, of_so_many_rows
 from polars_ec.intervals.limits import limits
-from polars_ec.intervals.spread import Moments, Single, Spread, effective_clusters, of_clusters
+from polars_ec.intervals.spread import Moments, Spread, effective_clusters
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -21,9 +23,6 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 # Of the value: what rounding makes of a part that is none.
 _NOTHING, _NO_SLOPE = 1e-12, 1e-8
-
-# A stratum in one cluster alone does not show how much it varies: of the weight, what such strata may hold.
-_MOST_ON_ONE_CLUSTER = 0.05
 
 # Numbers of the arrays of pairs that are made at a time.
 _BLOCK = 2**23
@@ -100,7 +99,7 @@ def _of_block(
 ) -> dict[tuple[int, str], _Numbers]:
     units = pairs[0][at], pairs[1][at]
     block = _Block(of, units, factors)
-    at_the_end, known = at_the_end[at], known[at]
+    at_the_end, known = at_the_end[at], known[at] & ~block.hidden[:, None]
     found = {}
     for c in range(len(of.columns)):
         size = np.abs(block.ends[..., c]).max(axis=0)
@@ -125,12 +124,17 @@ class _Block:
 
     def __init__(self, of: Strata, units: tuple[Integers, Integers], factors: Sequence[str]) -> None:
         self._of, self._units, self._factors = of, units, factors
-        self._moments = tuple(_taken(of.moments, chosen) for chosen in units)
+        self._moments = _taken(of.moments, units[0]), _taken(of.moments, units[1])
         change = self._change(*self._moments)
         self.attribution = change.attributed(self._formula, with_slopes=of.clusters is not None or of.enlarged is None)
         sums = [moments.linear.sum(axis=1) for moments in self._moments]
         self.ends = np.stack([self._formula(of_side[None])[0] for of_side in sums])
         self._enlarged: tuple[tuple[Moments, ...], Attribution] | None = None
+
+    @property
+    def hidden(self) -> Bools:
+        """Pairs whose strata do not tell how much parts vary."""
+        return hidden(self._moments, None if self._of.clusters is None else self._clusters)
 
     def _formula(self, sums: Floats) -> Floats:
         return self._of.formula(sums, self._units[0])
@@ -183,24 +187,34 @@ class _Block:
         self, moments: tuple[Moments, ...], attribution: Attribution, factor: str, column: int
     ) -> tuple[Spread, Bools]:
         slopes = [of_side[..., column] for of_side in attribution.slopes[factor]]
-        sides = []
-        for of_side, slope in zip(moments, slopes, strict=True):
-            spread = _single(of_side, slope).spread
-            sides.append(Parts(None, spread.variance, spread.df))
+        spreads = [
+            spread_of_rows(of_side, slope, factor == LIKELIHOOD) for of_side, slope in zip(moments, slopes, strict=True)
+        ]
+        sides = [Parts(None, spread.variance, spread.df) for spread in spreads]
         return between(*sides), self._moves(moments, slopes, column)
 
     def _of_clusters(self, factor: str, column: int) -> tuple[Spread, Bools]:
         assert self._of.clusters is not None
         slopes = [of_side[..., column] for of_side in self.attribution.slopes[factor]]
-        sides = [
-            _parts_of_clusters(self._of.clusters, chosen, slope)
-            for chosen, slope in zip(self._units, slopes, strict=True)
-        ]
-        period, reference = sides
+        period, reference = (
+            parts_of_clusters(of_side, slope, factor == LIKELIHOOD)
+            for of_side, slope in zip(self._clusters, slopes, strict=True)
+        )
         assert reference.shared is not None
         # The slopes of the reference are those of the difference, so that its influences are added, and not taken off.
         other = Parts(-reference.shared, reference.own, reference.df)
         return between(period, other), self._moves(self._moments, slopes, column)
+
+    @cached_property
+    def _clusters(self) -> tuple[Clusters, Clusters]:
+        """Of the period, and of its reference."""
+        assert self._of.clusters is not None
+        of, single = self._of.clusters, self._of.clusters.single
+        period, reference = (
+            Clusters(of.linear[chosen], of.weight[chosen], of.unit, None if single is None else _taken(single, chosen))
+            for chosen in self._units
+        )
+        return period, reference
 
     def _moves(self, moments: Sequence[Moments], slopes: Sequence[Floats], column: int) -> Bools:
         """Whether slopes are more than what rounding leaves."""
@@ -211,40 +225,12 @@ class _Block:
             return np.asarray(~(moved <= _NO_SLOPE * np.abs(self.ends[..., column]).max(axis=0)))
 
 
-def _parts_of_clusters(clusters: Clusters, chosen: Integers, slopes: Floats) -> Parts:
-    linear = clusters.linear[chosen]
-    of_strata = linear @ clusters.unit
-    with np.errstate(all="ignore"):
-        influence = np.einsum("pmkf,pbmkf->pbk", slopes, linear)
-        single = None if clusters.single is None else _single(_taken(clusters.single, chosen), slopes)
-        of = of_clusters(of_strata.sum(axis=2), influence, clusters.weight[chosen], single)
-        shared, own = of.scaled
-        whole = of_strata.sum(axis=(1, 2, 3))
-        in_stratum = of_strata.sum(axis=3)
-        on_one = ((in_stratum > 0).sum(axis=1) == 1) & (linear.shape[2] > 1)
-        hidden = np.where(on_one, in_stratum.sum(axis=1), 0.0).sum(axis=-1)
-    return Parts(shared, np.where(hidden > _MOST_ON_ONE_CLUSTER * whole, np.nan, own), of.df)
-
-
 def _number(clusters: Clusters) -> Floats:
     """How many clusters of equal weight say as much."""
     if clusters.single is None:
         return effective_clusters(clusters.weight)
     weight, weight2 = (of.sum(axis=(1, 2)) for of in (clusters.single.weight, clusters.single.weight2))
     return effective_clusters(clusters.weight, weight, weight2)
-
-
-def _single(moments: Moments, slopes: Floats) -> Single:
-    """Sums of the influences of rows of each class, over the strata."""
-    with np.errstate(all="ignore"):
-        with_unit = moments.square @ moments.unit
-        return Single(
-            moments.weight.sum(axis=1),
-            moments.weight2.sum(axis=1),
-            (slopes * moments.linear).sum(axis=(1, 3)),
-            np.einsum("pmkf,pmkfh,pmkh->pk", slopes, moments.square, slopes),
-            (slopes * with_unit).sum(axis=(1, 3)),
-        )
 
 
 def _taken(moments: Moments, chosen: Integers) -> Moments:

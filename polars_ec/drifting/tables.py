@@ -86,6 +86,7 @@ def _pieces(cells: pl.DataFrame, groups: pl.DataFrame, against: Integers, drift:
     strata = StrataCells.of(cells, drift.mix, shape) if drift.mix else None
     for model in drift.models:
         table = with_references(model, drift.layout, joint.counts, groups)
+        _check_priors(model, table, against, drift.keys)
         n = groups[f"{model.prefix}present"] - groups[f"{model.prefix}invalid"]
         missing = groups[f"{model.prefix}rows"] - groups[f"{model.prefix}present"]
         sizes = Sizes(n, missing, joint.counts, joint.counts2)
@@ -104,3 +105,21 @@ def _pieces(cells: pl.DataFrame, groups: pl.DataFrame, against: Integers, drift:
         for column in sorted(found, key=lambda c: (names.index(c.removesuffix("_at_prior")), c not in names)):
             more: dict[str, Any] = {**found[column].parts, "n_reference": of_reference}
             yield Piece(model.name, column, found[column].differences, sizes, more)
+
+
+def _check_priors(model: Model, groups: pl.DataFrame, against: Integers, keys: list[str]) -> None:
+    """ValueError where a prior that rows state is not that of the reference: a change at two priors is not one of the rows."""
+    if model.rows.options.prior.expression is None:
+        return
+    pairs = groups.with_row_index("__ec_place").filter(pl.Series(against) >= 0)
+    others = groups[against[against >= 0]]
+    for name in groups.select(cs.starts_with(f"{model.prefix}reference")).columns:
+        differ = (pairs[name] != others[name]).fill_null(False)
+        if differ.any():
+            at = differ.arg_max()
+            assert at is not None
+            period, reference = (", ".join(str(value) for value in of.select(keys).row(at)) for of in (pairs, others))
+            raise ValueError(
+                f"prior= differs between {period} and {reference}, and the parts of a change are at one prior: state one, or one for each "
+                "group of by="
+            )

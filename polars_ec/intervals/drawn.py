@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from polars_ec.intervals.arguments import Request
 from polars_ec.intervals.bootstrap import DenseSums, OneSumEach, Sums, Units, bootstrap
-from polars_ec.intervals.estimates import Clusters, Formula, Limits
+from polars_ec.intervals.estimates import Clusters, Formula
+from polars_ec.intervals.limits import Limits
 from polars_ec.intervals.spread import Moments
 
 Floats: TypeAlias = NDArray[np.float64]

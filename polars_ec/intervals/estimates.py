@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polars_ec.intervals.gradient import gradient
-from polars_ec.intervals.limits import extended, limits
+from polars_ec.intervals.limits import Limits, limits_of_each
 from polars_ec.intervals.scales import Scale, is_at_end
 from polars_ec.intervals.spread import Moments, Spread, effective_clusters, has_rows, spread_of_clusters
 
@@ -18,8 +18,6 @@ Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 Formula: TypeAlias = Callable[[Floats], Floats]
 """From sums of w x, (variants, groups, classes, features), to metrics, (variants, groups, metrics); NaN for null."""
-
-Limits: TypeAlias = tuple[Floats, Floats]
 
 # Of the value: what a variance of 0 is, but for rounding.
 _NO_WIDTH = 1e-9
@@ -119,14 +117,12 @@ def limits_of_rows(
     slopes = slopes_of(formula, at.linear)
     moved = estimates if enlarged is None else formula(at.linear[None])[0]
     known = has_rows(moments.rows, several=enlarged is None)
-    lows, highs = np.full_like(estimates, np.nan), np.full_like(estimates, np.nan)
-    for m, scale in enumerate(scales):
-        centre = _centre_of(estimates[:, m], moved[:, m], scale, moments.linear.shape[1])
-        low, high = limits(centre, at.spread_of(slopes[..., m]), scale, level)
-        shown = known & np.isfinite(estimates[:, m])
-        low, high = extended(low, high, estimates[:, m])
-        lows[:, m], highs[:, m] = np.where(shown, low, np.nan), np.where(shown, high, np.nan)
-    return lows, highs
+    n_classes = moments.linear.shape[1]
+    found = (
+        (_centre_of(estimates[:, m], moved[:, m], scale, n_classes), at.spread_of(slopes[..., m]), known)
+        for m, scale in enumerate(scales)
+    )
+    return limits_of_each(estimates, scales, level, found)
 
 
 def has_no_width(variance: Floats, value: Floats) -> Bools:
@@ -154,18 +150,15 @@ def limits_of_clusters(
     """The same of rows in clusters. A rate of 0 or 1 has the limits of as many independent rows as there are clusters."""
     slopes = slopes_of(formula, moments.linear)
     known = has_rows(moments.rows, several=enlarged is None)
-    lows, highs = np.full_like(estimates, np.nan), np.full_like(estimates, np.nan)
+    spreads = [clusters.spread_of(slopes[..., m]) for m in range(len(scales))]
+    found = ((value, spread, known) for value, spread in zip(estimates.T, spreads, strict=True))
+    lows, highs = limits_of_each(estimates, scales, level, found)
     at_the_end = np.zeros(estimates.shape, dtype=bool)
-    for m, scale in enumerate(scales):
-        value = estimates[:, m]
-        spread = clusters.spread_of(slopes[..., m])
-        low, high = limits(value, spread, scale, level)
-        shown = known & np.isfinite(value)
+    for m, (value, spread, scale) in enumerate(zip(estimates.T, spreads, scales, strict=True)):
         with np.errstate(all="ignore"):
             no_width = has_no_width(spread.variance, value)
+        shown = known & np.isfinite(value)
         at_the_end[:, m] = shown & np.isfinite(spread.df) & (no_width | is_at_end(scale, value))
-        low, high = extended(low, high, value)
-        lows[:, m], highs[:, m] = np.where(shown, low, np.nan), np.where(shown, high, np.nan)
     groups = np.asarray(at_the_end.any(axis=-1))
     if enlarged is None or not groups.any():
         return lows, highs

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polars_ec.intervals.estimates import Formula, Limits
-from polars_ec.intervals.limits import extended, limits
+from polars_ec.intervals.estimates import Formula
+from polars_ec.intervals.limits import Limits, limits_of_each
 from polars_ec.intervals.random_parts import dealt_out
 from polars_ec.intervals.scales import Scale, is_at_end
 from polars_ec.intervals.spread import Moments, Spread, effective_rows, jackknife
 
 Floats: TypeAlias = NDArray[np.float64]
+Bools: TypeAlias = NDArray[np.bool_]
 
 
 def split_at_random(moments: Moments, n_parts: int, seed: int) -> Floats:
@@ -47,20 +48,19 @@ def limits_of_parts(
     without a part, and at an end of its scale, where what parts differ by is not what other rows would.
     """
     whole = parts.sum(axis=1)
-    lows, highs = np.full_like(estimates, np.nan), np.full_like(estimates, np.nan)
     without = formula(np.moveaxis(whole[:, None] - parts, 1, 0))
     has_rows = parts.sum(axis=(2, 3)) > 0
     every_class = (whole.sum(axis=2) > 0).all(axis=1)
-    for m, scale in enumerate(scales):
-        value = estimates[:, m]
-        replicates = np.where(has_rows, without[..., m].T, np.nan)
-        spread = jackknife(replicates)
-        spread = spread if number is None else Spread(spread.variance, np.minimum(spread.df, number - 1))
-        shown = every_class & np.isfinite(value) & ~is_at_end(scale, value) & (spread.variance > 0)
-        shown &= (np.isfinite(replicates) == has_rows).all(axis=1)
-        low, high = extended(*limits(value, spread, scale, level), value)
-        lows[:, m], highs[:, m] = np.where(shown, low, np.nan), np.where(shown, high, np.nan)
-    return lows, highs
+
+    def found() -> Iterator[tuple[Floats, Spread, Bools]]:
+        for m, (value, scale) in enumerate(zip(estimates.T, scales, strict=True)):
+            replicates = np.where(has_rows, without[..., m].T, np.nan)
+            spread = jackknife(replicates)
+            spread = spread if number is None else Spread(spread.variance, np.minimum(spread.df, number - 1))
+            known = every_class & ~is_at_end(scale, value) & (spread.variance > 0)
+            yield value, spread, known & (np.isfinite(replicates) == has_rows).all(axis=1)
+
+    return limits_of_each(estimates, scales, level, found())
 
 
 def limits_at_ends(
@@ -81,17 +81,17 @@ def limits_at_ends(
     errors = np.concatenate([_errors(moments, enlarged, wrong, axis) for axis in (-1, -2)], axis=1)
     values = formula(np.concatenate([enlarged.linear[None], enlarged.linear - np.moveaxis(left, 1, 0)]))
     rows = np.concatenate([enlarged.rows, _rows_decided(enlarged)], axis=1)
-    lows, highs = np.full_like(estimates, np.nan), np.full_like(estimates, np.nan)
-    for m, scale in enumerate(scales):
-        with np.errstate(all="ignore"):
-            terms = (values[1:, :, m] - values[0, :, m]).T ** 2 / errors
-            variance = terms.sum(axis=1)
-            df = variance**2 / (terms**2 / np.fmax(rows - 1, 1)).sum(axis=1)
-        low, high = extended(*limits(values[0, :, m], Spread(variance, df), scale, level), estimates[:, m])
-        shown = np.isfinite(estimates[:, m]) & is_at_end(scale, estimates[:, m]) & (variance > 0)
-        shown &= (moments.rows > 0).all(axis=-1)
-        lows[:, m], highs[:, m] = np.where(shown, low, np.nan), np.where(shown, high, np.nan)
-    return lows, highs
+    every_class = (moments.rows > 0).all(axis=-1)
+
+    def found() -> Iterator[tuple[Floats, Spread, Bools]]:
+        for m, (value, scale) in enumerate(zip(estimates.T, scales, strict=True)):
+            with np.errstate(all="ignore"):
+                terms = (values[1:, :, m] - values[0, :, m]).T ** 2 / errors
+                variance = terms.sum(axis=1)
+                df = variance**2 / (terms**2 / np.fmax(rows - 1, 1)).sum(axis=1)
+            yield values[0, :, m], Spread(variance, df), every_class & is_at_end(scale, value) & (variance > 0)
+
+    return limits_of_each(estimates, scales, level, found())
 
 
 def _errors(moments: Moments, enlarged: Moments, wrong: Floats, axis: int) -> Floats:

@@ -10,6 +10,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from polars_ec.costs import CostMatrix
+
 Floats: TypeAlias = NDArray[np.float64]
 Scale: TypeAlias = Literal["identity", "log", "logit", "atanh"]
 
@@ -40,13 +42,17 @@ _OF_LOSSES = (
     *("cross_entropy", "nce", "brier", "nbs", "cllr", "epsr"),
     *("min_dcf", "min_expected_cost", "min_cllr"),
 )
+# Those of them that costs below 0 have too.
+_OF_COSTS = ("expected_cost", "bayes_risk")
 _OF_CORRELATIONS = ("mcc", "informedness")
 # They have no lower end, or pass through 0.
 _AS_THEY_ARE = ("net_benefit", "precision_gain", "recall_gain", "fbeta_gain", "auprg", "cal_loss", "rcl", "markedness")
 
 
-def scale_of(metric: str) -> Scale:
-    """That of the metric of this name, whatever prior it is at: rates and areas are shares."""
+def scale_of(metric: str, costs: CostMatrix | None = None) -> Scale:
+    """That of the metric of this name, whatever prior it is at: rates and areas are shares. Costs below 0 make it one of any sign."""
+    if costs is not None and metric in _OF_COSTS and min(map(min, costs.values)) < 0:
+        return "identity"
     if metric in _OF_LOSSES:
         return "log"
     if metric in _OF_CORRELATIONS:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from polars_ec.intervals.drawn import FormulaOf
-    from polars_ec.intervals.estimates import Clusters, Limits
+    from polars_ec.intervals.estimates import Clusters
+    from polars_ec.intervals.limits import Limits
     from polars_ec.intervals.spread import Moments
 
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]

@@ -78,10 +78,8 @@ def _families(model: Model, values: Mapping[str, pl.Expr], suffix: str, kinked: 
 
 def _estimate(model: Model, name: str, suffix: str, value: pl.Expr) -> Estimate:
     costs = model.rows.costs
-    # A cost below 0 makes costs of any sign.
-    any_sign = name in BY_COST and min(map(min, costs.values)) < 0
     width = costs.n_classes if name.startswith("class_") else None
-    return Estimate(f"{model.prefix}{name}{suffix}", name, value, width, any_sign)
+    return Estimate(f"{model.prefix}{name}{suffix}", name, value, width, costs)
 
 
 def families_of_classes(model: Model, names: Sequence[str], layout: Layout) -> Iterator[Family]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
+from polars_ec.costs import CostMatrix
 from polars_ec.formulas.calibration_error import ECE_BINS
 from polars_ec.intervals.arguments import Request
 from polars_ec.reporting.chunks import Chunk
@@ -19,7 +20,8 @@ from polars_ec.reporting.squares import UNITS
 if TYPE_CHECKING:
     import numpy as np
 
-    from polars_ec.intervals.estimates import Clusters, Limits
+    from polars_ec.intervals.estimates import Clusters
+    from polars_ec.intervals.limits import Limits
     from polars_ec.intervals.scales import Scale
     from polars_ec.intervals.spread import Moments
 
@@ -43,14 +45,14 @@ _MOST_SUMS = 40_000
 class Estimate:
     """A value with limits: its name in the table of sums, the metric, and the value, an expression on this table.
 
-    `width` says how many values it has: one, or, as an Array, one per class.
+    `width` says how many values it has: one, or, as an Array, one per class; `costs` are those that decisions have, None for 0 and 1.
     """
 
     column: str
     metric: str
     value: pl.Expr
     width: int | None = None
-    any_sign: bool = False
+    costs: CostMatrix | None = None
 
     @property
     def dtype(self) -> pl.DataType:
@@ -135,7 +137,7 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
         formula = _Formula(chunk.table, family)
         widths = [estimate.width or 1 for estimate in family.estimates]
         scales = [
-            "identity" if estimate.any_sign else scale_of(estimate.metric)
+            scale_of(estimate.metric, estimate.costs)
             for estimate, width in zip(family.estimates, widths, strict=True)
             for _ in range(width)
         ]

@@ -40,17 +40,29 @@ class Rank:
     at_prior: bool
 
 
+@dataclass(frozen=True)
+class GroupedLog:
+    """A log, the keys of its groups, whether all of them together are one more, and what reads it."""
+
+    frame: pl.LazyFrame
+    keys: Sequence[pl.Expr]
+    total: bool
+    one_pass: Pass
+
+    @property
+    def names(self) -> list[str]:
+        """What tells one group from the others."""
+        return [*([TOTAL] if self.total else []), *(key.meta.output_name() for key in self.keys)]
+
+
 def with_ranks(
     sums: pl.LazyFrame,
-    frame: pl.LazyFrame,
-    keys: Sequence[pl.Expr],
+    log: GroupedLog,
     model: Model,
     asked: Sequence[Rank],
     prior: list[pl.Expr] | None,
     stated_prior: Prior,
-    total: bool,
     interval: Request | None,
-    one_pass: Pass,
 ) -> pl.LazyFrame:
     """The sums with the metrics of this model, each with its error and its limits, in columns that begin as the model's do.
 
@@ -58,63 +70,101 @@ def with_ranks(
     decide. The cells are made by the streaming engine: no more than they are in memory. Where rows come in clusters, limits are
     made of coarser cells of each bucket.
     """
-    rows = model.rows
-    assert isinstance(rows.scores, BinaryScores)
-    grid = grid_of(rows, stated_prior)
-    coarse = replace(grid, resolution=_COARSE)
     buckets = bucket_columns(interval)
-    squared = interval is not None and rows.weight is not None
-    key_names = [key.meta.output_name() for key in keys]
-    key_names = [TOTAL, *key_names] if total else key_names
-
-    def listed(of: Grid, beside: Mapping[str, pl.Expr], name: str) -> pl.LazyFrame:
-        """The cells of each group, as a list."""
-        cells = one_pass(_cells(frame, keys, rows, of, beside, squared=squared))
-        amounts = (_CELL, *beside, _AMOUNT, *([_SQUARES] if squared else []))
-        whole = twice(cells, key_names) if total else cells
-        return whole.group_by(_ONE, *key_names).agg(pl.struct(amounts).alias(name))
-
+    ranked = _Ranked(model, grid_of(model.rows, stated_prior), asked, interval, bool(buckets), prior is not None)
     priors = {} if prior is None else {"__ec_p0": prior[0], "__ec_p1": prior[1]}
     joined = sums.with_columns(pl.lit(0).alias(_ONE), **priors)
-    for of_cells in [listed(grid, {}, _CELL), *([listed(coarse, buckets, _OF_BUCKETS)] if buckets else [])]:
-        joined = joined.join(of_cells, on=[_ONE, *key_names], how="left", nulls_equal=True, maintain_order="left")
-    arguments = RankingArguments(rows.costs)
-    weighted = rows.weight is not None
+    listed = [_listed(log, model.rows, ranked.grid, {}, _CELL, interval)]
+    if buckets:
+        listed.append(_listed(log, model.rows, ranked.coarse, buckets, _OF_BUCKETS, interval))
+    for of_cells in listed:
+        joined = joined.join(of_cells, on=[_ONE, *log.names], how="left", nulls_equal=True, maintain_order="left")
+    schema = {**sums.collect_schema(), **dict.fromkeys(ranked.columns, pl.Float64())}
+    return joined.map_batches(lambda table: ranked.of(table).select(*schema), schema=schema)
 
-    def ranked(table: pl.DataFrame) -> pl.DataFrame:
+
+def _listed(
+    log: GroupedLog, rows: Rows, grid: Grid, beside: Mapping[str, pl.Expr], name: str, interval: Request | None
+) -> pl.LazyFrame:
+    """The cells of each group, as a list."""
+    squared = interval is not None and rows.weight is not None
+    cells = log.one_pass(_cells(log.frame, log.keys, rows, grid, beside, squared=squared))
+    amounts = (_CELL, *beside, _AMOUNT, *([_SQUARES] if squared else []))
+    whole = twice(cells, log.names) if log.total else cells
+    return whole.group_by(_ONE, *log.names).agg(pl.struct(amounts).alias(name))
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """What the metrics of a model are made by, of a table with its cells in lists."""
+
+    model: Model
+    grid: Grid
+    asked: Sequence[Rank]
+    interval: Request | None
+    in_buckets: bool
+    has_prior: bool
+
+    @property
+    def coarse(self) -> Grid:
+        """That of the cells of each bucket."""
+        return replace(self.grid, resolution=_COARSE)
+
+    @property
+    def columns(self) -> list[str]:
+        """What the table gets."""
+        return [self._column(rank, suffix) for rank in self.asked for suffix in self._suffixes]
+
+    @property
+    def _suffixes(self) -> tuple[str, ...]:
+        return ("", "_error", *((LOW, HIGH) if self.interval is not None else ()))
+
+    def _column(self, rank: Rank, suffix: str) -> str:
+        return f"{self.model.prefix}{rank.column}{suffix}"
+
+    def of(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The table with the metrics."""
         table = table.with_row_index(GROUP)
-        fine = _numbered(table, _CELL, grid)
-        by_bucket, grid_of_limits = (_numbered(table, _OF_BUCKETS, coarse), coarse) if buckets else (fine, grid)
-        cells = ordered_cells(fine.drop("weight2", strict=False), grid, weighted)
+        fine = _numbered(table, _CELL, self.grid)
+        by_bucket = _numbered(table, _OF_BUCKETS, self.coarse) if self.in_buckets else fine
+        cells = ordered_cells(fine.drop("weight2", strict=False), self.grid, self.model.rows.weight is not None)
         for at_prior in (False, True):
-            ranks = [rank for rank in asked if rank.at_prior == at_prior]
+            ranks = [rank for rank in self.asked if rank.at_prior == at_prior]
             if not ranks:
                 continue
-            stated = table.select(GROUP, p0="__ec_p0", p1="__ec_p1") if at_prior and priors else None
-            prepared, values = prepare(cells, stated), table.select(GROUP)
-            names = [rank.metric for rank in ranks]
-            for name, found in evaluate_all(prepared, names, arguments).items():
-                of_metric = found.select(GROUP, pl.col("value").alias(name), pl.col("error").alias(f"{name}_error"))
-                values = values.join(of_metric, on=GROUP, how="left", maintain_order="left")
-            if interval is not None:
-                # Imported here, for it needs numpy.
-                from polars_ec.cells.ranking_draws import limits_of_ranks
-
-                limits = limits_of_ranks(values, by_bucket, grid_of_limits, names, arguments, stated, interval)
-                values = values.join(limits, on=GROUP, how="left", maintain_order="left")
+            stated = table.select(GROUP, p0="__ec_p0", p1="__ec_p1") if at_prior and self.has_prior else None
+            values = self._values(table.select(GROUP), cells, by_bucket, [rank.metric for rank in ranks], stated)
             table = table.hstack(
                 values.select(
-                    pl.col(f"{rank.metric}{suffix}").alias(f"{model.prefix}{rank.column}{suffix}")
+                    pl.col(f"{rank.metric}{suffix}").alias(self._column(rank, suffix))
                     for rank in ranks
-                    for suffix in suffixes
+                    for suffix in self._suffixes
                 )
             )
-        return table.select(*schema)
+        return table
 
-    suffixes = ("", "_error", *((LOW, HIGH) if interval is not None else ()))
-    made = [f"{model.prefix}{rank.column}{suffix}" for rank in asked for suffix in suffixes]
-    schema = {**sums.collect_schema(), **dict.fromkeys(made, pl.Float64())}
-    return joined.map_batches(ranked, schema=schema)
+    def _values(
+        self,
+        groups: pl.DataFrame,
+        cells: pl.DataFrame,
+        by_bucket: pl.DataFrame,
+        metrics: Sequence[str],
+        prior: pl.DataFrame | None,
+    ) -> pl.DataFrame:
+        """The groups with the metrics, their errors and their limits."""
+        arguments, values = RankingArguments(self.model.rows.costs), groups
+        for name, found in evaluate_all(prepare(cells, prior), metrics, arguments).items():
+            of_metric = found.select(GROUP, pl.col("value").alias(name), pl.col("error").alias(f"{name}_error"))
+            values = values.join(of_metric, on=GROUP, how="left", maintain_order="left")
+        if self.interval is None:
+            return values
+        # Imported here, for they need numpy.
+        from polars_ec.cells.ranking_draws import limits_of_ranks
+        from polars_ec.cells.ranking_parts import Ranking
+
+        ranking = Ranking(by_bucket, self.coarse if self.in_buckets else self.grid, metrics, arguments, prior)
+        limits = limits_of_ranks(ranking, values, self.interval)
+        return values.join(limits, on=GROUP, how="left", maintain_order="left")
 
 
 def _numbered(table: pl.DataFrame, listed: str, grid: Grid) -> pl.DataFrame:

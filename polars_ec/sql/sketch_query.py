@@ -1,10 +1,4 @@
-"""The sketch as one aggregate query, for engines that hold the log where neither Polars nor DuckDB can read it.
-
-The query is written once, in SQL that every engine reads alike, and put into their dialects by sqlglot. Three rules keep
-the engines together. NaN is less, equal or greater than numbers depending on the engine, so a row is used only if positive
-tests on both sides hold. Arguments of LN are NULL outside its domain, for LN(0) is -inf, NULL or an error. Literals with a
-fraction have an exponent, for 0.1 is a decimal number to half of the engines.
-"""
+"""The sketch as one aggregate query, for engines that hold the log where neither Polars nor DuckDB can read it."""
 
 from __future__ import annotations
 
@@ -23,9 +17,10 @@ from polars_ec.cells.grid import (
     sorted_thresholds,
 )
 from polars_ec.cells.parquet import HASH, TABLE
-from polars_ec.dialects import WarehouseDialect, Writer, is_number, quoted
+from polars_ec.dialects import WarehouseDialect, Writer, quoted
 from polars_ec.rows.folds import BUCKETS, MURMUR3, buckets_of_clusters
-from polars_ec.sql.score_kinds import KINDS, Kind
+from polars_ec.sql.log_rows import LogRows, class_of_label, exceeds, parse_keys, product, select, with_levels
+from polars_ec.sql.score_kinds import KINDS
 
 _DIGITS_OF_MD5 = 6  # which is 1000 buckets times 16,777
 _LEAST_PRODUCT = 1e-300  # well above underflow
@@ -151,38 +146,23 @@ def sketch_query(
     checked = parse_options({"pos_label": pos_label, "classes": classes})
     largest = writer.number(sys.float_info.max)
     number = buckets_of_clusters(cluster, buckets)
+    own = [*grid.columns, *(() if number is None else (TABLE, BUCKET, HASH))]
     query = _Query(
-        keys=_parse_keys(by, [*grid.columns, *(() if number is None else (TABLE, BUCKET, HASH))], writer),
-        table=writer.table(table),
-        score=writer.expression("score", score),
-        label=writer.expression("label", label),
-        weight=None if weight is None else writer.expression("weight", weight),
-        class_of_label=_class_of_label(writer, checked.pos_label, checked.classes),
+        rows=LogRows(
+            keys=parse_keys(by, own, "the sketch", writer),
+            table=writer.table(table),
+            score=writer.expression("score", score),
+            label=writer.expression("label", label),
+            weight=None if weight is None else writer.expression("weight", weight),
+            class_of_label=class_of_label(writer, checked.pos_label, checked.classes),
+            kind=KINDS[grid.score_type](resolution, largest),
+            largest=largest,
+        ),
         above=_above(writer, grid.thresholds, largest),
-        kind=KINDS[grid.score_type](resolution, largest),
         clusters=None if cluster is None else _clusters(writer, cluster, number, grid, largest, dialect),
-        largest=largest,
         least_factor={n: writer.number(_LEAST_PRODUCT ** (1 / n)) for n in (2, 3)} if dialect == "postgres" else {},
     )
     return writer.write(query.text())
-
-
-def _parse_keys(by: str | Sequence[str] | Mapping[str, str], own: Sequence[str], writer: Writer) -> dict[str, str]:
-    """What stands for the SQL of the group columns, by their names in the result."""
-    keys: dict[str, str] = {}
-    pairs = by.items() if isinstance(by, Mapping) else [(None, sql) for sql in ([by] if isinstance(by, str) else by)]
-    for given, sql in pairs:
-        name = writer.column_name("by", sql) if given is None else given
-        if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"by= calls a group column {name!r}: pass names, or a mapping from name to SQL expression")
-        if name.lower() in own:
-            raise ValueError(
-                f"by= has a group column {name!r}, and so has the sketch: give it another name, by={{'{name}_': {sql!r}}}"
-            )
-        if name.lower() in {key.lower() for key in keys}:
-            raise ValueError(f"by= has the group column {name!r} twice")
-        keys[name] = writer.expression(f"by[{name!r}]", sql)
-    return keys
 
 
 @dataclass(frozen=True)
@@ -231,90 +211,49 @@ def _clusters(
 # Everything below is portable SQL ---------------------------------------------------------------------------------------
 
 
-def _class_of_label(writer: Writer, pos_label: object, classes: tuple[object, ...] | None) -> str:
-    """0, 1, or -1 for a label that is not a class."""
-    if classes is not None:
-        if len(classes) != 2:
-            raise ValueError(f"classes={list(classes)} lists {len(classes)} classes, and a sketch holds two")
-        negative, positive = (writer.literal("classes", value) for value in classes)
-        return f"CASE WHEN ec_label = {positive} THEN 1 WHEN ec_label = {negative} THEN 0 ELSE -1 END"
-    if pos_label is None:
-        return "CASE WHEN ec_label = TRUE THEN 1 WHEN ec_label = FALSE THEN 0 ELSE -1 END"
-    positive = writer.literal("pos_label", pos_label)
-    if isinstance(pos_label, bool | str):
-        return f"CASE WHEN ec_label = {positive} THEN 1 ELSE 0 END"
-    return f"CASE WHEN ec_label = {positive} THEN 1 WHEN {is_number('CAST(ec_label AS DOUBLE)')} THEN 0 ELSE -1 END"
-
-
 def _above(writer: Writer, thresholds: Sequence[float], largest: str) -> str:
     """How many of the ascending thresholds the score exceeds."""
-    conditions = [
-        f"ec_used >= -{largest}" if threshold == -math.inf else f"ec_used > {writer.number(threshold)}"
-        for threshold in thresholds
-        if threshold != math.inf
-    ]
+    conditions = [exceeds(writer, threshold, largest) for threshold in thresholds if threshold != math.inf]
     ranks = list(enumerate(conditions, start=1))[::-1]
     return "CASE " + "".join(f"WHEN {c} THEN {rank} " for rank, c in ranks) + "WHEN ec_class >= 0 THEN 0 END"
 
 
 @dataclass(frozen=True)
 class _Query:
-    """The parts of the query. `keys` are the SQL texts of the group columns by their names in the result."""
+    """The parts of the query."""
 
-    keys: Mapping[str, str]
-    table: str
-    score: str
-    label: str
-    weight: str | None
-    class_of_label: str
+    rows: LogRows
     above: str
-    kind: Kind
     clusters: _Clusters | None
-    largest: str
     least_factor: Mapping[int, str]
 
     def text(self) -> str:
-        """The query: every SELECT names what the next one uses more than once.
-
-        No SELECT gives an expression a name that it also reads: to ClickHouse that name would be the expression.
-        """
-        given = {"ec_score": f"CAST({self.score} AS DOUBLE)", "ec_label": self.label}
-        classes = {"ec_class": self._class(), "ec_score": "ec_score"}
-        usable = {"ec_class": "ec_class", "ec_used": "CASE WHEN ec_class >= 0 THEN ec_score END", **self.kind.usable}
-        logs = {"ec_class": "ec_class", "ec_used": "ec_used", **self.kind.logs}
-        values = {"ec_class": "ec_class", "ec_bin": self.kind.bin, "ec_above": self.above, **self.kind.sums}
-        if self.weight is not None:
-            given["ec_weight"] = f"CAST({self.weight} AS DOUBLE)"
-            classes["ec_weight"] = "ec_weight"
-            usable["ec_times"] = "CASE WHEN ec_class >= 0 THEN ec_weight END"
-            logs["ec_times"] = values["ec_times"] = "ec_times"
+        """The query: rows, and the cells that they are grouped to."""
+        values = {"ec_bin": self.rows.kind.bin, "ec_above": self.above, **self.rows.kind.sums}
+        more: dict[str, Mapping[str, str]] = {}
         if self.clusters is not None:
-            given["ec_cluster"] = self.clusters.key
-            classes["ec_hashed"] = self.clusters.hashed
-            usable["ec_bucket"] = self.clusters.bucket
-            logs["ec_bucket"] = values["ec_bucket"] = "ec_bucket"
-            values |= {} if self.clusters.coarse is None else {"ec_coarse": self.clusters.coarse}
-        key_names = {f"ec_key_{i}": f"ec_key_{i}" for i in range(len(self.keys))}
-        levels = {
-            "ec_rows": _select(dict(zip(key_names, self.keys.values(), strict=True)) | given, self.table),
-            "ec_classes": _select(key_names | classes, "ec_rows"),
-            "ec_usable": _select(key_names | usable, "ec_classes"),
-            "ec_logs": _select(key_names | logs, "ec_usable"),
-            "ec_values": _select(key_names | values, "ec_logs"),
-        }
+            of_values = {} if self.clusters.coarse is None else {"ec_coarse": self.clusters.coarse}
+            more = {
+                "ec_rows": {"ec_cluster": self.clusters.key},
+                "ec_classes": {"ec_hashed": self.clusters.hashed},
+                "ec_usable": {"ec_bucket": self.clusters.bucket},
+                "ec_logs": {"ec_bucket": "ec_bucket"},
+                "ec_values": {"ec_bucket": "ec_bucket", **of_values},
+            }
+        levels = self.rows.levels(values, more)
+        key_names = self.rows.key_names
         groups = [*key_names, "ec_class", "ec_bin", "ec_above"]
         if self.clusters is not None:
-            levels |= self._of_both_tables(key_names, values)
+            weight = [] if self.rows.weight is None else ["ec_times"]
+            levels |= self._of_both_tables(key_names, ["ec_class", *values, *weight])
             groups = [*key_names, "ec_table", "ec_in_bucket", "ec_class", "ec_in_bin", "ec_above"]
-        return (
-            f"WITH {', '.join(f'{name} AS ({select})' for name, select in levels.items())} "
-            f"{_select(self._result(key_names), [*levels][-1])} GROUP BY {', '.join(groups)}"
-        )
+        last = select(self._result(key_names), [*levels][-1])
+        return with_levels(levels, f"{last} GROUP BY {', '.join(groups)}")
 
     def _of_both_tables(self, key_names: Mapping[str, str], values: Iterable[str]) -> dict[str, str]:
         """Each row twice, as one of the cells and if it is usable as one of the coarse cells: the log is read once."""
         assert self.clusters is not None
-        kept = {name: name for name in values if name not in ("ec_bin", "ec_coarse", "ec_bucket")}
+        kept = {name: name for name in values if name != "ec_bin"}
         both = {
             **key_names,
             **kept,
@@ -324,22 +263,14 @@ class _Query:
         }
         return {
             "ec_tables": "SELECT 'cells' AS ec_table UNION ALL SELECT 'coarse' AS ec_table",
-            "ec_both": f"{_select(both, 'ec_values CROSS JOIN ec_tables')} WHERE ec_table = 'cells' OR ec_class >= 0",
+            "ec_both": f"{select(both, 'ec_values CROSS JOIN ec_tables')} WHERE ec_table = 'cells' OR ec_class >= 0",
         }
 
-    def _class(self) -> str:
-        names = ["ec_label", "ec_score"] if self.weight is None else ["ec_label", "ec_score", "ec_weight"]
-        missing = " OR ".join(f"{name} IS NULL" for name in names)
-        valid = self.kind.valid
-        if self.weight is not None:
-            valid += f" AND ec_weight >= 0 AND ec_weight <= {self.largest}"
-        return f"CASE WHEN {missing} THEN NULL WHEN {valid} THEN {self.class_of_label} ELSE -1 END"
-
     def _result(self, key_names: Iterable[str]) -> dict[str, str]:
-        keys = {quoted(name): source for name, source in zip(self.keys, key_names, strict=True)}
+        keys = {quoted(name): source for name, source in zip(self.rows.keys, key_names, strict=True)}
         rows = "CASE WHEN ec_class >= 0 THEN COUNT(*) ELSE 0 END"
         factors = {"log_loss": ["ec_log_loss"], "brier": ["ec_error", "ec_error"], "posterior": ["ec_posterior"]}
-        sums = {name: self._sum(*product) for name, product in factors.items()} if self.kind.sums else {}
+        sums = {name: self._sum(*product) for name, product in factors.items()} if self.rows.kind.sums else {}
         bin_, before, after = "ec_bin", dict[str, str](), dict[str, str]()
         if self.clusters is not None:
             bin_ = "ec_in_bin"
@@ -355,8 +286,8 @@ class _Query:
                 "bin": f"CAST({bin_} AS INT)",
                 "above": "CAST(ec_above AS SMALLINT)",
                 "n": "CAST(COUNT(*) AS BIGINT)",
-                "weight": unweighted if self.weight is None else "COALESCE(SUM(ec_times), 0)",
-                "weight2": unweighted if self.weight is None else self._sum("ec_times"),
+                "weight": unweighted if self.rows.weight is None else "COALESCE(SUM(ec_times), 0)",
+                "weight2": unweighted if self.rows.weight is None else self._sum("ec_times"),
                 **sums,
                 **after,
             }.items()
@@ -364,14 +295,5 @@ class _Query:
 
     def _sum(self, *factors: str) -> str:
         """Sum over the rows of weight times the factors."""
-        product = [*factors] if self.weight is None else ["ec_times", *factors]
-        least = self.least_factor.get(len(product))
-        if least is not None:
-            product = [f"CASE WHEN ABS({name}) >= {least} THEN {name} ELSE 0 END" for name in product]
-        return f"COALESCE(SUM({' * '.join(product)}), 0)"
-
-
-def _select(columns: Mapping[str, str], source: str) -> str:
-    return (
-        f"SELECT {', '.join(sql if sql == name else f'{sql} AS {name}' for name, sql in columns.items())} FROM {source}"
-    )
+        factors = factors if self.rows.weight is None else ("ec_times", *factors)
+        return f"COALESCE(SUM({product(factors, self.least_factor.get(len(factors)))}), 0)"

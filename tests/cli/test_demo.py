@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import scipy.stats
 
 import polars_ec
-from polars_ec.cli import demo
+from polars_ec.cli import demo, demo_findings, demo_story
 from polars_ec.cli.errors import UsageError
 
 
@@ -27,6 +28,8 @@ def test_demo(tmp_path):
     check_calibration_from_numpy(found)
     check_noise_from_numpy(found)
     check_days_hide_most_differences(found)
+    check_change_from_numpy(found)
+    check_change_needs_the_days(found)
     check_story_tells_the_numbers_of_the_run(found, printed)
 
 
@@ -73,7 +76,7 @@ def check_noise_from_numpy(found):
     """Standard errors from the influence of each flight, added up by day; NEC is what decisions cost, by N c_fp P0 or N c_fn P1."""
     log = pl.read_parquet(found.log).drop_nulls("late")
     late, positive = log["late"].to_numpy().astype(float), (log["score"].to_numpy() > 1 / 6).astype(float)
-    days = polars_ec.bucket("date", demo.BUCKETS)
+    days = polars_ec.bucket("date", demo_findings.BUCKETS)
     bucket = log.select(days).to_series().to_numpy()
     n_late, n_positive = late.sum(), positive.sum()
     recall, precision = (late * positive).sum() / n_late, (late * positive).sum() / n_positive
@@ -114,7 +117,79 @@ def check_days_hide_most_differences(found):
         assert (days["p_adjusted"] < 0.05).sum() <= (independent["p_adjusted"] < 0.05).sum()
     # A month has all flights of each of its days.
     assert (noise.months["p_adjusted"] < 0.05).sum() < (noise.months_independent["p_adjusted"] < 0.05).sum()
-    assert demo._width(noise.whole, "precision") > 3 * demo._width(noise.whole_independent, "precision")
+    assert demo_story._width(noise.whole, "precision") > 3 * demo_story._width(noise.whole_independent, "precision")
+
+
+def check_change_from_numpy(found):
+    """Parts of NCE and precision in all orders, on sums by month, carrier and class; limits from the influence of each flight, by day."""
+    log = pl.read_parquet(found.log).drop_nulls("late").filter(pl.col("month").is_in([4, 9]))
+    late, score = log["late"].to_numpy().astype(int), log["score"].to_numpy()
+    month = (log["month"].to_numpy() == 9).astype(int)
+    carrier, day = (np.unique(log[name].to_numpy(), return_inverse=True)[1] for name in ("carrier", "date"))
+    shape = (2, carrier.max() + 1, 2)
+    cell = np.ravel_multi_index((month, carrier, late), shape)
+    features = {
+        "nce": (-np.log(np.where(late == 1, score, 1 - score)), nce),
+        "precision": ((score > 1 / 6).astype(float), lambda p, mean: p[1] * mean[1] / (p @ mean)),
+    }
+    for name, (x, formula) in features.items():
+        sums = np.stack([np.bincount(cell, w, minlength=np.prod(shape)).reshape(shape) for w in (np.ones_like(x), x)])
+        expected = shapley(sums, formula)
+        # The influence of a flight: what one more of it in its cell, and its loss or decision there, would change.
+        slopes = [np.zeros((4, *shape)), np.zeros((4, *shape))]
+        for of_sums, slope in enumerate(slopes):
+            for at in np.argwhere(sums[0] > 0):
+                step = np.zeros_like(sums)
+                step[(of_sums, *at)] = 1e-3 * sums[(0, *at)]
+                change = shapley(sums + step, formula) - shapley(sums - step, formula)
+                slope[(slice(None), *at)] = change / (2 * step[(of_sums, *at)])
+        psi = np.stack([a.ravel()[cell] + b.ravel()[cell] * x for a, b in zip(*slopes, strict=True)])
+        by_day = np.stack([np.bincount(day, of) for of in psi])
+        for table, independent in ((found.change.days, False), (found.change.independent, True)):
+            row = table.row(by_predicate=pl.col("metric") == name, named=True)
+            spread = psi if independent else by_day
+            # Of each month 30 days, of which the t distribution has between 29 and 58 degrees of freedom.
+            half = (1.96 if independent else 2.02) * np.sqrt((spread**2).sum(axis=1) * (1 if independent else 30 / 29))
+            for part, value, width in zip(("difference", "mix", "prior", "likelihood"), expected, half, strict=True):
+                assert row[part] == pytest.approx(value, abs=1e-10)
+                low, high = row[f"{part}_ci_low"], row[f"{part}_ci_high"]
+                assert (low + high) / 2 == pytest.approx(value, abs=1e-10)
+                assert (high - low) / 2 == pytest.approx(width, rel=0.002 if independent else 0.03)
+
+
+def nce(prior, mean):
+    return prior @ mean / -(prior @ np.log(prior))
+
+
+def shapley(sums, formula):
+    """From sums of 1 and of x, (2, months, carriers, classes): the change, and what mix, prior and likelihood add on average over the orders."""
+    n, x = sums
+    share = n.sum(axis=2) / n.sum(axis=(1, 2))[:, None]
+    with np.errstate(invalid="ignore"):
+        prior, mean = n / n.sum(axis=2, keepdims=True), x / n
+    # What a carrier lacks in one month is as in the other.
+    prior, mean = (np.nan_to_num(np.where(np.isnan(of), of[::-1], of)) for of in (prior, mean))
+
+    def value(mix, of_prior, likelihood):
+        of_class = share[mix][:, None] * prior[of_prior]
+        p = of_class.sum(axis=0)
+        return formula(p, (of_class * mean[likelihood]).sum(axis=0) / p)
+
+    parts = np.zeros(3)
+    for order in itertools.permutations(range(3)):
+        factors = [0, 0, 0]
+        for k in order:
+            before = value(*factors)
+            factors[k] = 1
+            parts[k] += (value(*factors) - before) / 6
+    return np.array([value(1, 1, 1) - value(0, 0, 0), *parts])
+
+
+def check_change_needs_the_days(found):
+    for days, independent in zip(found.change.days.to_dicts(), found.change.independent.to_dicts(), strict=True):
+        for part in ("difference", "prior"):
+            width, believed = (row[f"{part}_ci_high"] - row[f"{part}_ci_low"] for row in (days, independent))
+            assert width > 2 * believed
 
 
 def check_engines_agree(found):
@@ -152,12 +227,18 @@ def check_model_is_better_than_the_prior(found):
 
 def check_story_tells_the_numbers_of_the_run(found, printed):
     (text,) = printed
-    assert len(text.splitlines()) <= 80
+    assert len(text.splitlines()) <= 94
     assert "agree to a relative 1e-12" in text
-    noise = demo.tell_noise(found.noise)
+    noise = demo_story.tell_noise(found.noise)
     assert noise in text
     assert len(noise.splitlines()) <= 16
     assert max(map(len, noise.splitlines())) <= 120
+    change = demo_story.tell_change(found.change)
+    assert text.endswith(change)
+    assert max(map(len, change.splitlines())) <= 120
+    for row in found.change.days.to_dicts():
+        for part in ("difference", "prior", "likelihood", "mix"):
+            assert f"{row[part]:+.3f} [{row[part + '_ci_low']:+.3f}, {row[part + '_ci_high']:+.3f}]" in change
     for title in ("Per month", "Per carrier"):
         table = text.split(f"{title}\n")[1].split("\n\n")[0].splitlines()
         assert table[0].split()[1:3] == ["n", "nec"]
@@ -165,7 +246,7 @@ def check_story_tells_the_numbers_of_the_run(found, printed):
     months = found.by_month.sort("class_prior")
     for column in ("class_prior", "precision", "precision_at_prior"):
         for value in (months[column][0], months[column][-1]):
-            assert f"{value:.3f}" in demo.tell(found)
+            assert f"{value:.3f}" in demo_story.tell(found)
 
 
 def test_noise_names_what_differs_and_what_one_would_believe():
@@ -184,8 +265,8 @@ def test_noise_names_what_differs_and_what_one_would_believe():
     )
     alone = whole.with_columns(pl.col("^.*_ci_low$") + 0.2, pl.col("^.*_ci_high$") - 0.2)
     carriers = compared([0.06, 0.001, 0.04]), compared([0.01, 0.001, 0.01])
-    noise = demo.Noise(*carriers, months, months, whole, alone, kinked=frozenset({"A", "B", "April"}))
-    assert demo.tell_noise(noise).splitlines() == [
+    noise = demo_findings.Noise(*carriers, months, months, whole, alone, kinked=frozenset({"A", "B", "April"}))
+    assert demo_story.tell_noise(noise).splitlines() == [
         "- 2 of 3 carriers differ (p below 0.05, adjusted for 3; * beside the kink of NEC, where limits may be too close):",
         "  more: C +0.20 [+0.15, +0.25]",
         "  less: B* -0.30 [-0.35, -0.25]",
@@ -196,9 +277,37 @@ def test_noise_names_what_differs_and_what_one_would_believe():
     ]
 
 
+def test_change_tells_what_is_more_than_noise():
+    def of(width):
+        row = {"metric": "nce", "value_reference": 0.9, "value": 1.0}
+        for name, value in (("difference", 0.1), ("prior", 0.12), ("likelihood", -0.02), ("mix", 0.0)):
+            row |= {name: value, f"{name}_ci_low": value - width, f"{name}_ci_high": value + width}
+        return pl.DataFrame([row])
+
+    told = demo_story.tell_change(demo_findings.Change(of(0.11), of(0.01))).splitlines()
+    assert told[2:-1] == [
+        "- nce rises from 0.900 to 1.000: +0.100 [-0.010, +0.210], of which",
+        "  prior +0.120 [+0.010, +0.230], likelihood -0.020 [-0.130, +0.090], mix +0.000 [-0.110, +0.110].",
+        "  The largest part is the prior. More than noise: prior.",
+        "  Who forgets the days has [+0.090, +0.110] for the change, and says so of the change, prior, likelihood.",
+    ]
+    assert "More than noise: nothing." in demo_story.tell_change(demo_findings.Change(of(1), of(0.01)))
+
+
+def test_days_are_alone_in_their_buckets():
+    days = pl.DataFrame({"date": pl.date_range(pl.date(2013, 4, 1), pl.date(2013, 5, 30), eager=True)})
+    number = demo_findings._buckets_of_one(days)
+    assert days.select(polars_ec.bucket("date", number).n_unique()).item() == 60
+    more = range(number + 1, demo_findings.BUCKETS + 1)
+    assert all(days.select(polars_ec.bucket("date", b).n_unique()).item() < 60 for b in more)
+    # So many days that two of them always share one.
+    year = pl.DataFrame({"date": pl.date_range(pl.date(2013, 1, 1), pl.date(2016, 1, 1), eager=True)})
+    assert demo_findings._buckets_of_one(year) == demo_findings.BUCKETS
+
+
 def test_swapped_months_are_those_that_change_places():
     months = pl.DataFrame({"precision": [0.5, 0.4, 0.3], "precision_at_prior": [0.2, 0.3, 0.1]})
-    assert [(a["precision"], b["precision"]) for a, b in demo._swapped(months)] == [(0.5, 0.4)]
+    assert [(a["precision"], b["precision"]) for a, b in demo_story._swapped(months)] == [(0.5, 0.4)]
 
 
 def test_largest_difference():

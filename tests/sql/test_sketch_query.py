@@ -231,7 +231,7 @@ BAD_CALLS = [
     ({"by": {"month": ""}}, r"by\['month'\]=''"),
     ({"by": ["Class"]}, "by={'Class_': 'Class'}"),
     ({"by": ["a", "A"]}, "'A' twice"),
-    ({"classes": (0, 1, 2)}, "a sketch holds two"),
+    ({"classes": (0, 1, 2)}, "one score a row is of two"),
     ({"classes": (0, None)}, "classes holds None"),
     ({"pos_label": math.nan}, "pos_label holds nan"),
     ({"pos_label": 1, "classes": (0, 1)}, "not both"),

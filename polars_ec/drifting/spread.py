@@ -1,0 +1,222 @@
+"""How much a part of a change varies: what rows, or clusters, add to it within a class of a stratum, by classes, and by strata.
+
+Strata may have few rows of a class. What these add is taken off the mean of so few, so that each class of each stratum is scaled by its
+own number of rows, and so are the shares of the classes in a stratum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polars_ec.comparing.sides import Parts
+from polars_ec.intervals.estimates import Clusters
+from polars_ec.intervals.spread import Moments, Single, Spread, of_clusters
+
+Floats: TypeAlias = NDArray[np.float64]
+Bools: TypeAlias = NDArray[np.bool_]
+
+# With fewer rows of a class than this, as many as of equal weight say as much, a stratum does not tell how much they vary.
+_SEVERAL = 1.5
+
+# A stratum with fewer of a class may lack it in the other period by chance alone.
+_FEW = 5
+
+# What rounding leaves of rows that are all alike.
+_ROUNDING = 1e-13
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """What a row adds at least, (pairs, strata, classes): as one of its class in its stratum, of its stratum, and of all."""
+
+    weight: Floats
+    of_class: Floats
+    of_stratum: Floats
+
+    @classmethod
+    def of(cls, weight: Floats, influence: Floats) -> _Levels:
+        """From sums of w and of w psi, (pairs, strata, classes)."""
+        of_class = _ratio(influence, weight)
+        of_stratum = _ratio(influence.sum(axis=-1), weight.sum(axis=-1))[..., None]
+        return cls(weight, of_class - of_stratum, np.broadcast_to(of_stratum, weight.shape))
+
+    @property
+    def both(self) -> Floats:
+        """The mean of what rows of a class in a stratum add."""
+        return self.of_class + self.of_stratum
+
+
+def hidden(sides: tuple[Moments, Moments], clusters: tuple[Clusters, Clusters] | None) -> Bools:
+    """Whether too many rows of a class are in strata that do not tell what other rows of it would be like, (pairs,).
+
+    Such a stratum has a few rows of the class in one period, or clusters, and none in the other, so that a change of it is taken for none;
+    or all in one cluster. Of n rows, or clusters, as many as chance makes of them may be there, which is the square root of n. And if no
+    stratum has the class in both periods, nothing tells of a change at all.
+    """
+    counts = [_Counts.of(side, of) for side, of in zip(sides, clusters or (None, None), strict=True)]
+    found = np.zeros(len(counts[0].weight), dtype=bool)
+    for count, other in zip(counts, counts[::-1], strict=True):
+        untold = (count.number < _FEW) & (other.weight <= 0)
+        if clusters is not None:
+            untold = untold | (count.number < _SEVERAL)
+        untold_weight = np.where(untold, count.weight, 0.0).sum(axis=1)
+        found |= ((count.weight > 0) & (other.weight > 0)).sum(axis=1).min(axis=-1) == 0
+        found |= (untold_weight > _ratio(count.weight.sum(axis=1), np.sqrt(count.number_of_class))).any(axis=-1)
+    return found
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Sums of w, (pairs, strata, classes), and how many rows, or clusters, of equal weight say as much; the latter of classes too."""
+
+    weight: Floats
+    number: Floats
+    number_of_class: Floats
+
+    @classmethod
+    def of(cls, moments: Moments, clusters: Clusters | None) -> _Counts:
+        """Of the rows of one period."""
+        weight, squares = moments.weight, moments.weight2
+        squares_of_class = squares.sum(axis=1)
+        if clusters is not None:
+            in_buckets = clusters.linear @ clusters.unit
+            squares, squares_of_class = (in_buckets**2).sum(axis=1), (in_buckets.sum(axis=2) ** 2).sum(axis=1)
+            if clusters.single is not None:
+                alone = clusters.single.weight2
+                squares, squares_of_class = squares + alone, squares_of_class + alone.sum(axis=1)
+        return cls(weight, _ratio(weight**2, squares), _ratio(weight.sum(axis=1) ** 2, squares_of_class))
+
+
+def spread_of_rows(moments: Moments, slopes: Floats, by_stratum: bool) -> Spread:
+    """Of independent rows, each level scaled by n / (n - 1): of a class in its stratum, or, if not `by_stratum`, in all together.
+
+    A part that is made of shares hangs on the means by how much shares differ, whose square is the larger the fewer rows there are: it is
+    wide enough without.
+    """
+    single = _single(moments, slopes)
+    with np.errstate(all="ignore"):
+        rows = _ratio(single.weight**2, single.weight2)
+        of_stratum = _ratio(single.weight.sum(axis=-1) ** 2, single.weight2.sum(axis=-1))
+        of_class = _ratio(single.weight.sum(axis=1) ** 2, single.weight2.sum(axis=1))[:, None]
+        at = _Levels.of(single.weight, single.influence)
+        within = single.squared - 2 * at.both * single.mixed + at.both**2 * single.weight2
+        within = np.where(within <= _ROUNDING * single.squared, 0.0, within)
+        among = rows if by_stratum else np.broadcast_to(of_class, rows.shape)
+        within = within * _ratio(among, among - 1)
+        df = among - 1
+        alone = (rows > 0) & (rows < _SEVERAL) & (rows >= _SEVERAL).any(axis=1, keepdims=True)
+        if by_stratum and alone.any():
+            # One row of a class in a stratum varies as in those with several.
+            as_in_others = np.einsum("pmkf,pkfh,pmkh->pmk", slopes, _pooled(moments, rows), slopes)
+            within = np.where(alone, single.weight2 * as_in_others, within)
+            df = np.where(alone, np.where(rows >= _SEVERAL, df, 0.0).sum(axis=1, keepdims=True), df)
+        classes = (at.of_class**2 * single.weight2).sum(axis=-1)
+        if rows.shape[1] > 1:
+            classes = classes * np.where(of_stratum > 1, _ratio(of_stratum, of_stratum - 1), 1.0)
+        strata = (at.of_stratum**2 * single.weight2).sum(axis=(-1, -2))
+        variance = within.sum(axis=(-1, -2)) + classes.sum(axis=-1) + strata
+        total = rows.sum(axis=(-1, -2))
+        if by_stratum:
+            terms = np.where(within != 0, within**2 / df, 0.0).sum(axis=(-1, -2))
+        else:
+            in_class = within.sum(axis=1)
+            terms = np.where(in_class != 0, in_class**2 / df[:, 0], 0.0).sum(axis=-1)
+        terms = terms + _ratio(classes**2, of_stratum - 1).sum(axis=-1) + strata**2 / (total - 1)
+        df = np.where(variance == 0, total - 1, variance**2 / terms)
+    return Spread(variance, df)
+
+
+def _pooled(moments: Moments, rows: Floats) -> Floats:
+    """The covariance of the features of a row of each class, (pairs, classes, features, features), by strata with several rows of it."""
+    mean = _ratio(moments.linear, moments.weight[..., None])
+    with_unit = moments.square @ moments.unit
+    crossed = with_unit[..., :, None] * mean[..., None, :]
+    weight2 = moments.weight2
+    around = moments.square - crossed - np.swapaxes(crossed, -1, -2)
+    around = around + weight2[..., None, None] * mean[..., :, None] * mean[..., None, :]
+    used = np.where(rows >= _SEVERAL, _ratio(rows, rows - 1), 0.0)
+    return _ratio(
+        (around * used[..., None, None]).sum(axis=1), np.where(used > 0, weight2, 0.0).sum(axis=1)[..., None, None]
+    )
+
+
+def parts_of_clusters(clusters: Clusters, slopes: Floats, by_stratum: bool) -> Parts:
+    """What each bucket adds, as the jackknife would have it that leaves it out: the fewer others there are, the more.
+
+    `clusters.linear` is (pairs, buckets, strata, classes, features). Without the bucket its class is smaller by one factor and, if
+    `by_stratum`, that in the stratum by another: what is left counts as their geometric mean says.
+    """
+    weight = clusters.linear @ clusters.unit
+    with np.errstate(all="ignore"):
+        influence = np.einsum("pmkf,pbmkf->pbmk", slopes, clusters.linear)
+        total, sums = weight.sum(axis=1), influence.sum(axis=1)
+        single = None if clusters.single is None else _single(clusters.single, slopes)
+        whole = clusters.weight.sum(axis=-1)
+        if single is not None:
+            total, sums = total + single.weight, sums + single.influence
+            whole = whole + single.weight.sum(axis=(-1, -2))
+        at = _Levels.of(total, sums)
+        of_class = _left_out(weight.sum(axis=2), total.sum(axis=1)[:, None])[:, :, None]
+        of_all = _left_out(clusters.weight, whole[:, None])
+        within = np.sqrt(of_class * _left_out(weight, total[:, None])) if by_stratum else of_class
+        left = (influence - weight * at.both[:, None]) * within
+        in_stratum = _left_out(weight.sum(axis=-1), total.sum(axis=-1)[:, None])
+        classes = (weight * at.of_class[:, None]).sum(axis=-1) * np.sqrt(of_all[..., None] * in_stratum)
+        strata = (weight * at.of_stratum[:, None]).sum(axis=(-1, -2)) * of_all
+        without = left.sum(axis=(-1, -2)) + classes.sum(axis=-1) + strata
+        of = of_clusters(weight.sum(axis=2), influence.sum(axis=2), clusters.weight, _of_strata(single))
+        squares = of.squares if single is None else _squares(single, at, total, whole, by_stratum)
+        times = (of.number - 1) / of.number
+    return Parts(without * np.sqrt(times)[:, None], squares * times, of.df)
+
+
+def _squares(single: Single, at: _Levels, total: Floats, whole: Floats, by_stratum: bool) -> Floats:
+    """The same of rows that are clusters of their own."""
+    row = _ratio(single.weight2, single.weight)
+    of_class = _ratio(single.weight2.sum(axis=1), single.weight.sum(axis=1))
+    of_stratum = _ratio(single.weight2.sum(axis=-1), single.weight.sum(axis=-1))
+    of_all = _ratio(single.weight2.sum(axis=(-1, -2)), single.weight.sum(axis=(-1, -2)))
+    within = _left_out(of_class, total.sum(axis=1))[:, None]
+    within = np.sqrt(within * _left_out(row, total)) if by_stratum else within
+    strata = _left_out(of_all, whole)[:, None, None]
+    classes = np.sqrt(strata * _left_out(of_stratum, total.sum(axis=-1))[..., None])
+    between = at.of_class * classes + at.of_stratum * strata
+    around = np.maximum(single.squared - 2 * at.both * single.mixed + at.both**2 * single.weight2, 0.0)
+    crossed = single.mixed - at.both * single.weight2
+    added = around * within**2 + 2 * crossed * within * between + single.weight2 * between**2
+    return np.asarray(added.sum(axis=(-1, -2)))
+
+
+def _left_out(weight: Floats, total: Floats) -> Floats:
+    """How many times what is left counts without it; 0 where nothing is left."""
+    return np.where(weight < total * (1 - _ROUNDING), 1 / (1 - weight / total), 0.0)
+
+
+def _single(moments: Moments, slopes: Floats) -> Single:
+    """Sums of the influences of rows of each class in each stratum."""
+    with np.errstate(all="ignore"):
+        return Single(
+            moments.weight,
+            moments.weight2,
+            (slopes * moments.linear).sum(axis=-1),
+            np.einsum("pmkf,pmkfh,pmkh->pmk", slopes, moments.square, slopes),
+            (slopes * (moments.square @ moments.unit)).sum(axis=-1),
+        )
+
+
+def _of_strata(single: Single | None) -> Single | None:
+    if single is None:
+        return None
+    return Single(
+        *(of.sum(axis=1) for of in (single.weight, single.weight2, single.influence, single.squared, single.mixed))
+    )
+
+
+def _ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """0 where the denominator is."""
+    with np.errstate(all="ignore"):
+        return np.asarray(np.where(denominator > 0, numerator / denominator, 0.0), dtype=np.float64)
