@@ -187,7 +187,7 @@ def with_best(values: Floats, parts: Parts, lower_is_better: bool, level: float)
 
 def lower_is_better(name: str) -> bool:
     """Whether the metric of this name is a loss."""
-    if name in SCORING_RULES:
+    if name in SCORING_RULES or name == "cllr":
         return True
     formula = DECISIONS.get(name) or OF_CLASSES.get(name)
     return formula.better == "lower" if formula is not None else name in _LOSSES_OF_RANKS

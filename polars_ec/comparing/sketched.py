@@ -16,7 +16,14 @@ from polars_ec.cells.cells import SCORE, TARGET, Cells, check_keys, of_each_mode
 from polars_ec.cells.formula_columns import ENDS, LOSS_OF, decision_column, decision_columns, loss_column, loss_columns
 from polars_ec.cells.intervals import Intervals
 from polars_ec.cells.sums import is_exact, join_losses, number_sums, overall_prior, prior_columns, tabulate
-from polars_ec.comparing.choice import COLUMNS, FEWEST_BUCKETS, Reference, check_prior, comparable, parse_reference
+from polars_ec.comparing.choice import (
+    COLUMNS,
+    FEWEST_BUCKETS,
+    Reference,
+    check_comparable,
+    check_prior,
+    parse_reference,
+)
 from polars_ec.comparing.differences import Differences, differences
 from polars_ec.comparing.groups import Against, Grouped, compare_groups
 from polars_ec.comparing.rank_differences import compare_ranked_groups, compare_ranked_models
@@ -57,8 +64,8 @@ def compare_cells(
     models = cells.frame[SCORE].unique(maintain_order=True).to_list() if SCORE in cells.keys else ["the model"]
     keys = [key for key in cells.keys if key != SCORE]
     against = parse_reference(reference, models, keys)
-    names = comparable(list(metrics) or [name for name in battery(cells.grid, keywords) if name not in COUNTS]) or ()
-    check_comparable(cells, names, keywords)
+    names = list(metrics) or [name for name in battery(cells.grid, keywords) if name not in COUNTS]
+    check_difference(cells, names, keywords)
     if against.model is not None:
         return _models(SketchTables(cells, names, keywords, own_threshold, request), models, against, min_rows)
     made = []
@@ -76,13 +83,17 @@ def without_models(cells: Cells) -> Iterator[tuple[dict[str, Any], Cells]]:
         yield chosen, part.group_by(*(key for key in cells.keys if key not in chosen)) if chosen else part
 
 
-def check_comparable(cells: Cells, names: Sequence[str], keywords: Mapping[str, Any]) -> None:
+def check_difference(cells: Cells, names: Sequence[str], keywords: Mapping[str, Any]) -> None:
     """SketchError for a metric that the sketch does not have, or within bounds only; and for too few buckets."""
     if cells.buckets is not None and cells.buckets < FEWEST_BUCKETS:
         raise SketchError(
             f"the sketch has {cells.buckets} buckets, too few for p-values: sketch its log with buckets={FEWEST_BUCKETS} or more"
         )
     check_metrics(names, cells.grid, keywords.get("prior"))
+    check_comparable(names)
+    for name in names:
+        if names.count(name) > 1:
+            raise SketchError(f"{name} is named twice")
     if cells.grid.score_type == "llr":
         for name in names:
             if name in SCORING_RULES:

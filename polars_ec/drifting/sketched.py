@@ -18,10 +18,10 @@ from polars_ec.comparing.choice import Reference
 from polars_ec.comparing.differences import adjusted
 from polars_ec.comparing.groups import Grouped
 from polars_ec.comparing.sizes import Sizes
-from polars_ec.comparing.sketched import COUNTS, SketchTables, check_comparable, without_models
+from polars_ec.comparing.sketched import COUNTS, SketchTables, check_difference, without_models
 from polars_ec.comparing.tidy import Piece, tidy
 from polars_ec.drifting.changes import Changes, changes_of
-from polars_ec.drifting.choice import PREVIOUS, columns_of, columns_of_part, factors_of, movable, references
+from polars_ec.drifting.choice import PREVIOUS, check_movable, columns_of, columns_of_part, factors_of, references
 from polars_ec.drifting.overlaps import Overlaps
 from polars_ec.drifting.parts import Strata
 from polars_ec.exceptions import SketchError
@@ -91,16 +91,17 @@ def _checked(cells: Cells, asked: Question) -> Question:
             raise SketchError(f"mix= names {name!r}, which is the period: its shares are what the periods are made of")
         if name not in keys:
             raise SketchError(f"mix= names {name!r}, which is not a group column of the sketch, which has {keys}")
-    metrics = movable(list(asked.metrics)) if asked.metrics else None
-    if metrics is None:
+    metrics = list(asked.metrics)
+    if not metrics:
         usual = battery(cells.grid, asked.keywords)
-        metrics = tuple(name for name in usual if name not in (*COUNTS, *RANKING_METRICS))
+        metrics = [name for name in usual if name not in (*COUNTS, *RANKING_METRICS)]
         if not metrics:
             raise SketchError(
                 f"the sketch is of {cells.grid.score_type} scores, whose usual metrics are made of the order of scores and not of sums: pass "
                 "names of metrics, or threshold="
             )
-    check_comparable(cells, metrics, asked.keywords)
+    check_difference(cells, metrics, asked.keywords)
+    check_movable(metrics)
     return replace(asked, metrics=metrics)
 
 
@@ -241,14 +242,14 @@ def _told(change: Changes, factors: Sequence[str], known: NDArray[np.bool_] | No
 
 
 def _check_prior(tables: SketchTables, against: Integers) -> None:
-    """ValueError where periods that are compared have other stated priors: their difference is then none of the rows."""
+    """ValueError where periods that are compared have other stated priors: a change at two priors is not one of the rows."""
     stated = prior_columns(tables.intervals.arguments)
     if stated is None:
         return
     shares = tables.table.select(stated).cast(pl.Float64).fill_null(np.nan).to_numpy()
     has_both = against >= 0
     own, other = shares[has_both], shares[against[has_both]]
-    if not np.isclose(own, other, rtol=1e-12, atol=0, equal_nan=True).all():
+    if (np.abs(own - other) > 1e-12 * np.abs(other)).any():
         raise ValueError(
             "prior= is an expression that differs from one period to another, and a change is told at one prior: state it as a number, or as "
             "an expression of the groups alone"

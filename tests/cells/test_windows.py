@@ -102,15 +102,15 @@ def test_a_group_has_the_windows_that_hold_rows_of_it() -> None:
 
 def test_what_fits_into_memory_block_by_block_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     log = LOG.head(600).with_columns(segment=pl.col("user") % 4)
-    sketch = log.ec.sketch("p", "y", by=["day", "segment"], cluster="user", weight="w")
-    windows = sketch.rolling("day")
-    whole = windows.evaluate("nec", "auc_roc", interval=0.95), windows.drift("nec", "nce", reference="previous")
+    sketch = log.ec.sketch("p", "y", by=["day", "segment"], cluster="user", weight="w", resolution=8)
+    windows = sketch.rolling("day", periods=18)
+    whole = windows.evaluate("nec", "auc_roc", interval=0.95), windows.drift("nce", reference="previous")
     monkeypatch.setattr(rolling, "_MOST", 2000)
     monkeypatch.setattr(rolling, "_TOGETHER", 1000)
-    made = rolling.Rolling.over(sketch, "day", 7, "1d")
+    made = rolling.Rolling.over(sketch, "day", 18, "1d")
     assert len(list(made.blocks(sketch, ["segment"]))) > 3
     assert_frame_equal(windows.evaluate("nec", "auc_roc", interval=0.95), whole[0])
-    assert_frame_equal(windows.drift("nec", "nce", reference="previous"), whole[1])
+    assert_frame_equal(windows.drift("nce", reference="previous"), whole[1])
 
 
 @pytest.mark.parametrize("score", ["p", ["p", "q"]])
@@ -190,7 +190,12 @@ DAYS = [date(2024, 1, 1), date(2024, 1, 2), date(2024, 1, 4)]
         (DAYS, {"periods": 1}, ValueError, "periods=1 is not a whole number from 2"),
         (DAYS, {"periods": 2.0}, ValueError, "periods=2.0 is not a whole number"),
         (DAYS, {}, SketchError, "has 4 periods of '1d', from 2024-01-01 to 2024-01-04, fewer than the 7 of a window"),
-        ([datetime(2024, 1, 1), datetime(2024, 1, 2, 5)], {"periods": 2}, SketchError, "has 2024-01-02 05:00:00, which"),
+        (
+            [datetime(2024, 1, 1), datetime(2024, 1, 2, 5)],
+            {"periods": 2},
+            SketchError,
+            "has 2024-01-02 05:00:00, which",
+        ),
         ([datetime(2024, 1, 1)], {"period": ["period"]}, SketchError, "is not a group column"),
     ],
 )
@@ -208,7 +213,14 @@ def test_a_sketch_of_no_rows_has_no_windows() -> None:
 
 def test_windows_do_nothing_that_counts_rows_twice() -> None:
     windows = LOG.ec.sketch("p", "y", by="day").rolling("day")
-    assert {name for name in dir(windows) if name[0] != "_"} == {"sketch", "period", "periods", "every", "evaluate", "drift"}
+    assert {name for name in dir(windows) if name[0] != "_"} == {
+        "sketch",
+        "period",
+        "periods",
+        "every",
+        "evaluate",
+        "drift",
+    }
     with pytest.raises(AttributeError):
         windows.group_by()  # type: ignore[attr-defined]
     with pytest.raises((TypeError, AttributeError, SketchError)):
