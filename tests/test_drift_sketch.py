@@ -212,9 +212,7 @@ def window(log: pl.DataFrame, last: date, periods: int) -> pl.DataFrame:
     return log.filter(pl.col("day").is_between(last - timedelta(periods - 1), last)).with_columns(day=pl.lit(last))
 
 
-@pytest.mark.parametrize(
-    ("options", "apart"), mostly_slow(product([{}, {"cluster": "user"}], [9, 3]), [({}, 9), ({"cluster": "user"}, 3)])
-)
+@pytest.mark.parametrize(("options", "apart"), [({}, 9), ({"cluster": "user"}, 3)])
 def test_windows_drift_as_the_rows_of_their_days(options: dict[str, Any], apart: int) -> None:
     """Two windows are two periods of rows, of which some are in both: clusters then say which."""
     last = FIRST + timedelta(18)
@@ -223,7 +221,7 @@ def test_windows_drift_as_the_rows_of_their_days(options: dict[str, Any], apart:
     windows = sketch.rolling("day").drift(*METRICS, reference=reference, mix="country")
     pair = pl.concat([window(LOG, end, 7) for end in (reference, last)])
     rows = of_rows(pair, *METRICS, period="day", by="segment", mix="country", reference=reference, cost_fn=3, **options)
-    same(windows.filter(day=last).drop("p_adjusted"), rows.drop("p_adjusted"), 0.005)
+    same(windows.filter(day=last).drop("p_adjusted"), rows.drop("p_adjusted"), 0.01)
 
 
 def test_p_values_are_adjusted_for_all_windows_of_all_groups() -> None:
@@ -307,3 +305,31 @@ def test_limits_of_windows_that_share_days_are_those_of_a_bootstrap(cluster: str
         )
         assert (high + low) / 2 == pytest.approx(difference, abs=1e-12)
         assert (high - low) / 2 / error == pytest.approx(2.02, abs=0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("cluster", "apart"), [("user", 1), ("user", 5), ("day", 5), ("day", 9)])
+def test_limits_of_windows_that_share_days_cover_a_known_difference(cluster: str, apart: int) -> None:
+    """Many logs at once, as groups of a sketch: errors with a known rate on each day, that users, or days, share."""
+    rng = np.random.default_rng(12)
+    logs, periods, per_day, users = 500, 12, 30, 60
+    n_days = periods + apart
+    log, day, _ = (of.reshape(-1) for of in np.indices((logs, n_days, per_day)))
+    user = rng.integers(0, users, len(day))
+    rate = np.where(day >= periods, 0.4, 0.25)
+    which = user if cluster == "user" else day
+    moved = rng.uniform(-0.15, 0.15, (logs, n_days + users))[log, which]
+    is_wrong = rng.random(len(day)) < rate + moved
+    y = rng.random(len(day)) < 0.5
+    frame = pl.DataFrame({"log": log, "user": user + users * log, "y": y, "p": np.where(is_wrong == y, 0.2, 0.8)})
+    frame = frame.with_columns(day=pl.lit(FIRST) + pl.duration(days=pl.Series(day)), of_day=pl.Series(day) + 100 * log)
+    sketch = frame.ec.sketch(
+        "p", "y", by=["log", "day"], cluster="user" if cluster == "user" else "of_day", buckets=1000
+    )
+    found = sketch.rolling("day", periods=periods).drift("error_rate", reference=FIRST + timedelta(periods - 1))
+    last = found.filter(day=FIRST + timedelta(n_days - 1))
+    truth = 0.15 * apart / periods
+    covered = (last["difference_ci_low"] <= truth) & (last["difference_ci_high"] >= truth)
+    assert last.height == logs
+    # Days that only one of the windows has move the variance with the difference: there limits are too wide rather than too narrow.
+    assert 0.925 <= covered.mean() <= (0.975 if cluster == "user" else 1)
