@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from polars_ec.arguments import parse_whole
 from polars_ec.cells.cells import Cells
-from polars_ec.cells.grid import AMOUNTS
+from polars_ec.cells.grid import AMOUNTS, BUCKET
 from polars_ec.exceptions import SketchError
 from polars_ec.rows.read import join_groups
 
@@ -136,7 +136,7 @@ class Rolling:
             )
         found = pl.DataFrame({name: np.concatenate([part[name] for part in made]) for name in made[0]})
         # Cells of a group stand side by side, as in any sketch.
-        keys = cell[: cell.index("class")]
+        keys = [name for name in cell[: cell.index("class")] if name != BUCKET]
         changes = [pl.col(key).ne_missing(pl.col(key).shift()) for key in keys]
         group = cells.select(pl.any_horizontal(changes).cum_sum() if keys else pl.repeat(0, pl.len())).to_series()
         of_group = group.gather(found[_CODE]).cast(pl.Int64)

@@ -136,7 +136,8 @@ def _of_blocks(
     cells: Cells, by: Sequence[str], asked: Question, model: str | None, rolling: Rolling | None
 ) -> Iterator[pl.DataFrame]:
     """The result for some groups after the others, of one model and target."""
-    ordered = cells.group_by(*by, asked.period, *asked.mix)
+    order = [*by, asked.period, *asked.mix]
+    ordered = cells if cells.keys == order else cells.group_by(*order)
     for block in [ordered] if rolling is None else rolling.blocks(ordered, by):
         windows = block if rolling is None else rolling.rolled(block)
         yield _Block(windows, by, asked, None if rolling is None else Overlaps(rolling, block, by)).drifted(model)
