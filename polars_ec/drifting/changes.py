@@ -42,7 +42,7 @@ def changes_of(
     side, values = of.side(), of.own(of.moments.linear[None])[0]
     at_the_end = np.stack([side.at_the_end(c, values[:, c]) for c in range(len(of.columns))], axis=-1)
     known = np.stack([np.isfinite(of_column.low) for of_column in found.values()], axis=-1)
-    parts = parts_of(strata, pairs, factors, level, at_the_end[pairs[0]] | at_the_end[pairs[1]], known[pairs[0]])
+    parts = parts_of(strata, pairs, factors, level, (at_the_end[pairs[0]], at_the_end[pairs[1]]), known[pairs[0]])
     return {
         column: Changes(of_column, _columns(parts[column], pairs[0], len(against)))
         for column, of_column in found.items()
