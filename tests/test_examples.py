@@ -23,6 +23,14 @@ LINES = {
         "half 1: actual DCF 0.7, minimum DCF 0.6 on average",
         "half 2: actual DCF 0.9, minimum DCF 0.6 on average",
     ],
+    "drift": [
+        "2     nce        +0.033  +0.036 [+0.026, +0.046]*  -0.003 [-0.030, +0.025]   +0.000 [-0.002, +0.002]   twice the positives",
+        "3     nce        +0.288  +0.001 [-0.007, +0.009]   +0.289 [+0.250, +0.327]*  -0.001 [-0.002, +0.000]   noisier scores",
+        "4     nce        +0.153  +0.001 [-0.002, +0.003]   +0.000 [-0.022, +0.022]   +0.152 [+0.143, +0.160]*  a new segment",
+        "5     precision  -0.147  +0.206 [+0.189, +0.224]*  -0.348 [-0.364, -0.332]*  -0.005 [-0.009, -0.001]*  harder cases",
+        "The parts add up to the change: True",
+        "month 5: 0.328 0.338  harder cases",
+    ],
     "paper_abstain": [
         "  cal, abstain 0.1              0.025 (0.025)      0.249 (0.249)      14.116 (14.1)",
         "  abstain 0.05, Bayes            0.017 (0.02)       0.348 (0.35)        24.795 (25)",

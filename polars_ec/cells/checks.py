@@ -26,6 +26,7 @@ _LEAST_WEIGHT = 1e-80
 _LEAST_NUMBERS = 1e-320
 _LEAST_SQUARED = 1e-140
 _ROW = "row of the table"
+_USABLE = (pl.col("class") >= 0).fill_null(value=False)
 
 
 def dtype_of(name: str) -> pl.DataType:
@@ -57,7 +58,7 @@ def fault_in_coarse(cells: Cells, coarse: pl.DataFrame) -> str | None:
     grid, assigned = cells.grid.coarse, pl.col(BUCKET)
     of_coarse = {
         "a bucket that none of its clusters is in": ~assigned.is_between(0, (cells.buckets or 0) - 1),
-        "coarse cells of rows that are not usable": ~(pl.col("class") >= 0).fill_null(value=False),
+        "coarse cells of rows that are not usable": ~_USABLE,
     }
     fault = _first(coarse, of_coarse) or _fault_in_cells(coarse, grid, cells.weighted)
     if fault is None and _has_doubles(coarse, [*cells.keys, BUCKET, "class", *grid.cell_columns]):
@@ -92,10 +93,9 @@ def fault_in_table(table: pl.DataFrame, grid: Grid, weighted: bool) -> str | Non
     fault = _fault_in_cells(table, grid, weighted) or (None if weighted else fault_in_weights(table))
     if fault is not None or not grid.has_sums:
         return fault
-    usable = (pl.col("class") >= 0).fill_null(value=False)
-    fault = _first(table, {f"a sum of {x!r} that cannot be": ~usable & (pl.col(x).fill_null(0) != 0) for x in SUMS})
+    fault = _first(table, {f"a sum of {x!r} that cannot be": ~_USABLE & (pl.col(x).fill_null(0) != 0) for x in SUMS})
     # A cell may be there in several rows: so each row is a cell here.
-    used = table.filter(usable).with_row_index(_ROW)
+    used = table.filter(_USABLE).with_row_index(_ROW)
     return fault or _fault_in_sums(used, used, [_ROW, "class", *grid.cell_columns], grid)
 
 
@@ -107,7 +107,6 @@ def _fault_in_types(table: pl.DataFrame, keys: Sequence[str]) -> str | None:
 
 def _fault_in_cells(frame: pl.DataFrame, grid: Grid, weighted: bool) -> str | None:
     weight = pl.col("weight")
-    usable = (pl.col("class") >= 0).fill_null(value=False)
     right = (weight >= 0) & weight.is_not_nan()
     faults = {
         "a class that is not 0, 1, -1 (wrong rows) or null (missing ones)": ~pl.col("class").is_between(-1, 1),
@@ -116,11 +115,11 @@ def _fault_in_cells(frame: pl.DataFrame, grid: Grid, weighted: bool) -> str | No
     }
     if weighted:
         words = "a sum of 'weight' that cannot be"
-        faults[words] = pl.when(usable).then(~right.fill_null(value=False)).otherwise(weight.fill_null(0) != 0)
+        faults[words] = pl.when(_USABLE).then(~right.fill_null(value=False)).otherwise(weight.fill_null(0) != 0)
     if weighted and WEIGHTS[1] in frame.columns:
         squares = pl.col(WEIGHTS[1])
         words = "a sum of 'weight2' that cannot be that of the squares of the weights"
-        faults[words] = pl.when(usable).then(~_are_squares(squares)).otherwise(squares.fill_null(0) != 0)
+        faults[words] = pl.when(_USABLE).then(~_are_squares(squares)).otherwise(squares.fill_null(0) != 0)
     return _first(frame, faults)
 
 
@@ -158,7 +157,6 @@ def _is_ascending(frame: pl.DataFrame, columns: Sequence[str]) -> bool:
 
 
 def _faults_of_cells(grid: Grid) -> dict[str, pl.Expr]:
-    usable = (pl.col("class") >= 0).fill_null(False)
     if grid.resolution is None:
         score = pl.col(EXACT)
         ranges = {EXACT: score.is_not_nan() if grid.score_type != "posterior" else score.is_between(0, 1)}
@@ -168,14 +166,14 @@ def _faults_of_cells(grid: Grid) -> dict[str, pl.Expr]:
             "above": pl.col("above").is_between(0, len(grid.thresholds)),
         }
     faults = {
-        f"a value of {name!r} that is not on the grid": pl.when(usable)
+        f"a value of {name!r} that is not on the grid": pl.when(_USABLE)
         .then(~in_range.fill_null(False))
         .otherwise(pl.col(name).is_not_null())
         for name, in_range in ranges.items()
     }
     if grid.resolution is not None:
         faults["scores that lie on another side of the thresholds: it was made with others"] = (
-            usable & _is_cut_elsewhere(grid)
+            _USABLE & _is_cut_elsewhere(grid)
         )
     return faults
 
@@ -200,8 +198,7 @@ def _is_cut_elsewhere(grid: Grid) -> pl.Expr:
 def fault_in_weights(table: pl.DataFrame) -> str | None:
     """Of a table that has weights in any case, where rows have none."""
     rows = pl.col("n")
-    usable = (pl.col("class") >= 0).fill_null(value=False)
-    wanted = pl.when(usable).then(rows).otherwise(0)
+    wanted = pl.when(_USABLE).then(rows).otherwise(0)
     faults = {
         f"a sum of {name!r} that cannot be: without weights it is the number of rows": ~(
             (pl.col(name) - wanted).abs() <= rows * _ROUNDING

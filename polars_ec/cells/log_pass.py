@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from polars_ec.rows.scores import BinaryScores, VectorScores, log_loss_of_poster
 from polars_ec.typing import Reduction
 
 if TYPE_CHECKING:
+    from polars_ec.cells.counting import Counted
     from polars_ec.cells.posterior_bins import PosteriorBins
 
 _BATCH = 500_000
@@ -74,82 +76,150 @@ def reduce_log(
     """
     # Imported here, for it needs numpy.
     from polars_ec.cells.counting import Counting
-    from polars_ec.cells.posterior_bins import PosteriorBins
 
-    rows = next(iter(models.values()))
-    grouped = [*keys, *([] if fold is None else [fold])]
-    codes = {name: KeyCode.of(name, dtype) for name, dtype in frame.select(grouped).collect_schema().items()}
-    # The columns of all models are read side by side, and cut apart in each batch: the log is read once.
-    read = [_one_score(model, reduction, m) for m, model in enumerate(models.values())]
-    encoded = [code.encoded(key) for code, key in zip(codes.values(), grouped, strict=True)]
-    in_bucket = [] if buckets is None else [buckets.bucket.alias(BUCKET)]
-    log = frame.select(*encoded, *in_bucket, *(column for columns in read for column in columns))
-    several, tall = len(models) > 1, _is_one_vs_rest(rows, reduction)
-    codes |= {name: KeyCode.of(name, pl.Int16()) for name in (SCORE, TARGET)}
-    by = [key.meta.output_name() for key in keys]
-    names = [*by, *([SCORE] if several else []), *([] if fold is None else [FOLD]), *([TARGET] if tall else [])]
-    size = max(_BATCH // (len(rows.labels.in_class) if tall else 1), 1)
-    first, others = list[pl.DataFrame](), batches(log, size)
+    read = _Read.of(frame, keys, fold, buckets, models, reduction)
+    first, others = list[pl.DataFrame](), batches(read.log, read.size)
     if few_rows is not None:
         first = _beginning(others, few_rows)
         if sum(batch.height for batch in first) <= few_rows:
             grid = replace(grid, resolution=None)
-    cell_codes = CellCodes(grid)
-    weights = [] if rows.weight is None else [*WEIGHTS]
-    of_names = [codes[name] for name in names]
-    sums_of = SUMS if grid.has_sums else ()
-    counting = Counting(of_names, grid, weights, sums_of, None if buckets is None else buckets.number)
-    kept = [*names, *(BUCKET for _ in in_bucket)]
-    coarse = grid.coarse if buckets is not None and grid.is_cut_by_coarse else None
-    bins, coarse_bins = (
-        PosteriorBins(made)
-        if made is not None and made.score_type == "posterior" and made.resolution is not None
-        else None
-        for made in (grid, coarse)
-    )
+    n_buckets, sums = (None if buckets is None else buckets.number), (SUMS if grid.has_sums else ())
+    counting = Counting(read.codes, grid, read.weights, sums, n_buckets)
+    batch_of = _Batch(models, read.kept, grid, grid.coarse if buckets is not None and grid.is_cut_by_coarse else None)
+    parts = chain([read.log.clear()], (batch.lazy() for batch in chain(first, others)))
+    # One batch is counted while the next is put into cells.
+    for cells in ahead(chain.from_iterable(map(batch_of.cells, parts))):
+        counting.add(cells)
+    return _reduced(counting.tables(), read, grid)
 
-    def counted(batch: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-        for m, model in enumerate(models.values()):
-            of_model, own = _rows_of_model(batch, m, model, kept), kept
-            if coarse is not None:
-                of_model, own = _with_coarse_cells(of_model, coarse, coarse_bins), [*kept, COARSE]
-            cells = _cells_of_rows(of_model, model, own, cell_codes, bins)
+
+@dataclass(frozen=True)
+class _Read:
+    """The rows of all models side by side, which are cut apart in each batch, so that the log is read once."""
+
+    log: pl.LazyFrame
+    models: Mapping[str, Rows]
+    codes: list[KeyCode]
+    """Of the columns that cells are grouped by."""
+    in_buckets: bool
+
+    @classmethod
+    def of(
+        cls,
+        frame: pl.LazyFrame,
+        keys: list[pl.Expr],
+        fold: pl.Expr | None,
+        buckets: Buckets | None,
+        models: Mapping[str, Rows],
+        reduction: Reduction,
+    ) -> _Read:
+        """Those that a pass over the frame reads."""
+        grouped = [*keys, *([] if fold is None else [fold])]
+        codes = {name: KeyCode.of(name, dtype) for name, dtype in frame.select(grouped).collect_schema().items()}
+        encoded = [code.encoded(key) for code, key in zip(codes.values(), grouped, strict=True)]
+        in_bucket = [] if buckets is None else [buckets.bucket.alias(BUCKET)]
+        scores = [_one_score(model, reduction, m) for m, model in enumerate(models.values())]
+        log = frame.select(*encoded, *in_bucket, *(column for columns in scores for column in columns))
+        tall = _is_one_vs_rest(next(iter(models.values())), reduction)
+        codes |= {name: KeyCode.of(name, pl.Int16()) for name in (SCORE, TARGET)}
+        by = [key.meta.output_name() for key in keys]
+        several, folds = [SCORE] if len(models) > 1 else [], [] if fold is None else [FOLD]
+        names = [*by, *several, *folds, *([TARGET] if tall else [])]
+        return cls(log, models, [codes[name] for name in names], buckets is not None)
+
+    @property
+    def rows(self) -> Rows:
+        """Those of the first model: all have the same labels and weights."""
+        return next(iter(self.models.values()))
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that cells are grouped by."""
+        return [code.name for code in self.codes]
+
+    @property
+    def kept(self) -> list[str]:
+        """What stays of a row beside its cell and its weight."""
+        return [*self.names, *([BUCKET] if self.in_buckets else [])]
+
+    @property
+    def weights(self) -> list[str]:
+        return [] if self.rows.weight is None else [*WEIGHTS]
+
+    @property
+    def size(self) -> int:
+        """How many rows make a batch."""
+        return max(_BATCH // (len(self.rows.labels.in_class) if TARGET in self.names else 1), 1)
+
+    @property
+    def named(self) -> list[pl.Expr]:
+        """The columns of models, if there are several, and of targets in a tall log, with names in place of numbers."""
+        names_of: dict[str, pl.Series] = {}
+        if TARGET in self.names:
+            known = self.rows.labels.names
+            # "not 1" and 1 have no type in common but text.
+            classes = [str(value) for value in known.values] if known.rest else known.values
+            names_of[TARGET] = pl.Series(classes, strict=False)
+        if SCORE in self.names:
+            names_of[SCORE] = pl.Series([*self.models])
+        return [pl.col(name).replace_strict(range(len(values)), values) for name, values in names_of.items()]
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """From rows of the log to their cells, and with buckets to coarse cells where those do not follow from the fine ones."""
+
+    models: Mapping[str, Rows]
+    kept: list[str]
+    grid: Grid
+    coarse: Grid | None
+
+    @cached_property
+    def _codes(self) -> CellCodes:
+        return CellCodes(self.grid)
+
+    @cached_property
+    def _bins(self) -> tuple[PosteriorBins | None, PosteriorBins | None]:
+        """Of the grid, and of the coarse one."""
+        # Imported here, for it needs numpy.
+        from polars_ec.cells.posterior_bins import PosteriorBins
+
+        fine, coarse = (
+            PosteriorBins(made)
+            if made is not None and made.score_type == "posterior" and made.resolution is not None
+            else None
+            for made in (self.grid, self.coarse)
+        )
+        return fine, coarse
+
+    def cells(self, batch: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        """Those of each model after the other."""
+        bins, coarse_bins = self._bins
+        for m, model in enumerate(self.models.values()):
+            of_model, own = _rows_of_model(batch, m, model, self.kept), self.kept
+            if self.coarse is not None:
+                of_model, own = _with_coarse_cells(of_model, self.coarse, coarse_bins), [*self.kept, COARSE]
+            cells = _cells_of_rows(of_model, model, own, self._codes, bins)
             # Few batches have such rows, and those that have none need no look at each row.
-            if grid.resolution is not None and cells.select(cell_codes.has_unusable(pl.col(CELL))).item():
-                cells = cells.with_columns(cell_codes.of_unusable(pl.col(CELL)))
+            if self.grid.resolution is not None and cells.select(self._codes.has_unusable(pl.col(CELL))).item():
+                cells = cells.with_columns(self._codes.of_unusable(pl.col(CELL)))
             yield cells
 
-    parts = chain([log.clear()], (batch.lazy() for batch in chain(first, others)))
-    # One batch is counted while the next is put into cells.
-    for cells in ahead(chain.from_iterable(map(counted, parts))):
-        counting.add(cells)
-    made = counting.tables()
-    named = _named(rows, [*models] if several else [], tall=tall)
-    cells, sums, of_buckets = made.cells, made.sums, made.coarse
+
+def _reduced(made: Counted, read: _Read, grid: Grid) -> Reduced:
+    """What was counted, with names in place of numbers."""
+    cells, sums, coarse, codes = made.cells, made.sums, made.coarse, CellCodes(grid)
+    names, named, amounts = read.names, read.named, ["n", *read.weights]
     if grid.resolution is not None:
-        cells = cells.with_columns(**cell_codes.decoded(pl.col(CELL)))
-    amounts = ["n", *weights]
+        cells = cells.with_columns(**codes.decoded(pl.col(CELL)))
     cells = cells.with_columns(named).select(*names, "class", *grid.cell_columns, *amounts)
     if sums is not None:
-        sums = sums.with_columns(*named, **cell_codes.of_slot(pl.col(SLOT))).select(*names, "class", "above", *SUMS)
-    if of_buckets is not None:
+        sums = sums.with_columns(*named, **codes.of_slot(pl.col(SLOT))).select(*names, "class", "above", *SUMS)
+    if coarse is not None:
         of_number = CellCodes(grid.coarse).all_decoded()
-        of_buckets = of_buckets.hstack(of_number[of_buckets[COARSE]]).with_columns(named)
-        of_buckets = of_buckets.select(*names, BUCKET, *of_number.columns, *amounts)
-    return Reduced(cells, sums, of_buckets, grid)
-
-
-def _named(rows: Rows, models: list[str], *, tall: bool) -> list[pl.Expr]:
-    """The columns of models, if any are named, and of targets in a tall log, with names in place of numbers."""
-    names_of: dict[str, pl.Series] = {}
-    if tall:
-        known = rows.labels.names
-        # "not 1" and 1 have no type in common but text.
-        classes = [str(value) for value in known.values] if known.rest else known.values
-        names_of[TARGET] = pl.Series(classes, strict=False)
-    if models:
-        names_of[SCORE] = pl.Series(models)
-    return [pl.col(name).replace_strict(range(len(values)), values) for name, values in names_of.items()]
+        coarse = coarse.hstack(of_number[coarse[COARSE]]).with_columns(named)
+        coarse = coarse.select(*names, BUCKET, *of_number.columns, *amounts)
+    return Reduced(cells, sums, coarse, grid)
 
 
 def _beginning(parts: Iterator[pl.DataFrame], few_rows: int) -> list[pl.DataFrame]:

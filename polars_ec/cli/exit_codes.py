@@ -20,6 +20,7 @@ from polars_ec.cli.terminal import tell
 
 P = ParamSpec("P")
 
+WRONG_USE, FAILED, TRIPPED = 2, 1, 3
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 _PIPE_CLOSED = 141  # 128 + SIGPIPE
 _DEBUG = "--debug"
@@ -62,7 +63,7 @@ def told(error: BaseException, debug: bool) -> int:
         what = f"{type(error).__name__}: {first_line(error)}"
         tell(f"unexpected error: {what}" + ("" if debug else f" (the same command with {_DEBUG} shows where)"))
     _forget_stdout()
-    return 2 if isinstance(error, UsageError) else 1
+    return WRONG_USE if isinstance(error, UsageError) else FAILED
 
 
 def _forget_stdout() -> None:

@@ -36,11 +36,6 @@ def values_and_presence(label: str, positive: Any) -> tuple[pl.Expr, pl.Expr]:
     return values.implode().alias("values"), (column == positive).any().alias("is_there")
 
 
-def no_positives(table: pl.DataFrame) -> bool:
-    """Whether no group of a report has a positive."""
-    return bool((table["class_prior"].fill_null(0) == 0).all())
-
-
 def said_of_positives(found: pl.DataFrame, stated: str, label: str, log: str) -> list[str]:
     """What to say of a log where no positive was counted; `found` is what `values_and_presence` select of it."""
     if found["is_there"].item():

@@ -19,8 +19,11 @@ from polars_ec.intervals.arguments import parse_interval
 
 _KEYWORD = re.compile(
     r"\b(score_type|weight|pos_label|classes|prior|threshold|cost_fn|cost_fp|costs|score|label|by|min_rows|resolution|thresholds|"
-    r"metrics|missing|score_prior|interval|cluster|buckets|method|replicates|seed)=|\b(total|per_class)=True\b"
+    r"metrics|missing|score_prior|interval|cluster|buckets|method|replicates|seed|reference)=|\b(total|per_class)=True\b"
 )
+
+
+_SKETCHED_AT = re.compile(r"sketch\(thresholds=\[(.*?)\]\)")
 
 
 class Missing(StrEnum):
@@ -145,7 +148,10 @@ def parse_classes(text: str) -> list[str]:
 
 def in_terms_of_options(message: str) -> str:
     """Messages of the core speak of Python keywords, `pos_label=`; here they are options, `--pos-label`."""
-    options = _KEYWORD.sub(lambda match: f"--{(match[1] or match[2]).replace('_', '-')} ", message)
+    said = _SKETCHED_AT.sub(r"polars-ec sketch --threshold \1", message).replace(
+        "lf.ec.compare", "polars-ec compare LOG"
+    )
+    options = _KEYWORD.sub(lambda match: f"--{(match[1] or match[2]).replace('_', '-')} ", said)
     return options.replace("--thresholds ", "--threshold ").replace("  ", " ").replace(" ,", ",").rstrip()
 
 

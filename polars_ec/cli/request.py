@@ -1,25 +1,31 @@
-"""What is asked of a log: of the report on its rows, whichever engine answers, and of the sketch of each of its files."""
+"""What is asked of a log, whichever door answers: rows in files, a table of DuckDB, a folder of sketches; and of the sketch of each file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polars_ec.cli.errors import UsageError
+from polars_ec.cli.gates import Gates
 from polars_ec.cli.labels import label_value
 from polars_ec.cli.manifest import COSTS
 from polars_ec.cli.periods import Periods
 from polars_ec.costs import CostMatrix
+from polars_ec.inputs import as_lazy
 from polars_ec.sketches import Sketch
 from polars_ec.sketching import sketch
+from polars_ec.typing import FrameLike
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a log, whichever engine answers. `layout` is what `polars_ec.report` takes beside the options."""
+    """What is asked of rows, whichever engine answers."""
 
     scores: list[str]
     label: str
@@ -27,9 +33,9 @@ class Request:
     time: str | None
     every: str | None
     options: dict[str, Any]
-    layout: Mapping[str, Any] = field(default_factory=dict)
     time_zone: str | None = None
     cluster: str | None = None
+    gates: Gates = field(default_factory=Gates)
 
     def __post_init__(self) -> None:
         twice = next((name for i, name in enumerate(self.scores) if name in self.scores[:i]), None)
@@ -75,10 +81,46 @@ class Request:
         return options
 
 
-def rows_of_groups(table: pl.DataFrame, layout: Mapping[str, Any]) -> pl.DataFrame:
-    """The rows of a report that are of its groups, each once: without the total, and of several classes the last one's."""
-    rows = table.filter(~pl.col("total")) if layout.get("total") else table
-    return rows.filter(pl.col("class") == pl.col("class").last()) if layout.get("per_class") else rows
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a log as a question takes them; `period` is the group column of times, if there is one."""
+
+    frame: FrameLike
+    scores: Sequence[str]
+    label: str
+    by: Sequence[str | pl.Expr]
+    period: pl.Expr | None
+    cluster: str | None
+    options: Mapping[str, Any]
+
+    @property
+    def keys(self) -> list[str | pl.Expr]:
+        """All group columns."""
+        return [*self.by, *([] if self.period is None else [self.period])]
+
+    def key_dtypes(self) -> Mapping[str, pl.DataType]:
+        """Of all group columns."""
+        return as_lazy(self.frame).select(self.keys).collect_schema()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of DuckDB as a question takes it: `relation` is SQL, `options` are those of the request, with the label's own values."""
+
+    connection: duckdb.DuckDBPyConnection
+    relation: str
+    request: Request
+    periods: Periods | None
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Sketched:
+    """The sketch of a folder, rolled up, as a question takes it; `made_with` are the options of its files."""
+
+    sketch: Sketch
+    made_with: Mapping[str, Any]
+    options: Mapping[str, Any]
 
 
 @dataclass(frozen=True)

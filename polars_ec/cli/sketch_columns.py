@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -36,6 +37,45 @@ _OF_GROUP = ("n", "n_missing", "n_invalid", "class_prior")
 _SMALL = "small"
 
 
+@dataclass(frozen=True)
+class Point:
+    """Where the report decides: what is `stated` of it but for the prior, else the `threshold` that the sketch was made for.
+
+    `llr_prior` is what turns LLRs into posteriors.
+    """
+
+    stated: Mapping[str, Any]
+    threshold: float | None
+    llr_prior: Any
+    of_posteriors: bool
+
+    @classmethod
+    def of(cls, sketch: Sketch, options: Mapping[str, Any]) -> Point:
+        """That of the options."""
+        grid, prior = sketch.grid, options.get("prior")
+        beside_prior = {name: value for name, value in options.items() if name != "prior"}
+        stated, threshold = sketch.operating_point.stands_in(beside_prior, grid.classes)
+        llr_prior = prior if grid.score_type == "llr" else None
+        if isinstance(llr_prior, str) and llr_prior == "overall":
+            raise UsageError("--prior overall: the models have rows of different shares, and LLRs one prior: state it")
+        if llr_prior is not None and "threshold" not in stated and threshold is None:
+            # The decisions are those at the prior that turns LLRs into posteriors, whatever weighs the classes after.
+            costs = parse_options(stated).costs(2)
+            stated["threshold"] = grid.declared(bayes_threshold(costs, grid.score_type, llr_prior, grid.classes))
+        of_posteriors = grid.score_type in ("posterior", "log_odds") or llr_prior is not None
+        return cls(stated, threshold, llr_prior, of_posteriors)
+
+    @property
+    def decides(self) -> bool:
+        """Whether there is a threshold."""
+        return self.of_posteriors or "threshold" in self.stated or self.threshold is not None
+
+    @property
+    def usual(self) -> list[str]:
+        """The metrics where none are named."""
+        return [name for name in BATTERY if self.of_posteriors or name not in SCORING_RULES] if self.decides else []
+
+
 def columns(
     sketch: Sketch, options: Mapping[str, Any], metrics: Sequence[str] | None, intervals: IntervalRequest | None
 ) -> pl.DataFrame:
@@ -43,32 +83,22 @@ def columns(
 
     With intervals each has its limits, and `small` says which groups have few rows of a class.
     """
-    named = named_metrics(metrics)
-    grid, prior = sketch.grid, options.get("prior")
-    beside_prior = {name: value for name, value in options.items() if name != "prior"}
-    stated, threshold = sketch.operating_point.stands_in(beside_prior, grid.classes)
-    llr_prior = prior if grid.score_type == "llr" else None
-    if isinstance(llr_prior, str) and llr_prior == "overall":
-        raise UsageError("--prior overall: the models have rows of different shares, and LLRs one prior: state it")
-    if llr_prior is not None and "threshold" not in stated and threshold is None:
-        # The decisions are those at the prior that turns LLRs into posteriors, whatever weighs the classes after.
-        costs = parse_options(stated).costs(2)
-        stated["threshold"] = grid.declared(bayes_threshold(costs, grid.score_type, llr_prior, grid.classes))
-    of_posteriors = grid.score_type in ("posterior", "log_odds") or llr_prior is not None
-    decides = of_posteriors or "threshold" in stated or threshold is not None
-    usual = [name for name in BATTERY if of_posteriors or name not in SCORING_RULES] if decides else []
-    names = [*usual, *_RANKING] if named is None else list(named)
-    cells = [*CELLS] if named is None and decides else []
+    named, prior = named_metrics(metrics), options.get("prior")
+    point = Point.of(sketch, options)
+    names = [*point.usual, *_RANKING] if named is None else list(named)
+    cells = [*CELLS] if named is None and point.decides else []
     moved = [name for name in names if is_moved_by_prior(name)] if prior is not None else []
 
     def evaluated(names: Sequence[str], keywords: Mapping[str, Any]) -> pl.DataFrame:
-        return evaluate(sketch, names, keywords, own_threshold=threshold, llr_prior=llr_prior, request=intervals)
+        return evaluate(
+            sketch, names, keywords, own_threshold=point.threshold, llr_prior=point.llr_prior, request=intervals
+        )
 
-    table = evaluated([*names, *cells], stated)
+    table = evaluated([*names, *cells], point.stated)
     small = [] if intervals is None else [_SMALL]
     if moved:
         other = (
-            evaluated(moved, {**stated, "prior": prior})
+            evaluated(moved, {**point.stated, "prior": prior})
             .drop(*sketch.keys, *_OF_GROUP, *small)
             .rename(_at_prior(moved), strict=False)
         )

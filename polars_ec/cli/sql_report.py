@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -17,10 +17,11 @@ from polars_ec.arguments import parse_options
 from polars_ec.cells.parquet import first_line
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.files import status
+from polars_ec.cli.gates import Gates
 from polars_ec.cli.labels import MOST_VALUES
 from polars_ec.cli.options import refusals_as_usage_errors
 from polars_ec.cli.periods import DEFAULT_ZONE, PERIOD_NAMES, Periods
-from polars_ec.cli.request import Request
+from polars_ec.cli.request import Rows, Table
 from polars_ec.cli.sql_calls import COUNTS, PARTS, Model, value_text
 from polars_ec.cli.sql_classes import class_rows
 from polars_ec.cli.sql_ranks import RANK_COLUMNS, cells_of_rows, with_ranks
@@ -41,6 +42,7 @@ _WIDE = {"HUGEINT": pl.Int128(), "UHUGEINT": pl.UInt128()}
 _SMALL, _TOTAL = "small", "total"
 _CONFUSION = "__ec_confusion"
 _ANSWER = "__ec_answer"
+_NO_GATES = Gates()
 
 
 @contextmanager
@@ -146,11 +148,12 @@ def sql_report(
     periods: Periods | None = None,
     layout: Mapping[str, Any] = MappingProxyType({}),
     options: Mapping[str, Any],
+    gates: Gates = _NO_GATES,
 ) -> pl.DataFrame:
     """What `polars_ec.report` returns for the same rows, from one pass of DuckDB per score, and one more for ranking metrics.
 
     `relation` is SQL; the other names are names of its columns, unquoted. `periods` are of the zone that the connection
-    is in. `layout` and `options` are those of `polars_ec.report`, without expressions.
+    is in. `layout` and `options` are those of `polars_ec.report`, without expressions. `gates` are checked before the pass.
     """
     wide = _wide_keys(connection, relation, by)
     rows = schema_of(connection, relation).to_frame().cast(wide)  # type: ignore[arg-type]
@@ -162,6 +165,7 @@ def sql_report(
     # The report on no rows has the columns, their dtypes and every error of the report on the rows.
     with refusals_as_usage_errors():
         empty = report(rows, list(scores), label, by=polars_keys, **layout, **options)
+    gates.check(empty.schema)
     if options.get("score_type") == "log_likelihoods":
         # At the group's own prior the macros would need log posteriors, which no macro makes without underflow.
         raise UsageError("--score-type log_likelihoods: a DuckDB table must hold log posteriors; files may hold either")
@@ -227,28 +231,22 @@ def sql_report(
     return tall if periods is None else periods.placed(tall)
 
 
-def report_by_polars(
-    connection: duckdb.DuckDBPyConnection,
-    relation: str,
-    request: Request,
-    periods: Periods | None,
-    options: Mapping[str, Any],
-) -> pl.DataFrame:
-    """What `polars_ec.report` returns for the rows of the relation, which Polars reads: for what no macro has."""
-    wide = _wide_keys(connection, relation, request.by)
+def by_polars(table: Table, ask: Callable[[Rows], pl.LazyFrame | pl.DataFrame]) -> pl.DataFrame:
+    """The answer from the rows of the table, which Polars reads: for what no macro has."""
+    connection, request = table.connection, table.request
+    wide = _wide_keys(connection, table.relation, request.by)
     read = list(dict.fromkeys(name for names in request.columns().values() for name in names))
     columns = [f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}" if name in wide else quoted(name) for name in read]
     keys = [pl.col(name).cast(wide[name]) if name in wide else pl.col(name) for name in request.by]
-    if periods is not None:
-        keys.append(periods.start)
+    start = None if table.periods is None else table.periods.start
     with _refusals_as_data_errors():
-        rows = connection.sql(f"SELECT {', '.join(columns)} FROM {relation}")
-    asked = {"by": keys, "cluster": request.cluster, **request.layout, **options}
+        rows = connection.sql(f"SELECT {', '.join(columns)} FROM {table.relation}")
+    asked = Rows(rows, request.scores, request.label, keys, start, request.cluster, table.options)
     with refusals_as_usage_errors():
-        report(rows.limit(0), request.scores, request.label, **asked)
-    with _refusals_as_data_errors():
-        table = report(rows, request.scores, request.label, **asked)
-    return table if periods is None else periods.placed(table)
+        request.gates.check(ask(replace(asked, frame=rows.limit(0))).collect_schema())
+        with _refusals_as_data_errors():
+            answer = ask(asked).lazy().collect(engine="streaming")
+    return answer if table.periods is None else table.periods.placed(answer)
 
 
 def _wide_keys(connection: duckdb.DuckDBPyConnection, relation: str, by: Sequence[str]) -> dict[str, pl.DataType]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import polars as pl
@@ -122,11 +123,21 @@ def reference_groups(reference: Mapping[str, Any], groups: pl.DataFrame, keys: S
     found = _places(reference, groups, keys)
     if (found >= 0).any() or not groups.height:
         return found
-    shown = reference if len(keys) > 1 else next(iter(reference.values()))
+    each = [_said(value) for value in reference.values()]
+    shown = (
+        f"{{{', '.join(f'{n!r}: {said}' for n, said in zip(reference, each, strict=True))}}}"
+        if len(keys) > 1
+        else each[0]
+    )
     there_are = groups.select(list(reference)).unique(maintain_order=True)
-    rows = [", ".join(map(repr, row)) for row in there_are.head(_SHOWN).rows()]
+    rows = [", ".join(map(_said, row)) for row in there_are.head(_SHOWN).rows()]
     more = f" and {there_are.height - _SHOWN} more" if there_are.height > _SHOWN else ""
-    raise ValueError(f"reference={shown!r} is no group of {', '.join(reference)}: there are {'; '.join(rows)}{more}")
+    raise ValueError(f"reference={shown} is no group of {', '.join(reference)}: there are {'; '.join(rows)}{more}")
+
+
+def _said(value: Any) -> str:
+    """Times as one writes them."""
+    return str(value) if isinstance(value, date) else repr(value)
 
 
 def _places(reference: Mapping[str, Any], groups: pl.DataFrame, keys: Sequence[str]) -> pl.Series:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -17,10 +17,10 @@ from polars_ec.intervals.estimates import slopes_of, with_one_cost, with_one_row
 from polars_ec.intervals.spread import Moments
 from polars_ec.priors import EMPIRICAL
 from polars_ec.reporting.estimated import BY_COST
+from polars_ec.reporting.features import Costing, Counted, Decided, Features, Lost
 from polars_ec.reporting.models import Model
 from polars_ec.reporting.sums import is_collected, with_priors
 from polars_ec.reporting.tables import Layout, group_columns
-from polars_ec.rows.kernel import CLASS, DECISION, WEIGHT
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -62,9 +62,17 @@ def with_references(model: Model, layout: Layout, counts: Floats, groups: pl.Dat
     """The table of groups with the stated prior of each, where it follows from all groups: from the classes' counts, (groups, classes)."""
     if not layout.options.prior.overall or model.rows.row_prior is not None:
         return groups
-    table = Metrics(model, Family((), ()), layout).with_sums(groups, counts[:, :, None]).lazy()
+    table = _with_sums(groups, Counted(model), counts[..., None]).lazy()
     prefixed = f"^{model.prefix}reference.*$"
     return groups.hstack(with_priors(table, [model], layout.options, total=False).select(pl.col(prefixed)).collect())
+
+
+def _with_sums(groups: pl.DataFrame, features: Features, sums: Floats) -> pl.DataFrame:
+    """The table of groups, and of each the sums as the report has them."""
+    columns = {name: pl.Series(values) for name, values in features.columns(sums).items()}
+    if is_collected(features.model):
+        columns[f"{features.model.prefix}size"] = pl.Series(features.weight(sums).sum(axis=-1))
+    return groups.with_columns(**columns)
 
 
 @dataclass(frozen=True)
@@ -83,6 +91,12 @@ class Metrics:
             of_column |= {f"{name}_at_prior": name for name in self.family.names}
         made = group_columns(self.model, self.family.names, self.layout)
         return {column: of_column[column] for column in made if column in of_column}
+
+    @cached_property
+    def _features(self) -> Features:
+        if self.family.decides:
+            return Decided(self.model)
+        return Costing(self.model) if self.family.numbers == COSTS else Lost(self.model, *self.family.numbers)
 
     def of(self, sums: Floats, groups: pl.DataFrame) -> Floats:
         """(variants, groups, columns), NaN for null, of sums of w x, (variants, groups, classes, features).
@@ -105,45 +119,7 @@ class Metrics:
         repeated = groups if len(sums) == groups.height else pl.concat([groups] * (len(sums) // groups.height))
         # A stated prior is known, so that only the groups' own are made of the sums.
         own = replace(self.layout.options, prior=EMPIRICAL)
-        table = with_priors(self.with_sums(repeated, sums).lazy(), [self.model], own, total=False)
+        table = with_priors(_with_sums(repeated, self._features, sums).lazy(), [self.model], own, total=False)
         made = group_columns(self.model, self.family.names, self.layout)
         values = table.select(**{name: made[name] for name in self.columns}).collect()
         return values.select(pl.all().cast(pl.Float64).fill_null(np.nan)).to_numpy()
-
-    def with_sums(self, groups: pl.DataFrame, sums: Floats) -> pl.DataFrame:
-        """The table of groups, and of each the sums as the report has them."""
-        return groups.with_columns(**(self._lists(sums) if is_collected(self.model) else self._columns(sums)))
-
-    def _columns(self, sums: Floats) -> dict[str, pl.Series]:
-        """A column for each sum of each class, as the report has them."""
-        prefix, columns = self.model.prefix, {}
-        for i in range(sums.shape[1]):
-            of_class = sums[:, i]
-            if self.family.decides:
-                columns[f"count_{i}"] = of_class.sum(axis=1)
-                columns |= {f"decided_{j}_{i}": of_class[:, j] for j in range(of_class.shape[1])}
-            else:
-                columns[f"count_{i}"] = of_class[:, 0]
-                columns |= {f"{name}_{i}": of_class[:, n + 1] for n, name in enumerate(self.family.numbers)}
-        return {f"{prefix}{name}": pl.Series(np.ascontiguousarray(column)) for name, column in columns.items()}
-
-    def _lists(self, sums: Floats) -> dict[str, pl.Series]:
-        """The cells of each group as a list, as the report has them of many classes."""
-        n_rows, n_classes, n_features = sums.shape
-        n_cells = n_features if self.family.decides else 1
-        shape = (n_rows, n_classes, n_cells)
-        amount = sums[:, :, :n_cells]
-        columns: dict[str, NDArray[Any]] = {
-            CLASS: np.broadcast_to(np.arange(n_classes, dtype=np.int16)[:, None], shape),
-            WEIGHT: amount,
-        }
-        if self.family.decides:
-            columns[DECISION] = np.broadcast_to(np.arange(n_cells, dtype=np.int32), shape)
-        columns |= {name: sums[:, :, n + 1 : n + 2] for n, name in enumerate(self.family.numbers)}
-        flat = pl.DataFrame({name: np.ascontiguousarray(column).reshape(-1) for name, column in columns.items()})
-        lists = pl.col("cells").reshape((n_rows, n_classes * n_cells)).arr.to_list()
-        prefix = self.model.prefix
-        return {
-            f"{prefix}cells": flat.to_struct("cells").to_frame().select(lists).to_series(),
-            f"{prefix}size": pl.Series(amount.sum(axis=(1, 2))),
-        }

@@ -47,6 +47,10 @@ class Features(ABC):
     def moments(self, read: Read) -> Moments:
         """The same, and sums of w^2 x x'."""
 
+    def weight(self, linear: Numbers) -> Numbers:
+        """Sums of w, of sums of w x."""
+        return linear[..., 0]
+
     @abstractmethod
     def columns(self, linear: Numbers) -> Mapping[str, Numbers | pl.Series]:
         """The columns of the table of sums, from sums of w x."""
@@ -109,6 +113,8 @@ class Counted(Features):
         return _moments(self.linear(read), [], read, self.weighted)
 
     def columns(self, linear: Numbers) -> Mapping[str, Numbers | pl.Series]:
+        if is_collected(self.model):
+            return self.listed({WEIGHT: linear[..., 0]})
         return self.named("count", linear[..., 0])
 
 
@@ -148,6 +154,10 @@ class Decided(Features):
         for j in summed_decisions(self.model.rows):
             columns |= self.named(f"decided_{j}", linear[..., j])
         return columns
+
+    def weight(self, linear: Numbers) -> Numbers:
+        total: Numbers = linear.sum(axis=-1)
+        return total
 
     def enlarged(self, moments: Moments) -> Moments:
         from polars_ec.intervals.estimates import with_half_an_error, with_one_row

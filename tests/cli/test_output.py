@@ -17,7 +17,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from polars_ec.cli import commands, progress
+from polars_ec.cli import answers, commands, progress
 from polars_ec.cli.errors import UsageError
 from polars_ec.cli.output import Format, format_for
 from polars_ec.cli.terminal import escaped
@@ -241,7 +241,7 @@ def test_an_error_is_a_line_and_a_traceback_for_who_asks(log, monkeypatch, error
     def fail(paths):
         raise error
 
-    monkeypatch.setattr(commands, "open_log", fail)
+    monkeypatch.setattr(answers, "open_log", fail)
     result = invoke("report", log, *READ, *(["--debug"] if debug else []))
     assert result.exit_code == (2 if isinstance(error, UsageError) else 1)
     lines = result.stderr.splitlines()
@@ -314,7 +314,7 @@ def test_an_interrupt_while_it_is_imported_is_quiet(module):
 QUERY = """
 import os, signal, sys, threading, time
 import polars as pl
-import polars_ec.cli.commands as commands
+import polars_ec.cli.answers as door
 def work(*args):
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     began = time.monotonic()
@@ -324,7 +324,7 @@ def work(*args):
             pl.LazyFrame({"x": x}).select(pl.col("x").shuffle().sort().last()).collect(engine="streaming")
     finally:
         print(time.monotonic() - began, flush=True)
-commands._answer = work
+door.of_rows = work
 MAIN
 """
 

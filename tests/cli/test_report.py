@@ -15,7 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.cli import commands
+from polars_ec.cli import answers
 from polars_ec.sql import macros
 from tests.support.cases import mostly_slow
 from tests.support.cli import READ, fails, invoke, python, typed_report
@@ -475,7 +475,7 @@ def test_interrupt_is_quiet(folder, monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(commands, "open_log", interrupted)
+    monkeypatch.setattr(answers, "open_log", interrupted)
     result = invoke("report", folder / "log.parquet", *READ)
     assert (result.exit_code, result.output) == (130, "")
 

@@ -1,0 +1,242 @@
+"""Gates: a column, an operator and a number, which end a command with an exit code of its own where a group trips them."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from polars_ec.arguments import did_you_mean
+from polars_ec.cli.errors import UsageError
+from polars_ec.reporting.choice import METRICS
+
+_OPTION = "--fail-if"
+_OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_GATE = re.compile(
+    rf"""\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<bare>[^\s"<>=!]+))\s*"""
+    rf"""(?P<operator>{"|".join(_OPERATORS)})\s*(?P<number>[^\s<>=!]+)\s*"""
+)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
+_INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+_SHAPE = 'pass a column, one of > >= < <= == != and a number, such as "nec_at_prior_ci_low > 1"'
+
+# Columns that are there only where an option asks for them.
+_ASKED_FOR = {
+    "--interval 0.95": re.compile(r"_ci_(low|high)$|_kinked$|_if_calibrated(_high)?$"),
+    "--prior": re.compile(r"_at_prior"),
+    "--min-rows or --interval": re.compile(r"^small$"),
+}
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What trips it: a value of the column for which the comparison with the number holds."""
+
+    text: str
+    column: str
+    operator: str
+    number: float
+
+    def trips(self, value: float) -> bool:
+        """Whether this value does."""
+        return _OPERATORS[self.operator](value, self.number)
+
+    def __str__(self) -> str:
+        return f"{_OPTION} {self.text!r}"
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a row of a table is about.
+
+    `keys` are the first columns, which say so, `if_several` those of them that say nothing where they have one value, and `beside`
+    those that are about something else; `small` and `total` are whether the table has the columns of these names that mark rows.
+    """
+
+    keys: Sequence[str]
+    if_several: Sequence[str] = ()
+    beside: Sequence[str] = ()
+    small: bool = False
+    total: bool = False
+
+    def shown(self, table: pl.DataFrame) -> Callable[[int], str]:
+        """What a row is called, by its number."""
+        keys = [name for name in self.keys if name not in self.beside]
+        several = [name for name in keys if name not in self.if_several or table[name].n_unique() > 1]
+        columns = {name: _texts(table[name]) for name in several}
+        totals = table["total"].to_list() if self.total else [False] * table.height
+
+        def name_of(row: int) -> str:
+            # The keys of groups are null in the row over all of them.
+            said = {name: texts[row] for name, texts in columns.items() if texts[row] is not None or not totals[row]}
+            parts = ["total"] if totals[row] else []
+            return ", ".join([*parts, *(f"{name}={'null' if v is None else v}" for name, v in said.items())])
+
+        return lambda row: name_of(row) or "the whole log"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a gate: the rows that trip it, with what is said of them; and how many it did not judge, and why."""
+
+    gate: Gate
+    tripped: Sequence[str]
+    rows: int
+    small: int
+    null: int
+
+    def lines(self) -> Iterator[str]:
+        """One for each of the first groups that trip it, and one for all others."""
+        yield from self.tripped[:_SHOWN]
+        if len(self.tripped) > _SHOWN:
+            yield f"{len(self.tripped) - _SHOWN} more trip {self.gate}"
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether it judged nothing at all: which is no pass."""
+        return self.small + self.null == self.rows
+
+    def not_judged(self) -> str | None:
+        """How many values it did not judge, if any, and why."""
+        if not self.rows:
+            return f"{self.gate} judged nothing, which is no pass: the table is empty"
+        why = [f"{n} {what}" for n, what in ((self.small, "of small groups"), (self.null, "null")) if n]
+        if not why:
+            return None
+        values = "1 value" if self.rows == 1 else f"{self.rows} values"
+        if self.is_blind:
+            return f"{self.gate} judged nothing, which is no pass: of {values} {', '.join(why)}"
+        return f"{self.gate} did not judge {self.small + self.null} of {values}: {', '.join(why)}"
+
+
+@dataclass(frozen=True)
+class Gates:
+    """All gates of a command. `on_null`: nulls trip them, and small groups count as others."""
+
+    gates: tuple[Gate, ...] = field(default_factory=tuple)
+    on_null: bool = False
+
+    @classmethod
+    def of(cls, texts: Sequence[str], on_null: bool) -> Gates:
+        """Those that the texts state; UsageError for a text that is none."""
+        if on_null and not texts:
+            raise UsageError(f'--fail-on-null is of gates: pass {_OPTION} too, such as {_OPTION} "nec_ci_low > 1"')
+        return cls(tuple(map(parse_gate, texts)), on_null)
+
+    def check(self, schema: Mapping[str, pl.DataType]) -> None:
+        """UsageError for a column that is not there, or that holds no numbers. Where nothing is known of a column it is Null."""
+        for gate in self.gates:
+            if gate.column not in schema:
+                raise UsageError(f"{gate}: there is no column {gate.column!r}: {_way_out(gate.column, list(schema))}")
+            dtype = schema[gate.column]
+            if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+                each = ": --per-class has a row for each class" if dtype.is_nested() else ""
+                raise UsageError(f"{gate}: {gate.column} is {dtype}, and a gate takes numbers{each}")
+
+    def verdicts(self, table: pl.DataFrame, names: Names) -> list[Verdict]:
+        """What comes of each of them."""
+        return [self._verdict(gate, table, names) for gate in self.gates]
+
+    def _verdict(self, gate: Gate, table: pl.DataFrame, names: Names) -> Verdict:
+        # A gate on what is small is about nothing else.
+        excuses = names.small and not self.on_null and gate.column != "small"
+        small = table["small"].fill_null(value=False).to_list() if excuses else [False] * table.height
+        values = [None if value is None or value != value else value for value in table[gate.column].to_list()]
+        name_of = names.shown(table)
+        tripped, null = [], 0
+        for row, (value, is_small) in enumerate(zip(values, small, strict=True)):
+            if is_small:
+                continue
+            if value is None:
+                null += not self.on_null
+                if self.on_null:
+                    tripped.append(f"{name_of(row)}: {gate.column} is null ({gate}, --fail-on-null)")
+            elif gate.trips(value):
+                tripped.append(f"{name_of(row)}: {gate.column} is {_shown(value, gate)} ({gate})")
+        return Verdict(gate, tripped, table.height, sum(small), null)
+
+    def trip(self, verdicts: Sequence[Verdict]) -> bool:
+        """Whether any of them does; on null also one that had nothing to judge."""
+        return any(verdict.tripped or (self.on_null and verdict.is_blind) for verdict in verdicts)
+
+
+def parse_gate(text: str) -> Gate:
+    """The gate that a text states; it is read, and never run."""
+    match = _GATE.fullmatch(text)
+    if match is None:
+        said = f"{_OPTION} {text!r}: {_SHAPE}"
+        if re.fullmatch(r"[^<>=!]+=[^<>=!]+", text):
+            said = f"{_OPTION} {text!r}: equal is ==: {_SHAPE}"
+        elif re.search(r"=[<>]", text):
+            said = f"{_OPTION} {text!r}: the operators are {' '.join(_OPERATORS)}"
+        elif re.match(r'\s*[^\s"<>=!]+\s+[^\s"<>=!]', text):
+            said = f"{_OPTION} {text!r}: a column with spaces in its name goes in double quotes: {_SHAPE}"
+        raise UsageError(said)
+    column = match["bare"] if match["quoted"] is None else match["quoted"].replace('""', '"')
+    return Gate(text.strip(), column, match["operator"], _number(match["number"], text))
+
+
+def _number(stated: str, text: str) -> float:
+    if stated.lower().lstrip("+-") == "nan":
+        raise UsageError(f"{_OPTION} {text!r}: nothing compares with NaN: nulls trip gates with --fail-on-null")
+    if not _NUMBER.fullmatch(stated) and not _INFINITY.fullmatch(stated):
+        raise UsageError(f"{_OPTION} {text!r}: {stated} is not a number: {_SHAPE}")
+    number = float(stated)
+    if math.isinf(number) and not _INFINITY.fullmatch(stated):
+        raise UsageError(f"{_OPTION} {text!r}: {stated} is more than numbers hold")
+    return number
+
+
+def _way_out(column: str, columns: Sequence[str]) -> str:
+    """Which column may be meant, or which option makes it one."""
+    by_lower = {name.lower(): name for name in columns}
+    if column.lower() in by_lower:
+        return f"did you mean {by_lower[column.lower()]}?"
+    metric = re.sub(r"(_at_prior)?(_ci_(low|high)|_low|_high|_error)?$", "", column)
+    is_left_out = metric in METRICS and not any(name == metric or name.startswith(f"{metric}_") for name in columns)
+    if is_left_out and {"metric", "value"} <= set(columns):
+        gates = 'gates are on value or difference, such as "difference_ci_low > 0"'
+        return f"each metric has rows of its own here: pass --metrics {metric}, and {gates}"
+    options = [
+        option
+        for option, pattern in _ASKED_FOR.items()
+        if pattern.search(column) and not any(map(pattern.search, columns))
+    ]
+    options += [f"--metrics {metric}"] if is_left_out else []
+    if options:
+        return f"pass {' and '.join(options)}"
+    return f"{did_you_mean(column, columns)}The columns are {', '.join(columns)}"
+
+
+def _shown(value: float, gate: Gate) -> str:
+    """With few digits, if these say as well that it trips the gate."""
+    if not isinstance(value, float):
+        return _text(value)
+    short = f"{value:.6g}"
+    return short if gate.trips(float(short)) else repr(value)
+
+
+def _texts(column: pl.Series) -> list[str | None]:
+    """The values of a group column; None for null."""
+    if isinstance(column.dtype, pl.Datetime) and (column == column.dt.truncate("1d")).all():
+        column = column.dt.date()
+    return [None if value is None else _text(value) for value in column.to_list()]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.hex() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,58 @@
+"""The command `polars-ec report`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from polars_ec.cli.answers import run
+from polars_ec.cli.asked import Asked, Delivery
+from polars_ec.cli.exit_codes import one_line_errors
+from polars_ec.cli.options import Interval, Missing, Replicates, Resampling, Seed, intervals, parse_prior
+from polars_ec.cli.parameters import taking
+from polars_ec.cli.report_question import Report
+
+
+@one_line_errors
+@taking(Asked, Delivery)
+def report(
+    asked: Asked,
+    delivery: Delivery,
+    total: Annotated[
+        bool, typer.Option("--total", help="A last row over all groups, marked in a column `total`.")
+    ] = False,
+    per_class: Annotated[
+        bool, typer.Option("--per-class", help="A row per group and class: the class against the rest.")
+    ] = False,
+    missing: Annotated[
+        Missing, typer.Option(help="Count the rows with a null together, or also by the part that is null.")
+    ] = Missing.together,
+    score_prior: Annotated[
+        str | None,
+        typer.Option(
+            help="The prior that the posteriors were made with: columns _at_prior are of posteriors moved from it."
+        ),
+    ] = None,
+    interval: Interval = None,
+    method: Resampling = None,
+    replicates: Replicates = None,
+    seed: Seed = None,
+) -> None:
+    """Report the usual battery of metrics on a prediction log, a row per group.
+
+    Rows whose label, score or weight is missing are left out and counted; a group with wrong rows has no metrics.
+    Columns that end in _at_prior have the values at the reference prior, those in _error how far off the value may be, and those in
+    _ci_low and _ci_high its confidence limits, for which rows that are not independent need --cluster. Of a
+    folder of sketches, --by and --every roll up its groups, and NAME_low and NAME_high bound what depends on a threshold that
+    the sketches do not know.
+    """
+    asked_layout = {
+        "total": total or None,
+        "per_class": per_class or None,
+        "missing": None if missing is Missing.together else "by_part",
+        "score_prior": None if score_prior is None else parse_prior(score_prior, "--score-prior", ["uniform"]),
+    }
+    layout = asked.layout | {name: value for name, value in asked_layout.items() if value is not None}
+    layout |= intervals(interval, asked.cluster, asked.buckets, method, replicates, seed)
+    run(asked, delivery, Report(layout, several=len(asked.score or ()) > 1), "a report")

@@ -1,0 +1,76 @@
+"""Answers from the rows of a log, in files or in a table of DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from polars_ec.cli import csv_codes
+from polars_ec.cli.labels import said_of_positives, values_and_presence
+from polars_ec.cli.logs import Log, check_columns
+from polars_ec.cli.options import refusals_as_usage_errors
+from polars_ec.cli.periods import check_time, with_time
+from polars_ec.cli.questions import Question
+from polars_ec.cli.request import Request, Rows, Table
+from polars_ec.cli.sql_report import connect, label_values, schema_of, table_in_log
+
+
+def answer_from_files(log: Log, request: Request, question: Question) -> tuple[pl.DataFrame, list[str]]:
+    """The answer from the rows of files, and what is to be said about it."""
+    schema = log.schema()
+    check_columns(request.columns(), schema, log.name)
+    log.check_zones(request.columns())
+    log.check_partitions()
+    frame = request.no_rows(schema.names()) if log.is_empty else log.frame
+    options = request.for_label(frame.collect_schema()[request.label])
+    log.check_rows()
+    periods = None
+    if request.time is not None:
+        frame = with_time(frame, request.time, log.collect)
+        periods = request.periods(frame.collect_schema()[request.time])
+
+    start = None if periods is None else periods.start
+    rows = Rows(frame, request.scores, request.label, request.by, start, request.cluster, options)
+    with refusals_as_usage_errors():
+        answer = question.of_rows(rows).lazy()
+        if request.gates.gates:
+            # What codes are is known when all of them have been read.
+            request.gates.check({**answer.collect_schema(), **dict.fromkeys(log.codes, pl.Null())})
+        table = _with_codes_typed(log.collect(answer), log.codes, request, question)
+    if options.get("prior") == "overall":
+        question.check_counted(table)
+    warnings: list[str] = []
+    if "pos_label" in options and question.lacks_positives(table):
+        labels = frame.select(values_and_presence(request.label, options["pos_label"]))
+        warnings = said_of_positives(log.collect(labels), request.options["pos_label"], request.label, log.name)
+    return table if periods is None else log.read(lambda: periods.placed(table)), warnings
+
+
+def _with_codes_typed(table: pl.DataFrame, codes: Sequence[str], request: Request, question: Question) -> pl.DataFrame:
+    """The answer, sorted by what the codes are: as text 10 is before 9."""
+    typed = csv_codes.typed(table, codes)
+    if typed.schema == table.schema:
+        return table
+    total = ["total"] if question.layout.get("total") else []
+    time = [] if request.time is None else [request.time]
+    return typed.sort([*total, *request.by, *time], maintain_order=True)
+
+
+def answer_from_duckdb(file: str, table: str, request: Request, question: Question) -> tuple[pl.DataFrame, list[str]]:
+    """The answer from the rows of a table in a DuckDB file, and what is to be said about it."""
+    with connect(file, request.time_zone) as connection:
+        relation = table_in_log(connection, file, table)
+        schema = schema_of(connection, relation)
+        check_columns(request.columns(), schema, f"{file}::{table}")
+        if request.time is not None:
+            check_time(request.time, schema[request.time])
+        options = request.for_label(schema[request.label])
+        periods = None if request.time is None else request.periods(schema[request.time])
+        answer = question.of_table(Table(connection, relation, request, periods, options))
+        if options.get("prior") == "overall":
+            question.check_counted(answer)
+        if "pos_label" not in options or not question.lacks_positives(answer):
+            return answer, []
+        labels = label_values(connection, relation, request.label, options["pos_label"])
+        return answer, said_of_positives(labels, request.options["pos_label"], request.label, f"{file}::{table}")
