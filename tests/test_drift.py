@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from polars_ec.drifting.pieces import _bounds
 from tests.support.cases import mostly_slow
 
 FACTORS = ("mix", "prior", "likelihood")
@@ -339,3 +340,28 @@ def check_parts(rows: list[tuple[Any, ...]], metrics: tuple[str, ...], mix: Any,
             assert low is None or low <= part <= high
             if row["difference_ci_low"] is None:
                 assert low is None
+
+
+@pytest.mark.parametrize("reference", [None, "previous", 2])
+def test_groups_are_taken_apart_where_memory_asks_for_it(reference: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = pl.concat([LOG, LOG.with_columns(group=pl.lit("c")).filter(month=2)])
+    call: dict[str, Any] = {
+        "period": "month",
+        "by": "group",
+        "mix": "place",
+        "cluster": "user",
+        "metrics": ["nec", "nce"],
+    }
+    whole = log.ec.drift("p", "y", reference=reference, **call)
+    monkeypatch.setattr("polars_ec.drifting.pieces._MOST_AT_ONCE", 1)
+    monkeypatch.setattr("polars_ec.drifting.parts._BLOCK", 1)
+    assert_frame_equal(log.ec.drift("p", "y", reference=reference, **call), whole, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def test_runs_of_periods_hold_all_that_they_are_compared_with() -> None:
+    # Two groups of three periods, one whose reference is not there, and one that is compared with the period before.
+    against = np.array([0, 0, 0, 3, 3, 3, -1, 7, 7, 8])
+    assert _bounds(against, 1) == [0, 3, 6, 7, 10]
+    assert _bounds(against, 6) == [0, 6, 10]
+    assert _bounds(against, 10) == [0, 10]
+    assert _bounds(np.array([2, 2, 2, 0]), 1) == [0, 4]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -30,6 +30,34 @@ class Changes:
 
     differences: Differences
     parts: Mapping[str, Floats]
+
+    def moved(self, start: int) -> Changes:
+        """The same where the first of the periods has this number."""
+        of = self.differences.reference
+        assert of is not None
+        return replace(self, differences=replace(self.differences, reference=np.where(of >= 0, of + start, -1)))
+
+
+def joined(some: Sequence[Mapping[str, Changes]]) -> Mapping[str, Changes]:
+    """The changes of periods that follow each other, by the columns of metrics."""
+    if len(some) == 1:
+        return some[0]
+    return {
+        column: Changes(
+            _joined_differences([changes[column].differences for changes in some]),
+            {name: np.concatenate([changes[column].parts[name] for changes in some]) for name in some[0][column].parts},
+        )
+        for column in some[0]
+    }
+
+
+def _joined_differences(some: Sequence[Differences]) -> Differences:
+    """P-values are adjusted for all of them later."""
+    value, reference, low, high, p = (
+        np.concatenate([getattr(of, name) for of in some]) for name in ("value", "value_reference", "low", "high", "p")
+    )
+    against = np.concatenate([of.reference for of in some if of.reference is not None])
+    return Differences(value, reference, low, high, p, against)
 
 
 def changes_of(

@@ -25,7 +25,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 _NOTHING, _NO_SLOPE = 1e-12, 1e-8
 
 # Numbers of the arrays of pairs that are made at a time.
-_BLOCK = 2**23
+_BLOCK = 2**24
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,12 @@ def parts_of(
 
 
 def _blocks(of: Strata, n_pairs: int, factors: Sequence[str]) -> Iterator[slice]:
-    of_pair = of.moments.linear[0].size if len(of.moments.linear) else 1
+    n_strata, n_classes, n_features = of.moments.linear.shape[1:]
     buckets = 0 if of.clusters is None else of.clusters.weight.shape[1]
-    size = max(_BLOCK // (of_pair * (buckets + 2 * len(factors) * (len(of.columns) + 1))), 1)
+    of_strata = n_strata * n_classes * n_features * (buckets + 2 * len(factors) * (len(of.columns) + 1))
+    # Sums that are changed one by one, of each set of factors.
+    of_slopes = (n_classes * n_features) ** 2 * 4 * 2 ** len(factors)
+    size = max(_BLOCK // (of_strata + of_slopes), 1)
     for start in range(0, max(n_pairs, 1), size):
         yield slice(start, start + size)
 
