@@ -9,6 +9,7 @@ from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.rows import calibrate, calibration_loss
 from polars_ec.comparisons import compare
 from polars_ec.costs import CostMatrix
+from polars_ec.drifting.windows import Windows
 from polars_ec.drifts import drift
 from polars_ec.exceptions import InvalidDataError, SketchError
 from polars_ec.metrics.averages import (
@@ -79,6 +80,7 @@ __all__ = [
     "InvalidDataError",
     "Sketch",
     "SketchError",
+    "Windows",
     "accuracy",
     "affine",
     "auc_roc",

@@ -11,6 +11,7 @@ import polars as pl
 from polars_ec.arguments import BY_ROW, as_expr, parse_min_rows, parse_options
 from polars_ec.comparing.joint_pass import sum_jointly
 from polars_ec.comparing.request import check_kinds, check_number, level_and_clusters, metrics_of_all
+from polars_ec.drifting.asked import Drift
 from polars_ec.drifting.choice import (
     check_names_of_drift,
     check_period,
@@ -19,7 +20,7 @@ from polars_ec.drifting.choice import (
     factors_of,
     movable,
 )
-from polars_ec.drifting.tables import Drift, drifted
+from polars_ec.drifting.tables import drifted
 from polars_ec.inputs import as_lazy, lazy_if_lazy
 from polars_ec.options import DecisionOptions
 from polars_ec.reporting.choice import needed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from polars_ec.drifting.pieces import _bounds
+from tests.support.cases import mostly_slow
 
 FACTORS = ("mix", "prior", "likelihood")
 METRICS = ("nec", "error_rate", "nce", "nbs", "cross_entropy", "precision", "f1", "recall", "mcc")
@@ -140,9 +142,10 @@ def of_rows(table: pl.DataFrame, prior: float | None = None) -> dict[str, float]
     return made
 
 
-@pytest.mark.parametrize("mix", [None, "place"])
-@pytest.mark.parametrize("weight", [None, "w"])
-@pytest.mark.parametrize("prior", [None, 0.2])
+@pytest.mark.parametrize(
+    ("mix", "weight", "prior"),
+    mostly_slow(product([None, "place"], [None, "w"], [None, 0.2]), [("place", "w", 0.2)]),
+)
 def test_parts_are_those_of_rows_that_count_as_shares_say(
     mix: str | None, weight: str | None, prior: float | None
 ) -> None:
@@ -161,7 +164,7 @@ def test_parts_are_those_of_rows_that_count_as_shares_say(
     assert found["reference"].unique().to_list() == ["1"]
 
 
-@pytest.mark.parametrize("mix", [None, "place"])
+@pytest.mark.parametrize("mix", mostly_slow([None, "place"], ["place"]))
 def test_three_classes(mix: str | None) -> None:
     rng = np.random.default_rng(2)
     y = rng.integers(0, 3, LOG.height) * (rng.random(LOG.height) < 0.8)
@@ -207,14 +210,14 @@ def test_differences_and_their_limits_are_those_of_compare(cluster: str | None) 
     options: dict[str, Any] = {"metrics": list(METRICS), "prior": 0.3, "cluster": cluster, "weight": "w"}
     log = LOG.with_columns(day=pl.date(2013, pl.col("month"), 1))
     april = date(2013, 1, 1)
-    drifted = log.ec.drift("p", "y", period="day", by="group", mix="place", reference=april, min_rows=110, **options)
-    compared = log.ec.compare("p", "y", by=["group", "day"], reference={"day": april}, min_rows=110, **options)
+    drifted = log.ec.drift("p", "y", period="day", by="group", mix="place", reference=april, min_rows=120, **options)
+    compared = log.ec.compare("p", "y", by=["group", "day"], reference={"day": april}, min_rows=120, **options)
     assert drifted["reference"].unique().to_list() == ["2013-01-01"]
     same = [name for name in compared.columns if name != "reference"]
     assert_frame_equal(drifted.select(same), compared.select(same), rel_tol=1e-12)
     assert drifted["small"].any()
     assert not drifted["small"].all()
-    sizes = log.group_by("group", "day").len().rows_by_key(["group", "day"], unique=True)
+    sizes = {key: table.height for key, table in log.group_by("group", "day")}
     for row in drifted.iter_rows(named=True):
         assert (row["n"], row["n_reference"]) == (sizes[row["group"], row["day"]], sizes[row["group"], april])
 
@@ -296,16 +299,30 @@ SCORES = st.sampled_from([0.0, 1e-300, 1e-9, 0.2, 0.5, 0.5, 0.9, 1 - 1e-12, 1.0]
 ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.booleans(), SCORES, st.integers(0, 9)), max_size=40)
 
 
-@settings(max_examples=60, deadline=None)
-@given(rows=ROWS, cluster=st.booleans(), mix=st.booleans(), prior=st.sampled_from([None, 0.3]))
-def test_parts_add_up_and_limits_hold_them_whatever_the_log(
-    rows: list[tuple[Any, ...]], cluster: bool, mix: bool, prior: float | None
-) -> None:
+CALLS = {
+    "cluster": st.sampled_from([None, "u"]),
+    "mix": st.sampled_from(["m", ()]),
+    "prior": st.sampled_from([None, 0.3]),
+}
+
+
+@settings(max_examples=12, deadline=None)
+@given(rows=ROWS, **CALLS)
+def test_parts_add_up_and_limits_hold_them(rows: list[tuple[Any, ...]], **call: Any) -> None:
+    check_parts(rows, ("nec", "nce", "f1", "recall"), **call)
+
+
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None)
+@given(rows=ROWS, **CALLS)
+def test_parts_of_all_metrics_add_up_and_limits_hold_them(rows: list[tuple[Any, ...]], **call: Any) -> None:
+    check_parts(rows, METRICS, **call)
+
+
+def check_parts(rows: list[tuple[Any, ...]], metrics: tuple[str, ...], mix: Any, **call: Any) -> None:
     schema = {"t": pl.Int64, "m": pl.Int64, "y": pl.Boolean, "p": pl.Float64, "u": pl.Int64}
     log = pl.DataFrame(rows, schema=schema, orient="row")
-    found = log.ec.drift(
-        "p", "y", period="t", mix="m" if mix else (), metrics=METRICS, cluster="u" if cluster else None, prior=prior
-    )
+    found = log.ec.drift("p", "y", period="t", mix=mix, metrics=metrics, **call)
     factors = FACTORS if mix else FACTORS[1:]
     for row in found.iter_rows(named=True):
         parts = [row[factor] for factor in factors]
@@ -323,3 +340,28 @@ def test_parts_add_up_and_limits_hold_them_whatever_the_log(
             assert low is None or low <= part <= high
             if row["difference_ci_low"] is None:
                 assert low is None
+
+
+@pytest.mark.parametrize("reference", [None, "previous", 2])
+def test_groups_are_taken_apart_where_memory_asks_for_it(reference: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = pl.concat([LOG, LOG.with_columns(group=pl.lit("c")).filter(month=2)])
+    call: dict[str, Any] = {
+        "period": "month",
+        "by": "group",
+        "mix": "place",
+        "cluster": "user",
+        "metrics": ["nec", "nce"],
+    }
+    whole = log.ec.drift("p", "y", reference=reference, **call)
+    monkeypatch.setattr("polars_ec.drifting.pieces._MOST_AT_ONCE", 1)
+    monkeypatch.setattr("polars_ec.drifting.parts._BLOCK", 1)
+    assert_frame_equal(log.ec.drift("p", "y", reference=reference, **call), whole, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def test_runs_of_periods_hold_all_that_they_are_compared_with() -> None:
+    # Two groups of three periods, one whose reference is not there, and one that is compared with the period before.
+    against = np.array([0, 0, 0, 3, 3, 3, -1, 7, 7, 8])
+    assert _bounds(against, 1) == [0, 3, 6, 7, 10]
+    assert _bounds(against, 6) == [0, 6, 10]
+    assert _bounds(against, 10) == [0, 10]
+    assert _bounds(np.array([2, 2, 2, 0]), 1) == [0, 4]

@@ -37,7 +37,8 @@ _LOSSES_OF_RANKS = ("eer", "min_expected_cost", "min_dcf", "min_cllr")
 class Grouped:
     """Metrics of groups, by their columns, that are made of the same sums of w x, (groups, classes, features).
 
-    The formulas are those of the groups, of all others of each, and of all together, which is one; they know how many rows are wrong there.
+    The formulas are those of the groups, of all others of each, of all together, which is one, and of those with these numbers; they know
+    how many rows are wrong there.
     """
 
     columns: Mapping[str, str]
@@ -47,6 +48,7 @@ class Grouped:
     own: Formula
     rest: Formula
     total: Formula
+    some: Callable[[Floats, Integers], Floats]
 
     def side(self) -> Side:
         """The groups themselves."""
@@ -71,7 +73,10 @@ def grouped(cells: JointCells, groups: pl.DataFrame, metrics: Metrics) -> Groupe
         moments,
         None if cells.shape.buckets is None else cells.clusters(model, family),
         family.enlarged,
-        *(partial(metrics.of, groups=table) for table in (groups, others, whole)),
+        partial(metrics.of, groups=groups),
+        partial(metrics.of, groups=others),
+        partial(metrics.of, groups=whole),
+        lambda sums, numbers: metrics.of(sums, groups[numbers]),
     )
 
 
@@ -182,7 +187,7 @@ def with_best(values: Floats, parts: Parts, lower_is_better: bool, level: float)
 
 def lower_is_better(name: str) -> bool:
     """Whether the metric of this name is a loss."""
-    if name in SCORING_RULES:
+    if name in SCORING_RULES or name == "cllr":
         return True
     formula = DECISIONS.get(name) or OF_CLASSES.get(name)
     return formula.better == "lower" if formula is not None else name in _LOSSES_OF_RANKS

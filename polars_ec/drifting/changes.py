@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -31,6 +31,34 @@ class Changes:
     differences: Differences
     parts: Mapping[str, Floats]
 
+    def moved(self, start: int) -> Changes:
+        """The same where the first of the periods has this number."""
+        of = self.differences.reference
+        assert of is not None
+        return replace(self, differences=replace(self.differences, reference=np.where(of >= 0, of + start, -1)))
+
+
+def joined(some: Sequence[Mapping[str, Changes]]) -> Mapping[str, Changes]:
+    """The changes of periods that follow each other, by the columns of metrics."""
+    if len(some) == 1:
+        return some[0]
+    return {
+        column: Changes(
+            _joined_differences([changes[column].differences for changes in some]),
+            {name: np.concatenate([changes[column].parts[name] for changes in some]) for name in some[0][column].parts},
+        )
+        for column in some[0]
+    }
+
+
+def _joined_differences(some: Sequence[Differences]) -> Differences:
+    """P-values are adjusted for all of them later."""
+    value, reference, low, high, p = (
+        np.concatenate([getattr(of, name) for of in some]) for name in ("value", "value_reference", "low", "high", "p")
+    )
+    against = np.concatenate([of.reference for of in some if of.reference is not None])
+    return Differences(value, reference, low, high, p, against)
+
 
 def changes_of(
     of: Grouped, strata: Strata, against: Integers, factors: Sequence[str], level: float
@@ -42,7 +70,7 @@ def changes_of(
     side, values = of.side(), of.own(of.moments.linear[None])[0]
     at_the_end = np.stack([side.at_the_end(c, values[:, c]) for c in range(len(of.columns))], axis=-1)
     known = np.stack([np.isfinite(of_column.low) for of_column in found.values()], axis=-1)
-    parts = parts_of(strata, pairs, factors, level, at_the_end[pairs[0]] | at_the_end[pairs[1]], known[pairs[0]])
+    parts = parts_of(strata, pairs, factors, level, (at_the_end[pairs[0]], at_the_end[pairs[1]]), known[pairs[0]])
     return {
         column: Changes(of_column, _columns(parts[column], pairs[0], len(against)))
         for column, of_column in found.items()

@@ -25,7 +25,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 _NOTHING, _NO_SLOPE = 1e-12, 1e-8
 
 # Numbers of the arrays of pairs that are made at a time.
-_BLOCK = 2**23
+_BLOCK = 2**24
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ def parts_of(
     pairs: tuple[Integers, Integers],
     factors: Sequence[str],
     level: float,
-    at_the_end: Bools,
+    at_the_end: tuple[Bools, Bools],
     known: Bools,
 ) -> dict[str, dict[str, Part]]:
     """By column and factor the parts of the changes between units: those of the period, and those of its reference.
 
-    `at_the_end` says where the decisions of a side are all alike in its clusters, (pairs, columns), and `known` where a change has limits.
+    `at_the_end` says of both sides where their decisions are all alike in the clusters, (pairs, columns), and `known` where a change has limits.
     """
     made = [_of_block(of, at, pairs, factors, level, at_the_end, known) for at in _blocks(of, len(pairs[0]), factors)]
     return {
@@ -78,9 +78,12 @@ def parts_of(
 
 
 def _blocks(of: Strata, n_pairs: int, factors: Sequence[str]) -> Iterator[slice]:
-    of_pair = of.moments.linear[0].size if len(of.moments.linear) else 1
+    n_strata, n_classes, n_features = of.moments.linear.shape[1:]
     buckets = 0 if of.clusters is None else of.clusters.weight.shape[1]
-    size = max(_BLOCK // (of_pair * (buckets + 2 * len(factors) * (len(of.columns) + 1))), 1)
+    of_strata = n_strata * n_classes * n_features * (buckets + 2 * len(factors) * (len(of.columns) + 1))
+    # Sums that are changed one by one, of each set of factors.
+    of_slopes = (n_classes * n_features) ** 2 * 4 * 2 ** len(factors)
+    size = max(_BLOCK // (of_strata + of_slopes), 1)
     for start in range(0, max(n_pairs, 1), size):
         yield slice(start, start + size)
 
@@ -94,18 +97,18 @@ def _of_block(
     pairs: tuple[Integers, Integers],
     factors: Sequence[str],
     level: float,
-    at_the_end: Bools,
+    at_the_end: tuple[Bools, Bools],
     known: Bools,
 ) -> dict[tuple[int, str], _Numbers]:
     units = pairs[0][at], pairs[1][at]
     block = _Block(of, units, factors)
-    at_the_end, known = at_the_end[at], known[at] & ~block.hidden[:, None]
+    ends, known = [of_side[at] for of_side in at_the_end], known[at] & ~block.hidden[:, None]
     found = {}
     for c in range(len(of.columns)):
         size = np.abs(block.ends[..., c]).max(axis=0)
         for factor in factors:
             value = block.attribution.part[factor][:, c]
-            spread, moves = block.spread_of(factor, c, at_the_end[:, c])
+            spread, moves = block.spread_of(factor, c, [of_side[:, c] for of_side in ends])
             with np.errstate(all="ignore"):
                 # What a metric does not hang on adds nothing, whatever the rows are.
                 nothing = ~moves & (np.abs(value) <= _NOTHING * size)
@@ -142,22 +145,21 @@ class _Block:
     def _change(self, period: Moments, reference: Moments) -> Change:
         return Change(period.linear, reference.linear, self._of.moments.unit, self._factors)
 
-    def spread_of(self, factor: str, column: int, at_the_end: Bools) -> tuple[Spread, Bools]:
+    def spread_of(self, factor: str, column: int, at_the_end: Sequence[Bools]) -> tuple[Spread, Bools]:
         """Of a part of a metric; and whether it moves with the factor at all."""
         if self._of.clusters is None:
             moments, attribution = (
                 (self._moments, self.attribution) if self._of.enlarged is None else self._with_more_rows()
             )
-            return self._of_rows(moments, attribution, factor, column)
-        spread, moves = self._of_clusters(factor, column)
-        if self._of.enlarged is None or not at_the_end.any():
-            return spread, moves
-        # Rates of 0 or 1 vary as those of as many independent rows as there are clusters.
-        of_rows, rows_move = self._of_rows(*self._with_more_rows(), factor, column)
-        chosen = (
-            np.where(at_the_end, *both) for both in ((of_rows.variance, spread.variance), (of_rows.df, spread.df))
-        )
-        return Spread(*chosen), np.where(at_the_end, rows_move, moves)
+            sides, moves = self._of_rows(moments, attribution, factor, column)
+            return between(*sides), moves
+        sides, moves = self._of_clusters(factor, column)
+        if self._of.enlarged is not None and any(of_side.any() for of_side in at_the_end):
+            # Rates of 0 or 1 vary as those of as many independent rows as there are clusters.
+            of_rows, rows_move = self._of_rows(*self._with_more_rows(), factor, column)
+            sides = [_either(*of) for of in zip(at_the_end, of_rows, sides, strict=True)]
+            moves = np.where(at_the_end[0] | at_the_end[1], rows_move, moves)
+        return between(*sides), moves
 
     def _with_more_rows(self) -> tuple[tuple[Moments, ...], Attribution]:
         """With a little more of each decision in each class; of clusters, of as many rows as there are of these."""
@@ -185,15 +187,14 @@ class _Block:
 
     def _of_rows(
         self, moments: tuple[Moments, ...], attribution: Attribution, factor: str, column: int
-    ) -> tuple[Spread, Bools]:
+    ) -> tuple[list[Parts], Bools]:
         slopes = [of_side[..., column] for of_side in attribution.slopes[factor]]
         spreads = [
             spread_of_rows(of_side, slope, factor == LIKELIHOOD) for of_side, slope in zip(moments, slopes, strict=True)
         ]
-        sides = [Parts(None, spread.variance, spread.df) for spread in spreads]
-        return between(*sides), self._moves(moments, slopes, column)
+        return [Parts(None, spread.variance, spread.df) for spread in spreads], self._moves(moments, slopes, column)
 
-    def _of_clusters(self, factor: str, column: int) -> tuple[Spread, Bools]:
+    def _of_clusters(self, factor: str, column: int) -> tuple[list[Parts], Bools]:
         assert self._of.clusters is not None
         slopes = [of_side[..., column] for of_side in self.attribution.slopes[factor]]
         period, reference = (
@@ -203,7 +204,7 @@ class _Block:
         assert reference.shared is not None
         # The slopes of the reference are those of the difference, so that its influences are added, and not taken off.
         other = Parts(-reference.shared, reference.own, reference.df)
-        return between(period, other), self._moves(self._moments, slopes, column)
+        return [period, other], self._moves(self._moments, slopes, column)
 
     @cached_property
     def _clusters(self) -> tuple[Clusters, Clusters]:
@@ -223,6 +224,13 @@ class _Block:
                 np.abs(slope * of.linear).sum(axis=(1, 2, 3)) for slope, of in zip(slopes, moments, strict=True)
             )
             return np.asarray(~(moved <= _NO_SLOPE * np.abs(self.ends[..., column]).max(axis=0)))
+
+
+def _either(chosen: Bools, of_rows: Parts, of_clusters: Parts) -> Parts:
+    """What varies as rows do where that is chosen."""
+    assert of_clusters.shared is not None
+    own, df = (np.where(chosen, *of) for of in ((of_rows.own, of_clusters.own), (of_rows.df, of_clusters.df)))
+    return Parts(np.where(chosen[:, None], 0.0, of_clusters.shared), own, df)
 
 
 def _number(clusters: Clusters) -> Floats:
