@@ -100,7 +100,11 @@ class MacroFormulas:
             is_open = isinstance(value, exp.Binary | exp.Unary) and not isinstance(value, exp.Paren)
             return exp.Paren(this=value) if is_open and not encloses else value
 
-        return type(node)(**{name: with_values(part) for name, part in node.args.items()})
+        arguments = {name: with_values(part) for name, part in node.args.items()}
+        if isinstance(node, exp.Div):
+            # Formulas say themselves what they are where they would divide by 0.
+            arguments["safe"] = False
+        return type(node)(**arguments)
 
 
 @cache
