@@ -70,6 +70,7 @@ from polars_ec.rows.folds import bucket, fold, stratified_fold
 from polars_ec.sketches import Sketch, merge
 from polars_ec.sketching import equivalent_cost, sketch
 from polars_ec.sql.macros import register
+from polars_ec.sql.report_query import report_query
 from polars_ec.sql.sketch_query import sketch_query
 from polars_ec.validation import validate
 from polars_ec.version import __version__ as __version__
@@ -153,6 +154,7 @@ __all__ = [
     "recall_gain",
     "register",
     "report",
+    "report_query",
     "row_brier",
     "row_cost",
     "row_log_loss",
