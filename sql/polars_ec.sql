@@ -3094,16 +3094,17 @@ CREATE OR REPLACE MACRO ec._features(family, u, x00, x01, x10, x11, a0, b0, c0, 
 -- Has every class rows, or, as the spread of a loss takes, several?
 CREATE OR REPLACE MACRO ec._has_rows(u, w0, w1, w20, w21) AS
     w0 > 0 AND w1 > 0 AND (u = 1 OR w0 * w0 / w20 > 1 + 1e-9 AND w1 * w1 / w21 > 1 + 1e-9);
-CREATE OR REPLACE MACRO ec._moments(sums) AS TABLE
-    SELECT *, 'plain' AS kind, true AS sloped, ec._has_rows(u, all_0, all_1, all2_0, all2_1) AS known
-    FROM (SELECT * EXCLUDE (_ec_features), unnest(_ec_features) FROM (
-        SELECT _ec_id, _ec_bucket, _ec_decided, _ec_p1, _ec_p0, _ec_fn, _ec_fp, all_0, all_1, all2_0, all2_1, unnest([
+CREATE OR REPLACE MACRO ec._sums_of_families(sums) AS TABLE
+    SELECT * EXCLUDE (_ec_features), unnest(_ec_features) FROM (
+        SELECT *, unnest([
             ec._features('constant', 0, all_0, 0, all_1, 0, all2_0, 0, 0, all2_1, 0, 0),
             ec._features('decisions', 1, negative_0, positive_0, negative_1, positive_1, negative2_0, 0, positive2_0, negative2_1, 0, positive2_1),
             ec._features('log_loss', 0, all_0, log_loss_0, all_1, log_loss_1, all2_0, log_loss1_0, log_loss2_0, all2_1, log_loss1_1, log_loss2_1),
             ec._features('brier', 0, all_0, brier_0, all_1, brier_1, all2_0, brier1_0, brier2_0, all2_1, brier1_1, brier2_1)]) AS _ec_features
-        FROM query_table(sums) WHERE _ec_right))
-    WHERE _ec_decided OR family NOT IN ('constant', 'decisions');
+        FROM query_table(sums));
+CREATE OR REPLACE MACRO ec._moments(groups) AS TABLE
+    SELECT *, 'plain' AS kind, true AS sloped, ec._has_rows(u, all_0, all_1, all2_0, all2_1) AS known
+    FROM ec._sums_of_families(groups) WHERE _ec_right AND (_ec_decided OR family NOT IN ('constant', 'decisions'));
 
 -- Half a row more of each decision, of the mean weight that rows have who say as much.
 CREATE OR REPLACE MACRO ec._half_a_row(a, c, x0, x1) AS CASE WHEN x0 + x1 > 0 THEN (a + c) / (x0 + x1) ELSE 0 END;
@@ -3262,6 +3263,106 @@ CREATE OR REPLACE MACRO ec._limits_of_rows(groups, metrics, score_type, stated, 
         SELECT * FROM ec._spread_of_rows('_ec_slopes', '_ec_both')
         JOIN (SELECT _ec_id, at_prior, name, value AS estimate FROM _ec_slopes WHERE kind = 'plain') USING (_ec_id, at_prior, name)
         WHERE sloped),
+    _ec_limits AS (FROM ec._limits('_ec_spread', ec._level(interval)))
+    FROM ec._limits_of_groups('_ec_limits');
+
+-- Clusters ------------------------------------------------------------------------------------------------------------
+
+-- Of each group sums of w, and of the squares of the clusters' w, of the classes and of all; how many clusters there are; and what w^2 is
+-- of w in rows that are clusters of their own. These are in no bucket.
+CREATE OR REPLACE MACRO ec._clusters(units) AS TABLE
+    SELECT _ec_id, CAST(sum(all_0) AS DOUBLE) AS total0, CAST(sum(all_1) AS DOUBLE) AS total1, CAST(sum(all_0 + all_1) AS DOUBLE) AS whole,
+           CAST(sum(CASE WHEN _ec_bucket IS NULL THEN all2_0 ELSE all_0 * all_0 END) AS DOUBLE) AS squares0,
+           CAST(sum(CASE WHEN _ec_bucket IS NULL THEN all2_1 ELSE all_1 * all_1 END) AS DOUBLE) AS squares1,
+           CAST(sum(CASE WHEN _ec_bucket IS NULL THEN all2_0 + all2_1 ELSE (all_0 + all_1) * (all_0 + all_1) END) AS DOUBLE) AS squares,
+           sum(CASE WHEN NOT all_0 + all_1 > 0 THEN 0
+                    WHEN _ec_bucket IS NULL THEN (all_0 + all_1) * (all_0 + all_1) / (all2_0 + all2_1) ELSE 1 END) AS number,
+           sum(CASE WHEN _ec_bucket IS NULL AND all_0 + all_1 > 0 THEN (all2_0 + all2_1) / (all_0 + all_1) ELSE 0 END) AS alone
+    FROM query_table(units) GROUP BY _ec_id;
+
+-- As many independent rows as there are clusters, each of weight 1, that are like these.
+CREATE OR REPLACE MACRO ec._so_many(a, c, x0, x1) AS CASE WHEN x0 + x1 > 0 THEN (x0 + x1) * (x0 + x1) / (a + c) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._fewer(moments, clusters) AS TABLE
+    SELECT _ec_id, _ec_p1, _ec_p0, _ec_fn, _ec_fp, family, known, u, x00 * _ec_times AS x00, x01 * _ec_times AS x01, x10 * _ec_times AS x10,
+           x11 * _ec_times AS x11, a0 * _ec_0 AS a0, b0, c0 * _ec_0 AS c0, a1 * _ec_1 AS a1, b1, c1 * _ec_1 AS c1
+    FROM (SELECT *, _ec_times * coalesce(ec._ratio(x00 + x01, a0 + c0), 0) AS _ec_0, _ec_times * coalesce(ec._ratio(x10 + x11, a1 + c1), 0) AS _ec_1
+          FROM (SELECT *, least(whole * whole / squares, ec._so_many(a0, c0, x00, x01) + ec._so_many(a1, c1, x10, x11)) / whole AS _ec_times
+                FROM query_table(moments) JOIN query_table(clusters) USING (_ec_id) WHERE family = 'decisions'));
+
+-- All of a class in one cluster is its mean: rounding is no spread.
+CREATE OR REPLACE MACRO ec._in_one(total, squares) AS total > 0 AND total * total / squares < 1 + 1e-7;
+-- What the rows of a bucket add within their class is that much more of what the class is without it; and what their number adds, of all.
+CREATE OR REPLACE MACRO ec._left(x, part, whole) AS CASE WHEN part < whole THEN x / (1 - part / whole) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._of_buckets(means, units) AS TABLE
+    SELECT _ec_id, family, at_prior, name,
+           pow(ec._left(within0, w0, total0) + ec._left(within1, w1, total1) + CASE WHEN w0 + w1 > 0 THEN among / (1 - (w0 + w1) / whole) ELSE 0 END,
+               2) AS added,
+           within0 * within0 AS within0, within1 * within1 AS within1, among * among AS among,
+           g00 * x00 AS s00, g01 * x01 AS s01, g10 * x10 AS s10, g11 * x11 AS s11
+    FROM (SELECT *, w0 * mean0 + w1 * mean1 AS among, CASE WHEN one0 THEN 0 ELSE g00 * x00 + g01 * x01 - w0 * mean0 END AS within0,
+                 CASE WHEN one1 THEN 0 ELSE g10 * x10 + g11 * x11 - w1 * mean1 END AS within1
+          FROM (SELECT *, x00 + u * x01 AS w0, x10 + u * x11 AS w1
+                FROM query_table(means) JOIN query_table(units) USING (_ec_id, family) WHERE _ec_bucket IS NOT NULL));
+CREATE OR REPLACE MACRO ec._single(i, mean, total, one, of_number) AS
+    CASE WHEN i['w'] > 0 AND one THEN {'own': 0e0, 'other': mean * mean * i['w2'], 'added': mean * mean * i['w2'] * of_number * of_number}
+         WHEN i['w'] > 0
+         THEN invoke(lambda _own, _both, _other, _times: {
+                  'own': _own, 'other': _other, 'added': _own * _times * _times + 2 * _both * _times * of_number + _other * of_number * of_number},
+                  greatest(i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'], 0), mean * i['m'] - mean * mean * i['w2'],
+                  mean * mean * i['w2'], 1 / (1 - i['w2'] / i['w'] / total))
+         ELSE {'own': 0e0, 'other': 0e0, 'added': 0e0} END;
+CREATE OR REPLACE MACRO ec._of_single(means, units) AS TABLE
+    SELECT _ec_id, family, at_prior, name, of_0['added'] + of_1['added'] AS added, of_0['own'] AS within0, of_1['own'] AS within1,
+           of_0['other'] + of_1['other'] AS among
+    FROM (SELECT *, ec._single(ec._influence(g00, g01, x00, x01, a0, b0, c0, u), mean0, total0, one0, 1 / (1 - alone / whole)) AS of_0,
+                 ec._single(ec._influence(g10, g11, x10, x11, a1, b1, c1, u), mean1, total1, one1, 1 / (1 - alone / whole)) AS of_1
+          FROM query_table(means) JOIN query_table(units) USING (_ec_id, family) WHERE _ec_bucket IS NULL);
+
+-- Is all of a class that has a share of its own in the metric in one bucket? Of such a class influences add up to 0, and so do those of its
+-- only cluster.
+CREATE OR REPLACE MACRO ec._is_fixed(s0, s1, most) AS
+    abs(s0 + s1) < 1e-7 * (abs(s0) + abs(s1)) AND abs(s0) + abs(s1) > 1e-7 * most;
+CREATE OR REPLACE MACRO ec._lost_to(part, total, squares) AS CASE WHEN part > 0 THEN part / (total * total / squares - 1) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._spread_of_clusters(means, units) AS TABLE
+    SELECT *, CASE WHEN enough THEN CASE WHEN parts > 0 THEN parts / lost ELSE whole * whole / squares - 1 END END AS df,
+           CASE WHEN enough THEN (number - 1) / number * added END AS variance
+    FROM (
+        SELECT *, within0 + within1 + among AS parts,
+               ec._lost_to(within0, total0, squares0) + ec._lost_to(within1, total1, squares1) + ec._lost_to(among, whole, squares) AS lost,
+               number >= 5 AND NOT (one0 AND coalesce(ec._is_fixed(s00, s01, most), false)
+                                    OR one1 AND coalesce(ec._is_fixed(s10, s11, most), false)) AS enough
+        FROM (
+            SELECT *, greatest(abs(s00) + abs(s01), abs(s10) + abs(s11)) AS most
+            FROM query_table(means) JOIN (
+                SELECT _ec_id, family, at_prior, name, sum(added) AS added, sum(within0) AS within0, sum(within1) AS within1, sum(among) AS among,
+                       sum(s00) AS s00, sum(s01) AS s01, sum(s10) AS s10, sum(s11) AS s11
+                FROM (FROM ec._of_buckets(means, units) UNION ALL BY NAME FROM ec._of_single(means, units)) GROUP BY ALL)
+            USING (_ec_id, family, at_prior, name)));
+
+-- A rate of 0 or 1 has the limits of as many independent rows as there are clusters.
+CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_type, stated, interval) AS TABLE
+    WITH _ec_moments AS MATERIALIZED (FROM ec._moments(groups)),
+    _ec_clusters AS MATERIALIZED (FROM ec._clusters(units)),
+    _ec_fewer AS MATERIALIZED (FROM ec._fewer('_ec_moments', '_ec_clusters')),
+    _ec_both AS MATERIALIZED (FROM _ec_moments UNION ALL BY NAME FROM ec._enlarged('_ec_fewer')),
+    _ec_slopes AS MATERIALIZED (FROM ec._slopes('_ec_both', metrics, score_type, stated)),
+    _ec_means AS MATERIALIZED (
+        SELECT _ec_id, family, at_prior, name, scale, known, value AS estimate, g00, g01, g10, g11, whole, total0, total1,
+               squares, squares0, squares1, number, alone, ec._in_one(total0, squares0) AS one0, ec._in_one(total1, squares1) AS one1,
+               CASE WHEN total0 > 0 THEN (g00 * x00 + g01 * x01) / total0 ELSE 0 END AS mean0,
+               CASE WHEN total1 > 0 THEN (g10 * x10 + g11 * x11) / total1 ELSE 0 END AS mean1
+        FROM _ec_slopes JOIN _ec_moments USING (_ec_id, kind, family) JOIN _ec_clusters USING (_ec_id)),
+    _ec_sums AS MATERIALIZED (FROM ec._sums_of_families(units)),
+    _ec_of_clusters AS MATERIALIZED (FROM ec._spread_of_clusters('_ec_means', '_ec_sums')),
+    _ec_enlarged AS (FROM _ec_slopes WHERE kind = 'enlarged'),
+    _ec_of_rows AS (
+        SELECT _ec_id, at_prior, name, value, variance AS variance_, df AS df_ FROM ec._spread_of_rows('_ec_enlarged', '_ec_both')),
+    _ec_spread AS (
+        SELECT _ec_id, at_prior, name, scale, known, estimate, CASE WHEN at_end THEN value ELSE estimate END AS value,
+               CASE WHEN at_end THEN variance_ ELSE variance END AS variance, CASE WHEN at_end THEN df_ ELSE df END AS df
+        FROM (SELECT *, coalesce(family = 'decisions' AND isfinite(df) AND (variance <= pow(1e-9 * estimate, 2) OR ec._is_at_end(scale, estimate)),
+                                 false) AS at_end
+              FROM _ec_of_clusters LEFT JOIN _ec_of_rows USING (_ec_id, at_prior, name))),
     _ec_limits AS (FROM ec._limits('_ec_spread', ec._level(interval)))
     FROM ec._limits_of_groups('_ec_limits');
 -- polars_ec for DuckDB, file 12 of 12: the report, a table of the metrics of each group. Load after intervals.
@@ -3555,6 +3656,15 @@ CREATE OR REPLACE MACRO ec._report_with_limits(log, score, label, groups, cost_f
     _ec_ends AS (FROM ec._limits_of_rows('_ec_groups', metrics, score_type, stated, interval))
     FROM ec._report_shown(log, groups, metrics, score_type, stated, true, min_rows, total, '_ec_values', '_ec_ends');
 
+CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total, score_type, weight, min_rows, interval, cluster, buckets) AS TABLE
+    WITH _ec_cells AS MATERIALIZED (
+        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, metrics, score_type, weight, true, cluster, buckets)),
+    _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
+    _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
+    _ec_values AS (FROM ec._report_values('_ec_groups')),
+    _ec_ends AS (FROM ec._limits_of_clusters('_ec_units', '_ec_groups', metrics, score_type, stated, interval))
+    FROM ec._report_shown(log, groups, metrics, score_type, stated, true, min_rows, total, '_ec_values', '_ec_ends');
+
 -- Public --------------------------------------------------------------------------------------------------------------
 
 -- A table macro knows by its parameters what its columns are: hence one for each of those that make columns and may be made of columns.
@@ -3569,7 +3679,15 @@ CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1,
     FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight, min_rows, interval)),
 (log, score, label, prior, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
     score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
-    FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight, min_rows, interval));
+    FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight, min_rows, interval)),
+(log, score, label, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
+    score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
+    FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight, min_rows, interval, cluster,
+        buckets)),
+(log, score, label, prior, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
+    score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
+    FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight, min_rows, interval, cluster,
+        buckets));
 COMMENT ON MACRO TABLE ec.report IS 'The usual metrics, or those asked for, one row per group: values, with prior := at that prior too, with interval := 0.95 their limits';
 -- Last, so that whoever finds the version finds all.
 CREATE OR REPLACE MACRO ec.version() AS '0.2.0';

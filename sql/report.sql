@@ -289,6 +289,15 @@ CREATE OR REPLACE MACRO ec._report_with_limits(log, score, label, groups, cost_f
     _ec_ends AS (FROM ec._limits_of_rows('_ec_groups', metrics, score_type, stated, interval))
     FROM ec._report_shown(log, groups, metrics, score_type, stated, true, min_rows, total, '_ec_values', '_ec_ends');
 
+CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total, score_type, weight, min_rows, interval, cluster, buckets) AS TABLE
+    WITH _ec_cells AS MATERIALIZED (
+        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, metrics, score_type, weight, true, cluster, buckets)),
+    _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
+    _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
+    _ec_values AS (FROM ec._report_values('_ec_groups')),
+    _ec_ends AS (FROM ec._limits_of_clusters('_ec_units', '_ec_groups', metrics, score_type, stated, interval))
+    FROM ec._report_shown(log, groups, metrics, score_type, stated, true, min_rows, total, '_ec_values', '_ec_ends');
+
 -- Public --------------------------------------------------------------------------------------------------------------
 
 -- A table macro knows by its parameters what its columns are: hence one for each of those that make columns and may be made of columns.
@@ -303,5 +312,13 @@ CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1,
     FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight, min_rows, interval)),
 (log, score, label, prior, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
     score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
-    FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight, min_rows, interval));
+    FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight, min_rows, interval)),
+(log, score, label, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
+    score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
+    FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight, min_rows, interval, cluster,
+        buckets)),
+(log, score, label, prior, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
+    score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
+    FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight, min_rows, interval, cluster,
+        buckets));
 COMMENT ON MACRO TABLE ec.report IS 'The usual metrics, or those asked for, one row per group: values, with prior := at that prior too, with interval := 0.95 their limits';

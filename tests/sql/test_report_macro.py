@@ -34,6 +34,17 @@ def test_posteriors(connection: duckdb.DuckDBPyConnection, seed: int, case: str,
     assert_equal(*both(connection, hostile_log(seed + 2, 300), by, **options, **limits))
 
 
+CLUSTERS = {"keys": {}, "five buckets": {"buckets": 5}, "weights": {"buckets": 20, "weight": Column("w")}}
+
+
+@pytest.mark.parametrize("case", CLUSTERS)
+@pytest.mark.parametrize("seed", [4, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(15))])
+def test_clusters(connection: duckdb.DuckDBPyConnection, seed: int, case: str) -> None:
+    """Keys of which some are null, and few of them; groups without errors at a threshold; a class in one cluster."""
+    asked = {"prior": 0.1, "metrics": METRICS, "total": True, "interval": 0.95, "cluster": Column("k")}
+    assert_equal(*both(connection, hostile_log(seed, 300), ["g"], **asked, **CLUSTERS[case]))
+
+
 @pytest.mark.parametrize("limits", [{}, {"interval": 0.95}], ids=["values", "limits"])
 @pytest.mark.parametrize("score_type", ["log_odds", "llr", "decision"])
 def test_other_scores(connection: duckdb.DuckDBPyConnection, score_type: str, limits: dict[str, Any]) -> None:
