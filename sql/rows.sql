@@ -1,4 +1,4 @@
--- polars_ec for DuckDB, file 1 of 10: what is known of one row. Load after begin. Names that start with an underscore are private.
+-- polars_ec for DuckDB, file 1 of 12: what is known of one row. Load after begin. Names that start with an underscore are private.
 
 -- Arguments -----------------------------------------------------------------------------------------------------------
 

@@ -137,6 +137,7 @@ def test_macros_are_the_metrics(macros) -> None:
         "fold",
         "normal_quantile",
         "ranking_exact",
+        "report",
         "sketch",
         "stratified_fold",
         "t_quantile",
