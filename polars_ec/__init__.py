@@ -9,6 +9,7 @@ from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.rows import calibrate, calibration_loss
 from polars_ec.comparisons import compare
 from polars_ec.costs import CostMatrix
+from polars_ec.drifting.windows import Windows
 from polars_ec.drifts import drift
 from polars_ec.exceptions import InvalidDataError, SketchError
 from polars_ec.metrics.averages import (
@@ -69,6 +70,7 @@ from polars_ec.rows.folds import bucket, fold, stratified_fold
 from polars_ec.sketches import Sketch, merge
 from polars_ec.sketching import equivalent_cost, sketch
 from polars_ec.sql.macros import register
+from polars_ec.sql.report_query import report_query
 from polars_ec.sql.sketch_query import sketch_query
 from polars_ec.validation import validate
 from polars_ec.version import __version__ as __version__
@@ -79,6 +81,7 @@ __all__ = [
     "InvalidDataError",
     "Sketch",
     "SketchError",
+    "Windows",
     "accuracy",
     "affine",
     "auc_roc",
@@ -151,6 +154,7 @@ __all__ = [
     "recall_gain",
     "register",
     "report",
+    "report_query",
     "row_brier",
     "row_cost",
     "row_log_loss",

@@ -75,6 +75,18 @@ class Writer:
         text = digits if "e" in digits else f"{digits}e0"
         return f"CAST('{text}' AS DOUBLE)" if self._dialect == "snowflake" else text
 
+    def and_not_nan(self, x: str) -> str:
+        """What a comparison that NaN fails is to be followed by.
+
+        DuckDB does not compare where it holds of the least and the largest number of a Parquet file, and these pass over NaN.
+        """
+        return f" AND (ISFINITE({x}) OR ISINF({x}))" if self._name == "duckdb" else ""
+
+    @property
+    def infinity(self) -> str:
+        """Infinity as a 64-bit float: Snowflake has no other name for it, Trino not this one."""
+        return f"CAST('{'inf' if self._dialect == 'snowflake' else 'Infinity'}' AS DOUBLE)"
+
     def write(self, text: str) -> str:
         """The query, from portable SQL into the dialect."""
         query = self._sqlglot.parse_one(text)

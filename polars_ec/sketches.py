@@ -17,10 +17,10 @@ from polars_ec.calibration.reliability import reliability
 from polars_ec.cells import curves, weighted_risk
 from polars_ec.cells.arguments import OperatingPoint
 from polars_ec.cells.cells import Cells, add_cells
-from polars_ec.cells.deciding import DecidingCells
 from polars_ec.cells.files import cells_of_table, read_cells, write_cells
 from polars_ec.cells.grid import SketchScoreType
 from polars_ec.costs import Costs
+from polars_ec.drifting.windows import CellsOverTime
 from polars_ec.exceptions import SketchError
 from polars_ec.intervals.arguments import parse_interval
 from polars_ec.priors import Prior
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Sketch(DecidingCells):
+class Sketch(CellsOverTime):
     """A log as cells: rows counted per group, class and bin of the score; and losses summed per group and class.
 
     Make one with `sketch` (or `lf.ec.sketch`), `read_parquet`, `from_arrow` or `merge`. Everything that needs the order of

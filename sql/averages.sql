@@ -1,4 +1,4 @@
--- polars_ec for DuckDB, file 4 of 10: each class against the rest, averages over classes, shares of decisions. Load after decisions.
+-- polars_ec for DuckDB, file 4 of 12: each class against the rest, averages over classes, shares of decisions. Load after decisions.
 -- A formula is of `table`, which holds counts {n}, K x M, class priors {p} and the number {m} of decisions of a group; it is NULL where one of its rows is wrong,
 -- none is usable, or the prior is none. `make sql` makes the overloads.
 

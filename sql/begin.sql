@@ -1,5 +1,5 @@
 -- polars_ec for DuckDB: expected cost, proper scoring rules, calibrated metrics as macros in schema ec. The file polars_ec.sql is
--- made of begin, rows, counts, decisions, scoring_rules, sketch, ranking, calibration, ece, quantiles, end and of the signatures of the Python
+-- made of begin, rows, counts, decisions, scoring_rules, sketch, ranking, calibration, ece, quantiles, intervals, report, end and of the signatures of the Python
 -- functions (`make sql`): from these come defaults, most comments, and overloads for BOOLEAN. It may be loaded again.
 -- One transaction: a client that goes on after an error, on an older DuckDB say, is left with what it had before.
 BEGIN TRANSACTION;

@@ -1,4 +1,4 @@
--- polars_ec for DuckDB, file 8 of 10: buckets and folds of keys, and calibrated posteriors. Load after ranking.
+-- polars_ec for DuckDB, file 8 of 12: buckets and folds of keys, and calibrated posteriors. Load after ranking.
 
 -- Buckets and folds ---------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
--- polars_ec for DuckDB, file 3 of 10: metrics of decisions. Load after counts.
+-- polars_ec for DuckDB, file 3 of 12: metrics of decisions. Load after counts.
 -- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
 -- at that prior. By hand a formula is of `cells`, or of what `errors` cost; where costs may be any matrix of the classes' mean `cost`,
 -- `error` or `hit` as well; `make sql` makes the overloads, which differ in how a row is decided: a score, a list of scores, a BOOLEAN decision.
@@ -118,10 +118,12 @@ CREATE OR REPLACE MACRO ec._error_costs_by(type "NULL", score, label, costs, cos
     ec._sum_error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, CAST(score_type AS VARCHAR), weight),
 (type, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._sum_error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, NULL, weight);
-CREATE OR REPLACE MACRO ec._error_costs_of(kind "NULL", score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform(ec._cells_of_costs(kind, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: {
+CREATE OR REPLACE MACRO ec._costs_of_cells(cells, cost_fn, cost_fp) AS
+    list_transform(cells, lambda _c: {
         'm1': CAST(cost_fn AS DOUBLE) * ec._r10(_c), 'm0': CAST(cost_fp AS DOUBLE) * ec._r01(_c),
-        'a1': CAST(cost_fn AS DOUBLE), 'a0': CAST(cost_fp AS DOUBLE), 'p1': _c['p1'], 'p0': _c['p0']}),
+        'a1': CAST(cost_fn AS DOUBLE), 'a0': CAST(cost_fp AS DOUBLE), 'p1': _c['p1'], 'p0': _c['p0']});
+CREATE OR REPLACE MACRO ec._error_costs_of(kind "NULL", score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._costs_of_cells(ec._cells_of_costs(kind, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), cost_fn, cost_fp),
 (kind, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._error_costs_by(ec._posterior_type(score_type), score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 CREATE OR REPLACE MACRO ec._error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS

@@ -1,4 +1,4 @@
--- polars_ec for DuckDB, file 9 of 10: calibration errors by bins of the posterior, and divergence from reference posteriors.
+-- polars_ec for DuckDB, file 9 of 12: calibration errors by bins of the posterior, and divergence from reference posteriors.
 -- Load after scoring_rules.
 -- Bin b of B holds b/B < q <= (b + 1)/B, b = 0..B-1; q = 0 is in the first. There is a sum per bin, at most 32 of them,
 -- because their number is fixed while a macro is written: what is repeated in all of them is kept short. Of lists at a stated

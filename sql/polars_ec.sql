@@ -1,5 +1,5 @@
 -- polars_ec for DuckDB: expected cost, proper scoring rules, calibrated metrics as macros in schema ec. The file polars_ec.sql is
--- made of begin, rows, counts, decisions, scoring_rules, sketch, ranking, calibration, ece, quantiles, end and of the signatures of the Python
+-- made of begin, rows, counts, decisions, scoring_rules, sketch, ranking, calibration, ece, quantiles, intervals, report, end and of the signatures of the Python
 -- functions (`make sql`): from these come defaults, most comments, and overloads for BOOLEAN. It may be loaded again.
 -- One transaction: a client that goes on after an error, on an older DuckDB say, is left with what it had before.
 BEGIN TRANSACTION;
@@ -7,7 +7,7 @@ SELECT CASE WHEN TRY_CAST(regexp_extract(library_version, '^v?(\d+)\.', 1) AS IN
             THEN error('polars_ec needs DuckDB 2.0 or later, and this is ' || library_version || ': nothing is installed (say ROLLBACK to go on)')
             ELSE library_version END AS duckdb FROM pragma_version();
 CREATE SCHEMA IF NOT EXISTS ec;
--- polars_ec for DuckDB, file 1 of 10: what is known of one row. Load after begin. Names that start with an underscore are private.
+-- polars_ec for DuckDB, file 1 of 12: what is known of one row. Load after begin. Names that start with an underscore are private.
 
 -- Arguments -----------------------------------------------------------------------------------------------------------
 
@@ -57,8 +57,10 @@ CREATE OR REPLACE MACRO ec._number_is(condition, number, message) AS
 
 -- Numbers -------------------------------------------------------------------------------------------------------------
 
--- NaN compares as greatest, so it is not a share.
-CREATE OR REPLACE MACRO ec._share_ok(x) AS x BETWEEN 0e0 AND 1e0;
+-- NaN compares as greatest, and yet comparisons and isnan() do not find it in a Parquet file: what holds of the least and the largest
+-- number there DuckDB takes for granted, and these pass over NaN. isfinite() and isinf() are asked row by row.
+CREATE OR REPLACE MACRO ec._share_ok(x) AS x BETWEEN 0e0 AND 1e0 AND isfinite(x);
+CREATE OR REPLACE MACRO ec._not_nan(x) AS isfinite(x) OR isinf(x);
 
 -- -ln(1 - q) to full accuracy (DuckDB has no log1p): what 1 - q lost by rounding, at most half a unit in the last place of 1, is
 -- added again. Where 1 - q < 1/2 nothing is lost.
@@ -93,11 +95,11 @@ CREATE OR REPLACE MACRO ec._fault(m) AS
 CREATE OR REPLACE MACRO ec._no_fault(fault, costs) AS
     CASE WHEN fault IS NULL THEN true ELSE error('ec: ' || fault || ', not ' || CAST(costs AS VARCHAR)) IS NULL END;
 
--- Costs as they are given: true, NULL where any is a NULL that was given, or an error; but NULL for what is wrong in a column. (NaN
--- compares as greatest; least() passes over NULL. Halves add up to no infinity.)
+-- Costs as they are given: true, NULL where any is a NULL that was given, or an error; but NULL for what is wrong in a column.
+-- (least() passes over NULL. Halves add up to no infinity.)
 CREATE OR REPLACE MACRO ec._binary_costs_ok(cost_fn, cost_fp) AS
     CASE WHEN least(cost_fn, cost_fp) >= 0
-              AND CAST(cost_fn AS DOUBLE) / 2 + CAST(cost_fp AS DOUBLE) / 2 < CAST('inf' AS DOUBLE) THEN true
+              AND isfinite(CAST(cost_fn AS DOUBLE) / 2 + CAST(cost_fp AS DOUBLE) / 2) THEN true
          WHEN (cost_fn IS NULL OR cost_fp IS NULL) AND NOT (ec._unset(cost_fn) OR ec._unset(cost_fp)) THEN NULL
          WHEN ec._is_column(cost_fn) OR ec._is_column(cost_fp) THEN NULL
          ELSE error('ec: costs must be finite numbers that are not negative, not '
@@ -213,7 +215,7 @@ CREATE OR REPLACE MACRO ec._class(label) AS
 CREATE OR REPLACE MACRO ec._y(label) AS TRY_CAST(label AS INTEGER);
 
 CREATE OR REPLACE MACRO ec._weight_ok(weight "NULL") AS weight IS NULL,
-(weight) AS CAST(weight AS DOUBLE) >= 0 AND CAST(weight AS DOUBLE) < CAST('inf' AS DOUBLE);
+(weight) AS CAST(weight AS DOUBLE) >= 0 AND isfinite(CAST(weight AS DOUBLE));
 
 -- 1 where no weight is given, an integer so that the engine drops the multiplication.
 CREATE OR REPLACE MACRO ec._weight(weight "NULL") AS 1, (weight) AS weight;
@@ -231,11 +233,10 @@ CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
           ELSE format('ec: unknown score_type ''{}'': posterior, log_odds, llr, decision; lists: posteriors, log_posteriors, log_likelihoods. '
                  || 'Other arguments need their names, such as prior := 0.2', coalesce(score_type, 'NULL')) END) IS NULL;
 
--- NaN compares as greatest, so it fails BETWEEN and < inf.
 CREATE OR REPLACE MACRO ec._number_fits(score, decisions, score_type) AS
     CASE WHEN score_type = 'posterior' THEN ec._share_ok(score)
-         WHEN score_type = 'decision' THEN score BETWEEN 0 AND decisions - 1 AND score = floor(score)
-         ELSE score <= CAST('inf' AS DOUBLE) END;
+         WHEN score_type = 'decision' THEN score BETWEEN 0 AND decisions - 1 AND score = floor(score) AND isfinite(score)
+         ELSE ec._not_nan(score) END;
 CREATE OR REPLACE MACRO ec._number_type_ok(score_type) AS
     CASE WHEN score_type IN ('posterior', 'log_odds', 'llr', 'decision') THEN true
          WHEN score_type IN ('posteriors', 'log_posteriors', 'log_likelihoods')
@@ -387,7 +388,7 @@ CREATE OR REPLACE MACRO ec._no_threshold(threshold, score_type) AS
     CASE WHEN threshold IS NULL THEN NOT ec._unset(threshold)
          WHEN score_type = 'decision'
          THEN error('ec: threshold is for scores, and score_type ''decision'' says that decisions are taken: leave it out') IS NULL
-         WHEN typeof(threshold) <> 'BOOLEAN' AND ec._is_column(threshold) THEN isnan(CAST(threshold AS DOUBLE))
+         WHEN typeof(threshold) <> 'BOOLEAN' AND ec._is_column(threshold) THEN NOT ec._not_nan(CAST(threshold AS DOUBLE))
          WHEN typeof(threshold) = 'BOOLEAN' OR isnan(CAST(threshold AS DOUBLE))
          THEN error('ec: threshold must be a number, not ' || CAST(threshold AS VARCHAR)) IS NULL
          ELSE false END;
@@ -662,7 +663,7 @@ CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 
     CASE WHEN score_type IN ('log_likelihoods', 'decision') THEN [ec._no_prior_in(score_type)]
          ELSE ec._unless_nans(ec._shifted_vector(score, from_, "to", CAST(score_type AS VARCHAR))) END;
 COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';
--- polars_ec for DuckDB, file 2 of 10: sums of a group of rows, and the counts that are answers in themselves.
+-- polars_ec for DuckDB, file 2 of 12: sums of a group of rows, and the counts that are answers in themselves.
 -- Load after rows. Everything here is plain sums of CASE: the engine shares equal ones, so ten metrics cost hardly more
 -- than one. An aggregate is bound to a name with list_transform([aggregate], lambda s: ...)[1], because a subquery in a
 -- macro would run once per row. Fields are written s['field'], for in HAVING DuckDB takes s.field for a column.
@@ -1089,7 +1090,7 @@ CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn
             'tn': cast_to_type(_s['c']['tn'], _s['w']), 'fp': cast_to_type(_s['c']['fp'], _s['w']),
             'fn': cast_to_type(_s['c']['fn'], _s['w']), 'tp': cast_to_type(_s['c']['tp'], _s['w'])} END)[1];
 COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, fp, fn, tp); lists: K x M list of rows; BIGINT, with weights DOUBLE';
--- polars_ec for DuckDB, file 3 of 10: metrics of decisions. Load after counts.
+-- polars_ec for DuckDB, file 3 of 12: metrics of decisions. Load after counts.
 -- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
 -- at that prior. By hand a formula is of `cells`, or of what `errors` cost; where costs may be any matrix of the classes' mean `cost`,
 -- `error` or `hit` as well; `make sql` makes the overloads, which differ in how a row is decided: a score, a list of scores, a BOOLEAN decision.
@@ -1209,10 +1210,12 @@ CREATE OR REPLACE MACRO ec._error_costs_by(type "NULL", score, label, costs, cos
     ec._sum_error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, CAST(score_type AS VARCHAR), weight),
 (type, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._sum_error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, NULL, weight);
-CREATE OR REPLACE MACRO ec._error_costs_of(kind "NULL", score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    list_transform(ec._cells_of_costs(kind, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: {
+CREATE OR REPLACE MACRO ec._costs_of_cells(cells, cost_fn, cost_fp) AS
+    list_transform(cells, lambda _c: {
         'm1': CAST(cost_fn AS DOUBLE) * ec._r10(_c), 'm0': CAST(cost_fp AS DOUBLE) * ec._r01(_c),
-        'a1': CAST(cost_fn AS DOUBLE), 'a0': CAST(cost_fp AS DOUBLE), 'p1': _c['p1'], 'p0': _c['p0']}),
+        'a1': CAST(cost_fn AS DOUBLE), 'a0': CAST(cost_fp AS DOUBLE), 'p1': _c['p1'], 'p0': _c['p0']});
+CREATE OR REPLACE MACRO ec._error_costs_of(kind "NULL", score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
+    ec._costs_of_cells(ec._cells_of_costs(kind, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), cost_fn, cost_fp),
 (kind, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._error_costs_by(ec._posterior_type(score_type), score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 CREATE OR REPLACE MACRO ec._error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -1223,6 +1226,8 @@ CREATE OR REPLACE MACRO ec._expected_cost(score, label, costs "NULL", cost_fn, c
     list_transform(ec._error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._term(_c['p1'], _c['m1']) + ec._term(_c['p0'], _c['m0']))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
+CREATE OR REPLACE MACRO ec._value_of_expected_cost(errors) AS
+    list_transform(errors, lambda _c: ec._term(_c['p1'], _c['m1']) + ec._term(_c['p0'], _c['m0']))[1];
 CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._expected_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1235,6 +1240,9 @@ CREATE OR REPLACE MACRO ec._nec(score, label, costs "NULL", cost_fn, cost_fp, pr
                                                 least(ec._term(_c['p1'], _c['a1']), ec._term(_c['p0'], _c['a0']))))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
+CREATE OR REPLACE MACRO ec._value_of_nec(errors) AS
+    list_transform(errors, lambda _c: ec._ratio(ec._term(_c['p1'], _c['m1']) + ec._term(_c['p0'], _c['m0']),
+                                                least(ec._term(_c['p1'], _c['a1']), ec._term(_c['p0'], _c['a0']))))[1];
 CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._nec(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1246,6 +1254,8 @@ CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._term(_c['p1'], ec._r10(_c)) + ec._term(_c['p0'], ec._r01(_c)))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
+CREATE OR REPLACE MACRO ec._value_of_error_rate(cells) AS
+    list_transform(cells, lambda _c: ec._term(_c['p1'], ec._r10(_c)) + ec._term(_c['p0'], ec._r01(_c)))[1];
 CREATE OR REPLACE MACRO ec.error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1257,6 +1267,8 @@ CREATE OR REPLACE MACRO ec._accuracy(score, label, costs "NULL", cost_fn, cost_f
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r00(_c)))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
+CREATE OR REPLACE MACRO ec._value_of_accuracy(cells) AS
+    list_transform(cells, lambda _c: ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r00(_c)))[1];
 CREATE OR REPLACE MACRO ec.accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._accuracy(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1268,6 +1280,8 @@ CREATE OR REPLACE MACRO ec._balanced_error_rate(score, label, costs "NULL", cost
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, (ec._r10(_c) + ec._r01(_c)) / 2))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
+CREATE OR REPLACE MACRO ec._value_of_balanced_error_rate(cells) AS
+    list_transform(cells, lambda _c: ec._with_prior(_c, (ec._r10(_c) + ec._r01(_c)) / 2))[1];
 CREATE OR REPLACE MACRO ec.balanced_error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._balanced_error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1279,6 +1293,8 @@ CREATE OR REPLACE MACRO ec._balanced_accuracy(score, label, costs "NULL", cost_f
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, (ec._r11(_c) + ec._r00(_c)) / 2))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
+CREATE OR REPLACE MACRO ec._value_of_balanced_accuracy(cells) AS
+    list_transform(cells, lambda _c: ec._with_prior(_c, (ec._r11(_c) + ec._r00(_c)) / 2))[1];
 CREATE OR REPLACE MACRO ec.balanced_accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._balanced_accuracy(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1318,6 +1334,8 @@ COMMENT ON MACRO ec.effective_prior IS 'Prior at which equal costs ask for the s
 
 -- Binary metrics -------------------------------------------------------------------------------------------------------
 
+CREATE OR REPLACE MACRO ec._value_of_precision(cells) AS
+    list_transform(cells, lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1];
 CREATE OR REPLACE MACRO ec.precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1325,6 +1343,8 @@ CREATE OR REPLACE MACRO ec.precision(score DOUBLE, label, costs := NULL, cost_fn
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1];
 COMMENT ON MACRO ec.precision IS 'Share of the positive decisions that are right; with `prior`, the calibrated precision. Higher is better; in [0, 1]. P_1 R_11 / (P_1 R_11 + P_0 R_01).';
+CREATE OR REPLACE MACRO ec._value_of_recall(cells) AS
+    list_transform(cells, lambda _c: ec._with_prior(_c, ec._r11(_c)))[1];
 CREATE OR REPLACE MACRO ec.recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r11(_c)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1332,6 +1352,8 @@ CREATE OR REPLACE MACRO ec.recall(score DOUBLE, label, costs := NULL, cost_fn :=
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r11(_c)))[1];
 COMMENT ON MACRO ec.recall IS 'Share of the positive class that is decided positive (sensitivity); priors do not move it. Higher is better; in [0, 1]. R_11 = TP / N_1.';
+CREATE OR REPLACE MACRO ec._value_of_specificity(cells) AS
+    list_transform(cells, lambda _c: ec._with_prior(_c, ec._r00(_c)))[1];
 CREATE OR REPLACE MACRO ec.specificity(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r00(_c)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1339,6 +1361,8 @@ CREATE OR REPLACE MACRO ec.specificity(score DOUBLE, label, costs := NULL, cost_
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r00(_c)))[1];
 COMMENT ON MACRO ec.specificity IS 'Share of the negative class that is decided negative; priors do not move it. Higher is better; in [0, 1]. R_00 = TN / N_0.';
+CREATE OR REPLACE MACRO ec._value_of_fpr(cells) AS
+    list_transform(cells, lambda _c: ec._with_prior(_c, ec._r01(_c)))[1];
 CREATE OR REPLACE MACRO ec.fpr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r01(_c)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1346,6 +1370,8 @@ CREATE OR REPLACE MACRO ec.fpr(score DOUBLE, label, costs := NULL, cost_fn := 1,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r01(_c)))[1];
 COMMENT ON MACRO ec.fpr IS 'False positive rate: share of the negative class that is decided positive. Lower is better; in [0, 1]. R_01 = FP / N_0.';
+CREATE OR REPLACE MACRO ec._value_of_fnr(cells) AS
+    list_transform(cells, lambda _c: ec._with_prior(_c, ec._r10(_c)))[1];
 CREATE OR REPLACE MACRO ec.fnr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r10(_c)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1372,6 +1398,8 @@ CREATE OR REPLACE MACRO ec.fbeta(score DOUBLE, label, beta := 1, costs := NULL, 
     CASE WHEN ec._number_is(beta > 0 AND beta < CAST('inf' AS DOUBLE), beta, 'beta must be a finite number above 0')
          THEN ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))) END;
 COMMENT ON MACRO ec.fbeta IS 'F score, in which recall counts beta times as much as precision; with `prior`, the calibrated one. Higher is better; in [0, 1]. (1 + beta^2) P_1 R_11 / ((1 + beta^2) P_1 R_11 + beta^2 P_1 R_10 + P_0 R_01).';
+CREATE OR REPLACE MACRO ec._value_of_f1(cells) AS
+    ec._fbeta(cells, 0.5e0, 0.5e0);
 CREATE OR REPLACE MACRO ec.f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1382,6 +1410,8 @@ COMMENT ON MACRO ec.f1 IS 'Harmonic mean of precision and recall; with `prior`, 
 -- R11 - R01 is R00 - R10: the smaller ones of the rates have the digits of the difference.
 CREATE OR REPLACE MACRO ec._rate_difference(c) AS
     CASE WHEN ec._r11(c) > 0.5 THEN ec._r00(c) - ec._r10(c) ELSE ec._r11(c) - ec._r01(c) END;
+CREATE OR REPLACE MACRO ec._value_of_informedness(cells) AS
+    list_transform(cells, lambda _c: ec._with_prior(_c, ec._rate_difference(_c)))[1];
 CREATE OR REPLACE MACRO ec.informedness(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._rate_difference(_c)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1392,6 +1422,8 @@ COMMENT ON MACRO ec.informedness IS 'How much more often positives than negative
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
     CASE WHEN y > 0 THEN x / y WHEN y = 0 AND x > 0 THEN CAST('inf' AS DOUBLE) END;
+CREATE OR REPLACE MACRO ec._value_of_lr_plus(cells) AS
+    list_transform(cells, lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r11(_c), ec._r01(_c))))[1];
 CREATE OR REPLACE MACRO ec.lr_plus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r11(_c), ec._r01(_c))))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1399,6 +1431,8 @@ CREATE OR REPLACE MACRO ec.lr_plus(score DOUBLE, label, costs := NULL, cost_fn :
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r11(_c), ec._r01(_c))))[1];
 COMMENT ON MACRO ec.lr_plus IS 'Likelihood ratio of a positive decision; priors do not move it. Higher is better; in [0, inf]. R_11 / R_01, inf without false positives.';
+CREATE OR REPLACE MACRO ec._value_of_lr_minus(cells) AS
+    list_transform(cells, lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1];
 CREATE OR REPLACE MACRO ec.lr_minus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1406,6 +1440,8 @@ CREATE OR REPLACE MACRO ec.lr_minus(score DOUBLE, label, costs := NULL, cost_fn 
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1];
 COMMENT ON MACRO ec.lr_minus IS 'Likelihood ratio of a negative decision; priors do not move it. Lower is better; in [0, inf]. R_10 / R_00, inf without true negatives.';
+CREATE OR REPLACE MACRO ec._value_of_precision_gain(cells) AS
+    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
 CREATE OR REPLACE MACRO ec.precision_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1413,6 +1449,10 @@ CREATE OR REPLACE MACRO ec.precision_gain(score DOUBLE, label, costs := NULL, co
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
 COMMENT ON MACRO ec.precision_gain IS 'Precision on the scale where always deciding positive is 0 and perfection is 1; priors do not move it. Higher is better; in [-inf, 1]. (precision - P_1) / ((1 - P_1) precision) = 1 - R_01/R_11.';
+CREATE OR REPLACE MACRO ec._value_of_recall_gain(cells) AS
+    list_transform(cells, lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
+                                         WHEN _c['p1'] = 0 THEN 1e0
+                                         ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
 CREATE OR REPLACE MACRO ec.recall_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
                                          WHEN _c['p1'] = 0 THEN 1e0
@@ -1442,7 +1482,7 @@ CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, 
 (score BOOLEAN, label, p_t, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._p_t_ok(p_t) THEN ec._net_benefit_at(ec._boolean_decision(score, score_type), label, CAST(p_t AS DOUBLE), prior, threshold, score_type, weight) END;
 COMMENT ON MACRO ec.net_benefit IS 'Net benefit of deciding positive where the posterior is above p_t: hits minus false alarms at their price, per row. Higher is better; at most the positive class''s prior. P_1 R_11 - p_t/(1 - p_t) P_0 R_01, which is P_1 minus the expected cost of costs 1 (miss) and p_t/(1 - p_t) (false alarm).';
--- polars_ec for DuckDB, file 4 of 10: each class against the rest, averages over classes, shares of decisions. Load after decisions.
+-- polars_ec for DuckDB, file 4 of 12: each class against the rest, averages over classes, shares of decisions. Load after decisions.
 -- A formula is of `table`, which holds counts {n}, K x M, class priors {p} and the number {m} of decisions of a group; it is NULL where one of its rows is wrong,
 -- none is usable, or the prior is none. `make sql` makes the overloads.
 
@@ -1633,6 +1673,8 @@ CREATE OR REPLACE MACRO ec._square(t) AS
     CASE WHEN t['m'] <> len(t['p']) THEN error('ec: mcc is for as many decisions as classes: filter the rows that are decided for a class, '
                                              || 'or take nec, which takes any number') IS NULL
          ELSE true END;
+CREATE OR REPLACE MACRO ec._value_of_mcc(cells) AS
+    list_transform(cells, lambda _c: ec._phi(_c))[1];
 CREATE OR REPLACE MACRO ec.mcc(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._phi(_c))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1664,7 +1706,7 @@ CREATE OR REPLACE MACRO ec.decision_share(score DOUBLE, label, decision, costs :
 (score BOOLEAN, label, decision, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._decision_share(ec._boolean_decision(score, score_type), label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
 COMMENT ON MACRO ec.decision_share IS 'Share of rows that are decided so: sum_i P_i R_ij for decision j, an index from 0';
--- polars_ec for DuckDB, file 5 of 10: expectations of scoring rules. Load after decisions.
+-- polars_ec for DuckDB, file 5 of 12: expectations of scoring rules. Load after decisions.
 -- Every one is sum_i P_i * mean over class i of a loss of the row: the files rows (losses) and counts (sums) do the rest.
 
 -- Means of a loss, class by class -------------------------------------------------------------------------------------
@@ -1877,7 +1919,7 @@ CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1, b := 1, score_type 
          THEN ec._epsr(ec._pair(score, score_type), label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior,
                        ec._pair_type(score_type), weight) END;
 COMMENT ON MACRO ec.epsr IS 'Bayes risks under costs [[0, 1/(1-t)], [1/t, 0]], t ~ Beta(a, b) (lower is better): a = b = 1 is CE, a = b = 2 is 3 BS';
--- polars_ec for DuckDB, file 6 of 10: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
+-- polars_ec for DuckDB, file 6 of 12: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
 -- A table macro: the log is a table, view or WITH clause given by its name as text, score, label and weight are
 -- expressions over its columns, groups the names of its group columns. Names within start with "ec: ", because a parameter's
 -- name would hide a column of the log, and a column of the log one that is made here.
@@ -2058,7 +2100,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
     WHERE coalesce((FROM ec._columns_ok(log, groups, ['table', 'bucket', 'hash', 'class', 'bin', 'above', 'n', 'weight', 'weight2',
                                                       'log_loss', 'brier', 'posterior'])), true));
 COMMENT ON MACRO TABLE ec.sketch IS 'The log as counts and sums per group, class and bin of the score: bin = floor(resolution ln(q1/q0)); with cluster := also by bucket';
--- polars_ec for DuckDB, file 7 of 10: metrics of the order of the scores. Load after sketch.
+-- polars_ec for DuckDB, file 7 of 12: metrics of the order of the scores. Load after sketch.
 -- Under its own name each is exact: the rows of a group are sorted in memory. For groups that do not fit there: approx_..., from
 -- counts of rows per bin of the score (`resolution` bins a nat, the bins of ec.sketch), each with a companion approx_..._error with
 -- |value - exact| <= error, for the order within a bin is not known; and ec.ranking_exact, whose sort can spill to disk.
@@ -2517,7 +2559,7 @@ CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior 
         WHERE coalesce((FROM ec._columns_ok(log, groups, ['n', 'n_missing', 'n_invalid', 'auc_roc', 'average_precision', 'auprg',
                                                           'min_dcf', 'specificity_at_sensitivity', 'sensitivity_at_specificity', 'ks'])), true));
 COMMENT ON MACRO TABLE ec.ranking_exact IS 'Ranking metrics per group over all distinct scores, exact: auc_roc = P(score of class 1 > score of class 0) + P(equal)/2 ...';
--- polars_ec for DuckDB, file 8 of 10: buckets and folds of keys, and calibrated posteriors. Load after ranking.
+-- polars_ec for DuckDB, file 8 of 12: buckets and folds of keys, and calibrated posteriors. Load after ranking.
 
 -- Buckets and folds ---------------------------------------------------------------------------------------------------
 
@@ -2666,7 +2708,7 @@ CREATE OR REPLACE MACRO ec.affine(score DOUBLE, alpha, beta, score_type := 'post
     ec._affine(ec._row_log_odds(ec._pair(score, score_type), ec._calibrated_type(ec._pair_type(score_type)), NULL),
                ec._parameter(alpha), ec._parameter(beta));
 COMMENT ON MACRO ec.affine IS 'Calibrated posterior of each row''s binary score: an affine function of its log-odds, as a posterior. In [0, 1]. 1/(1 + e^-(alpha x + beta)) of the log-odds x; with alpha = 0 it is 1/(1 + e^-beta), also where x is infinite. Temperature scaling has beta = 0, and alpha is the inverse of the temperature.';
--- polars_ec for DuckDB, file 9 of 10: calibration errors by bins of the posterior, and divergence from reference posteriors.
+-- polars_ec for DuckDB, file 9 of 12: calibration errors by bins of the posterior, and divergence from reference posteriors.
 -- Load after scoring_rules.
 -- Bin b of B holds b/B < q <= (b + 1)/B, b = 0..B-1; q = 0 is in the first. There is a sum per bin, at most 32 of them,
 -- because their number is fixed while a macro is written: what is repeated in all of them is kept short. Of lists at a stated
@@ -2932,7 +2974,7 @@ CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule := 
                           ec._cross_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
         ec._naive_loss(normalized, ec._vector_class_means(ec._either_missing(score, reference, weight), reference, score_type, weight), CAST(rule AS VARCHAR))) END;
 COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';
--- polars_ec for DuckDB, file 10 of 10: quantiles of the normal distribution and of t. Load after ece.
+-- polars_ec for DuckDB, file 10 of 12: quantiles of the normal distribution and of t. Load after ece.
 
 -- The algorithm is that of polars_ec/intervals/quantiles.py, which says why it is right; the nodes and weights are those of its rules.
 
@@ -3029,6 +3071,675 @@ CREATE OR REPLACE MACRO ec.t_quantile(p, df) AS
            CAST(p AS DOUBLE), ec._degrees(CAST(df AS DOUBLE)));
 COMMENT ON MACRO ec.normal_quantile IS 'Quantile of the normal distribution: the z that a share p of it is below; infinite at 0 and 1, NaN beyond';
 COMMENT ON MACRO ec.t_quantile IS 'Quantile of t with df degrees of freedom, a real number: the t that a share p of it is below; fewer than 1 count as 1, infinity is normal, none is NaN';
+-- polars_ec for DuckDB, file 11 of 12: limits of the metrics of a report. Load after quantiles.
+-- The statistics are those of polars_ec/intervals, which says why they are right: moments and spread, gradient, scales, limits,
+-- estimates. All of it is of a table of sums, in which each formula stands once: a row for each group, metric and changed sum.
+
+-- Metrics asked for ---------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._is_decision(score_type) AS CAST(score_type AS VARCHAR) = 'decision';
+CREATE OR REPLACE MACRO ec._usual(score_type) AS
+    CASE WHEN ec._is_decision(score_type) THEN ['nec', 'precision', 'f1', 'recall']
+         ELSE ['nec', 'nce', 'nbs', 'precision', 'f1', 'recall'] END;
+CREATE OR REPLACE MACRO ec._asked(metrics, score_type) AS coalesce(CAST(metrics AS VARCHAR[]), ec._usual(score_type));
+CREATE OR REPLACE MACRO ec._asks(metrics, score_type, names) AS list_has_any(ec._asked(metrics, score_type), names);
+
+-- Moments -------------------------------------------------------------------------------------------------------------
+
+-- A row of a class has two features: which decision it has, or 1 and its loss. x are the sums of w x, and a, b, c those of w^2 times the
+-- products of the features: first, both, second. The features of a row, the second u times, are 1.
+CREATE OR REPLACE MACRO ec._features(family, u, x00, x01, x10, x11, a0, b0, c0, a1, b1, c1) AS {
+    'family': family, 'u': u, 'x00': CAST(x00 AS DOUBLE), 'x01': CAST(x01 AS DOUBLE), 'x10': CAST(x10 AS DOUBLE), 'x11': CAST(x11 AS DOUBLE),
+    'a0': CAST(a0 AS DOUBLE), 'b0': CAST(b0 AS DOUBLE), 'c0': CAST(c0 AS DOUBLE),
+    'a1': CAST(a1 AS DOUBLE), 'b1': CAST(b1 AS DOUBLE), 'c1': CAST(c1 AS DOUBLE)};
+-- Has every class rows, or, as the spread of a loss takes, several?
+CREATE OR REPLACE MACRO ec._has_rows(u, w0, w1, w20, w21) AS
+    w0 > 0 AND w1 > 0 AND (u = 1 OR w0 * w0 / w20 > 1 + 1e-9 AND w1 * w1 / w21 > 1 + 1e-9);
+CREATE OR REPLACE MACRO ec._sums_of_families(sums) AS TABLE
+    SELECT * EXCLUDE (_ec_features), unnest(_ec_features) FROM (
+        SELECT *, unnest([
+            ec._features('constant', 0, all_0, 0, all_1, 0, all2_0, 0, 0, all2_1, 0, 0),
+            ec._features('decisions', 1, negative_0, positive_0, negative_1, positive_1,
+                         negative2_0, 0, positive2_0, negative2_1, 0, positive2_1),
+            ec._features('log_loss', 0, all_0, log_loss_0, all_1, log_loss_1,
+                         all2_0, log_loss1_0, log_loss2_0, all2_1, log_loss1_1, log_loss2_1),
+            ec._features('brier', 0, all_0, brier_0, all_1, brier_1,
+                         all2_0, brier1_0, brier2_0, all2_1, brier1_1, brier2_1)]) AS _ec_features
+        FROM query_table(sums));
+CREATE OR REPLACE MACRO ec._moments(groups) AS TABLE
+    SELECT *, 'plain' AS kind, true AS sloped, ec._has_rows(u, all_0, all_1, all2_0, all2_1) AS known
+    FROM ec._sums_of_families(groups) WHERE _ec_right AND (_ec_decided OR family NOT IN ('constant', 'decisions'));
+
+-- Half a row more of each decision, of the mean weight that rows have who say as much.
+CREATE OR REPLACE MACRO ec._half_a_row(a, c, x0, x1) AS CASE WHEN x0 + x1 > 0 THEN (a + c) / (x0 + x1) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._enlarged(moments) AS TABLE
+    SELECT _ec_id, _ec_p1, _ec_p0, _ec_fn, _ec_fp, family, 'enlarged' AS kind, true AS sloped, known, u,
+           x00 + _ec_0 / 2 AS x00, x01 + _ec_0 / 2 AS x01, x10 + _ec_1 / 2 AS x10, x11 + _ec_1 / 2 AS x11,
+           a0 + _ec_0 * _ec_0 / 2 AS a0, b0, c0 + _ec_0 * _ec_0 / 2 AS c0, a1 + _ec_1 * _ec_1 / 2 AS a1, b1, c1 + _ec_1 * _ec_1 / 2 AS c1
+    FROM (SELECT *, ec._half_a_row(a0, c0, x00, x01) AS _ec_0, ec._half_a_row(a1, c1, x10, x11) AS _ec_1
+          FROM query_table(moments) WHERE family = 'decisions');
+
+-- Metrics -------------------------------------------------------------------------------------------------------------
+
+-- What each is made of, the scale on which it is nearest to normal, whether a stated prior moves it. Last the difference of the two constant
+-- decisions' costs, which is 0 where NEC has its kink.
+CREATE OR REPLACE MACRO ec._metrics_with_limits(metrics, score_type) AS TABLE
+    SELECT name, family, scale, moves
+    FROM (VALUES ('nec', 'decisions', 'log', true), ('expected_cost', 'decisions', 'log', true), ('bayes_risk', 'decisions', 'log', true),
+                 ('error_rate', 'decisions', 'logit', true), ('accuracy', 'decisions', 'logit', true),
+                 ('balanced_error_rate', 'decisions', 'logit', false), ('balanced_accuracy', 'decisions', 'logit', false),
+                 ('precision', 'decisions', 'logit', true), ('recall', 'decisions', 'logit', false), ('f1', 'decisions', 'logit', true),
+                 ('specificity', 'decisions', 'logit', false), ('fpr', 'decisions', 'logit', false), ('fnr', 'decisions', 'logit', false),
+                 ('informedness', 'decisions', 'atanh', false), ('mcc', 'decisions', 'atanh', true),
+                 ('lr_plus', 'decisions', 'log', false), ('lr_minus', 'decisions', 'log', false),
+                 ('precision_gain', 'decisions', 'identity', true), ('recall_gain', 'decisions', 'identity', true),
+                 ('cross_entropy', 'log_loss', 'log', true), ('nce', 'log_loss', 'log', true),
+                 ('brier', 'brier', 'log', true), ('nbs', 'brier', 'log', true), ('ec: kink', 'constant', 'identity', false))
+         AS known(name, family, scale, moves)
+    WHERE ec._asks(metrics, score_type, [CASE name WHEN 'ec: kink' THEN 'nec' ELSE name END]);
+CREATE OR REPLACE MACRO ec._value_of(name, cells, errors, losses) AS
+    CASE name WHEN 'nec' THEN ec._value_of_nec(errors)
+              WHEN 'expected_cost' THEN ec._value_of_expected_cost(errors)
+              WHEN 'bayes_risk' THEN ec._value_of_expected_cost(errors)
+              WHEN 'error_rate' THEN ec._value_of_error_rate(cells)
+              WHEN 'accuracy' THEN ec._value_of_accuracy(cells)
+              WHEN 'balanced_error_rate' THEN ec._value_of_balanced_error_rate(cells)
+              WHEN 'balanced_accuracy' THEN ec._value_of_balanced_accuracy(cells)
+              WHEN 'precision' THEN ec._value_of_precision(cells)
+              WHEN 'recall' THEN ec._value_of_recall(cells)
+              WHEN 'f1' THEN ec._value_of_f1(cells)
+              WHEN 'specificity' THEN ec._value_of_specificity(cells)
+              WHEN 'fpr' THEN ec._value_of_fpr(cells)
+              WHEN 'fnr' THEN ec._value_of_fnr(cells)
+              WHEN 'informedness' THEN ec._value_of_informedness(cells)
+              WHEN 'mcc' THEN ec._value_of_mcc(cells)
+              WHEN 'lr_plus' THEN ec._value_of_lr_plus(cells)
+              WHEN 'lr_minus' THEN ec._value_of_lr_minus(cells)
+              WHEN 'precision_gain' THEN ec._value_of_precision_gain(cells)
+              WHEN 'recall_gain' THEN ec._value_of_recall_gain(cells)
+              WHEN 'cross_entropy' THEN ec._mean_loss(losses)
+              WHEN 'nce' THEN ec._mean_over_entropy(losses)
+              WHEN 'brier' THEN ec._mean_loss(losses)
+              WHEN 'nbs' THEN ec._mean_over_spread(losses)
+              ELSE list_transform(errors, lambda _e: _e['p1'] * _e['a1'] - _e['p0'] * _e['a0'])[1] END;
+
+-- Gradients -----------------------------------------------------------------------------------------------------------
+
+-- Of each of four sums the value with a little more and less of it; NaN where one is none. A sum of 0 no row has made.
+CREATE OR REPLACE MACRO ec._steps() AS TABLE
+    SELECT 0 AS sum_, 0e0 AS times, 0e0 AS share UNION ALL
+    SELECT unnest(range(1, 5)), times, share
+    FROM (VALUES (1e0, 2e0 / 3), (-1e0, -2e0 / 3), (2e0, -1e0 / 12), (-2e0, 1e0 / 12)) AS s(times, share);
+CREATE OR REPLACE MACRO ec._step(x) AS x * 1e-4;
+CREATE OR REPLACE MACRO ec._changed(x, moved, times) AS x + CASE WHEN moved THEN times * ec._step(x) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._slope(x, moved, share, value) AS
+    CASE WHEN any_value(x) = 0 THEN 0 ELSE sum(CASE WHEN moved THEN share * value END) / any_value(ec._step(x)) END;
+CREATE OR REPLACE MACRO ec._slopes(moments, metrics, score_type, stated) AS TABLE
+    SELECT _ec_id, family, kind, at_prior, name, scale, any_value(value) FILTER (WHERE sum_ = 0) AS value,
+           ec._slope(x00, sum_ = 1, share, value) AS g00, ec._slope(x01, sum_ = 2, share, value) AS g01,
+           ec._slope(x10, sum_ = 3, share, value) AS g10, ec._slope(x11, sum_ = 4, share, value) AS g11
+    FROM (
+        SELECT *, coalesce(ec._value_of(name, cells, ec._costs_of_cells(cells, _ec_fn, _ec_fp), losses), CAST('nan' AS DOUBLE)) AS value
+        FROM (
+            SELECT *, [{'n1': n1, 'n0': n0, 'tn': y00, 'fp': y01, 'fn': y10, 'tp': y11, 'p1': p1, 'p0': p0}] AS cells,
+                   [{'m1': ec._ratio(y11, n1), 'm0': ec._ratio(y01, n0), 'p1': p1, 'p0': p0}] AS losses
+            FROM (
+                SELECT *, CASE WHEN at_prior THEN _ec_p1 ELSE ec._share(n1, n0) END AS p1,
+                       CASE WHEN at_prior THEN _ec_p0 ELSE ec._share(n0, n1) END AS p0
+                FROM (
+                    SELECT *, y10 + u * y11 AS n1, y00 + u * y01 AS n0
+                    FROM (SELECT *, ec._changed(x00, sum_ = 1, times) AS y00, ec._changed(x01, sum_ = 2, times) AS y01,
+                                 ec._changed(x10, sum_ = 3, times) AS y10, ec._changed(x11, sum_ = 4, times) AS y11
+                          FROM query_table(moments) JOIN ec._metrics_with_limits(metrics, score_type) USING (family), ec._steps(),
+                               (SELECT unnest([false, true]) AS at_prior)
+                          WHERE (NOT at_prior OR stated AND moves) AND (sum_ = 0 OR sloped)))))
+        )
+    GROUP BY ALL;
+
+-- Spread --------------------------------------------------------------------------------------------------------------
+
+-- Of a class: sums of w, w^2, w psi, w^2 psi^2 and w^2 psi.
+CREATE OR REPLACE MACRO ec._influence(g0, g1, x0, x1, a, b, c, u) AS {
+    'w': x0 + u * x1, 'w2': a + u * (2 * b + c), 'i': g0 * x0 + g1 * x1, 's': g0 * g0 * a + 2 * g0 * g1 * b + g1 * g1 * c,
+    'm': g0 * (a + u * b) + g1 * (b + u * c)};
+CREATE OR REPLACE MACRO ec._rows_of(i) AS CASE WHEN i['w'] > 0 THEN i['w'] * i['w'] / i['w2'] ELSE 0 END;
+CREATE OR REPLACE MACRO ec._mean_influence(i) AS ec._ratio(i['i'], i['w']);
+-- What rounding leaves of rows that are all alike is nothing.
+CREATE OR REPLACE MACRO ec._within(i, mean) AS
+    CASE WHEN i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'] > 1e-13 * i['s']
+         THEN i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'] ELSE 0 END;
+CREATE OR REPLACE MACRO ec._stratum(i, rows_, mean) AS
+    CASE WHEN i['w'] > 0 THEN {'within': ec._within(i, mean) * ec._ratio(rows_, rows_ - 1), 'between': mean * mean * i['w2'], 'rows': rows_}
+         ELSE {'within': 0e0, 'between': 0e0, 'rows': 0e0} END;
+CREATE OR REPLACE MACRO ec._lost_df(s) AS CASE WHEN s['within'] <> 0 THEN s['within'] * s['within'] / (s['rows'] - 1) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._spread_of_rows(slopes, moments) AS TABLE
+    SELECT *,
+           CASE WHEN variance = 0 THEN _ec_rows - 1
+                ELSE variance * variance
+                     / nullif(ec._lost_df(_ec_0) + ec._lost_df(_ec_1) + _ec_between * _ec_between / (_ec_rows - 1), 0) END AS df
+    FROM (
+        SELECT *, _ec_0['between'] + _ec_1['between'] AS _ec_between, _ec_0['rows'] + _ec_1['rows'] AS _ec_rows,
+               _ec_0['within'] + _ec_0['between'] + _ec_1['within'] + _ec_1['between'] AS variance
+        FROM (
+            SELECT *, ec._stratum(i0, ec._rows_of(i0), ec._mean_influence(i0)) AS _ec_0,
+                   ec._stratum(i1, ec._rows_of(i1), ec._mean_influence(i1)) AS _ec_1
+            FROM (
+                SELECT *, ec._influence(g00, g01, x00, x01, a0, b0, c0, u) AS i0, ec._influence(g10, g11, x10, x11, a1, b1, c1, u) AS i1
+                FROM query_table(slopes) JOIN query_table(moments) USING (_ec_id, kind, family))));
+
+-- Limits --------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._forward(scale, x) AS
+    CASE scale WHEN 'log' THEN CASE WHEN x > 0 THEN ln(x) END
+               WHEN 'logit' THEN CASE WHEN x > 0 AND x < 1 THEN ln(x) + ec._minus_log1m(x) END
+               WHEN 'atanh' THEN CASE WHEN abs(x) < 1 THEN atanh(x) END
+               ELSE x END;
+CREATE OR REPLACE MACRO ec._inverse(scale, z) AS
+    CASE scale WHEN 'log' THEN exp(z) WHEN 'logit' THEN 1 / (1 + exp(-z)) WHEN 'atanh' THEN tanh(z) ELSE z END;
+CREATE OR REPLACE MACRO ec._runs_at(scale, x) AS
+    CASE scale WHEN 'log' THEN ec._ratio(1, x) WHEN 'logit' THEN ec._ratio(1, x * (1 - x))
+               WHEN 'atanh' THEN ec._ratio(1, 1 - x * x) ELSE 1 END;
+CREATE OR REPLACE MACRO ec._is_at_end(scale, x) AS
+    CASE scale WHEN 'log' THEN NOT x > 0 WHEN 'identity' THEN false
+               ELSE least(CASE scale WHEN 'atanh' THEN x + 1 ELSE x END, 1 - x) <= 1e-12 END;
+
+CREATE OR REPLACE MACRO ec._level(interval) AS
+    CASE WHEN interval > 0 AND interval < 1 THEN interval
+         ELSE ec._fail(format('interval := {} is not a level between 0 and 1: say 0.95', coalesce(CAST(interval AS VARCHAR), 'NULL'))) END;
+CREATE OR REPLACE MACRO ec._half_width(level, variance, df, scale, centre) AS
+    ec.t_quantile(0.5e0 + level / 2, CASE WHEN df > 1 AND NOT isnan(df) THEN df ELSE 1 END) * sqrt(variance)
+    * abs(ec._runs_at(scale, centre));
+-- Limits around the centre, so far apart that they hold the value; none where either is none. (MATERIALIZED, for what is only named
+-- in between is planned wherever it is used, and quantiles are long.)
+CREATE OR REPLACE MACRO ec._limits(spread, level) AS TABLE
+    WITH _ec_widths AS MATERIALIZED (
+        SELECT *, ec._forward(scale, value) AS _ec_at, ec._half_width(level, variance, df, scale, value) AS _ec_half
+        FROM query_table(spread)),
+    _ec_known AS (SELECT *, known AND isfinite(estimate) AND isfinite(_ec_at) AND isfinite(_ec_half) AS _ec_shown FROM _ec_widths)
+    SELECT *, CASE WHEN _ec_shown THEN least(ec._inverse(scale, _ec_at - _ec_half), estimate) END AS low,
+           CASE WHEN _ec_shown THEN greatest(ec._inverse(scale, _ec_at + _ec_half), estimate) END AS high
+    FROM _ec_known;
+
+-- The limits of a group by the names of metrics.
+CREATE OR REPLACE MACRO ec._limits_of_groups(limits) AS TABLE
+    SELECT _ec_id, map(list(concat(name, CASE WHEN at_prior THEN '_at_prior' ELSE '' END)), list({'low': low, 'high': high})) AS ends,
+           bool_or(name = 'ec: kink' AND abs(estimate) < 2 * sqrt(variance)) AS _ec_kinked
+    FROM query_table(limits) GROUP BY _ec_id;
+
+-- Of independent rows; metrics of decisions from sums with half a row more.
+CREATE OR REPLACE MACRO ec._limits_of_rows(groups, metrics, score_type, stated, interval) AS TABLE
+    WITH _ec_moments AS MATERIALIZED (
+        SELECT * REPLACE (family <> 'decisions' AS sloped) FROM ec._moments(groups)),
+    _ec_both AS MATERIALIZED (FROM _ec_moments UNION ALL BY NAME FROM ec._enlarged('_ec_moments')),
+    _ec_slopes AS MATERIALIZED (FROM ec._slopes('_ec_both', metrics, score_type, stated)),
+    _ec_spread AS (
+        SELECT * FROM ec._spread_of_rows('_ec_slopes', '_ec_both')
+        JOIN (SELECT _ec_id, at_prior, name, value AS estimate FROM _ec_slopes WHERE kind = 'plain') USING (_ec_id, at_prior, name)
+        WHERE sloped),
+    _ec_limits AS (FROM ec._limits('_ec_spread', ec._level(interval)))
+    FROM ec._limits_of_groups('_ec_limits');
+
+-- Clusters ------------------------------------------------------------------------------------------------------------
+
+-- Of each group sums of w, and of the squares of the clusters' w, of the classes and of all; how many clusters there are; and what w^2 is
+-- of w in rows that are clusters of their own. These are in no bucket.
+CREATE OR REPLACE MACRO ec._clusters(units) AS TABLE
+    SELECT _ec_id, CAST(sum(all_0) AS DOUBLE) AS total0, CAST(sum(all_1) AS DOUBLE) AS total1, CAST(sum(all_0 + all_1) AS DOUBLE) AS whole,
+           CAST(sum(CASE WHEN _ec_bucket IS NULL THEN all2_0 ELSE all_0 * all_0 END) AS DOUBLE) AS squares0,
+           CAST(sum(CASE WHEN _ec_bucket IS NULL THEN all2_1 ELSE all_1 * all_1 END) AS DOUBLE) AS squares1,
+           CAST(sum(CASE WHEN _ec_bucket IS NULL THEN all2_0 + all2_1 ELSE (all_0 + all_1) * (all_0 + all_1) END) AS DOUBLE) AS squares,
+           sum(CASE WHEN NOT all_0 + all_1 > 0 THEN 0
+                    WHEN _ec_bucket IS NULL THEN (all_0 + all_1) * (all_0 + all_1) / (all2_0 + all2_1) ELSE 1 END) AS number,
+           sum(CASE WHEN _ec_bucket IS NULL AND all_0 + all_1 > 0 THEN (all2_0 + all2_1) / (all_0 + all_1) ELSE 0 END) AS alone
+    FROM query_table(units) GROUP BY _ec_id;
+
+-- As many independent rows as there are clusters, each of weight 1, that are like these.
+CREATE OR REPLACE MACRO ec._so_many(a, c, x0, x1) AS CASE WHEN x0 + x1 > 0 THEN (x0 + x1) * (x0 + x1) / (a + c) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._fewer(moments, clusters) AS TABLE
+    SELECT _ec_id, _ec_p1, _ec_p0, _ec_fn, _ec_fp, family, known, u, x00 * _ec_times AS x00, x01 * _ec_times AS x01, x10 * _ec_times AS x10,
+           x11 * _ec_times AS x11, a0 * _ec_0 AS a0, b0, c0 * _ec_0 AS c0, a1 * _ec_1 AS a1, b1, c1 * _ec_1 AS c1
+    FROM (SELECT *, _ec_times * coalesce(ec._ratio(x00 + x01, a0 + c0), 0) AS _ec_0,
+                 _ec_times * coalesce(ec._ratio(x10 + x11, a1 + c1), 0) AS _ec_1
+          FROM (SELECT *, least(whole * whole / squares, ec._so_many(a0, c0, x00, x01) + ec._so_many(a1, c1, x10, x11)) / whole AS _ec_times
+                FROM query_table(moments) JOIN query_table(clusters) USING (_ec_id) WHERE family = 'decisions'));
+
+-- All of a class in one cluster is its mean: rounding is no spread.
+CREATE OR REPLACE MACRO ec._in_one(total, squares) AS total > 0 AND total * total / squares < 1 + 1e-7;
+-- What the rows of a bucket add within their class is that much more of what the class is without it; and what their number adds, of all.
+CREATE OR REPLACE MACRO ec._left(x, part, whole) AS CASE WHEN part < whole THEN x / (1 - part / whole) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._of_buckets(means, units) AS TABLE
+    SELECT _ec_id, family, at_prior, name,
+           pow(ec._left(within0, w0, total0) + ec._left(within1, w1, total1)
+               + CASE WHEN w0 + w1 > 0 THEN among / (1 - (w0 + w1) / whole) ELSE 0 END, 2) AS added,
+           within0 * within0 AS within0, within1 * within1 AS within1, among * among AS among,
+           g00 * x00 AS s00, g01 * x01 AS s01, g10 * x10 AS s10, g11 * x11 AS s11
+    FROM (SELECT *, w0 * mean0 + w1 * mean1 AS among, CASE WHEN one0 THEN 0 ELSE g00 * x00 + g01 * x01 - w0 * mean0 END AS within0,
+                 CASE WHEN one1 THEN 0 ELSE g10 * x10 + g11 * x11 - w1 * mean1 END AS within1
+          FROM (SELECT *, x00 + u * x01 AS w0, x10 + u * x11 AS w1
+                FROM query_table(means) JOIN query_table(units) USING (_ec_id, family) WHERE _ec_bucket IS NOT NULL));
+CREATE OR REPLACE MACRO ec._single(i, mean, total, one, of_number) AS
+    CASE WHEN i['w'] > 0 AND one THEN {'own': 0e0, 'other': mean * mean * i['w2'], 'added': mean * mean * i['w2'] * of_number * of_number}
+         WHEN i['w'] > 0
+         THEN invoke(lambda _own, _both, _other, _times: {
+                  'own': _own, 'other': _other,
+                  'added': _own * _times * _times + 2 * _both * _times * of_number + _other * of_number * of_number},
+                  greatest(i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'], 0), mean * i['m'] - mean * mean * i['w2'],
+                  mean * mean * i['w2'], 1 / (1 - i['w2'] / i['w'] / total))
+         ELSE {'own': 0e0, 'other': 0e0, 'added': 0e0} END;
+CREATE OR REPLACE MACRO ec._of_single(means, units) AS TABLE
+    SELECT _ec_id, family, at_prior, name, of_0['added'] + of_1['added'] AS added, of_0['own'] AS within0, of_1['own'] AS within1,
+           of_0['other'] + of_1['other'] AS among
+    FROM (SELECT *, ec._single(ec._influence(g00, g01, x00, x01, a0, b0, c0, u), mean0, total0, one0, 1 / (1 - alone / whole)) AS of_0,
+                 ec._single(ec._influence(g10, g11, x10, x11, a1, b1, c1, u), mean1, total1, one1, 1 / (1 - alone / whole)) AS of_1
+          FROM query_table(means) JOIN query_table(units) USING (_ec_id, family) WHERE _ec_bucket IS NULL);
+
+-- Is all of a class that has a share of its own in the metric in one bucket? Of such a class influences add up to 0, and so do those of its
+-- only cluster.
+CREATE OR REPLACE MACRO ec._is_fixed(s0, s1, most) AS
+    abs(s0 + s1) < 1e-7 * (abs(s0) + abs(s1)) AND abs(s0) + abs(s1) > 1e-7 * most;
+CREATE OR REPLACE MACRO ec._lost_to(part, total, squares) AS CASE WHEN part > 0 THEN part / (total * total / squares - 1) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._spread_of_clusters(means, units) AS TABLE
+    SELECT *, CASE WHEN enough THEN CASE WHEN parts > 0 THEN parts / lost ELSE whole * whole / squares - 1 END END AS df,
+           CASE WHEN enough THEN (number - 1) / number * added END AS variance
+    FROM (
+        SELECT *, within0 + within1 + among AS parts,
+               ec._lost_to(within0, total0, squares0) + ec._lost_to(within1, total1, squares1) + ec._lost_to(among, whole, squares) AS lost,
+               number >= 5 AND NOT (one0 AND coalesce(ec._is_fixed(s00, s01, most), false)
+                                    OR one1 AND coalesce(ec._is_fixed(s10, s11, most), false)) AS enough
+        FROM (
+            SELECT *, greatest(abs(s00) + abs(s01), abs(s10) + abs(s11)) AS most
+            FROM query_table(means) JOIN (
+                SELECT _ec_id, family, at_prior, name, sum(added) AS added, sum(within0) AS within0, sum(within1) AS within1,
+                       sum(among) AS among, sum(s00) AS s00, sum(s01) AS s01, sum(s10) AS s10, sum(s11) AS s11
+                FROM (FROM ec._of_buckets(means, units) UNION ALL BY NAME FROM ec._of_single(means, units)) GROUP BY ALL)
+            USING (_ec_id, family, at_prior, name)));
+
+-- A rate of 0 or 1 has the limits of as many independent rows as there are clusters.
+CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_type, stated, interval) AS TABLE
+    WITH _ec_moments AS MATERIALIZED (FROM ec._moments(groups)),
+    _ec_clusters AS MATERIALIZED (FROM ec._clusters(units)),
+    _ec_fewer AS MATERIALIZED (FROM ec._fewer('_ec_moments', '_ec_clusters')),
+    _ec_both AS MATERIALIZED (FROM _ec_moments UNION ALL BY NAME FROM ec._enlarged('_ec_fewer')),
+    _ec_slopes AS MATERIALIZED (FROM ec._slopes('_ec_both', metrics, score_type, stated)),
+    _ec_means AS MATERIALIZED (
+        SELECT _ec_id, family, at_prior, name, scale, known, value AS estimate, g00, g01, g10, g11, whole, total0, total1,
+               squares, squares0, squares1, number, alone, ec._in_one(total0, squares0) AS one0, ec._in_one(total1, squares1) AS one1,
+               CASE WHEN total0 > 0 THEN (g00 * x00 + g01 * x01) / total0 ELSE 0 END AS mean0,
+               CASE WHEN total1 > 0 THEN (g10 * x10 + g11 * x11) / total1 ELSE 0 END AS mean1
+        FROM _ec_slopes JOIN _ec_moments USING (_ec_id, kind, family) JOIN _ec_clusters USING (_ec_id)),
+    _ec_sums AS MATERIALIZED (FROM ec._sums_of_families(units)),
+    _ec_of_clusters AS MATERIALIZED (FROM ec._spread_of_clusters('_ec_means', '_ec_sums')),
+    _ec_enlarged AS (FROM _ec_slopes WHERE kind = 'enlarged'),
+    _ec_of_rows AS (
+        SELECT _ec_id, at_prior, name, value, variance AS variance_, df AS df_ FROM ec._spread_of_rows('_ec_enlarged', '_ec_both')),
+    _ec_spread AS (
+        SELECT _ec_id, at_prior, name, scale, known, estimate, CASE WHEN at_end THEN value ELSE estimate END AS value,
+               CASE WHEN at_end THEN variance_ ELSE variance END AS variance, CASE WHEN at_end THEN df_ ELSE df END AS df
+        FROM (SELECT *, coalesce(family = 'decisions' AND isfinite(df)
+                                 AND (variance <= pow(1e-9 * estimate, 2) OR ec._is_at_end(scale, estimate)), false) AS at_end
+              FROM _ec_of_clusters LEFT JOIN _ec_of_rows USING (_ec_id, at_prior, name))),
+    _ec_limits AS (FROM ec._limits('_ec_spread', ec._level(interval)))
+    FROM ec._limits_of_groups('_ec_limits');
+-- polars_ec for DuckDB, file 12 of 12: the report, a table of the metrics of each group. Load after intervals.
+-- A table macro as ec.sketch is, with its rules for names. The log is summed by group and class in one pass, and what is not asked for
+-- is not summed: lists of names are constants, and so is what asks them. All that follows is of the few sums.
+
+-- Names ---------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._report_names() AS [
+    'nec', 'nce', 'nbs', 'precision', 'f1', 'recall', 'expected_cost', 'bayes_risk', 'error_rate', 'accuracy', 'balanced_error_rate',
+    'balanced_accuracy', 'specificity', 'fpr', 'fnr', 'informedness', 'mcc', 'lr_plus', 'lr_minus', 'precision_gain', 'recall_gain',
+    'cross_entropy', 'brier', 'confusion', 'tn', 'fp', 'fn', 'tp'];
+CREATE OR REPLACE MACRO ec._of_posteriors() AS ['nce', 'nbs', 'cross_entropy', 'brier', 'bayes_risk'];
+
+-- Does any of them need decisions?
+CREATE OR REPLACE MACRO ec._decides(metrics, score_type) AS
+    metrics IS NULL OR len(list_filter(CAST(metrics AS VARCHAR[]), lambda _m: _m NOT IN ('nce', 'nbs', 'cross_entropy', 'brier'))) > 0;
+
+CREATE OR REPLACE MACRO ec._where_it_is(name) AS
+    CASE WHEN name IN ('n', 'class_prior', 'n_missing', 'n_invalid') THEN 'every report has it: leave it out'
+         WHEN name IN ('fbeta', 'net_benefit', 'epsr', 'cllr', 'ece', 'ece_mc', 'auc_roc', 'eer', 'average_precision', 'auprg', 'ks',
+                       'min_cllr', 'min_dcf', 'min_expected_cost', 'decision_share')
+         THEN format('SELECT ..., ec.{}(score, label) FROM log GROUP BY ... has it', name)
+         WHEN name = 'dcf' THEN 'it is what nec_at_prior is of LLRs with prior: ask for nec'
+         ELSE 'it has ' || array_to_string(ec._report_names(), ', ') END;
+CREATE OR REPLACE MACRO ec._names_ok(metrics, score_type) AS
+    CASE WHEN len(ec._asked(metrics, score_type)) = 0 THEN error('ec: metrics := [] names none: leave it out for the usual ones') IS NULL
+         WHEN len(list_distinct(ec._asked(metrics, score_type))) < len(ec._asked(metrics, score_type))
+         THEN error('ec: metrics ' || CAST(metrics AS VARCHAR) || ' have a name twice, or none') IS NULL
+         WHEN len(list_filter(ec._asked(metrics, score_type), lambda _m: NOT list_contains(ec._report_names(), _m))) > 0
+         THEN error(list_transform(list_filter(ec._asked(metrics, score_type), lambda _m: NOT list_contains(ec._report_names(), _m)),
+                                   lambda _m: format('ec: ''{}'' is not a metric of ec.report: {}', _m, ec._where_it_is(_m)))[1]) IS NULL
+         WHEN ec._is_decision(score_type) AND ec._asks(metrics, score_type, ec._of_posteriors())
+         THEN error('ec: score_type ''decision'' holds no posterior, and metrics ' || CAST(metrics AS VARCHAR) || ' need one') IS NULL
+         ELSE true END;
+
+-- Is it a column of this report?
+CREATE OR REPLACE MACRO ec._shows(name, metrics, score_type, stated, limited, small, total) AS
+    name IN ('n', 'class_prior', 'n_missing', 'n_invalid') OR small AND name = 'small' OR total AND name = 'total'
+    OR name IN ('tn', 'fp', 'fn', 'tp') AND (metrics IS NULL OR ec._asks(metrics, score_type, ['confusion', name]))
+    OR ec._asks(metrics, score_type, [regexp_replace(name, '(_kinked|(_at_prior)?(_ci_low|_ci_high)?)$', '')])
+       AND (stated OR NOT contains(name, '_at_prior')) AND (limited OR NOT regexp_matches(name, '_ci_|_kinked'));
+
+-- Arguments -----------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._report_score(score BOOLEAN, score_type) AS ec._boolean_decision(score, score_type),
+(score DOUBLE, score_type) AS score,
+(score, score_type) AS ec._fail('ec.report is of two classes, and takes one score a row: of a list the posterior of a class, score[2] say');
+
+-- Of columns of costs a report has no sums.
+CREATE OR REPLACE MACRO ec._constant_cost(kind "NULL", cost, cost_fn, cost_fp) AS
+    CASE WHEN kind IS NULL AND ec._binary_costs_ok(cost_fn, cost_fp) THEN CAST(cost AS DOUBLE) END,
+(kind, cost, cost_fn, cost_fp) AS
+    ec._fail('cost_fn and cost_fp of a report are numbers: costs of each row are for SELECT ..., ec.nec(score, label, cost_fn := ...) GROUP BY');
+
+-- [P0, P1] as they are stated, least and greatest: equal where they are one prior. Constants are not looked at row by row.
+CREATE OR REPLACE MACRO ec._least_prior(kind "NULL", prior) AS CASE WHEN kind IS NULL THEN ec._prior_pair(prior) END,
+(kind, prior) AS [min(ec._p0(prior)), min(ec._p1(prior))];
+CREATE OR REPLACE MACRO ec._greatest_prior(kind "NULL", prior) AS CASE WHEN kind IS NULL THEN ec._prior_pair(prior) END,
+(kind, prior) AS [max(ec._prior0(prior)), max(ec._prior1(prior))];
+
+CREATE OR REPLACE MACRO ec._threshold_ok(threshold, metrics, score_type) AS
+    CASE WHEN NOT ec._unset(threshold) AND ec._asks(metrics, score_type, ['bayes_risk'])
+         THEN error('ec: bayes_risk is of Bayes decisions: leave out threshold, or take expected_cost') IS NULL ELSE true END;
+CREATE OR REPLACE MACRO ec._prior_given(stated, prior) AS
+    CASE WHEN stated AND ec._unset(prior) THEN error('ec: prior := NULL states none: leave it out') IS NULL ELSE true END;
+CREATE OR REPLACE MACRO ec._undecided_rows(kind "NULL", threshold, score_type) AS
+    CASE WHEN kind IS NULL AND ec._no_threshold(threshold, CAST(score_type AS VARCHAR)) THEN 1 ELSE 0 END,
+(kind, threshold, score_type) AS ec._count(ec._no_threshold(threshold, CAST(score_type AS VARCHAR)));
+
+-- Rows ----------------------------------------------------------------------------------------------------------------
+
+-- 0, 1, -1 for a wrong row, NULL for one with a part missing.
+CREATE OR REPLACE MACRO ec._class_of(score, label, score_type, weight) AS
+    CASE WHEN ec._missing(score, label, weight) THEN NULL
+         WHEN ec._number_ok(score, 2, score_type) AND ec._weight_ok(weight) AND NOT ec._label_wrong(score, label)
+         THEN TRY_CAST(label AS TINYINT) ELSE CAST(-1 AS TINYINT) END;
+CREATE OR REPLACE MACRO ec._report_class(type "NULL", score, label, prior, score_type, weight) AS
+    ec._class_of(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, CAST(score_type AS VARCHAR), weight),
+(type, score, label, prior, score_type, weight) AS ec._class_of(score, label, NULL, weight);
+CREATE OR REPLACE MACRO ec._report_positive(type "NULL", score, cost_fn, cost_fp, prior, threshold, score_type) AS
+    ec._positives(score, NULL, cost_fn, cost_fp, prior, threshold, CAST(score_type AS VARCHAR)),
+(type, score, cost_fn, cost_fp, prior, threshold, score_type) AS ec._positives(score, NULL, cost_fn, cost_fp, prior, threshold, NULL);
+CREATE OR REPLACE MACRO ec._log_loss_of(type "NULL", y, score, prior, score_type) AS
+    CASE y WHEN 1 THEN ec._log_loss1(score, CAST(score_type AS VARCHAR), prior)
+           WHEN 0 THEN ec._log_loss0(score, CAST(score_type AS VARCHAR), prior) END,
+(type, y, score, prior, score_type) AS
+    CASE y WHEN 1 THEN ec._log_loss1(score, NULL, prior) WHEN 0 THEN ec._log_loss0(score, NULL, prior) END;
+CREATE OR REPLACE MACRO ec._brier_of(type "NULL", y, score, prior, score_type) AS
+    CASE y WHEN 1 THEN ec._brier1(score, CAST(score_type AS VARCHAR), prior)
+           WHEN 0 THEN ec._brier0(score, CAST(score_type AS VARCHAR), prior) END,
+(type, y, score, prior, score_type) AS
+    CASE y WHEN 1 THEN ec._brier1(score, NULL, prior) WHEN 0 THEN ec._brier0(score, NULL, prior) END;
+
+-- The score and the label are named once: then a column that is not there is an error that says so.
+CREATE OR REPLACE MACRO ec._report_rows(log, score, label, cost_fn, cost_fp, threshold, prior, score_type, weight) AS TABLE
+    SELECT *, ec._weighted(ec._log_loss_of(ec._posterior_type(score_type), "ec: class", "ec: score", prior, score_type), weight)
+               AS "ec: log loss",
+           ec._weighted(ec._brier_of(ec._posterior_type(score_type), "ec: class", "ec: score", prior, score_type), weight) AS "ec: brier",
+           CASE WHEN "ec: class" >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS "ec: weight"
+    FROM (SELECT *, 0 AS "ec: 0",
+                 ec._report_class(ec._posterior_type(score_type), "ec: score", "ec: label", prior, score_type, weight) AS "ec: class",
+                 ec._report_positive(ec._posterior_type(score_type), "ec: score", cost_fn, cost_fp, prior, threshold, score_type)
+                     AS "ec: positive"
+          FROM (SELECT *, ec._report_score("ec: given", score_type) AS "ec: score"
+                FROM (SELECT *, score AS "ec: given", label AS "ec: label" FROM query_table(log))));
+
+-- Sums of a group's class ---------------------------------------------------------------------------------------------
+
+-- Rows or their weights; and sums of w^2 and w^2 x, of sums of w x. Without weights these are the same sums.
+CREATE OR REPLACE MACRO ec._amount(condition, w, weight "NULL") AS count_if(condition),
+(condition, w, weight) AS sum(CASE WHEN condition THEN w ELSE 0 END);
+CREATE OR REPLACE MACRO ec._amount_of_rest(condition, w, weight "NULL") AS count_if(NOT condition),
+(condition, w, weight) AS sum(CASE WHEN condition THEN 0 ELSE w END);
+CREATE OR REPLACE MACRO ec._amount_of_all(w, weight "NULL") AS count(*), (w, weight) AS sum(w);
+CREATE OR REPLACE MACRO ec._square_where(condition, w, weight "NULL") AS count_if(condition),
+(condition, w, weight) AS sum(CASE WHEN condition THEN w * w ELSE 0 END);
+CREATE OR REPLACE MACRO ec._square_of_rest(condition, w, weight "NULL") AS count_if(NOT condition),
+(condition, w, weight) AS sum(CASE WHEN condition THEN 0 ELSE w * w END);
+CREATE OR REPLACE MACRO ec._square_of_all(w, weight "NULL") AS count(*), (w, weight) AS sum(w * w);
+CREATE OR REPLACE MACRO ec._weighted_sum(x, w, weight "NULL") AS sum(x), (x, w, weight) AS sum(w * x);
+
+-- A row's bucket is that of its cluster, or none: then the row is a cluster of its own.
+CREATE OR REPLACE MACRO ec._bucket_of(cluster "NULL", buckets) AS CAST(cluster AS UBIGINT),
+(cluster, buckets) AS ec.bucket(cluster, ec._buckets_of_clusters(buckets));
+CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+    limited, cluster, buckets) AS TABLE
+    SELECT COLUMNS(lambda _c: _c IN ('ec: 0', 'ec: class') OR ec._is_group(_c, groups)), ec._bucket_of(cluster, buckets) AS "ec: bucket",
+           count(*) AS "ec: n", ec._undecided_rows(ec._column_type(threshold, NULL), threshold, score_type) AS "ec: undecided",
+           ec._least_prior(ec._column_type(prior, NULL), prior) AS "ec: least",
+           ec._greatest_prior(ec._column_type(prior, NULL), prior) AS "ec: greatest",
+           ec._constant_cost(ec._column_type(cost_fn, cost_fp), cost_fn, cost_fn, cost_fp) AS "ec: fn",
+           ec._constant_cost(ec._column_type(cost_fn, cost_fp), cost_fp, cost_fn, cost_fp) AS "ec: fp",
+           ec._amount_of_all("ec: weight", weight) AS "ec: x all",
+           CASE WHEN ec._decides(metrics, score_type) THEN ec._amount("ec: positive", "ec: weight", weight) END AS "ec: x positive",
+           CASE WHEN ec._decides(metrics, score_type) THEN ec._amount_of_rest("ec: positive", "ec: weight", weight) END AS "ec: x negative",
+           CASE WHEN ec._asks(metrics, score_type, ['nce', 'cross_entropy']) THEN sum("ec: log loss") END AS "ec: x log_loss",
+           CASE WHEN ec._asks(metrics, score_type, ['nbs', 'brier']) THEN sum("ec: brier") END AS "ec: x brier",
+           CASE WHEN limited THEN ec._square_of_all("ec: weight", weight) END AS "ec: x all2",
+           CASE WHEN limited AND ec._decides(metrics, score_type) THEN ec._square_where("ec: positive", "ec: weight", weight) END
+               AS "ec: x positive2",
+           CASE WHEN limited AND ec._decides(metrics, score_type) THEN ec._square_of_rest("ec: positive", "ec: weight", weight) END
+               AS "ec: x negative2",
+           CASE WHEN limited AND ec._asks(metrics, score_type, ['nce', 'cross_entropy']) THEN
+               ec._weighted_sum("ec: log loss", "ec: weight", weight) END
+               AS "ec: x log_loss1",
+           CASE WHEN limited AND ec._asks(metrics, score_type, ['nce', 'cross_entropy']) THEN sum("ec: log loss" * "ec: log loss") END
+               AS "ec: x log_loss2",
+           CASE WHEN limited AND ec._asks(metrics, score_type, ['nbs', 'brier']) THEN ec._weighted_sum("ec: brier", "ec: weight", weight) END
+               AS "ec: x brier1",
+           CASE WHEN limited AND ec._asks(metrics, score_type, ['nbs', 'brier']) THEN sum("ec: brier" * "ec: brier") END AS "ec: x brier2"
+    FROM ec._report_rows(log, score, label, cost_fn, cost_fp, threshold, prior, score_type, weight)
+    WHERE ec._names_ok(metrics, score_type) AND ec._threshold_ok(threshold, metrics, score_type) AND ec._prior_given(stated, prior)
+    GROUP BY ALL;
+
+-- Of each group, and of all of them, the sums of each class: of so many rows with index of the group and bucket. A log without rows, and
+-- without groups, has one.
+CREATE OR REPLACE MACRO ec._report_units(cells, groups, total) AS TABLE
+    SELECT dense_rank() OVER (ORDER BY _ec_total, _ec_key) AS _ec_id, * FROM (
+        SELECT _ec_total, CASE WHEN NOT _ec_total THEN _ec_key END AS _ec_key, "ec: bucket" AS _ec_bucket,
+               sum("ec: n") AS _ec_n, sum(CASE WHEN "ec: class" IS NULL THEN "ec: n" ELSE 0 END) AS _ec_missing,
+               sum(CASE WHEN "ec: class" < 0 THEN "ec: n" ELSE 0 END) AS _ec_invalid, sum("ec: undecided") AS _ec_undecided,
+               min("ec: least") AS _ec_least, max("ec: greatest") AS _ec_greatest, any_value("ec: fn") AS _ec_fn,
+               any_value("ec: fp") AS _ec_fp,
+               sum(CASE WHEN "ec: class" = 0 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_0',
+               sum(CASE WHEN "ec: class" = 1 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_1'
+        FROM (SELECT struct_pack(*COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups))) AS _ec_key, COLUMNS('^ec: [^0]')
+              FROM (FROM query_table(cells) UNION ALL BY NAME
+                    SELECT 0 AS "ec: 0", 0 AS "ec: n", 0 AS "ec: undecided" WHERE coalesce(len(groups), 0) = 0)),
+             (SELECT unnest([false, true]) AS _ec_total)
+        WHERE total OR NOT _ec_total GROUP BY ALL);
+CREATE OR REPLACE MACRO ec._report_groups(units) AS TABLE
+    SELECT *, _ec_invalid = 0 AND ec._addable(all_0 + all_1) AS _ec_right, _ec_undecided = 0 AS _ec_decided,
+           CASE WHEN all_0 + all_1 > 0 AND _ec_least = _ec_greatest THEN ec._stated_0(_ec_least) END AS _ec_p0,
+           CASE WHEN all_0 + all_1 > 0 AND _ec_least = _ec_greatest THEN ec._stated_1(_ec_least) END AS _ec_p1
+    FROM (SELECT _ec_id, _ec_total, _ec_key, min(_ec_least) AS _ec_least, max(_ec_greatest) AS _ec_greatest,
+                 any_value(_ec_fn) AS _ec_fn, any_value(_ec_fp) AS _ec_fp, CAST(NULL AS UBIGINT) AS _ec_bucket,
+                 sum(_ec_n) AS _ec_n, sum(_ec_missing) AS _ec_missing, sum(_ec_invalid) AS _ec_invalid, sum(_ec_undecided) AS _ec_undecided,
+                 sum(COLUMNS('_[01]$'))
+          FROM query_table(units) GROUP BY ALL);
+
+-- Values --------------------------------------------------------------------------------------------------------------
+
+-- Lists of one, of which formulas are; none where there are wrong rows, or some have no decision.
+CREATE OR REPLACE MACRO ec._cells_at(tn, fp, fn, tp, p1, p0) AS [{
+    'n1': fn + tp, 'n0': tn + fp, 'tn': tn, 'fp': fp, 'fn': fn, 'tp': tp, 'p1': p1, 'p0': p0}];
+CREATE OR REPLACE MACRO ec._losses_at(n1, n0, s1, s0, p1, p0) AS [{'m1': ec._ratio(s1, n1), 'm0': ec._ratio(s0, n0), 'p1': p1, 'p0': p0}];
+CREATE OR REPLACE MACRO ec._report_values(groups) AS TABLE
+    SELECT *, ec._costs_of_cells(own, _ec_fn, _ec_fp) AS own_errors, ec._costs_of_cells(at_prior, _ec_fn, _ec_fp) AS prior_errors
+    FROM (SELECT *, CASE WHEN decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, class_prior, rest) END AS own,
+                 CASE WHEN decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, _ec_p1, _ec_p0) END AS at_prior,
+                 CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, log_loss_1, log_loss_0, class_prior, rest) END AS log_losses,
+                 CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, log_loss_1, log_loss_0, _ec_p1, _ec_p0) END AS prior_log_losses,
+                 CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, brier_1, brier_0, class_prior, rest) END AS briers,
+                 CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, brier_1, brier_0, _ec_p1, _ec_p0) END AS prior_briers
+          FROM (SELECT *, _ec_right AND _ec_decided AS decided, CASE WHEN _ec_right THEN ec._share(all_1, all_0) END AS class_prior,
+                       CASE WHEN _ec_right THEN ec._share(all_0, all_1) END AS rest
+                FROM query_table(groups)));
+
+-- Table ---------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._low_end(limits, name) AS limits[name]['low'];
+CREATE OR REPLACE MACRO ec._high_end(limits, name) AS limits[name]['high'];
+-- Fewer rows of a class than 10, counting as many of equal weight as say as much.
+CREATE OR REPLACE MACRO ec._few(n, n2) AS NOT n > 0 OR n * n / n2 < 10;
+CREATE OR REPLACE MACRO ec._as_count(n HUGEINT) AS CAST(n AS BIGINT), (n DOUBLE) AS n;
+-- In the order of the columns of a report, of which the macros below take those that are shown.
+CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS TABLE
+    SELECT _ec_key, _ec_total AS "ec: total", CAST(_ec_n - _ec_missing - _ec_invalid AS BIGINT) AS n,
+    ec._value_of_nec(own_errors) AS nec, ec._low_end(ends, 'nec') AS nec_ci_low, ec._high_end(ends, 'nec') AS nec_ci_high,
+    CASE WHEN ec._low_end(ends, 'nec') IS NOT NULL THEN coalesce(_ec_kinked, false) END AS nec_kinked,
+    ec._value_of_nec(prior_errors) AS nec_at_prior, ec._low_end(ends, 'nec_at_prior') AS nec_at_prior_ci_low,
+        ec._high_end(ends, 'nec_at_prior') AS nec_at_prior_ci_high,
+    ec._mean_over_entropy(log_losses) AS nce, ec._low_end(ends, 'nce') AS nce_ci_low, ec._high_end(ends, 'nce') AS nce_ci_high,
+    ec._mean_over_entropy(prior_log_losses) AS nce_at_prior, ec._low_end(ends, 'nce_at_prior') AS nce_at_prior_ci_low,
+        ec._high_end(ends, 'nce_at_prior') AS nce_at_prior_ci_high,
+    ec._mean_over_spread(briers) AS nbs, ec._low_end(ends, 'nbs') AS nbs_ci_low, ec._high_end(ends, 'nbs') AS nbs_ci_high,
+    ec._mean_over_spread(prior_briers) AS nbs_at_prior, ec._low_end(ends, 'nbs_at_prior') AS nbs_at_prior_ci_low,
+        ec._high_end(ends, 'nbs_at_prior') AS nbs_at_prior_ci_high,
+    ec._value_of_precision(own) AS precision, ec._low_end(ends, 'precision') AS precision_ci_low,
+        ec._high_end(ends, 'precision') AS precision_ci_high,
+    ec._value_of_precision(at_prior) AS precision_at_prior, ec._low_end(ends, 'precision_at_prior') AS precision_at_prior_ci_low,
+        ec._high_end(ends, 'precision_at_prior') AS precision_at_prior_ci_high,
+    ec._value_of_f1(own) AS f1, ec._low_end(ends, 'f1') AS f1_ci_low, ec._high_end(ends, 'f1') AS f1_ci_high,
+    ec._value_of_f1(at_prior) AS f1_at_prior, ec._low_end(ends, 'f1_at_prior') AS f1_at_prior_ci_low,
+        ec._high_end(ends, 'f1_at_prior') AS f1_at_prior_ci_high,
+    ec._value_of_recall(own) AS recall, ec._low_end(ends, 'recall') AS recall_ci_low, ec._high_end(ends, 'recall') AS recall_ci_high,
+    ec._value_of_expected_cost(own_errors) AS expected_cost, ec._low_end(ends, 'expected_cost') AS expected_cost_ci_low,
+        ec._high_end(ends, 'expected_cost') AS expected_cost_ci_high,
+    ec._value_of_expected_cost(prior_errors) AS expected_cost_at_prior,
+        ec._low_end(ends, 'expected_cost_at_prior') AS expected_cost_at_prior_ci_low,
+        ec._high_end(ends, 'expected_cost_at_prior') AS expected_cost_at_prior_ci_high,
+    ec._value_of_expected_cost(own_errors) AS bayes_risk, ec._low_end(ends, 'bayes_risk') AS bayes_risk_ci_low,
+        ec._high_end(ends, 'bayes_risk') AS bayes_risk_ci_high,
+    ec._value_of_expected_cost(prior_errors) AS bayes_risk_at_prior, ec._low_end(ends, 'bayes_risk_at_prior') AS bayes_risk_at_prior_ci_low,
+        ec._high_end(ends, 'bayes_risk_at_prior') AS bayes_risk_at_prior_ci_high,
+    ec._value_of_error_rate(own) AS error_rate, ec._low_end(ends, 'error_rate') AS error_rate_ci_low,
+        ec._high_end(ends, 'error_rate') AS error_rate_ci_high,
+    ec._value_of_error_rate(at_prior) AS error_rate_at_prior, ec._low_end(ends, 'error_rate_at_prior') AS error_rate_at_prior_ci_low,
+        ec._high_end(ends, 'error_rate_at_prior') AS error_rate_at_prior_ci_high,
+    ec._value_of_accuracy(own) AS accuracy, ec._low_end(ends, 'accuracy') AS accuracy_ci_low,
+        ec._high_end(ends, 'accuracy') AS accuracy_ci_high,
+    ec._value_of_accuracy(at_prior) AS accuracy_at_prior, ec._low_end(ends, 'accuracy_at_prior') AS accuracy_at_prior_ci_low,
+        ec._high_end(ends, 'accuracy_at_prior') AS accuracy_at_prior_ci_high,
+    ec._value_of_balanced_error_rate(own) AS balanced_error_rate, ec._low_end(ends, 'balanced_error_rate') AS balanced_error_rate_ci_low,
+        ec._high_end(ends, 'balanced_error_rate') AS balanced_error_rate_ci_high,
+    ec._value_of_balanced_accuracy(own) AS balanced_accuracy, ec._low_end(ends, 'balanced_accuracy') AS balanced_accuracy_ci_low,
+        ec._high_end(ends, 'balanced_accuracy') AS balanced_accuracy_ci_high,
+    ec._value_of_specificity(own) AS specificity, ec._low_end(ends, 'specificity') AS specificity_ci_low,
+        ec._high_end(ends, 'specificity') AS specificity_ci_high,
+    ec._value_of_fpr(own) AS fpr, ec._low_end(ends, 'fpr') AS fpr_ci_low, ec._high_end(ends, 'fpr') AS fpr_ci_high,
+    ec._value_of_fnr(own) AS fnr, ec._low_end(ends, 'fnr') AS fnr_ci_low, ec._high_end(ends, 'fnr') AS fnr_ci_high,
+    ec._value_of_informedness(own) AS informedness, ec._low_end(ends, 'informedness') AS informedness_ci_low,
+        ec._high_end(ends, 'informedness') AS informedness_ci_high,
+    ec._value_of_mcc(own) AS mcc, ec._low_end(ends, 'mcc') AS mcc_ci_low, ec._high_end(ends, 'mcc') AS mcc_ci_high,
+    ec._value_of_mcc(at_prior) AS mcc_at_prior, ec._low_end(ends, 'mcc_at_prior') AS mcc_at_prior_ci_low,
+        ec._high_end(ends, 'mcc_at_prior') AS mcc_at_prior_ci_high,
+    ec._value_of_lr_plus(own) AS lr_plus, ec._low_end(ends, 'lr_plus') AS lr_plus_ci_low, ec._high_end(ends, 'lr_plus') AS lr_plus_ci_high,
+    ec._value_of_lr_minus(own) AS lr_minus, ec._low_end(ends, 'lr_minus') AS lr_minus_ci_low,
+        ec._high_end(ends, 'lr_minus') AS lr_minus_ci_high,
+    ec._value_of_precision_gain(own) AS precision_gain, ec._low_end(ends, 'precision_gain') AS precision_gain_ci_low,
+        ec._high_end(ends, 'precision_gain') AS precision_gain_ci_high,
+    ec._value_of_precision_gain(at_prior) AS precision_gain_at_prior,
+        ec._low_end(ends, 'precision_gain_at_prior') AS precision_gain_at_prior_ci_low,
+        ec._high_end(ends, 'precision_gain_at_prior') AS precision_gain_at_prior_ci_high,
+    ec._value_of_recall_gain(own) AS recall_gain, ec._low_end(ends, 'recall_gain') AS recall_gain_ci_low,
+        ec._high_end(ends, 'recall_gain') AS recall_gain_ci_high,
+    ec._value_of_recall_gain(at_prior) AS recall_gain_at_prior, ec._low_end(ends, 'recall_gain_at_prior') AS recall_gain_at_prior_ci_low,
+        ec._high_end(ends, 'recall_gain_at_prior') AS recall_gain_at_prior_ci_high,
+    ec._mean_loss(log_losses) AS cross_entropy, ec._low_end(ends, 'cross_entropy') AS cross_entropy_ci_low,
+        ec._high_end(ends, 'cross_entropy') AS cross_entropy_ci_high,
+    ec._mean_loss(prior_log_losses) AS cross_entropy_at_prior, ec._low_end(ends, 'cross_entropy_at_prior') AS cross_entropy_at_prior_ci_low,
+        ec._high_end(ends, 'cross_entropy_at_prior') AS cross_entropy_at_prior_ci_high,
+    ec._mean_loss(briers) AS brier, ec._low_end(ends, 'brier') AS brier_ci_low, ec._high_end(ends, 'brier') AS brier_ci_high,
+    ec._mean_loss(prior_briers) AS brier_at_prior, ec._low_end(ends, 'brier_at_prior') AS brier_at_prior_ci_low,
+        ec._high_end(ends, 'brier_at_prior') AS brier_at_prior_ci_high,
+    class_prior,
+    _ec_n - _ec_missing - _ec_invalid < coalesce(min_rows, 0) OR limited AND (ec._few(all_0, all2_0) OR ec._few(all_1, all2_1)) AS small,
+    _ec_total AS total,
+    CASE WHEN own IS NOT NULL THEN ec._as_count(negative_0) END AS tn, CASE WHEN own IS NOT NULL THEN ec._as_count(positive_0) END AS fp,
+    CASE WHEN own IS NOT NULL THEN ec._as_count(negative_1) END AS fn, CASE WHEN own IS NOT NULL THEN ec._as_count(positive_1) END AS tp,
+    CAST(_ec_missing AS BIGINT) AS n_missing, CAST(_ec_invalid AS BIGINT) AS n_invalid
+    FROM query_table(values_) LEFT JOIN query_table(limits) USING (_ec_id);
+
+-- True, or an error.
+CREATE OR REPLACE MACRO ec._table_ok(groups, total, min_rows) AS
+    CASE WHEN total AND coalesce(len(groups), 0) = 0
+         THEN error('ec: total := true adds a row over all groups, and without groups there is one: leave it out, or name groups') IS NULL
+         WHEN NOT coalesce(TRY_CAST(min_rows AS BIGINT) = min_rows AND min_rows >= 0, min_rows IS NULL)
+         THEN error(format('ec: min_rows := {} is not a whole number of rows from 0', CAST(min_rows AS VARCHAR))) IS NULL
+         ELSE true END;
+CREATE OR REPLACE MACRO ec._report_shown(log, groups, metrics, score_type, stated, limited, min_rows, total, values_, ends) AS TABLE
+    SELECT COLUMNS(lambda _c: _c NOT IN ('ec: 0', 'ec: total'))
+    FROM (SELECT unnest(_ec_key),
+                 COLUMNS(lambda _c: _c = 'ec: total'
+                                    OR ec._shows(_c, metrics, score_type, stated, limited, limited OR min_rows IS NOT NULL, total))
+          FROM ec._report_table(values_, ends, limited, min_rows))
+    WHERE ec._table_ok(groups, total, min_rows)
+          AND coalesce((FROM ec._columns_ok(log, groups, list_filter(CAST(groups AS VARCHAR[]), lambda _g:
+              ec._shows(lower(_g), metrics, score_type, stated, limited, limited OR min_rows IS NOT NULL, total)))), true)
+    ORDER BY "ec: total", COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups)) NULLS FIRST;
+
+CREATE OR REPLACE MACRO ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
+    score_type, weight, min_rows) AS TABLE
+    WITH _ec_cells AS MATERIALIZED (
+        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+                              false, NULL, NULL)),
+    _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
+    _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
+    _ec_values AS (FROM ec._report_values('_ec_groups')),
+    _ec_ends AS (SELECT NULL AS _ec_id, NULL AS _ec_kinked, MAP([''], [{'low': 0e0, 'high': 0e0}]) AS ends WHERE false)
+    FROM ec._report_shown(log, groups, metrics, score_type, stated, false, min_rows, total, '_ec_values', '_ec_ends');
+CREATE OR REPLACE MACRO ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
+    score_type, weight, min_rows, interval) AS TABLE
+    WITH _ec_cells AS MATERIALIZED (
+        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+                              true, NULL, NULL)),
+    _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
+    _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
+    _ec_values AS (FROM ec._report_values('_ec_groups')),
+    _ec_ends AS (FROM ec._limits_of_rows('_ec_groups', metrics, score_type, stated, interval))
+    FROM ec._report_shown(log, groups, metrics, score_type, stated, true, min_rows, total, '_ec_values', '_ec_ends');
+
+CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
+    score_type, weight, min_rows, interval, cluster, buckets) AS TABLE
+    WITH _ec_cells AS MATERIALIZED (
+        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+                              true, cluster, buckets)),
+    _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
+    _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
+    _ec_values AS (FROM ec._report_values('_ec_groups')),
+    _ec_ends AS (FROM ec._limits_of_clusters('_ec_units', '_ec_groups', metrics, score_type, stated, interval))
+    FROM ec._report_shown(log, groups, metrics, score_type, stated, true, min_rows, total, '_ec_values', '_ec_ends');
+
+-- Public --------------------------------------------------------------------------------------------------------------
+
+-- A table macro knows by its parameters what its columns are: hence one for each of those that make columns and may be made of columns.
+CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
+    FROM ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight,
+        min_rows)),
+(log, score, label, prior, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
+    FROM ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
+        min_rows)),
+(log, score, label, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
+    FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight,
+        min_rows, interval)),
+(log, score, label, prior, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
+    FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
+        min_rows, interval)),
+(log, score, label, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
+    FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight,
+        min_rows, interval, cluster, buckets)),
+(log, score, label, prior, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
+    FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
+        min_rows, interval, cluster, buckets));
+COMMENT ON MACRO TABLE ec.report IS 'The usual metrics, or those asked for, one row per group: with prior, interval, cluster too';
 -- Last, so that whoever finds the version finds all.
 CREATE OR REPLACE MACRO ec.version() AS '0.2.0';
 COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';

@@ -1,4 +1,4 @@
--- polars_ec for DuckDB, file 10 of 10: quantiles of the normal distribution and of t. Load after ece.
+-- polars_ec for DuckDB, file 10 of 12: quantiles of the normal distribution and of t. Load after ece.
 
 -- The algorithm is that of polars_ec/intervals/quantiles.py, which says why it is right; the nodes and weights are those of its rules.
 

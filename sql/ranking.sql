@@ -1,4 +1,4 @@
--- polars_ec for DuckDB, file 7 of 10: metrics of the order of the scores. Load after sketch.
+-- polars_ec for DuckDB, file 7 of 12: metrics of the order of the scores. Load after sketch.
 -- Under its own name each is exact: the rows of a group are sorted in memory. For groups that do not fit there: approx_..., from
 -- counts of rows per bin of the score (`resolution` bins a nat, the bins of ec.sketch), each with a companion approx_..._error with
 -- |value - exact| <= error, for the order within a bin is not known; and ec.ranking_exact, whose sort can spill to disk.

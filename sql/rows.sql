@@ -1,4 +1,4 @@
--- polars_ec for DuckDB, file 1 of 10: what is known of one row. Load after begin. Names that start with an underscore are private.
+-- polars_ec for DuckDB, file 1 of 12: what is known of one row. Load after begin. Names that start with an underscore are private.
 
 -- Arguments -----------------------------------------------------------------------------------------------------------
 
@@ -48,8 +48,10 @@ CREATE OR REPLACE MACRO ec._number_is(condition, number, message) AS
 
 -- Numbers -------------------------------------------------------------------------------------------------------------
 
--- NaN compares as greatest, so it is not a share.
-CREATE OR REPLACE MACRO ec._share_ok(x) AS x BETWEEN 0e0 AND 1e0;
+-- NaN compares as greatest, and yet comparisons and isnan() do not find it in a Parquet file: what holds of the least and the largest
+-- number there DuckDB takes for granted, and these pass over NaN. isfinite() and isinf() are asked row by row.
+CREATE OR REPLACE MACRO ec._share_ok(x) AS x BETWEEN 0e0 AND 1e0 AND isfinite(x);
+CREATE OR REPLACE MACRO ec._not_nan(x) AS isfinite(x) OR isinf(x);
 
 -- -ln(1 - q) to full accuracy (DuckDB has no log1p): what 1 - q lost by rounding, at most half a unit in the last place of 1, is
 -- added again. Where 1 - q < 1/2 nothing is lost.
@@ -84,11 +86,11 @@ CREATE OR REPLACE MACRO ec._fault(m) AS
 CREATE OR REPLACE MACRO ec._no_fault(fault, costs) AS
     CASE WHEN fault IS NULL THEN true ELSE error('ec: ' || fault || ', not ' || CAST(costs AS VARCHAR)) IS NULL END;
 
--- Costs as they are given: true, NULL where any is a NULL that was given, or an error; but NULL for what is wrong in a column. (NaN
--- compares as greatest; least() passes over NULL. Halves add up to no infinity.)
+-- Costs as they are given: true, NULL where any is a NULL that was given, or an error; but NULL for what is wrong in a column.
+-- (least() passes over NULL. Halves add up to no infinity.)
 CREATE OR REPLACE MACRO ec._binary_costs_ok(cost_fn, cost_fp) AS
     CASE WHEN least(cost_fn, cost_fp) >= 0
-              AND CAST(cost_fn AS DOUBLE) / 2 + CAST(cost_fp AS DOUBLE) / 2 < CAST('inf' AS DOUBLE) THEN true
+              AND isfinite(CAST(cost_fn AS DOUBLE) / 2 + CAST(cost_fp AS DOUBLE) / 2) THEN true
          WHEN (cost_fn IS NULL OR cost_fp IS NULL) AND NOT (ec._unset(cost_fn) OR ec._unset(cost_fp)) THEN NULL
          WHEN ec._is_column(cost_fn) OR ec._is_column(cost_fp) THEN NULL
          ELSE error('ec: costs must be finite numbers that are not negative, not '
@@ -204,7 +206,7 @@ CREATE OR REPLACE MACRO ec._class(label) AS
 CREATE OR REPLACE MACRO ec._y(label) AS TRY_CAST(label AS INTEGER);
 
 CREATE OR REPLACE MACRO ec._weight_ok(weight "NULL") AS weight IS NULL,
-(weight) AS CAST(weight AS DOUBLE) >= 0 AND CAST(weight AS DOUBLE) < CAST('inf' AS DOUBLE);
+(weight) AS CAST(weight AS DOUBLE) >= 0 AND isfinite(CAST(weight AS DOUBLE));
 
 -- 1 where no weight is given, an integer so that the engine drops the multiplication.
 CREATE OR REPLACE MACRO ec._weight(weight "NULL") AS 1, (weight) AS weight;
@@ -222,11 +224,10 @@ CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
           ELSE format('ec: unknown score_type ''{}'': posterior, log_odds, llr, decision; lists: posteriors, log_posteriors, log_likelihoods. '
                  || 'Other arguments need their names, such as prior := 0.2', coalesce(score_type, 'NULL')) END) IS NULL;
 
--- NaN compares as greatest, so it fails BETWEEN and < inf.
 CREATE OR REPLACE MACRO ec._number_fits(score, decisions, score_type) AS
     CASE WHEN score_type = 'posterior' THEN ec._share_ok(score)
-         WHEN score_type = 'decision' THEN score BETWEEN 0 AND decisions - 1 AND score = floor(score)
-         ELSE score <= CAST('inf' AS DOUBLE) END;
+         WHEN score_type = 'decision' THEN score BETWEEN 0 AND decisions - 1 AND score = floor(score) AND isfinite(score)
+         ELSE ec._not_nan(score) END;
 CREATE OR REPLACE MACRO ec._number_type_ok(score_type) AS
     CASE WHEN score_type IN ('posterior', 'log_odds', 'llr', 'decision') THEN true
          WHEN score_type IN ('posteriors', 'log_posteriors', 'log_likelihoods')
@@ -378,7 +379,7 @@ CREATE OR REPLACE MACRO ec._no_threshold(threshold, score_type) AS
     CASE WHEN threshold IS NULL THEN NOT ec._unset(threshold)
          WHEN score_type = 'decision'
          THEN error('ec: threshold is for scores, and score_type ''decision'' says that decisions are taken: leave it out') IS NULL
-         WHEN typeof(threshold) <> 'BOOLEAN' AND ec._is_column(threshold) THEN isnan(CAST(threshold AS DOUBLE))
+         WHEN typeof(threshold) <> 'BOOLEAN' AND ec._is_column(threshold) THEN NOT ec._not_nan(CAST(threshold AS DOUBLE))
          WHEN typeof(threshold) = 'BOOLEAN' OR isnan(CAST(threshold AS DOUBLE))
          THEN error('ec: threshold must be a number, not ' || CAST(threshold AS VARCHAR)) IS NULL
          ELSE false END;

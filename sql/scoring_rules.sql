@@ -1,4 +1,4 @@
--- polars_ec for DuckDB, file 5 of 10: expectations of scoring rules. Load after decisions.
+-- polars_ec for DuckDB, file 5 of 12: expectations of scoring rules. Load after decisions.
 -- Every one is sum_i P_i * mean over class i of a loss of the row: the files rows (losses) and counts (sums) do the rest.
 
 -- Means of a loss, class by class -------------------------------------------------------------------------------------

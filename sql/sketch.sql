@@ -1,4 +1,4 @@
--- polars_ec for DuckDB, file 6 of 10: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
+-- polars_ec for DuckDB, file 6 of 12: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
 -- A table macro: the log is a table, view or WITH clause given by its name as text, score, label and weight are
 -- expressions over its columns, groups the names of its group columns. Names within start with "ec: ", because a parameter's
 -- name would hide a column of the log, and a column of the log one that is made here.

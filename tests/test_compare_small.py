@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import polars as pl
 import pytest
 
 import polars_ec as ec  # noqa: F401  (registers the namespace)
+from tests.support.cases import mostly_slow
 
 # Rows, and positives among them: many; few positives; few of both; few rows; none of a class; again many.
 SIZES = {"a": (300, 90), "b": (200, 9), "c": (12, 6), "d": (60, 30), "e": (40, 0), "f": (120, 11), "g": (300, 80)}
@@ -59,8 +61,9 @@ def plain(reference: Any, min_rows: int, weight: str | None, best: dict[str, str
     return small
 
 
-@pytest.mark.parametrize("weight", [None, "w"])
-@pytest.mark.parametrize("min_rows", [None, 130])
+@pytest.mark.parametrize(
+    ("weight", "min_rows"), mostly_slow(product([None, "w"], [None, 130]), [(None, None), ("w", 130)])
+)
 @pytest.mark.parametrize("reference", ["q", "rest", "total", "best", "a", "c"])
 def test_small_groups_have_few_rows_or_few_of_a_class_or_are_compared_with_such(
     reference: str, min_rows: int | None, weight: str | None

@@ -96,11 +96,12 @@ connection = duckdb.connect()
 ec.register(connection)
 table = connection.register("log", log.to_arrow())
 print(connection.sql("SELECT ec.nec(p, y, cost_fn := 5) FROM log").fetchall()[0][0])
+print(connection.sql(ec.report_query("log", "p", "y", metrics=["nec"], cost_fn=5)).fetchall()[0][1])
 """
-    *files, metric, macro = run(installed / "python", "-W", "error", "-c", code, cwd=tmp_path).splitlines()
+    *files, metric, macro, query = run(installed / "python", "-W", "error", "-c", code, cwd=tmp_path).splitlines()
     assert len(files) == 2
     assert all(Path(file).is_relative_to(installed.parent) for file in files)
-    assert metric == macro == "0.5"
+    assert metric == macro == query == "0.5"
 
 
 def test_command(installed, tmp_path) -> None:

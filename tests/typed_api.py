@@ -171,6 +171,15 @@ def sketches(sketch: ec.Sketch, others: Sequence[ec.Sketch]) -> None:
     assert_type(sketch.evaluate("nec", "auc_roc", prior=0.2), pl.DataFrame)
     assert_type(sketch.evaluate("nec", prior="overall"), pl.DataFrame)
     assert_type(sketch.compare("nec", "auc_roc", reference="rest", interval=0.9, min_rows=50), pl.DataFrame)
+    assert_type(sketch.drift("nec", period="month", reference="previous", mix=["country"], min_rows=9), pl.DataFrame)
+    assert_type(sketch.rolling("day", periods=28, every="1d"), ec.Windows)
+    assert_type(sketch.rolling("day").evaluate("nec", "auc_roc", interval=0.9, prior="overall"), pl.DataFrame)
+    assert_type(sketch.rolling("day").drift("nec", mix="country", cost_fn=5), pl.DataFrame)
+    sketch.drift("nec")  # type: ignore[call-arg]
+    sketch.drift("nec", period="month", treshold=0.5)  # type: ignore[call-arg]
+    sketch.rolling("day").evaluate("nec", treshold=0.5)  # type: ignore[call-arg]
+    sketch.rolling("day").drift("nec", period="month")  # type: ignore[call-arg]
+    sketch.rolling("day").group_by("country")  # type: ignore[attr-defined]
     assert_type(sketch.mean_over_targets("f1", "auc_roc", threshold=0.5), pl.DataFrame)
     assert_type(sketch.epsr(lambda t: 6 * t * (1 - t), prior="uniform"), pl.DataFrame)
     assert_type(sketch.epsr({"t": [0.5], "weight": [1.0]}), pl.DataFrame)
@@ -197,6 +206,7 @@ def values_and_databases(connection: duckdb.DuckDBPyConnection) -> None:
     assert_type(ec.CostMatrix.operating_point([0.2, 0.3, 0.5]), ec.CostMatrix)
     assert_type(ec.effective_prior(0.1, 1, 9), float)
     assert_type(ec.CostMatrix.binary(cost_fn=4).bayes_threshold(), float)
+    assert_type(ec.report_query("log", "p", "y", by="carrier", metrics=["nec"], prior=0.1, dialect="postgres"), str)
     assert_type(ec.sketch_query("log", "p", "y", by="carrier", dialect="duckdb"), str)
     ec.register(connection)
     errors: list[type[ValueError]] = [ec.InvalidDataError, ec.SketchError]

@@ -8,7 +8,7 @@ from polars_ec.calibration.fit import fit
 from polars_ec.calibration.parameters import Calibrator
 from polars_ec.cells.cells import Cells
 from polars_ec.cells.grid import BUCKET, EXACT, Grid, checked_resolution
-from polars_ec.cells.sums import number_groups
+from polars_ec.cells.sums import number_groups, with_group
 from polars_ec.cells.values import scores_of_cells
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.sums import GROUP, ratio
@@ -119,7 +119,7 @@ def _limits(
     """Those of the share of positives in each bin of each group."""
     # Imported here, for they need numpy.
     from polars_ec.cells.bands import share_limits
-    from polars_ec.cells.moments import numbered_buckets, usable_rows
+    from polars_ec.cells.moments import usable_rows
 
     sums = {
         f"{x}{i}": pl.when(pl.col("class") == i).then(weight).sum()
@@ -134,7 +134,7 @@ def _limits(
     if cells.coarse is not None:
         grid = cells.grid.coarse
         groups = numbered.unique(GROUP)
-        coarse = usable_rows(numbered_buckets(cells.coarse, groups, keys), cells.weighted)
+        coarse = usable_rows(with_group(cells.coarse, groups, keys), cells.weighted)
         in_buckets = coarse.group_by(GROUP, _coarse_bins(grid, resolution).alias("bin"), BUCKET).agg(**sums)
         by_bucket = row.join(in_buckets, on=[GROUP, "bin"])
     ends = share_limits(rows, by_bucket, cells.buckets or 0, request)

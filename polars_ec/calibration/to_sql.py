@@ -33,7 +33,7 @@ def calibration_sql(calibration: Parameters, score: str, dialect: WarehouseDiale
         branches = " ".join(f"WHEN {c} THEN {value}" for c, value in zip(conditions, values, strict=True))
         values = [f"CASE {branches} END"]
     right = f"{s} >= 0 AND {s} <= 1" if calibration.score_type == "posterior" else is_number(s)
-    return writer.write(f"CASE WHEN {right} THEN {values[0]} END")
+    return writer.write(f"CASE WHEN {right}{writer.and_not_nan(s)} THEN {values[0]} END")
 
 
 def _value(writer: Writer, s: str, calibration: Parameters, parameters: pl.DataFrame) -> str:

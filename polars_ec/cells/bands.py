@@ -10,8 +10,9 @@ import polars as pl
 from polars_ec.cells.cells import Cells
 from polars_ec.cells.grid import BUCKET
 from polars_ec.cells.intervals import formula_of
-from polars_ec.cells.moments import Floats, Integers, check_squares, numbered_buckets, usable_rows
+from polars_ec.cells.moments import Floats, Integers, check_squares, usable_rows
 from polars_ec.cells.ordered import edge_columns
+from polars_ec.cells.sums import with_group
 from polars_ec.costs import CostMatrix
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.arguments import Request
@@ -75,7 +76,7 @@ class _Buckets:
         assert cells.buckets is not None
         self._number = cells.buckets
         groups = points.select(GROUP, *cells.keys).unique(GROUP)
-        used = usable_rows(numbered_buckets(cells.coarse, groups, cells.keys), cells.weighted).drop_nulls(GROUP)
+        used = usable_rows(with_group(cells.coarse, groups, cells.keys), cells.weighted).drop_nulls(GROUP)
         ordered = used.sort(GROUP, "class", "bin", "above", descending=[False, False, True, True])
         self._of = {
             (int(group), int(label)): self._running(part)

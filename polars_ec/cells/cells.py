@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self, TypeVar
 
 import polars as pl
 
@@ -25,6 +25,8 @@ OF_CLUSTERS = ("buckets", "cluster", "hash")
 _MOST_ROWS = 2**63 - 1
 # What names of columns begin with while metrics are computed.
 _OWN = "__ec_"
+
+C = TypeVar("C", bound="Cells")
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,6 +123,17 @@ class Cells:
                 "on anything else would change what the cells mean"
             )
         return self.on_tables(lambda table: table.filter(*predicates))
+
+
+def of_each_model(cells: C) -> Iterator[tuple[dict[str, Any], C]]:
+    """The cells of each model and target, whose group columns have the values beside them."""
+    within = [key for key in (SCORE, TARGET) if key in cells.keys]
+    if not within:
+        yield {}, cells
+        return
+    for values in cells.frame.select(within).unique(maintain_order=True).rows():
+        chosen = dict(zip(within, values, strict=True))
+        yield chosen, cells.filter(*(pl.col(key).eq_missing(pl.lit(value)) for key, value in chosen.items()))
 
 
 def check_keys(keys: Sequence[str], columns: Collection[str]) -> None:

@@ -20,7 +20,7 @@ from polars_ec.signatures import checked_keywords
 from polars_ec.typing import EceNorm, EerMethod, IntervalMethod
 
 
-class _EvaluationKeywords(TypedDict, total=False):
+class EvaluationKeywords(TypedDict, total=False):
     """The keywords of `evaluate`."""
 
     costs: Costs | None
@@ -167,7 +167,7 @@ class DecidingCells(Cells):
         )
         return evaluate(self, metrics, keywords, own_threshold=own_threshold, request=request)
 
-    def mean_over_targets(self, *metrics: str, **keywords: Unpack[_EvaluationKeywords]) -> pl.DataFrame:
+    def mean_over_targets(self, *metrics: str, **keywords: Unpack[EvaluationKeywords]) -> pl.DataFrame:
         """The plain mean of metrics over the targets of a sketch of each class against the rest: one row per group.
 
         It is an average over K detectors, each of which decides for itself whether a row is of its class, at its own threshold: a

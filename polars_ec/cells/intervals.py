@@ -21,7 +21,7 @@ from polars_ec.cells.formula_columns import (
     loss_column,
     loss_columns,
 )
-from polars_ec.cells.moments import Floats, UsableCells, cells_by_bucket, usable_cells
+from polars_ec.cells.moments import Floats, Integers, UsableCells, cells_by_bucket, usable_cells
 from polars_ec.cells.sums import is_exact, prior_columns
 from polars_ec.intervals.arguments import FEW_OF_A_CLASS, Request
 from polars_ec.intervals.bootstrap import Sums, Units
@@ -169,9 +169,12 @@ class Intervals:
         flat = [pl.col(name).cast(pl.Float64) for of_class in columns for name in of_class]
         return self.table.select(flat).to_numpy().reshape(-1, 2, 2).astype(np.float64)
 
-    def formula(self, columns: list[list[str]], expressions: Sequence[pl.Expr], groups: slice = _ALL) -> Formula:
+    def formula(
+        self, columns: list[list[str]], expressions: Sequence[pl.Expr], groups: slice | Integers = _ALL
+    ) -> Formula:
         """The expressions as functions of these columns of the table, of some groups; what else they read of it stays."""
-        return formula_of(self.table.select(prior_columns(self.arguments) or [])[groups], columns, expressions)
+        priors = prior_columns(self.arguments)
+        return formula_of(self.table.select(priors)[groups] if priors else pl.DataFrame(), columns, expressions)
 
 
 def _drawn(cells: UsableCells, loss: Floats) -> tuple[Units, Sums]:

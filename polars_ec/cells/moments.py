@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from polars_ec.cells.cells import Cells
 from polars_ec.cells.formula_columns import End
 from polars_ec.cells.grid import Grid
-from polars_ec.cells.sums import placed
+from polars_ec.cells.sums import placed, with_group
 from polars_ec.cells.values import log_odds, losses
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.estimates import Clusters
 from polars_ec.intervals.spread import Moments
-from polars_ec.rows.read import join_groups
 from polars_ec.rows.scores import BinaryScores
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -201,15 +200,8 @@ def cells_by_bucket(cells: Cells, groups: pl.DataFrame, keys: list[str]) -> Usab
     """Those of the cells of clusters, where rows are in clusters; `groups` has the keys and the number of each group."""
     if cells.coarse is None or cells.buckets is None:
         return None
-    numbered = numbered_buckets(cells.coarse, groups, keys)
+    numbered = with_group(cells.coarse, groups, keys)
     return UsableCells(usable_rows(numbered, cells.weighted), cells.grid.coarse, groups.height, cells.buckets)
-
-
-def numbered_buckets(coarse: pl.DataFrame, groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """The cells of clusters with the number of their group, which `groups` has beside the keys."""
-    if not keys:
-        return coarse.with_columns(pl.lit(0, dtype=pl.get_index_type()).alias(GROUP))
-    return join_groups(coarse, groups.select(GROUP, *keys), keys)
 
 
 def usable_rows(frame: pl.DataFrame, weighted: bool) -> pl.DataFrame:

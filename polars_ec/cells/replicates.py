@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from polars_ec.cells.cells import Cells
 from polars_ec.cells.grid import BUCKET, SUMS, Grid
-from polars_ec.cells.sums import number_groups, number_sums
+from polars_ec.cells.sums import number_groups, number_sums, with_group
 from polars_ec.cells.values import losses
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.bootstrap import Units
-from polars_ec.rows.read import join_groups
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -97,8 +96,7 @@ def drawable(cells: Cells, keys: list[str]) -> Drawable:
     grid = cells.grid
     if cells.coarse is not None:
         grid = grid.coarse
-        zero = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
-        numbered = join_groups(cells.coarse, groups, keys) if keys else cells.coarse.with_columns(zero)
+        numbered = with_group(cells.coarse, groups, keys)
     others = [name for name in cells.keys if name not in keys]
     frame = numbered.filter(pl.col("class") >= 0, pl.col("n") > 0)
     if cells.weighted:

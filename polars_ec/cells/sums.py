@@ -59,13 +59,24 @@ def number_groups(cells: Cells, keys: list[str]) -> tuple[pl.DataFrame, pl.DataF
     if not keys:
         zero = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
         return weighed.with_columns(zero), pl.DataFrame({GROUP: [0]}, schema={GROUP: pl.get_index_type()})
-    # Cells of a group stand side by side as a rule: what is looked up is the first of each run of them.
-    changes = [pl.col(key).ne_missing(pl.col(key).shift()) for key in keys]
-    first = weighed.select((pl.any_horizontal(changes) | (pl.int_range(pl.len()) == 0)).alias(GROUP))[GROUP]
-    runs = weighed.select(keys).filter(first)
+    runs, run = _runs(weighed, keys)
     groups = runs.unique(maintain_order=True).with_row_index(GROUP)
-    of_run = join_groups(runs, groups, keys)[GROUP]
-    return weighed.with_columns(of_run.gather(first.cum_sum() - 1)), groups
+    return weighed.with_columns(join_groups(runs, groups, keys)[GROUP].gather(run)), groups
+
+
+def with_group(table: pl.DataFrame, groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Cells, or sums, with the number of their group, which `groups` has beside the keys."""
+    if not keys:
+        return table.with_columns(pl.lit(0, dtype=pl.get_index_type()).alias(GROUP))
+    runs, run = _runs(table, keys)
+    return table.with_columns(join_groups(runs, groups.select(GROUP, *keys), keys)[GROUP].gather(run))
+
+
+def _runs(table: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, pl.Series]:
+    """The keys of each run of cells of one group, and the run of each cell: they stand side by side as a rule, so that there are few."""
+    changes = [pl.col(key).ne_missing(pl.col(key).shift()) for key in keys]
+    first = table.select((pl.any_horizontal(changes) | (pl.int_range(pl.len()) == 0)).alias(GROUP))[GROUP]
+    return table.select(keys).filter(first), first.cum_sum() - 1
 
 
 def number_sums(cells: Cells, numbered: pl.DataFrame, groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
@@ -80,9 +91,7 @@ def number_sums(cells: Cells, numbered: pl.DataFrame, groups: pl.DataFrame, keys
         }
         cell = [GROUP, "class", *cells.grid.cell_columns]
         return numbered.filter(pl.col("class") >= 0).select(*cell, "weight", **summed)
-    if not keys:
-        return cells.sums.with_columns(pl.lit(0, dtype=pl.get_index_type()).alias(GROUP))
-    return join_groups(cells.sums, groups.select(GROUP, *keys), keys)
+    return with_group(cells.sums, groups, keys)
 
 
 def tabulate(cells: Cells, keys: list[str], arguments: EvaluationArguments) -> tuple[pl.DataFrame, pl.DataFrame]:

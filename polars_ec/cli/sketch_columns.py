@@ -66,6 +66,11 @@ class Point:
         return cls(stated, threshold, llr_prior, of_posteriors)
 
     @property
+    def keywords(self) -> dict[str, Any]:
+        """As methods of a sketch take it."""
+        return {**({} if self.threshold is None else {"threshold": self.threshold}), **self.stated}
+
+    @property
     def decides(self) -> bool:
         """Whether there is a threshold."""
         return self.of_posteriors or "threshold" in self.stated or self.threshold is not None

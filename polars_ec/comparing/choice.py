@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
 import polars as pl
@@ -92,7 +91,13 @@ def parse_reference(reference: Any, models: Sequence[str], keys: Sequence[str]) 
 def comparable(metrics: Any) -> tuple[str, ...] | None:
     """The names that the caller passed, if any; errors for metrics whose differences have no limits."""
     names = named_metrics(metrics)
-    for name in names or ():
+    check_comparable(names or ())
+    return names
+
+
+def check_comparable(names: Sequence[str]) -> None:
+    """ValueError for metrics whose differences have no limits."""
+    for name in names:
         if name == "ece":
             raise ValueError(
                 "metrics= holds 'ece', which has no interval near calibration: compare 'nce' or 'nbs', or calibration_loss"
@@ -103,7 +108,6 @@ def comparable(metrics: Any) -> tuple[str, ...] | None:
             mean = f"macro_{name.removeprefix('class_')}"
             way_out = f"compare their mean, {mean}" if mean in OF_CLASSES else "compare nec"
             raise ValueError(f"metrics= holds {name!r}, which has a value for each class: {way_out}")
-    return names
 
 
 def check_prior(prior: CheckedPrior, reference: Reference) -> None:
@@ -136,8 +140,8 @@ def reference_groups(reference: Mapping[str, Any], groups: pl.DataFrame, keys: S
 
 
 def _said(value: Any) -> str:
-    """Times as one writes them."""
-    return str(value) if isinstance(value, date) else repr(value)
+    """Times and decimals as one writes them."""
+    return repr(value) if isinstance(value, str | bytes | list | dict) else str(value)
 
 
 def _places(reference: Mapping[str, Any], groups: pl.DataFrame, keys: Sequence[str]) -> pl.Series:

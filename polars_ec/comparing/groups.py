@@ -17,7 +17,6 @@ from polars_ec.comparing.sides import Parts, Side, between, exclusive
 from polars_ec.comparing.values import Metrics
 from polars_ec.formulas.decisions import DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.estimates import Clusters, Formula, slopes_of
 from polars_ec.intervals.quantiles import t_quantile, two_sided_p
 from polars_ec.intervals.spread import Moments
@@ -37,7 +36,8 @@ _LOSSES_OF_RANKS = ("eer", "min_expected_cost", "min_dcf", "min_cllr")
 class Grouped:
     """Metrics of groups, by their columns, that are made of the same sums of w x, (groups, classes, features).
 
-    The formulas are those of the groups, of all others of each, and of all together, which is one; they know how many rows are wrong there.
+    The formulas are those of the groups, of all others of each, of all together, which is one, and of those with these numbers; they know
+    how many rows are wrong there.
     """
 
     columns: Mapping[str, str]
@@ -47,6 +47,7 @@ class Grouped:
     own: Formula
     rest: Formula
     total: Formula
+    some: Callable[[Floats, Integers], Floats]
 
     def side(self) -> Side:
         """The groups themselves."""
@@ -63,7 +64,7 @@ def grouped(cells: JointCells, groups: pl.DataFrame, metrics: Metrics) -> Groupe
     model, family = metrics.model, metrics.family
     moments = cells.moments(model, family, np.ones(len(cells.weight), dtype=bool))
     # All is added up over groups but priors, which are the same in all.
-    counts = [name for name, dtype in groups.schema.items() if dtype.is_integer() and name != GROUP]
+    counts = [name for name, dtype in groups.schema.items() if dtype.is_integer() and name.startswith(model.prefix)]
     others = groups.with_columns(pl.Series(name, exclusive(groups[name].to_numpy())) for name in counts)
     whole = groups[:1].with_columns(pl.lit(groups[name].sum()).alias(name) for name in counts)
     return Grouped(
@@ -71,7 +72,10 @@ def grouped(cells: JointCells, groups: pl.DataFrame, metrics: Metrics) -> Groupe
         moments,
         None if cells.shape.buckets is None else cells.clusters(model, family),
         family.enlarged,
-        *(partial(metrics.of, groups=table) for table in (groups, others, whole)),
+        partial(metrics.of, groups=groups),
+        partial(metrics.of, groups=others),
+        partial(metrics.of, groups=whole),
+        lambda sums, numbers: metrics.of(sums, groups[numbers]),
     )
 
 
@@ -182,7 +186,7 @@ def with_best(values: Floats, parts: Parts, lower_is_better: bool, level: float)
 
 def lower_is_better(name: str) -> bool:
     """Whether the metric of this name is a loss."""
-    if name in SCORING_RULES:
+    if name in SCORING_RULES or name == "cllr":
         return True
     formula = DECISIONS.get(name) or OF_CLASSES.get(name)
     return formula.better == "lower" if formula is not None else name in _LOSSES_OF_RANKS

@@ -12,11 +12,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from polars_ec.cells.arguments import battery, check_metrics, parse_arguments
-from polars_ec.cells.cells import SCORE, TARGET, Cells, check_keys
+from polars_ec.cells.cells import SCORE, TARGET, Cells, check_keys, of_each_model
 from polars_ec.cells.formula_columns import ENDS, LOSS_OF, decision_column, decision_columns, loss_column, loss_columns
 from polars_ec.cells.intervals import Intervals
 from polars_ec.cells.sums import is_exact, join_losses, number_sums, overall_prior, prior_columns, tabulate
-from polars_ec.comparing.choice import COLUMNS, FEWEST_BUCKETS, Reference, check_prior, comparable, parse_reference
+from polars_ec.comparing.choice import (
+    COLUMNS,
+    FEWEST_BUCKETS,
+    Reference,
+    check_comparable,
+    check_prior,
+    parse_reference,
+)
 from polars_ec.comparing.differences import Differences, differences
 from polars_ec.comparing.groups import Against, Grouped, compare_groups
 from polars_ec.comparing.rank_differences import compare_ranked_groups, compare_ranked_models
@@ -37,9 +44,10 @@ from polars_ec.reporting.choice import CONFUSION
 from polars_ec.rows.read import join_groups
 
 Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+Integers = NDArray[np.int64]
 
-_COUNTS = (*CELLS, CONFUSION)
+COUNTS = (*CELLS, CONFUSION)
+"""What has no difference with limits."""
 
 
 def compare_cells(
@@ -56,32 +64,36 @@ def compare_cells(
     models = cells.frame[SCORE].unique(maintain_order=True).to_list() if SCORE in cells.keys else ["the model"]
     keys = [key for key in cells.keys if key != SCORE]
     against = parse_reference(reference, models, keys)
-    if cells.buckets is not None and cells.buckets < FEWEST_BUCKETS:
-        raise SketchError(
-            f"the sketch has {cells.buckets} buckets, too few for p-values: sketch its log with buckets={FEWEST_BUCKETS} or more"
-        )
-    names = comparable(list(metrics) or [name for name in battery(cells.grid, keywords) if name not in _COUNTS]) or ()
-    _check(cells, names, keywords)
+    names = list(metrics) or [name for name in battery(cells.grid, keywords) if name not in COUNTS]
+    check_difference(cells, names, keywords)
     if against.model is not None:
-        return _models(_Tables(cells, names, keywords, own_threshold, request), models, against, min_rows)
-    within = [key for key in (SCORE, TARGET) if key in cells.keys]
+        return _models(SketchTables(cells, names, keywords, own_threshold, request), models, against, min_rows)
     made = []
-    for values in cells.frame.select(within).unique(maintain_order=True).rows() if within else [()]:
-        chosen = dict(zip(within, values, strict=True))
-        part = (
-            cells.filter(*(pl.col(key).eq_missing(pl.lit(value)) for key, value in chosen.items())) if within else cells
-        )
-        others = [key for key in cells.keys if key not in within]
-        part = part.group_by(*others) if within else part
-        tables = _Tables(part, names, keywords, own_threshold, request)
-        found = _groups(tables, chosen.get(SCORE), others, against, min_rows)
+    for chosen, part in without_models(cells):
+        tables = SketchTables(part, names, keywords, own_threshold, request)
+        found = _groups(tables, chosen.get(SCORE), part.keys, against, min_rows)
         made.append(found.with_columns(pl.lit(chosen[TARGET]).alias(TARGET)) if TARGET in chosen else found)
     order = [key for key in cells.keys if key != SCORE]
     return pl.concat(made).sort(order, maintain_order=True).select(*order, *COLUMNS)
 
 
-def _check(cells: Cells, names: Sequence[str], keywords: Mapping[str, Any]) -> None:
+def without_models(cells: Cells) -> Iterator[tuple[dict[str, Any], Cells]]:
+    """The cells of each model and target, without these group columns, which are beside them."""
+    for chosen, part in of_each_model(cells):
+        yield chosen, part.group_by(*(key for key in cells.keys if key not in chosen)) if chosen else part
+
+
+def check_difference(cells: Cells, names: Sequence[str], keywords: Mapping[str, Any]) -> None:
+    """SketchError for a metric that the sketch does not have, or within bounds only; and for too few buckets."""
+    if cells.buckets is not None and cells.buckets < FEWEST_BUCKETS:
+        raise SketchError(
+            f"the sketch has {cells.buckets} buckets, too few for p-values: sketch its log with buckets={FEWEST_BUCKETS} or more"
+        )
     check_metrics(names, cells.grid, keywords.get("prior"))
+    check_comparable(names)
+    for name in names:
+        if names.count(name) > 1:
+            raise SketchError(f"{name} is named twice")
     if cells.grid.score_type == "llr":
         for name in names:
             if name in SCORING_RULES:
@@ -91,8 +103,8 @@ def _check(cells: Cells, names: Sequence[str], keywords: Mapping[str, Any]) -> N
 
 
 @dataclass(frozen=True)
-class _Tables:
-    """The cells of a comparison, with the sums of their groups."""
+class SketchTables:
+    """The cells of a comparison or a drift, with the sums of their groups."""
 
     cells: Cells
     names: Sequence[str]
@@ -147,13 +159,13 @@ class _Tables:
         square = intervals.fine.decided(threshold, end, end, intervals.fine.weight2) if self.cells.weighted else linear
         by_bucket = intervals.by_bucket
         clusters = None if by_bucket is None else by_bucket.decided_clusters(threshold, linear)
-        return self._grouped(names, one_hot(linear, square), clusters, intervals.formula(columns, values), decides=True)
+        return self._grouped(names, one_hot(linear, square), clusters, (columns, values), decides=True)
 
     def _lost(self, loss: str, names: Sequence[str]) -> Grouped:
         intervals = self.intervals
         columns = loss_columns(loss)
         totals = intervals.sums(columns)
-        formula = intervals.formula(columns, [loss_column(name, prior_columns(intervals.arguments)) for name in names])
+        values = [loss_column(name, prior_columns(intervals.arguments)) for name in names]
         moments, clusters = None, None
         for cells in (intervals.fine, intervals.by_bucket):
             if cells is None:
@@ -166,12 +178,18 @@ class _Tables:
             else:
                 clusters = cells.clusters(features, unit)
         assert moments is not None
-        return self._grouped(names, moments, clusters, formula, decides=False)
+        return self._grouped(names, moments, clusters, (columns, values), decides=False)
 
     def _grouped(
-        self, names: Sequence[str], moments: Moments, clusters: Clusters | None, formula: Formula, *, decides: bool
+        self,
+        names: Sequence[str],
+        moments: Moments,
+        clusters: Clusters | None,
+        made_of: tuple[list[list[str]], list[pl.Expr]],
+        *,
+        decides: bool,
     ) -> Grouped:
-        n_groups = self.table.height
+        formula, n_groups = self.intervals.formula(*made_of), self.table.height
 
         def right(wrong: Floats) -> Formula:
             return lambda sums: np.where(np.equal(wrong, 0)[:, None], formula(sums), np.nan)
@@ -181,6 +199,10 @@ class _Tables:
             values = formula(np.ascontiguousarray(np.broadcast_to(sums, (len(sums), n_groups, *sums.shape[2:]))))
             return np.where(self.wrong.sum() == 0, values[:, :1], np.nan)
 
+        def some(sums: Floats, groups: Integers) -> Floats:
+            values = self.intervals.formula(*made_of, groups)(sums)
+            return np.where(np.equal(self.wrong[groups], 0)[:, None], values, np.nan)
+
         return Grouped(
             {name: name for name in names},
             moments,
@@ -189,11 +211,12 @@ class _Tables:
             right(self.wrong),
             right(exclusive(self.wrong)),
             total,
+            some,
         )
 
 
 def _groups(
-    tables: _Tables, model: str | None, keys: Sequence[str], reference: Reference, min_rows: int | None
+    tables: SketchTables, model: str | None, keys: Sequence[str], reference: Reference, min_rows: int | None
 ) -> pl.DataFrame:
     table = tables.table
     groups = table.select(GROUP, *keys)
@@ -211,7 +234,7 @@ def _groups(
     return tidy((Piece(model, name, found[name], sizes) for name in tables.names), groups, keys, reference, min_rows)
 
 
-def _models(tables: _Tables, models: Sequence[str], reference: Reference, min_rows: int | None) -> pl.DataFrame:
+def _models(tables: SketchTables, models: Sequence[str], reference: Reference, min_rows: int | None) -> pl.DataFrame:
     """Models whose rows are the same: by what each bucket adds to either."""
     cells, table = tables.cells, tables.table
     if cells.coarse is None:
@@ -250,7 +273,7 @@ def _same_rows(own: pl.DataFrame, other: pl.DataFrame) -> bool:
     return own.select(counts).equals(other.select(counts)) and np.allclose(shares, others, rtol=1e-9, equal_nan=True)
 
 
-def _of_models(tables: _Tables, own: NDArray[Any], other: NDArray[Any]) -> dict[str, Differences]:
+def _of_models(tables: SketchTables, own: NDArray[Any], other: NDArray[Any]) -> dict[str, Differences]:
     """Of groups at these places of the table, and of the same groups of the reference."""
     level, found = tables.request.level, dict[str, Differences]()
     same = have_same_cells(tables.intervals, own, other, tables.table.height)

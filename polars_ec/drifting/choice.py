@@ -48,12 +48,17 @@ def columns_of_part(factor: str) -> list[str]:
 def movable(metrics: Any) -> tuple[str, ...] | None:
     """The names that the caller passed, if any; errors for metrics whose change has no parts."""
     names = comparable(metrics)
-    for name in names or ():
+    check_movable(names or ())
+    return names
+
+
+def check_movable(names: Sequence[str]) -> None:
+    """ValueError for metrics whose change has no parts."""
+    for name in names:
         if name in RANKING_METRICS:
             raise ValueError(
                 f"metrics= holds {name!r}, which is made of the order of scores and not of sums: compare(reference=...) has its change"
             )
-    return names
 
 
 def check_period(frame: pl.LazyFrame, columns: Sequence[pl.Expr]) -> pl.Expr:

@@ -216,14 +216,17 @@ def of_clusters(weight: Floats, influence: Floats, buckets: Floats, single: Sing
             number = number + effective_rows(single.weight.sum(axis=-1), single.weight2.sum(axis=-1))
         mean = np.where(total > 0, sums / total, 0.0)
         between = np.einsum("gbk,gk->gb", weight, mean)
-        within = influence - weight * mean[:, None]
+        # All of a class in one cluster is its mean: rounding is no spread.
+        is_one = total**2 / weight2 < 1 + _NOTHING
+        within = np.where(is_one[:, None], 0.0, influence - weight * mean[:, None])
         left = np.where(weight < total[:, None], within / (1 - weight / total[:, None]), 0.0)
         without = left.sum(axis=-1) + np.where(buckets > 0, between / (1 - buckets / whole[:, None]), 0.0)
         of_classes, of_all = (within**2).sum(axis=1), (between**2).sum(axis=-1)
         squares = np.zeros(len(whole))
         if single is not None:
             own, both, other = _parts(single, mean)
-            of_class = 1 / (1 - np.nan_to_num(single.weight2 / single.weight) / total)
+            own, both = np.where(is_one, 0.0, own), np.where(is_one, 0.0, both)
+            of_class = np.where(is_one, 1.0, 1 / (1 - np.nan_to_num(single.weight2 / single.weight) / total))
             of_number = 1 / (1 - single.weight2.sum(axis=-1) / single.weight.sum(axis=-1) / whole)[:, None]
             added = own * of_class**2 + 2 * both * of_class * of_number + other * of_number**2
             squares = np.where(single.weight > 0, added, 0.0).sum(axis=-1)

@@ -108,13 +108,19 @@ def needed(names: Sequence[str], parts: Sequence[str]) -> Needs:
     )
 
 
+def check_decided_by(name: str, *, decided: bool, by_threshold: bool) -> None:
+    """ValueError where rows that are decided so do not have the metric."""
+    shown = f"metrics= holds {name!r}, which"
+    if (name in SCORING_RULES or name in ("ece", "bayes_risk")) and decided:
+        raise ValueError(f"{shown} is of posteriors, and score_type='decision' holds none")
+    if name == "bayes_risk" and by_threshold:
+        raise ValueError(f"{shown} is of Bayes decisions: leave out threshold=, or take expected_cost")
+
+
 def _check(name: str, rows: Rows) -> None:
     """ValueError where these rows do not have the metric."""
     shown, scores, n_classes = f"metrics= holds {name!r}, which", rows.scores, rows.costs.n_classes
-    if (name in SCORING_RULES or name in ("ece", "bayes_risk")) and isinstance(scores, DecidedScores):
-        raise ValueError(f"{shown} is of posteriors, and score_type='decision' holds none")
-    if name == "bayes_risk" and rows.options.threshold is not None:
-        raise ValueError(f"{shown} is of Bayes decisions: leave out threshold=, or take expected_cost")
+    check_decided_by(name, decided=isinstance(scores, DecidedScores), by_threshold=rows.options.threshold is not None)
     if name == "ece" and n_classes != 2:
         raise ValueError(f"{shown} is for two classes, and there are {n_classes}")
     if name in CELLS and not is_binary(rows):

@@ -48,7 +48,8 @@ def class_of_label(writer: Writer, pos_label: object, classes: tuple[object, ...
     positive = writer.literal("pos_label", pos_label)
     if isinstance(pos_label, bool | str):
         return f"CASE WHEN ec_label = {positive} THEN 1 ELSE 0 END"
-    return f"CASE WHEN ec_label = {positive} THEN 1 WHEN {is_number('CAST(ec_label AS DOUBLE)')} THEN 0 ELSE -1 END"
+    number = "CAST(ec_label AS DOUBLE)"
+    return f"CASE WHEN ec_label = {positive} THEN 1 WHEN {is_number(number)}{writer.and_not_nan(number)} THEN 0 ELSE -1 END"
 
 
 def exceeds(writer: Writer, threshold: float, largest: str) -> str:
@@ -68,6 +69,7 @@ class LogRows:
     class_of_label: str
     kind: Kind
     largest: str
+    writer: Writer
 
     @property
     def key_names(self) -> dict[str, str]:
@@ -106,9 +108,9 @@ class LogRows:
     def _class(self) -> str:
         names = ["ec_label", "ec_score"] if self.weight is None else ["ec_label", "ec_score", "ec_weight"]
         missing = " OR ".join(f"{name} IS NULL" for name in names)
-        valid = self.kind.valid
+        valid = self.kind.valid + self.writer.and_not_nan("ec_score")
         if self.weight is not None:
-            valid += f" AND ec_weight >= 0 AND ec_weight <= {self.largest}"
+            valid += f" AND ec_weight >= 0 AND ec_weight <= {self.largest}{self.writer.and_not_nan('ec_weight')}"
         return f"CASE WHEN {missing} THEN NULL WHEN {valid} THEN {self.class_of_label} ELSE -1 END"
 
 

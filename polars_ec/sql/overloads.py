@@ -4,7 +4,7 @@ By hand a public macro has its formulas and the names of its parameters. From th
 the parameters, an overload for a BOOLEAN score where that may be a decision, and its comment where the file has none.
 
 A metric of decisions is one formula of `cells`, as `ec.recall(cells)` in decisions.sql, or of what `errors` cost, as `ec.nec(errors)`:
-all overloads follow. One for costs of any shape has a second formula, of the classes' mean `cost`, `error` or `hit`, as
+all overloads follow, and `ec._value_of_recall(cells)`, the formula itself, for cells that no row has made. One for costs of any shape has a second formula, of the classes' mean `cost`, `error` or `hit`, as
 `ec.accuracy(cells)` with `(hit)`. One of the counts and priors of any number of classes is of their `table`, as `ec.macro_f1(table)` in
 averages.sql; where it has a formula of `cells` too, that is for single scores.
 """
@@ -46,6 +46,8 @@ FILES = (
     "calibration",
     "ece",
     "quantiles",
+    "intervals",
+    "report",
     "end",
 )
 
@@ -106,6 +108,8 @@ def _statements(name: str, by_hand: Sequence[tuple[str, str]], function: Callabl
     if by_hand[0][0].startswith(("cells", "errors", "table")):
         names = ", ".join(p for p in parameters if p not in ("score", "pos_label", "classes"))
         private, of_number, of_list = _of_scores(name, by_hand)
+        if by_hand[0][0] in ("cells", "errors"):
+            private.append(_create(f"_value_of_{name}", dict(by_hand[:1])))
         overloads = {f"score DOUBLE, {names}": of_number, f"score DOUBLE[], {names}": of_list}
     if "label" in parameters and ("threshold" in parameters or name in _COUNTS):
         head, formula = next(iter(overloads.items()))

@@ -1,4 +1,4 @@
-"""What depends on the kind of score in the query that makes a sketch: portable SQL, as `sketch_query` has it."""
+"""What depends on the kind of score in the queries over a log: portable SQL, as `log_rows` has it."""
 
 from __future__ import annotations
 
@@ -38,16 +38,18 @@ def _of_posteriors(resolution: int, largest: str) -> Kind:  # noqa: ARG001
     )
 
 
-def _of_log_odds(resolution: int, largest: str) -> Kind:
-    """With e = exp(-|x|), the likelier class has posterior 1 / (1 + e), the other one e / (1 + e).
+def log_odds_kind(resolution: int, largest: str, log_odds: str = "ec_score") -> Kind:
+    """Of scores that are log-odds, or of which `log_odds` are made.
+
+    With e = exp(-|x|), the likelier class has posterior 1 / (1 + e), the other one e / (1 + e).
 
     The last term of the loss is what 1 + e lost by rounding.
     """
     return Kind(
-        valid=is_number("ec_score"),
+        valid=is_number(log_odds),
         usable={
-            "ec_finite": f"CASE WHEN ec_class >= 0 AND ec_score >= -{largest} AND ec_score <= {largest} THEN ec_score END",
-            "ec_against": "CASE WHEN ec_class = 1 THEN -ec_score WHEN ec_class = 0 THEN ec_score END",
+            "ec_finite": f"CASE WHEN ec_class >= 0 AND {log_odds} >= -{largest} AND {log_odds} <= {largest} THEN {log_odds} END",
+            "ec_against": f"CASE WHEN ec_class = 1 THEN -{log_odds} WHEN ec_class = 0 THEN {log_odds} END",
         },
         logs={
             "ec_finite": "ec_finite",
@@ -82,8 +84,8 @@ def _of_raw_scores(resolution: int, largest: str) -> Kind:
 
 KINDS: Mapping[str, Callable[[int, str], Kind]] = {
     "posterior": _of_posteriors,
-    "log_odds": _of_log_odds,
-    "llr": _of_log_odds,
+    "log_odds": log_odds_kind,
+    "llr": log_odds_kind,
     "raw": _of_raw_scores,
 }
 

@@ -157,6 +157,7 @@ def sketch_query(
             class_of_label=class_of_label(writer, checked.pos_label, checked.classes),
             kind=KINDS[grid.score_type](resolution, largest),
             largest=largest,
+            writer=writer,
         ),
         above=_above(writer, grid.thresholds, largest),
         clusters=None if cluster is None else _clusters(writer, cluster, number, grid, largest, dialect),

@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 from sklearn.metrics import f1_score, roc_auc_score
 
 import polars_ec as ec
-from polars_ec.cells.deciding import _EvaluationKeywords
+from polars_ec.cells.deciding import EvaluationKeywords
 from polars_ec.exceptions import SketchError
 from tests.support.reference import log_of
 
@@ -72,7 +72,7 @@ def test_the_keywords_are_those_of_evaluate() -> None:
     parameters = inspect.signature(ec.Sketch.evaluate).parameters.values()
     of_evaluate = [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
     of_intervals = ["interval", "replicates", "seed"]
-    assert [*_EvaluationKeywords.__annotations__, *of_intervals] == of_evaluate
+    assert [*EvaluationKeywords.__annotations__, *of_intervals] == of_evaluate
 
 
 def test_no_threshold_is_averaged() -> None:

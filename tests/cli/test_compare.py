@@ -6,6 +6,7 @@ import io
 import json
 import math
 from datetime import datetime
+from itertools import product
 
 import duckdb
 import numpy as np
@@ -15,6 +16,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import polars_ec as ec  # noqa: F401  (registers the namespace)
+from tests.support.cases import mostly_slow
 from tests.support.cli import fails, invoke, sketch
 
 READ = ("--score", "p", "--label", "y")
@@ -54,7 +56,8 @@ def folder(tmp_path_factory):
         part.with_columns(pl.col("hour").cast(dtype)).write_parquet(folder / "halves" / f"{name}.parquet")
     with duckdb.connect(str(folder / "log.duckdb")) as connection:
         log = LOG.to_arrow()  # noqa: F841
-        connection.execute("CREATE TABLE log AS FROM log")
+        wide = "CAST(hour AS HUGEINT) AS wide, CAST(hour / 10 AS DECIMAL(9, 1)) AS tenth"
+        connection.execute(f"CREATE TABLE log AS SELECT *, {wide} FROM log")
     columns = ("--by", "s", "--time", "ts", "--every", "1d", "--cost-fn", "5", "--cluster", "tail")
     sketch(folder / "halves", out=folder / "sketches", args=(*PAIR, *columns))
     return folder
@@ -91,8 +94,10 @@ def test_differences_of_models_are_those_of_the_package(folder, tmp_path, name):
     assert ours["small"].to_list() == [True] * 3 + [False] * 6
 
 
-@pytest.mark.parametrize("name", ROWS)
-@pytest.mark.parametrize("reference", ["rest", "best"])
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    mostly_slow(product(ROWS, ["rest", "best"]), [("log.csv", "rest"), ("duckdb", "best")]),
+)
 def test_differences_of_groups_are_those_of_the_package(folder, tmp_path, name, reference):
     args = (*READ, "--by", "hour", "--cost-fn", "5", "--reference", reference)
     theirs = LOG.ec.compare("p", "y", by="hour", cost_fn=5, reference=reference)
@@ -131,7 +136,7 @@ def test_two_models_by_plain_formulas(folder, tmp_path):
         (["s", "hour"], ["rest"], "rest"),
     ],
 )
-@pytest.mark.parametrize("name", ["log.parquet", "log.csv"])
+@pytest.mark.parametrize("name", mostly_slow(["log.parquet", "log.csv"], ["log.csv"]))
 def test_a_group_is_named_by_its_values(folder, tmp_path, name, keys, stated, reference):
     args = [part for key in keys for part in ("--by", key)] + [
         part for text in stated for part in ("--reference", text)
@@ -141,7 +146,18 @@ def test_a_group_is_named_by_its_values(folder, tmp_path, name, keys, stated, re
     same(ours, theirs.with_columns(pl.col("reference").str.to_lowercase()))
 
 
-@pytest.mark.parametrize("name", ["log.parquet", "log.csv", "duckdb"])
+@pytest.mark.parametrize(("key", "stated"), [("wide", "10"), ("wide", "rest"), ("tenth", "1.0")])
+def test_groups_of_wide_integers_and_decimals_in_duckdb(folder, tmp_path, key, stated):
+    args = (*READ, "--by", key, "--reference", stated, "--metrics", "brier,recall")
+    ours = typed(tmp_path, source(folder, "duckdb"), *args)
+    reference = "rest" if stated == "rest" else 10
+    theirs = LOG.ec.compare("p", "y", by="hour", reference=reference, metrics=["brier", "recall"])
+    same(ours.drop(key, "reference"), theirs.drop("hour", "reference"))
+    if stated == "1.0":
+        fails(2, "compare", source(folder, "duckdb"), *args[:6], "--reference", "7", words=["there are 0.8; 0.9; 1.0"])
+
+
+@pytest.mark.parametrize("name", mostly_slow(["log.parquet", "log.csv", "duckdb"], ["log.csv"]))
 @pytest.mark.parametrize("stated", ["1970-02-01", "ts=1970-02-01T00:00"])
 def test_periods_are_iso_dates(folder, tmp_path, name, stated):
     args = (*READ, "--time", "ts", "--every", "1mo", "--metrics", "brier", "--reference", stated)
@@ -172,7 +188,7 @@ def test_periods_of_instants_are_those_of_the_zone(tmp_path, every, stated):
 # Sketches ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prior", [None, "overall"])
+@pytest.mark.parametrize("prior", mostly_slow([None, "overall"], ["overall"]))
 def test_sketches_compare_models_as_the_rows_do(folder, tmp_path, prior):
     args = ("--by", "s", "--metrics", "nec,nce", *([] if prior is None else ["--prior", prior]))
     ours = typed(tmp_path, folder / "sketches", *args, "--min-rows", "200")
@@ -242,10 +258,24 @@ def test_a_sketch_of_one_model_has_its_name(folder, tmp_path):
     fails(2, "compare", *args[:-2], words=["nothing to compare it with"])
 
 
+def test_sketches_of_llrs_have_differences_of_decisions_and_areas(folder, tmp_path):
+    log = LOG.with_columns(pl.col("p", "q").log() - (1 - pl.col("p", "q")).log() + 0.8)
+    log.write_parquet(tmp_path / "log.parquet")
+    made = (*PAIR, "--by", "s", "--score-type", "llr", "--prior", "0.3", "--cluster", "tail")
+    sketch(tmp_path / "log.parquet", out=tmp_path / "sketches", args=made)
+    args = (tmp_path / "sketches", "--by", "s", "--prior", "0.3")
+    ours = typed(tmp_path, *args)
+    names = ["nec", "precision", "f1", "recall", "auc_roc"]
+    theirs = log.ec.compare(["p", "q"], "y", by="s", score_type="llr", prior=0.3, cluster="tail", metrics=names[:4])
+    same(ours.filter(pl.col("metric") != "auc_roc"), theirs)
+    assert ours["metric"].str.strip_suffix("_at_prior").unique(maintain_order=True).to_list() == names
+    fails(2, "compare", *args, "--metrics", "nce", words=["--metrics nce of LLRs", "compare the rows"])
+
+
 # Gates and formats ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["log.parquet", "sketches"])
+@pytest.mark.parametrize("name", mostly_slow(["log.parquet", "sketches"], ["log.parquet"]))
 def test_gates_name_group_model_and_metric(folder, name):
     columns = () if name == "sketches" else (*PAIR, "--cost-fn", "5", "--cluster", "tail")
     args = ("compare", source(folder, name), *columns, "--by", "s", "--metrics", "nec,recall", "--format", "csv")

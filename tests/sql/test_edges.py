@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,6 +15,7 @@ import pytest
 
 import polars_ec as ec
 from tests.support.cases import CASES, Case, mostly_slow
+from tests.support.database import database
 from tests.support.doors import evaluate, sql_literal
 from tests.support.macro_calls import EIGHTHS
 
@@ -454,3 +456,33 @@ def test_epsr_of_posteriors_at_the_ends(door: str) -> None:
     wrong = pl.DataFrame({"p": [0.0], "y": [1]})
     assert evaluate(door, "epsr", wrong, "p", "y", a=0.95, b=3.0) == INF
     assert evaluate(door, "epsr", wrong, "p", "y", a=1.5, b=3.0) == pytest.approx(7, rel=1e-10)  # (a + b - 1)/(a - 1)
+
+
+NAN_IN_A_FILE = [
+    ("n_invalid(x, y)", 10),
+    ("n_invalid(x, y, score_type := 'log_odds')", 10),
+    ("n_invalid(x, y, score_type := 'decision')", 10),
+    ("n_invalid(half, y, weight := x)", 10),
+    ("accuracy(x, y)", None),
+    ("nce(x, y)", None),
+    ("auc_roc(x, y, score_type := 'raw')", None),
+    ("nec(half, y, threshold := x)", None),
+    ("nec(half, y, cost_fn := x)", None),
+    ("nec(half, y, cost_fp := x)", None),
+    ("accuracy(half, y, prior := x)", None),
+]
+
+
+@pytest.mark.parametrize("number", [0.0, 1.0])
+def test_nan_that_statistics_of_a_parquet_file_pass_over(number: float, tmp_path: Path) -> None:
+    """DuckDB takes for granted what holds of the least and the largest number, so that comparisons and isnan() miss it."""
+    rows = pl.DataFrame(
+        {"x": [NAN, number, number, number] * 10, "half": [0.5] * 40, "y": [True, False, False, True] * 10}
+    )
+    rows.write_parquet(tmp_path / "log.parquet")
+    calls = ", ".join(f"ec.{call}" for call, _ in NAN_IN_A_FILE)
+    connection = database().cursor()
+    (found,) = connection.sql(f"SELECT {calls} FROM '{tmp_path / 'log.parquet'}'").fetchall()
+    assert dict(zip([call for call, _ in NAN_IN_A_FILE], found, strict=True)) == dict(NAN_IN_A_FILE)
+    wrong = "SELECT sum(n) FROM ec.sketch('log', x, y) WHERE class = -1"
+    assert connection.sql(f"WITH log AS (FROM '{tmp_path / 'log.parquet'}') {wrong}").fetchall() == [(10,)]

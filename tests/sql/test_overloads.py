@@ -19,6 +19,8 @@ def expanded(by_hand: str) -> list[str]:
 
 def test_a_formula_of_cells() -> None:
     assert expanded("CREATE OR REPLACE MACRO ec.recall(cells) AS ec._of(cells, '_cells');\n") == [
+        "CREATE OR REPLACE MACRO ec._value_of_recall(cells) AS",
+        "    ec._of(cells, '_cells');",
         f"CREATE OR REPLACE MACRO ec.recall(score DOUBLE, label, {DEFAULTS}) AS",
         f"    ec._of(ec._binary_cells(score, {GIVEN}), '_cells'),",
         f"(score DOUBLE[], label, {DEFAULTS}) AS",

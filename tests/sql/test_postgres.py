@@ -1,15 +1,17 @@
-"""The sketch query on a PostgreSQL server, through psql. Run by `make test-postgres`."""
+"""The queries of a sketch and of a report on a PostgreSQL server, through psql. Run by `make test-postgres`."""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
+from functools import reduce
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from tests.support import report_queries
 from tests.support.warehouse_cases import CASES, CLUSTERS, Case, check, make_log
 
 pytestmark = pytest.mark.postgres
@@ -21,27 +23,49 @@ TABLE = (
 
 
 @pytest.fixture(scope="module")
-def log() -> pl.DataFrame:
-    return make_log()
+def folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("postgres")
 
 
 @pytest.fixture(scope="module")
-def csv(tmp_path_factory, log: pl.DataFrame) -> Path:
-    path = tmp_path_factory.mktemp("postgres") / "log.csv"
-    digits = pl.col("p", "x", "w", "number").map_elements(repr, return_dtype=pl.String)
+def log(folder: Path) -> pl.DataFrame:
+    return written(make_log(), folder / "log.csv")
+
+
+@pytest.fixture(scope="module")
+def report_log(folder: Path) -> pl.DataFrame:
+    return written(report_queries.make_log(), folder / "report_log.csv")
+
+
+def written(log: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """The log, which is then in a file with every digit."""
+    digits = pl.selectors.float().map_elements(repr, return_dtype=pl.String)
     log.with_columns(digits).write_csv(path, null_value="NULL")
-    return path
+    return log
 
 
-@pytest.mark.parametrize("case", [*CASES, *CLUSTERS], ids=lambda case: case.name)
-def test_postgres(case: Case, csv: Path, log: pl.DataFrame) -> None:
+def answer(table: str, csv: Path, query: str) -> pl.DataFrame:
+    """What the server makes of the query on the log in a file."""
     server = os.environ.get("DSN", "")
-    query = case.query("postgres")
-    script = f"{TABLE};\n\\copy log FROM '{csv}' (FORMAT csv, HEADER, NULL 'NULL')\nSELECT row_to_json(t) FROM ({query}) AS t;\n"
+    script = f"{table};\n\\copy log FROM '{csv}' (FORMAT csv, HEADER, NULL 'NULL')\nSELECT row_to_json(t) FROM ({query}) AS t;\n"
     command = ["psql", "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1", server]
     run = subprocess.run(command, input=script, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    result = pl.DataFrame([json.loads(line) for line in run.stdout.splitlines()], infer_schema_length=None)
-    if "month" in result.columns:
-        result = result.with_columns(pl.col("month").str.to_date())
-    check(case, log, result, least=1e-90)
+    # JSON has no infinity.
+    infinite = {f'"{sign}Infinity"': f"{sign}Infinity" for sign in ("", "-")}
+    text = reduce(lambda text, pair: text.replace(*pair), infinite.items(), run.stdout)
+    result = pl.DataFrame([json.loads(line) for line in text.splitlines()], infer_schema_length=None)
+    return result.with_columns(pl.col("^month$").str.to_date())
+
+
+@pytest.mark.parametrize("case", [*CASES, *CLUSTERS], ids=lambda case: case.name)
+def test_postgres(case: Case, folder: Path, log: pl.DataFrame) -> None:
+    check(case, log, answer(TABLE, folder / "log.csv", case.query("postgres")), least=1e-90)
+
+
+@pytest.mark.parametrize("case", report_queries.CASES, ids=lambda case: case.name)
+def test_report(case: report_queries.ReportCase, folder: Path, report_log: pl.DataFrame) -> None:
+    found = answer(report_queries.TABLE, folder / "report_log.csv", case.query("postgres"))
+    # JSON has numbers without types, and nothing but NULL may be of none.
+    wanted = case.wanted(report_log)
+    report_queries.check(case, report_log, found.cast({name: wanted.schema[name] for name in found.columns}))

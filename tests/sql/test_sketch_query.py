@@ -69,7 +69,8 @@ def test_every_dialect_parses_and_has_no_other_functions(case: Case, dialect: st
     text = Case(case.name, case.score, {**case.arguments, **own}, case.label).query(dialect)
     query = sqlglot.parse_one(text, dialect=dialect, error_level=sqlglot.ErrorLevel.RAISE)
     assert isinstance(query, exp.Select)
-    assert {type(function) for function in query.find_all(exp.Func)} <= {*FUNCTIONS, exp.Sum, SPARK_CAST}
+    own_tests = {exp.IsInf, exp.Anonymous} if dialect == "duckdb" else set()
+    assert {type(function) for function in query.find_all(exp.Func)} <= {*FUNCTIONS, exp.Sum, SPARK_CAST, *own_tests}
     own_names = ["Month", "The segment"] if own else []
     assert query.named_selects[: len(own_names) + 4] == [*own_names, "class", "bin", "above", "n"]
     assert all(select.args["alias"].args["quoted"] for select in query.selects)

@@ -1,4 +1,4 @@
-"""The sketch query on Spark, in one process and on a cluster of two workers. Run by `make test-spark`."""
+"""The queries of a sketch and of a report on Spark, in one process and on a cluster of two workers. Run by `make test-spark`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests.support import report_queries
 from tests.support.warehouse_cases import CASES, CLUSTERS, Case, check, make_log, write_log
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -41,6 +42,8 @@ def spark(request, tmp_path_factory, log) -> Iterator[Any]:
     session.sparkContext.setLogLevel("ERROR")
     path = write_log(folder / "log.parquet")
     session.read.parquet(str(path)).repartition(5).createOrReplaceTempView("log")
+    path = report_queries.write_log(folder / "report_log.parquet")
+    session.read.parquet(str(path)).repartition(5).createOrReplaceTempView("report_log")
     yield session
     session.stop()
 
@@ -48,3 +51,9 @@ def spark(request, tmp_path_factory, log) -> Iterator[Any]:
 @pytest.mark.parametrize("case", [*CASES, *CLUSTERS], ids=lambda case: case.name)
 def test_spark(case: Case, spark: Any, log: pl.DataFrame) -> None:
     check(case, log, pl.from_arrow(spark.sql(case.query("spark")).toArrow()))
+
+
+@pytest.mark.parametrize("case", report_queries.CASES, ids=lambda case: case.name)
+def test_report(case: report_queries.ReportCase, spark: Any) -> None:
+    found = pl.from_arrow(spark.sql(case.query("spark", "report_log")).toArrow())
+    report_queries.check(case, report_queries.make_log(), found)

@@ -1,0 +1,131 @@
+"""Formulas of the DuckDB macros as plain SQL: each macro's text in place of its name, until none is left."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from polars_ec.sql.macros import text
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+Value: TypeAlias = "exp.Expression | list[Value] | dict[str, Value]"
+"""What an expression is: a plain one, or a list or struct whose parts are known."""
+
+_MACRO = re.compile(r"^CREATE OR REPLACE MACRO ec\.(\w+)(\(.*?);$", re.MULTILINE | re.DOTALL)
+_OVERLOAD = re.compile(r"\s*\(([^()]*)\) AS\s+(.*?)(?:,\n(?=\()|\Z)", re.DOTALL)
+_PARAMETER = re.compile(r"(\w+)(?: (?!:=)(\S+))?(?: := (.*))?")
+
+
+class MacroFormulas:
+    """The formulas of metrics, of sums that stand for what some macros are: `known`, by the names of these."""
+
+    def __init__(self, known: Mapping[str, str | Mapping[str, str]]) -> None:
+        from sqlglot import exp
+
+        self._exp = exp
+        self._known: dict[str, Value] = {
+            name: _parsed(sql) if isinstance(sql, str) else [{field: _parsed(x) for field, x in sql.items()}]
+            for name, sql in known.items()
+        }
+
+    def of(self, name: str, arguments: Mapping[str, str]) -> str:
+        """The value of a macro's first overload, in which `arguments` go by name and others have their defaults."""
+        parameters, body = _overloads(name)[0]
+        given = {}
+        for parameter, (_, default) in parameters.items():
+            given[parameter] = _parsed(arguments.get(parameter, default or parameter))
+        value = self._value(_parsed(body), given)
+        assert isinstance(value, self._exp.Expression), f"ec.{name} is no plain expression"
+        return value.sql()
+
+    def _value(self, node: exp.Expression, bound: Mapping[str, Value]) -> Value:
+        """The expression with the values of bound names, in which no macro is left."""
+        exp = self._exp
+        if isinstance(node, exp.Column | exp.Identifier):
+            return bound.get(node.name, node)
+        if isinstance(node, exp.Dot):
+            return self._of_call(node.expression, bound)
+        if isinstance(node, exp.Transform):
+            (of,) = self._parts(node.this, bound)
+            return [self._value(node.expression.this, {**bound, node.expression.expressions[0].name: of})]
+        if isinstance(node, exp.Bracket):
+            return self._part(node, bound)
+        if isinstance(node, exp.Array):
+            return [self._value(part, bound) for part in node.expressions]
+        if isinstance(node, exp.Struct):
+            return {part.this.name: self._value(part.expression, bound) for part in node.expressions}
+        return self._copied(node, bound)
+
+    def _of_call(self, call: exp.Expression, bound: Mapping[str, Value]) -> Value:
+        if call.name in self._known:
+            return self._known[call.name]
+        given = [self._value(argument, bound) for argument in call.expressions]
+        for parameters, body in _overloads(call.name):
+            types = [type_ for type_, _ in parameters.values()]
+            # NULL is what an argument is that was left out.
+            if all(type_ != '"NULL"' or isinstance(x, self._exp.Null) for type_, x in zip(types, given, strict=True)):
+                return self._value(_parsed(body), dict(zip(parameters, given, strict=True)))
+        raise LookupError(f"ec.{call.name} has no overload for {call.sql()}")
+
+    def _parts(self, node: exp.Expression, bound: Mapping[str, Value]) -> list[Value]:
+        value = self._value(node, bound)
+        assert isinstance(value, list), f"{node.sql()} is no list whose parts are known"
+        return value
+
+    def _part(self, node: exp.Bracket, bound: Mapping[str, Value]) -> Value:
+        of, (key,) = self._value(node.this, bound), node.expressions
+        # sqlglot counts from 0.
+        if isinstance(of, list):
+            return of[int(key.name)]
+        assert isinstance(of, dict), f"{node.sql()} is no part that is known"
+        return of[key.name]
+
+    def _copied(self, node: exp.Expression, bound: Mapping[str, Value]) -> exp.Expression:
+        exp = self._exp
+        encloses = isinstance(node, exp.Paren | exp.Func) and not isinstance(node, exp.Connector)
+
+        def with_values(part: Any) -> Any:
+            if isinstance(part, list):
+                return [with_values(one) for one in part]
+            if not isinstance(part, exp.Expression) or isinstance(part, exp.DataType):
+                return part
+            value = self._value(part, bound)
+            assert isinstance(value, exp.Expression), f"{part.sql()} is no plain expression"
+            # What stands somewhere already, such as an argument that is used twice, is copied.
+            value = value if value.parent is None else value.copy()
+            is_open = isinstance(value, exp.Binary | exp.Unary) and not isinstance(value, exp.Paren)
+            return exp.Paren(this=value) if is_open and not encloses else value
+
+        arguments = {name: with_values(part) for name, part in node.args.items()}
+        if isinstance(node, exp.Div):
+            # Formulas say themselves what they are where they would divide by 0.
+            arguments["safe"] = False
+        return type(node)(**arguments)
+
+
+@cache
+def _parsed(sql: str) -> exp.Expression:
+    import sqlglot
+
+    parsed = sqlglot.parse_one(sql, dialect="duckdb")
+    assert isinstance(parsed, sqlglot.exp.Expression)
+    return parsed
+
+
+@cache
+def _texts() -> dict[str, str]:
+    return dict(_MACRO.findall(text()))
+
+
+@cache
+def _overloads(name: str) -> list[tuple[dict[str, tuple[str, str]], str]]:
+    """The overloads of a macro: type and default of each parameter, where it has them, and the text."""
+    found = []
+    for head, body in _OVERLOAD.findall(_texts()[name]):
+        parameters = [_PARAMETER.fullmatch(part.strip()) for part in head.split(",")]
+        found.append(({p[1]: (p[2] or "", p[3] or "") for p in parameters if p}, body))
+    return found

@@ -1,0 +1,275 @@
+"""The report as one aggregate query, for engines that hold the log where neither Polars nor DuckDB can read it."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+
+from polars_ec.arguments import Options, parse_options
+from polars_ec.class_names import ClassNames
+from polars_ec.costs import CostMatrix
+from polars_ec.dialects import WarehouseDialect, Writer
+from polars_ec.formulas.battery import BATTERY
+from polars_ec.formulas.decisions import CELLS, DECISIONS
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.moved_by_prior import is_moved_by_prior
+from polars_ec.priors import Prior
+from polars_ec.reporting.choice import CONFUSION, METRICS, check_decided_by, named_metrics
+from polars_ec.sql.log_rows import LogRows, class_of_label, exceeds, parse_keys
+from polars_ec.sql.report_sums import AT_PRIOR, ReportQuery
+from polars_ec.sql.score_kinds import KINDS, Kind, log_odds_kind
+from polars_ec.typing import ScoreType
+
+_METRICS = tuple(name for name in (*DECISIONS, *SCORING_RULES) if name in METRICS)
+_SCORE_TYPES = ("posterior", "log_odds", "llr", "decision")
+# Sums of larger weights make no metric, for what is made of them would overflow.
+_MOST_WEIGHT = 1e300
+# PostgreSQL makes an error of what underflows: no formula does if shares, losses, costs and priors are between these, or 0.
+_LEAST_OF_POSTGRES, _MOST_OF_POSTGRES = 1e-50, 1e50
+
+
+def report_query(
+    table: str,
+    score: str,
+    label: str,
+    *,
+    by: str | Sequence[str] | Mapping[str, str] = (),
+    metrics: Sequence[str] | None = None,
+    cost_fn: float = 1,
+    cost_fp: float = 1,
+    threshold: float | None = None,
+    prior: Prior = None,
+    score_type: ScoreType = "posterior",
+    weight: str | None = None,
+    pos_label: object = None,
+    classes: Sequence[object] | None = None,
+    dialect: WarehouseDialect = "duckdb",
+) -> str:
+    """The SQL text of the one aggregate query that makes the report of a log of two classes, in the dialect of a warehouse.
+
+    The warehouse makes the pass over the log, and its result, one row a group, is the table that `report` returns. It is one plain
+    SELECT, which can stand in a view, a join or a test of the pipeline: sums per group in a subquery, and the formulas over them, which
+    are those of the DuckDB macros. Nothing need be installed there.
+
+    Names and expressions are SQL of the dialect at hand, as for `sketch_query`.
+
+    Parameters
+    ----------
+    table
+        What stands after FROM: a name (`"lake.logs.scores"`), a table function (`"read_parquet('log/*.parquet')"`), a
+        join, or a query in parentheses. No WHERE: put it into a query in parentheses.
+    score
+        Column name or SQL expression of a number; it is cast to a 64-bit float.
+    label
+        Column name or SQL expression, BOOLEAN unless `pos_label` or `classes` is given.
+    by
+        Group columns: names (in the result without table and quotes), or a mapping from the name in the result to a SQL
+        expression, such as `{"month": "CAST(date_trunc('month', CAST(ts AS DATE)) AS DATE)"}`. Default: one group.
+    metrics
+        Names, which become the columns in this order: metrics of decisions for two classes, `cross_entropy`, `nce`, `brier` and
+        `nbs`. Default: the usual battery, `nec`, `nce`, `nbs`, `precision`, `f1`, `recall`, and the confusion counts.
+    cost_fn
+        The cost of a miss, which is a positive decided negative. Default 1.
+    cost_fp
+        The cost of a false alarm, which is a negative decided positive. Default 1.
+    threshold
+        Decide for the positive class where score > threshold, strictly, on the scale of the score as given. Default None: Bayes
+        decisions, those of least expected cost.
+    prior
+        The reference prior: the positive class's, or one per class (a sequence in class order, or a mapping from class), or "uniform".
+        Default None: there is none. LLRs need it for posteriors and for Bayes decisions.
+    score_type
+        "posterior" (of the positive class, default), "log_odds", "llr" (natural logarithms), or "decision": 0 or 1, a number.
+    weight
+        Column name or SQL expression of non-negative finite weights; a row of weight w counts as w rows. Default None: 1.
+    pos_label
+        The label's value that is the positive class; every other value is the negative class.
+    classes
+        The label's two values, the negative class first; a value that is not listed is wrong. Integer labels:
+        `classes=(0, 1)`.
+    dialect
+        "bigquery", "clickhouse", "databricks", "datafusion", "duckdb" (default), "postgres", "snowflake", "spark" or
+        "trino".
+
+    Returns
+    -------
+    One SELECT statement without a closing semicolon; it can stand in parentheses after FROM. Its columns: those of `by`; `n` (rows
+    used); the metrics, at the group's own prior, and with `prior`, beside each that a prior moves, once more at the reference
+    prior: `nec`, `nec_at_prior`; `class_prior`; if `metrics` is left out `tn`, `fp`, `fn`, `tp`; `n_missing`, `n_invalid`. A value is
+    NULL where that of `report` is null. The rows are in no order: add ORDER BY.
+
+    PostgreSQL makes an error of a product that underflows or overflows: there losses and weights below 1e-50 are taken as 0, groups
+    whose weights sum to more than 1e50 have no metrics, and log-odds such as 1e300 may be an error still.
+
+    Raises
+    ------
+    ValueError
+        A dialect or score type that is none, or of vectors; a metric that a report does not have, or this one cannot (ranking metrics
+        and `ece` are made from a sketch, see `sketch_query`); costs, a threshold or a prior that are none, or columns; scores that need
+        a prior; a name or expression that is empty, no SQL, or more than one expression; a group column without a name, with the name of
+        another or of a column of the report; labels that are not an SQL literal; `pos_label` with `classes`.
+    ImportError
+        sqlglot is not installed: `pip install 'polars_ec[warehouse]'`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eqs. 2 and 3; Siblini et al., "Master your metrics with calibration", section 3.1.
+
+    Examples
+    --------
+    >>> import duckdb, polars as pl, polars_ec as ec
+    >>> log = duckdb.connect()
+    >>> _ = log.execute(
+    ...     "CREATE TABLE log AS FROM (VALUES ('a', 0.9, true), ('a', 0.2, false), ('a', 0.6, false), ('a', 0.4, NULL),"
+    ...     "                                 ('b', 1.5, true), ('b', 0.5, false)) AS t(carrier, p, late)"
+    ... )
+    >>> query = ec.report_query("log", "p", "late", by=["carrier"], metrics=["nec", "precision"], prior=0.2)
+    >>> log.sql(query).order("carrier").pl().drop("class_prior").with_columns(pl.selectors.float().round(3))
+    shape: (2, 8)
+    ┌─────────┬─────┬──────┬──────────────┬───────────┬────────────────────┬───────────┬───────────┐
+    │ carrier ┆ n   ┆ nec  ┆ nec_at_prior ┆ precision ┆ precision_at_prior ┆ n_missing ┆ n_invalid │
+    │ ---     ┆ --- ┆ ---  ┆ ---          ┆ ---       ┆ ---                ┆ ---       ┆ ---       │
+    │ str     ┆ i64 ┆ f64  ┆ f64          ┆ f64       ┆ f64                ┆ i64       ┆ i64       │
+    ╞═════════╪═════╪══════╪══════════════╪═══════════╪════════════════════╪═══════════╪═══════════╡
+    │ a       ┆ 3   ┆ 1.0  ┆ 2.0          ┆ 0.5       ┆ 0.333              ┆ 1         ┆ 0         │
+    │ b       ┆ 1   ┆ null ┆ null         ┆ null      ┆ null               ┆ 0         ┆ 1         │
+    └─────────┴─────┴──────┴──────────────┴───────────┴────────────────────┴───────────┴───────────┘
+    """
+    writer = Writer(dialect)
+    given = {"cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
+    options = parse_options({**given, "score_type": score_type, "pos_label": pos_label, "classes": classes})
+    names = _checked_metrics(metrics, options)
+    of_label = class_of_label(writer, options.pos_label, options.classes)
+    shares = _stated_prior(options)
+    costs = options.costs(2)
+    if dialect == "postgres":
+        _check_range({"cost_fn": costs.values[1][0], "cost_fp": costs.values[0][1]}, shares)
+    columns = _columns(names, shares, usual=metrics is None)
+    query = ReportQuery(
+        rows=LogRows(
+            keys=parse_keys(by, columns, "the report", writer),
+            table=writer.table(table),
+            score=writer.expression("score", score),
+            label=writer.expression("label", label),
+            weight=None if weight is None else writer.expression("weight", weight),
+            class_of_label=of_label,
+            kind=_kind(writer, options, names, shares),
+            largest=writer.number(sys.float_info.max),
+            writer=writer,
+        ),
+        columns=columns,
+        losses=tuple(dict.fromkeys(SCORING_RULES[name].loss for name in names if name in SCORING_RULES)),
+        positive=_positive(writer, options, costs, shares),
+        costs=costs,
+        shares=shares,
+        writer=writer,
+        least=writer.number(_LEAST_OF_POSTGRES) if dialect == "postgres" else None,
+        most=writer.number(_MOST_OF_POSTGRES if dialect == "postgres" else _MOST_WEIGHT),
+    )
+    return writer.write(query.text())
+
+
+def _checked_metrics(metrics: Sequence[str] | None, options: Options) -> tuple[str, ...]:
+    """The metrics as named, if one score a row has them, or the usual ones."""
+    if options.score_type not in _SCORE_TYPES:
+        raise ValueError(
+            f"score_type={options.score_type!r} is of vectors, and a report_query of one score a row: take the posterior of a class "
+            f"against the rest, or one of {', '.join(_SCORE_TYPES)}"
+        )
+    decided = options.score_type == "decision"
+    if decided and options.threshold is not None:
+        raise ValueError("threshold= is for scores; score_type='decision' says that decisions are taken already")
+    named = named_metrics(metrics)
+    if named is None:
+        return tuple(name for name in BATTERY if not (decided and name in SCORING_RULES))
+    for name in named:
+        if name == CONFUSION:
+            raise ValueError(
+                f"metrics= holds {name!r}, which is four columns of a report_query: ask for {', '.join(CELLS)}"
+            )
+        if name not in _METRICS:
+            raise ValueError(
+                f"metrics= holds {name!r}, which a report_query cannot make of sums: make a sketch by sketch_query() and evaluate() it, "
+                f"or read the log by report(). Here are {', '.join(_METRICS)}"
+            )
+        check_decided_by(name, decided=decided, by_threshold=options.threshold is not None)
+    return named
+
+
+def _stated_prior(options: Options) -> tuple[float, float] | None:
+    """The shares of the negative and the positive class that are stated, if any."""
+    if options.prior.overall or options.prior.expression is not None:
+        raise ValueError(
+            "prior= of a report_query is stated in numbers: count an overall prior by a query of its own, and pass the share of the "
+            "positive class"
+        )
+    if options.pos_label is not None:
+        names = ClassNames((f"not {options.pos_label}", options.pos_label), rest=True)
+    else:
+        names = ClassNames((False, True), stated=False) if options.classes is None else ClassNames(options.classes)
+    shares = options.prior.vector(names, None)
+    return (shares[0], shares[1]) if isinstance(shares, tuple) else None
+
+
+def _check_range(costs: Mapping[str, float], shares: tuple[float, float] | None) -> None:
+    """ValueError for numbers of which PostgreSQL could make none, but an error."""
+    stated = {**costs, **({} if shares is None else {"prior": min(shares)})}
+    for name, value in stated.items():
+        if value != 0 and not _LEAST_OF_POSTGRES <= value <= _MOST_OF_POSTGRES:
+            raise ValueError(
+                f"{name}={value!r}: products with it overflow or underflow, which PostgreSQL makes an error: pass 0, or a number from "
+                f"{_LEAST_OF_POSTGRES:g} to {_MOST_OF_POSTGRES:g}"
+            )
+
+
+def _needs_prior(options: Options) -> ValueError:
+    return ValueError(
+        f"score_type={options.score_type!r} needs prior=, for posteriors and for Bayes decisions: pass a number, or threshold= and metrics= "
+        "of decisions"
+    )
+
+
+def _prior_log_odds(shares: tuple[float, float]) -> float:
+    negative, positive = (math.log(share) if share > 0 else -math.inf for share in shares)
+    return positive - negative
+
+
+def _kind(writer: Writer, options: Options, names: Sequence[str], shares: tuple[float, float] | None) -> Kind:
+    largest = writer.number(sys.float_info.max)
+    if options.score_type == "decision":
+        return Kind(valid="(ec_score = 0 OR ec_score = 1)", bin="")
+    if options.score_type != "llr":
+        return KINDS[options.score_type](1, largest)
+    if shares is None:
+        if set(names) & set(SCORING_RULES):
+            raise _needs_prior(options)
+        return log_odds_kind(1, largest)
+    shift = _prior_log_odds(shares)
+    infinite = writer.infinity if shift > 0 else f"-{writer.infinity}"
+    return log_odds_kind(1, largest, f"(ec_score + {infinite if math.isinf(shift) else writer.number(shift)})")
+
+
+def _positive(writer: Writer, options: Options, costs: CostMatrix, shares: tuple[float, float] | None) -> str:
+    """Whether a usable row is decided for the positive class."""
+    if options.score_type == "decision":
+        return "ec_used = 1"
+    threshold = options.constant_threshold
+    if threshold is None:
+        threshold = costs.bayes_threshold_on(options.score_type)
+        if options.score_type == "llr":
+            if shares is None:
+                raise _needs_prior(options)
+            threshold -= _prior_log_odds(shares)
+    if math.isnan(threshold) or threshold == math.inf:
+        return "FALSE"
+    return exceeds(writer, threshold, writer.number(sys.float_info.max))
+
+
+def _columns(names: Sequence[str], shares: tuple[float, float] | None, *, usual: bool) -> list[str]:
+    """The columns of the report beside the keys, in their order."""
+    columns = ["n"]
+    for name in names:
+        moved = shares is not None and name not in CELLS and is_moved_by_prior(name)
+        columns += [name, *([f"{name}{AT_PRIOR}"] if moved else [])]
+    return [*columns, "class_prior", *(CELLS if usual else ()), "n_missing", "n_invalid"]

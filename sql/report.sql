@@ -1,0 +1,360 @@
+-- polars_ec for DuckDB, file 12 of 12: the report, a table of the metrics of each group. Load after intervals.
+-- A table macro as ec.sketch is, with its rules for names. The log is summed by group and class in one pass, and what is not asked for
+-- is not summed: lists of names are constants, and so is what asks them. All that follows is of the few sums.
+
+-- Names ---------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._report_names() AS [
+    'nec', 'nce', 'nbs', 'precision', 'f1', 'recall', 'expected_cost', 'bayes_risk', 'error_rate', 'accuracy', 'balanced_error_rate',
+    'balanced_accuracy', 'specificity', 'fpr', 'fnr', 'informedness', 'mcc', 'lr_plus', 'lr_minus', 'precision_gain', 'recall_gain',
+    'cross_entropy', 'brier', 'confusion', 'tn', 'fp', 'fn', 'tp'];
+CREATE OR REPLACE MACRO ec._of_posteriors() AS ['nce', 'nbs', 'cross_entropy', 'brier', 'bayes_risk'];
+
+-- Does any of them need decisions?
+CREATE OR REPLACE MACRO ec._decides(metrics, score_type) AS
+    metrics IS NULL OR len(list_filter(CAST(metrics AS VARCHAR[]), lambda _m: _m NOT IN ('nce', 'nbs', 'cross_entropy', 'brier'))) > 0;
+
+CREATE OR REPLACE MACRO ec._where_it_is(name) AS
+    CASE WHEN name IN ('n', 'class_prior', 'n_missing', 'n_invalid') THEN 'every report has it: leave it out'
+         WHEN name IN ('fbeta', 'net_benefit', 'epsr', 'cllr', 'ece', 'ece_mc', 'auc_roc', 'eer', 'average_precision', 'auprg', 'ks',
+                       'min_cllr', 'min_dcf', 'min_expected_cost', 'decision_share')
+         THEN format('SELECT ..., ec.{}(score, label) FROM log GROUP BY ... has it', name)
+         WHEN name = 'dcf' THEN 'it is what nec_at_prior is of LLRs with prior: ask for nec'
+         ELSE 'it has ' || array_to_string(ec._report_names(), ', ') END;
+CREATE OR REPLACE MACRO ec._names_ok(metrics, score_type) AS
+    CASE WHEN len(ec._asked(metrics, score_type)) = 0 THEN error('ec: metrics := [] names none: leave it out for the usual ones') IS NULL
+         WHEN len(list_distinct(ec._asked(metrics, score_type))) < len(ec._asked(metrics, score_type))
+         THEN error('ec: metrics ' || CAST(metrics AS VARCHAR) || ' have a name twice, or none') IS NULL
+         WHEN len(list_filter(ec._asked(metrics, score_type), lambda _m: NOT list_contains(ec._report_names(), _m))) > 0
+         THEN error(list_transform(list_filter(ec._asked(metrics, score_type), lambda _m: NOT list_contains(ec._report_names(), _m)),
+                                   lambda _m: format('ec: ''{}'' is not a metric of ec.report: {}', _m, ec._where_it_is(_m)))[1]) IS NULL
+         WHEN ec._is_decision(score_type) AND ec._asks(metrics, score_type, ec._of_posteriors())
+         THEN error('ec: score_type ''decision'' holds no posterior, and metrics ' || CAST(metrics AS VARCHAR) || ' need one') IS NULL
+         ELSE true END;
+
+-- Is it a column of this report?
+CREATE OR REPLACE MACRO ec._shows(name, metrics, score_type, stated, limited, small, total) AS
+    name IN ('n', 'class_prior', 'n_missing', 'n_invalid') OR small AND name = 'small' OR total AND name = 'total'
+    OR name IN ('tn', 'fp', 'fn', 'tp') AND (metrics IS NULL OR ec._asks(metrics, score_type, ['confusion', name]))
+    OR ec._asks(metrics, score_type, [regexp_replace(name, '(_kinked|(_at_prior)?(_ci_low|_ci_high)?)$', '')])
+       AND (stated OR NOT contains(name, '_at_prior')) AND (limited OR NOT regexp_matches(name, '_ci_|_kinked'));
+
+-- Arguments -----------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._report_score(score BOOLEAN, score_type) AS ec._boolean_decision(score, score_type),
+(score DOUBLE, score_type) AS score,
+(score, score_type) AS ec._fail('ec.report is of two classes, and takes one score a row: of a list the posterior of a class, score[2] say');
+
+-- Of columns of costs a report has no sums.
+CREATE OR REPLACE MACRO ec._constant_cost(kind "NULL", cost, cost_fn, cost_fp) AS
+    CASE WHEN kind IS NULL AND ec._binary_costs_ok(cost_fn, cost_fp) THEN CAST(cost AS DOUBLE) END,
+(kind, cost, cost_fn, cost_fp) AS
+    ec._fail('cost_fn and cost_fp of a report are numbers: costs of each row are for SELECT ..., ec.nec(score, label, cost_fn := ...) GROUP BY');
+
+-- [P0, P1] as they are stated, least and greatest: equal where they are one prior. Constants are not looked at row by row.
+CREATE OR REPLACE MACRO ec._least_prior(kind "NULL", prior) AS CASE WHEN kind IS NULL THEN ec._prior_pair(prior) END,
+(kind, prior) AS [min(ec._p0(prior)), min(ec._p1(prior))];
+CREATE OR REPLACE MACRO ec._greatest_prior(kind "NULL", prior) AS CASE WHEN kind IS NULL THEN ec._prior_pair(prior) END,
+(kind, prior) AS [max(ec._prior0(prior)), max(ec._prior1(prior))];
+
+CREATE OR REPLACE MACRO ec._threshold_ok(threshold, metrics, score_type) AS
+    CASE WHEN NOT ec._unset(threshold) AND ec._asks(metrics, score_type, ['bayes_risk'])
+         THEN error('ec: bayes_risk is of Bayes decisions: leave out threshold, or take expected_cost') IS NULL ELSE true END;
+CREATE OR REPLACE MACRO ec._prior_given(stated, prior) AS
+    CASE WHEN stated AND ec._unset(prior) THEN error('ec: prior := NULL states none: leave it out') IS NULL ELSE true END;
+CREATE OR REPLACE MACRO ec._undecided_rows(kind "NULL", threshold, score_type) AS
+    CASE WHEN kind IS NULL AND ec._no_threshold(threshold, CAST(score_type AS VARCHAR)) THEN 1 ELSE 0 END,
+(kind, threshold, score_type) AS ec._count(ec._no_threshold(threshold, CAST(score_type AS VARCHAR)));
+
+-- Rows ----------------------------------------------------------------------------------------------------------------
+
+-- 0, 1, -1 for a wrong row, NULL for one with a part missing.
+CREATE OR REPLACE MACRO ec._class_of(score, label, score_type, weight) AS
+    CASE WHEN ec._missing(score, label, weight) THEN NULL
+         WHEN ec._number_ok(score, 2, score_type) AND ec._weight_ok(weight) AND NOT ec._label_wrong(score, label)
+         THEN TRY_CAST(label AS TINYINT) ELSE CAST(-1 AS TINYINT) END;
+CREATE OR REPLACE MACRO ec._report_class(type "NULL", score, label, prior, score_type, weight) AS
+    ec._class_of(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, CAST(score_type AS VARCHAR), weight),
+(type, score, label, prior, score_type, weight) AS ec._class_of(score, label, NULL, weight);
+CREATE OR REPLACE MACRO ec._report_positive(type "NULL", score, cost_fn, cost_fp, prior, threshold, score_type) AS
+    ec._positives(score, NULL, cost_fn, cost_fp, prior, threshold, CAST(score_type AS VARCHAR)),
+(type, score, cost_fn, cost_fp, prior, threshold, score_type) AS ec._positives(score, NULL, cost_fn, cost_fp, prior, threshold, NULL);
+CREATE OR REPLACE MACRO ec._log_loss_of(type "NULL", y, score, prior, score_type) AS
+    CASE y WHEN 1 THEN ec._log_loss1(score, CAST(score_type AS VARCHAR), prior)
+           WHEN 0 THEN ec._log_loss0(score, CAST(score_type AS VARCHAR), prior) END,
+(type, y, score, prior, score_type) AS
+    CASE y WHEN 1 THEN ec._log_loss1(score, NULL, prior) WHEN 0 THEN ec._log_loss0(score, NULL, prior) END;
+CREATE OR REPLACE MACRO ec._brier_of(type "NULL", y, score, prior, score_type) AS
+    CASE y WHEN 1 THEN ec._brier1(score, CAST(score_type AS VARCHAR), prior)
+           WHEN 0 THEN ec._brier0(score, CAST(score_type AS VARCHAR), prior) END,
+(type, y, score, prior, score_type) AS
+    CASE y WHEN 1 THEN ec._brier1(score, NULL, prior) WHEN 0 THEN ec._brier0(score, NULL, prior) END;
+
+-- The score and the label are named once: then a column that is not there is an error that says so.
+CREATE OR REPLACE MACRO ec._report_rows(log, score, label, cost_fn, cost_fp, threshold, prior, score_type, weight) AS TABLE
+    SELECT *, ec._weighted(ec._log_loss_of(ec._posterior_type(score_type), "ec: class", "ec: score", prior, score_type), weight)
+               AS "ec: log loss",
+           ec._weighted(ec._brier_of(ec._posterior_type(score_type), "ec: class", "ec: score", prior, score_type), weight) AS "ec: brier",
+           CASE WHEN "ec: class" >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS "ec: weight"
+    FROM (SELECT *, 0 AS "ec: 0",
+                 ec._report_class(ec._posterior_type(score_type), "ec: score", "ec: label", prior, score_type, weight) AS "ec: class",
+                 ec._report_positive(ec._posterior_type(score_type), "ec: score", cost_fn, cost_fp, prior, threshold, score_type)
+                     AS "ec: positive"
+          FROM (SELECT *, ec._report_score("ec: given", score_type) AS "ec: score"
+                FROM (SELECT *, score AS "ec: given", label AS "ec: label" FROM query_table(log))));
+
+-- Sums of a group's class ---------------------------------------------------------------------------------------------
+
+-- Rows or their weights; and sums of w^2 and w^2 x, of sums of w x. Without weights these are the same sums.
+CREATE OR REPLACE MACRO ec._amount(condition, w, weight "NULL") AS count_if(condition),
+(condition, w, weight) AS sum(CASE WHEN condition THEN w ELSE 0 END);
+CREATE OR REPLACE MACRO ec._amount_of_rest(condition, w, weight "NULL") AS count_if(NOT condition),
+(condition, w, weight) AS sum(CASE WHEN condition THEN 0 ELSE w END);
+CREATE OR REPLACE MACRO ec._amount_of_all(w, weight "NULL") AS count(*), (w, weight) AS sum(w);
+CREATE OR REPLACE MACRO ec._square_where(condition, w, weight "NULL") AS count_if(condition),
+(condition, w, weight) AS sum(CASE WHEN condition THEN w * w ELSE 0 END);
+CREATE OR REPLACE MACRO ec._square_of_rest(condition, w, weight "NULL") AS count_if(NOT condition),
+(condition, w, weight) AS sum(CASE WHEN condition THEN 0 ELSE w * w END);
+CREATE OR REPLACE MACRO ec._square_of_all(w, weight "NULL") AS count(*), (w, weight) AS sum(w * w);
+CREATE OR REPLACE MACRO ec._weighted_sum(x, w, weight "NULL") AS sum(x), (x, w, weight) AS sum(w * x);
+
+-- A row's bucket is that of its cluster, or none: then the row is a cluster of its own.
+CREATE OR REPLACE MACRO ec._bucket_of(cluster "NULL", buckets) AS CAST(cluster AS UBIGINT),
+(cluster, buckets) AS ec.bucket(cluster, ec._buckets_of_clusters(buckets));
+CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+    limited, cluster, buckets) AS TABLE
+    SELECT COLUMNS(lambda _c: _c IN ('ec: 0', 'ec: class') OR ec._is_group(_c, groups)), ec._bucket_of(cluster, buckets) AS "ec: bucket",
+           count(*) AS "ec: n", ec._undecided_rows(ec._column_type(threshold, NULL), threshold, score_type) AS "ec: undecided",
+           ec._least_prior(ec._column_type(prior, NULL), prior) AS "ec: least",
+           ec._greatest_prior(ec._column_type(prior, NULL), prior) AS "ec: greatest",
+           ec._constant_cost(ec._column_type(cost_fn, cost_fp), cost_fn, cost_fn, cost_fp) AS "ec: fn",
+           ec._constant_cost(ec._column_type(cost_fn, cost_fp), cost_fp, cost_fn, cost_fp) AS "ec: fp",
+           ec._amount_of_all("ec: weight", weight) AS "ec: x all",
+           CASE WHEN ec._decides(metrics, score_type) THEN ec._amount("ec: positive", "ec: weight", weight) END AS "ec: x positive",
+           CASE WHEN ec._decides(metrics, score_type) THEN ec._amount_of_rest("ec: positive", "ec: weight", weight) END AS "ec: x negative",
+           CASE WHEN ec._asks(metrics, score_type, ['nce', 'cross_entropy']) THEN sum("ec: log loss") END AS "ec: x log_loss",
+           CASE WHEN ec._asks(metrics, score_type, ['nbs', 'brier']) THEN sum("ec: brier") END AS "ec: x brier",
+           CASE WHEN limited THEN ec._square_of_all("ec: weight", weight) END AS "ec: x all2",
+           CASE WHEN limited AND ec._decides(metrics, score_type) THEN ec._square_where("ec: positive", "ec: weight", weight) END
+               AS "ec: x positive2",
+           CASE WHEN limited AND ec._decides(metrics, score_type) THEN ec._square_of_rest("ec: positive", "ec: weight", weight) END
+               AS "ec: x negative2",
+           CASE WHEN limited AND ec._asks(metrics, score_type, ['nce', 'cross_entropy']) THEN
+               ec._weighted_sum("ec: log loss", "ec: weight", weight) END
+               AS "ec: x log_loss1",
+           CASE WHEN limited AND ec._asks(metrics, score_type, ['nce', 'cross_entropy']) THEN sum("ec: log loss" * "ec: log loss") END
+               AS "ec: x log_loss2",
+           CASE WHEN limited AND ec._asks(metrics, score_type, ['nbs', 'brier']) THEN ec._weighted_sum("ec: brier", "ec: weight", weight) END
+               AS "ec: x brier1",
+           CASE WHEN limited AND ec._asks(metrics, score_type, ['nbs', 'brier']) THEN sum("ec: brier" * "ec: brier") END AS "ec: x brier2"
+    FROM ec._report_rows(log, score, label, cost_fn, cost_fp, threshold, prior, score_type, weight)
+    WHERE ec._names_ok(metrics, score_type) AND ec._threshold_ok(threshold, metrics, score_type) AND ec._prior_given(stated, prior)
+    GROUP BY ALL;
+
+-- Of each group, and of all of them, the sums of each class: of so many rows with index of the group and bucket. A log without rows, and
+-- without groups, has one.
+CREATE OR REPLACE MACRO ec._report_units(cells, groups, total) AS TABLE
+    SELECT dense_rank() OVER (ORDER BY _ec_total, _ec_key) AS _ec_id, * FROM (
+        SELECT _ec_total, CASE WHEN NOT _ec_total THEN _ec_key END AS _ec_key, "ec: bucket" AS _ec_bucket,
+               sum("ec: n") AS _ec_n, sum(CASE WHEN "ec: class" IS NULL THEN "ec: n" ELSE 0 END) AS _ec_missing,
+               sum(CASE WHEN "ec: class" < 0 THEN "ec: n" ELSE 0 END) AS _ec_invalid, sum("ec: undecided") AS _ec_undecided,
+               min("ec: least") AS _ec_least, max("ec: greatest") AS _ec_greatest, any_value("ec: fn") AS _ec_fn,
+               any_value("ec: fp") AS _ec_fp,
+               sum(CASE WHEN "ec: class" = 0 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_0',
+               sum(CASE WHEN "ec: class" = 1 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_1'
+        FROM (SELECT struct_pack(*COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups))) AS _ec_key, COLUMNS('^ec: [^0]')
+              FROM (FROM query_table(cells) UNION ALL BY NAME
+                    SELECT 0 AS "ec: 0", 0 AS "ec: n", 0 AS "ec: undecided" WHERE coalesce(len(groups), 0) = 0)),
+             (SELECT unnest([false, true]) AS _ec_total)
+        WHERE total OR NOT _ec_total GROUP BY ALL);
+CREATE OR REPLACE MACRO ec._report_groups(units) AS TABLE
+    SELECT *, _ec_invalid = 0 AND ec._addable(all_0 + all_1) AS _ec_right, _ec_undecided = 0 AS _ec_decided,
+           CASE WHEN all_0 + all_1 > 0 AND _ec_least = _ec_greatest THEN ec._stated_0(_ec_least) END AS _ec_p0,
+           CASE WHEN all_0 + all_1 > 0 AND _ec_least = _ec_greatest THEN ec._stated_1(_ec_least) END AS _ec_p1
+    FROM (SELECT _ec_id, _ec_total, _ec_key, min(_ec_least) AS _ec_least, max(_ec_greatest) AS _ec_greatest,
+                 any_value(_ec_fn) AS _ec_fn, any_value(_ec_fp) AS _ec_fp, CAST(NULL AS UBIGINT) AS _ec_bucket,
+                 sum(_ec_n) AS _ec_n, sum(_ec_missing) AS _ec_missing, sum(_ec_invalid) AS _ec_invalid, sum(_ec_undecided) AS _ec_undecided,
+                 sum(COLUMNS('_[01]$'))
+          FROM query_table(units) GROUP BY ALL);
+
+-- Values --------------------------------------------------------------------------------------------------------------
+
+-- Lists of one, of which formulas are; none where there are wrong rows, or some have no decision.
+CREATE OR REPLACE MACRO ec._cells_at(tn, fp, fn, tp, p1, p0) AS [{
+    'n1': fn + tp, 'n0': tn + fp, 'tn': tn, 'fp': fp, 'fn': fn, 'tp': tp, 'p1': p1, 'p0': p0}];
+CREATE OR REPLACE MACRO ec._losses_at(n1, n0, s1, s0, p1, p0) AS [{'m1': ec._ratio(s1, n1), 'm0': ec._ratio(s0, n0), 'p1': p1, 'p0': p0}];
+CREATE OR REPLACE MACRO ec._report_values(groups) AS TABLE
+    SELECT *, ec._costs_of_cells(own, _ec_fn, _ec_fp) AS own_errors, ec._costs_of_cells(at_prior, _ec_fn, _ec_fp) AS prior_errors
+    FROM (SELECT *, CASE WHEN decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, class_prior, rest) END AS own,
+                 CASE WHEN decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, _ec_p1, _ec_p0) END AS at_prior,
+                 CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, log_loss_1, log_loss_0, class_prior, rest) END AS log_losses,
+                 CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, log_loss_1, log_loss_0, _ec_p1, _ec_p0) END AS prior_log_losses,
+                 CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, brier_1, brier_0, class_prior, rest) END AS briers,
+                 CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, brier_1, brier_0, _ec_p1, _ec_p0) END AS prior_briers
+          FROM (SELECT *, _ec_right AND _ec_decided AS decided, CASE WHEN _ec_right THEN ec._share(all_1, all_0) END AS class_prior,
+                       CASE WHEN _ec_right THEN ec._share(all_0, all_1) END AS rest
+                FROM query_table(groups)));
+
+-- Table ---------------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._low_end(limits, name) AS limits[name]['low'];
+CREATE OR REPLACE MACRO ec._high_end(limits, name) AS limits[name]['high'];
+-- Fewer rows of a class than 10, counting as many of equal weight as say as much.
+CREATE OR REPLACE MACRO ec._few(n, n2) AS NOT n > 0 OR n * n / n2 < 10;
+CREATE OR REPLACE MACRO ec._as_count(n HUGEINT) AS CAST(n AS BIGINT), (n DOUBLE) AS n;
+-- In the order of the columns of a report, of which the macros below take those that are shown.
+CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS TABLE
+    SELECT _ec_key, _ec_total AS "ec: total", CAST(_ec_n - _ec_missing - _ec_invalid AS BIGINT) AS n,
+    ec._value_of_nec(own_errors) AS nec, ec._low_end(ends, 'nec') AS nec_ci_low, ec._high_end(ends, 'nec') AS nec_ci_high,
+    CASE WHEN ec._low_end(ends, 'nec') IS NOT NULL THEN coalesce(_ec_kinked, false) END AS nec_kinked,
+    ec._value_of_nec(prior_errors) AS nec_at_prior, ec._low_end(ends, 'nec_at_prior') AS nec_at_prior_ci_low,
+        ec._high_end(ends, 'nec_at_prior') AS nec_at_prior_ci_high,
+    ec._mean_over_entropy(log_losses) AS nce, ec._low_end(ends, 'nce') AS nce_ci_low, ec._high_end(ends, 'nce') AS nce_ci_high,
+    ec._mean_over_entropy(prior_log_losses) AS nce_at_prior, ec._low_end(ends, 'nce_at_prior') AS nce_at_prior_ci_low,
+        ec._high_end(ends, 'nce_at_prior') AS nce_at_prior_ci_high,
+    ec._mean_over_spread(briers) AS nbs, ec._low_end(ends, 'nbs') AS nbs_ci_low, ec._high_end(ends, 'nbs') AS nbs_ci_high,
+    ec._mean_over_spread(prior_briers) AS nbs_at_prior, ec._low_end(ends, 'nbs_at_prior') AS nbs_at_prior_ci_low,
+        ec._high_end(ends, 'nbs_at_prior') AS nbs_at_prior_ci_high,
+    ec._value_of_precision(own) AS precision, ec._low_end(ends, 'precision') AS precision_ci_low,
+        ec._high_end(ends, 'precision') AS precision_ci_high,
+    ec._value_of_precision(at_prior) AS precision_at_prior, ec._low_end(ends, 'precision_at_prior') AS precision_at_prior_ci_low,
+        ec._high_end(ends, 'precision_at_prior') AS precision_at_prior_ci_high,
+    ec._value_of_f1(own) AS f1, ec._low_end(ends, 'f1') AS f1_ci_low, ec._high_end(ends, 'f1') AS f1_ci_high,
+    ec._value_of_f1(at_prior) AS f1_at_prior, ec._low_end(ends, 'f1_at_prior') AS f1_at_prior_ci_low,
+        ec._high_end(ends, 'f1_at_prior') AS f1_at_prior_ci_high,
+    ec._value_of_recall(own) AS recall, ec._low_end(ends, 'recall') AS recall_ci_low, ec._high_end(ends, 'recall') AS recall_ci_high,
+    ec._value_of_expected_cost(own_errors) AS expected_cost, ec._low_end(ends, 'expected_cost') AS expected_cost_ci_low,
+        ec._high_end(ends, 'expected_cost') AS expected_cost_ci_high,
+    ec._value_of_expected_cost(prior_errors) AS expected_cost_at_prior,
+        ec._low_end(ends, 'expected_cost_at_prior') AS expected_cost_at_prior_ci_low,
+        ec._high_end(ends, 'expected_cost_at_prior') AS expected_cost_at_prior_ci_high,
+    ec._value_of_expected_cost(own_errors) AS bayes_risk, ec._low_end(ends, 'bayes_risk') AS bayes_risk_ci_low,
+        ec._high_end(ends, 'bayes_risk') AS bayes_risk_ci_high,
+    ec._value_of_expected_cost(prior_errors) AS bayes_risk_at_prior, ec._low_end(ends, 'bayes_risk_at_prior') AS bayes_risk_at_prior_ci_low,
+        ec._high_end(ends, 'bayes_risk_at_prior') AS bayes_risk_at_prior_ci_high,
+    ec._value_of_error_rate(own) AS error_rate, ec._low_end(ends, 'error_rate') AS error_rate_ci_low,
+        ec._high_end(ends, 'error_rate') AS error_rate_ci_high,
+    ec._value_of_error_rate(at_prior) AS error_rate_at_prior, ec._low_end(ends, 'error_rate_at_prior') AS error_rate_at_prior_ci_low,
+        ec._high_end(ends, 'error_rate_at_prior') AS error_rate_at_prior_ci_high,
+    ec._value_of_accuracy(own) AS accuracy, ec._low_end(ends, 'accuracy') AS accuracy_ci_low,
+        ec._high_end(ends, 'accuracy') AS accuracy_ci_high,
+    ec._value_of_accuracy(at_prior) AS accuracy_at_prior, ec._low_end(ends, 'accuracy_at_prior') AS accuracy_at_prior_ci_low,
+        ec._high_end(ends, 'accuracy_at_prior') AS accuracy_at_prior_ci_high,
+    ec._value_of_balanced_error_rate(own) AS balanced_error_rate, ec._low_end(ends, 'balanced_error_rate') AS balanced_error_rate_ci_low,
+        ec._high_end(ends, 'balanced_error_rate') AS balanced_error_rate_ci_high,
+    ec._value_of_balanced_accuracy(own) AS balanced_accuracy, ec._low_end(ends, 'balanced_accuracy') AS balanced_accuracy_ci_low,
+        ec._high_end(ends, 'balanced_accuracy') AS balanced_accuracy_ci_high,
+    ec._value_of_specificity(own) AS specificity, ec._low_end(ends, 'specificity') AS specificity_ci_low,
+        ec._high_end(ends, 'specificity') AS specificity_ci_high,
+    ec._value_of_fpr(own) AS fpr, ec._low_end(ends, 'fpr') AS fpr_ci_low, ec._high_end(ends, 'fpr') AS fpr_ci_high,
+    ec._value_of_fnr(own) AS fnr, ec._low_end(ends, 'fnr') AS fnr_ci_low, ec._high_end(ends, 'fnr') AS fnr_ci_high,
+    ec._value_of_informedness(own) AS informedness, ec._low_end(ends, 'informedness') AS informedness_ci_low,
+        ec._high_end(ends, 'informedness') AS informedness_ci_high,
+    ec._value_of_mcc(own) AS mcc, ec._low_end(ends, 'mcc') AS mcc_ci_low, ec._high_end(ends, 'mcc') AS mcc_ci_high,
+    ec._value_of_mcc(at_prior) AS mcc_at_prior, ec._low_end(ends, 'mcc_at_prior') AS mcc_at_prior_ci_low,
+        ec._high_end(ends, 'mcc_at_prior') AS mcc_at_prior_ci_high,
+    ec._value_of_lr_plus(own) AS lr_plus, ec._low_end(ends, 'lr_plus') AS lr_plus_ci_low, ec._high_end(ends, 'lr_plus') AS lr_plus_ci_high,
+    ec._value_of_lr_minus(own) AS lr_minus, ec._low_end(ends, 'lr_minus') AS lr_minus_ci_low,
+        ec._high_end(ends, 'lr_minus') AS lr_minus_ci_high,
+    ec._value_of_precision_gain(own) AS precision_gain, ec._low_end(ends, 'precision_gain') AS precision_gain_ci_low,
+        ec._high_end(ends, 'precision_gain') AS precision_gain_ci_high,
+    ec._value_of_precision_gain(at_prior) AS precision_gain_at_prior,
+        ec._low_end(ends, 'precision_gain_at_prior') AS precision_gain_at_prior_ci_low,
+        ec._high_end(ends, 'precision_gain_at_prior') AS precision_gain_at_prior_ci_high,
+    ec._value_of_recall_gain(own) AS recall_gain, ec._low_end(ends, 'recall_gain') AS recall_gain_ci_low,
+        ec._high_end(ends, 'recall_gain') AS recall_gain_ci_high,
+    ec._value_of_recall_gain(at_prior) AS recall_gain_at_prior, ec._low_end(ends, 'recall_gain_at_prior') AS recall_gain_at_prior_ci_low,
+        ec._high_end(ends, 'recall_gain_at_prior') AS recall_gain_at_prior_ci_high,
+    ec._mean_loss(log_losses) AS cross_entropy, ec._low_end(ends, 'cross_entropy') AS cross_entropy_ci_low,
+        ec._high_end(ends, 'cross_entropy') AS cross_entropy_ci_high,
+    ec._mean_loss(prior_log_losses) AS cross_entropy_at_prior, ec._low_end(ends, 'cross_entropy_at_prior') AS cross_entropy_at_prior_ci_low,
+        ec._high_end(ends, 'cross_entropy_at_prior') AS cross_entropy_at_prior_ci_high,
+    ec._mean_loss(briers) AS brier, ec._low_end(ends, 'brier') AS brier_ci_low, ec._high_end(ends, 'brier') AS brier_ci_high,
+    ec._mean_loss(prior_briers) AS brier_at_prior, ec._low_end(ends, 'brier_at_prior') AS brier_at_prior_ci_low,
+        ec._high_end(ends, 'brier_at_prior') AS brier_at_prior_ci_high,
+    class_prior,
+    _ec_n - _ec_missing - _ec_invalid < coalesce(min_rows, 0) OR limited AND (ec._few(all_0, all2_0) OR ec._few(all_1, all2_1)) AS small,
+    _ec_total AS total,
+    CASE WHEN own IS NOT NULL THEN ec._as_count(negative_0) END AS tn, CASE WHEN own IS NOT NULL THEN ec._as_count(positive_0) END AS fp,
+    CASE WHEN own IS NOT NULL THEN ec._as_count(negative_1) END AS fn, CASE WHEN own IS NOT NULL THEN ec._as_count(positive_1) END AS tp,
+    CAST(_ec_missing AS BIGINT) AS n_missing, CAST(_ec_invalid AS BIGINT) AS n_invalid
+    FROM query_table(values_) LEFT JOIN query_table(limits) USING (_ec_id);
+
+-- True, or an error.
+CREATE OR REPLACE MACRO ec._table_ok(groups, total, min_rows) AS
+    CASE WHEN total AND coalesce(len(groups), 0) = 0
+         THEN error('ec: total := true adds a row over all groups, and without groups there is one: leave it out, or name groups') IS NULL
+         WHEN NOT coalesce(TRY_CAST(min_rows AS BIGINT) = min_rows AND min_rows >= 0, min_rows IS NULL)
+         THEN error(format('ec: min_rows := {} is not a whole number of rows from 0', CAST(min_rows AS VARCHAR))) IS NULL
+         ELSE true END;
+CREATE OR REPLACE MACRO ec._report_shown(log, groups, metrics, score_type, stated, limited, min_rows, total, values_, ends) AS TABLE
+    SELECT COLUMNS(lambda _c: _c NOT IN ('ec: 0', 'ec: total'))
+    FROM (SELECT unnest(_ec_key),
+                 COLUMNS(lambda _c: _c = 'ec: total'
+                                    OR ec._shows(_c, metrics, score_type, stated, limited, limited OR min_rows IS NOT NULL, total))
+          FROM ec._report_table(values_, ends, limited, min_rows))
+    WHERE ec._table_ok(groups, total, min_rows)
+          AND coalesce((FROM ec._columns_ok(log, groups, list_filter(CAST(groups AS VARCHAR[]), lambda _g:
+              ec._shows(lower(_g), metrics, score_type, stated, limited, limited OR min_rows IS NOT NULL, total)))), true)
+    ORDER BY "ec: total", COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups)) NULLS FIRST;
+
+CREATE OR REPLACE MACRO ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
+    score_type, weight, min_rows) AS TABLE
+    WITH _ec_cells AS MATERIALIZED (
+        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+                              false, NULL, NULL)),
+    _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
+    _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
+    _ec_values AS (FROM ec._report_values('_ec_groups')),
+    _ec_ends AS (SELECT NULL AS _ec_id, NULL AS _ec_kinked, MAP([''], [{'low': 0e0, 'high': 0e0}]) AS ends WHERE false)
+    FROM ec._report_shown(log, groups, metrics, score_type, stated, false, min_rows, total, '_ec_values', '_ec_ends');
+CREATE OR REPLACE MACRO ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
+    score_type, weight, min_rows, interval) AS TABLE
+    WITH _ec_cells AS MATERIALIZED (
+        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+                              true, NULL, NULL)),
+    _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
+    _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
+    _ec_values AS (FROM ec._report_values('_ec_groups')),
+    _ec_ends AS (FROM ec._limits_of_rows('_ec_groups', metrics, score_type, stated, interval))
+    FROM ec._report_shown(log, groups, metrics, score_type, stated, true, min_rows, total, '_ec_values', '_ec_ends');
+
+CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
+    score_type, weight, min_rows, interval, cluster, buckets) AS TABLE
+    WITH _ec_cells AS MATERIALIZED (
+        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+                              true, cluster, buckets)),
+    _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
+    _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
+    _ec_values AS (FROM ec._report_values('_ec_groups')),
+    _ec_ends AS (FROM ec._limits_of_clusters('_ec_units', '_ec_groups', metrics, score_type, stated, interval))
+    FROM ec._report_shown(log, groups, metrics, score_type, stated, true, min_rows, total, '_ec_values', '_ec_ends');
+
+-- Public --------------------------------------------------------------------------------------------------------------
+
+-- A table macro knows by its parameters what its columns are: hence one for each of those that make columns and may be made of columns.
+CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
+    FROM ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight,
+        min_rows)),
+(log, score, label, prior, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
+    FROM ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
+        min_rows)),
+(log, score, label, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
+    FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight,
+        min_rows, interval)),
+(log, score, label, prior, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
+    FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
+        min_rows, interval)),
+(log, score, label, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
+    FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight,
+        min_rows, interval, cluster, buckets)),
+(log, score, label, prior, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
+    FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
+        min_rows, interval, cluster, buckets));
+COMMENT ON MACRO TABLE ec.report IS 'The usual metrics, or those asked for, one row per group: with prior, interval, cluster too';

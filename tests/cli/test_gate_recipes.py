@@ -1,0 +1,180 @@
+"""The recipes of docs/gates.md: each is run as it stands there, with a command that ends as the test says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.support.cli import ROOT, invoke
+
+PAGE = (ROOT / "docs" / "gates.md").read_text("utf-8")
+LINE = "polars-ec: carrier=UA: nec_at_prior_ci_low is 1.04318 (--fail-if 'nec_at_prior_ci_low > 1')"
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+CRON, WEBHOOK = blocks("bash")
+OPERATOR, TASK = blocks("py")
+(WORKFLOW,) = blocks("yaml")
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with a log, and programs that write down how they were called."""
+    rng = np.random.default_rng(2)
+    late = rng.random(400) < 0.3
+    columns = {name: 1 / (1 + np.exp(1 - 2 * late - rng.normal(size=400))) for name in "pq"}
+    (tmp_path / "logs").mkdir()
+    pl.DataFrame({"carrier": ["AA", "UA"] * 200, "y": late, "tailnum": np.arange(400) % 60, **columns}).write_parquet(
+        tmp_path / "logs" / "all.parquet"
+    )
+    (tmp_path / "bin").mkdir()
+    note = f"""#!{sys.executable}
+import json, os, sys
+name = os.path.basename(sys.argv[0])
+piped = "" if name == "polars-ec" else sys.stdin.read()
+with open({str(tmp_path / "calls")!r}, "a") as file:
+    print(json.dumps([name, sys.argv[1:], piped]), file=file)
+if name == "polars-ec":
+    print(os.environ["SAID"], end="", file=sys.stderr)
+    sys.exit(int(os.environ["CODE"]))
+"""
+    for name in ("polars-ec", "mail", "curl"):
+        program = tmp_path / "bin" / name
+        program.write_text(note)
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LOGS", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    return tmp_path
+
+
+def calls(place):
+    return [json.loads(line) for line in (place / "calls").read_text().splitlines()]
+
+
+def run(script, monkeypatch, code, said=""):
+    monkeypatch.setenv("CODE", str(code))
+    monkeypatch.setenv("SAID", f"{said}\n" if said else "")
+    return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+
+
+def really_works(arguments):
+    """The command itself takes these arguments: it ends as a gate does that is not tripped, or is."""
+    result = invoke(*arguments)
+    assert result.exit_code in (0, 3), result.output
+    out = Path(arguments[arguments.index("--out") + 1])
+    assert pl.read_csv(out)["carrier"].unique().sort().to_list() == ["AA", "UA"]
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "subject"),
+    [
+        (0, "", None),
+        (0, "did not judge", None),
+        (3, LINE, "NEC above 1"),
+        (1, "no such file", "no report, exit code 1"),
+    ],
+)
+def test_cron(place, monkeypatch, code, said, subject):
+    done = run(CRON, monkeypatch, code, said)
+    assert done.returncode == code
+    (_, arguments, _), *mails = calls(place)
+    if subject is None:
+        assert not mails
+        assert done.stdout.strip() == said
+    else:
+        assert mails == [["mail", ["-s", f"polars-ec: {subject}", "oncall@example.org"], f"{said}\n"]]
+    if not said:
+        really_works(arguments)
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="the recipe needs jq")
+def test_webhook(place, monkeypatch):
+    monkeypatch.setenv("WEBHOOK", "https://example.org/hook")
+    before = f"subject='NEC above 1'; said=$(cat <<'END'\n{LINE}\nEND\n)\n"
+    assert run(before + WEBHOOK, monkeypatch, 0).returncode == 0
+    ((_, arguments, sent),) = calls(place)
+    assert arguments[-1] == "https://example.org/hook"
+    assert json.loads(sent) == {"text": f"polars-ec: NEC above 1\n{LINE}"}
+
+
+@pytest.mark.parametrize(
+    ("code", "title"), [(0, "### No gate tripped"), (3, "### Exit code 3"), (1, "### Exit code 1")]
+)
+def test_github_actions(place, monkeypatch, code, title):
+    (step,) = re.findall(r"^ {8}run: \|\n((?: {10}.*\n)+)", WORKFLOW, re.MULTILINE)
+    summary = place / "summary"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    # As the runner does with `shell: bash`.
+    done = run("set -eo pipefail\n" + textwrap.dedent(step), monkeypatch, code, LINE if code else "")
+    assert done.returncode == code
+    lines = summary.read_text().splitlines()
+    assert lines == [title, *([f"- {LINE.removeprefix('polars-ec: ')}"] if code else [])]
+    assert done.stdout.strip() == (LINE if code else "")
+    ((_, arguments, _),) = calls(place)
+    if not code:
+        really_works(arguments)
+
+
+def airflow(monkeypatch):
+    """What the recipes take of Airflow."""
+
+    stopped = type("AirflowFailException", (Exception,), {})
+
+    def task(**_):
+        return lambda function: function
+
+    made = {
+        "airflow": {},
+        "airflow.exceptions": {"AirflowFailException": stopped},
+        "airflow.sdk": {"task": task},
+        "airflow.providers": {},
+        "airflow.providers.standard": {},
+        "airflow.providers.standard.operators": {},
+        "airflow.providers.standard.operators.bash": {"BashOperator": SimpleNamespace},
+    }
+    for name, content in made.items():
+        module = ModuleType(name)
+        module.__dict__.update(content)
+        monkeypatch.setitem(sys.modules, name, module)
+    return stopped
+
+
+def test_airflow_operator(place, monkeypatch):
+    airflow(monkeypatch)
+    names: dict = {}
+    exec(OPERATOR, names)
+    gate = names["gate"]
+    assert gate.skip_on_exit_code == 3
+    assert run(gate.bash_command, monkeypatch, 3, LINE).returncode == 3
+    ((_, arguments, _),) = calls(place)
+    really_works(arguments)
+
+
+def test_airflow_task(place, monkeypatch):
+    stopped = airflow(monkeypatch)
+    names: dict = {}
+    exec(TASK, names)
+    monkeypatch.setenv("SAID", LINE)
+    for code, error in ((3, stopped), (1, subprocess.CalledProcessError), (2, subprocess.CalledProcessError)):
+        monkeypatch.setenv("CODE", str(code))
+        with pytest.raises(error):
+            names["nec_gate"]()
+    monkeypatch.setenv("CODE", "0")
+    names["nec_gate"]()
+    really_works(calls(place)[-1][1])
