@@ -312,7 +312,7 @@ def test_limits_of_windows_that_share_days_are_those_of_a_bootstrap(cluster: str
 def test_limits_of_windows_that_share_days_cover_a_known_difference(cluster: str, apart: int) -> None:
     """Many logs at once, as groups of a sketch: errors with a known rate on each day, that users, or days, share."""
     rng = np.random.default_rng(12)
-    logs, periods, per_day, users = 500, 12, 30, 60
+    logs, periods, per_day, users = 300, 12, 30, 60
     n_days = periods + apart
     log, day, _ = (of.reshape(-1) for of in np.indices((logs, n_days, per_day)))
     user = rng.integers(0, users, len(day))
@@ -332,4 +332,4 @@ def test_limits_of_windows_that_share_days_cover_a_known_difference(cluster: str
     covered = (last["difference_ci_low"] <= truth) & (last["difference_ci_high"] >= truth)
     assert last.height == logs
     # Days that only one of the windows has move the variance with the difference: there limits are too wide rather than too narrow.
-    assert 0.925 <= covered.mean() <= (0.975 if cluster == "user" else 1)
+    assert 0.91 <= covered.mean() <= (0.985 if cluster == "user" else 1)

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polars_ec.comparing.sides import Parts, between
-from polars_ec.drifting.attribution import LIKELIHOOD, Attribution, Change
+from polars_ec.drifting.attribution import Attribution, Change
+from polars_ec.drifting.choice import LIKELIHOOD
 from polars_ec.drifting.spread import InClusters, hidden, spread_of_rows
 from polars_ec.intervals.estimates import Clusters, of_so_many_rows
 from polars_ec.intervals.limits import limits
