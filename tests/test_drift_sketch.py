@@ -204,8 +204,13 @@ def test_what_a_sketch_cannot_tell(metrics: list[str], call: dict[str, Any], mes
 def test_few_buckets_and_names_that_are_taken() -> None:
     with pytest.raises(SketchError, match="50 buckets, too few for p-values"):
         LOG.ec.sketch("p", "y", by="week", cluster="user", buckets=50).drift("nec", period="week")
+    named = LOG.with_columns(mix="country").ec.sketch("p", "y", by=["week", "mix"])
     with pytest.raises(SketchError, match="a group column 'mix', which results"):
-        LOG.with_columns(mix="country").ec.sketch("p", "y", by=["week", "mix"]).drift("nec", period="week", mix="mix")
+        named.drift("nec", period="week")
+    assert_frame_equal(
+        named.drift("nec", period="week", mix="mix"),
+        LOG.ec.sketch("p", "y", by=["week", "country"]).drift("nec", period="week", mix="country"),
+    )
 
 
 def window(log: pl.DataFrame, last: date, periods: int) -> pl.DataFrame:

@@ -21,7 +21,15 @@ from polars_ec.comparing.sizes import Sizes
 from polars_ec.comparing.sketched import COUNTS, SketchTables, check_difference, without_models
 from polars_ec.comparing.tidy import Piece, tidy
 from polars_ec.drifting.changes import Changes, changes_of
-from polars_ec.drifting.choice import PREVIOUS, check_movable, columns_of, columns_of_part, factors_of, references
+from polars_ec.drifting.choice import (
+    PREVIOUS,
+    check_movable,
+    check_reference,
+    columns_of,
+    columns_of_part,
+    factors_of,
+    references,
+)
 from polars_ec.drifting.overlaps import Overlaps
 from polars_ec.drifting.parts import Strata
 from polars_ec.exceptions import SketchError
@@ -57,7 +65,7 @@ def drift_cells(cells: Cells, asked: Question, rolling: Rolling | None = None) -
     asked = _checked(cells, asked)
     by = [key for key in cells.keys if key not in (SCORE, asked.period, *asked.mix)]
     columns = columns_of(factors_of(asked.mix))
-    check_keys(cells.keys, columns)
+    check_keys([*by, asked.period], columns)
     # Which periods there are all groups tell, so that a group without the reference is no error.
     periods = _periods(cells, asked, rolling)
     if periods.height:
@@ -91,6 +99,7 @@ def _checked(cells: Cells, asked: Question) -> Question:
             raise SketchError(f"mix= names {name!r}, which is the period: its shares are what the periods are made of")
         if name not in keys:
             raise SketchError(f"mix= names {name!r}, which is not a group column of the sketch, which has {keys}")
+    check_reference(asked.reference)
     metrics = list(asked.metrics)
     if not metrics:
         usual = battery(cells.grid, asked.keywords)
@@ -194,7 +203,6 @@ class _Block:
     def _changes(self, tables: SketchTables, against: Integers) -> dict[str, Changes]:
         asked, factors = self.asked, factors_of(self.asked.mix)
         groups = tables.table.select(GROUP, *self.by, asked.period)
-        known = None if self.overlaps is None else self.overlaps.known(groups, against)
         unit, stratum, of_strata = np.arange(groups.height), np.zeros(groups.height, dtype=np.int64), tables
         if asked.mix:
             of_strata = self._tables(self.cells)
@@ -206,6 +214,9 @@ class _Block:
         for family, of_family in zip(tables.families(), of_strata.families(), strict=True):
             taken_apart = _strata(family, of_family, unit, stratum)
             found |= changes_of(family, taken_apart, against, factors, asked.request.level)
+        if self.overlaps is None:
+            return found
+        known = self.overlaps.known(groups, against)
         return {name: _told(change, factors, known) for name, change in found.items()}
 
 
@@ -230,15 +241,12 @@ def _strata(periods: Grouped, strata: Grouped, unit: Integers, stratum: Integers
     return Strata(periods.columns, of(strata.moments), clusters, periods.enlarged, periods.some)
 
 
-def _told(change: Changes, factors: Sequence[str], known: NDArray[np.bool_] | None) -> Changes:
-    """Without parts where there is no difference, and without limits where nothing tells them."""
+def _told(change: Changes, factors: Sequence[str], known: NDArray[np.bool_]) -> Changes:
+    """Without limits where nothing tells them."""
     of = change.differences
-    parts = {name: np.where(np.isnan(of.difference), np.nan, values) for name, values in change.parts.items()}
-    if known is None:
-        return Changes(of, parts)
     low, high, p = (np.where(known, values, np.nan) for values in (of.low, of.high, of.p))
     limits = [name for factor in factors for name in columns_of_part(factor)[1:3]]
-    parts |= {name: np.where(known, parts[name], np.nan) for name in limits}
+    parts = {**change.parts, **{name: np.where(known, change.parts[name], np.nan) for name in limits}}
     return Changes(replace(of, low=low, high=high, p=p), parts)
 
 
