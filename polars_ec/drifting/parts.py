@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from polars_ec.comparing.sides import Parts, between
 from polars_ec.drifting.attribution import Attribution, Change
 from polars_ec.drifting.choice import LIKELIHOOD
-from polars_ec.drifting.spread import hidden, parts_of_clusters, spread_of_rows
+from polars_ec.drifting.spread import InClusters, hidden, spread_of_rows
 from polars_ec.intervals.estimates import Clusters, of_so_many_rows
 from polars_ec.intervals.limits import limits
 from polars_ec.intervals.spread import Moments, Spread, effective_clusters
@@ -138,7 +138,10 @@ class _Block:
     @property
     def hidden(self) -> Bools:
         """Pairs whose strata do not tell how much parts vary."""
-        return hidden(self._moments, None if self._of.clusters is None else self._clusters)
+        if self._of.clusters is None:
+            return hidden(self._moments, None)
+        period, reference = self._clusters
+        return hidden(self._moments, (period.clusters, reference.clusters))
 
     def _formula(self, sums: Floats) -> Floats:
         return self._of.formula(sums, self._units[0])
@@ -199,8 +202,7 @@ class _Block:
         assert self._of.clusters is not None
         slopes = [of_side[..., column] for of_side in self.attribution.slopes[factor]]
         period, reference = (
-            parts_of_clusters(of_side, slope, factor == LIKELIHOOD)
-            for of_side, slope in zip(self._clusters, slopes, strict=True)
+            of_side.parts(slope, factor == LIKELIHOOD) for of_side, slope in zip(self._clusters, slopes, strict=True)
         )
         assert reference.shared is not None
         # The slopes of the reference are those of the difference, so that its influences are added, and not taken off.
@@ -208,12 +210,19 @@ class _Block:
         return [period, other], self._moves(self._moments, slopes, column)
 
     @cached_property
-    def _clusters(self) -> tuple[Clusters, Clusters]:
+    def _clusters(self) -> tuple[InClusters, InClusters]:
         """Of the period, and of its reference."""
         assert self._of.clusters is not None
         of, single = self._of.clusters, self._of.clusters.single
         period, reference = (
-            Clusters(of.linear[chosen], of.weight[chosen], of.unit, None if single is None else _taken(single, chosen))
+            InClusters(
+                Clusters(
+                    np.ascontiguousarray(of.linear[chosen]),
+                    of.weight[chosen],
+                    of.unit,
+                    None if single is None else _taken(single, chosen),
+                )
+            )
             for chosen in self._units
         )
         return period, reference
