@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from polars_ec.cells.arguments import battery
+from polars_ec.cells.blocks import in_blocks
 from polars_ec.cells.cells import SCORE, TARGET, Cells, check_keys
 from polars_ec.cells.sums import overall_prior, prior_columns
 from polars_ec.cells.windows import Rolling
@@ -73,17 +74,11 @@ def drift_cells(cells: Cells, asked: Question, rolling: Rolling | None = None) -
     made = [pl.DataFrame(schema={**cells.frame.select(*by, asked.period).schema, **columns})]
     for chosen, part in without_models(cells):
         own = asked
-        if (
-            rolling is not None
-            and isinstance(asked.keywords.get("prior"), str)
-            and asked.keywords["prior"] == "overall"
-        ):
-            # Rows are in several windows, and count once.
+        if isinstance(asked.keywords.get("prior"), str) and asked.keywords["prior"] == "overall":
+            # Of all groups, and of each row once, however many windows it is in.
             own = replace(asked, keywords={**asked.keywords, "prior": overall_prior(part) or pl.lit(None, pl.Float64)})
         keys = [key for key in by if key != TARGET]
-        found = pl.concat(list(_of_blocks(part, keys, own, chosen.get(SCORE), rolling)))
-        if rolling is not None:
-            found = _adjusted(found)
+        found = _adjusted(pl.concat(list(_of_blocks(part, keys, own, chosen.get(SCORE), rolling))))
         if TARGET in chosen:
             found = found.with_columns(pl.lit(chosen[TARGET], dtype=cells.frame.schema[TARGET]).alias(TARGET))
         made.append(found.select(made[0].columns))
@@ -132,7 +127,7 @@ def _reference(asked: Question, periods: pl.DataFrame) -> Any:
 
 
 def _adjusted(found: pl.DataFrame) -> pl.DataFrame:
-    """With p-values adjusted for the windows of all groups."""
+    """With p-values adjusted for the periods of all groups."""
     p = found["p_value"].to_numpy().copy()
     metric = found["metric"].to_numpy()
     made = np.full(len(p), np.nan)
@@ -147,7 +142,10 @@ def _of_blocks(
     """The result for some groups after the others, of one model and target."""
     order = [*by, asked.period, *asked.mix]
     ordered = cells if cells.keys == order else cells.group_by(*order)
-    for block in [ordered] if rolling is None else rolling.blocks(ordered, by):
+    # Arrays are of each period, stratum and bucket, however few there are cells in.
+    strata = ordered.frame.select(asked.mix).n_unique() if asked.mix else 1
+    least = ordered.frame[asked.period].n_unique() * strata * (cells.buckets or 1)
+    for block in in_blocks(ordered, by, 1 if rolling is None else rolling.number, least):
         windows = block if rolling is None else rolling.rolled(block)
         yield _Block(windows, by, asked, None if rolling is None else Overlaps(rolling, block, by)).drifted(model)
 
