@@ -81,7 +81,7 @@ def parts_of(
 def _blocks(of: Strata, n_pairs: int, factors: Sequence[str]) -> Iterator[slice]:
     n_strata, n_classes, n_features = of.moments.linear.shape[1:]
     buckets = 0 if of.clusters is None else of.clusters.weight.shape[1]
-    of_strata = n_strata * n_classes * n_features * (buckets + 2 * len(factors) * (len(of.columns) + 1))
+    of_strata = n_strata * n_classes * n_features * (6 * buckets + 2 * len(factors) * (len(of.columns) + 1))
     # Sums that are changed one by one, of each set of factors.
     of_slopes = (n_classes * n_features) ** 2 * 4 * 2 ** len(factors)
     size = max(_BLOCK // (of_strata + of_slopes), 1)
