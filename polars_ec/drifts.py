@@ -92,22 +92,33 @@ def drift(
     One row per group, period, model and metric, in this order, without those of the reference itself: the columns of `by` and of the
     period; `model`, `reference`, `metric`; `value`, `value_reference`, `difference` with its limits, `p_value` and `p_adjusted`, all as
     `compare` has them against this reference; then of each part its value, such as `prior`, `prior_ci_low` and `prior_ci_high`, and
-    `prior_least` and `prior_most`, the range over the orders in which the parts may be taken; `n` and `n_reference`, the rows used, and
-    `n_missing`. What a stratum, or a class in it, has in one of the two periods alone is taken to be the same in the other. Parts are
-    null where a value is, and their limits where those of the difference are, or where strata that are in one cluster alone hold more
-    than a 20th of the rows.
+    `prior_least` and `prior_most`, the range over the orders in which the parts may be taken; `small`, as for `compare`; `n` and
+    `n_reference`, the rows used, and `n_missing`. No rows where there is one period alone. Rows without a period are a period of their
+    own. Of several models a row that lacks the score of any is used for none.
+
+    What a stratum, or a class in it, has in one of the two periods alone is taken to be the same in the other. Parts are null where a
+    value is, and their limits where those of the difference are; and where strata do not tell: more rows of a class than the square
+    root of how many there are, or clusters, are in strata with fewer than five of them in one period and none in the other, or in one
+    cluster alone; or no stratum has the class in both. Then take fewer and larger strata. Where a metric hardly hangs on a factor,
+    limits of its part are wider than they need be, for the part is a product of two small numbers.
 
     Raises
     ------
     ValueError
-        A reference that is no period, which only the rows tell; ranking metrics, counts, `ece` and metrics of each class; fewer than
-        100 buckets; a column of `mix` that is one of `by` or the period.
+        Several columns in `period`; a column of `mix` that is one of `by` or the period; names that the result has; ranking metrics,
+        counts, `ece` and metrics of each class; models of different numbers of classes; interval=None; fewer than 100 buckets. What only the rows tell: a
+        reference that is no period; "previous" where a period is called so; and a `prior` of the rows that differs between a period and
+        its reference.
+    TypeError
+        Periods whose values have no order; a list for `label` or `cluster`.
 
     Notes
     -----
     With the share of stratum m W_m, that of class i in it pi_mi, and the mean of what its rows have mu_mi, the value of a period is
     g(sum_m W_m pi_mi mu_mi). A part is the mean over all orders of what the value moves by when this factor is taken from the period, and
     no longer from the reference: the Shapley value. Of two factors that is what Kitagawa has; one order alone is Oaxaca and Blinder.
+    Limits are those of the sums of squared influences of rows, or of buckets of clusters, which may be in both periods; those within a class
+    of a stratum count n / (n - 1) times.
 
     References
     ----------

@@ -26,9 +26,12 @@ CREATE OR REPLACE MACRO ec._sums_of_families(sums) AS TABLE
     SELECT * EXCLUDE (_ec_features), unnest(_ec_features) FROM (
         SELECT *, unnest([
             ec._features('constant', 0, all_0, 0, all_1, 0, all2_0, 0, 0, all2_1, 0, 0),
-            ec._features('decisions', 1, negative_0, positive_0, negative_1, positive_1, negative2_0, 0, positive2_0, negative2_1, 0, positive2_1),
-            ec._features('log_loss', 0, all_0, log_loss_0, all_1, log_loss_1, all2_0, log_loss1_0, log_loss2_0, all2_1, log_loss1_1, log_loss2_1),
-            ec._features('brier', 0, all_0, brier_0, all_1, brier_1, all2_0, brier1_0, brier2_0, all2_1, brier1_1, brier2_1)]) AS _ec_features
+            ec._features('decisions', 1, negative_0, positive_0, negative_1, positive_1,
+                         negative2_0, 0, positive2_0, negative2_1, 0, positive2_1),
+            ec._features('log_loss', 0, all_0, log_loss_0, all_1, log_loss_1,
+                         all2_0, log_loss1_0, log_loss2_0, all2_1, log_loss1_1, log_loss2_1),
+            ec._features('brier', 0, all_0, brier_0, all_1, brier_1,
+                         all2_0, brier1_0, brier2_0, all2_1, brier1_1, brier2_1)]) AS _ec_features
         FROM query_table(sums));
 CREATE OR REPLACE MACRO ec._moments(groups) AS TABLE
     SELECT *, 'plain' AS kind, true AS sloped, ec._has_rows(u, all_0, all_1, all2_0, all2_1) AS known
@@ -92,14 +95,16 @@ CREATE OR REPLACE MACRO ec._value_of(name, cells, errors, losses) AS
 -- Of each of four sums the value with a little more and less of it; NaN where one is none. A sum of 0 no row has made.
 CREATE OR REPLACE MACRO ec._steps() AS TABLE
     SELECT 0 AS sum_, 0e0 AS times, 0e0 AS share UNION ALL
-    SELECT unnest(range(1, 5)), times, share FROM (VALUES (1e0, 2e0 / 3), (-1e0, -2e0 / 3), (2e0, -1e0 / 12), (-2e0, 1e0 / 12)) AS s(times, share);
+    SELECT unnest(range(1, 5)), times, share
+    FROM (VALUES (1e0, 2e0 / 3), (-1e0, -2e0 / 3), (2e0, -1e0 / 12), (-2e0, 1e0 / 12)) AS s(times, share);
 CREATE OR REPLACE MACRO ec._step(x) AS x * 1e-4;
 CREATE OR REPLACE MACRO ec._changed(x, moved, times) AS x + CASE WHEN moved THEN times * ec._step(x) ELSE 0 END;
 CREATE OR REPLACE MACRO ec._slope(x, moved, share, value) AS
     CASE WHEN any_value(x) = 0 THEN 0 ELSE sum(CASE WHEN moved THEN share * value END) / any_value(ec._step(x)) END;
 CREATE OR REPLACE MACRO ec._slopes(moments, metrics, score_type, stated) AS TABLE
     SELECT _ec_id, family, kind, at_prior, name, scale, any_value(value) FILTER (WHERE sum_ = 0) AS value,
-           ec._slope(x00, sum_ = 1, share, value) AS g00, ec._slope(x01, sum_ = 2, share, value) AS g01, ec._slope(x10, sum_ = 3, share, value) AS g10, ec._slope(x11, sum_ = 4, share, value) AS g11
+           ec._slope(x00, sum_ = 1, share, value) AS g00, ec._slope(x01, sum_ = 2, share, value) AS g01,
+           ec._slope(x10, sum_ = 3, share, value) AS g10, ec._slope(x11, sum_ = 4, share, value) AS g11
     FROM (
         SELECT *, coalesce(ec._value_of(name, cells, ec._costs_of_cells(cells, _ec_fn, _ec_fp), losses), CAST('nan' AS DOUBLE)) AS value
         FROM (
@@ -110,7 +115,8 @@ CREATE OR REPLACE MACRO ec._slopes(moments, metrics, score_type, stated) AS TABL
                        CASE WHEN at_prior THEN _ec_p0 ELSE ec._share(n0, n1) END AS p0
                 FROM (
                     SELECT *, y10 + u * y11 AS n1, y00 + u * y01 AS n0
-                    FROM (SELECT *, ec._changed(x00, sum_ = 1, times) AS y00, ec._changed(x01, sum_ = 2, times) AS y01, ec._changed(x10, sum_ = 3, times) AS y10, ec._changed(x11, sum_ = 4, times) AS y11
+                    FROM (SELECT *, ec._changed(x00, sum_ = 1, times) AS y00, ec._changed(x01, sum_ = 2, times) AS y01,
+                                 ec._changed(x10, sum_ = 3, times) AS y10, ec._changed(x11, sum_ = 4, times) AS y11
                           FROM query_table(moments) JOIN ec._metrics_with_limits(metrics, score_type) USING (family), ec._steps(),
                                (SELECT unnest([false, true]) AS at_prior)
                           WHERE (NOT at_prior OR stated AND moves) AND (sum_ = 0 OR sloped)))))
@@ -127,7 +133,8 @@ CREATE OR REPLACE MACRO ec._rows_of(i) AS CASE WHEN i['w'] > 0 THEN i['w'] * i['
 CREATE OR REPLACE MACRO ec._mean_influence(i) AS ec._ratio(i['i'], i['w']);
 -- What rounding leaves of rows that are all alike is nothing.
 CREATE OR REPLACE MACRO ec._within(i, mean) AS
-    CASE WHEN i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'] > 1e-13 * i['s'] THEN i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'] ELSE 0 END;
+    CASE WHEN i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'] > 1e-13 * i['s']
+         THEN i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'] ELSE 0 END;
 CREATE OR REPLACE MACRO ec._stratum(i, rows_, mean) AS
     CASE WHEN i['w'] > 0 THEN {'within': ec._within(i, mean) * ec._ratio(rows_, rows_ - 1), 'between': mean * mean * i['w2'], 'rows': rows_}
          ELSE {'within': 0e0, 'between': 0e0, 'rows': 0e0} END;
@@ -135,12 +142,14 @@ CREATE OR REPLACE MACRO ec._lost_df(s) AS CASE WHEN s['within'] <> 0 THEN s['wit
 CREATE OR REPLACE MACRO ec._spread_of_rows(slopes, moments) AS TABLE
     SELECT *,
            CASE WHEN variance = 0 THEN _ec_rows - 1
-                ELSE variance * variance / nullif(ec._lost_df(_ec_0) + ec._lost_df(_ec_1) + _ec_between * _ec_between / (_ec_rows - 1), 0) END AS df
+                ELSE variance * variance
+                     / nullif(ec._lost_df(_ec_0) + ec._lost_df(_ec_1) + _ec_between * _ec_between / (_ec_rows - 1), 0) END AS df
     FROM (
         SELECT *, _ec_0['between'] + _ec_1['between'] AS _ec_between, _ec_0['rows'] + _ec_1['rows'] AS _ec_rows,
                _ec_0['within'] + _ec_0['between'] + _ec_1['within'] + _ec_1['between'] AS variance
         FROM (
-            SELECT *, ec._stratum(i0, ec._rows_of(i0), ec._mean_influence(i0)) AS _ec_0, ec._stratum(i1, ec._rows_of(i1), ec._mean_influence(i1)) AS _ec_1
+            SELECT *, ec._stratum(i0, ec._rows_of(i0), ec._mean_influence(i0)) AS _ec_0,
+                   ec._stratum(i1, ec._rows_of(i1), ec._mean_influence(i1)) AS _ec_1
             FROM (
                 SELECT *, ec._influence(g00, g01, x00, x01, a0, b0, c0, u) AS i0, ec._influence(g10, g11, x10, x11, a1, b1, c1, u) AS i1
                 FROM query_table(slopes) JOIN query_table(moments) USING (_ec_id, kind, family))));
@@ -155,7 +164,8 @@ CREATE OR REPLACE MACRO ec._forward(scale, x) AS
 CREATE OR REPLACE MACRO ec._inverse(scale, z) AS
     CASE scale WHEN 'log' THEN exp(z) WHEN 'logit' THEN 1 / (1 + exp(-z)) WHEN 'atanh' THEN tanh(z) ELSE z END;
 CREATE OR REPLACE MACRO ec._runs_at(scale, x) AS
-    CASE scale WHEN 'log' THEN ec._ratio(1, x) WHEN 'logit' THEN ec._ratio(1, x * (1 - x)) WHEN 'atanh' THEN ec._ratio(1, 1 - x * x) ELSE 1 END;
+    CASE scale WHEN 'log' THEN ec._ratio(1, x) WHEN 'logit' THEN ec._ratio(1, x * (1 - x))
+               WHEN 'atanh' THEN ec._ratio(1, 1 - x * x) ELSE 1 END;
 CREATE OR REPLACE MACRO ec._is_at_end(scale, x) AS
     CASE scale WHEN 'log' THEN NOT x > 0 WHEN 'identity' THEN false
                ELSE least(CASE scale WHEN 'atanh' THEN x + 1 ELSE x END, 1 - x) <= 1e-12 END;
@@ -164,12 +174,14 @@ CREATE OR REPLACE MACRO ec._level(interval) AS
     CASE WHEN interval > 0 AND interval < 1 THEN interval
          ELSE ec._fail(format('interval := {} is not a level between 0 and 1: say 0.95', coalesce(CAST(interval AS VARCHAR), 'NULL'))) END;
 CREATE OR REPLACE MACRO ec._half_width(level, variance, df, scale, centre) AS
-    ec.t_quantile(0.5e0 + level / 2, CASE WHEN df > 1 AND NOT isnan(df) THEN df ELSE 1 END) * sqrt(variance) * abs(ec._runs_at(scale, centre));
+    ec.t_quantile(0.5e0 + level / 2, CASE WHEN df > 1 AND NOT isnan(df) THEN df ELSE 1 END) * sqrt(variance)
+    * abs(ec._runs_at(scale, centre));
 -- Limits around the centre, so far apart that they hold the value; none where either is none. (MATERIALIZED, for what is only named
 -- in between is planned wherever it is used, and quantiles are long.)
 CREATE OR REPLACE MACRO ec._limits(spread, level) AS TABLE
     WITH _ec_widths AS MATERIALIZED (
-        SELECT *, ec._forward(scale, value) AS _ec_at, ec._half_width(level, variance, df, scale, value) AS _ec_half FROM query_table(spread)),
+        SELECT *, ec._forward(scale, value) AS _ec_at, ec._half_width(level, variance, df, scale, value) AS _ec_half
+        FROM query_table(spread)),
     _ec_known AS (SELECT *, known AND isfinite(estimate) AND isfinite(_ec_at) AND isfinite(_ec_half) AS _ec_shown FROM _ec_widths)
     SELECT *, CASE WHEN _ec_shown THEN least(ec._inverse(scale, _ec_at - _ec_half), estimate) END AS low,
            CASE WHEN _ec_shown THEN greatest(ec._inverse(scale, _ec_at + _ec_half), estimate) END AS high
@@ -177,7 +189,7 @@ CREATE OR REPLACE MACRO ec._limits(spread, level) AS TABLE
 
 -- The limits of a group by the names of metrics.
 CREATE OR REPLACE MACRO ec._limits_of_groups(limits) AS TABLE
-    SELECT _ec_id, map(list(concat(name, CASE WHEN at_prior THEN '_at_prior' ELSE '' END)), list({'low': low, 'high': high})) AS _ec_limits,
+    SELECT _ec_id, map(list(concat(name, CASE WHEN at_prior THEN '_at_prior' ELSE '' END)), list({'low': low, 'high': high})) AS ends,
            bool_or(name = 'ec: kink' AND abs(estimate) < 2 * sqrt(variance)) AS _ec_kinked
     FROM query_table(limits) GROUP BY _ec_id;
 
@@ -213,7 +225,8 @@ CREATE OR REPLACE MACRO ec._so_many(a, c, x0, x1) AS CASE WHEN x0 + x1 > 0 THEN 
 CREATE OR REPLACE MACRO ec._fewer(moments, clusters) AS TABLE
     SELECT _ec_id, _ec_p1, _ec_p0, _ec_fn, _ec_fp, family, known, u, x00 * _ec_times AS x00, x01 * _ec_times AS x01, x10 * _ec_times AS x10,
            x11 * _ec_times AS x11, a0 * _ec_0 AS a0, b0, c0 * _ec_0 AS c0, a1 * _ec_1 AS a1, b1, c1 * _ec_1 AS c1
-    FROM (SELECT *, _ec_times * coalesce(ec._ratio(x00 + x01, a0 + c0), 0) AS _ec_0, _ec_times * coalesce(ec._ratio(x10 + x11, a1 + c1), 0) AS _ec_1
+    FROM (SELECT *, _ec_times * coalesce(ec._ratio(x00 + x01, a0 + c0), 0) AS _ec_0,
+                 _ec_times * coalesce(ec._ratio(x10 + x11, a1 + c1), 0) AS _ec_1
           FROM (SELECT *, least(whole * whole / squares, ec._so_many(a0, c0, x00, x01) + ec._so_many(a1, c1, x10, x11)) / whole AS _ec_times
                 FROM query_table(moments) JOIN query_table(clusters) USING (_ec_id) WHERE family = 'decisions'));
 
@@ -223,8 +236,8 @@ CREATE OR REPLACE MACRO ec._in_one(total, squares) AS total > 0 AND total * tota
 CREATE OR REPLACE MACRO ec._left(x, part, whole) AS CASE WHEN part < whole THEN x / (1 - part / whole) ELSE 0 END;
 CREATE OR REPLACE MACRO ec._of_buckets(means, units) AS TABLE
     SELECT _ec_id, family, at_prior, name,
-           pow(ec._left(within0, w0, total0) + ec._left(within1, w1, total1) + CASE WHEN w0 + w1 > 0 THEN among / (1 - (w0 + w1) / whole) ELSE 0 END,
-               2) AS added,
+           pow(ec._left(within0, w0, total0) + ec._left(within1, w1, total1)
+               + CASE WHEN w0 + w1 > 0 THEN among / (1 - (w0 + w1) / whole) ELSE 0 END, 2) AS added,
            within0 * within0 AS within0, within1 * within1 AS within1, among * among AS among,
            g00 * x00 AS s00, g01 * x01 AS s01, g10 * x10 AS s10, g11 * x11 AS s11
     FROM (SELECT *, w0 * mean0 + w1 * mean1 AS among, CASE WHEN one0 THEN 0 ELSE g00 * x00 + g01 * x01 - w0 * mean0 END AS within0,
@@ -235,7 +248,8 @@ CREATE OR REPLACE MACRO ec._single(i, mean, total, one, of_number) AS
     CASE WHEN i['w'] > 0 AND one THEN {'own': 0e0, 'other': mean * mean * i['w2'], 'added': mean * mean * i['w2'] * of_number * of_number}
          WHEN i['w'] > 0
          THEN invoke(lambda _own, _both, _other, _times: {
-                  'own': _own, 'other': _other, 'added': _own * _times * _times + 2 * _both * _times * of_number + _other * of_number * of_number},
+                  'own': _own, 'other': _other,
+                  'added': _own * _times * _times + 2 * _both * _times * of_number + _other * of_number * of_number},
                   greatest(i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'], 0), mean * i['m'] - mean * mean * i['w2'],
                   mean * mean * i['w2'], 1 / (1 - i['w2'] / i['w'] / total))
          ELSE {'own': 0e0, 'other': 0e0, 'added': 0e0} END;
@@ -262,8 +276,8 @@ CREATE OR REPLACE MACRO ec._spread_of_clusters(means, units) AS TABLE
         FROM (
             SELECT *, greatest(abs(s00) + abs(s01), abs(s10) + abs(s11)) AS most
             FROM query_table(means) JOIN (
-                SELECT _ec_id, family, at_prior, name, sum(added) AS added, sum(within0) AS within0, sum(within1) AS within1, sum(among) AS among,
-                       sum(s00) AS s00, sum(s01) AS s01, sum(s10) AS s10, sum(s11) AS s11
+                SELECT _ec_id, family, at_prior, name, sum(added) AS added, sum(within0) AS within0, sum(within1) AS within1,
+                       sum(among) AS among, sum(s00) AS s00, sum(s01) AS s01, sum(s10) AS s10, sum(s11) AS s11
                 FROM (FROM ec._of_buckets(means, units) UNION ALL BY NAME FROM ec._of_single(means, units)) GROUP BY ALL)
             USING (_ec_id, family, at_prior, name)));
 
@@ -288,8 +302,8 @@ CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_typ
     _ec_spread AS (
         SELECT _ec_id, at_prior, name, scale, known, estimate, CASE WHEN at_end THEN value ELSE estimate END AS value,
                CASE WHEN at_end THEN variance_ ELSE variance END AS variance, CASE WHEN at_end THEN df_ ELSE df END AS df
-        FROM (SELECT *, coalesce(family = 'decisions' AND isfinite(df) AND (variance <= pow(1e-9 * estimate, 2) OR ec._is_at_end(scale, estimate)),
-                                 false) AS at_end
+        FROM (SELECT *, coalesce(family = 'decisions' AND isfinite(df)
+                                 AND (variance <= pow(1e-9 * estimate, 2) OR ec._is_at_end(scale, estimate)), false) AS at_end
               FROM _ec_of_clusters LEFT JOIN _ec_of_rows USING (_ec_id, at_prior, name))),
     _ec_limits AS (FROM ec._limits('_ec_spread', ec._level(interval)))
     FROM ec._limits_of_groups('_ec_limits');

@@ -3099,9 +3099,12 @@ CREATE OR REPLACE MACRO ec._sums_of_families(sums) AS TABLE
     SELECT * EXCLUDE (_ec_features), unnest(_ec_features) FROM (
         SELECT *, unnest([
             ec._features('constant', 0, all_0, 0, all_1, 0, all2_0, 0, 0, all2_1, 0, 0),
-            ec._features('decisions', 1, negative_0, positive_0, negative_1, positive_1, negative2_0, 0, positive2_0, negative2_1, 0, positive2_1),
-            ec._features('log_loss', 0, all_0, log_loss_0, all_1, log_loss_1, all2_0, log_loss1_0, log_loss2_0, all2_1, log_loss1_1, log_loss2_1),
-            ec._features('brier', 0, all_0, brier_0, all_1, brier_1, all2_0, brier1_0, brier2_0, all2_1, brier1_1, brier2_1)]) AS _ec_features
+            ec._features('decisions', 1, negative_0, positive_0, negative_1, positive_1,
+                         negative2_0, 0, positive2_0, negative2_1, 0, positive2_1),
+            ec._features('log_loss', 0, all_0, log_loss_0, all_1, log_loss_1,
+                         all2_0, log_loss1_0, log_loss2_0, all2_1, log_loss1_1, log_loss2_1),
+            ec._features('brier', 0, all_0, brier_0, all_1, brier_1,
+                         all2_0, brier1_0, brier2_0, all2_1, brier1_1, brier2_1)]) AS _ec_features
         FROM query_table(sums));
 CREATE OR REPLACE MACRO ec._moments(groups) AS TABLE
     SELECT *, 'plain' AS kind, true AS sloped, ec._has_rows(u, all_0, all_1, all2_0, all2_1) AS known
@@ -3165,14 +3168,16 @@ CREATE OR REPLACE MACRO ec._value_of(name, cells, errors, losses) AS
 -- Of each of four sums the value with a little more and less of it; NaN where one is none. A sum of 0 no row has made.
 CREATE OR REPLACE MACRO ec._steps() AS TABLE
     SELECT 0 AS sum_, 0e0 AS times, 0e0 AS share UNION ALL
-    SELECT unnest(range(1, 5)), times, share FROM (VALUES (1e0, 2e0 / 3), (-1e0, -2e0 / 3), (2e0, -1e0 / 12), (-2e0, 1e0 / 12)) AS s(times, share);
+    SELECT unnest(range(1, 5)), times, share
+    FROM (VALUES (1e0, 2e0 / 3), (-1e0, -2e0 / 3), (2e0, -1e0 / 12), (-2e0, 1e0 / 12)) AS s(times, share);
 CREATE OR REPLACE MACRO ec._step(x) AS x * 1e-4;
 CREATE OR REPLACE MACRO ec._changed(x, moved, times) AS x + CASE WHEN moved THEN times * ec._step(x) ELSE 0 END;
 CREATE OR REPLACE MACRO ec._slope(x, moved, share, value) AS
     CASE WHEN any_value(x) = 0 THEN 0 ELSE sum(CASE WHEN moved THEN share * value END) / any_value(ec._step(x)) END;
 CREATE OR REPLACE MACRO ec._slopes(moments, metrics, score_type, stated) AS TABLE
     SELECT _ec_id, family, kind, at_prior, name, scale, any_value(value) FILTER (WHERE sum_ = 0) AS value,
-           ec._slope(x00, sum_ = 1, share, value) AS g00, ec._slope(x01, sum_ = 2, share, value) AS g01, ec._slope(x10, sum_ = 3, share, value) AS g10, ec._slope(x11, sum_ = 4, share, value) AS g11
+           ec._slope(x00, sum_ = 1, share, value) AS g00, ec._slope(x01, sum_ = 2, share, value) AS g01,
+           ec._slope(x10, sum_ = 3, share, value) AS g10, ec._slope(x11, sum_ = 4, share, value) AS g11
     FROM (
         SELECT *, coalesce(ec._value_of(name, cells, ec._costs_of_cells(cells, _ec_fn, _ec_fp), losses), CAST('nan' AS DOUBLE)) AS value
         FROM (
@@ -3183,7 +3188,8 @@ CREATE OR REPLACE MACRO ec._slopes(moments, metrics, score_type, stated) AS TABL
                        CASE WHEN at_prior THEN _ec_p0 ELSE ec._share(n0, n1) END AS p0
                 FROM (
                     SELECT *, y10 + u * y11 AS n1, y00 + u * y01 AS n0
-                    FROM (SELECT *, ec._changed(x00, sum_ = 1, times) AS y00, ec._changed(x01, sum_ = 2, times) AS y01, ec._changed(x10, sum_ = 3, times) AS y10, ec._changed(x11, sum_ = 4, times) AS y11
+                    FROM (SELECT *, ec._changed(x00, sum_ = 1, times) AS y00, ec._changed(x01, sum_ = 2, times) AS y01,
+                                 ec._changed(x10, sum_ = 3, times) AS y10, ec._changed(x11, sum_ = 4, times) AS y11
                           FROM query_table(moments) JOIN ec._metrics_with_limits(metrics, score_type) USING (family), ec._steps(),
                                (SELECT unnest([false, true]) AS at_prior)
                           WHERE (NOT at_prior OR stated AND moves) AND (sum_ = 0 OR sloped)))))
@@ -3200,7 +3206,8 @@ CREATE OR REPLACE MACRO ec._rows_of(i) AS CASE WHEN i['w'] > 0 THEN i['w'] * i['
 CREATE OR REPLACE MACRO ec._mean_influence(i) AS ec._ratio(i['i'], i['w']);
 -- What rounding leaves of rows that are all alike is nothing.
 CREATE OR REPLACE MACRO ec._within(i, mean) AS
-    CASE WHEN i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'] > 1e-13 * i['s'] THEN i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'] ELSE 0 END;
+    CASE WHEN i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'] > 1e-13 * i['s']
+         THEN i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'] ELSE 0 END;
 CREATE OR REPLACE MACRO ec._stratum(i, rows_, mean) AS
     CASE WHEN i['w'] > 0 THEN {'within': ec._within(i, mean) * ec._ratio(rows_, rows_ - 1), 'between': mean * mean * i['w2'], 'rows': rows_}
          ELSE {'within': 0e0, 'between': 0e0, 'rows': 0e0} END;
@@ -3208,12 +3215,14 @@ CREATE OR REPLACE MACRO ec._lost_df(s) AS CASE WHEN s['within'] <> 0 THEN s['wit
 CREATE OR REPLACE MACRO ec._spread_of_rows(slopes, moments) AS TABLE
     SELECT *,
            CASE WHEN variance = 0 THEN _ec_rows - 1
-                ELSE variance * variance / nullif(ec._lost_df(_ec_0) + ec._lost_df(_ec_1) + _ec_between * _ec_between / (_ec_rows - 1), 0) END AS df
+                ELSE variance * variance
+                     / nullif(ec._lost_df(_ec_0) + ec._lost_df(_ec_1) + _ec_between * _ec_between / (_ec_rows - 1), 0) END AS df
     FROM (
         SELECT *, _ec_0['between'] + _ec_1['between'] AS _ec_between, _ec_0['rows'] + _ec_1['rows'] AS _ec_rows,
                _ec_0['within'] + _ec_0['between'] + _ec_1['within'] + _ec_1['between'] AS variance
         FROM (
-            SELECT *, ec._stratum(i0, ec._rows_of(i0), ec._mean_influence(i0)) AS _ec_0, ec._stratum(i1, ec._rows_of(i1), ec._mean_influence(i1)) AS _ec_1
+            SELECT *, ec._stratum(i0, ec._rows_of(i0), ec._mean_influence(i0)) AS _ec_0,
+                   ec._stratum(i1, ec._rows_of(i1), ec._mean_influence(i1)) AS _ec_1
             FROM (
                 SELECT *, ec._influence(g00, g01, x00, x01, a0, b0, c0, u) AS i0, ec._influence(g10, g11, x10, x11, a1, b1, c1, u) AS i1
                 FROM query_table(slopes) JOIN query_table(moments) USING (_ec_id, kind, family))));
@@ -3228,7 +3237,8 @@ CREATE OR REPLACE MACRO ec._forward(scale, x) AS
 CREATE OR REPLACE MACRO ec._inverse(scale, z) AS
     CASE scale WHEN 'log' THEN exp(z) WHEN 'logit' THEN 1 / (1 + exp(-z)) WHEN 'atanh' THEN tanh(z) ELSE z END;
 CREATE OR REPLACE MACRO ec._runs_at(scale, x) AS
-    CASE scale WHEN 'log' THEN ec._ratio(1, x) WHEN 'logit' THEN ec._ratio(1, x * (1 - x)) WHEN 'atanh' THEN ec._ratio(1, 1 - x * x) ELSE 1 END;
+    CASE scale WHEN 'log' THEN ec._ratio(1, x) WHEN 'logit' THEN ec._ratio(1, x * (1 - x))
+               WHEN 'atanh' THEN ec._ratio(1, 1 - x * x) ELSE 1 END;
 CREATE OR REPLACE MACRO ec._is_at_end(scale, x) AS
     CASE scale WHEN 'log' THEN NOT x > 0 WHEN 'identity' THEN false
                ELSE least(CASE scale WHEN 'atanh' THEN x + 1 ELSE x END, 1 - x) <= 1e-12 END;
@@ -3237,12 +3247,14 @@ CREATE OR REPLACE MACRO ec._level(interval) AS
     CASE WHEN interval > 0 AND interval < 1 THEN interval
          ELSE ec._fail(format('interval := {} is not a level between 0 and 1: say 0.95', coalesce(CAST(interval AS VARCHAR), 'NULL'))) END;
 CREATE OR REPLACE MACRO ec._half_width(level, variance, df, scale, centre) AS
-    ec.t_quantile(0.5e0 + level / 2, CASE WHEN df > 1 AND NOT isnan(df) THEN df ELSE 1 END) * sqrt(variance) * abs(ec._runs_at(scale, centre));
+    ec.t_quantile(0.5e0 + level / 2, CASE WHEN df > 1 AND NOT isnan(df) THEN df ELSE 1 END) * sqrt(variance)
+    * abs(ec._runs_at(scale, centre));
 -- Limits around the centre, so far apart that they hold the value; none where either is none. (MATERIALIZED, for what is only named
 -- in between is planned wherever it is used, and quantiles are long.)
 CREATE OR REPLACE MACRO ec._limits(spread, level) AS TABLE
     WITH _ec_widths AS MATERIALIZED (
-        SELECT *, ec._forward(scale, value) AS _ec_at, ec._half_width(level, variance, df, scale, value) AS _ec_half FROM query_table(spread)),
+        SELECT *, ec._forward(scale, value) AS _ec_at, ec._half_width(level, variance, df, scale, value) AS _ec_half
+        FROM query_table(spread)),
     _ec_known AS (SELECT *, known AND isfinite(estimate) AND isfinite(_ec_at) AND isfinite(_ec_half) AS _ec_shown FROM _ec_widths)
     SELECT *, CASE WHEN _ec_shown THEN least(ec._inverse(scale, _ec_at - _ec_half), estimate) END AS low,
            CASE WHEN _ec_shown THEN greatest(ec._inverse(scale, _ec_at + _ec_half), estimate) END AS high
@@ -3250,7 +3262,7 @@ CREATE OR REPLACE MACRO ec._limits(spread, level) AS TABLE
 
 -- The limits of a group by the names of metrics.
 CREATE OR REPLACE MACRO ec._limits_of_groups(limits) AS TABLE
-    SELECT _ec_id, map(list(concat(name, CASE WHEN at_prior THEN '_at_prior' ELSE '' END)), list({'low': low, 'high': high})) AS _ec_limits,
+    SELECT _ec_id, map(list(concat(name, CASE WHEN at_prior THEN '_at_prior' ELSE '' END)), list({'low': low, 'high': high})) AS ends,
            bool_or(name = 'ec: kink' AND abs(estimate) < 2 * sqrt(variance)) AS _ec_kinked
     FROM query_table(limits) GROUP BY _ec_id;
 
@@ -3286,7 +3298,8 @@ CREATE OR REPLACE MACRO ec._so_many(a, c, x0, x1) AS CASE WHEN x0 + x1 > 0 THEN 
 CREATE OR REPLACE MACRO ec._fewer(moments, clusters) AS TABLE
     SELECT _ec_id, _ec_p1, _ec_p0, _ec_fn, _ec_fp, family, known, u, x00 * _ec_times AS x00, x01 * _ec_times AS x01, x10 * _ec_times AS x10,
            x11 * _ec_times AS x11, a0 * _ec_0 AS a0, b0, c0 * _ec_0 AS c0, a1 * _ec_1 AS a1, b1, c1 * _ec_1 AS c1
-    FROM (SELECT *, _ec_times * coalesce(ec._ratio(x00 + x01, a0 + c0), 0) AS _ec_0, _ec_times * coalesce(ec._ratio(x10 + x11, a1 + c1), 0) AS _ec_1
+    FROM (SELECT *, _ec_times * coalesce(ec._ratio(x00 + x01, a0 + c0), 0) AS _ec_0,
+                 _ec_times * coalesce(ec._ratio(x10 + x11, a1 + c1), 0) AS _ec_1
           FROM (SELECT *, least(whole * whole / squares, ec._so_many(a0, c0, x00, x01) + ec._so_many(a1, c1, x10, x11)) / whole AS _ec_times
                 FROM query_table(moments) JOIN query_table(clusters) USING (_ec_id) WHERE family = 'decisions'));
 
@@ -3296,8 +3309,8 @@ CREATE OR REPLACE MACRO ec._in_one(total, squares) AS total > 0 AND total * tota
 CREATE OR REPLACE MACRO ec._left(x, part, whole) AS CASE WHEN part < whole THEN x / (1 - part / whole) ELSE 0 END;
 CREATE OR REPLACE MACRO ec._of_buckets(means, units) AS TABLE
     SELECT _ec_id, family, at_prior, name,
-           pow(ec._left(within0, w0, total0) + ec._left(within1, w1, total1) + CASE WHEN w0 + w1 > 0 THEN among / (1 - (w0 + w1) / whole) ELSE 0 END,
-               2) AS added,
+           pow(ec._left(within0, w0, total0) + ec._left(within1, w1, total1)
+               + CASE WHEN w0 + w1 > 0 THEN among / (1 - (w0 + w1) / whole) ELSE 0 END, 2) AS added,
            within0 * within0 AS within0, within1 * within1 AS within1, among * among AS among,
            g00 * x00 AS s00, g01 * x01 AS s01, g10 * x10 AS s10, g11 * x11 AS s11
     FROM (SELECT *, w0 * mean0 + w1 * mean1 AS among, CASE WHEN one0 THEN 0 ELSE g00 * x00 + g01 * x01 - w0 * mean0 END AS within0,
@@ -3308,7 +3321,8 @@ CREATE OR REPLACE MACRO ec._single(i, mean, total, one, of_number) AS
     CASE WHEN i['w'] > 0 AND one THEN {'own': 0e0, 'other': mean * mean * i['w2'], 'added': mean * mean * i['w2'] * of_number * of_number}
          WHEN i['w'] > 0
          THEN invoke(lambda _own, _both, _other, _times: {
-                  'own': _own, 'other': _other, 'added': _own * _times * _times + 2 * _both * _times * of_number + _other * of_number * of_number},
+                  'own': _own, 'other': _other,
+                  'added': _own * _times * _times + 2 * _both * _times * of_number + _other * of_number * of_number},
                   greatest(i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'], 0), mean * i['m'] - mean * mean * i['w2'],
                   mean * mean * i['w2'], 1 / (1 - i['w2'] / i['w'] / total))
          ELSE {'own': 0e0, 'other': 0e0, 'added': 0e0} END;
@@ -3335,8 +3349,8 @@ CREATE OR REPLACE MACRO ec._spread_of_clusters(means, units) AS TABLE
         FROM (
             SELECT *, greatest(abs(s00) + abs(s01), abs(s10) + abs(s11)) AS most
             FROM query_table(means) JOIN (
-                SELECT _ec_id, family, at_prior, name, sum(added) AS added, sum(within0) AS within0, sum(within1) AS within1, sum(among) AS among,
-                       sum(s00) AS s00, sum(s01) AS s01, sum(s10) AS s10, sum(s11) AS s11
+                SELECT _ec_id, family, at_prior, name, sum(added) AS added, sum(within0) AS within0, sum(within1) AS within1,
+                       sum(among) AS among, sum(s00) AS s00, sum(s01) AS s01, sum(s10) AS s10, sum(s11) AS s11
                 FROM (FROM ec._of_buckets(means, units) UNION ALL BY NAME FROM ec._of_single(means, units)) GROUP BY ALL)
             USING (_ec_id, family, at_prior, name)));
 
@@ -3361,8 +3375,8 @@ CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_typ
     _ec_spread AS (
         SELECT _ec_id, at_prior, name, scale, known, estimate, CASE WHEN at_end THEN value ELSE estimate END AS value,
                CASE WHEN at_end THEN variance_ ELSE variance END AS variance, CASE WHEN at_end THEN df_ ELSE df END AS df
-        FROM (SELECT *, coalesce(family = 'decisions' AND isfinite(df) AND (variance <= pow(1e-9 * estimate, 2) OR ec._is_at_end(scale, estimate)),
-                                 false) AS at_end
+        FROM (SELECT *, coalesce(family = 'decisions' AND isfinite(df)
+                                 AND (variance <= pow(1e-9 * estimate, 2) OR ec._is_at_end(scale, estimate)), false) AS at_end
               FROM _ec_of_clusters LEFT JOIN _ec_of_rows USING (_ec_id, at_prior, name))),
     _ec_limits AS (FROM ec._limits('_ec_spread', ec._level(interval)))
     FROM ec._limits_of_groups('_ec_limits');
@@ -3384,8 +3398,8 @@ CREATE OR REPLACE MACRO ec._decides(metrics, score_type) AS
 
 CREATE OR REPLACE MACRO ec._where_it_is(name) AS
     CASE WHEN name IN ('n', 'class_prior', 'n_missing', 'n_invalid') THEN 'every report has it: leave it out'
-         WHEN name IN ('fbeta', 'net_benefit', 'epsr', 'cllr', 'ece', 'ece_mc', 'auc_roc', 'eer', 'average_precision', 'auprg', 'ks', 'min_cllr',
-                       'min_dcf', 'min_expected_cost', 'decision_share')
+         WHEN name IN ('fbeta', 'net_benefit', 'epsr', 'cllr', 'ece', 'ece_mc', 'auc_roc', 'eer', 'average_precision', 'auprg', 'ks',
+                       'min_cllr', 'min_dcf', 'min_expected_cost', 'decision_share')
          THEN format('SELECT ..., ec.{}(score, label) FROM log GROUP BY ... has it', name)
          WHEN name = 'dcf' THEN 'it is what nec_at_prior is of LLRs with prior: ask for nec'
          ELSE 'it has ' || array_to_string(ec._report_names(), ', ') END;
@@ -3428,6 +3442,8 @@ CREATE OR REPLACE MACRO ec._greatest_prior(kind "NULL", prior) AS CASE WHEN kind
 CREATE OR REPLACE MACRO ec._threshold_ok(threshold, metrics, score_type) AS
     CASE WHEN NOT ec._unset(threshold) AND ec._asks(metrics, score_type, ['bayes_risk'])
          THEN error('ec: bayes_risk is of Bayes decisions: leave out threshold, or take expected_cost') IS NULL ELSE true END;
+CREATE OR REPLACE MACRO ec._prior_given(stated, prior) AS
+    CASE WHEN stated AND ec._unset(prior) THEN error('ec: prior := NULL states none: leave it out') IS NULL ELSE true END;
 CREATE OR REPLACE MACRO ec._undecided_rows(kind "NULL", threshold, score_type) AS
     CASE WHEN kind IS NULL AND ec._no_threshold(threshold, CAST(score_type AS VARCHAR)) THEN 1 ELSE 0 END,
 (kind, threshold, score_type) AS ec._count(ec._no_threshold(threshold, CAST(score_type AS VARCHAR)));
@@ -3456,17 +3472,18 @@ CREATE OR REPLACE MACRO ec._brier_of(type "NULL", y, score, prior, score_type) A
 (type, y, score, prior, score_type) AS
     CASE y WHEN 1 THEN ec._brier1(score, NULL, prior) WHEN 0 THEN ec._brier0(score, NULL, prior) END;
 
+-- The score and the label are named once: then a column that is not there is an error that says so.
 CREATE OR REPLACE MACRO ec._report_rows(log, score, label, cost_fn, cost_fp, threshold, prior, score_type, weight) AS TABLE
-    SELECT *, ec._weighted(ec._log_loss_of(ec._posterior_type(score_type), "ec: class", ec._report_score(score, score_type), prior, score_type),
-                           weight) AS "ec: log loss",
-           ec._weighted(ec._brier_of(ec._posterior_type(score_type), "ec: class", ec._report_score(score, score_type), prior, score_type),
-                        weight) AS "ec: brier",
+    SELECT *, ec._weighted(ec._log_loss_of(ec._posterior_type(score_type), "ec: class", "ec: score", prior, score_type), weight)
+               AS "ec: log loss",
+           ec._weighted(ec._brier_of(ec._posterior_type(score_type), "ec: class", "ec: score", prior, score_type), weight) AS "ec: brier",
            CASE WHEN "ec: class" >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS "ec: weight"
     FROM (SELECT *, 0 AS "ec: 0",
-                 ec._report_class(ec._posterior_type(score_type), ec._report_score(score, score_type), label, prior, score_type, weight) AS "ec: class",
-                 ec._report_positive(ec._posterior_type(score_type), ec._report_score(score, score_type), cost_fn, cost_fp, prior, threshold,
-                                     score_type) AS "ec: positive"
-          FROM query_table(log));
+                 ec._report_class(ec._posterior_type(score_type), "ec: score", "ec: label", prior, score_type, weight) AS "ec: class",
+                 ec._report_positive(ec._posterior_type(score_type), "ec: score", cost_fn, cost_fp, prior, threshold, score_type)
+                     AS "ec: positive"
+          FROM (SELECT *, ec._report_score("ec: given", score_type) AS "ec: score"
+                FROM (SELECT *, score AS "ec: given", label AS "ec: label" FROM query_table(log))));
 
 -- Sums of a group's class ---------------------------------------------------------------------------------------------
 
@@ -3486,11 +3503,12 @@ CREATE OR REPLACE MACRO ec._weighted_sum(x, w, weight "NULL") AS sum(x), (x, w, 
 -- A row's bucket is that of its cluster, or none: then the row is a cluster of its own.
 CREATE OR REPLACE MACRO ec._bucket_of(cluster "NULL", buckets) AS CAST(cluster AS UBIGINT),
 (cluster, buckets) AS ec.bucket(cluster, ec._buckets_of_clusters(buckets));
-CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, metrics, score_type, weight, limited,
-    cluster, buckets) AS TABLE
+CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+    limited, cluster, buckets) AS TABLE
     SELECT COLUMNS(lambda _c: _c IN ('ec: 0', 'ec: class') OR ec._is_group(_c, groups)), ec._bucket_of(cluster, buckets) AS "ec: bucket",
            count(*) AS "ec: n", ec._undecided_rows(ec._column_type(threshold, NULL), threshold, score_type) AS "ec: undecided",
-           ec._least_prior(ec._column_type(prior, NULL), prior) AS "ec: least", ec._greatest_prior(ec._column_type(prior, NULL), prior) AS "ec: greatest",
+           ec._least_prior(ec._column_type(prior, NULL), prior) AS "ec: least",
+           ec._greatest_prior(ec._column_type(prior, NULL), prior) AS "ec: greatest",
            ec._constant_cost(ec._column_type(cost_fn, cost_fp), cost_fn, cost_fn, cost_fp) AS "ec: fn",
            ec._constant_cost(ec._column_type(cost_fn, cost_fp), cost_fp, cost_fn, cost_fp) AS "ec: fp",
            ec._amount_of_all("ec: weight", weight) AS "ec: x all",
@@ -3499,16 +3517,21 @@ CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cos
            CASE WHEN ec._asks(metrics, score_type, ['nce', 'cross_entropy']) THEN sum("ec: log loss") END AS "ec: x log_loss",
            CASE WHEN ec._asks(metrics, score_type, ['nbs', 'brier']) THEN sum("ec: brier") END AS "ec: x brier",
            CASE WHEN limited THEN ec._square_of_all("ec: weight", weight) END AS "ec: x all2",
-           CASE WHEN limited AND ec._decides(metrics, score_type) THEN ec._square_where("ec: positive", "ec: weight", weight) END AS "ec: x positive2",
-           CASE WHEN limited AND ec._decides(metrics, score_type) THEN ec._square_of_rest("ec: positive", "ec: weight", weight) END AS "ec: x negative2",
-           CASE WHEN limited AND ec._asks(metrics, score_type, ['nce', 'cross_entropy']) THEN ec._weighted_sum("ec: log loss", "ec: weight", weight) END
+           CASE WHEN limited AND ec._decides(metrics, score_type) THEN ec._square_where("ec: positive", "ec: weight", weight) END
+               AS "ec: x positive2",
+           CASE WHEN limited AND ec._decides(metrics, score_type) THEN ec._square_of_rest("ec: positive", "ec: weight", weight) END
+               AS "ec: x negative2",
+           CASE WHEN limited AND ec._asks(metrics, score_type, ['nce', 'cross_entropy']) THEN
+               ec._weighted_sum("ec: log loss", "ec: weight", weight) END
                AS "ec: x log_loss1",
-           CASE WHEN limited AND ec._asks(metrics, score_type, ['nce', 'cross_entropy']) THEN sum("ec: log loss" * "ec: log loss") END AS "ec: x log_loss2",
+           CASE WHEN limited AND ec._asks(metrics, score_type, ['nce', 'cross_entropy']) THEN sum("ec: log loss" * "ec: log loss") END
+               AS "ec: x log_loss2",
            CASE WHEN limited AND ec._asks(metrics, score_type, ['nbs', 'brier']) THEN ec._weighted_sum("ec: brier", "ec: weight", weight) END
                AS "ec: x brier1",
            CASE WHEN limited AND ec._asks(metrics, score_type, ['nbs', 'brier']) THEN sum("ec: brier" * "ec: brier") END AS "ec: x brier2"
     FROM ec._report_rows(log, score, label, cost_fn, cost_fp, threshold, prior, score_type, weight)
-    WHERE ec._names_ok(metrics, score_type) AND ec._threshold_ok(threshold, metrics, score_type) GROUP BY ALL;
+    WHERE ec._names_ok(metrics, score_type) AND ec._threshold_ok(threshold, metrics, score_type) AND ec._prior_given(stated, prior)
+    GROUP BY ALL;
 
 -- Of each group, and of all of them, the sums of each class: of so many rows with index of the group and bucket. A log without rows, and
 -- without groups, has one.
@@ -3517,11 +3540,13 @@ CREATE OR REPLACE MACRO ec._report_units(cells, groups, total) AS TABLE
         SELECT _ec_total, CASE WHEN NOT _ec_total THEN _ec_key END AS _ec_key, "ec: bucket" AS _ec_bucket,
                sum("ec: n") AS _ec_n, sum(CASE WHEN "ec: class" IS NULL THEN "ec: n" ELSE 0 END) AS _ec_missing,
                sum(CASE WHEN "ec: class" < 0 THEN "ec: n" ELSE 0 END) AS _ec_invalid, sum("ec: undecided") AS _ec_undecided,
-               min("ec: least") AS _ec_least, max("ec: greatest") AS _ec_greatest, any_value("ec: fn") AS _ec_fn, any_value("ec: fp") AS _ec_fp,
+               min("ec: least") AS _ec_least, max("ec: greatest") AS _ec_greatest, any_value("ec: fn") AS _ec_fn,
+               any_value("ec: fp") AS _ec_fp,
                sum(CASE WHEN "ec: class" = 0 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_0',
                sum(CASE WHEN "ec: class" = 1 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_1'
         FROM (SELECT struct_pack(*COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups))) AS _ec_key, COLUMNS('^ec: [^0]')
-              FROM (FROM query_table(cells) UNION ALL BY NAME SELECT 0 AS "ec: 0", 0 AS "ec: n", 0 AS "ec: undecided" WHERE len(groups) = 0)),
+              FROM (FROM query_table(cells) UNION ALL BY NAME
+                    SELECT 0 AS "ec: 0", 0 AS "ec: n", 0 AS "ec: undecided" WHERE coalesce(len(groups), 0) = 0)),
              (SELECT unnest([false, true]) AS _ec_total)
         WHERE total OR NOT _ec_total GROUP BY ALL);
 CREATE OR REPLACE MACRO ec._report_groups(units) AS TABLE
@@ -3542,78 +3567,93 @@ CREATE OR REPLACE MACRO ec._cells_at(tn, fp, fn, tp, p1, p0) AS [{
 CREATE OR REPLACE MACRO ec._losses_at(n1, n0, s1, s0, p1, p0) AS [{'m1': ec._ratio(s1, n1), 'm0': ec._ratio(s0, n0), 'p1': p1, 'p0': p0}];
 CREATE OR REPLACE MACRO ec._report_values(groups) AS TABLE
     SELECT *, ec._costs_of_cells(own, _ec_fn, _ec_fp) AS own_errors, ec._costs_of_cells(at_prior, _ec_fn, _ec_fp) AS prior_errors
-    FROM (SELECT *, CASE WHEN _ec_right AND _ec_decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, class_prior, rest) END AS own,
-                 CASE WHEN _ec_right AND _ec_decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, _ec_p1, _ec_p0) END AS at_prior,
+    FROM (SELECT *, CASE WHEN decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, class_prior, rest) END AS own,
+                 CASE WHEN decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, _ec_p1, _ec_p0) END AS at_prior,
                  CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, log_loss_1, log_loss_0, class_prior, rest) END AS log_losses,
                  CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, log_loss_1, log_loss_0, _ec_p1, _ec_p0) END AS prior_log_losses,
                  CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, brier_1, brier_0, class_prior, rest) END AS briers,
                  CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, brier_1, brier_0, _ec_p1, _ec_p0) END AS prior_briers
-          FROM (SELECT *, CASE WHEN _ec_right THEN ec._share(all_1, all_0) END AS class_prior,
+          FROM (SELECT *, _ec_right AND _ec_decided AS decided, CASE WHEN _ec_right THEN ec._share(all_1, all_0) END AS class_prior,
                        CASE WHEN _ec_right THEN ec._share(all_0, all_1) END AS rest
                 FROM query_table(groups)));
 
 -- Table ---------------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._low_limit(limits, name) AS limits[name]['low'];
-CREATE OR REPLACE MACRO ec._high_limit(limits, name) AS limits[name]['high'];
+CREATE OR REPLACE MACRO ec._low_end(limits, name) AS limits[name]['low'];
+CREATE OR REPLACE MACRO ec._high_end(limits, name) AS limits[name]['high'];
 -- Fewer rows of a class than 10, counting as many of equal weight as say as much.
 CREATE OR REPLACE MACRO ec._few(n, n2) AS NOT n > 0 OR n * n / n2 < 10;
 CREATE OR REPLACE MACRO ec._as_count(n HUGEINT) AS CAST(n AS BIGINT), (n DOUBLE) AS n;
 -- In the order of the columns of a report, of which the macros below take those that are shown.
 CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS TABLE
     SELECT _ec_key, _ec_total AS "ec: total", CAST(_ec_n - _ec_missing - _ec_invalid AS BIGINT) AS n,
-    ec._value_of_nec(own_errors) AS nec, ec._low_limit(_ec_limits, 'nec') AS nec_ci_low, ec._high_limit(_ec_limits, 'nec') AS nec_ci_high,
-    CASE WHEN ec._low_limit(_ec_limits, 'nec') IS NOT NULL THEN coalesce(_ec_kinked, false) END AS nec_kinked,
-    ec._value_of_nec(prior_errors) AS nec_at_prior,
-        ec._low_limit(_ec_limits, 'nec_at_prior') AS nec_at_prior_ci_low, ec._high_limit(_ec_limits, 'nec_at_prior') AS nec_at_prior_ci_high,
-    ec._mean_over_entropy(log_losses) AS nce, ec._low_limit(_ec_limits, 'nce') AS nce_ci_low, ec._high_limit(_ec_limits, 'nce') AS nce_ci_high,
-    ec._mean_over_entropy(prior_log_losses) AS nce_at_prior,
-        ec._low_limit(_ec_limits, 'nce_at_prior') AS nce_at_prior_ci_low, ec._high_limit(_ec_limits, 'nce_at_prior') AS nce_at_prior_ci_high,
-    ec._mean_over_spread(briers) AS nbs, ec._low_limit(_ec_limits, 'nbs') AS nbs_ci_low, ec._high_limit(_ec_limits, 'nbs') AS nbs_ci_high,
-    ec._mean_over_spread(prior_briers) AS nbs_at_prior,
-        ec._low_limit(_ec_limits, 'nbs_at_prior') AS nbs_at_prior_ci_low, ec._high_limit(_ec_limits, 'nbs_at_prior') AS nbs_at_prior_ci_high,
-    ec._value_of_precision(own) AS precision, ec._low_limit(_ec_limits, 'precision') AS precision_ci_low, ec._high_limit(_ec_limits, 'precision') AS precision_ci_high,
-    ec._value_of_precision(at_prior) AS precision_at_prior,
-        ec._low_limit(_ec_limits, 'precision_at_prior') AS precision_at_prior_ci_low, ec._high_limit(_ec_limits, 'precision_at_prior') AS precision_at_prior_ci_high,
-    ec._value_of_f1(own) AS f1, ec._low_limit(_ec_limits, 'f1') AS f1_ci_low, ec._high_limit(_ec_limits, 'f1') AS f1_ci_high,
-    ec._value_of_f1(at_prior) AS f1_at_prior,
-        ec._low_limit(_ec_limits, 'f1_at_prior') AS f1_at_prior_ci_low, ec._high_limit(_ec_limits, 'f1_at_prior') AS f1_at_prior_ci_high,
-    ec._value_of_recall(own) AS recall, ec._low_limit(_ec_limits, 'recall') AS recall_ci_low, ec._high_limit(_ec_limits, 'recall') AS recall_ci_high,
-    ec._value_of_expected_cost(own_errors) AS expected_cost, ec._low_limit(_ec_limits, 'expected_cost') AS expected_cost_ci_low, ec._high_limit(_ec_limits, 'expected_cost') AS expected_cost_ci_high,
+    ec._value_of_nec(own_errors) AS nec, ec._low_end(ends, 'nec') AS nec_ci_low, ec._high_end(ends, 'nec') AS nec_ci_high,
+    CASE WHEN ec._low_end(ends, 'nec') IS NOT NULL THEN coalesce(_ec_kinked, false) END AS nec_kinked,
+    ec._value_of_nec(prior_errors) AS nec_at_prior, ec._low_end(ends, 'nec_at_prior') AS nec_at_prior_ci_low,
+        ec._high_end(ends, 'nec_at_prior') AS nec_at_prior_ci_high,
+    ec._mean_over_entropy(log_losses) AS nce, ec._low_end(ends, 'nce') AS nce_ci_low, ec._high_end(ends, 'nce') AS nce_ci_high,
+    ec._mean_over_entropy(prior_log_losses) AS nce_at_prior, ec._low_end(ends, 'nce_at_prior') AS nce_at_prior_ci_low,
+        ec._high_end(ends, 'nce_at_prior') AS nce_at_prior_ci_high,
+    ec._mean_over_spread(briers) AS nbs, ec._low_end(ends, 'nbs') AS nbs_ci_low, ec._high_end(ends, 'nbs') AS nbs_ci_high,
+    ec._mean_over_spread(prior_briers) AS nbs_at_prior, ec._low_end(ends, 'nbs_at_prior') AS nbs_at_prior_ci_low,
+        ec._high_end(ends, 'nbs_at_prior') AS nbs_at_prior_ci_high,
+    ec._value_of_precision(own) AS precision, ec._low_end(ends, 'precision') AS precision_ci_low,
+        ec._high_end(ends, 'precision') AS precision_ci_high,
+    ec._value_of_precision(at_prior) AS precision_at_prior, ec._low_end(ends, 'precision_at_prior') AS precision_at_prior_ci_low,
+        ec._high_end(ends, 'precision_at_prior') AS precision_at_prior_ci_high,
+    ec._value_of_f1(own) AS f1, ec._low_end(ends, 'f1') AS f1_ci_low, ec._high_end(ends, 'f1') AS f1_ci_high,
+    ec._value_of_f1(at_prior) AS f1_at_prior, ec._low_end(ends, 'f1_at_prior') AS f1_at_prior_ci_low,
+        ec._high_end(ends, 'f1_at_prior') AS f1_at_prior_ci_high,
+    ec._value_of_recall(own) AS recall, ec._low_end(ends, 'recall') AS recall_ci_low, ec._high_end(ends, 'recall') AS recall_ci_high,
+    ec._value_of_expected_cost(own_errors) AS expected_cost, ec._low_end(ends, 'expected_cost') AS expected_cost_ci_low,
+        ec._high_end(ends, 'expected_cost') AS expected_cost_ci_high,
     ec._value_of_expected_cost(prior_errors) AS expected_cost_at_prior,
-        ec._low_limit(_ec_limits, 'expected_cost_at_prior') AS expected_cost_at_prior_ci_low, ec._high_limit(_ec_limits, 'expected_cost_at_prior') AS expected_cost_at_prior_ci_high,
-    ec._value_of_expected_cost(own_errors) AS bayes_risk, ec._low_limit(_ec_limits, 'bayes_risk') AS bayes_risk_ci_low, ec._high_limit(_ec_limits, 'bayes_risk') AS bayes_risk_ci_high,
-    ec._value_of_expected_cost(prior_errors) AS bayes_risk_at_prior,
-        ec._low_limit(_ec_limits, 'bayes_risk_at_prior') AS bayes_risk_at_prior_ci_low, ec._high_limit(_ec_limits, 'bayes_risk_at_prior') AS bayes_risk_at_prior_ci_high,
-    ec._value_of_error_rate(own) AS error_rate, ec._low_limit(_ec_limits, 'error_rate') AS error_rate_ci_low, ec._high_limit(_ec_limits, 'error_rate') AS error_rate_ci_high,
-    ec._value_of_error_rate(at_prior) AS error_rate_at_prior,
-        ec._low_limit(_ec_limits, 'error_rate_at_prior') AS error_rate_at_prior_ci_low, ec._high_limit(_ec_limits, 'error_rate_at_prior') AS error_rate_at_prior_ci_high,
-    ec._value_of_accuracy(own) AS accuracy, ec._low_limit(_ec_limits, 'accuracy') AS accuracy_ci_low, ec._high_limit(_ec_limits, 'accuracy') AS accuracy_ci_high,
-    ec._value_of_accuracy(at_prior) AS accuracy_at_prior,
-        ec._low_limit(_ec_limits, 'accuracy_at_prior') AS accuracy_at_prior_ci_low, ec._high_limit(_ec_limits, 'accuracy_at_prior') AS accuracy_at_prior_ci_high,
-    ec._value_of_balanced_error_rate(own) AS balanced_error_rate, ec._low_limit(_ec_limits, 'balanced_error_rate') AS balanced_error_rate_ci_low, ec._high_limit(_ec_limits, 'balanced_error_rate') AS balanced_error_rate_ci_high,
-    ec._value_of_balanced_accuracy(own) AS balanced_accuracy, ec._low_limit(_ec_limits, 'balanced_accuracy') AS balanced_accuracy_ci_low, ec._high_limit(_ec_limits, 'balanced_accuracy') AS balanced_accuracy_ci_high,
-    ec._value_of_specificity(own) AS specificity, ec._low_limit(_ec_limits, 'specificity') AS specificity_ci_low, ec._high_limit(_ec_limits, 'specificity') AS specificity_ci_high,
-    ec._value_of_fpr(own) AS fpr, ec._low_limit(_ec_limits, 'fpr') AS fpr_ci_low, ec._high_limit(_ec_limits, 'fpr') AS fpr_ci_high,
-    ec._value_of_fnr(own) AS fnr, ec._low_limit(_ec_limits, 'fnr') AS fnr_ci_low, ec._high_limit(_ec_limits, 'fnr') AS fnr_ci_high,
-    ec._value_of_informedness(own) AS informedness, ec._low_limit(_ec_limits, 'informedness') AS informedness_ci_low, ec._high_limit(_ec_limits, 'informedness') AS informedness_ci_high,
-    ec._value_of_mcc(own) AS mcc, ec._low_limit(_ec_limits, 'mcc') AS mcc_ci_low, ec._high_limit(_ec_limits, 'mcc') AS mcc_ci_high,
-    ec._value_of_mcc(at_prior) AS mcc_at_prior,
-        ec._low_limit(_ec_limits, 'mcc_at_prior') AS mcc_at_prior_ci_low, ec._high_limit(_ec_limits, 'mcc_at_prior') AS mcc_at_prior_ci_high,
-    ec._value_of_lr_plus(own) AS lr_plus, ec._low_limit(_ec_limits, 'lr_plus') AS lr_plus_ci_low, ec._high_limit(_ec_limits, 'lr_plus') AS lr_plus_ci_high,
-    ec._value_of_lr_minus(own) AS lr_minus, ec._low_limit(_ec_limits, 'lr_minus') AS lr_minus_ci_low, ec._high_limit(_ec_limits, 'lr_minus') AS lr_minus_ci_high,
-    ec._value_of_precision_gain(own) AS precision_gain, ec._low_limit(_ec_limits, 'precision_gain') AS precision_gain_ci_low, ec._high_limit(_ec_limits, 'precision_gain') AS precision_gain_ci_high,
+        ec._low_end(ends, 'expected_cost_at_prior') AS expected_cost_at_prior_ci_low,
+        ec._high_end(ends, 'expected_cost_at_prior') AS expected_cost_at_prior_ci_high,
+    ec._value_of_expected_cost(own_errors) AS bayes_risk, ec._low_end(ends, 'bayes_risk') AS bayes_risk_ci_low,
+        ec._high_end(ends, 'bayes_risk') AS bayes_risk_ci_high,
+    ec._value_of_expected_cost(prior_errors) AS bayes_risk_at_prior, ec._low_end(ends, 'bayes_risk_at_prior') AS bayes_risk_at_prior_ci_low,
+        ec._high_end(ends, 'bayes_risk_at_prior') AS bayes_risk_at_prior_ci_high,
+    ec._value_of_error_rate(own) AS error_rate, ec._low_end(ends, 'error_rate') AS error_rate_ci_low,
+        ec._high_end(ends, 'error_rate') AS error_rate_ci_high,
+    ec._value_of_error_rate(at_prior) AS error_rate_at_prior, ec._low_end(ends, 'error_rate_at_prior') AS error_rate_at_prior_ci_low,
+        ec._high_end(ends, 'error_rate_at_prior') AS error_rate_at_prior_ci_high,
+    ec._value_of_accuracy(own) AS accuracy, ec._low_end(ends, 'accuracy') AS accuracy_ci_low,
+        ec._high_end(ends, 'accuracy') AS accuracy_ci_high,
+    ec._value_of_accuracy(at_prior) AS accuracy_at_prior, ec._low_end(ends, 'accuracy_at_prior') AS accuracy_at_prior_ci_low,
+        ec._high_end(ends, 'accuracy_at_prior') AS accuracy_at_prior_ci_high,
+    ec._value_of_balanced_error_rate(own) AS balanced_error_rate, ec._low_end(ends, 'balanced_error_rate') AS balanced_error_rate_ci_low,
+        ec._high_end(ends, 'balanced_error_rate') AS balanced_error_rate_ci_high,
+    ec._value_of_balanced_accuracy(own) AS balanced_accuracy, ec._low_end(ends, 'balanced_accuracy') AS balanced_accuracy_ci_low,
+        ec._high_end(ends, 'balanced_accuracy') AS balanced_accuracy_ci_high,
+    ec._value_of_specificity(own) AS specificity, ec._low_end(ends, 'specificity') AS specificity_ci_low,
+        ec._high_end(ends, 'specificity') AS specificity_ci_high,
+    ec._value_of_fpr(own) AS fpr, ec._low_end(ends, 'fpr') AS fpr_ci_low, ec._high_end(ends, 'fpr') AS fpr_ci_high,
+    ec._value_of_fnr(own) AS fnr, ec._low_end(ends, 'fnr') AS fnr_ci_low, ec._high_end(ends, 'fnr') AS fnr_ci_high,
+    ec._value_of_informedness(own) AS informedness, ec._low_end(ends, 'informedness') AS informedness_ci_low,
+        ec._high_end(ends, 'informedness') AS informedness_ci_high,
+    ec._value_of_mcc(own) AS mcc, ec._low_end(ends, 'mcc') AS mcc_ci_low, ec._high_end(ends, 'mcc') AS mcc_ci_high,
+    ec._value_of_mcc(at_prior) AS mcc_at_prior, ec._low_end(ends, 'mcc_at_prior') AS mcc_at_prior_ci_low,
+        ec._high_end(ends, 'mcc_at_prior') AS mcc_at_prior_ci_high,
+    ec._value_of_lr_plus(own) AS lr_plus, ec._low_end(ends, 'lr_plus') AS lr_plus_ci_low, ec._high_end(ends, 'lr_plus') AS lr_plus_ci_high,
+    ec._value_of_lr_minus(own) AS lr_minus, ec._low_end(ends, 'lr_minus') AS lr_minus_ci_low,
+        ec._high_end(ends, 'lr_minus') AS lr_minus_ci_high,
+    ec._value_of_precision_gain(own) AS precision_gain, ec._low_end(ends, 'precision_gain') AS precision_gain_ci_low,
+        ec._high_end(ends, 'precision_gain') AS precision_gain_ci_high,
     ec._value_of_precision_gain(at_prior) AS precision_gain_at_prior,
-        ec._low_limit(_ec_limits, 'precision_gain_at_prior') AS precision_gain_at_prior_ci_low, ec._high_limit(_ec_limits, 'precision_gain_at_prior') AS precision_gain_at_prior_ci_high,
-    ec._value_of_recall_gain(own) AS recall_gain, ec._low_limit(_ec_limits, 'recall_gain') AS recall_gain_ci_low, ec._high_limit(_ec_limits, 'recall_gain') AS recall_gain_ci_high,
-    ec._value_of_recall_gain(at_prior) AS recall_gain_at_prior,
-        ec._low_limit(_ec_limits, 'recall_gain_at_prior') AS recall_gain_at_prior_ci_low, ec._high_limit(_ec_limits, 'recall_gain_at_prior') AS recall_gain_at_prior_ci_high,
-    ec._mean_loss(log_losses) AS cross_entropy, ec._low_limit(_ec_limits, 'cross_entropy') AS cross_entropy_ci_low, ec._high_limit(_ec_limits, 'cross_entropy') AS cross_entropy_ci_high,
-    ec._mean_loss(prior_log_losses) AS cross_entropy_at_prior,
-        ec._low_limit(_ec_limits, 'cross_entropy_at_prior') AS cross_entropy_at_prior_ci_low, ec._high_limit(_ec_limits, 'cross_entropy_at_prior') AS cross_entropy_at_prior_ci_high,
-    ec._mean_loss(briers) AS brier, ec._low_limit(_ec_limits, 'brier') AS brier_ci_low, ec._high_limit(_ec_limits, 'brier') AS brier_ci_high,
-    ec._mean_loss(prior_briers) AS brier_at_prior,
-        ec._low_limit(_ec_limits, 'brier_at_prior') AS brier_at_prior_ci_low, ec._high_limit(_ec_limits, 'brier_at_prior') AS brier_at_prior_ci_high,
+        ec._low_end(ends, 'precision_gain_at_prior') AS precision_gain_at_prior_ci_low,
+        ec._high_end(ends, 'precision_gain_at_prior') AS precision_gain_at_prior_ci_high,
+    ec._value_of_recall_gain(own) AS recall_gain, ec._low_end(ends, 'recall_gain') AS recall_gain_ci_low,
+        ec._high_end(ends, 'recall_gain') AS recall_gain_ci_high,
+    ec._value_of_recall_gain(at_prior) AS recall_gain_at_prior, ec._low_end(ends, 'recall_gain_at_prior') AS recall_gain_at_prior_ci_low,
+        ec._high_end(ends, 'recall_gain_at_prior') AS recall_gain_at_prior_ci_high,
+    ec._mean_loss(log_losses) AS cross_entropy, ec._low_end(ends, 'cross_entropy') AS cross_entropy_ci_low,
+        ec._high_end(ends, 'cross_entropy') AS cross_entropy_ci_high,
+    ec._mean_loss(prior_log_losses) AS cross_entropy_at_prior, ec._low_end(ends, 'cross_entropy_at_prior') AS cross_entropy_at_prior_ci_low,
+        ec._high_end(ends, 'cross_entropy_at_prior') AS cross_entropy_at_prior_ci_high,
+    ec._mean_loss(briers) AS brier, ec._low_end(ends, 'brier') AS brier_ci_low, ec._high_end(ends, 'brier') AS brier_ci_high,
+    ec._mean_loss(prior_briers) AS brier_at_prior, ec._low_end(ends, 'brier_at_prior') AS brier_at_prior_ci_low,
+        ec._high_end(ends, 'brier_at_prior') AS brier_at_prior_ci_high,
     class_prior,
     _ec_n - _ec_missing - _ec_invalid < coalesce(min_rows, 0) OR limited AND (ec._few(all_0, all2_0) OR ec._few(all_1, all2_1)) AS small,
     _ec_total AS total,
@@ -3624,7 +3664,7 @@ CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS 
 
 -- True, or an error.
 CREATE OR REPLACE MACRO ec._table_ok(groups, total, min_rows) AS
-    CASE WHEN total AND len(groups) = 0
+    CASE WHEN total AND coalesce(len(groups), 0) = 0
          THEN error('ec: total := true adds a row over all groups, and without groups there is one: leave it out, or name groups') IS NULL
          WHEN NOT coalesce(TRY_CAST(min_rows AS BIGINT) = min_rows AND min_rows >= 0, min_rows IS NULL)
          THEN error(format('ec: min_rows := {} is not a whole number of rows from 0', CAST(min_rows AS VARCHAR))) IS NULL
@@ -3640,26 +3680,32 @@ CREATE OR REPLACE MACRO ec._report_shown(log, groups, metrics, score_type, state
               ec._shows(lower(_g), metrics, score_type, stated, limited, limited OR min_rows IS NOT NULL, total)))), true)
     ORDER BY "ec: total", COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups)) NULLS FIRST;
 
-CREATE OR REPLACE MACRO ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total, score_type, weight, min_rows) AS TABLE
+CREATE OR REPLACE MACRO ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
+    score_type, weight, min_rows) AS TABLE
     WITH _ec_cells AS MATERIALIZED (
-        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, metrics, score_type, weight, false, NULL, NULL)),
+        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+                              false, NULL, NULL)),
     _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
     _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
     _ec_values AS (FROM ec._report_values('_ec_groups')),
-    _ec_ends AS (SELECT NULL AS _ec_id, NULL AS _ec_kinked, MAP([''], [{'low': 0e0, 'high': 0e0}]) AS _ec_limits WHERE false)
+    _ec_ends AS (SELECT NULL AS _ec_id, NULL AS _ec_kinked, MAP([''], [{'low': 0e0, 'high': 0e0}]) AS ends WHERE false)
     FROM ec._report_shown(log, groups, metrics, score_type, stated, false, min_rows, total, '_ec_values', '_ec_ends');
-CREATE OR REPLACE MACRO ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total, score_type, weight, min_rows, interval) AS TABLE
+CREATE OR REPLACE MACRO ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
+    score_type, weight, min_rows, interval) AS TABLE
     WITH _ec_cells AS MATERIALIZED (
-        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, metrics, score_type, weight, true, NULL, NULL)),
+        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+                              true, NULL, NULL)),
     _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
     _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
     _ec_values AS (FROM ec._report_values('_ec_groups')),
     _ec_ends AS (FROM ec._limits_of_rows('_ec_groups', metrics, score_type, stated, interval))
     FROM ec._report_shown(log, groups, metrics, score_type, stated, true, min_rows, total, '_ec_values', '_ec_ends');
 
-CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total, score_type, weight, min_rows, interval, cluster, buckets) AS TABLE
+CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
+    score_type, weight, min_rows, interval, cluster, buckets) AS TABLE
     WITH _ec_cells AS MATERIALIZED (
-        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, metrics, score_type, weight, true, cluster, buckets)),
+        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+                              true, cluster, buckets)),
     _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
     _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
     _ec_values AS (FROM ec._report_values('_ec_groups')),
@@ -3669,27 +3715,31 @@ CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost
 -- Public --------------------------------------------------------------------------------------------------------------
 
 -- A table macro knows by its parameters what its columns are: hence one for each of those that make columns and may be made of columns.
-CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
-    score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
-    FROM ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight, min_rows)),
-(log, score, label, prior, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
-    score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
-    FROM ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight, min_rows)),
-(log, score, label, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
-    score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
-    FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight, min_rows, interval)),
-(log, score, label, prior, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
-    score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
-    FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight, min_rows, interval)),
-(log, score, label, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
-    score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
-    FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight, min_rows, interval, cluster,
-        buckets)),
-(log, score, label, prior, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
-    score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
-    FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight, min_rows, interval, cluster,
-        buckets));
-COMMENT ON MACRO TABLE ec.report IS 'The usual metrics, or those asked for, one row per group: values, with prior := at that prior too, with interval := 0.95 their limits';
+CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
+    FROM ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight,
+        min_rows)),
+(log, score, label, prior, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
+    FROM ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
+        min_rows)),
+(log, score, label, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
+    FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight,
+        min_rows, interval)),
+(log, score, label, prior, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
+    FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
+        min_rows, interval)),
+(log, score, label, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
+    FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight,
+        min_rows, interval, cluster, buckets)),
+(log, score, label, prior, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
+    FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
+        min_rows, interval, cluster, buckets));
+COMMENT ON MACRO TABLE ec.report IS 'The usual metrics, or those asked for, one row per group: with prior, interval, cluster too';
 -- Last, so that whoever finds the version finds all.
 CREATE OR REPLACE MACRO ec.version() AS '0.2.0';
 COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';

@@ -16,8 +16,8 @@ CREATE OR REPLACE MACRO ec._decides(metrics, score_type) AS
 
 CREATE OR REPLACE MACRO ec._where_it_is(name) AS
     CASE WHEN name IN ('n', 'class_prior', 'n_missing', 'n_invalid') THEN 'every report has it: leave it out'
-         WHEN name IN ('fbeta', 'net_benefit', 'epsr', 'cllr', 'ece', 'ece_mc', 'auc_roc', 'eer', 'average_precision', 'auprg', 'ks', 'min_cllr',
-                       'min_dcf', 'min_expected_cost', 'decision_share')
+         WHEN name IN ('fbeta', 'net_benefit', 'epsr', 'cllr', 'ece', 'ece_mc', 'auc_roc', 'eer', 'average_precision', 'auprg', 'ks',
+                       'min_cllr', 'min_dcf', 'min_expected_cost', 'decision_share')
          THEN format('SELECT ..., ec.{}(score, label) FROM log GROUP BY ... has it', name)
          WHEN name = 'dcf' THEN 'it is what nec_at_prior is of LLRs with prior: ask for nec'
          ELSE 'it has ' || array_to_string(ec._report_names(), ', ') END;
@@ -60,6 +60,8 @@ CREATE OR REPLACE MACRO ec._greatest_prior(kind "NULL", prior) AS CASE WHEN kind
 CREATE OR REPLACE MACRO ec._threshold_ok(threshold, metrics, score_type) AS
     CASE WHEN NOT ec._unset(threshold) AND ec._asks(metrics, score_type, ['bayes_risk'])
          THEN error('ec: bayes_risk is of Bayes decisions: leave out threshold, or take expected_cost') IS NULL ELSE true END;
+CREATE OR REPLACE MACRO ec._prior_given(stated, prior) AS
+    CASE WHEN stated AND ec._unset(prior) THEN error('ec: prior := NULL states none: leave it out') IS NULL ELSE true END;
 CREATE OR REPLACE MACRO ec._undecided_rows(kind "NULL", threshold, score_type) AS
     CASE WHEN kind IS NULL AND ec._no_threshold(threshold, CAST(score_type AS VARCHAR)) THEN 1 ELSE 0 END,
 (kind, threshold, score_type) AS ec._count(ec._no_threshold(threshold, CAST(score_type AS VARCHAR)));
@@ -88,17 +90,18 @@ CREATE OR REPLACE MACRO ec._brier_of(type "NULL", y, score, prior, score_type) A
 (type, y, score, prior, score_type) AS
     CASE y WHEN 1 THEN ec._brier1(score, NULL, prior) WHEN 0 THEN ec._brier0(score, NULL, prior) END;
 
+-- The score and the label are named once: then a column that is not there is an error that says so.
 CREATE OR REPLACE MACRO ec._report_rows(log, score, label, cost_fn, cost_fp, threshold, prior, score_type, weight) AS TABLE
-    SELECT *, ec._weighted(ec._log_loss_of(ec._posterior_type(score_type), "ec: class", ec._report_score(score, score_type), prior, score_type),
-                           weight) AS "ec: log loss",
-           ec._weighted(ec._brier_of(ec._posterior_type(score_type), "ec: class", ec._report_score(score, score_type), prior, score_type),
-                        weight) AS "ec: brier",
+    SELECT *, ec._weighted(ec._log_loss_of(ec._posterior_type(score_type), "ec: class", "ec: score", prior, score_type), weight)
+               AS "ec: log loss",
+           ec._weighted(ec._brier_of(ec._posterior_type(score_type), "ec: class", "ec: score", prior, score_type), weight) AS "ec: brier",
            CASE WHEN "ec: class" >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS "ec: weight"
     FROM (SELECT *, 0 AS "ec: 0",
-                 ec._report_class(ec._posterior_type(score_type), ec._report_score(score, score_type), label, prior, score_type, weight) AS "ec: class",
-                 ec._report_positive(ec._posterior_type(score_type), ec._report_score(score, score_type), cost_fn, cost_fp, prior, threshold,
-                                     score_type) AS "ec: positive"
-          FROM query_table(log));
+                 ec._report_class(ec._posterior_type(score_type), "ec: score", "ec: label", prior, score_type, weight) AS "ec: class",
+                 ec._report_positive(ec._posterior_type(score_type), "ec: score", cost_fn, cost_fp, prior, threshold, score_type)
+                     AS "ec: positive"
+          FROM (SELECT *, ec._report_score("ec: given", score_type) AS "ec: score"
+                FROM (SELECT *, score AS "ec: given", label AS "ec: label" FROM query_table(log))));
 
 -- Sums of a group's class ---------------------------------------------------------------------------------------------
 
@@ -118,11 +121,12 @@ CREATE OR REPLACE MACRO ec._weighted_sum(x, w, weight "NULL") AS sum(x), (x, w, 
 -- A row's bucket is that of its cluster, or none: then the row is a cluster of its own.
 CREATE OR REPLACE MACRO ec._bucket_of(cluster "NULL", buckets) AS CAST(cluster AS UBIGINT),
 (cluster, buckets) AS ec.bucket(cluster, ec._buckets_of_clusters(buckets));
-CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, metrics, score_type, weight, limited,
-    cluster, buckets) AS TABLE
+CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+    limited, cluster, buckets) AS TABLE
     SELECT COLUMNS(lambda _c: _c IN ('ec: 0', 'ec: class') OR ec._is_group(_c, groups)), ec._bucket_of(cluster, buckets) AS "ec: bucket",
            count(*) AS "ec: n", ec._undecided_rows(ec._column_type(threshold, NULL), threshold, score_type) AS "ec: undecided",
-           ec._least_prior(ec._column_type(prior, NULL), prior) AS "ec: least", ec._greatest_prior(ec._column_type(prior, NULL), prior) AS "ec: greatest",
+           ec._least_prior(ec._column_type(prior, NULL), prior) AS "ec: least",
+           ec._greatest_prior(ec._column_type(prior, NULL), prior) AS "ec: greatest",
            ec._constant_cost(ec._column_type(cost_fn, cost_fp), cost_fn, cost_fn, cost_fp) AS "ec: fn",
            ec._constant_cost(ec._column_type(cost_fn, cost_fp), cost_fp, cost_fn, cost_fp) AS "ec: fp",
            ec._amount_of_all("ec: weight", weight) AS "ec: x all",
@@ -131,16 +135,21 @@ CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cos
            CASE WHEN ec._asks(metrics, score_type, ['nce', 'cross_entropy']) THEN sum("ec: log loss") END AS "ec: x log_loss",
            CASE WHEN ec._asks(metrics, score_type, ['nbs', 'brier']) THEN sum("ec: brier") END AS "ec: x brier",
            CASE WHEN limited THEN ec._square_of_all("ec: weight", weight) END AS "ec: x all2",
-           CASE WHEN limited AND ec._decides(metrics, score_type) THEN ec._square_where("ec: positive", "ec: weight", weight) END AS "ec: x positive2",
-           CASE WHEN limited AND ec._decides(metrics, score_type) THEN ec._square_of_rest("ec: positive", "ec: weight", weight) END AS "ec: x negative2",
-           CASE WHEN limited AND ec._asks(metrics, score_type, ['nce', 'cross_entropy']) THEN ec._weighted_sum("ec: log loss", "ec: weight", weight) END
+           CASE WHEN limited AND ec._decides(metrics, score_type) THEN ec._square_where("ec: positive", "ec: weight", weight) END
+               AS "ec: x positive2",
+           CASE WHEN limited AND ec._decides(metrics, score_type) THEN ec._square_of_rest("ec: positive", "ec: weight", weight) END
+               AS "ec: x negative2",
+           CASE WHEN limited AND ec._asks(metrics, score_type, ['nce', 'cross_entropy']) THEN
+               ec._weighted_sum("ec: log loss", "ec: weight", weight) END
                AS "ec: x log_loss1",
-           CASE WHEN limited AND ec._asks(metrics, score_type, ['nce', 'cross_entropy']) THEN sum("ec: log loss" * "ec: log loss") END AS "ec: x log_loss2",
+           CASE WHEN limited AND ec._asks(metrics, score_type, ['nce', 'cross_entropy']) THEN sum("ec: log loss" * "ec: log loss") END
+               AS "ec: x log_loss2",
            CASE WHEN limited AND ec._asks(metrics, score_type, ['nbs', 'brier']) THEN ec._weighted_sum("ec: brier", "ec: weight", weight) END
                AS "ec: x brier1",
            CASE WHEN limited AND ec._asks(metrics, score_type, ['nbs', 'brier']) THEN sum("ec: brier" * "ec: brier") END AS "ec: x brier2"
     FROM ec._report_rows(log, score, label, cost_fn, cost_fp, threshold, prior, score_type, weight)
-    WHERE ec._names_ok(metrics, score_type) AND ec._threshold_ok(threshold, metrics, score_type) GROUP BY ALL;
+    WHERE ec._names_ok(metrics, score_type) AND ec._threshold_ok(threshold, metrics, score_type) AND ec._prior_given(stated, prior)
+    GROUP BY ALL;
 
 -- Of each group, and of all of them, the sums of each class: of so many rows with index of the group and bucket. A log without rows, and
 -- without groups, has one.
@@ -149,11 +158,13 @@ CREATE OR REPLACE MACRO ec._report_units(cells, groups, total) AS TABLE
         SELECT _ec_total, CASE WHEN NOT _ec_total THEN _ec_key END AS _ec_key, "ec: bucket" AS _ec_bucket,
                sum("ec: n") AS _ec_n, sum(CASE WHEN "ec: class" IS NULL THEN "ec: n" ELSE 0 END) AS _ec_missing,
                sum(CASE WHEN "ec: class" < 0 THEN "ec: n" ELSE 0 END) AS _ec_invalid, sum("ec: undecided") AS _ec_undecided,
-               min("ec: least") AS _ec_least, max("ec: greatest") AS _ec_greatest, any_value("ec: fn") AS _ec_fn, any_value("ec: fp") AS _ec_fp,
+               min("ec: least") AS _ec_least, max("ec: greatest") AS _ec_greatest, any_value("ec: fn") AS _ec_fn,
+               any_value("ec: fp") AS _ec_fp,
                sum(CASE WHEN "ec: class" = 0 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_0',
                sum(CASE WHEN "ec: class" = 1 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_1'
         FROM (SELECT struct_pack(*COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups))) AS _ec_key, COLUMNS('^ec: [^0]')
-              FROM (FROM query_table(cells) UNION ALL BY NAME SELECT 0 AS "ec: 0", 0 AS "ec: n", 0 AS "ec: undecided" WHERE len(groups) = 0)),
+              FROM (FROM query_table(cells) UNION ALL BY NAME
+                    SELECT 0 AS "ec: 0", 0 AS "ec: n", 0 AS "ec: undecided" WHERE coalesce(len(groups), 0) = 0)),
              (SELECT unnest([false, true]) AS _ec_total)
         WHERE total OR NOT _ec_total GROUP BY ALL);
 CREATE OR REPLACE MACRO ec._report_groups(units) AS TABLE
@@ -174,78 +185,93 @@ CREATE OR REPLACE MACRO ec._cells_at(tn, fp, fn, tp, p1, p0) AS [{
 CREATE OR REPLACE MACRO ec._losses_at(n1, n0, s1, s0, p1, p0) AS [{'m1': ec._ratio(s1, n1), 'm0': ec._ratio(s0, n0), 'p1': p1, 'p0': p0}];
 CREATE OR REPLACE MACRO ec._report_values(groups) AS TABLE
     SELECT *, ec._costs_of_cells(own, _ec_fn, _ec_fp) AS own_errors, ec._costs_of_cells(at_prior, _ec_fn, _ec_fp) AS prior_errors
-    FROM (SELECT *, CASE WHEN _ec_right AND _ec_decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, class_prior, rest) END AS own,
-                 CASE WHEN _ec_right AND _ec_decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, _ec_p1, _ec_p0) END AS at_prior,
+    FROM (SELECT *, CASE WHEN decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, class_prior, rest) END AS own,
+                 CASE WHEN decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, _ec_p1, _ec_p0) END AS at_prior,
                  CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, log_loss_1, log_loss_0, class_prior, rest) END AS log_losses,
                  CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, log_loss_1, log_loss_0, _ec_p1, _ec_p0) END AS prior_log_losses,
                  CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, brier_1, brier_0, class_prior, rest) END AS briers,
                  CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, brier_1, brier_0, _ec_p1, _ec_p0) END AS prior_briers
-          FROM (SELECT *, CASE WHEN _ec_right THEN ec._share(all_1, all_0) END AS class_prior,
+          FROM (SELECT *, _ec_right AND _ec_decided AS decided, CASE WHEN _ec_right THEN ec._share(all_1, all_0) END AS class_prior,
                        CASE WHEN _ec_right THEN ec._share(all_0, all_1) END AS rest
                 FROM query_table(groups)));
 
 -- Table ---------------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._low_limit(limits, name) AS limits[name]['low'];
-CREATE OR REPLACE MACRO ec._high_limit(limits, name) AS limits[name]['high'];
+CREATE OR REPLACE MACRO ec._low_end(limits, name) AS limits[name]['low'];
+CREATE OR REPLACE MACRO ec._high_end(limits, name) AS limits[name]['high'];
 -- Fewer rows of a class than 10, counting as many of equal weight as say as much.
 CREATE OR REPLACE MACRO ec._few(n, n2) AS NOT n > 0 OR n * n / n2 < 10;
 CREATE OR REPLACE MACRO ec._as_count(n HUGEINT) AS CAST(n AS BIGINT), (n DOUBLE) AS n;
 -- In the order of the columns of a report, of which the macros below take those that are shown.
 CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS TABLE
     SELECT _ec_key, _ec_total AS "ec: total", CAST(_ec_n - _ec_missing - _ec_invalid AS BIGINT) AS n,
-    ec._value_of_nec(own_errors) AS nec, ec._low_limit(_ec_limits, 'nec') AS nec_ci_low, ec._high_limit(_ec_limits, 'nec') AS nec_ci_high,
-    CASE WHEN ec._low_limit(_ec_limits, 'nec') IS NOT NULL THEN coalesce(_ec_kinked, false) END AS nec_kinked,
-    ec._value_of_nec(prior_errors) AS nec_at_prior,
-        ec._low_limit(_ec_limits, 'nec_at_prior') AS nec_at_prior_ci_low, ec._high_limit(_ec_limits, 'nec_at_prior') AS nec_at_prior_ci_high,
-    ec._mean_over_entropy(log_losses) AS nce, ec._low_limit(_ec_limits, 'nce') AS nce_ci_low, ec._high_limit(_ec_limits, 'nce') AS nce_ci_high,
-    ec._mean_over_entropy(prior_log_losses) AS nce_at_prior,
-        ec._low_limit(_ec_limits, 'nce_at_prior') AS nce_at_prior_ci_low, ec._high_limit(_ec_limits, 'nce_at_prior') AS nce_at_prior_ci_high,
-    ec._mean_over_spread(briers) AS nbs, ec._low_limit(_ec_limits, 'nbs') AS nbs_ci_low, ec._high_limit(_ec_limits, 'nbs') AS nbs_ci_high,
-    ec._mean_over_spread(prior_briers) AS nbs_at_prior,
-        ec._low_limit(_ec_limits, 'nbs_at_prior') AS nbs_at_prior_ci_low, ec._high_limit(_ec_limits, 'nbs_at_prior') AS nbs_at_prior_ci_high,
-    ec._value_of_precision(own) AS precision, ec._low_limit(_ec_limits, 'precision') AS precision_ci_low, ec._high_limit(_ec_limits, 'precision') AS precision_ci_high,
-    ec._value_of_precision(at_prior) AS precision_at_prior,
-        ec._low_limit(_ec_limits, 'precision_at_prior') AS precision_at_prior_ci_low, ec._high_limit(_ec_limits, 'precision_at_prior') AS precision_at_prior_ci_high,
-    ec._value_of_f1(own) AS f1, ec._low_limit(_ec_limits, 'f1') AS f1_ci_low, ec._high_limit(_ec_limits, 'f1') AS f1_ci_high,
-    ec._value_of_f1(at_prior) AS f1_at_prior,
-        ec._low_limit(_ec_limits, 'f1_at_prior') AS f1_at_prior_ci_low, ec._high_limit(_ec_limits, 'f1_at_prior') AS f1_at_prior_ci_high,
-    ec._value_of_recall(own) AS recall, ec._low_limit(_ec_limits, 'recall') AS recall_ci_low, ec._high_limit(_ec_limits, 'recall') AS recall_ci_high,
-    ec._value_of_expected_cost(own_errors) AS expected_cost, ec._low_limit(_ec_limits, 'expected_cost') AS expected_cost_ci_low, ec._high_limit(_ec_limits, 'expected_cost') AS expected_cost_ci_high,
+    ec._value_of_nec(own_errors) AS nec, ec._low_end(ends, 'nec') AS nec_ci_low, ec._high_end(ends, 'nec') AS nec_ci_high,
+    CASE WHEN ec._low_end(ends, 'nec') IS NOT NULL THEN coalesce(_ec_kinked, false) END AS nec_kinked,
+    ec._value_of_nec(prior_errors) AS nec_at_prior, ec._low_end(ends, 'nec_at_prior') AS nec_at_prior_ci_low,
+        ec._high_end(ends, 'nec_at_prior') AS nec_at_prior_ci_high,
+    ec._mean_over_entropy(log_losses) AS nce, ec._low_end(ends, 'nce') AS nce_ci_low, ec._high_end(ends, 'nce') AS nce_ci_high,
+    ec._mean_over_entropy(prior_log_losses) AS nce_at_prior, ec._low_end(ends, 'nce_at_prior') AS nce_at_prior_ci_low,
+        ec._high_end(ends, 'nce_at_prior') AS nce_at_prior_ci_high,
+    ec._mean_over_spread(briers) AS nbs, ec._low_end(ends, 'nbs') AS nbs_ci_low, ec._high_end(ends, 'nbs') AS nbs_ci_high,
+    ec._mean_over_spread(prior_briers) AS nbs_at_prior, ec._low_end(ends, 'nbs_at_prior') AS nbs_at_prior_ci_low,
+        ec._high_end(ends, 'nbs_at_prior') AS nbs_at_prior_ci_high,
+    ec._value_of_precision(own) AS precision, ec._low_end(ends, 'precision') AS precision_ci_low,
+        ec._high_end(ends, 'precision') AS precision_ci_high,
+    ec._value_of_precision(at_prior) AS precision_at_prior, ec._low_end(ends, 'precision_at_prior') AS precision_at_prior_ci_low,
+        ec._high_end(ends, 'precision_at_prior') AS precision_at_prior_ci_high,
+    ec._value_of_f1(own) AS f1, ec._low_end(ends, 'f1') AS f1_ci_low, ec._high_end(ends, 'f1') AS f1_ci_high,
+    ec._value_of_f1(at_prior) AS f1_at_prior, ec._low_end(ends, 'f1_at_prior') AS f1_at_prior_ci_low,
+        ec._high_end(ends, 'f1_at_prior') AS f1_at_prior_ci_high,
+    ec._value_of_recall(own) AS recall, ec._low_end(ends, 'recall') AS recall_ci_low, ec._high_end(ends, 'recall') AS recall_ci_high,
+    ec._value_of_expected_cost(own_errors) AS expected_cost, ec._low_end(ends, 'expected_cost') AS expected_cost_ci_low,
+        ec._high_end(ends, 'expected_cost') AS expected_cost_ci_high,
     ec._value_of_expected_cost(prior_errors) AS expected_cost_at_prior,
-        ec._low_limit(_ec_limits, 'expected_cost_at_prior') AS expected_cost_at_prior_ci_low, ec._high_limit(_ec_limits, 'expected_cost_at_prior') AS expected_cost_at_prior_ci_high,
-    ec._value_of_expected_cost(own_errors) AS bayes_risk, ec._low_limit(_ec_limits, 'bayes_risk') AS bayes_risk_ci_low, ec._high_limit(_ec_limits, 'bayes_risk') AS bayes_risk_ci_high,
-    ec._value_of_expected_cost(prior_errors) AS bayes_risk_at_prior,
-        ec._low_limit(_ec_limits, 'bayes_risk_at_prior') AS bayes_risk_at_prior_ci_low, ec._high_limit(_ec_limits, 'bayes_risk_at_prior') AS bayes_risk_at_prior_ci_high,
-    ec._value_of_error_rate(own) AS error_rate, ec._low_limit(_ec_limits, 'error_rate') AS error_rate_ci_low, ec._high_limit(_ec_limits, 'error_rate') AS error_rate_ci_high,
-    ec._value_of_error_rate(at_prior) AS error_rate_at_prior,
-        ec._low_limit(_ec_limits, 'error_rate_at_prior') AS error_rate_at_prior_ci_low, ec._high_limit(_ec_limits, 'error_rate_at_prior') AS error_rate_at_prior_ci_high,
-    ec._value_of_accuracy(own) AS accuracy, ec._low_limit(_ec_limits, 'accuracy') AS accuracy_ci_low, ec._high_limit(_ec_limits, 'accuracy') AS accuracy_ci_high,
-    ec._value_of_accuracy(at_prior) AS accuracy_at_prior,
-        ec._low_limit(_ec_limits, 'accuracy_at_prior') AS accuracy_at_prior_ci_low, ec._high_limit(_ec_limits, 'accuracy_at_prior') AS accuracy_at_prior_ci_high,
-    ec._value_of_balanced_error_rate(own) AS balanced_error_rate, ec._low_limit(_ec_limits, 'balanced_error_rate') AS balanced_error_rate_ci_low, ec._high_limit(_ec_limits, 'balanced_error_rate') AS balanced_error_rate_ci_high,
-    ec._value_of_balanced_accuracy(own) AS balanced_accuracy, ec._low_limit(_ec_limits, 'balanced_accuracy') AS balanced_accuracy_ci_low, ec._high_limit(_ec_limits, 'balanced_accuracy') AS balanced_accuracy_ci_high,
-    ec._value_of_specificity(own) AS specificity, ec._low_limit(_ec_limits, 'specificity') AS specificity_ci_low, ec._high_limit(_ec_limits, 'specificity') AS specificity_ci_high,
-    ec._value_of_fpr(own) AS fpr, ec._low_limit(_ec_limits, 'fpr') AS fpr_ci_low, ec._high_limit(_ec_limits, 'fpr') AS fpr_ci_high,
-    ec._value_of_fnr(own) AS fnr, ec._low_limit(_ec_limits, 'fnr') AS fnr_ci_low, ec._high_limit(_ec_limits, 'fnr') AS fnr_ci_high,
-    ec._value_of_informedness(own) AS informedness, ec._low_limit(_ec_limits, 'informedness') AS informedness_ci_low, ec._high_limit(_ec_limits, 'informedness') AS informedness_ci_high,
-    ec._value_of_mcc(own) AS mcc, ec._low_limit(_ec_limits, 'mcc') AS mcc_ci_low, ec._high_limit(_ec_limits, 'mcc') AS mcc_ci_high,
-    ec._value_of_mcc(at_prior) AS mcc_at_prior,
-        ec._low_limit(_ec_limits, 'mcc_at_prior') AS mcc_at_prior_ci_low, ec._high_limit(_ec_limits, 'mcc_at_prior') AS mcc_at_prior_ci_high,
-    ec._value_of_lr_plus(own) AS lr_plus, ec._low_limit(_ec_limits, 'lr_plus') AS lr_plus_ci_low, ec._high_limit(_ec_limits, 'lr_plus') AS lr_plus_ci_high,
-    ec._value_of_lr_minus(own) AS lr_minus, ec._low_limit(_ec_limits, 'lr_minus') AS lr_minus_ci_low, ec._high_limit(_ec_limits, 'lr_minus') AS lr_minus_ci_high,
-    ec._value_of_precision_gain(own) AS precision_gain, ec._low_limit(_ec_limits, 'precision_gain') AS precision_gain_ci_low, ec._high_limit(_ec_limits, 'precision_gain') AS precision_gain_ci_high,
+        ec._low_end(ends, 'expected_cost_at_prior') AS expected_cost_at_prior_ci_low,
+        ec._high_end(ends, 'expected_cost_at_prior') AS expected_cost_at_prior_ci_high,
+    ec._value_of_expected_cost(own_errors) AS bayes_risk, ec._low_end(ends, 'bayes_risk') AS bayes_risk_ci_low,
+        ec._high_end(ends, 'bayes_risk') AS bayes_risk_ci_high,
+    ec._value_of_expected_cost(prior_errors) AS bayes_risk_at_prior, ec._low_end(ends, 'bayes_risk_at_prior') AS bayes_risk_at_prior_ci_low,
+        ec._high_end(ends, 'bayes_risk_at_prior') AS bayes_risk_at_prior_ci_high,
+    ec._value_of_error_rate(own) AS error_rate, ec._low_end(ends, 'error_rate') AS error_rate_ci_low,
+        ec._high_end(ends, 'error_rate') AS error_rate_ci_high,
+    ec._value_of_error_rate(at_prior) AS error_rate_at_prior, ec._low_end(ends, 'error_rate_at_prior') AS error_rate_at_prior_ci_low,
+        ec._high_end(ends, 'error_rate_at_prior') AS error_rate_at_prior_ci_high,
+    ec._value_of_accuracy(own) AS accuracy, ec._low_end(ends, 'accuracy') AS accuracy_ci_low,
+        ec._high_end(ends, 'accuracy') AS accuracy_ci_high,
+    ec._value_of_accuracy(at_prior) AS accuracy_at_prior, ec._low_end(ends, 'accuracy_at_prior') AS accuracy_at_prior_ci_low,
+        ec._high_end(ends, 'accuracy_at_prior') AS accuracy_at_prior_ci_high,
+    ec._value_of_balanced_error_rate(own) AS balanced_error_rate, ec._low_end(ends, 'balanced_error_rate') AS balanced_error_rate_ci_low,
+        ec._high_end(ends, 'balanced_error_rate') AS balanced_error_rate_ci_high,
+    ec._value_of_balanced_accuracy(own) AS balanced_accuracy, ec._low_end(ends, 'balanced_accuracy') AS balanced_accuracy_ci_low,
+        ec._high_end(ends, 'balanced_accuracy') AS balanced_accuracy_ci_high,
+    ec._value_of_specificity(own) AS specificity, ec._low_end(ends, 'specificity') AS specificity_ci_low,
+        ec._high_end(ends, 'specificity') AS specificity_ci_high,
+    ec._value_of_fpr(own) AS fpr, ec._low_end(ends, 'fpr') AS fpr_ci_low, ec._high_end(ends, 'fpr') AS fpr_ci_high,
+    ec._value_of_fnr(own) AS fnr, ec._low_end(ends, 'fnr') AS fnr_ci_low, ec._high_end(ends, 'fnr') AS fnr_ci_high,
+    ec._value_of_informedness(own) AS informedness, ec._low_end(ends, 'informedness') AS informedness_ci_low,
+        ec._high_end(ends, 'informedness') AS informedness_ci_high,
+    ec._value_of_mcc(own) AS mcc, ec._low_end(ends, 'mcc') AS mcc_ci_low, ec._high_end(ends, 'mcc') AS mcc_ci_high,
+    ec._value_of_mcc(at_prior) AS mcc_at_prior, ec._low_end(ends, 'mcc_at_prior') AS mcc_at_prior_ci_low,
+        ec._high_end(ends, 'mcc_at_prior') AS mcc_at_prior_ci_high,
+    ec._value_of_lr_plus(own) AS lr_plus, ec._low_end(ends, 'lr_plus') AS lr_plus_ci_low, ec._high_end(ends, 'lr_plus') AS lr_plus_ci_high,
+    ec._value_of_lr_minus(own) AS lr_minus, ec._low_end(ends, 'lr_minus') AS lr_minus_ci_low,
+        ec._high_end(ends, 'lr_minus') AS lr_minus_ci_high,
+    ec._value_of_precision_gain(own) AS precision_gain, ec._low_end(ends, 'precision_gain') AS precision_gain_ci_low,
+        ec._high_end(ends, 'precision_gain') AS precision_gain_ci_high,
     ec._value_of_precision_gain(at_prior) AS precision_gain_at_prior,
-        ec._low_limit(_ec_limits, 'precision_gain_at_prior') AS precision_gain_at_prior_ci_low, ec._high_limit(_ec_limits, 'precision_gain_at_prior') AS precision_gain_at_prior_ci_high,
-    ec._value_of_recall_gain(own) AS recall_gain, ec._low_limit(_ec_limits, 'recall_gain') AS recall_gain_ci_low, ec._high_limit(_ec_limits, 'recall_gain') AS recall_gain_ci_high,
-    ec._value_of_recall_gain(at_prior) AS recall_gain_at_prior,
-        ec._low_limit(_ec_limits, 'recall_gain_at_prior') AS recall_gain_at_prior_ci_low, ec._high_limit(_ec_limits, 'recall_gain_at_prior') AS recall_gain_at_prior_ci_high,
-    ec._mean_loss(log_losses) AS cross_entropy, ec._low_limit(_ec_limits, 'cross_entropy') AS cross_entropy_ci_low, ec._high_limit(_ec_limits, 'cross_entropy') AS cross_entropy_ci_high,
-    ec._mean_loss(prior_log_losses) AS cross_entropy_at_prior,
-        ec._low_limit(_ec_limits, 'cross_entropy_at_prior') AS cross_entropy_at_prior_ci_low, ec._high_limit(_ec_limits, 'cross_entropy_at_prior') AS cross_entropy_at_prior_ci_high,
-    ec._mean_loss(briers) AS brier, ec._low_limit(_ec_limits, 'brier') AS brier_ci_low, ec._high_limit(_ec_limits, 'brier') AS brier_ci_high,
-    ec._mean_loss(prior_briers) AS brier_at_prior,
-        ec._low_limit(_ec_limits, 'brier_at_prior') AS brier_at_prior_ci_low, ec._high_limit(_ec_limits, 'brier_at_prior') AS brier_at_prior_ci_high,
+        ec._low_end(ends, 'precision_gain_at_prior') AS precision_gain_at_prior_ci_low,
+        ec._high_end(ends, 'precision_gain_at_prior') AS precision_gain_at_prior_ci_high,
+    ec._value_of_recall_gain(own) AS recall_gain, ec._low_end(ends, 'recall_gain') AS recall_gain_ci_low,
+        ec._high_end(ends, 'recall_gain') AS recall_gain_ci_high,
+    ec._value_of_recall_gain(at_prior) AS recall_gain_at_prior, ec._low_end(ends, 'recall_gain_at_prior') AS recall_gain_at_prior_ci_low,
+        ec._high_end(ends, 'recall_gain_at_prior') AS recall_gain_at_prior_ci_high,
+    ec._mean_loss(log_losses) AS cross_entropy, ec._low_end(ends, 'cross_entropy') AS cross_entropy_ci_low,
+        ec._high_end(ends, 'cross_entropy') AS cross_entropy_ci_high,
+    ec._mean_loss(prior_log_losses) AS cross_entropy_at_prior, ec._low_end(ends, 'cross_entropy_at_prior') AS cross_entropy_at_prior_ci_low,
+        ec._high_end(ends, 'cross_entropy_at_prior') AS cross_entropy_at_prior_ci_high,
+    ec._mean_loss(briers) AS brier, ec._low_end(ends, 'brier') AS brier_ci_low, ec._high_end(ends, 'brier') AS brier_ci_high,
+    ec._mean_loss(prior_briers) AS brier_at_prior, ec._low_end(ends, 'brier_at_prior') AS brier_at_prior_ci_low,
+        ec._high_end(ends, 'brier_at_prior') AS brier_at_prior_ci_high,
     class_prior,
     _ec_n - _ec_missing - _ec_invalid < coalesce(min_rows, 0) OR limited AND (ec._few(all_0, all2_0) OR ec._few(all_1, all2_1)) AS small,
     _ec_total AS total,
@@ -256,7 +282,7 @@ CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS 
 
 -- True, or an error.
 CREATE OR REPLACE MACRO ec._table_ok(groups, total, min_rows) AS
-    CASE WHEN total AND len(groups) = 0
+    CASE WHEN total AND coalesce(len(groups), 0) = 0
          THEN error('ec: total := true adds a row over all groups, and without groups there is one: leave it out, or name groups') IS NULL
          WHEN NOT coalesce(TRY_CAST(min_rows AS BIGINT) = min_rows AND min_rows >= 0, min_rows IS NULL)
          THEN error(format('ec: min_rows := {} is not a whole number of rows from 0', CAST(min_rows AS VARCHAR))) IS NULL
@@ -272,26 +298,32 @@ CREATE OR REPLACE MACRO ec._report_shown(log, groups, metrics, score_type, state
               ec._shows(lower(_g), metrics, score_type, stated, limited, limited OR min_rows IS NOT NULL, total)))), true)
     ORDER BY "ec: total", COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups)) NULLS FIRST;
 
-CREATE OR REPLACE MACRO ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total, score_type, weight, min_rows) AS TABLE
+CREATE OR REPLACE MACRO ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
+    score_type, weight, min_rows) AS TABLE
     WITH _ec_cells AS MATERIALIZED (
-        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, metrics, score_type, weight, false, NULL, NULL)),
+        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+                              false, NULL, NULL)),
     _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
     _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
     _ec_values AS (FROM ec._report_values('_ec_groups')),
-    _ec_ends AS (SELECT NULL AS _ec_id, NULL AS _ec_kinked, MAP([''], [{'low': 0e0, 'high': 0e0}]) AS _ec_limits WHERE false)
+    _ec_ends AS (SELECT NULL AS _ec_id, NULL AS _ec_kinked, MAP([''], [{'low': 0e0, 'high': 0e0}]) AS ends WHERE false)
     FROM ec._report_shown(log, groups, metrics, score_type, stated, false, min_rows, total, '_ec_values', '_ec_ends');
-CREATE OR REPLACE MACRO ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total, score_type, weight, min_rows, interval) AS TABLE
+CREATE OR REPLACE MACRO ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
+    score_type, weight, min_rows, interval) AS TABLE
     WITH _ec_cells AS MATERIALIZED (
-        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, metrics, score_type, weight, true, NULL, NULL)),
+        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+                              true, NULL, NULL)),
     _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
     _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
     _ec_values AS (FROM ec._report_values('_ec_groups')),
     _ec_ends AS (FROM ec._limits_of_rows('_ec_groups', metrics, score_type, stated, interval))
     FROM ec._report_shown(log, groups, metrics, score_type, stated, true, min_rows, total, '_ec_values', '_ec_ends');
 
-CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total, score_type, weight, min_rows, interval, cluster, buckets) AS TABLE
+CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
+    score_type, weight, min_rows, interval, cluster, buckets) AS TABLE
     WITH _ec_cells AS MATERIALIZED (
-        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, metrics, score_type, weight, true, cluster, buckets)),
+        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+                              true, cluster, buckets)),
     _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
     _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
     _ec_values AS (FROM ec._report_values('_ec_groups')),
@@ -301,24 +333,28 @@ CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost
 -- Public --------------------------------------------------------------------------------------------------------------
 
 -- A table macro knows by its parameters what its columns are: hence one for each of those that make columns and may be made of columns.
-CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
-    score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
-    FROM ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight, min_rows)),
-(log, score, label, prior, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
-    score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
-    FROM ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight, min_rows)),
-(log, score, label, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
-    score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
-    FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight, min_rows, interval)),
-(log, score, label, prior, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
-    score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
-    FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight, min_rows, interval)),
-(log, score, label, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
-    score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
-    FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight, min_rows, interval, cluster,
-        buckets)),
-(log, score, label, prior, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL, total := false,
-    score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
-    FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight, min_rows, interval, cluster,
-        buckets));
-COMMENT ON MACRO TABLE ec.report IS 'The usual metrics, or those asked for, one row per group: values, with prior := at that prior too, with interval := 0.95 their limits';
+CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
+    FROM ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight,
+        min_rows)),
+(log, score, label, prior, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
+    FROM ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
+        min_rows)),
+(log, score, label, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
+    FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight,
+        min_rows, interval)),
+(log, score, label, prior, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
+    FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
+        min_rows, interval)),
+(log, score, label, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
+    FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight,
+        min_rows, interval, cluster, buckets)),
+(log, score, label, prior, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
+    FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
+        min_rows, interval, cluster, buckets));
+COMMENT ON MACRO TABLE ec.report IS 'The usual metrics, or those asked for, one row per group: with prior, interval, cluster too';

@@ -313,7 +313,7 @@ def test_parts_add_up_and_limits_hold_them(rows: list[tuple[Any, ...]], **call: 
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(rows=ROWS, **CALLS)
 def test_parts_of_all_metrics_add_up_and_limits_hold_them(rows: list[tuple[Any, ...]], **call: Any) -> None:
     check_parts(rows, METRICS, **call)

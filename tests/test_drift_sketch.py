@@ -12,6 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from polars_ec.cells import blocks
 from polars_ec.exceptions import SketchError
 from tests.support.cases import mostly_slow
 
@@ -191,6 +192,7 @@ SKETCH = LOG.ec.sketch("p", "y", by=["week", "country"], cost_fn=3)
         (["nec"], {"threshold": 0.3}, "nec at 0.3 is known within bounds only: declare it"),
         (["nec"], {"interval": None}, "interval=None: a drift has intervals"),
         (["nec"], {"interval": 95}, "interval=95"),
+        (["nec"], {"reference": pl.col("week")}, "is an expression: pass the value of a period"),
         (["nec"], {"min_rows": -1}, "min_rows=-1"),
         (["nec"], {"prior": pl.col("class_prior")}, "differs from one period to another"),
         (["nec"], {"cost_fm": 3}, "cost_fm"),
@@ -204,8 +206,22 @@ def test_what_a_sketch_cannot_tell(metrics: list[str], call: dict[str, Any], mes
 def test_few_buckets_and_names_that_are_taken() -> None:
     with pytest.raises(SketchError, match="50 buckets, too few for p-values"):
         LOG.ec.sketch("p", "y", by="week", cluster="user", buckets=50).drift("nec", period="week")
-    with pytest.raises(SketchError, match="a group column 'mix', which results"):
-        LOG.with_columns(mix="country").ec.sketch("p", "y", by=["week", "mix"]).drift("nec", period="week", mix="mix")
+    named = LOG.with_columns(mix="country").ec.sketch("p", "y", by=["week", "mix"])
+    with pytest.raises(SketchError, match="a group column 'prior', which results"):
+        LOG.with_columns(prior="country").ec.sketch("p", "y", by=["week", "prior"]).drift("nec", period="week")
+    assert_frame_equal(
+        named.drift("nec", period="week", mix="mix"),
+        LOG.ec.sketch("p", "y", by=["week", "country"]).drift("nec", period="week", mix="country"),
+    )
+
+
+def test_groups_are_taken_apart_some_after_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    sketch = LOG.ec.sketch("p", "y", by=["week", "segment", "country"], cluster="user", resolution=8)
+    calls = [{}, {"reference": "previous"}, {"mix": "country"}, {"prior": "overall"}]
+    whole = [sketch.drift("nec", "nce", period="week", **call) for call in calls]
+    monkeypatch.setattr(blocks, "_MOST", 1000)
+    for found, call in zip(whole, calls, strict=True):
+        assert_frame_equal(sketch.drift("nec", "nce", period="week", **call), found)
 
 
 def window(log: pl.DataFrame, last: date, periods: int) -> pl.DataFrame:
@@ -312,7 +328,7 @@ def test_limits_of_windows_that_share_days_are_those_of_a_bootstrap(cluster: str
 def test_limits_of_windows_that_share_days_cover_a_known_difference(cluster: str, apart: int) -> None:
     """Many logs at once, as groups of a sketch: errors with a known rate on each day, that users, or days, share."""
     rng = np.random.default_rng(12)
-    logs, periods, per_day, users = 500, 12, 30, 60
+    logs, periods, per_day, users = 300, 12, 30, 60
     n_days = periods + apart
     log, day, _ = (of.reshape(-1) for of in np.indices((logs, n_days, per_day)))
     user = rng.integers(0, users, len(day))
@@ -332,4 +348,4 @@ def test_limits_of_windows_that_share_days_cover_a_known_difference(cluster: str
     covered = (last["difference_ci_low"] <= truth) & (last["difference_ci_high"] >= truth)
     assert last.height == logs
     # Days that only one of the windows has move the variance with the difference: there limits are too wide rather than too narrow.
-    assert 0.925 <= covered.mean() <= (0.975 if cluster == "user" else 1)
+    assert 0.91 <= covered.mean() <= (0.985 if cluster == "user" else 1)

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from polars_ec.arguments import parse_whole
-from polars_ec.cells.cells import Cells
+from polars_ec.cells.cells import C, Cells
 from polars_ec.cells.grid import AMOUNTS, BUCKET
 from polars_ec.exceptions import SketchError
 from polars_ec.rows.read import join_groups
 
-C = TypeVar("C", bound=Cells)
 Integers = NDArray[np.int64]
 
-_CODE, _PLACE, _BLOCK = "__ec_code", "__ec_place", "__ec_block"
+_CODE, _PLACE = "__ec_code", "__ec_place"
 
-# Numbers of a table of periods and cells that are added up at a time, and about how many cells windows have in memory.
+# Numbers of a table of periods and cells that are added up at a time.
 _TOGETHER = 2**20
-_MOST = 2**22
 
 
 @dataclass(frozen=True)
@@ -86,30 +83,6 @@ class Rolling:
     def rolled(self, cells: C) -> C:
         """The cells of the windows, for each group that has rows in one of their periods."""
         return cells.on_tables(self._table)
-
-    def blocks(self, cells: C, within: Sequence[str]) -> Iterator[C]:
-        """The cells of some groups after the others, so few that those of their windows fit into memory; `within` are the groups' keys."""
-        tables = [table for table in (cells.frame, cells.sums, cells.coarse) if table is not None]
-        groups = cells.frame.select(within).unique(maintain_order=True)
-        if not within or groups.height < 2:
-            yield cells
-            return
-        sizes = pl.concat(table.select(within) for table in tables).group_by(within).len(_PLACE)
-        size = join_groups(groups, sizes, within)[_PLACE].cast(pl.Int64) * self.number
-        groups = groups.with_columns((size.cum_sum() // _MOST).alias(_BLOCK))
-        if groups[_BLOCK].n_unique() == 1:
-            yield cells
-            return
-        parts = [
-            join_groups(table, groups, within).partition_by(_BLOCK, as_dict=True, include_key=False) for table in tables
-        ]
-        by_frame = dict(zip(map(id, tables), parts, strict=True))
-        for block in groups[_BLOCK].unique(maintain_order=True):
-
-            def of_block(table: pl.DataFrame, block: int = block) -> pl.DataFrame:
-                return by_frame[id(table)].pop((block,), table.clear())
-
-            yield cells.on_tables(of_block)
 
     def _table(self, table: pl.DataFrame) -> pl.DataFrame:
         """The windows of a table of cells, or of sums."""

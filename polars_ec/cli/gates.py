@@ -154,7 +154,7 @@ class Gates:
         # A gate on what is small is about nothing else.
         excuses = names.small and not self.on_null and gate.column != "small"
         small = table["small"].fill_null(value=False).to_list() if excuses else [False] * table.height
-        values = [None if value is None or value != value else value for value in table[gate.column].to_list()]
+        values = [None if value is None or value != value else value for value in _numbers(table[gate.column])]
         name_of = names.shown(table)
         tripped, null = [], 0
         for row, (value, is_small) in enumerate(zip(values, small, strict=True)):
@@ -227,6 +227,11 @@ def _shown(value: float, gate: Gate) -> str:
         return _text(value)
     short = f"{value:.6g}"
     return short if gate.trips(float(short)) else repr(value)
+
+
+def _numbers(column: pl.Series) -> list[Any]:
+    """Decimals as the floats that are nearest, as the number of a gate is."""
+    return (column.cast(pl.Float64) if column.dtype.is_decimal() else column).to_list()
 
 
 def _texts(column: pl.Series) -> list[str | None]:

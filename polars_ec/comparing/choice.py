@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
 import polars as pl
@@ -141,8 +140,8 @@ def reference_groups(reference: Mapping[str, Any], groups: pl.DataFrame, keys: S
 
 
 def _said(value: Any) -> str:
-    """Times as one writes them."""
-    return str(value) if isinstance(value, date) else repr(value)
+    """Times and decimals as one writes them."""
+    return repr(value) if isinstance(value, str | bytes | list | dict) else str(value)
 
 
 def _places(reference: Mapping[str, Any], groups: pl.DataFrame, keys: Sequence[str]) -> pl.Series:

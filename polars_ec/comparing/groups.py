@@ -17,7 +17,6 @@ from polars_ec.comparing.sides import Parts, Side, between, exclusive
 from polars_ec.comparing.values import Metrics
 from polars_ec.formulas.decisions import DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.estimates import Clusters, Formula, slopes_of
 from polars_ec.intervals.quantiles import t_quantile, two_sided_p
 from polars_ec.intervals.spread import Moments
@@ -65,7 +64,7 @@ def grouped(cells: JointCells, groups: pl.DataFrame, metrics: Metrics) -> Groupe
     model, family = metrics.model, metrics.family
     moments = cells.moments(model, family, np.ones(len(cells.weight), dtype=bool))
     # All is added up over groups but priors, which are the same in all.
-    counts = [name for name, dtype in groups.schema.items() if dtype.is_integer() and name != GROUP]
+    counts = [name for name, dtype in groups.schema.items() if dtype.is_integer() and name.startswith(model.prefix)]
     others = groups.with_columns(pl.Series(name, exclusive(groups[name].to_numpy())) for name in counts)
     whole = groups[:1].with_columns(pl.lit(groups[name].sum()).alias(name) for name in counts)
     return Grouped(

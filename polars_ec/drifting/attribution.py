@@ -17,16 +17,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from polars_ec.drifting.choice import LIKELIHOOD, MIX, PRIOR
 from polars_ec.intervals.estimates import slopes_of
 
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 Formula: TypeAlias = Callable[[Floats], Floats]
 """From sums of w x, (variants, pairs, classes, features), to metrics, (variants, pairs, metrics); NaN for null."""
-
-MIX, PRIOR, LIKELIHOOD = "mix", "prior", "likelihood"
-FACTORS = (MIX, PRIOR, LIKELIHOOD)
-"""The shares of the strata; of the classes in each; and what rows of a class in a stratum are like."""
 
 
 @dataclass(frozen=True)

@@ -72,18 +72,19 @@ def changes_of(
     known = np.stack([np.isfinite(of_column.low) for of_column in found.values()], axis=-1)
     parts = parts_of(strata, pairs, factors, level, (at_the_end[pairs[0]], at_the_end[pairs[1]]), known[pairs[0]])
     return {
-        column: Changes(of_column, _columns(parts[column], pairs[0], len(against)))
+        column: Changes(of_column, _columns(parts[column], pairs[0], of_column.difference))
         for column, of_column in found.items()
     }
 
 
-def _columns(parts: Mapping[str, Part], places: Integers, number: int) -> dict[str, Floats]:
+def _columns(parts: Mapping[str, Part], places: Integers, difference: Floats) -> dict[str, Floats]:
+    """Null where there is no difference: rows of the reference may be wrong, or it has no prior."""
     columns = {}
     for factor, part in parts.items():
         numbers = (part.value, part.low, part.high, part.least, part.most)
         for name, values in zip(columns_of_part(factor), numbers, strict=True):
-            columns[name] = np.full(number, np.nan)
-            columns[name][places] = values
+            columns[name] = np.full(len(difference), np.nan)
+            columns[name][places] = np.where(np.isnan(difference[places]), np.nan, values)
     return columns
 
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from polars_ec.comparing.choice import COLUMNS, comparable, reference_groups
-from polars_ec.drifting.attribution import FACTORS, MIX
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import GROUP
 
-Integers = NDArray[np.int64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+MIX, PRIOR, LIKELIHOOD = "mix", "prior", "likelihood"
+FACTORS = (MIX, PRIOR, LIKELIHOOD)
+"""The shares of the strata; of the classes in each; and what rows of a class in a stratum are like."""
 
 PREVIOUS = "previous"
 """Each period is compared with the one before it."""

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polars_ec.comparing.sides import Parts, between
-from polars_ec.drifting.attribution import LIKELIHOOD, Attribution, Change
-from polars_ec.drifting.spread import hidden, parts_of_clusters, spread_of_rows
+from polars_ec.drifting.attribution import Attribution, Change
+from polars_ec.drifting.choice import LIKELIHOOD
+from polars_ec.drifting.spread import InClusters, hidden, spread_of_rows
 from polars_ec.intervals.estimates import Clusters, of_so_many_rows
 from polars_ec.intervals.limits import limits
 from polars_ec.intervals.spread import Moments, Spread, effective_clusters
@@ -80,7 +81,7 @@ def parts_of(
 def _blocks(of: Strata, n_pairs: int, factors: Sequence[str]) -> Iterator[slice]:
     n_strata, n_classes, n_features = of.moments.linear.shape[1:]
     buckets = 0 if of.clusters is None else of.clusters.weight.shape[1]
-    of_strata = n_strata * n_classes * n_features * (buckets + 2 * len(factors) * (len(of.columns) + 1))
+    of_strata = n_strata * n_classes * n_features * (6 * buckets + 2 * len(factors) * (len(of.columns) + 1))
     # Sums that are changed one by one, of each set of factors.
     of_slopes = (n_classes * n_features) ** 2 * 4 * 2 ** len(factors)
     size = max(_BLOCK // (of_strata + of_slopes), 1)
@@ -137,7 +138,10 @@ class _Block:
     @property
     def hidden(self) -> Bools:
         """Pairs whose strata do not tell how much parts vary."""
-        return hidden(self._moments, None if self._of.clusters is None else self._clusters)
+        if self._of.clusters is None:
+            return hidden(self._moments, None)
+        period, reference = self._clusters
+        return hidden(self._moments, (period.clusters, reference.clusters))
 
     def _formula(self, sums: Floats) -> Floats:
         return self._of.formula(sums, self._units[0])
@@ -198,8 +202,7 @@ class _Block:
         assert self._of.clusters is not None
         slopes = [of_side[..., column] for of_side in self.attribution.slopes[factor]]
         period, reference = (
-            parts_of_clusters(of_side, slope, factor == LIKELIHOOD)
-            for of_side, slope in zip(self._clusters, slopes, strict=True)
+            of_side.parts(slope, factor == LIKELIHOOD) for of_side, slope in zip(self._clusters, slopes, strict=True)
         )
         assert reference.shared is not None
         # The slopes of the reference are those of the difference, so that its influences are added, and not taken off.
@@ -207,12 +210,19 @@ class _Block:
         return [period, other], self._moves(self._moments, slopes, column)
 
     @cached_property
-    def _clusters(self) -> tuple[Clusters, Clusters]:
+    def _clusters(self) -> tuple[InClusters, InClusters]:
         """Of the period, and of its reference."""
         assert self._of.clusters is not None
         of, single = self._of.clusters, self._of.clusters.single
         period, reference = (
-            Clusters(of.linear[chosen], of.weight[chosen], of.unit, None if single is None else _taken(single, chosen))
+            InClusters(
+                Clusters(
+                    np.ascontiguousarray(of.linear[chosen]),
+                    of.weight[chosen],
+                    of.unit,
+                    None if single is None else _taken(single, chosen),
+                )
+            )
             for chosen in self._units
         )
         return period, reference

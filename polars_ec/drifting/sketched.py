@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from polars_ec.cells.arguments import battery
+from polars_ec.cells.blocks import in_blocks
 from polars_ec.cells.cells import SCORE, TARGET, Cells, check_keys
 from polars_ec.cells.sums import overall_prior, prior_columns
 from polars_ec.cells.windows import Rolling
@@ -21,7 +22,15 @@ from polars_ec.comparing.sizes import Sizes
 from polars_ec.comparing.sketched import COUNTS, SketchTables, check_difference, without_models
 from polars_ec.comparing.tidy import Piece, tidy
 from polars_ec.drifting.changes import Changes, changes_of
-from polars_ec.drifting.choice import PREVIOUS, check_movable, columns_of, columns_of_part, factors_of, references
+from polars_ec.drifting.choice import (
+    PREVIOUS,
+    check_movable,
+    check_reference,
+    columns_of,
+    columns_of_part,
+    factors_of,
+    references,
+)
 from polars_ec.drifting.overlaps import Overlaps
 from polars_ec.drifting.parts import Strata
 from polars_ec.exceptions import SketchError
@@ -57,7 +66,7 @@ def drift_cells(cells: Cells, asked: Question, rolling: Rolling | None = None) -
     asked = _checked(cells, asked)
     by = [key for key in cells.keys if key not in (SCORE, asked.period, *asked.mix)]
     columns = columns_of(factors_of(asked.mix))
-    check_keys(cells.keys, columns)
+    check_keys([*by, asked.period], columns)
     # Which periods there are all groups tell, so that a group without the reference is no error.
     periods = _periods(cells, asked, rolling)
     if periods.height:
@@ -65,17 +74,11 @@ def drift_cells(cells: Cells, asked: Question, rolling: Rolling | None = None) -
     made = [pl.DataFrame(schema={**cells.frame.select(*by, asked.period).schema, **columns})]
     for chosen, part in without_models(cells):
         own = asked
-        if (
-            rolling is not None
-            and isinstance(asked.keywords.get("prior"), str)
-            and asked.keywords["prior"] == "overall"
-        ):
-            # Rows are in several windows, and count once.
+        if isinstance(asked.keywords.get("prior"), str) and asked.keywords["prior"] == "overall":
+            # Of all groups, and of each row once, however many windows it is in.
             own = replace(asked, keywords={**asked.keywords, "prior": overall_prior(part) or pl.lit(None, pl.Float64)})
         keys = [key for key in by if key != TARGET]
-        found = pl.concat(list(_of_blocks(part, keys, own, chosen.get(SCORE), rolling)))
-        if rolling is not None:
-            found = _adjusted(found)
+        found = _adjusted(pl.concat(list(_of_blocks(part, keys, own, chosen.get(SCORE), rolling))))
         if TARGET in chosen:
             found = found.with_columns(pl.lit(chosen[TARGET], dtype=cells.frame.schema[TARGET]).alias(TARGET))
         made.append(found.select(made[0].columns))
@@ -91,6 +94,7 @@ def _checked(cells: Cells, asked: Question) -> Question:
             raise SketchError(f"mix= names {name!r}, which is the period: its shares are what the periods are made of")
         if name not in keys:
             raise SketchError(f"mix= names {name!r}, which is not a group column of the sketch, which has {keys}")
+    check_reference(asked.reference)
     metrics = list(asked.metrics)
     if not metrics:
         usual = battery(cells.grid, asked.keywords)
@@ -123,7 +127,7 @@ def _reference(asked: Question, periods: pl.DataFrame) -> Any:
 
 
 def _adjusted(found: pl.DataFrame) -> pl.DataFrame:
-    """With p-values adjusted for the windows of all groups."""
+    """With p-values adjusted for the periods of all groups."""
     p = found["p_value"].to_numpy().copy()
     metric = found["metric"].to_numpy()
     made = np.full(len(p), np.nan)
@@ -138,7 +142,10 @@ def _of_blocks(
     """The result for some groups after the others, of one model and target."""
     order = [*by, asked.period, *asked.mix]
     ordered = cells if cells.keys == order else cells.group_by(*order)
-    for block in [ordered] if rolling is None else rolling.blocks(ordered, by):
+    # Arrays are of each period, stratum and bucket, however few there are cells in.
+    strata = ordered.frame.select(asked.mix).n_unique() if asked.mix else 1
+    least = ordered.frame[asked.period].n_unique() * strata * (cells.buckets or 1)
+    for block in in_blocks(ordered, by, 1 if rolling is None else rolling.number, least):
         windows = block if rolling is None else rolling.rolled(block)
         yield _Block(windows, by, asked, None if rolling is None else Overlaps(rolling, block, by)).drifted(model)
 
@@ -194,7 +201,6 @@ class _Block:
     def _changes(self, tables: SketchTables, against: Integers) -> dict[str, Changes]:
         asked, factors = self.asked, factors_of(self.asked.mix)
         groups = tables.table.select(GROUP, *self.by, asked.period)
-        known = None if self.overlaps is None else self.overlaps.known(groups, against)
         unit, stratum, of_strata = np.arange(groups.height), np.zeros(groups.height, dtype=np.int64), tables
         if asked.mix:
             of_strata = self._tables(self.cells)
@@ -206,6 +212,9 @@ class _Block:
         for family, of_family in zip(tables.families(), of_strata.families(), strict=True):
             taken_apart = _strata(family, of_family, unit, stratum)
             found |= changes_of(family, taken_apart, against, factors, asked.request.level)
+        if self.overlaps is None:
+            return found
+        known = self.overlaps.known(groups, against)
         return {name: _told(change, factors, known) for name, change in found.items()}
 
 
@@ -230,15 +239,12 @@ def _strata(periods: Grouped, strata: Grouped, unit: Integers, stratum: Integers
     return Strata(periods.columns, of(strata.moments), clusters, periods.enlarged, periods.some)
 
 
-def _told(change: Changes, factors: Sequence[str], known: NDArray[np.bool_] | None) -> Changes:
-    """Without parts where there is no difference, and without limits where nothing tells them."""
+def _told(change: Changes, factors: Sequence[str], known: NDArray[np.bool_]) -> Changes:
+    """Without limits where nothing tells them."""
     of = change.differences
-    parts = {name: np.where(np.isnan(of.difference), np.nan, values) for name, values in change.parts.items()}
-    if known is None:
-        return Changes(of, parts)
     low, high, p = (np.where(known, values, np.nan) for values in (of.low, of.high, of.p))
     limits = [name for factor in factors for name in columns_of_part(factor)[1:3]]
-    parts |= {name: np.where(known, parts[name], np.nan) for name in limits}
+    parts = {**change.parts, **{name: np.where(known, change.parts[name], np.nan) for name in limits}}
     return Changes(replace(of, low=low, high=high, p=p), parts)
 
 

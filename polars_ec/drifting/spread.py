@@ -7,6 +7,7 @@ own number of rows, and so are the shares of the classes in a stratum.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -144,34 +145,87 @@ def _pooled(moments: Moments, rows: Floats) -> Floats:
     )
 
 
-def parts_of_clusters(clusters: Clusters, slopes: Floats, by_stratum: bool) -> Parts:
+class InClusters:
     """What each bucket adds, as the jackknife would have it that leaves it out: the fewer others there are, the more.
 
-    `clusters.linear` is (pairs, buckets, strata, classes, features). Without the bucket its class is smaller by one factor and, if
-    `by_stratum`, that in the stratum by another: what is left counts as their geometric mean says.
+    `clusters.linear` is (pairs, buckets, strata, classes, features). Without a bucket its class is smaller by one factor and, by strata,
+    that in the stratum by another: what is left counts as their geometric mean says.
     """
-    weight = clusters.linear @ clusters.unit
-    with np.errstate(all="ignore"):
-        influence = np.einsum("pmkf,pbmkf->pbmk", slopes, clusters.linear)
-        total, sums = weight.sum(axis=1), influence.sum(axis=1)
-        single = None if clusters.single is None else _single(clusters.single, slopes)
-        whole = clusters.weight.sum(axis=-1)
-        if single is not None:
-            total, sums = total + single.weight, sums + single.influence
-            whole = whole + single.weight.sum(axis=(-1, -2))
-        at = _Levels.of(total, sums)
-        of_class = _left_out(weight.sum(axis=2), total.sum(axis=1)[:, None])[:, :, None]
-        of_all = _left_out(clusters.weight, whole[:, None])
-        within = np.sqrt(of_class * _left_out(weight, total[:, None])) if by_stratum else of_class
-        left = (influence - weight * at.both[:, None]) * within
-        in_stratum = _left_out(weight.sum(axis=-1), total.sum(axis=-1)[:, None])
-        classes = (weight * at.of_class[:, None]).sum(axis=-1) * np.sqrt(of_all[..., None] * in_stratum)
-        strata = (weight * at.of_stratum[:, None]).sum(axis=(-1, -2)) * of_all
-        without = left.sum(axis=(-1, -2)) + classes.sum(axis=-1) + strata
-        of = of_clusters(weight.sum(axis=2), influence.sum(axis=2), clusters.weight, _of_strata(single))
-        squares = of.squares if single is None else _squares(single, at, total, whole, by_stratum)
-        times = (of.number - 1) / of.number
-    return Parts(without * np.sqrt(times)[:, None], squares * times, of.df)
+
+    def __init__(self, clusters: Clusters) -> None:
+        self.clusters = clusters
+        self._weight = clusters.linear @ clusters.unit
+        self._sums, self._total = clusters.linear.sum(axis=1), self._weight.sum(axis=1)
+        self._whole = clusters.weight.sum(axis=-1)
+        if clusters.single is not None:
+            self._total = self._total + clusters.single.weight
+            self._whole = self._whole + clusters.single.weight.sum(axis=(-1, -2))
+
+    @cached_property
+    def _of_class(self) -> Floats:
+        """How many times what is left of a class counts, (pairs, buckets, 1, classes)."""
+        return _left_out(self._weight.sum(axis=2), self._total.sum(axis=1)[:, None])[:, :, None]
+
+    @cached_property
+    def _of_all(self) -> Floats:
+        return _left_out(self.clusters.weight, self._whole[:, None])
+
+    @cached_property
+    def _by_stratum(self) -> tuple[Floats, Floats]:
+        times = np.sqrt(self._of_class * _left_out(self._weight, self._total[:, None]))
+        return self._scaled(np.asarray(times, dtype=np.float64))
+
+    @cached_property
+    def _by_class(self) -> tuple[Floats, Floats]:
+        return self._scaled(self._of_class)
+
+    def _scaled(self, times: Floats) -> tuple[Floats, Floats]:
+        """Sums of w x and of w, each bucket's so many times."""
+        return _in_rows(self.clusters.linear * times[..., None]), _in_rows(self._weight * times)
+
+    @cached_property
+    def _of_shares(self) -> tuple[Floats, Floats]:
+        """Sums of w as those of classes in a stratum, and of strata in all, count."""
+        in_stratum = _left_out(self._weight.sum(axis=-1), self._total.sum(axis=-1)[:, None])
+        of_classes = np.sqrt(self._of_all[..., None] * in_stratum)[..., None]
+        return _in_rows(self._weight * of_classes), _in_rows(self._weight * self._of_all[..., None, None])
+
+    @cached_property
+    def _of_classes(self) -> Floats:
+        return np.asarray(self._weight.sum(axis=2), dtype=np.float64)
+
+    def parts(self, slopes: Floats, by_stratum: bool) -> Parts:
+        """Those of a part of a metric."""
+        clusters = self.clusters
+        with np.errstate(all="ignore"):
+            sums = (slopes * self._sums).sum(axis=-1)
+            single = None if clusters.single is None else _single(clusters.single, slopes)
+            if single is not None:
+                sums = sums + single.influence
+            at = _Levels.of(self._total, sums)
+            linear, weight = self._by_stratum if by_stratum else self._by_class
+            classes, strata = self._of_shares
+            without: Floats = _times(linear, slopes) - _times(weight, at.both)
+            without = without + _times(classes, at.of_class) + _times(strata, at.of_stratum)
+            # A column for each class, so that this is a product of matrices.
+            of_class = slopes[..., None] * np.eye(slopes.shape[2])[:, None]
+            influence = _in_rows(clusters.linear) @ of_class.reshape(
+                len(slopes), int(np.prod(slopes.shape[1:])), slopes.shape[2]
+            )
+            of = of_clusters(self._of_classes, influence, clusters.weight, _of_strata(single))
+            squares = of.squares if single is None else _squares(single, at, self._total, self._whole, by_stratum)
+            times = (of.number - 1) / of.number
+        return Parts(without * np.sqrt(times)[:, None], squares * times, of.df)
+
+
+def _in_rows(values: Floats) -> Floats:
+    """Of each bucket, a row of numbers."""
+    return values.reshape(*values.shape[:2], int(np.prod(values.shape[2:])))
+
+
+def _times(values: Floats, of: Floats) -> Floats:
+    """Their products, summed over each row."""
+    return np.asarray((values @ of.reshape(len(of), values.shape[2], 1))[..., 0], dtype=np.float64)
 
 
 def _squares(single: Single, at: _Levels, total: Floats, whole: Floats, by_stratum: bool) -> Floats:
@@ -193,7 +247,8 @@ def _squares(single: Single, at: _Levels, total: Floats, whole: Floats, by_strat
 
 def _left_out(weight: Floats, total: Floats) -> Floats:
     """How many times what is left counts without it; 0 where nothing is left."""
-    return np.where(weight < total * (1 - _ROUNDING), 1 / (1 - weight / total), 0.0)
+    with np.errstate(all="ignore"):
+        return np.asarray(np.where(weight < total * (1 - _ROUNDING), 1 / (1 - weight / total), 0.0), dtype=np.float64)
 
 
 def _single(moments: Moments, slopes: Floats) -> Single:

@@ -213,6 +213,7 @@ class Windows:
         [(datetime.date(2024, 2, 1), 2, 0.5), (datetime.date(2024, 3, 1), 3, 0.0)]
         """
         # Imported here, for it needs numpy.
+        from polars_ec.cells.blocks import in_blocks
         from polars_ec.cells.sums import overall_prior
 
         overall = isinstance(keywords.get("prior"), str) and keywords["prior"] == "overall"
@@ -222,7 +223,7 @@ class Windows:
             if overall:
                 keywords["prior"] = overall_prior(part) or pl.lit(None, pl.Float64)
             groups = [key for key in part.keys if key != self.period]
-            blocks = self._rolling.blocks(part, groups)
+            blocks = in_blocks(part, groups, self.periods)
             found += [self._rolling.rolled(periods).evaluate(*metrics, **keywords) for periods in blocks]
         return pl.concat(found).sort(self.sketch.keys, nulls_last=True, maintain_order=True)
 

@@ -15,12 +15,13 @@ from polars_ec.formulas.decisions import CELLS, DECISIONS
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.moved_by_prior import is_moved_by_prior
 from polars_ec.priors import Prior
-from polars_ec.reporting.choice import CONFUSION, check_decided_by, named_metrics
+from polars_ec.reporting.choice import CONFUSION, METRICS, check_decided_by, named_metrics
 from polars_ec.sql.log_rows import LogRows, class_of_label, exceeds, parse_keys
 from polars_ec.sql.report_sums import AT_PRIOR, ReportQuery
 from polars_ec.sql.score_kinds import KINDS, Kind, log_odds_kind
 from polars_ec.typing import ScoreType
 
+_METRICS = tuple(name for name in (*DECISIONS, *SCORING_RULES) if name in METRICS)
 _SCORE_TYPES = ("posterior", "log_odds", "llr", "decision")
 # Sums of larger weights make no metric, for what is made of them would overflow.
 _MOST_WEIGHT = 1e300
@@ -98,8 +99,8 @@ def report_query(
     prior: `nec`, `nec_at_prior`; `class_prior`; if `metrics` is left out `tn`, `fp`, `fn`, `tp`; `n_missing`, `n_invalid`. A value is
     NULL where that of `report` is null. The rows are in no order: add ORDER BY.
 
-    PostgreSQL makes an error of a product that underflows: there losses and weights below 1e-50 are taken as 0, and groups whose
-    weights sum to more than 1e50 have no metrics.
+    PostgreSQL makes an error of a product that underflows or overflows: there losses and weights below 1e-50 are taken as 0, groups
+    whose weights sum to more than 1e50 have no metrics, and log-odds such as 1e300 may be an error still.
 
     Raises
     ------
@@ -187,10 +188,10 @@ def _checked_metrics(metrics: Sequence[str] | None, options: Options) -> tuple[s
             raise ValueError(
                 f"metrics= holds {name!r}, which is four columns of a report_query: ask for {', '.join(CELLS)}"
             )
-        if name not in (*DECISIONS, *SCORING_RULES):
+        if name not in _METRICS:
             raise ValueError(
                 f"metrics= holds {name!r}, which a report_query cannot make of sums: make a sketch by sketch_query() and evaluate() it, "
-                f"or read the log by report(). Here are {', '.join((*DECISIONS, *SCORING_RULES))}"
+                f"or read the log by report(). Here are {', '.join(_METRICS)}"
             )
         check_decided_by(name, decided=decided, by_threshold=options.threshold is not None)
     return named
@@ -208,8 +209,7 @@ def _stated_prior(options: Options) -> tuple[float, float] | None:
     else:
         names = ClassNames((False, True), stated=False) if options.classes is None else ClassNames(options.classes)
     shares = options.prior.vector(names, None)
-    assert not hasattr(shares, "meta")
-    return None if shares is None else (shares[0], shares[1])
+    return (shares[0], shares[1]) if isinstance(shares, tuple) else None
 
 
 def _check_range(costs: Mapping[str, float], shares: tuple[float, float] | None) -> None:

@@ -182,6 +182,10 @@ CASES = [
     ),
     Case("v-2", "two models in a report", partial(interval_cases.models, compared=False), "clustered", "v-2"),
     Case("v-c", "two models compared", partial(interval_cases.models, compared=True), "clustered", "v-2"),
+    Case("v-f", "drift of 12 months with a mix of 16 strata", interval_cases.drift, "clustered", "v-b"),
+    Case(
+        "v-fi", "the drift, clusters by an integer", partial(interval_cases.drift, cluster="user"), "clustered", "v-b"
+    ),
     # Before anything is computed
     Case("i", "import polars_ec, after polars", start_cases.imported, runs=5),
     Case("i-r", "ec.register in memory", duckdb_cases.register, runs=3),

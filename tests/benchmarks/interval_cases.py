@@ -66,6 +66,29 @@ def models(paths: list[str], compared: bool) -> Query:
     return query
 
 
+def drift(paths: list[str], cluster: str | None = None) -> Query:
+    """Where the changes of five metrics between twelve months come from, of each segment, with the mix of 16 parts of the stores."""
+    import polars as pl
+
+    import polars_ec  # noqa: F401  (registers the namespace)
+
+    names = ["nec", "nce", "nbs", "precision", "f1"]
+
+    def query() -> Values:
+        log = pl.scan_parquet(paths).with_columns(month=pl.col("store") % 12, part=pl.col("store") // 12 % 16)
+        call: dict[str, Any] = {
+            "by": "segment",
+            "mix": "part",
+            "metrics": names,
+            "cost_fn": COST_FN,
+            "cluster": cluster,
+        }
+        found = log.ec.drift("score", "label", period="month", **call).collect(engine="streaming")
+        return lambda: found.select(pl.len().alias("changes"))
+
+    return query
+
+
 def sketch(paths: list[str], cluster: str | None = None) -> Query:
     """The sketch by segment, with the rows of each bucket of clusters or without."""
 

@@ -12,6 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from polars_ec.cells import blocks
 from polars_ec.cells import windows as rolling
 from polars_ec.exceptions import SketchError
 from tests.support.cases import mostly_slow
@@ -105,10 +106,9 @@ def test_what_fits_into_memory_block_by_block_is_the_same(monkeypatch: pytest.Mo
     sketch = log.ec.sketch("p", "y", by=["day", "segment"], cluster="user", weight="w", resolution=8)
     windows = sketch.rolling("day", periods=18)
     whole = windows.evaluate("nec", "auc_roc", interval=0.95), windows.drift("nce", reference="previous")
-    monkeypatch.setattr(rolling, "_MOST", 2000)
+    monkeypatch.setattr(blocks, "_MOST", 2000)
     monkeypatch.setattr(rolling, "_TOGETHER", 1000)
-    made = rolling.Rolling.over(sketch, "day", 18, "1d")
-    assert len(list(made.blocks(sketch, ["segment"]))) > 3
+    assert len(list(blocks.in_blocks(sketch, ["segment"], 18))) > 3
     assert_frame_equal(windows.evaluate("nec", "auc_roc", interval=0.95), whole[0])
     assert_frame_equal(windows.drift("nce", reference="previous"), whole[1])
 

@@ -56,7 +56,8 @@ def folder(tmp_path_factory):
         part.with_columns(pl.col("hour").cast(dtype)).write_parquet(folder / "halves" / f"{name}.parquet")
     with duckdb.connect(str(folder / "log.duckdb")) as connection:
         log = LOG.to_arrow()  # noqa: F841
-        connection.execute("CREATE TABLE log AS FROM log")
+        wide = "CAST(hour AS HUGEINT) AS wide, CAST(hour / 10 AS DECIMAL(9, 1)) AS tenth"
+        connection.execute(f"CREATE TABLE log AS SELECT *, {wide} FROM log")
     columns = ("--by", "s", "--time", "ts", "--every", "1d", "--cost-fn", "5", "--cluster", "tail")
     sketch(folder / "halves", out=folder / "sketches", args=(*PAIR, *columns))
     return folder
@@ -143,6 +144,17 @@ def test_a_group_is_named_by_its_values(folder, tmp_path, name, keys, stated, re
     ours = typed(tmp_path, folder / name, *READ, *args, "--metrics", "brier")
     theirs = LOG.ec.compare("p", "y", by=keys, reference=reference, metrics=["brier"])
     same(ours, theirs.with_columns(pl.col("reference").str.to_lowercase()))
+
+
+@pytest.mark.parametrize(("key", "stated"), [("wide", "10"), ("wide", "rest"), ("tenth", "1.0")])
+def test_groups_of_wide_integers_and_decimals_in_duckdb(folder, tmp_path, key, stated):
+    args = (*READ, "--by", key, "--reference", stated, "--metrics", "brier,recall")
+    ours = typed(tmp_path, source(folder, "duckdb"), *args)
+    reference = "rest" if stated == "rest" else 10
+    theirs = LOG.ec.compare("p", "y", by="hour", reference=reference, metrics=["brier", "recall"])
+    same(ours.drop(key, "reference"), theirs.drop("hour", "reference"))
+    if stated == "1.0":
+        fails(2, "compare", source(folder, "duckdb"), *args[:6], "--reference", "7", words=["there are 0.8; 0.9; 1.0"])
 
 
 @pytest.mark.parametrize("name", mostly_slow(["log.parquet", "log.csv", "duckdb"], ["log.csv"]))

@@ -154,7 +154,8 @@ def check_change_from_numpy(found):
                 assert row[part] == pytest.approx(value, abs=1e-10)
                 low, high = row[f"{part}_ci_low"], row[f"{part}_ci_high"]
                 assert (low + high) / 2 == pytest.approx(value, abs=1e-10)
-                assert (high - low) / 2 == pytest.approx(width, rel=0.004 if independent else 0.03)
+                # Few late flights of a small carrier count n / (n - 1) times.
+                assert (high - low) / 2 == pytest.approx(width, rel=0.01 if independent else 0.03)
 
 
 def nce(prior, mean):

@@ -168,6 +168,12 @@ def test_values_are_shown_with_as_many_digits_as_say_that_they_trip():
     assert [line.split(" is ")[1].split()[0] for line in verdict.tripped] == ["1.00000001", "1.25", "1.23457e+06"]
 
 
+def test_decimals_are_the_numbers_that_they_are_written_as():
+    table = pl.DataFrame({"k": ["a", "b"], "v": pl.Series(["0.3", "0.4"]).str.to_decimal(scale=1)})
+    (verdict,) = Gates.of(["v == 0.3"], False).verdicts(table, Names(["k"]))
+    assert [line.split(":")[0] for line in verdict.tripped] == ["k=a"]
+
+
 def test_a_gate_on_small_groups_judges_them():
     table = pl.DataFrame({"k": ["a", "b"], "small": [True, False]})
     (verdict,) = Gates.of(["small == 1"], False).verdicts(table, Names(["k"], small=True))

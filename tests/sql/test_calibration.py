@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -73,6 +75,15 @@ def test_sql_text_of_a_group_called_like_a_placeholder(connection) -> None:
     found = connection.execute(f"SELECT {calibration.to_sql('p')} FROM named").fetchall()
     expected = log.select(calibration.apply("p")).to_series().to_list()
     assert [value for (value,) in found] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("score_type", ["posterior", "log_odds"])
+def test_sql_text_on_nan_that_statistics_of_a_parquet_file_pass_over(score_type: str, connection, tmp_path) -> None:
+    score = "p" if score_type == "posterior" else "x"
+    calibration = simulated().ec.sketch(score, "y", score_type=score_type).calibrate()
+    pl.DataFrame({score: [math.nan, 0.5, 0.5]}).write_parquet(tmp_path / "new.parquet")
+    found = connection.execute(f"SELECT {calibration.to_sql(score)} FROM '{tmp_path / 'new.parquet'}'").fetchall()
+    assert [value is None for (value,) in found] == [True, False, False]
 
 
 def test_sql_text_of_other_dialects() -> None:

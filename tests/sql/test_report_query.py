@@ -97,6 +97,18 @@ def test_every_dialect_parses_and_has_no_other_functions(case: ReportCase, diale
     assert sqlglot.transpile(text, read=dialect, write=dialect)
 
 
+@pytest.mark.parametrize("name", ["ec_n", "ec_key_0", "ec_text_0", "ec_means", "EC_p1", "ec1_r11"])
+def test_names_that_the_query_uses_itself(name: str) -> None:
+    columns = (
+        f"""(VALUES ('a', 0.9, true), ('a', 0.6, false), ('b', 0.2, false)) AS "{name}"("{name}", ec_used, ec_tp)"""
+    )
+    query = report_query(columns, "ec_used", "ec_tp", by={name: f'"{name}"'}, metrics=["accuracy", "precision"])
+    assert duckdb.sql(query).pl().sort(name).select(name, "accuracy", "precision").rows() == [
+        ("a", 0.5, 0.5),
+        ("b", 1, None),
+    ]
+
+
 def test_plain_sums_over_the_log_which_is_read_once() -> None:
     text = report_query("log", "p", "y", by="g", metrics=ALL, prior=0.1, weight="w")
     assert "ec." not in text

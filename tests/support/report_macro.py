@@ -42,6 +42,8 @@ def hostile_log(seed: int, rows: int) -> pl.DataFrame:
     label = rng.random(rows) < [0.03, 0.2, 0.5][seed % 3]
     score = np.clip(rng.beta(1, 2, rows) + 0.3 * label * rng.random(rows), 0, 1)
     score = np.round(score, 1) if seed % 3 == 0 else score
+    if seed % 4 == 1:
+        score = np.where(rng.random(rows) < 0.01, rng.integers(0, 2, rows), score)
     if seed % 5 == 2:
         score[(group == "c") & (rng.random(rows) < 0.1)] = np.nan
     if seed % 5 == 3:
@@ -55,13 +57,13 @@ def hostile_log(seed: int, rows: int) -> pl.DataFrame:
             "p": with_nulls(rng, score, 0.02),
             "y": with_nulls(rng, label, 0.02),
             "w": with_nulls(rng, np.where(rng.random(rows) < 0.1, 0.0, rng.gamma(1, 1, rows)), 0.01),
-            "t": rng.choice([0.2, 0.5, 0.7], rows),
+            "t": with_nulls(rng, rng.choice([0.2, 0.5, 0.7], rows), np.where(group == "d", 0.05, 0.0)),
             "k": with_nulls(rng, rng.integers(0, rng.choice([4, 12, 60]), rows), 0.05),
         }
     )
 
 
-def with_nulls(rng: np.random.Generator, values: Any, share: float) -> pl.Series:
+def with_nulls(rng: np.random.Generator, values: Any, share: Any) -> pl.Series:
     return pl.Series(
         [None if lost else value for value, lost in zip(values.tolist(), rng.random(len(values)) < share, strict=True)]
     )
