@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from polars_ec.cells.blocks import in_blocks
 from polars_ec.cells.cells import of_each_model
 from polars_ec.cells.sums import overall_prior
 from polars_ec.cells.windows import Rolling
@@ -47,6 +48,7 @@ def rolled(sketched: Sketched, window: int) -> Iterator[Sketched]:
         options = dict(sketched.options)
         if overall:
             options["prior"] = overall_prior(of_model) or pl.lit(None, pl.Float64)
-        for block in rolling.blocks(of_model, [key for key in of_model.keys if key != windows.period]):
+        groups = [key for key in of_model.keys if key != windows.period]
+        for block in in_blocks(of_model, groups, window):
             sketch: Sketch = rolling.rolled(block)
             yield replace(sketched, sketch=sketch, options=options)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+import os
+import re
+import subprocess
+import sys
+from datetime import date, datetime, timedelta
 
 import numpy as np
 import polars as pl
@@ -10,8 +14,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec  # noqa: F401  (registers the namespace)
+from polars_ec.cells import blocks
+from polars_ec.cells.blocks import in_blocks
+from polars_ec.cli import windows
 from tests.support.cases import mostly_slow
-from tests.support.cli import fails, invoke, sketch
+from tests.support.cli import ROOT, fails, invoke, sketch
 
 PAIR = ("--score", "p", "--score", "q", "--label", "y")
 DAYS = ("--every", "1d", "--window", "7")
@@ -108,6 +115,21 @@ def test_windows_of_the_usual_battery(sketches, tmp_path):
     rows = LOG.filter(pl.col("ts").is_between(datetime(1970, 1, 5), datetime(1970, 1, 19), closed="left"))
     of_rows = rows.ec.report(["p", "q"], "y", cost_fn=5)
     assert_frame_equal(weeks.filter(week=datetime(1970, 1, 12)).select(of_rows.columns), of_rows)
+
+
+def test_groups_that_do_not_fit_into_memory_together(sketches, tmp_path, monkeypatch):
+    args = (sketches, *DAYS, "--by", "s", "--prior", "overall", "--interval", "0.9", "--format", "csv")
+    together = [invoke(command, *args).stdout for command in ("report", "drift")]
+    seen = []
+
+    def few_at_a_time(cells, *args):
+        seen.extend(found := [*in_blocks(cells, *args)])
+        yield from found
+
+    monkeypatch.setattr(blocks, "_MOST", 20_000)
+    monkeypatch.setattr(windows, "in_blocks", few_at_a_time)
+    assert [invoke(command, *args).stdout for command in ("report", "drift")] == together
+    assert len(seen) > 2
 
 
 def test_days_are_those_of_the_zone(tmp_path):
@@ -231,3 +253,78 @@ def test_wrong_rows_are_told_of_without_a_number(tmp_path):
     result = invoke("report", tmp_path / "sketches", *DAYS, "--format", "csv")
     (line,) = result.stderr.splitlines()
     assert line.startswith("polars-ec: some rows have a wrong score")
+
+
+# A job for every day ----------------------------------------------------------------------------------------------------
+
+
+def script_of_the_page():
+    page = (ROOT / "docs" / "command-line.md").read_text("utf-8")
+    (script,) = re.findall(r"^```bash\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    return script
+
+
+def program(path, code):
+    path.write_text(f"#!{sys.executable}\n{code}")
+    path.chmod(0o755)
+
+
+@pytest.mark.slow
+def test_the_daily_job_reads_one_day_and_judges_the_last_28(tmp_path):
+    rng = np.random.default_rng(3)
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "bin").mkdir()
+    program(
+        tmp_path / "bin" / "polars-ec",
+        f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom polars_ec.cli.main import main\nmain()\n",
+    )
+    program(
+        tmp_path / "bin" / "date",
+        "import datetime as dt, os, sys\n"
+        "today, ago = dt.date.fromisoformat(os.environ['TODAY']), int(sys.argv[2].split()[0])\n"
+        "assert sys.argv[1:] == ['-d', f'{ago} days ago', '+%F']\n"
+        "print(today - dt.timedelta(days=ago))\n",
+    )
+    days = {}
+    for i in range(30):
+        day = date(2024, 2, 1) + timedelta(days=i)
+        # Many rows of the last day have scores that are the wrong way round.
+        n, sign = (1500, -1) if i == 29 else (60, 1)
+        late = rng.random(n) < 0.3
+        columns = {"carrier": ["AA", "UA"] * (n // 2), "y": late, "tailnum": np.arange(n) % 40}
+        score = 1 / (1 + np.exp(1 - 2 * sign * late - rng.normal(size=n)))
+        days[day] = pl.DataFrame(columns).with_columns(p=score, ts=datetime(day.year, day.month, day.day, 9))
+        days[day].write_parquet(tmp_path / "logs" / f"{day}.parquet")
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+
+    def run(today):
+        environment = {**os.environ, "PATH": path, "LOGS": str(tmp_path), "TODAY": today}
+        return subprocess.run(
+            ["bash", "-c", script_of_the_page()], env=environment, capture_output=True, text=True, check=False
+        )
+
+    def made():
+        return {file.name: file.stat().st_mtime_ns for file in (tmp_path / "sketches").glob("*.parquet")}
+
+    done = run("2024-03-01")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    before, table = made(), pl.read_csv(tmp_path / "windows.csv", try_parse_dates=True)
+    assert len(before) == 28
+    assert table.select("carrier", pl.col("ts").dt.date(), "n").rows() == [
+        ("AA", date(2024, 2, 29), 840),
+        ("UA", date(2024, 2, 29), 840),
+    ]
+    rows = pl.concat(days[date(2024, 2, 2) + timedelta(days=i)] for i in range(28))
+    theirs = rows.ec.report(
+        "p", "y", by="carrier", cost_fn=5, prior=0.2, interval=0.95, cluster="tailnum", metrics=["nec"]
+    )
+    assert table["nec_at_prior_ci_high"].to_list() == pytest.approx(theirs["nec_at_prior_ci_high"].to_list(), rel=1e-9)
+    done = run("2024-03-02")
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.startswith("polars-ec: carrier=AA, ts=2024-03-01: nec_at_prior_ci_low is ")
+    assert len(set(made().items()) - set(before.items())) == 1
+    assert len(made()) == 28
+    table = pl.read_csv(tmp_path / "windows.csv", try_parse_dates=True)
+    assert table["ts"].dt.date().to_list() == [date(2024, 3, 1)] * 2
+    (tmp_path / "logs" / "2024-02-20.parquet").unlink()
+    assert run("2024-03-02").returncode == 1
