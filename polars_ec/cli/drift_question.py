@@ -42,7 +42,6 @@ class Drift(Tidy):
     def of_sketch(self, sketched: Sketched) -> pl.DataFrame:
         """The same columns; clusters are those of the sketch."""
         sketch, period = sketched.sketch, sketched.period
-        assert period is not None
         reference = self._reference(period, sketch.frame.schema[period])
         asked = {"reference": reference, "mix": tuple(self.mix)}
         if self.window is None:

@@ -26,7 +26,11 @@ class Report:
     layout: Mapping[str, Any] = field(default_factory=dict)
     several: bool = False
     window: int | None = None
-    mix: Sequence[str] = ()
+
+    @property
+    def mix(self) -> Sequence[str]:
+        """A report has no strata."""
+        return ()
 
     def of_rows(self, rows: Rows) -> pl.LazyFrame | pl.DataFrame:
         """That of `polars_ec.report`."""

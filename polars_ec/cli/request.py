@@ -120,14 +120,24 @@ class Table:
 class Sketched:
     """The sketch of a folder, rolled up, as a question takes it; `made_with` are the options of its files.
 
-    `period` is its group column of periods, which are of `every`, if it is rolled up to some.
+    `periods` are its group columns of periods, one mostly, which are of `every`, if it is rolled up to some.
     """
 
     sketch: Sketch
     made_with: Mapping[str, Any]
     options: Mapping[str, Any]
-    period: str | None = None
+    periods: Sequence[str] = ()
     every: str | None = None
+
+    @property
+    def period(self) -> str:
+        """The one column of periods, where the question is of some."""
+        if len(self.periods) > 1:
+            raise UsageError(
+                f"--by has the periods twice, as {' and '.join(self.periods)}: name them once, or not at all"
+            )
+        (period,) = self.periods
+        return period
 
 
 @dataclass(frozen=True)

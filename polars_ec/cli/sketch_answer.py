@@ -95,8 +95,8 @@ def answer_from_sketches(
         rolled_up = _placed(rolled_up, manifest, roll_up)
         if options.get("prior") == "overall":
             options["prior"] = counted_prior(overall_prior(rolled_up))
-        period = next(iter(_periods_in(rolled_up, manifest)), None) if roll_up.every is not None else None
-        table = question.of_sketch(Sketched(rolled_up, made_with, options, period, roll_up.every))
+        periods = () if roll_up.every is None else _periods_in(rolled_up, manifest)
+        table = question.of_sketch(Sketched(rolled_up, made_with, options, periods, roll_up.every))
     warnings = _warnings(sketches, manifest) if table["n"].sum() else []
     return table, warnings
 
@@ -160,7 +160,7 @@ def _placed(sketch: Sketch, manifest: Manifest, roll_up: RollUp) -> Sketch:
 
 
 def _periods_in(sketch: Sketch, manifest: Manifest) -> list[str]:
-    """The group columns of periods, one mostly, of what `_rolled_up` made."""
+    """The group columns of periods of what `_rolled_up` made."""
     others = (*manifest.options["--by"], *model_keys(manifest.options))
     return [name for name in sketch.keys if name == manifest.options["--time"] or name not in others]
 

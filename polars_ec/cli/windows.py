@@ -30,7 +30,6 @@ def check_window(window: int | None, every: str | None) -> None:
 def windows_of(sketched: Sketched, window: int) -> Windows:
     """Those over a folder that is rolled up to periods."""
     sketch, period, every = sketched.sketch, sketched.period, sketched.every
-    assert period is not None
     assert every is not None
     if sketch.frame[period].null_count():
         raise UsageError(

@@ -310,6 +310,7 @@ def test_mistakes(folder, args, words):
         ((), ["a drift is of periods"]),
         (("--every", "1mo", "--mix", "code"), ["no group column 'code' (--mix): It has s, wet, ts"]),
         (("--every", "1mo", "--mix", "ts"), ["--mix names 'ts', which is the period"]),
+        (("--every", "1mo", "--by", "month", "--by", "ts"), ["--by has the periods twice, as month and ts"]),
         (("--every", "1mo", "--cluster", "wet"), ["with --cluster tail"]),
         (("--every", "1mo", "--metrics", "auc_roc"), ["--metrics holds 'auc_roc'"]),
         (
