@@ -178,7 +178,7 @@ def test_options_exist() -> None:
     """Every option of the command that a text names."""
     help_texts = "".join(
         CliRunner().invoke(commands.app, [*command, "--help"]).output
-        for command in ([], ["report"], ["compare"], ["sketch"])
+        for command in ([], ["report"], ["compare"], ["drift"], ["sketch"])
     )
     named = set(re.findall(r"`(--[a-z-]+)", PAGES["docs/command-line.md"] + PAGES["docs/gates.md"]))
     assert len(named) > 8

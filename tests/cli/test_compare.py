@@ -269,7 +269,7 @@ def test_sketches_of_llrs_have_differences_of_decisions_and_areas(folder, tmp_pa
     theirs = log.ec.compare(["p", "q"], "y", by="s", score_type="llr", prior=0.3, cluster="tail", metrics=names[:4])
     same(ours.filter(pl.col("metric") != "auc_roc"), theirs)
     assert ours["metric"].str.strip_suffix("_at_prior").unique(maintain_order=True).to_list() == names
-    fails(2, "compare", *args, "--metrics", "nce", words=["--metrics nce of LLRs", "compare the rows"])
+    fails(2, "compare", *args, "--metrics", "nce", words=["--metrics nce of LLRs", "ask the rows"])
 
 
 # Gates and formats ------------------------------------------------------------------------------------------------------
