@@ -27,7 +27,7 @@ test-slow: .venv/test
 coverage: .venv/test
 	$(VENV)/bin/python -m tests.coverage
 
-# Two dozen faults, each put into a copy of the sources: the tests named for it must fail.
+# Some thirty faults, each put into a copy of the sources: the tests named for it must fail.
 test-faults: .venv/test
 	$(VENV)/bin/python -m tests.seeded_faults
 

@@ -1,4 +1,4 @@
-"""Do the tests catch faults? Each of two dozen is put into a copy of the sources, and the tests named for it must fail.
+"""Do the tests catch faults? Each of some thirty is put into a copy of the sources, and the tests named for it must fail.
 
 Run as `python -m tests.seeded_faults` (`make test-faults`); words after it choose the faults whose names hold one of them.
 """
@@ -172,6 +172,48 @@ FAULTS = [
         "(p[order] * times)[::-1]",
         "p[order][::-1]",
         ("tests/test_compare.py::test_p_values_are_adjusted_for_the_groups",),
+    ),
+    Fault(
+        "every set of factors that changed before counts alike, however many orders have it",
+        "return 1 / (number * comb(number - 1, before))",
+        "return 1 / 2 ** (number - 1)",
+        ("tests/test_drift.py::test_parts_are_those_of_rows_that_count_as_shares_say",),
+    ),
+    Fault(
+        "clusters on both sides of a difference count as if it were a sum",
+        "((side.shared - other.shared) ** 2)",
+        "((side.shared + other.shared) ** 2)",
+        ("tests/test_drift_sketch.py::test_limits_of_windows_that_share_days_are_those_of_a_bootstrap",),
+    ),
+    Fault(
+        "a window takes a period too early in place of one of its own",
+        "_with_earlier(total, values, covered)",
+        "_with_earlier(total, values, covered + 1)",
+        ("tests/cells/test_windows.py::test_metrics_of_a_window_are_those_of_its_rows",),
+    ),
+    Fault(
+        "nulls trip gates that were not asked to",
+        "                if self.on_null:\n",
+        "                if True:\n",
+        ("tests/cli/test_gates.py::test_what_trips_is_what_the_operator_says",),
+    ),
+    Fault(
+        "a gate that judged nothing passes where nulls must trip",
+        "any(verdict.tripped or (self.on_null and verdict.is_blind) for verdict in verdicts)",
+        "any(verdict.tripped for verdict in verdicts)",
+        ("tests/cli/test_gates.py::test_an_empty_log_is_no_pass",),
+    ),
+    Fault(
+        "the limits of the report macro take the variance within a class by n",
+        "ec._within(i, mean) * ec._ratio(rows_, rows_ - 1)",
+        "ec._within(i, mean)",
+        ("tests/sql/test_report_macro.py::test_numbers_by_hand",),
+    ),
+    Fault(
+        "the stated prior of a report query is that of the other class",
+        "return (shares[0], shares[1]) if isinstance(shares, tuple) else None",
+        "return (shares[1], shares[0]) if isinstance(shares, tuple) else None",
+        ("tests/sql/test_report_query.py::test_duckdb",),
     ),
 ]
 

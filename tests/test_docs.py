@@ -130,9 +130,18 @@ def test_the_query_for_the_macros(database: str, tmp_path: Path) -> None:
     rows = connection.execute(query).fetchall()
     names = [name for name, _, _ in rows]
     assert names == sorted(set(names))
-    assert {"nec", "brier", "auc_roc", "approx_auc_roc", "bucket", "fold", "sketch", "ranking_exact", "version"} <= set(
-        names
-    )
+    assert {
+        "nec",
+        "brier",
+        "auc_roc",
+        "approx_auc_roc",
+        "bucket",
+        "fold",
+        "report",
+        "sketch",
+        "ranking_exact",
+        "version",
+    } <= set(names)
     assert len(names) == len(METRICS) + 2 * len(RANKING) + 9
     assert all(comment and re.search("[:.] ", comment) for _, _, comment in rows)
     (parameters,) = (parameters for name, parameters, _ in rows if name == "net_benefit")

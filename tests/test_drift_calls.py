@@ -105,7 +105,7 @@ def test_periods_of_every_type(period: pl.Expr, reference: Any, shown: str) -> N
     assert found["reference"].unique().to_list() == [shown]
     if shown != "true":
         assert_frame_equal(
-            found.drop("when", "reference"), expected.drop("t", "reference"), rel_tol=1e-9, abs_tol=1e-12
+            found.drop("when", "reference"), expected.drop("t", "reference"), rel_tol=1e-9, abs_tol=1e-10
         )
 
 
@@ -148,7 +148,7 @@ def test_every_kind_of_score_has_the_differences_of_compare_and_parts_that_add_u
         log, score, reference={"t": 1}, cluster="user", **{**options, "by": [*options.get("by", ()), "t"]}
     )
     same = [name for name in compared.columns if name not in ("reference", "p_adjusted")]
-    assert_frame_equal(found.select(same), compared.select(same), rel_tol=1e-9, abs_tol=1e-12)
+    assert_frame_equal(found.select(same), compared.select(same), rel_tol=1e-9, abs_tol=1e-10)
     parts = found["mix"] + found["prior"] + found["likelihood"]
     assert parts.to_list() == pytest.approx(found["difference"].to_list(), abs=1e-12)
     assert found["likelihood_ci_low"].null_count() == 0
@@ -167,14 +167,14 @@ def test_a_table_of_duckdb() -> None:
     with duckdb.connect() as connection:
         connection.register("log", LOG.select("t", "c", "y", "p").to_arrow())
         found = ec.drift(connection.sql("FROM log"), "p", "y", mix="c", **CALL)
-    assert_frame_equal(found, LOG.ec.drift("p", "y", mix="c", **CALL), rel_tol=1e-9, abs_tol=1e-12)
+    assert_frame_equal(found, LOG.ec.drift("p", "y", mix="c", **CALL), rel_tol=1e-9, abs_tol=1e-10)
 
 
 def test_strata_may_be_null_and_of_several_columns() -> None:
     gaps = LOG.with_columns(c=pl.when(pl.col("c") == "x").then("c"), d=pl.when(pl.col("g") == "a").then(float("nan")))
     both = gaps.ec.drift("p", "y", mix=["c", "d"], **CALL)
     one = LOG.ec.drift("p", "y", mix=pl.concat_str("c", "g").alias("stratum"), **CALL)
-    assert_frame_equal(both, one, rel_tol=1e-9, abs_tol=1e-12)
+    assert_frame_equal(both, one, rel_tol=1e-9, abs_tol=1e-10)
 
 
 def test_the_name_of_a_stratum_is_free() -> None:

@@ -73,7 +73,7 @@ def test_a_window_is_the_sketch_of_the_rows_of_its_days(kind: int, periods: int)
         expected = rows.evaluate(*METRICS, interval=0.9)
         # Limits of the EER of independent rows are of parts that are drawn at random.
         drawn = [] if "cluster" in options else ["eer_ci_low", "eer_ci_high"]
-        assert_frame_equal(found.filter(day=last).drop(drawn), expected.drop(drawn), rel_tol=1e-9, abs_tol=1e-12)
+        assert_frame_equal(found.filter(day=last).drop(drawn), expected.drop(drawn), rel_tol=1e-9, abs_tol=1e-10)
 
 
 def test_metrics_of_a_window_are_those_of_its_rows() -> None:
