@@ -152,7 +152,8 @@ def in_terms_of_options(message: str) -> str:
         "lf.ec.compare", "polars-ec compare LOG"
     )
     options = _KEYWORD.sub(lambda match: f"--{(match[1] or match[2]).replace('_', '-')} ", said)
-    return options.replace("--thresholds ", "--threshold ").replace("  ", " ").replace(" ,", ",").rstrip()
+    options = options.replace("--thresholds ", "--threshold ").replace("with .alias()", "in the log")
+    return options.replace("  ", " ").replace(" ,", ",").replace(" :", ":").rstrip()
 
 
 @contextmanager
