@@ -161,7 +161,8 @@ def in_terms_of_options(message: str) -> str:
     )
     said = said.replace("compare(reference=...)", "polars-ec compare --reference").replace("rolling(): ", "--window: ")
     options = _KEYWORD.sub(lambda match: f"--{_option(match[1] or match[2])} ", said)
-    return options.replace("--thresholds ", "--threshold ").replace("  ", " ").replace(" ,", ",").rstrip()
+    options = options.replace("--thresholds ", "--threshold ").replace("with .alias()", "in the log")
+    return options.replace("  ", " ").replace(" ,", ",").replace(" :", ":").rstrip()
 
 
 def _option(keyword: str) -> str:

@@ -312,6 +312,7 @@ def test_the_table_shows_limits_beside_the_difference(folder):
     ("args", "words"),
     [
         (READ, ["--score names one model, 'p'", "--reference"]),
+        ((*READ, "--reference", "p"), ["--reference 'p' is the one model of --score: pass several"]),
         ((*READ, "--reference", "rest"), ["--reference 'rest' compares groups", "--by"]),
         ((*PAIR, "--reference", "pp"), ["--reference 'pp' is no model", "did you mean p?"]),
         ((*READ, "--by", "s", "--reference", "c"), ["--reference 'c' is no group of s: there are None; 'a'; 'b'"]),
@@ -341,6 +342,12 @@ def test_the_table_shows_limits_beside_the_difference(folder):
 )
 def test_mistakes(folder, args, words):
     fails(2, "compare", folder / "log.parquet", *args, words=words)
+
+
+def test_columns_that_both_have_are_renamed_where_one_can(folder, tmp_path):
+    LOG.rename({"s": "small"}).write_parquet(tmp_path / "log.parquet")
+    args = ("compare", tmp_path / "log.parquet", *PAIR, "--by", "small")
+    assert fails(2, *args, words=["--by has a column 'small'"]).endswith("rename it in the log")
 
 
 def test_what_sketches_cannot_compare(folder, tmp_path):
