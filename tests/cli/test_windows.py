@@ -110,15 +110,29 @@ def test_windows_of_the_usual_battery(sketches, tmp_path):
     theirs = last_days(12).ec.report(["p", "q"], "y", cost_fn=5)
     assert_frame_equal(ours.filter(ts=datetime(1970, 1, 12)).select(theirs.columns), theirs)
     # Periods may have another name, and be coarser than those of the sketches.
-    weeks = typed(tmp_path, "report", sketches, "--every", "1w", "--by", "week", "--window", "2")
+    weeks = typed(tmp_path, "report", sketches, "--every", "1w", "--by", "week", "--window", "2", "--metrics", "f1,nce")
     assert weeks["week"].unique().sort().to_list() == [datetime(1970, 1, day) for day in (5, 12, 19)]
     rows = LOG.filter(pl.col("ts").is_between(datetime(1970, 1, 5), datetime(1970, 1, 19), closed="left"))
-    of_rows = rows.ec.report(["p", "q"], "y", cost_fn=5)
+    of_rows = rows.ec.report(["p", "q"], "y", cost_fn=5, metrics=["f1", "nce"])
     assert_frame_equal(weeks.filter(week=datetime(1970, 1, 12)).select(of_rows.columns), of_rows)
 
 
+@pytest.mark.slow
 def test_groups_that_do_not_fit_into_memory_together(sketches, tmp_path, monkeypatch):
-    args = (sketches, *DAYS, "--by", "s", "--prior", "overall", "--interval", "0.9", "--format", "csv")
+    args = (
+        sketches,
+        *DAYS,
+        "--by",
+        "s",
+        "--metrics",
+        "nec",
+        "--prior",
+        "overall",
+        "--interval",
+        "0.9",
+        "--format",
+        "csv",
+    )
     together = [invoke(command, *args).stdout for command in ("report", "drift")]
     seen = []
 
