@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from polars_ec.comparing.sides import Parts, between
 from polars_ec.drifting.attribution import Attribution, Change
-from polars_ec.drifting.choice import LIKELIHOOD
+from polars_ec.drifting.choice import PRIOR
 from polars_ec.drifting.spread import InClusters, hidden, spread_of_rows
 from polars_ec.intervals.estimates import Clusters, of_so_many_rows
 from polars_ec.intervals.limits import limits
@@ -194,7 +194,7 @@ class _Block:
     ) -> tuple[list[Parts], Bools]:
         slopes = [of_side[..., column] for of_side in attribution.slopes[factor]]
         spreads = [
-            spread_of_rows(of_side, slope, factor == LIKELIHOOD) for of_side, slope in zip(moments, slopes, strict=True)
+            spread_of_rows(of_side, slope, factor != PRIOR) for of_side, slope in zip(moments, slopes, strict=True)
         ]
         return [Parts(None, spread.variance, spread.df) for spread in spreads], self._moves(moments, slopes, column)
 
@@ -202,7 +202,7 @@ class _Block:
         assert self._of.clusters is not None
         slopes = [of_side[..., column] for of_side in self.attribution.slopes[factor]]
         period, reference = (
-            of_side.parts(slope, factor == LIKELIHOOD) for of_side, slope in zip(self._clusters, slopes, strict=True)
+            of_side.parts(slope, factor != PRIOR) for of_side, slope in zip(self._clusters, slopes, strict=True)
         )
         assert reference.shared is not None
         # The slopes of the reference are those of the difference, so that its influences are added, and not taken off.
