@@ -55,6 +55,13 @@ MISUSE = [
 ]
 
 
+def test_a_period_of_dates_is_no_text() -> None:
+    dated = LOG.with_columns(day=pl.date(2024, "t", 1))
+    message = r"there are 2024-01-01; .* A time is no text: pass its value, such as datetime\.date\(2024, 3, 1\)"
+    with pytest.raises(ValueError, match=message):
+        dated.ec.drift("p", "y", period="day", metrics=["recall"], reference="2024-01-01")
+
+
 @pytest.mark.parametrize(("options", "kind", "message"), MISUSE)
 def test_misuse_says_what_to_do(options: dict[str, Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
