@@ -43,6 +43,7 @@ CREATE OR REPLACE MACRO ec._shows(name, metrics, score_type, stated, limited, sm
 
 CREATE OR REPLACE MACRO ec._report_score(score BOOLEAN, score_type) AS ec._boolean_decision(score, score_type),
 (score DOUBLE, score_type) AS score,
+(score VARCHAR, score_type) AS ec._fail('the score is text, not a number: a column stands without quotes, ec.report(''log'', score, label)'),
 (score, score_type) AS ec._fail('ec.report is of two classes, and takes one score a row: of a list the posterior of a class, score[2] say');
 
 -- Of columns of costs a report has no sums.
@@ -96,7 +97,7 @@ CREATE OR REPLACE MACRO ec._report_rows(log, score, label, cost_fn, cost_fp, thr
                AS "ec: log loss",
            ec._weighted(ec._brier_of(ec._posterior_type(score_type), "ec: class", "ec: score", prior, score_type), weight) AS "ec: brier",
            CASE WHEN "ec: class" >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS "ec: weight"
-    FROM (SELECT *, 0 AS "ec: 0",
+    FROM (SELECT *,
                  ec._report_class(ec._posterior_type(score_type), "ec: score", "ec: label", prior, score_type, weight) AS "ec: class",
                  ec._report_positive(ec._posterior_type(score_type), "ec: score", cost_fn, cost_fp, prior, threshold, score_type)
                      AS "ec: positive"
@@ -108,12 +109,12 @@ CREATE OR REPLACE MACRO ec._report_rows(log, score, label, cost_fn, cost_fp, thr
 -- Rows or their weights; and sums of w^2 and w^2 x, of sums of w x. Without weights these are the same sums.
 CREATE OR REPLACE MACRO ec._amount(condition, w, weight "NULL") AS count_if(condition),
 (condition, w, weight) AS sum(CASE WHEN condition THEN w ELSE 0 END);
-CREATE OR REPLACE MACRO ec._amount_of_rest(condition, w, weight "NULL") AS count_if(NOT condition),
+CREATE OR REPLACE MACRO ec._amount_of_rest(condition, w, weight "NULL") AS count(*) - count_if(condition),
 (condition, w, weight) AS sum(CASE WHEN condition THEN 0 ELSE w END);
 CREATE OR REPLACE MACRO ec._amount_of_all(w, weight "NULL") AS count(*), (w, weight) AS sum(w);
 CREATE OR REPLACE MACRO ec._square_where(condition, w, weight "NULL") AS count_if(condition),
 (condition, w, weight) AS sum(CASE WHEN condition THEN w * w ELSE 0 END);
-CREATE OR REPLACE MACRO ec._square_of_rest(condition, w, weight "NULL") AS count_if(NOT condition),
+CREATE OR REPLACE MACRO ec._square_of_rest(condition, w, weight "NULL") AS count(*) - count_if(condition),
 (condition, w, weight) AS sum(CASE WHEN condition THEN 0 ELSE w * w END);
 CREATE OR REPLACE MACRO ec._square_of_all(w, weight "NULL") AS count(*), (w, weight) AS sum(w * w);
 CREATE OR REPLACE MACRO ec._weighted_sum(x, w, weight "NULL") AS sum(x), (x, w, weight) AS sum(w * x);
@@ -123,7 +124,7 @@ CREATE OR REPLACE MACRO ec._bucket_of(cluster "NULL", buckets) AS CAST(cluster A
 (cluster, buckets) AS ec.bucket(cluster, ec._buckets_of_clusters(buckets));
 CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
     limited, cluster, buckets) AS TABLE
-    SELECT COLUMNS(lambda _c: _c IN ('ec: 0', 'ec: class') OR ec._is_group(_c, groups)), ec._bucket_of(cluster, buckets) AS "ec: bucket",
+    SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)), ec._bucket_of(cluster, buckets) AS "ec: bucket",
            count(*) AS "ec: n", ec._undecided_rows(ec._column_type(threshold, NULL), threshold, score_type) AS "ec: undecided",
            ec._least_prior(ec._column_type(prior, NULL), prior) AS "ec: least",
            ec._greatest_prior(ec._column_type(prior, NULL), prior) AS "ec: greatest",
@@ -163,8 +164,9 @@ CREATE OR REPLACE MACRO ec._report_units(cells, groups, total) AS TABLE
                sum(CASE WHEN "ec: class" = 0 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_0',
                sum(CASE WHEN "ec: class" = 1 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_1'
         FROM (SELECT struct_pack(*COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups))) AS _ec_key, COLUMNS('^ec: [^0]')
-              FROM (FROM query_table(cells) UNION ALL BY NAME
-                    SELECT 0 AS "ec: 0", 0 AS "ec: n", 0 AS "ec: undecided" WHERE coalesce(len(groups), 0) = 0)),
+              FROM (SELECT *, 0 AS "ec: 0"
+                    FROM (FROM query_table(cells) UNION ALL BY NAME
+                          SELECT 0 AS "ec: n", 0 AS "ec: undecided" WHERE coalesce(len(groups), 0) = 0))),
              (SELECT unnest([false, true]) AS _ec_total)
         WHERE total OR NOT _ec_total GROUP BY ALL);
 CREATE OR REPLACE MACRO ec._report_groups(units) AS TABLE

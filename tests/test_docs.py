@@ -133,9 +133,18 @@ def test_the_query_for_the_macros(name: str, tmp_path: Path) -> None:
     rows = connection.execute(query).fetchall()
     names = [name for name, _, _ in rows]
     assert names == sorted(set(names))
-    assert {"nec", "brier", "auc_roc", "approx_auc_roc", "bucket", "fold", "sketch", "ranking_exact", "version"} <= set(
-        names
-    )
+    assert {
+        "nec",
+        "brier",
+        "auc_roc",
+        "approx_auc_roc",
+        "bucket",
+        "fold",
+        "report",
+        "sketch",
+        "ranking_exact",
+        "version",
+    } <= set(names)
     assert len(names) == len(METRICS) + 2 * len(RANKING) + 9
     assert all(comment and re.search("[:.] ", comment) for _, _, comment in rows)
     (parameters,) = (parameters for name, parameters, _ in rows if name == "net_benefit")
@@ -172,7 +181,7 @@ def test_options_exist() -> None:
     """Every option of the command that a text names."""
     help_texts = "".join(
         CliRunner().invoke(commands.app, [*command, "--help"]).output
-        for command in ([], ["report"], ["compare"], ["sketch"])
+        for command in ([], ["report"], ["compare"], ["drift"], ["sketch"])
     )
     named = set(re.findall(r"`(--[a-z-]+)", PAGES["docs/command-line.md"] + PAGES["docs/gates.md"]))
     assert len(named) > 8

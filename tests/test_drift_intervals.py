@@ -218,6 +218,44 @@ def test_strata_that_tell_too_little_have_no_limits(cluster: str | None) -> None
         assert [found[f"{factor}_ci_high"] for factor in FACTORS] == [None] * 3
 
 
+@pytest.mark.parametrize("cluster", [None, "user"])
+@pytest.mark.parametrize("few", ["period", "reference"])
+def test_few_rows_of_a_stratum_do_not_tell_of_many(few: str, cluster: str | None) -> None:
+    # A stratum of a few percent in one period and of half in the other: with 5 rows of a class 0.55 to 0.85 of the limits held the truth.
+    log = made_log(10, 1, 2000, 1, users=200, more=1.5).with_row_index("i")
+    tiny = pl.col("t") == (1 if few == "period" else 0)
+    call: dict[str, Any] = {"period": "t", "mix": "place", "metrics": ["error_rate", "nce"], "cluster": cluster}
+
+    def limits(place: pl.Expr) -> list[bool]:
+        found = log.with_columns(place=place).ec.drift("p", "y", **call)
+        assert found["difference_ci_low"].null_count() == 0
+        return [found[f"{factor}_ci_low"].is_null().all() for factor in FACTORS]
+
+    in_class = pl.int_range(pl.len()).over("t", "y")
+    half = (pl.col("i") % 2).cast(pl.Int64)
+    assert limits(pl.when(tiny).then((in_class < 6).cast(pl.Int64)).otherwise(half)) == [True] * 3
+    assert limits(pl.when(tiny).then((in_class < 60).cast(pl.Int64)).otherwise(half)) == [False] * 3
+    # Ten rows without positives do not tell that there are none.
+    only_negative = (in_class < 10) & ~pl.col("y")
+    assert limits(pl.when(tiny).then(only_negative.cast(pl.Int64)).otherwise(half)) == [True] * 3
+
+
+def test_limits_of_the_mix_are_as_wide_as_it_varies_where_a_stratum_has_few_rows() -> None:
+    rng = np.random.default_rng(11)
+    groups, rows = 300, 600
+    group, t = np.repeat(np.arange(groups), 2 * rows), np.tile(np.repeat([0, 1], rows), groups)
+    place = rng.random(len(t)) < np.where(t == 1, 0.06, 0.015)
+    y = rng.random(len(t)) < 0.4
+    z = np.where(y, 1.0, -1.0) * (1 - 0.7 * place) + rng.standard_normal(len(t))
+    log = pl.DataFrame({"group": group, "t": t, "place": place, "y": y, "p": expit(2 * z)})
+    found = log.ec.drift("p", "y", period="t", by="group", mix="place", metrics=["error_rate"])
+    known = found.drop_nulls("mix_ci_low")
+    assert known.height > 0.65 * groups
+    errors = half_width(known, "mix") / 1.97
+    # 200 groups: a Monte Carlo error of 5 percent; with each class's n / (n - 1), and not each stratum's, it is 0.87.
+    assert 0.93 < np.sqrt((errors**2).mean()) / known["mix"].std() < 1.2
+
+
 def test_rates_of_0_have_limits() -> None:
     log = made_log(9, 1, 300, 2, users=60)
     never = log.with_columns(p=pl.when(pl.col("y") & (pl.col("t") == 0)).then(0.1).otherwise("p"))

@@ -32,7 +32,11 @@ def run(asked: Asked, delivery: Delivery, question: Question, what: str) -> None
     chosen, gates = delivery.chosen, delivery.gates
     folder = next((Path(path) for path in asked.paths if SketchFolder.is_at(Path(path))), None)
     if folder is None:
-        table, warnings = of_rows(asked.paths, asked.request(gates, what), question, what)
+        if question.window is not None:
+            raise UsageError(
+                f"--window {question.window} is of sketches, which add up: sketch the log first, polars-ec sketch"
+            )
+        table, warnings = of_rows(asked.paths, asked.request(gates, what, question.mix), question, what)
     else:
         table, warnings = _of_sketches(folder, asked, question, what)
     gates.check(table.schema)
@@ -73,7 +77,7 @@ def of_rows(paths: list[str], request: Request, question: Question, what: str) -
             return answer_from_files(log, request, question)
         except DifferingFilesError:
             asked = request.columns()
-            keys = [*asked["--by"], *asked["--cluster"]]
+            keys = [*asked["--by"], *asked["--mix"], *asked["--cluster"]]
             return answer_from_files(log.unified(asked, keys), request, question)
     if len(paths) > 1:
         raise UsageError(f"{', '.join(paths)}: {what} is of one DuckDB table at a time, and of nothing beside it")
@@ -89,7 +93,7 @@ def _of_sketches(folder: Path, asked: Asked, question: Question, what: str) -> t
         check_period(asked.time, asked.every, asked.time_zone)
     known, options = asked.of_sketches(), asked.options
     _tell_undone(folder)
-    roll_up = RollUp(asked.by or [], asked.time, asked.every, asked.time_zone)
+    roll_up = RollUp(asked.by or [], asked.time, asked.every, asked.time_zone, question.mix)
     try:
         with panics_unseen():
             return answer_from_sketches(folder, known, roll_up, options, question)

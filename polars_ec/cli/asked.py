@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -123,14 +123,14 @@ class Asked:
         stated = {"score_type": self.score_type, "weight": self.weight, "pos_label": self.pos_label}
         return _stated({**stated, "classes": classes})
 
-    def request(self, gates: Gates, what: str) -> Request:
-        """Of rows."""
+    def request(self, gates: Gates, what: str, mix: Sequence[str]) -> Request:
+        """Of rows; `mix` are the columns of strata."""
         zone = check_period(self.time, self.every, self.time_zone)
         if not self.score or self.label is None:
             raise UsageError(f"{what} on rows needs {'--label' if self.score else '--score'}: the column's name")
         options = {"score_type": "posterior", **self.options, **self.reading}
         by = self.by or []
-        return Request(self.score, self.label, by, self.time, self.every, options, zone, self.cluster, gates)
+        return Request(self.score, self.label, by, self.time, self.every, options, zone, self.cluster, gates, mix)
 
     def of_sketches(self) -> Mapping[str, Any]:
         """What is said, by option, that sketches know: they must have been made so."""

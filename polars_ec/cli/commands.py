@@ -9,6 +9,7 @@ import typer
 
 from polars_ec import __version__
 from polars_ec.cli.compare_command import compare
+from polars_ec.cli.drift_command import drift
 from polars_ec.cli.exit_codes import one_line_errors, run
 from polars_ec.cli.output import say, write
 from polars_ec.cli.report_command import report
@@ -40,6 +41,7 @@ def _top(
 
 app.command()(report)
 app.command()(compare)
+app.command()(drift)
 app.command()(sketch)
 
 

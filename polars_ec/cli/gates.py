@@ -180,7 +180,7 @@ def parse_gate(text: str) -> Gate:
         said = f"{_OPTION} {text!r}: {_SHAPE}"
         if re.fullmatch(r"[^<>=!]+=[^<>=!]+", text):
             said = f"{_OPTION} {text!r}: equal is ==: {_SHAPE}"
-        elif re.search(r"=[<>]", text):
+        elif re.search(r"=[<>]|<>|[≤≥≠＜＞＝]", text):
             said = f"{_OPTION} {text!r}: the operators are {' '.join(_OPERATORS)}"
         elif re.match(r'\s*[^\s"<>=!]+\s+[^\s"<>=!]', text):
             said = f"{_OPTION} {text!r}: a column with spaces in its name goes in double quotes: {_SHAPE}"
@@ -192,6 +192,8 @@ def parse_gate(text: str) -> Gate:
 def _number(stated: str, text: str) -> float:
     if stated.lower().lstrip("+-") == "nan":
         raise UsageError(f"{_OPTION} {text!r}: nothing compares with NaN: nulls trip gates with --fail-on-null")
+    if stated.lower() in ("true", "false"):
+        raise UsageError(f"{_OPTION} {text!r}: true is 1, and false is 0")
     if not _NUMBER.fullmatch(stated) and not _INFINITY.fullmatch(stated):
         raise UsageError(f"{_OPTION} {text!r}: {stated} is not a number: {_SHAPE}")
     number = float(stated)

@@ -24,6 +24,8 @@ from polars_ec.cli.terminal import panics_unseen
 T = TypeVar("T")
 # What reading a damaged file ends in; a panic of Polars is not an Exception to Python.
 READ_ERRORS = (PolarsError, OSError, PanicException)
+# Options that name group columns, and strata within groups.
+_KEYS = ("--by", "--mix")
 
 
 class DifferingFilesError(DataError):
@@ -112,9 +114,9 @@ class Log:
         """The same files, the group columns of CSV as they are written, unless they are asked for as something else too."""
         if self.kind is not CSV or self.is_empty:
             return self
-        others = {name for option, names in asked.items() if option not in ("--by", "--cluster") for name in names}
+        others = {name for option, names in asked.items() if option not in (*_KEYS, "--cluster") for name in names}
         in_folders = {name for file in self.files for name in partition(file)}
-        codes = tuple(name for name in asked["--by"] if name not in others | in_folders)
+        codes = tuple(name for option in _KEYS for name in asked[option] if name not in others | in_folders)
         hive = is_partitioned(self.files)
         frame = self.read(lambda: scan(self.kind, self.files, hive, dict.fromkeys(codes, pl.String())))
         return replace(self, frame=frame, codes=codes)

@@ -19,10 +19,12 @@ from polars_ec.intervals.arguments import parse_interval
 
 _KEYWORD = re.compile(
     r"\b(score_type|weight|pos_label|classes|prior|threshold|cost_fn|cost_fp|costs|score|label|by|min_rows|resolution|thresholds|"
-    r"metrics|missing|score_prior|interval|cluster|buckets|method|replicates|seed|reference)=|\b(total|per_class)=True\b"
+    r"metrics|missing|score_prior|interval|cluster|buckets|method|replicates|seed|reference|mix|period|periods)=|\b(total|per_class)=True\b"
 )
 
 
+# Options that go by another name than the keyword.
+_CALLED = {"period": "time", "periods": "window"}
 _SKETCHED_AT = re.compile(r"sketch\(thresholds=\[(.*?)\]\)")
 
 
@@ -57,6 +59,12 @@ Cluster = Annotated[
 Buckets = Annotated[
     int | None,
     typer.Option(help="Parts that the clusters are dealt out to by a hash, from 5 to 1000; 100 if not stated."),
+]
+Window = Annotated[
+    int | None,
+    typer.Option(
+        help="Of sketches: rows of so many periods up to and with their own, such as 7 with --every 1d, in place of one."
+    ),
 ]
 Resampling = Annotated[
     Method | None, typer.Option(help="How limits are made. Default: influence, without drawing rows anew.")
@@ -151,8 +159,14 @@ def in_terms_of_options(message: str) -> str:
     said = _SKETCHED_AT.sub(r"polars-ec sketch --threshold \1", message).replace(
         "lf.ec.compare", "polars-ec compare LOG"
     )
-    options = _KEYWORD.sub(lambda match: f"--{(match[1] or match[2]).replace('_', '-')} ", said)
-    return options.replace("--thresholds ", "--threshold ").replace("  ", " ").replace(" ,", ",").rstrip()
+    said = said.replace("compare(reference=...)", "polars-ec compare --reference").replace("rolling(): ", "--window: ")
+    options = _KEYWORD.sub(lambda match: f"--{_option(match[1] or match[2])} ", said)
+    options = options.replace("--thresholds ", "--threshold ").replace("with .alias()", "in the log")
+    return options.replace("  ", " ").replace(" ,", ",").replace(" :", ":").rstrip()
+
+
+def _option(keyword: str) -> str:
+    return _CALLED.get(keyword, keyword.replace("_", "-"))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import math
@@ -25,6 +26,9 @@ from polars_ec.cli.whole_file import whole_file
 
 SHOWN_ROWS = 1000
 _GAP = "  "
+
+# Of a name that is right, and a disk that is not.
+_NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Format(StrEnum):
@@ -206,7 +210,8 @@ def write(content: bytes, out: Path | None) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise UsageError(f"--out {out}: {error.strerror}") from None
+        kind = DataError if error.errno in _NOT_WRITTEN else UsageError
+        raise kind(f"--out {out}: {error.strerror}") from None
 
 
 def say(text: str) -> None:

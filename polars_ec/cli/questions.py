@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import polars as pl
@@ -17,6 +17,16 @@ class Question(Protocol):
     @property
     def layout(self) -> Mapping[str, Any]:
         """The keywords that it takes beside the options of the request."""
+        ...
+
+    @property
+    def mix(self) -> Sequence[str]:
+        """Columns of strata, which are no groups of the answer."""
+        ...
+
+    @property
+    def window(self) -> int | None:
+        """How many periods of sketches each row is of; None: its own."""
         ...
 
     def of_rows(self, rows: Rows) -> pl.LazyFrame | pl.DataFrame:

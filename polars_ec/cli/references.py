@@ -1,7 +1,8 @@
-"""What `--reference` names: a model, all other groups, or one group by the values of its columns."""
+"""What `--reference` names: a model, all other groups, one group by the values of its columns, or a period."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
@@ -13,8 +14,11 @@ import polars as pl
 from polars_ec.arguments import did_you_mean
 from polars_ec.cli.errors import UsageError
 from polars_ec.comparing.choice import OTHERS
+from polars_ec.drifting.choice import PREVIOUS
 
 _OPTION = "--reference"
+_YEAR_OR_MONTH = re.compile(r"\d{4}(?P<month>-\d{2})?")
+_OF_YEARS, _OF_MONTHS = re.compile(r"(\d+y)+"), re.compile(r"(\d+(mo|q|y))+")
 
 
 def reference_of(texts: Sequence[str], models: Sequence[str], keys: Mapping[str, pl.DataType]) -> Any:
@@ -50,6 +54,18 @@ def _column(text: str, keys: Mapping[str, pl.DataType]) -> str:
     raise UsageError(
         f"{_OPTION} {text}: no model, and not one of {', '.join(OTHERS)}; a group is named as {ways}, or by some of them"
     )
+
+
+def period_of(text: str, column: str, dtype: pl.DataType, every: str) -> Any:
+    """As `polars_ec.drift` takes it: a period by its begin, of which years and months may leave out the rest; or the one before each."""
+    if text == PREVIOUS:
+        return text
+    said, short = f"{_OPTION} {text}", _YEAR_OR_MONTH.fullmatch(text)
+    if short is None:
+        return value_of(text, dtype, said, column)
+    if not (_OF_MONTHS if short["month"] else _OF_YEARS).fullmatch(every):
+        raise UsageError(f"{said}: periods are of {every}: pass the date that one begins on, such as 2024-05-01")
+    return value_of(f"{text}-01" if short["month"] else f"{text}-01-01", dtype, said, column)
 
 
 def value_of(text: str, dtype: pl.DataType, said: str, column: str) -> Any:

@@ -8,10 +8,12 @@ import typer
 
 from polars_ec.cli.answers import run
 from polars_ec.cli.asked import Asked, Delivery
+from polars_ec.cli.errors import UsageError
 from polars_ec.cli.exit_codes import one_line_errors
-from polars_ec.cli.options import Interval, Missing, Replicates, Resampling, Seed, intervals, parse_prior
+from polars_ec.cli.options import Interval, Missing, Replicates, Resampling, Seed, Window, intervals, parse_prior
 from polars_ec.cli.parameters import taking
 from polars_ec.cli.report_question import Report
+from polars_ec.cli.windows import check_window
 
 
 @one_line_errors
@@ -34,6 +36,7 @@ def report(
             help="The prior that the posteriors were made with: columns _at_prior are of posteriors moved from it."
         ),
     ] = None,
+    window: Window = None,
     interval: Interval = None,
     method: Resampling = None,
     replicates: Replicates = None,
@@ -47,6 +50,11 @@ def report(
     folder of sketches, --by and --every roll up its groups, and NAME_low and NAME_high bound what depends on a threshold that
     the sketches do not know.
     """
+    check_window(window, asked.every)
+    if window is not None and total:
+        raise UsageError(
+            f"--window {window} with --total: windows share their rows, which the total has once: ask for one of them"
+        )
     asked_layout = {
         "total": total or None,
         "per_class": per_class or None,
@@ -55,4 +63,4 @@ def report(
     }
     layout = asked.layout | {name: value for name, value in asked_layout.items() if value is not None}
     layout |= intervals(interval, asked.cluster, asked.buckets, method, replicates, seed)
-    run(asked, delivery, Report(layout, several=len(asked.score or ()) > 1), "a report")
+    run(asked, delivery, Report(layout, several=len(asked.score or ()) > 1, window=window), "a report")

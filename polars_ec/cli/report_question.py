@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,10 +18,19 @@ from polars_ec.reports import report
 
 @dataclass(frozen=True)
 class Report:
-    """`layout` is what `polars_ec.report` takes beside the options; `several` is whether there are several models."""
+    """`layout` is what `polars_ec.report` takes beside the options; `several` is whether there are several models.
+
+    `window` is how many periods of sketches each row is of.
+    """
 
     layout: Mapping[str, Any] = field(default_factory=dict)
     several: bool = False
+    window: int | None = None
+
+    @property
+    def mix(self) -> Sequence[str]:
+        """A report has no strata."""
+        return ()
 
     def of_rows(self, rows: Rows) -> pl.LazyFrame | pl.DataFrame:
         """That of `polars_ec.report`."""
@@ -48,7 +57,7 @@ class Report:
 
     def of_sketch(self, sketched: Sketched) -> pl.DataFrame:
         """The same columns, and bounds where the sketch knows no more."""
-        return sketch_report(sketched, self.layout)
+        return sketch_report(sketched, self.layout, self.window)
 
     def check_counted(self, table: pl.DataFrame) -> None:
         """Of no model the shares could be counted."""
@@ -64,6 +73,9 @@ class Report:
         if not n_invalid:
             return []
         rows = "1 row has" if n_invalid == 1 else f"{n_invalid} rows have"
+        if self.window is not None:
+            # A row counts in several.
+            rows = "some rows have"
         return [
             f"{rows} a wrong score, label or weight (n_invalid), and their groups no metrics: are --score-type and --classes right?"
         ]

@@ -36,6 +36,7 @@ class Request:
     time_zone: str | None = None
     cluster: str | None = None
     gates: Gates = field(default_factory=Gates)
+    mix: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         twice = next((name for i, name in enumerate(self.scores) if name in self.scores[:i]), None)
@@ -49,6 +50,7 @@ class Request:
             "--score": self.scores,
             "--label": [self.label],
             "--by": self.by,
+            "--mix": list(self.mix),
             "--time": [] if time is None else [time],
             "--weight": [] if weight is None else [weight],
             "--cluster": [] if self.cluster is None else [self.cluster],
@@ -116,11 +118,26 @@ class Table:
 
 @dataclass(frozen=True)
 class Sketched:
-    """The sketch of a folder, rolled up, as a question takes it; `made_with` are the options of its files."""
+    """The sketch of a folder, rolled up, as a question takes it; `made_with` are the options of its files.
+
+    `periods` are its group columns of periods, one mostly, which are of `every`, if it is rolled up to some.
+    """
 
     sketch: Sketch
     made_with: Mapping[str, Any]
     options: Mapping[str, Any]
+    periods: Sequence[str] = ()
+    every: str | None = None
+
+    @property
+    def period(self) -> str:
+        """The one column of periods, where the question is of some."""
+        if len(self.periods) > 1:
+            raise UsageError(
+                f"--by has the periods twice, as {' and '.join(self.periods)}: name them once, or not at all"
+            )
+        (period,) = self.periods
+        return period
 
 
 @dataclass(frozen=True)

@@ -32,12 +32,13 @@ def answer_from_files(log: Log, request: Request, question: Question) -> tuple[p
 
     start = None if periods is None else periods.start
     rows = Rows(frame, request.scores, request.label, request.by, start, request.cluster, options)
+    codes = [name for name in log.codes if name in request.by]
     with refusals_as_usage_errors():
         answer = question.of_rows(rows).lazy()
         if request.gates.gates:
             # What codes are is known when all of them have been read.
-            request.gates.check({**answer.collect_schema(), **dict.fromkeys(log.codes, pl.Null())})
-        table = _with_codes_typed(log.collect(answer), log.codes, request, question)
+            request.gates.check({**answer.collect_schema(), **dict.fromkeys(codes, pl.Null())})
+        table = _with_codes_typed(log.collect(answer), codes, request, question)
     if options.get("prior") == "overall":
         question.check_counted(table)
     warnings: list[str] = []

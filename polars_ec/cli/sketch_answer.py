@@ -45,6 +45,12 @@ class RollUp:
     time: str | None
     every: str | None
     time_zone: str | None = None
+    mix: Sequence[str] = ()
+
+    @property
+    def keys(self) -> list[str]:
+        """All columns that are not those of periods, strata with the groups."""
+        return [*self.by, *self.mix]
 
 
 def answer_from_sketches(
@@ -89,7 +95,8 @@ def answer_from_sketches(
         rolled_up = _placed(rolled_up, manifest, roll_up)
         if options.get("prior") == "overall":
             options["prior"] = counted_prior(overall_prior(rolled_up))
-        table = question.of_sketch(Sketched(rolled_up, made_with, options))
+        periods = () if roll_up.every is None else _periods_in(rolled_up, manifest)
+        table = question.of_sketch(Sketched(rolled_up, made_with, options, periods, roll_up.every))
     warnings = _warnings(sketches, manifest) if table["n"].sum() else []
     return table, warnings
 
@@ -106,7 +113,7 @@ def _warnings(sketches: SketchFolder, manifest: Manifest) -> list[str]:
 
 def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_up: RollUp) -> Sketch:
     time = made_with["--time"]
-    by, models = list(roll_up.by), model_keys(made_with)
+    by, models = roll_up.keys, model_keys(made_with)
     segments = [key for key in sketch.keys if key not in models]
     if roll_up.time is not None and roll_up.time != time:
         raise UsageError(
@@ -122,7 +129,8 @@ def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_
             hint = f"did you mean {near[0]!r}? " if near else ""
             alone = "" if time is None else f"; periods of {time} come of --every alone"
             groups = ", ".join(segments) or "none"
-            raise UsageError(f"{folder} has no group column {name!r} (--by): {hint}It has {groups}{alone}")
+            option = "--mix" if name in roll_up.mix else "--by"
+            raise UsageError(f"{folder} has no group column {name!r} ({option}): {hint}It has {groups}{alone}")
     check_zone_of_periods(roll_up.time_zone, roll_up.every)
     if roll_up.every is None:
         return sketch if by == segments else sketch.group_by(*by, *models)
@@ -145,11 +153,16 @@ def _placed(sketch: Sketch, manifest: Manifest, roll_up: RollUp) -> Sketch:
     time = manifest.options["--time"]
     if roll_up.every is None or time not in manifest.dtypes:
         return sketch
-    for name in sketch.keys:
-        if name == time or name not in (*manifest.options["--by"], *model_keys(manifest.options)):
-            periods = _periods(name, manifest.dtypes[time], roll_up)
-            sketch = sketch.on_tables(periods.placed)
+    for name in _periods_in(sketch, manifest):
+        periods = _periods(name, manifest.dtypes[time], roll_up)
+        sketch = sketch.on_tables(periods.placed)
     return sketch
+
+
+def _periods_in(sketch: Sketch, manifest: Manifest) -> list[str]:
+    """The group columns of periods of what `_rolled_up` made."""
+    others = (*manifest.options["--by"], *model_keys(manifest.options))
+    return [name for name in sketch.keys if name == manifest.options["--time"] or name not in others]
 
 
 def _check_nested(starts: pl.Series, fine: str, periods: Periods) -> None:

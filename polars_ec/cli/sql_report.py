@@ -234,7 +234,9 @@ def sql_report(
 def by_polars(table: Table, ask: Callable[[Rows], pl.LazyFrame | pl.DataFrame]) -> pl.DataFrame:
     """The answer from the rows of the table, which Polars reads: for what no macro has."""
     connection, request = table.connection, table.request
-    wide = _wide_keys(connection, table.relation, request.by)
+    wide = _wide_keys(connection, table.relation, request.by) | _wide_keys(
+        connection, table.relation, request.mix, "--mix"
+    )
     read = list(dict.fromkeys(name for names in request.columns().values() for name in names))
     columns = [f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}" if name in wide else quoted(name) for name in read]
     keys = [pl.col(name).cast(wide[name]) if name in wide else pl.col(name) for name in request.by]
@@ -249,12 +251,16 @@ def by_polars(table: Table, ask: Callable[[Rows], pl.LazyFrame | pl.DataFrame]) 
     return answer if table.periods is None else table.periods.placed(answer)
 
 
-def _wide_keys(connection: duckdb.DuckDBPyConnection, relation: str, by: Sequence[str]) -> dict[str, pl.DataType]:
+def _wide_keys(
+    connection: duckdb.DuckDBPyConnection, relation: str, by: Sequence[str], option: str = "--by"
+) -> dict[str, pl.DataType]:
     """The dtypes of those group columns that Polars takes for decimals; UsageError for one that no table can hold."""
     kinds = {name: kind for name, kind in _sql_types(connection, relation) if name in by}
     interval = next((name for name, kind in kinds.items() if "INTERVAL" in kind), None)
     if interval is not None:
-        raise UsageError(f"--by {interval}: groups of intervals have no type in the report: make a text column of them")
+        raise UsageError(
+            f"{option} {interval}: groups of intervals have no type in the report: make a text column of them"
+        )
     return {name: _WIDE[kind] for name, kind in kinds.items() if kind in _WIDE}
 
 

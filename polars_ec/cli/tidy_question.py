@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
+from polars_ec.cli.errors import UsageError
 from polars_ec.cli.gates import Names
 from polars_ec.cli.options import counted_prior
-from polars_ec.cli.request import Rows, Table
+from polars_ec.cli.request import Rows, Sketched, Table
+from polars_ec.cli.sketch_columns import Point
 from polars_ec.cli.sql_report import by_polars
+from polars_ec.comparing.choice import comparable
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.moved_by_prior import is_moved_by_prior
+from polars_ec.sketches import Sketch
+
+_ORDER = "__ec_order"
 
 
 class Tidy(ABC):
     """A question about differences."""
+
+    mix: Sequence[str] = ()
+    window: int | None = None
 
     @abstractmethod
     def of_rows(self, rows: Rows) -> pl.LazyFrame | pl.DataFrame:
@@ -52,3 +65,48 @@ class Tidy(ABC):
         """What stands before the value."""
         keys = table.columns[: table.columns.index("value")]
         return Names(keys, if_several=("model", "metric"), beside=("reference",), small=True)
+
+
+def models_of(made_with: Mapping[str, Any]) -> list[str]:
+    """The models of a folder of sketches, in their order."""
+    scores = made_with["--score"]
+    return [scores] if isinstance(scores, str) else list(scores)
+
+
+def from_sketch(
+    sketched: Sketched, layout: Mapping[str, Any], ask: Callable[..., pl.DataFrame], further: Sequence[str] = ()
+) -> pl.DataFrame:
+    """What a method of a sketch answers, with the metrics that `--prior` moves once more at it, as from rows.
+
+    `ask` takes the names of metrics and the keywords of the operating point and of `layout`; `further` are usual beside the battery.
+    """
+    sketch, point = sketched.sketch, Point.of(sketched.sketch, sketched.options)
+    prior, models = sketched.options.get("prior"), models_of(sketched.made_with)
+    keywords = {
+        **{name: value for name, value in layout.items() if name in ("interval", "min_rows")},
+        **point.keywords,
+    }
+    names = _metrics(sketch, point, layout.get("metrics"), further)
+    moved = [name for name in names if is_moved_by_prior(name)] if prior is not None else []
+    place = pl.col("metric").replace_strict(names, range(len(names)), return_dtype=pl.Int64).alias(_ORDER)
+    tables = [ask(*names, **keywords).with_columns(place)]
+    if moved:
+        # Beside those at the groups' own prior.
+        at_prior = ask(*moved, **keywords, prior=prior)
+        tables.append(at_prior.with_columns(place, pl.col("metric") + "_at_prior"))
+    keys = tables[0].columns[: tables[0].columns.index("model")]
+    model = pl.col("model").fill_null(models[0])
+    order: list[str | pl.Expr] = [model.replace_strict(models, range(len(models)), return_dtype=pl.Int64), _ORDER]
+    return pl.concat(tables).sort(*keys, *order, maintain_order=True).with_columns(model).drop(_ORDER)
+
+
+def _metrics(sketch: Sketch, point: Point, named: Sequence[str] | None, further: Sequence[str]) -> list[str]:
+    """Those that are named, or the usual ones."""
+    losses = [*SCORING_RULES] if sketch.grid.score_type == "llr" else []
+    names = comparable(named)
+    if names is None:
+        return [*(name for name in point.usual if name not in losses), *further]
+    lost = next((name for name in names if name in losses), None)
+    if lost is not None:
+        raise UsageError(f"--metrics {lost} of LLRs is known within bounds only: ask the rows, or sketch posteriors")
+    return list(names)

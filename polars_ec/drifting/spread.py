@@ -26,6 +26,9 @@ _SEVERAL = 1.5
 # A stratum with fewer of a class may lack it in the other period by chance alone.
 _FEW = 5
 
+# A stratum with fewer of a class does not tell what it would be like if its share grew so many times.
+_SOME, _MANY_TIMES = 15, 6
+
 # What rounding leaves of rows that are all alike.
 _ROUNDING = 1e-13
 
@@ -55,7 +58,7 @@ def hidden(sides: tuple[Moments, Moments], clusters: tuple[Clusters, Clusters] |
     """Whether too many rows of a class are in strata that do not tell what other rows of it would be like, (pairs,).
 
     Such a stratum has a few rows of the class in one period, or clusters, and none in the other, so that a change of it is taken for none;
-    or all in one cluster. Of n rows, or clusters, as many as chance makes of them may be there, which is the square root of n. And if no
+    or some in one, and a share that is many times as large in the other, for which these few stand; or all in one cluster. Of n rows, or clusters, as many as chance makes of them may be there, which is the square root of n. And if no
     stratum has the class in both periods, nothing tells of a change at all.
     """
     counts = [_Counts.of(side, of) for side, of in zip(sides, clusters or (None, None), strict=True)]
@@ -64,6 +67,7 @@ def hidden(sides: tuple[Moments, Moments], clusters: tuple[Clusters, Clusters] |
         untold = (count.number < _FEW) & (other.weight <= 0)
         if clusters is not None:
             untold = untold | (count.number < _SEVERAL)
+        untold = untold | ((other.told < _SOME) & (count.share > _MANY_TIMES * other.share))
         untold_weight = np.where(untold, count.weight, 0.0).sum(axis=1)
         found |= ((count.weight > 0) & (other.weight > 0)).sum(axis=1).min(axis=-1) == 0
         found |= (untold_weight > _ratio(count.weight.sum(axis=1), np.sqrt(count.number_of_class))).any(axis=-1)
@@ -77,6 +81,13 @@ class _Counts:
     weight: Floats
     number: Floats
     number_of_class: Floats
+    told: Floats
+    """How many a stratum has of a class, or, if none, of all: infinite where it has no rows."""
+
+    @property
+    def share(self) -> Floats:
+        """Of all rows."""
+        return _ratio(self.weight, self.weight.sum(axis=(-1, -2), keepdims=True))
 
     @classmethod
     def of(cls, moments: Moments, clusters: Clusters | None) -> _Counts:
@@ -89,14 +100,17 @@ class _Counts:
             if clusters.single is not None:
                 alone = clusters.single.weight2
                 squares, squares_of_class = squares + alone, squares_of_class + alone.sum(axis=1)
-        return cls(weight, _ratio(weight**2, squares), _ratio(weight.sum(axis=1) ** 2, squares_of_class))
+        number = _ratio(weight**2, squares)
+        in_stratum = number.sum(axis=-1, keepdims=True)
+        told = np.where(weight > 0, number, np.where(in_stratum > 0, in_stratum, np.inf))
+        return cls(weight, number, _ratio(weight.sum(axis=1) ** 2, squares_of_class), told)
 
 
 def spread_of_rows(moments: Moments, slopes: Floats, by_stratum: bool) -> Spread:
     """Of independent rows, each level scaled by n / (n - 1): of a class in its stratum, or, if not `by_stratum`, in all together.
 
-    A part that is made of shares hangs on the means by how much shares differ, whose square is the larger the fewer rows there are: it is
-    wide enough without.
+    A part that is made of shares of classes hangs on the means by how much these differ, whose square is the larger the fewer rows there are:
+    it is wide enough without.
     """
     single = _single(moments, slopes)
     with np.errstate(all="ignore"):

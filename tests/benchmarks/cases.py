@@ -51,6 +51,9 @@ CASES = [
     Case("d2", "DuckDB: the same by hand, by class first", partial(_sql, sql=queries.HAND_WRITTEN)),
     Case("d3", "DuckDB: naive SQL without data rules", partial(_sql, sql=queries.NAIVE)),
     Case("d4", "DuckDB: the same by hand, one GROUP BY", partial(_sql, sql=queries.DIRECT)),
+    Case("d-r", "DuckDB: ec.report", partial(duckdb_cases.report, interval=False), floor="d0"),
+    Case("d-i", "DuckDB: ec.report with intervals", duckdb_cases.report, floor="d0"),
+    Case("d-v", "DuckDB: by hand, with variances", partial(_sql, sql=queries.HAND_WRITTEN_WITH_VARIANCES), floor="d0"),
     Case("d-s", "DuckDB: ec.sketch", partial(duckdb_cases.table, sql=queries.SKETCH, macros=True), floor="d-h"),
     Case("d-h", "DuckDB: the sketch by hand", partial(duckdb_cases.table, sql=queries.SKETCH_BY_HAND), floor="d0"),
     # Other libraries
@@ -147,6 +150,8 @@ CASES = [
         "v-b",
         10 * N_PARTS,
     ),
+    Case("v-q", "DuckDB: ec.report", partial(duckdb_cases.report, interval=False), "clustered", "v-q"),
+    Case("v-qi", "DuckDB: clusters by an integer", partial(duckdb_cases.report, cluster="user"), "clustered", "v-q"),
     Case("v-m", "by 5,000 stores: the report", partial(_by_store, interval=False), "clustered", "v-m"),
     Case("v-mr", "by 5,000 stores: with intervals", _by_store, "clustered", "v-m"),
     Case("v-mi", "by 5,000 stores: clusters by an integer", partial(_by_store, cluster="user"), "clustered", "v-m"),
@@ -191,6 +196,7 @@ CASES = [
     Case("i-r", "ec.register in memory", duckdb_cases.register, runs=3),
     Case("i-2", "ec.register again", partial(duckdb_cases.register, again=True), runs=3),
     Case("i-d", "DuckDB: to plan NEC of moved posteriors", duckdb_cases.plan, runs=3),
+    Case("i-q", "DuckDB: to plan a report", partial(duckdb_cases.plan, query=queries.REPORT_OF_TEN), runs=3),
     Case("i-k", "K = 1000: to plan NEC, NCE, error rate", class_cases.plan, "thousand", runs=3),
     Case("i-l", "the same of a List", partial(class_cases.plan, as_list=True), "thousand", runs=3),
     # As many rows as fit no memory: the log fifty times

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.benchmarks import interval_cases, queries
 from tests.benchmarks.case import THRESHOLD, Query, Values
 
 if TYPE_CHECKING:
@@ -15,6 +16,19 @@ def select(paths: list[str], sql: str, macros: bool = False) -> Query:
     connection = _connect(paths, macros)
     query = sql.format(threshold=THRESHOLD)
     return lambda: _frame(connection.execute(query))
+
+
+def report(paths: list[str], cluster: str | None = None, interval: bool = True) -> Query:
+    """The report with intervals, or without; limits under names that say what they are of."""
+    connection = _connect(paths, macros=True)
+    asked = queries.REPORT_WITH_LIMITS if interval else queries.REPORT
+    query = asked if cluster is None else asked.replace(")", f', cluster := "{cluster}")')
+
+    def run() -> Values:
+        made = _frame(connection.execute(query))
+        return lambda: interval_cases.comparable(made, "segment", cluster)
+
+    return run
 
 
 def table(paths: list[str], sql: str, macros: bool = False, cells: str = "true") -> Query:
@@ -59,11 +73,10 @@ def register(paths: list[str], again: bool = False) -> Query:
     return query
 
 
-def plan(paths: list[str]) -> Query:
-    """NEC of posteriors moved to another prior, of ten rows: what a query of nested macros takes to plan."""
+def plan(paths: list[str], query: str = queries.NEC_OF_TEN) -> Query:
+    """A query of ten rows: what one of nested macros takes to plan."""
     connection = _connect(paths, macros=True)
-    connection.execute("CREATE TEMP TABLE ten AS SELECT score, label FROM log LIMIT 10")
-    query = "SELECT ec.nec(ec.shift_prior(score, 0.2, 0.1), label, cost_fn := 5) AS nec_of_ten FROM ten"
+    connection.execute("CREATE TEMP TABLE ten AS SELECT score, label, segment FROM log LIMIT 10")
 
     return lambda: _frame(connection.execute(query))
 

@@ -29,12 +29,12 @@ def report(paths: list[str], by: str = "segment", cluster: str | None = None, in
     def query() -> Values:
         log = pl.scan_parquet(paths).ec.report("score", "label", by=by, cost_fn=COST_FN, prior=PRIOR, **asked)
         table = log.collect(engine="streaming")
-        return lambda: _comparable(table, by, cluster)
+        return lambda: comparable(table, by, cluster)
 
     return query
 
 
-def _comparable(table: pl.DataFrame, by: str, cluster: str | None) -> pl.DataFrame:
+def comparable(table: pl.DataFrame, by: str, cluster: str | None) -> pl.DataFrame:
     """The values of the segments, limits under names that say what they are of; of other groups how many there are."""
     import polars as pl
 

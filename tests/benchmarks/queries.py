@@ -137,6 +137,55 @@ WITH judged AS (
     + _FORMULAS
 )
 
+# The same with variances: those of rates, p (1 - p) / (n - 1), and of mean losses, from the sums of their squares.
+_SUMS_OF_SQUARES = """
+), lost AS (
+    SELECT segment, label, present, valid, positive,
+        CASE WHEN NOT present OR NOT valid THEN 0
+             WHEN true_posterior = 0 THEN CAST('inf' AS DOUBLE)
+             ELSE -ln(true_posterior) END AS log_loss,
+        CASE WHEN present THEN (1 - true_posterior) * (1 - true_posterior) ELSE 0 END AS brier
+    FROM judged
+), per_class AS (
+    SELECT segment, label,
+        count(*) AS n_all,
+        sum(CAST(present AS INTEGER)) AS n_present,
+        sum(CAST(present AND NOT valid AS INTEGER)) AS n_invalid,
+        sum(CAST(present AND positive AS INTEGER)) AS n_positive,
+        sum(log_loss) AS log_loss, sum(log_loss * log_loss) AS log_loss_2,
+        sum(brier) AS brier, sum(brier * brier) AS brier_2
+    FROM lost GROUP BY segment, label
+), sums AS ("""
+_VARIANCES = """), classes AS (
+    SELECT segment, label, n_present - 1 AS df, CASE WHEN label THEN 0.1 ELSE 0.9 END AS q, CASE WHEN label THEN 5 ELSE 1 END AS cost,
+        CAST(n_positive AS DOUBLE) / n_present AS rate, rate * (1 - rate) / df AS of_rate,
+        (log_loss_2 - log_loss * log_loss / n_present) / n_present / df AS of_log_loss,
+        (brier_2 - brier * brier / n_present) / n_present / df AS of_brier
+    FROM per_class WHERE label IS NOT NULL
+)
+SELECT * FROM reported JOIN (
+    SELECT segment, sum(CASE WHEN label THEN of_rate END) AS recall_variance,
+        sum(pow(cost * q, 2) * of_rate) / pow(least(5 * 0.1, 0.9), 2) AS nec_at_prior_variance,
+        sum(q * q * of_log_loss) / pow(0.1 * ln(0.1) + 0.9 * ln(0.9), 2) AS nce_at_prior_variance,
+        sum(q * q * of_brier) / pow(0.1 * 0.9, 2) AS nbs_at_prior_variance
+    FROM classes GROUP BY segment) USING (segment)
+ORDER BY segment
+"""
+HAND_WRITTEN_WITH_VARIANCES = (
+    HAND_WRITTEN.partition("\n), per_class AS (")[0]
+    + _SUMS_OF_SQUARES
+    + HAND_WRITTEN.partition("), sums AS (")[2].replace("\n)\nSELECT segment", "\n), reported AS (\nSELECT segment")
+    + _VARIANCES
+)
+
+REPORT = "FROM ec.report('log', score, label, groups := ['segment'], cost_fn := 5, prior := 0.1)"
+# Of ten rows, to plan.
+NEC_OF_TEN = "SELECT ec.nec(ec.shift_prior(score, 0.2, 0.1), label, cost_fn := 5) AS nec_of_ten FROM ten"
+REPORT_OF_TEN = """
+SELECT nec AS nec_of_report FROM ec.report('ten', score, label, prior := 0.1, interval := 0.95, cluster := segment)
+"""
+REPORT_WITH_LIMITS = REPORT.replace(")", ", interval := 0.95)")
+
 # What somebody writes in a hurry: the formulas of the textbooks on rows that are taken to be right. Wrong as soon as a
 # label is late, a posterior is NaN, or a segment has no positives.
 NAIVE = """

@@ -269,7 +269,7 @@ def test_sketches_of_llrs_have_differences_of_decisions_and_areas(folder, tmp_pa
     theirs = log.ec.compare(["p", "q"], "y", by="s", score_type="llr", prior=0.3, cluster="tail", metrics=names[:4])
     same(ours.filter(pl.col("metric") != "auc_roc"), theirs)
     assert ours["metric"].str.strip_suffix("_at_prior").unique(maintain_order=True).to_list() == names
-    fails(2, "compare", *args, "--metrics", "nce", words=["--metrics nce of LLRs", "compare the rows"])
+    fails(2, "compare", *args, "--metrics", "nce", words=["--metrics nce of LLRs", "ask the rows"])
 
 
 # Gates and formats ------------------------------------------------------------------------------------------------------
@@ -312,6 +312,7 @@ def test_the_table_shows_limits_beside_the_difference(folder):
     ("args", "words"),
     [
         (READ, ["--score names one model, 'p'", "--reference"]),
+        ((*READ, "--reference", "p"), ["--reference 'p' is the one model of --score: pass several"]),
         ((*READ, "--reference", "rest"), ["--reference 'rest' compares groups", "--by"]),
         ((*PAIR, "--reference", "pp"), ["--reference 'pp' is no model", "did you mean p?"]),
         ((*READ, "--by", "s", "--reference", "c"), ["--reference 'c' is no group of s: there are None; 'a'; 'b'"]),
@@ -341,6 +342,12 @@ def test_the_table_shows_limits_beside_the_difference(folder):
 )
 def test_mistakes(folder, args, words):
     fails(2, "compare", folder / "log.parquet", *args, words=words)
+
+
+def test_columns_that_both_have_are_renamed_where_one_can(folder, tmp_path):
+    LOG.rename({"s": "small"}).write_parquet(tmp_path / "log.parquet")
+    args = ("compare", tmp_path / "log.parquet", *PAIR, "--by", "small")
+    assert fails(2, *args, words=["--by has a column 'small'"]).endswith("rename it in the log")
 
 
 def test_what_sketches_cannot_compare(folder, tmp_path):

@@ -48,7 +48,7 @@ import json, os, sys
 name = os.path.basename(sys.argv[0])
 piped = "" if name == "polars-ec" else sys.stdin.read()
 with open({str(tmp_path / "calls")!r}, "a") as file:
-    print(json.dumps([name, sys.argv[1:], piped]), file=file)
+    print(json.dumps([name, sys.argv[1:], piped, os.getcwd()]), file=file)
 if name == "polars-ec":
     print(os.environ["SAID"], end="", file=sys.stderr)
     sys.exit(int(os.environ["CODE"]))
@@ -64,7 +64,10 @@ if name == "polars-ec":
 
 
 def calls(place):
-    return [json.loads(line) for line in (place / "calls").read_text().splitlines()]
+    """Name, arguments and what was piped in; the recipes say where they work."""
+    noted = [json.loads(line) for line in (place / "calls").read_text().splitlines()]
+    assert {call.pop() for call in noted} == {str(place)}
+    return noted
 
 
 def run(script, monkeypatch, code, said=""):
@@ -141,8 +144,8 @@ def airflow(monkeypatch):
 
     made = {
         "airflow": {},
-        "airflow.exceptions": {"AirflowFailException": stopped},
         "airflow.sdk": {"task": task},
+        "airflow.sdk.exceptions": {"AirflowFailException": stopped},
         "airflow.providers": {},
         "airflow.providers.standard": {},
         "airflow.providers.standard.operators": {},
@@ -169,7 +172,8 @@ def test_airflow_operator(place, monkeypatch):
 def test_airflow_task(place, monkeypatch):
     stopped = airflow(monkeypatch)
     names: dict = {}
-    exec(TASK, names)
+    exec(TASK.replace("/data", str(place)), names)
+    monkeypatch.chdir("/")  # A worker may be anywhere.
     monkeypatch.setenv("SAID", LINE)
     for code, error in ((3, stopped), (1, subprocess.CalledProcessError), (2, subprocess.CalledProcessError)):
         monkeypatch.setenv("CODE", str(code))
@@ -177,4 +181,5 @@ def test_airflow_task(place, monkeypatch):
             names["nec_gate"]()
     monkeypatch.setenv("CODE", "0")
     names["nec_gate"]()
+    monkeypatch.chdir(place)
     really_works(calls(place)[-1][1])

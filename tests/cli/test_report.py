@@ -311,7 +311,7 @@ def test_out_is_written_whole_or_not_at_all(folder, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.replace", full)
-    assert "No space left" in fails(2, "report", folder / "log.parquet", *READ, "--by", "carrier", "--out", out)
+    assert "No space left" in fails(1, "report", folder / "log.parquet", *READ, "--by", "carrier", "--out", out)
     assert out.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["report.csv"]
 
@@ -328,6 +328,7 @@ def test_format_is_the_stated_one_or_that_of_the_name(folder, tmp_path, name, fo
 def test_out_may_be_a_device(folder):
     assert invoke("report", folder / "log.parquet", *READ, "--out", "/dev/null").exit_code == 0
     assert subprocess.run(["test", "-c", "/dev/null"], check=False).returncode == 0
+    fails(1, "report", folder / "log.parquet", *READ, "--out", "/dev/full", words=["--out /dev/full", "No space left"])
 
 
 def test_small_commands(tmp_path):

@@ -123,17 +123,17 @@ def test_a_report_is_a_table(flights: duckdb.DuckDBPyConnection) -> None:
     """Of a month that a WITH clause names; with WHERE, in a join, in a view, and with one that is called as a parameter is."""
     months = "WITH by_month AS (SELECT *, date_trunc('month', day) AS month FROM flights)"
     report = "ec.report('by_month', p, y, groups := ['month'], interval := 0.95)"
-    necs = [nec for (nec,) in flights.sql(f"{months} SELECT nec FROM {report}").fetchall()]
+    necs = [nec for (nec,) in flights.execute(f"{months} SELECT nec FROM {report}").fetchall()]
     assert len(necs) == 10
-    found = flights.sql(f"{months} SELECT nec FROM {report} WHERE nec > {necs[4]} AND nec_ci_low > 0").fetchall()
+    found = flights.execute(f"{months} SELECT nec FROM {report} WHERE nec > {necs[4]} AND nec_ci_low > 0").fetchall()
     assert [nec for (nec,) in found] == [nec for nec in necs if nec > necs[4]] != []
     named = "(VALUES ('a', 'first'), ('b', 'second')) AS names(g, name)"
-    joined = flights.sql(
+    joined = flights.execute(
         f"SELECT name FROM ec.report('flights', p, y, groups := ['g']) JOIN {named} USING (g) ORDER BY g"
     ).fetchall()
     assert joined == [("first",), ("second",)]
     flights.execute("CREATE TEMP VIEW reported AS FROM ec.report('flights', p, y, groups := ['g'], prior := 0.2)")
-    assert flights.sql("SELECT count(*) FROM reported WHERE nec_at_prior > 0").fetchall() == [(5,)]
+    assert flights.execute("SELECT count(*) FROM reported WHERE nec_at_prior > 0").fetchall() == [(5,)]
     flights.execute(
         "CREATE TEMP TABLE named AS SELECT p AS score, y AS label, g AS prior, k AS cluster, t AS threshold FROM flights"
     )
@@ -167,24 +167,30 @@ def test_a_prior_of_the_whole_log_and_one_of_each_group(flights: duckdb.DuckDBPy
     ("arguments", "message"),
     [
         ("groups := ['nowhere']", "name a column that the log does not have"),
-        ("groups := ['n']", "name a column that the result has too"),
+        pytest.param("groups := ['n']", "name a column that the result has too", marks=pytest.mark.slow),
         ("metrics := ['nce', 'recal']", "'recal' is not a metric of ec.report: it has nec, nce"),
-        ("metrics := ['auc_roc']", r"SELECT ..., ec.auc_roc\(score, label\) FROM log GROUP BY ... has it"),
-        ("metrics := ['n']", "every report has it"),
-        ("metrics := []", "names none"),
-        ("metrics := ['f1', 'f1']", "have a name twice"),
-        ("metrics := ['bayes_risk'], threshold := 0.5", "leave out threshold"),
-        ("metrics := ['nce'], score_type := 'decision'", "holds no posterior"),
+        pytest.param(
+            "metrics := ['auc_roc']",
+            r"SELECT ..., ec.auc_roc\(score, label\) FROM log GROUP BY ... has it",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("metrics := ['n']", "every report has it", marks=pytest.mark.slow),
+        pytest.param("metrics := []", "names none", marks=pytest.mark.slow),
+        pytest.param("metrics := ['f1', 'f1']", "have a name twice", marks=pytest.mark.slow),
+        pytest.param("metrics := ['bayes_risk'], threshold := 0.5", "leave out threshold", marks=pytest.mark.slow),
+        pytest.param("metrics := ['nce'], score_type := 'decision'", "holds no posterior", marks=pytest.mark.slow),
         ("total := true", "without groups there is one"),
-        ("min_rows := -1", "min_rows := -1 is not a whole number"),
+        pytest.param("min_rows := -1", "min_rows := -1 is not a whole number", marks=pytest.mark.slow),
         ("cost_fn := t", "cost_fn and cost_fp of a report are numbers"),
-        ("cost_fn := -1", "costs must be finite"),
-        ("prior := 1.5", "prior must be a number"),
-        ("prior := NULL", "prior := NULL states none"),
+        pytest.param("cost_fn := -1", "costs must be finite", marks=pytest.mark.slow),
+        pytest.param("prior := 1.5", "prior must be a number", marks=pytest.mark.slow),
+        pytest.param("prior := NULL", "prior := NULL states none", marks=pytest.mark.slow),
         ("interval := 95", "interval := 95.0 is not a level"),
-        ("interval := NULL", "interval := NULL is not a level"),
-        ("interval := 0.95, cluster := k, buckets := 3", "a whole number of buckets"),
-        ("score_type := 'llr'", "needs prior"),
+        pytest.param("interval := NULL", "interval := NULL is not a level", marks=pytest.mark.slow),
+        pytest.param(
+            "interval := 0.95, cluster := k, buckets := 3", "a whole number of buckets", marks=pytest.mark.slow
+        ),
+        pytest.param("score_type := 'llr'", "needs prior", marks=pytest.mark.slow),
     ],
 )
 def test_errors(flights: duckdb.DuckDBPyConnection, arguments: str, message: str) -> None:
@@ -197,6 +203,7 @@ def test_errors(flights: duckdb.DuckDBPyConnection, arguments: str, message: str
     [
         ("y", "p", "a BOOLEAN score is a decision"),
         ("[1 - p, p]", "y", "takes one score a row"),
+        ("'p'", "y", "the score is text, not a number: a column stands without quotes"),
         ("p", "p > 0", None),
         ("p", "g", "label must be BOOLEAN"),
         ("nowhere", "y", 'column "nowhere" not found'),

@@ -1,0 +1,53 @@
+"""Rolling windows over the periods of a folder of sketches, as `--window` asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import polars as pl
+
+from polars_ec.cells.blocks import in_blocks
+from polars_ec.cells.cells import of_each_model
+from polars_ec.cells.sums import overall_prior
+from polars_ec.cells.windows import Rolling
+from polars_ec.cli.errors import UsageError
+from polars_ec.cli.request import Sketched
+from polars_ec.drifting.windows import Windows
+from polars_ec.sketches import Sketch
+
+
+def check_window(window: int | None, every: str | None) -> None:
+    """UsageError for a window of fewer than two periods, or of unknown ones."""
+    if window is None:
+        return
+    if window < 2:
+        raise UsageError(f"--window {window}: pass 2 or more periods, or leave it out")
+    if every is None:
+        raise UsageError(f"--window {window} is of periods: say which with --every")
+
+
+def windows_of(sketched: Sketched, window: int) -> Windows:
+    """Those over a folder that is rolled up to periods."""
+    sketch, period, every = sketched.sketch, sketched.period, sketched.every
+    assert every is not None
+    if sketch.frame[period].null_count():
+        raise UsageError(
+            f"--window {window}: some rows have no {period}, and so are in no window: sketch the log without them"
+        )
+    return sketch.rolling(period, periods=window, every=every)
+
+
+def rolled(sketched: Sketched, window: int) -> Iterator[Sketched]:
+    """The sketches of the windows, of some groups after the others; `--prior overall` is that of the rows, each of which counts once."""
+    windows, prior = windows_of(sketched, window), sketched.options.get("prior")
+    overall = isinstance(prior, str) and prior == "overall"
+    rolling = Rolling.over(windows.sketch, windows.period, windows.periods, windows.every)
+    for _, of_model in of_each_model(sketched.sketch) if overall else [({}, sketched.sketch)]:
+        options = dict(sketched.options)
+        if overall:
+            options["prior"] = overall_prior(of_model) or pl.lit(None, pl.Float64)
+        groups = [key for key in of_model.keys if key != windows.period]
+        for block in in_blocks(of_model, groups, window):
+            sketch: Sketch = rolling.rolled(block)
+            yield replace(sketched, sketch=sketch, options=options)
