@@ -212,6 +212,8 @@ def _way_out(column: str, columns: Sequence[str]) -> str:
     if is_left_out and {"metric", "value"} <= set(columns):
         gates = 'gates are on value or difference, such as "difference_ci_low > 0"'
         return f"each metric has rows of its own here: pass --metrics {metric}, and {gates}"
+    if re.match(r"mix(_|$)", column) and "likelihood" in columns and "mix" not in columns:
+        return "pass --mix, the columns of the strata"
     options = [
         option
         for option, pattern in _ASKED_FOR.items()

@@ -53,6 +53,9 @@ class Tidy(ABC):
         wrong = "a wrong score, label or weight? polars-ec report counts them (n_invalid)"
         lacks = pl.col("value").is_null() | (pl.col("value_reference").is_null() & pl.col("reference").is_not_null())
         if table.height and table.select(lacks.all()).item():
+            if table["n"].sum():
+                few = "each, or what it is compared with, has too few rows of a class, or wrong ones"
+                return [f"no group has a difference: {few}; polars-ec report counts both (n, n_invalid)"]
             return [f"no group has a difference: do rows have {wrong}. Are --score-type and --classes right?"]
         groups = table.columns[: table.columns.index("reference")]
         number = int(table.filter(~pl.col("small")).group_by(groups).agg(lacks=lacks.all())["lacks"].sum())
