@@ -354,6 +354,11 @@ def test_why_nothing_is_found_is_said(folder, tmp_path):
     few = "no group has a difference: each, or what it is compared with, has too few rows of a class, or wrong ones"
     said = f"polars-ec: {few}; polars-ec report counts both (n, n_invalid)\n"
     assert typed(tmp_path, tmp_path / "one.parquet", *READ, *args, "1mo", said=said).height == 4
+    last = pl.when(pl.col("ts") >= datetime(1970, 5, 1)).then(7.0).otherwise("p")
+    LOG.with_columns(p=last).write_parquet(tmp_path / "last.parquet")
+    said = "polars-ec: 1 group has nothing but wrong rows: polars-ec report counts them (n_invalid)\n"
+    table = typed(tmp_path, tmp_path / "last.parquet", *READ, *args, "1mo", said=said)
+    assert table["n"].to_list()[3:] == [0]
     wrong = "no group has a difference: do rows have a wrong score"
     LOG.with_columns(pl.col("p") + 2).write_parquet(tmp_path / "wrong.parquet")
     result = invoke("drift", tmp_path / "wrong.parquet", *READ, *args, "1mo")
