@@ -43,6 +43,7 @@ CREATE OR REPLACE MACRO ec._shows(name, metrics, score_type, stated, limited, sm
 
 CREATE OR REPLACE MACRO ec._report_score(score BOOLEAN, score_type) AS ec._boolean_decision(score, score_type),
 (score DOUBLE, score_type) AS score,
+(score VARCHAR, score_type) AS ec._fail('the score is text, not a number: a column stands without quotes, ec.report(''log'', score, label)'),
 (score, score_type) AS ec._fail('ec.report is of two classes, and takes one score a row: of a list the posterior of a class, score[2] say');
 
 -- Of columns of costs a report has no sums.

@@ -55,6 +55,13 @@ MISUSE = [
 ]
 
 
+def test_a_period_of_dates_is_no_text() -> None:
+    dated = LOG.with_columns(day=pl.date(2024, "t", 1))
+    message = r"there are 2024-01-01; .* A time is no text: pass its value, such as datetime\.date\(2024, 3, 1\)"
+    with pytest.raises(ValueError, match=message):
+        dated.ec.drift("p", "y", period="day", metrics=["recall"], reference="2024-01-01")
+
+
 @pytest.mark.parametrize(("options", "kind", "message"), MISUSE)
 def test_misuse_says_what_to_do(options: dict[str, Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
@@ -66,8 +73,6 @@ def test_misuse_of_scores_and_labels() -> None:
         LOG.ec.drift("p", ["y", "y"], **CALL)
     with pytest.raises(ValueError, match="score= names no column"):
         LOG.ec.drift([], "y", **CALL)
-    with pytest.raises(ValueError, match="models of different numbers of classes, 'p' of 2, 'v' of 3"):
-        LOG.ec.drift(["p", "v"], "y", period="t", metrics=["nce"])
     many = LOG.with_columns(v=pl.Series(RNG.dirichlet(np.ones(15), N), dtype=pl.Array(pl.Float64, 15)))
     with pytest.raises(ValueError, match="15 classes and 15 decisions are more than the 200 cells"):
         many.ec.drift("v", "y3", period="t", metrics=["nec"])

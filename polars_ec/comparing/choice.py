@@ -136,7 +136,17 @@ def reference_groups(reference: Mapping[str, Any], groups: pl.DataFrame, keys: S
     there_are = groups.select(list(reference)).unique(maintain_order=True)
     rows = [", ".join(map(_said, row)) for row in there_are.head(_SHOWN).rows()]
     more = f" and {there_are.height - _SHOWN} more" if there_are.height > _SHOWN else ""
-    raise ValueError(f"reference={shown} is no group of {', '.join(reference)}: there are {'; '.join(rows)}{more}")
+    raise ValueError(
+        f"reference={shown} is no group of {', '.join(reference)}: there are {'; '.join(rows)}{more}{_if_text(reference, groups)}"
+    )
+
+
+def _if_text(reference: Mapping[str, Any], groups: pl.DataFrame) -> str:
+    """How to name a time, to whom a text did not."""
+    for name, value in reference.items():
+        if isinstance(value, str) and groups[name].dtype.is_temporal():
+            return f". A time is no text: pass its value, such as {groups[name].drop_nulls().max()!r}"
+    return ""
 
 
 def _said(value: Any) -> str:

@@ -29,7 +29,7 @@ from tests.support.sketch_jobs import (
 
 FILES = 6
 MANY = "KILLS" in os.environ
-KILLS = int(os.environ.get("KILLS", 6))
+KILLS = int(os.environ.get("KILLS", 4))
 
 # Imports once, and forks for every job: kills fall into the work. Polars has no threads before its first query. A job can
 # be told to kill itself, so many seconds after it began to read its n-th input.
@@ -94,7 +94,7 @@ def test_killed_at_random_moments_and_resumed(tmp_path):
     logs = write_files(tmp_path / "logs", log, files=FILES)
     random_ = random.Random(3)
     halfway = killed = 0
-    least = 20 if MANY else 7
+    least = 20 if MANY else 5
     with forks(logs) as process:
         began = time.monotonic()
         start(process, tmp_path / "undisturbed")
@@ -231,7 +231,7 @@ def test_nothing_is_lost_or_doubled_while_the_log_changes(tmp_path):
     ("where", "nth"),
     mostly_slow(
         [("fsync", 3), ("fsync", 4), ("replace", 2), ("replace", 3), ("unlink", 1), ("write", 2)],
-        [("fsync", 4), ("replace", 2), ("unlink", 1), ("write", 2)],
+        [("replace", 2), ("unlink", 1), ("write", 2)],
     ),
 )
 def test_killed_between_two_steps_of_a_write(logs, tmp_path, where, nth):
@@ -276,7 +276,7 @@ def test_two_processes_at_once(tmp_path):
     log = make_log(12_000)
     logs = write_files(tmp_path / "logs", log, files=FILES)
     with forks(logs) as first, forks(logs) as second:
-        for i in range(5 if MANY else 2):
+        for i in range(5 if MANY else 1):
             out = tmp_path / f"out-{i}"
             for process in (first, second):
                 start(process, out)

@@ -203,6 +203,7 @@ def test_errors(flights: duckdb.DuckDBPyConnection, arguments: str, message: str
     [
         ("y", "p", "a BOOLEAN score is a decision"),
         ("[1 - p, p]", "y", "takes one score a row"),
+        ("'p'", "y", "the score is text, not a number: a column stands without quotes"),
         ("p", "p > 0", None),
         ("p", "g", "label must be BOOLEAN"),
         ("nowhere", "y", 'column "nowhere" not found'),
