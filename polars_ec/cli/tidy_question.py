@@ -58,11 +58,17 @@ class Tidy(ABC):
                 return [f"no group has a difference: {few}; polars-ec report counts both (n, n_invalid)"]
             return [f"no group has a difference: do rows have {wrong}. Are --score-type and --classes right?"]
         groups = table.columns[: table.columns.index("reference")]
+        notes = []
+        # They have no row that counts, and so they are small.
+        all_wrong = table.filter(n=0, n_missing=0).select(groups).n_unique() if table.height else 0
+        if all_wrong:
+            some = "1 group has" if all_wrong == 1 else f"{all_wrong} groups have"
+            notes.append(f"{some} nothing but wrong rows: polars-ec report counts them (n_invalid)")
         number = int(table.filter(~pl.col("small")).group_by(groups).agg(lacks=lacks.all())["lacks"].sum())
         if not number:
-            return []
+            return notes
         these = "1 group that is not small has" if number == 1 else f"{number} groups that are not small have"
-        return [f"{these} no difference: do rows have {wrong}"]
+        return [*notes, f"{these} no difference: do rows have {wrong}"]
 
     def names(self, table: pl.DataFrame) -> Names:
         """What stands before the value."""
