@@ -238,6 +238,9 @@ def test_few_rows_of_a_stratum_do_not_tell_of_many(few: str, cluster: str | None
     # Ten rows without positives do not tell that there are none.
     only_negative = (in_class < 10) & ~pl.col("y")
     assert limits(pl.when(tiny).then(only_negative.cast(pl.Int64)).otherwise(half)) == [True] * 3
+    # Few of a class in all strata are what they are: its share grows, and that of no stratum.
+    log = log.filter(~pl.col("y") | (pl.col("t") == 1) | (in_class < 14))
+    assert limits((pl.col("i") % 2).cast(pl.Int64)) == [False] * 3
 
 
 def test_limits_of_the_mix_are_as_wide_as_it_varies_where_a_stratum_has_few_rows() -> None:
