@@ -37,8 +37,8 @@ class Writer:
 
     def expression(self, what: str, sql: Any) -> str:
         """A column or another expression of the caller."""
-        plain = isinstance(self._parse_expression(what, sql), self._sqlglot.exp.Column)
-        return self._keep(sql if plain else f"({sql}{_end_of_comment(sql)})")
+        is_column, end = isinstance(self._parse_expression(what, sql), self._sqlglot.exp.Column), _end_of_comment(sql)
+        return self._keep(sql if is_column and not end else f"({sql}{end})")
 
     def column_name(self, what: str, sql: Any) -> str:
         """The name of a column without its table and quotes."""

@@ -3092,9 +3092,11 @@ CREATE OR REPLACE MACRO ec._features(family, u, x00, x01, x10, x11, a0, b0, c0, 
     'family': family, 'u': u, 'x00': CAST(x00 AS DOUBLE), 'x01': CAST(x01 AS DOUBLE), 'x10': CAST(x10 AS DOUBLE), 'x11': CAST(x11 AS DOUBLE),
     'a0': CAST(a0 AS DOUBLE), 'b0': CAST(b0 AS DOUBLE), 'c0': CAST(c0 AS DOUBLE),
     'a1': CAST(a1 AS DOUBLE), 'b1': CAST(b1 AS DOUBLE), 'c1': CAST(c1 AS DOUBLE)};
+-- Sums of squares of weights beyond have lost digits.
+CREATE OR REPLACE MACRO ec._square_ok(w2) AS w2 > 1e-280 AND w2 < 1e300;
 -- Has every class rows, or, as the spread of a loss takes, several?
 CREATE OR REPLACE MACRO ec._has_rows(u, w0, w1, w20, w21) AS
-    w0 > 0 AND w1 > 0 AND (u = 1 OR w0 * w0 / w20 > 1 + 1e-9 AND w1 * w1 / w21 > 1 + 1e-9);
+    w0 > 0 AND w1 > 0 AND ec._square_ok(w20) AND ec._square_ok(w21) AND (u = 1 OR w0 * w0 / w20 > 1 + 1e-9 AND w1 * w1 / w21 > 1 + 1e-9);
 CREATE OR REPLACE MACRO ec._sums_of_families(sums) AS TABLE
     SELECT * EXCLUDE (_ec_features), unnest(_ec_features) FROM (
         SELECT *, unnest([
@@ -3211,12 +3213,13 @@ CREATE OR REPLACE MACRO ec._within(i, mean) AS
 CREATE OR REPLACE MACRO ec._stratum(i, rows_, mean) AS
     CASE WHEN i['w'] > 0 THEN {'within': ec._within(i, mean) * ec._ratio(rows_, rows_ - 1), 'between': mean * mean * i['w2'], 'rows': rows_}
          ELSE {'within': 0e0, 'between': 0e0, 'rows': 0e0} END;
-CREATE OR REPLACE MACRO ec._lost_df(s) AS CASE WHEN s['within'] <> 0 THEN s['within'] * s['within'] / (s['rows'] - 1) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._lost_df(s, variance) AS
+    CASE WHEN s['within'] <> 0 THEN pow(s['within'] / variance, 2) / (s['rows'] - 1) ELSE 0 END;
 CREATE OR REPLACE MACRO ec._spread_of_rows(slopes, moments) AS TABLE
     SELECT *,
            CASE WHEN variance = 0 THEN _ec_rows - 1
-                ELSE variance * variance
-                     / nullif(ec._lost_df(_ec_0) + ec._lost_df(_ec_1) + _ec_between * _ec_between / (_ec_rows - 1), 0) END AS df
+                ELSE 1 / nullif(ec._lost_df(_ec_0, variance) + ec._lost_df(_ec_1, variance)
+                                + pow(_ec_between / variance, 2) / (_ec_rows - 1), 0) END AS df
     FROM (
         SELECT *, _ec_0['between'] + _ec_1['between'] AS _ec_between, _ec_0['rows'] + _ec_1['rows'] AS _ec_rows,
                _ec_0['within'] + _ec_0['between'] + _ec_1['within'] + _ec_1['between'] AS variance
@@ -3249,13 +3252,17 @@ CREATE OR REPLACE MACRO ec._level(interval) AS
 CREATE OR REPLACE MACRO ec._half_width(level, variance, df, scale, centre) AS
     ec.t_quantile(0.5e0 + level / 2, CASE WHEN df > 1 AND NOT isnan(df) THEN df ELSE 1 END) * sqrt(variance)
     * abs(ec._runs_at(scale, centre));
+-- The squares of smaller numbers, and of larger ones, lose digits, and then nothing is left of a variance.
+CREATE OR REPLACE MACRO ec._has_square(x) AS x = 0 OR abs(x) > 1e-140 AND abs(x) < 1e140;
 -- Limits around the centre, so far apart that they hold the value; none where either is none. (MATERIALIZED, for what is only named
 -- in between is planned wherever it is used, and quantiles are long.)
 CREATE OR REPLACE MACRO ec._limits(spread, level) AS TABLE
     WITH _ec_widths AS MATERIALIZED (
         SELECT *, ec._forward(scale, value) AS _ec_at, ec._half_width(level, variance, df, scale, value) AS _ec_half
         FROM query_table(spread)),
-    _ec_known AS (SELECT *, known AND isfinite(estimate) AND isfinite(_ec_at) AND isfinite(_ec_half) AS _ec_shown FROM _ec_widths)
+    _ec_known AS (
+        SELECT *, known AND isfinite(estimate) AND isfinite(_ec_at) AND isfinite(_ec_half) AND ec._has_square(value) AS _ec_shown
+        FROM _ec_widths)
     SELECT *, CASE WHEN _ec_shown THEN least(ec._inverse(scale, _ec_at - _ec_half), estimate) END AS low,
            CASE WHEN _ec_shown THEN greatest(ec._inverse(scale, _ec_at + _ec_half), estimate) END AS high
     FROM _ec_known;
@@ -3399,7 +3406,9 @@ CREATE OR REPLACE MACRO ec._decides(metrics, score_type) AS
 CREATE OR REPLACE MACRO ec._where_it_is(name) AS
     CASE WHEN name IN ('n', 'class_prior', 'n_missing', 'n_invalid') THEN 'every report has it: leave it out'
          WHEN name IN ('fbeta', 'net_benefit', 'epsr', 'cllr', 'ece', 'ece_mc', 'auc_roc', 'eer', 'average_precision', 'auprg', 'ks',
-                       'min_cllr', 'min_dcf', 'min_expected_cost', 'decision_share')
+                       'min_cllr', 'min_dcf', 'min_expected_cost', 'decision_share', 'f1_of_averages',
+                       'specificity_at_sensitivity', 'sensitivity_at_specificity')
+              OR regexp_matches(name, '^(class|macro|micro|weighted)_')
          THEN format('SELECT ..., ec.{}(score, label) FROM log GROUP BY ... has it', name)
          WHEN name = 'dcf' THEN 'it is what nec_at_prior is of LLRs with prior: ask for nec'
          ELSE 'it has ' || array_to_string(ec._report_names(), ', ') END;
@@ -3584,7 +3593,7 @@ CREATE OR REPLACE MACRO ec._report_values(groups) AS TABLE
 CREATE OR REPLACE MACRO ec._low_end(limits, name) AS limits[name]['low'];
 CREATE OR REPLACE MACRO ec._high_end(limits, name) AS limits[name]['high'];
 -- Fewer rows of a class than 10, counting as many of equal weight as say as much.
-CREATE OR REPLACE MACRO ec._few(n, n2) AS NOT n > 0 OR n * n / n2 < 10;
+CREATE OR REPLACE MACRO ec._few(n, n2) AS NOT (n > 0 AND ec._square_ok(n2) AND n * n / n2 >= 10);
 CREATE OR REPLACE MACRO ec._as_count(n HUGEINT) AS CAST(n AS BIGINT), (n DOUBLE) AS n;
 -- In the order of the columns of a report, of which the macros below take those that are shown.
 CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS TABLE
@@ -3716,6 +3725,10 @@ CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
+-- What is 0.3 without a name? A number as it is written is a DECIMAL, and goes to the overload that takes one rather than to the others.
+CREATE OR REPLACE MACRO ec._unnamed() AS TABLE
+    SELECT ec._fail('what comes after the label of ec.report needs its name: prior := 0.3 or interval := 0.95');
+
 -- A table macro knows by its parameters what its columns are: hence one for each of those that make columns and may be made of columns.
 CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
@@ -3740,7 +3753,15 @@ CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1,
 (log, score, label, prior, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
     FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
-        min_rows, interval, cluster, buckets));
+        min_rows, interval, cluster, buckets)),
+(log, score, label, unnamed DECIMAL, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed()),
+(log, score, label, unnamed DECIMAL, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed()),
+(log, score, label, unnamed DECIMAL, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (FROM ec._unnamed()),
+(log, score, label, unnamed DECIMAL, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed());
 COMMENT ON MACRO TABLE ec.report IS 'The usual metrics, or those asked for, one row per group: with prior, interval, cluster too';
 -- Last, so that whoever finds the version finds all.
 CREATE OR REPLACE MACRO ec.version() AS '0.2.0';

@@ -17,7 +17,9 @@ CREATE OR REPLACE MACRO ec._decides(metrics, score_type) AS
 CREATE OR REPLACE MACRO ec._where_it_is(name) AS
     CASE WHEN name IN ('n', 'class_prior', 'n_missing', 'n_invalid') THEN 'every report has it: leave it out'
          WHEN name IN ('fbeta', 'net_benefit', 'epsr', 'cllr', 'ece', 'ece_mc', 'auc_roc', 'eer', 'average_precision', 'auprg', 'ks',
-                       'min_cllr', 'min_dcf', 'min_expected_cost', 'decision_share')
+                       'min_cllr', 'min_dcf', 'min_expected_cost', 'decision_share', 'f1_of_averages',
+                       'specificity_at_sensitivity', 'sensitivity_at_specificity')
+              OR regexp_matches(name, '^(class|macro|micro|weighted)_')
          THEN format('SELECT ..., ec.{}(score, label) FROM log GROUP BY ... has it', name)
          WHEN name = 'dcf' THEN 'it is what nec_at_prior is of LLRs with prior: ask for nec'
          ELSE 'it has ' || array_to_string(ec._report_names(), ', ') END;
@@ -202,7 +204,7 @@ CREATE OR REPLACE MACRO ec._report_values(groups) AS TABLE
 CREATE OR REPLACE MACRO ec._low_end(limits, name) AS limits[name]['low'];
 CREATE OR REPLACE MACRO ec._high_end(limits, name) AS limits[name]['high'];
 -- Fewer rows of a class than 10, counting as many of equal weight as say as much.
-CREATE OR REPLACE MACRO ec._few(n, n2) AS NOT n > 0 OR n * n / n2 < 10;
+CREATE OR REPLACE MACRO ec._few(n, n2) AS NOT (n > 0 AND ec._square_ok(n2) AND n * n / n2 >= 10);
 CREATE OR REPLACE MACRO ec._as_count(n HUGEINT) AS CAST(n AS BIGINT), (n DOUBLE) AS n;
 -- In the order of the columns of a report, of which the macros below take those that are shown.
 CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS TABLE
@@ -334,6 +336,10 @@ CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
+-- What is 0.3 without a name? A number as it is written is a DECIMAL, and goes to the overload that takes one rather than to the others.
+CREATE OR REPLACE MACRO ec._unnamed() AS TABLE
+    SELECT ec._fail('what comes after the label of ec.report needs its name: prior := 0.3 or interval := 0.95');
+
 -- A table macro knows by its parameters what its columns are: hence one for each of those that make columns and may be made of columns.
 CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
@@ -358,5 +364,13 @@ CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1,
 (log, score, label, prior, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
     FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
-        min_rows, interval, cluster, buckets));
+        min_rows, interval, cluster, buckets)),
+(log, score, label, unnamed DECIMAL, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed()),
+(log, score, label, unnamed DECIMAL, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed()),
+(log, score, label, unnamed DECIMAL, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (FROM ec._unnamed()),
+(log, score, label, unnamed DECIMAL, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+    total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed());
 COMMENT ON MACRO TABLE ec.report IS 'The usual metrics, or those asked for, one row per group: with prior, interval, cluster too';

@@ -66,7 +66,7 @@ class Intervals:
 
     def small(self) -> pl.Series:
         """Whether a class has so few rows, of equal weight that say as much, that limits mean little."""
-        return pl.Series("small", self._rows.min(axis=-1) < FEW_OF_A_CLASS)
+        return pl.Series("small", ~(self._rows.min(axis=-1) >= FEW_OF_A_CLASS))
 
     def of_decisions(self, names: Sequence[str], threshold: float) -> dict[str, Limits]:
         """The limits of metrics at a threshold; if it may cut cells, they hold those of whatever the counts may be."""

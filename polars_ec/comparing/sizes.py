@@ -46,4 +46,4 @@ class Sizes:
 
 def _few(weight: Floats, weight2: Floats) -> Bools:
     """Whether a class has few rows of equal weight that say as much."""
-    return np.asarray(effective_rows(weight, weight2).min(axis=-1) < FEW_OF_A_CLASS)
+    return ~np.asarray(effective_rows(weight, weight2).min(axis=-1) >= FEW_OF_A_CLASS)

@@ -16,16 +16,20 @@ Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 Limits: TypeAlias = tuple[Floats, Floats]
 
+# The squares of smaller numbers, and of larger ones, lose digits, and then nothing is left of a variance.
+_LEAST, _MOST = 1e-140, 1e140
+
 
 def limits(value: Floats, spread: Spread, scale: Scale, level: float) -> Limits:
-    """The lower and the upper limit; NaN where there is no variance, and where the value is at an end of its scale."""
+    """The lower and the upper limit; NaN where there is no variance, where the value is at an end of its scale, and where its square is no number."""
     with np.errstate(all="ignore"):
         at = forward(scale, value)
         # Fewer degrees of freedom than one would make limits without meaning.
         half = t_quantile(0.5 + level / 2, np.fmax(spread.df, 1)) * spread.standard_error
         half = half * np.abs(slope(scale, value))
         low, high = inverse(scale, at - half), inverse(scale, at + half)
-    known = np.isfinite(at) & np.isfinite(half)
+    size = np.abs(value)
+    known = np.isfinite(at) & np.isfinite(half) & ((size == 0) | (size > _LEAST) & (size < _MOST))
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 
 _ONE_ROW = 1 + 1e-9
+# Sums of squares of weights beyond have lost digits.
+_LEAST_SQUARE, _MOST_SQUARE = 1e-280, 1e300
 # What rounding makes of a 0.
 _NOTHING = 1e-7
 
@@ -40,9 +42,10 @@ class Spread:
 
 
 def effective_rows(weight: Floats, weight2: Floats) -> Floats:
-    """How many rows of equal weight say as much as those with these sums of w and of w^2 (Kish)."""
+    """How many rows of equal weight say as much as those with these sums of w and of w^2 (Kish); NaN where squares lose their digits."""
     with np.errstate(all="ignore"):
-        return np.asarray(np.where(weight > 0, weight**2 / weight2, 0.0), dtype=np.float64)
+        rows = np.where((weight2 > _LEAST_SQUARE) & (weight2 < _MOST_SQUARE), weight**2 / weight2, np.nan)
+    return np.asarray(np.where(weight > 0, rows, 0.0), dtype=np.float64)
 
 
 def has_rows(rows: Floats, *, several: bool) -> NDArray[np.bool_]:
@@ -99,8 +102,9 @@ def stratified(weight: Floats, weight2: Floats, influence: Floats, squared: Floa
         variance = (within + between).sum(axis=-1)
         total = np.where(used, rows, 0.0).sum(axis=-1)
         # One row tells nothing of the spread within its class.
-        terms = np.where(used & (within != 0), within**2 / (rows - 1), 0.0).sum(axis=-1)
-        df = variance**2 / (terms + between.sum(axis=-1) ** 2 / (total - 1))
+        of_all = variance[..., None]
+        terms = np.where(used & (within != 0), (within / of_all) ** 2 / (rows - 1), 0.0).sum(axis=-1)
+        df = 1 / (terms + (between.sum(axis=-1) / variance) ** 2 / (total - 1))
     return Spread(variance, np.where(variance == 0, total - 1, df))
 
 
@@ -137,10 +141,10 @@ def in_one_cluster(weight: Floats, single: Single | None = None) -> NDArray[np.b
 
     `weight` is (groups, buckets, classes).
     """
-    total, weight2 = weight.sum(axis=1), (weight**2).sum(axis=1)
-    if single is not None:
-        total, weight2 = total + single.weight, weight2 + single.weight2
     with np.errstate(all="ignore"):
+        total, weight2 = weight.sum(axis=1), (weight**2).sum(axis=1)
+        if single is not None:
+            total, weight2 = total + single.weight, weight2 + single.weight2
         return np.asarray(total**2 / weight2 < 1 + _NOTHING, dtype=np.bool_)
 
 

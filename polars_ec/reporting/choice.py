@@ -20,7 +20,7 @@ FORMULAS = {**DECISIONS, **OF_CLASSES}
 
 
 _BESIDE = "beside the report by group_by(...).agg(ec.{}(...))"
-_ELSEWHERE = {
+ELSEWHERE = {
     "fbeta": f"needs beta=: have it {_BESIDE.format('fbeta')}",
     "decision_share": f"needs decision=: have it {_BESIDE.format('decision_share')}",
     "net_benefit": f"needs p_t=: have it {_BESIDE.format('net_benefit')}",
@@ -30,7 +30,7 @@ _ELSEWHERE = {
     "ece_mc": f"is not among what the sums of a report give: have it {_BESIDE.format('ece_mc')}",
 }
 METRICS = tuple(
-    name for name in (*FORMULAS, CONFUSION, *SCORING_RULES, "ece", *RANKING_METRICS) if name not in _ELSEWHERE
+    name for name in (*FORMULAS, CONFUSION, *SCORING_RULES, "ece", *RANKING_METRICS) if name not in ELSEWHERE
 )
 _ALWAYS = ("n", "class_prior", "n_missing", "n_invalid")
 
@@ -50,8 +50,8 @@ def named_metrics(metrics: Any) -> tuple[str, ...] | None:
     for place, name in enumerate(names):
         if name in _ALWAYS:
             raise ValueError(f"metrics= holds {name!r}, which every report has: leave it out")
-        if name in _ELSEWHERE:
-            raise ValueError(f"metrics= holds {name!r}, which {_ELSEWHERE[name]}")
+        if name in ELSEWHERE:
+            raise ValueError(f"metrics= holds {name!r}, which {ELSEWHERE[name]}")
         if name not in METRICS:
             hint = did_you_mean(str(name), METRICS)
             raise ValueError(

@@ -285,10 +285,9 @@ def _laid_out(model: Model, metrics: Columns, prior: Columns, counts: Columns, l
     columns = {"n": used, **metrics}
     columns |= {name: pl.when(right).then(value) for name, value in prior.items()}
     if layout.interval is not None:
-        # Of a group with wrong rows the classes are not known.
-        columns["small"] = (used < max(layout.min_rows or 0, FEW_OF_A_CLASS)) | (
-            pl.col(f"{prefix}{FEWEST}") < FEW_OF_A_CLASS
-        )
+        # Of rows that are wrong, or whose weights have no squares, the classes are not known.
+        few_of_a_class = (pl.col(f"{prefix}{FEWEST}") < FEW_OF_A_CLASS).fill_null(value=True)
+        columns["small"] = (used < max(layout.min_rows or 0, FEW_OF_A_CLASS)) | few_of_a_class
     elif layout.min_rows is not None:
         columns["small"] = used < layout.min_rows
     if layout.total:

@@ -9,6 +9,11 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from polars_ec.formulas.decisions import CELLS, DECISIONS
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.moved_by_prior import is_moved_by_prior
+from polars_ec.intervals.scales import scale_of
+from polars_ec.reporting import choice
 from tests.support.report_macro import METRICS, OF_DECISIONS, Column, assert_equal, both, hostile_log
 
 if TYPE_CHECKING:
@@ -73,6 +78,51 @@ def test_other_scores(connection: duckdb.DuckDBPyConnection, score_type: str) ->
     score = p > 0.4 if score_type == "decision" else (p / (1 - p)).log()
     asked = {"cost_fn": 5, "prior": 0.2, "score_type": score_type, "total": True, "interval": 0.95}
     assert_equal(*both(connection, log.with_columns(p=score), ["g"], **asked))
+
+
+def test_metrics_of_two_classes_are_all_there(connection: duckdb.DuckDBPyConnection) -> None:
+    """A metric that Python has is in both lists of the macros, and among those whose values are compared here."""
+    of_sums = [name for name in (*DECISIONS, *SCORING_RULES) if name in choice.METRICS]
+    ((names,),) = connection.sql("SELECT ec._report_names()").fetchall()
+    assert sorted(names) == sorted([*of_sums, choice.CONFUSION])
+    with_limits = [name for name in of_sums if name not in CELLS]
+    assert sorted(with_limits) == sorted(METRICS)
+    known = connection.sql(
+        "SELECT name, scale, moves FROM ec._metrics_with_limits(ec._report_names(), NULL)"
+    ).fetchall()
+    wanted = [(name, scale_of(name), is_moved_by_prior(name)) for name in with_limits]
+    assert sorted(known) == sorted([*wanted, ("ec: kink", "identity", False)])
+    elsewhere = [name for name in (*choice.METRICS, *choice.ELSEWHERE) if name not in names]
+    said = [connection.execute("SELECT ec._where_it_is(?)", [name]).fetchall()[0][0] for name in elsewhere]
+    assert [name for name, where in zip(elsewhere, said, strict=True) if where.startswith("it has")] == []
+
+
+@pytest.mark.parametrize(
+    "size", [1e-158, *(pytest.param(x, marks=pytest.mark.slow) for x in (1e-145, 1e-300, 1e152, 1e200))]
+)
+@pytest.mark.parametrize("cluster", [{}, {"cluster": Column("k")}], ids=["rows", "clusters"])
+def test_weights_whose_squares_are_no_numbers(
+    connection: duckdb.DuckDBPyConnection, size: float, cluster: dict[str, Any]
+) -> None:
+    """They have no limits, rather than ones of no width, and few rows as far as anybody knows."""
+    log = hostile_log(1, 300).with_columns(pl.col("w") * size)
+    asked = {"weight": Column("w"), "metrics": ["recall", "brier"], "interval": 0.95}
+    for made in both(connection, log, [], **asked, **cluster):
+        row = made.row(0, named=True)
+        assert row["recall"] is not None
+        assert [row[f"{name}_ci_{end}"] for name in ("recall", "brier") for end in ("low", "high")] == [None] * 4
+        assert row["small"] is True
+
+
+@pytest.mark.parametrize("size", [1e-160, *(pytest.param(x, marks=pytest.mark.slow) for x in (1e-100, 1e160))])
+def test_costs_whose_squares_are_no_numbers(connection: duckdb.DuckDBPyConnection, size: float) -> None:
+    asked: dict[str, Any] = {"metrics": ["expected_cost"], "interval": 0.95}
+    log = hostile_log(1, 300)
+    whole, tiny = (both(connection, log, [], cost_fn=cost, cost_fp=cost, **asked) for cost in (1, size))
+    for ones, others in zip(whole, tiny, strict=True):
+        for end in ("low", "high"):
+            one, other = (of[f"expected_cost_ci_{end}"].item() for of in (ones, others))
+            assert other == (pytest.approx(one * size, rel=1e-9) if size == 1e-100 else None)
 
 
 def test_numbers_by_hand(connection: duckdb.DuckDBPyConnection) -> None:
@@ -191,6 +241,10 @@ def test_a_prior_of_the_whole_log_and_one_of_each_group(flights: duckdb.DuckDBPy
             "interval := 0.95, cluster := k, buckets := 3", "a whole number of buckets", marks=pytest.mark.slow
         ),
         pytest.param("score_type := 'llr'", "needs prior", marks=pytest.mark.slow),
+        ("0.3", "what comes after the label of ec.report needs its name"),
+        pytest.param("0.3, interval := 0.95", "needs its name", marks=pytest.mark.slow),
+        pytest.param("0.95, cluster := k", "needs its name", marks=pytest.mark.slow),
+        pytest.param("0.3, interval := 0.95, cluster := k", "needs its name", marks=pytest.mark.slow),
     ],
 )
 def test_errors(flights: duckdb.DuckDBPyConnection, arguments: str, message: str) -> None:

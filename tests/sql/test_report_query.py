@@ -116,6 +116,16 @@ def test_plain_sums_over_the_log_which_is_read_once() -> None:
     assert text.startswith("WITH ")
 
 
+def test_comments_behind_names() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE log AS FROM (VALUES ('a', 0.9, true, 1), ('a', 0.6, false, 3)) AS t(g, p, y, w)")
+    names = {"score": "p -- of late", "label": "y -- late", "weight": "w -- days", "by": {"g": "g -- carrier"}}
+    query = report_query("log -- all of it", metrics=["accuracy"], **names)
+    assert connection.sql(query).pl().select("g", "accuracy").rows() == [("a", 0.25)]
+    sketch = ec.sketch_query("log -- all of it", **names)
+    assert connection.sql(sketch).pl()["n"].sum() == 2
+
+
 def test_a_view_a_join_and_a_condition() -> None:
     connection = duckdb.connect()
     connection.execute(
