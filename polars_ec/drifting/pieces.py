@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +14,7 @@ from polars import selectors as cs
 from polars_ec.comparing.cells import JointCells, Shape
 from polars_ec.comparing.groups import grouped
 from polars_ec.comparing.sizes import Sizes
-from polars_ec.comparing.tidy import Piece
+from polars_ec.comparing.tidy import Piece, in_order
 from polars_ec.comparing.values import Metrics, families, with_references
 from polars_ec.drifting.asked import Drift
 from polars_ec.drifting.changes import Changes, StrataCells, changes_of, joined, one_stratum
@@ -37,17 +36,10 @@ def pieces_of(cells: pl.DataFrame, groups: pl.DataFrame, against: Integers, drif
     for model in drift.models:
         table = with_references(model, drift.layout, joint.counts, groups)
         _check_priors(model, table, against, drift.keys)
-        n = groups[f"{model.prefix}present"] - groups[f"{model.prefix}invalid"]
-        missing = groups[f"{model.prefix}rows"] - groups[f"{model.prefix}present"]
-        sizes = Sizes(n, missing, joint.counts, joint.counts2)
-        of_reference = n.gather(pl.Series(against).clip(0)).zip_with(
-            pl.Series(against) >= 0, pl.Series([None], dtype=n.dtype)
-        )
+        sizes = Sizes.of(model, groups, joint.counts, joint.counts2)
         found = joined([periods.changes(model, table, against, drift) for periods in some])
-        names = drift.names
-        for column in sorted(found, key=lambda c: (names.index(c.removesuffix("_at_prior")), c not in names)):
-            more: dict[str, Any] = {**found[column].parts, "n_reference": of_reference}
-            yield Piece(model.name, column, found[column].differences, sizes, more)
+        for column in in_order(found, drift.names):
+            yield found[column].piece(model.name, column, sizes, against)
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,11 @@ from polars_ec.cells.blocks import in_blocks
 from polars_ec.cells.cells import SCORE, TARGET, Cells, check_keys
 from polars_ec.cells.sums import overall_prior, prior_columns
 from polars_ec.cells.windows import Rolling
-from polars_ec.comparing.choice import Reference
 from polars_ec.comparing.differences import adjusted
 from polars_ec.comparing.groups import Grouped
 from polars_ec.comparing.sizes import Sizes
 from polars_ec.comparing.sketched import COUNTS, SketchTables, check_difference, without_models
-from polars_ec.comparing.tidy import Piece, tidy
-from polars_ec.drifting.changes import Changes, changes_of
+from polars_ec.drifting.changes import Changes, changes_of, tidied
 from polars_ec.drifting.choice import (
     PREVIOUS,
     check_movable,
@@ -165,21 +163,11 @@ class _Block:
         groups = tables.table.select(GROUP, *keys)
         against = self._against(groups)
         _check_prior(tables, against)
-        n = tables.table["n"]
-        of_reference = n.gather(np.maximum(against, 0)).zip_with(
-            pl.Series(against >= 0), pl.Series([None], dtype=n.dtype)
-        )
-        sizes = Sizes(n, tables.table["n_missing"], *tables.intervals.amounts)
+        sizes = Sizes(tables.table["n"], tables.table["n_missing"], *tables.intervals.amounts)
         with np.errstate(all="ignore"):
             found = self._changes(tables, against)
-            pieces = [
-                Piece(model, name, found[name].differences, sizes, {**found[name].parts, "n_reference": of_reference})
-                for name in asked.metrics
-            ]
-            # Of any value: which period is the reference of each the pieces say themselves.
-            reference = Reference(key={asked.period: None})
-            columns = columns_of(factors_of(asked.mix))
-            return tidy(pieces, groups, keys, reference, asked.min_rows, columns, [asked.period])
+            pieces = [found[name].piece(model, name, sizes, against) for name in asked.metrics]
+            return tidied(pieces, groups, keys, factors_of(asked.mix), asked.min_rows)
 
     def _tables(self, cells: Cells) -> SketchTables:
         asked = self.asked
