@@ -12,9 +12,16 @@ import polars as pl
 from polars_ec.arguments import BY_ROW, Options, parse_min_rows, parse_options
 from polars_ec.comparing.choice import COLUMNS, Reference, check_prior, comparable, parse_reference
 from polars_ec.comparing.comparison import Comparison
-from polars_ec.comparing.joint_pass import sum_jointly
+from polars_ec.comparing.joint_pass import Clusters, sum_jointly
 from polars_ec.comparing.rank_pass import Grids, rank_cells
-from polars_ec.comparing.request import check_kinds, check_number, level_and_clusters, metrics_of_all, one_or_each
+from polars_ec.comparing.request import (
+    check_kinds,
+    check_number,
+    level_and_clusters,
+    metrics_of_all,
+    of_each_model,
+    one_or_each,
+)
 from polars_ec.comparing.tables import compared
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.inputs import as_lazy, lazy_if_lazy
@@ -84,8 +91,8 @@ def compare(
     `metric`; `value`, `value_reference`, `difference`, which is value - reference; `difference_ci_low`, `difference_ci_high`; `p_value`, of
     no difference; `p_adjusted`, for as many groups as there are of a metric and model (Benjamini and Hochberg: of the differences that are
     called real because it is below 0.05, at most a 20th are not); `small`, true where the group, or what it is compared with, has fewer than
-    10 rows of a class, or the group fewer than `min_rows`: limits mean little there; `n`, the rows used, and `n_missing`. Of models a row that lacks the
-    score of any is used for none. Values are those of `report`; limits and p-values are null where a class has no rows, for losses
+    10 rows of a class, or the group fewer than `min_rows`: limits mean little there; `n`, the rows used, and `n_missing`. Of models that are compared with
+    each other a row that lacks the score of any is used for none. Values are those of `report`; limits and p-values are null where a class has no rows, for losses
     one, or there are fewer than five clusters; of groups where the losses of one are all alike, for these say nothing of other rows; and
     of models where all rows agree on the difference, but if their scores are the same in the whole log, which has limits of 0. Ranking metrics have their spread from 8 bins a nat: that of two models which
     differ by less is taken for larger than it is. `eer`, `ks`, `auprg`, `min_dcf`, `min_expected_cost` and `min_cllr` have theirs from 20
@@ -144,6 +151,16 @@ def _compare(
     labels = one_or_each(label, "label", names)
     level, clusters = level_and_clusters(intervals, names)
     check_prior(options.prior, against)
+    if against.model is None and len(scores) > 1:
+        return of_each_model(
+            [
+                _compare(frame, [model], of_model, by, metrics, reference, clustered, given, one_pass, min_rows)
+                for model, of_model, clustered in zip(
+                    scores, _of_models(labels, scores), _clustered(intervals, clusters, scores), strict=True
+                )
+            ],
+            key_names,
+        )
     ranks = any(name in RANKING_METRICS for name in named or ())
     frame, models = _models(frame, scores, labels[0], given, options, against, ranks, one_pass)
     asked = metrics_of_all(named, models)
@@ -164,6 +181,20 @@ def _compare(
     return cells.map_batches(
         partial(compared, comparison=comparison), schema={**{name: schema[name] for name in key_names}, **COLUMNS}
     )
+
+
+def _of_models(columns: Sequence[pl.Expr], models: Sequence[pl.Expr]) -> Sequence[pl.Expr]:
+    """The column of each model."""
+    return list(columns) * len(models) if len(columns) == 1 else columns
+
+
+def _clustered(
+    intervals: Mapping[str, Any], clusters: Clusters | None, models: Sequence[pl.Expr]
+) -> Sequence[Mapping[str, Any]]:
+    """What is stated of the intervals of each model."""
+    if clusters is None:
+        return [intervals] * len(models)
+    return [{**intervals, "cluster": key} for key in _of_models(clusters.keys, models)]
 
 
 def _models(

@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_ec.arguments import BY_ROW, as_expr, parse_min_rows, parse_options
 from polars_ec.comparing.joint_pass import sum_jointly
-from polars_ec.comparing.request import check_kinds, check_number, level_and_clusters, metrics_of_all
+from polars_ec.comparing.request import check_number, level_and_clusters, metrics_of_all, of_each_model
 from polars_ec.drifting.asked import Drift
 from polars_ec.drifting.choice import (
     check_names_of_drift,
@@ -94,7 +94,7 @@ def drift(
     `compare` has them against this reference; then of each part its value, such as `prior`, `prior_ci_low` and `prior_ci_high`, and
     `prior_least` and `prior_most`, the range over the orders in which the parts may be taken; `small`, as for `compare`; `n` and
     `n_reference`, the rows used, and `n_missing`. No rows where there is one period alone. Rows without a period are a period of their
-    own. Of several models a row that lacks the score of any is used for none.
+    own.
 
     What a stratum, or a class in it, has in one of the two periods alone is taken to be the same in the other. Parts are null where a
     value is, and their limits where those of the difference are; and where strata do not tell: more rows of a class than the square
@@ -174,8 +174,13 @@ def _drift(
     if intervals["cluster"] is not None:
         as_expr(intervals["cluster"], "cluster")
     level, clusters = level_and_clusters(intervals, names)
+    if len(scores) > 1:
+        each = [
+            _drift(frame, [model], label, period, reference, by, mix, metrics, intervals, min_rows, given, one_pass)
+            for model in scores
+        ]
+        return of_each_model(each, [*key_names, period_name])
     frame, models = read_models(frame, scores, label, given, options, None, one_pass)
-    check_kinds(models)
     asked = metrics_of_all(named, models)
     needs = needed(asked, ())
     if needs.decisions:

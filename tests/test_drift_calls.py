@@ -73,8 +73,6 @@ def test_misuse_of_scores_and_labels() -> None:
         LOG.ec.drift("p", ["y", "y"], **CALL)
     with pytest.raises(ValueError, match="score= names no column"):
         LOG.ec.drift([], "y", **CALL)
-    with pytest.raises(ValueError, match="models of different numbers of classes, 'p' of 2, 'v' of 3"):
-        LOG.ec.drift(["p", "v"], "y", period="t", metrics=["nce"])
     many = LOG.with_columns(v=pl.Series(RNG.dirichlet(np.ones(15), N), dtype=pl.Array(pl.Float64, 15)))
     with pytest.raises(ValueError, match="15 classes and 15 decisions are more than the 200 cells"):
         many.ec.drift("v", "y3", period="t", metrics=["nec"])

@@ -349,3 +349,20 @@ def test_limits_of_windows_that_share_days_cover_a_known_difference(cluster: str
     assert last.height == logs
     # Days that only one of the windows has move the variance with the difference: there limits are too wide rather than too narrow.
     assert 0.91 <= covered.mean() <= (0.985 if cluster == "user" else 1)
+
+
+def test_each_model_has_all_rows_with_its_own_score() -> None:
+    rng = np.random.default_rng(8)
+    log = pl.DataFrame(
+        {"t": rng.integers(1, 4, 900), "y": rng.random(900) < 0.3, "a": rng.random(900), "b": rng.random(900)}
+    )
+    log = log.with_columns(a=pl.when(pl.int_range(pl.len()) % 5 > 0).then("a"))
+    of_two, asked = log.ec.drift(["a", "b"], "y", period="t", metrics=["nec"]), ["metric", "difference", "prior", "n"]
+    cells = log.ec.sketch(["a", "b"], "y", by="t", exact=True).drift("nec", period="t")
+    assert_frame_equal(of_two.select("t", "model", *asked), cells.select("t", "model", *asked))
+    compared = log.ec.compare(["a", "b"], "y", by="t", metrics=["nec"], reference="rest")
+    assert compared["model"].to_list() == ["a", "b"] * 3
+    for model in ("a", "b"):
+        alone = log.ec.compare(model, "y", by="t", metrics=["nec"], reference="rest")
+        assert_frame_equal(compared.filter(model=model), alone)
+        assert alone["n"].sum() == log[model].count()

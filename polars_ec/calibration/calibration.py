@@ -144,9 +144,13 @@ class Calibration(Parameters):
         CASE
           WHEN 1 / (
             1 + ABS(CAST(x AS DOUBLE))
-          ) >= 0 AND 1 / (
+          ) >= 0
+          AND 1 / (
             1 + ABS(CAST(x AS DOUBLE))
           ) <= 1
+          AND (
+            ISFINITE(CAST(x AS DOUBLE)) OR ISINF(CAST(x AS DOUBLE))
+          )
           THEN CASE WHEN CAST(x AS DOUBLE) > 1.0e0 THEN 1.0e0 ELSE 0.5e0 END
         END
         """

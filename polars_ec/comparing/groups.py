@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -49,6 +49,7 @@ class Grouped:
     total: Formula
     some: Callable[[Floats, Integers], Floats]
 
+    @cached_property
     def side(self) -> Side:
         """The groups themselves."""
         return _side(self.own, self.moments, self.clusters, self.enlarged)
@@ -81,7 +82,7 @@ def grouped(cells: JointCells, groups: pl.DataFrame, metrics: Metrics) -> Groupe
 
 def compare_groups(of: Grouped, against: Against, level: float) -> dict[str, Differences]:
     """The differences of each metric of a family, by its column."""
-    side, linear = of.side(), of.moments.linear
+    side, linear = of.side, of.moments.linear
     values = of.own(linear[None])[0]
     places = range(len(of.columns))
     if isinstance(against, np.ndarray):
@@ -100,13 +101,12 @@ def compare_groups(of: Grouped, against: Against, level: float) -> dict[str, Dif
     else:
         whole = linear.sum(axis=0, keepdims=True)
         reference = np.broadcast_to(of.total(whole[None])[0], values.shape)
-        slopes = np.broadcast_to(slopes_of(of.total, whole), side.slopes.shape)
+        slopes = slopes_of(of.total, whole)
+        slopes = np.broadcast_to(slopes, (len(linear), *slopes.shape[1:]))
         at = side.slopes_at
         # The rows of a group are in the total as well.
-        more = replace(
-            side, slopes=side.slopes - slopes, slopes_at=lambda sums: np.asarray(at(sums) - slopes, dtype=np.float64)
-        )
-        other = Side(other.moments, other.clusters, slopes, lambda _: slopes, None)
+        more = replace(side, slopes_at=lambda sums: np.asarray(at(sums) - slopes, dtype=np.float64))
+        other = Side(other.moments, other.clusters, lambda _: slopes, None)
     made = {}
     for c, column in zip(places, of.columns, strict=True):
         value, compared = values[:, c], reference[:, c]
@@ -124,7 +124,7 @@ def compare_groups(of: Grouped, against: Against, level: float) -> dict[str, Dif
 def _side(
     formula: Formula, moments: Moments, clusters: Clusters | None, enlarged: Callable[[Moments], Moments] | None
 ) -> Side:
-    return Side(moments, clusters, slopes_of(formula, moments.linear), partial(slopes_of, formula), enlarged)
+    return Side(moments, clusters, partial(slopes_of, formula), enlarged)
 
 
 def _others(moments: Moments) -> Moments:

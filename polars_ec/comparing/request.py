@@ -63,6 +63,12 @@ def one_or_each(columns: IntoExpr | Sequence[IntoExpr], what: str, models: Seque
     return each
 
 
+def of_each_model(each: Sequence[pl.LazyFrame], keys: Sequence[str]) -> pl.LazyFrame:
+    """The results of models that are not compared with each other, so that each has all rows with its own score: by group, then model."""
+    together = pl.concat(each)
+    return together.sort(keys, maintain_order=True) if keys else together
+
+
 def level_and_clusters(intervals: Mapping[str, Any], models: Sequence[str]) -> tuple[float, Clusters | None]:
     """The level, and the clusters."""
     keys = None if intervals["cluster"] is None else one_or_each(intervals["cluster"], "cluster", models)

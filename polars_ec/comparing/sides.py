@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -58,12 +59,30 @@ class Side:
 
     moments: Moments
     clusters: Clusters | None
-    slopes: Floats
-    """Derivatives of the metrics, (groups, classes, features, metrics)."""
     slopes_at: Slopes
-    """Those at other sums: of groups to which rows are added."""
     enlarged: Callable[[Moments], Moments] | None
     """Adds half a row to each cell of decisions: a rate of 0 or 1 is no less uncertain than its neighbours. None for losses."""
+
+    @cached_property
+    def slopes(self) -> Floats:
+        """Derivatives of the metrics, (groups, classes, features, metrics)."""
+        return self.slopes_at(self.moments.linear)
+
+    @cached_property
+    def with_more_rows(self) -> tuple[Moments, Floats]:
+        """The sums that independent rows vary by, to which rows are added if that is asked for, and the derivatives there."""
+        if self.enlarged is None:
+            return self.moments, self.slopes
+        moments = self.enlarged(self.moments)
+        return moments, self.slopes_at(moments.linear)
+
+    @cached_property
+    def _with_fewer_rows(self) -> tuple[Moments, Floats]:
+        """The same of as many independent rows as there are clusters."""
+        assert self.clusters is not None
+        assert self.enlarged is not None
+        moments = self.enlarged(of_so_many_rows(self.moments, self.clusters.number))
+        return moments, self.slopes_at(moments.linear)
 
     def parts(self, column: int, value: Floats) -> Parts:
         """Those of a metric; NaN where a class has no rows, or, for losses, one, or all rows or clusters are alike."""
@@ -82,23 +101,15 @@ class Side:
         """The same where the slopes are those of a difference from all, of which the rows of the group are some."""
         known = has_rows(self.moments.rows, several=self.enlarged is None)
         if self.clusters is None:
-            parts = self._of_rows(self.moments, column)
+            parts = _of_rows(*self.with_more_rows, column)
         else:
             parts = self._of_clusters(self.clusters, column)
             if at_the_end.any():
                 # A rate of 0 or 1 varies as that of as many independent rows as there are clusters.
-                of_rows = self._of_rows(of_so_many_rows(self.moments, self.clusters.number), column)
+                of_rows = _of_rows(*self._with_fewer_rows, column)
                 own, df = (np.where(at_the_end, *of) for of in ((of_rows.own, parts.own), (of_rows.df, parts.df)))
                 parts = Parts(parts.shared, own, df)
         return Parts(parts.shared, np.where(known, parts.own, np.nan), parts.df)
-
-    def _of_rows(self, moments: Moments, column: int) -> Parts:
-        slopes = self.slopes
-        if self.enlarged is not None:
-            moments = self.enlarged(moments)
-            slopes = self.slopes_at(moments.linear)
-        spread = moments.spread_of(slopes[..., column])
-        return Parts(None, spread.variance, spread.df)
 
     def _of_clusters(self, clusters: Clusters, column: int) -> Parts:
         slopes = self.slopes[..., column]
@@ -108,6 +119,11 @@ class Side:
         shared, own = of.scaled
         on_one = rests_on_one_cluster(slopes, clusters.linear, clusters.unit, single)
         return Parts(shared, np.where(on_one, np.nan, own), of.df)
+
+
+def _of_rows(moments: Moments, slopes: Floats, column: int) -> Parts:
+    spread = moments.spread_of(slopes[..., column])
+    return Parts(None, spread.variance, spread.df)
 
 
 def exclusive(sums: Floats) -> Floats:

@@ -76,8 +76,10 @@ class Change:
         self._unit, self._factors = unit, tuple(factors)
         self._sides = (_Side.of(reference, unit), _Side.of(period, unit))
 
-    def attributed(self, formula: Formula, *, with_slopes: bool = True) -> Attribution:
-        """The parts of the change of metrics."""
+    def attributed(
+        self, formula: Formula, *, with_slopes: bool = True, of_ends: tuple[Floats, Floats] | None = None
+    ) -> Attribution:
+        """The parts of the change of metrics; `of_ends` are the derivatives at the sums of the period and of the reference, where these are known."""
         subsets = list(self._subsets())
         sums = np.stack([self._sums(some) for some in subsets])
         values = dict(zip(subsets, formula(sums), strict=True))
@@ -95,7 +97,7 @@ class Change:
             }
         least = {factor: np.minimum.reduce(of) for factor, of in added.items()}
         most = {factor: np.maximum.reduce(of) for factor, of in added.items()}
-        slopes = self._slopes(dict(zip(subsets, _slopes_of_each(formula, sums), strict=True))) if with_slopes else {}
+        slopes = self._slopes(self._slopes_of_sums(formula, subsets, sums, of_ends)) if with_slopes else {}
         return Attribution(part, least, most, slopes)  # type: ignore[arg-type]
 
     def _subsets(self) -> Iterator[frozenset[str]]:
@@ -129,6 +131,18 @@ class Change:
         of_prior = period.of_stratum > 0 if PRIOR in some else reference.of_stratum <= 0
         of_mean = period.of_class > 0 if LIKELIHOOD in some else reference.of_class <= 0
         return of_prior, of_mean
+
+    def _slopes_of_sums(
+        self, formula: Formula, subsets: Sequence[frozenset[str]], sums: Floats, of_ends: tuple[Floats, Floats] | None
+    ) -> dict[frozenset[str], Floats]:
+        """The derivatives at the sums of each subset."""
+        if of_ends is None:
+            return dict(zip(subsets, _slopes_of_each(formula, sums), strict=True))
+        reference, period = self._sides
+        mixed = dict(zip(subsets[1:-1], _slopes_of_each(formula, sums[1:-1]), strict=True))
+        # None of the factors are the period's, or all. Metrics do not hang on how many rows there are, and the sums are of those of the period.
+        of_reference = of_ends[1] * _ratio(reference.size, period.size)[:, None, None, None]
+        return {subsets[0]: of_reference, **mixed, subsets[-1]: of_ends[0]}
 
     def _slopes(self, of_sums: Mapping[frozenset[str], Floats]) -> dict[str, tuple[Floats, Floats]]:
         found: dict[str, list[Floats]] = {}

@@ -84,7 +84,7 @@ def changes_of(
     found = compare_groups(of, against, level)
     has_both = against >= 0
     pairs = np.flatnonzero(has_both), against[has_both]
-    side, values = of.side(), of.own(of.moments.linear[None])[0]
+    side, values = of.side, of.own(of.moments.linear[None])[0]
     at_the_end = np.stack([side.at_the_end(c, values[:, c]) for c in range(len(of.columns))], axis=-1)
     known = np.stack([np.isfinite(of_column.low) for of_column in found.values()], axis=-1)
     parts = parts_of(strata, pairs, factors, level, (at_the_end[pairs[0]], at_the_end[pairs[1]]), known[pairs[0]])
@@ -110,7 +110,9 @@ def one_stratum(of: Grouped, metrics: Metrics, groups: pl.DataFrame) -> Strata:
     linear, square = of.moments.linear[:, None], of.moments.square[:, None]
     clusters = None if of.clusters is None else _in_strata(of.clusters, 1)
     moments = Moments(linear, square, of.moments.unit)
-    return Strata(of.columns, moments, clusters, of.enlarged, lambda sums, units: metrics.of(sums, groups[units]))
+    return Strata(
+        of.columns, moments, clusters, of.enlarged, lambda sums, units: metrics.of(sums, groups[units]), of.side
+    )
 
 
 @dataclass(frozen=True)
@@ -129,15 +131,20 @@ class StrataCells:
         by_stratum = Shape(shape.groups * strata.height, shape.classes, shape.decisions, shape.buckets)
         return cls(JointCells(numbered.with_columns(both.alias(GROUP)), by_stratum), strata.height)
 
-    def of_metrics(self, metrics: Metrics, groups: pl.DataFrame) -> Strata:
-        """The sums of a family."""
+    def of_metrics(self, metrics: Metrics, groups: pl.DataFrame, periods: Grouped) -> Strata:
+        """The sums of a family; `periods` are those of the periods."""
         cells, family = self.cells, metrics.family
         moments = _moments(cells.moments(metrics.model, family, np.ones(len(cells.weight), dtype=bool)), self.number)
         clusters = (
             None if cells.shape.buckets is None else _in_strata(cells.clusters(metrics.model, family), self.number)
         )
         return Strata(
-            metrics.columns, moments, clusters, metrics.enlarged, lambda sums, units: metrics.of(sums, groups[units])
+            metrics.columns,
+            moments,
+            clusters,
+            metrics.enlarged,
+            lambda sums, units: metrics.of(sums, groups[units]),
+            periods.side,
         )
 
 

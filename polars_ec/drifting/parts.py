@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from polars_ec.comparing.sides import Parts, between
+from polars_ec.comparing.sides import Parts, Side, between
 from polars_ec.drifting.attribution import Attribution, Change
 from polars_ec.drifting.choice import PRIOR
 from polars_ec.drifting.spread import InClusters, hidden, spread_of_rows
@@ -35,7 +35,7 @@ class Strata:
 
     `moments` are sums of w x and of w^2 x x', (units, strata, classes, features) and with features once more; `clusters` the sums of
     w x of each bucket, (units, buckets, strata, classes, features), and of rows that are in none. `formula` takes sums, (variants,
-    pairs, classes, features), and of which unit each pair has its stated prior.
+    pairs, classes, features), and of which unit each pair has its stated prior; `side` is of the units without strata.
     """
 
     columns: Mapping[str, str]
@@ -43,6 +43,7 @@ class Strata:
     clusters: Clusters | None
     enlarged: Callable[[Moments], Moments] | None
     formula: Callable[[Floats, Integers], Floats]
+    side: Side
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,9 @@ class _Block:
         self._of, self._units, self._factors = of, units, factors
         self._moments = _taken(of.moments, units[0]), _taken(of.moments, units[1])
         change = self._change(*self._moments)
-        self.attribution = change.attributed(self._formula, with_slopes=of.clusters is not None or of.enlarged is None)
+        with_slopes = of.clusters is not None or of.enlarged is None
+        of_ends = self._of_units(of.side.slopes) if with_slopes else None
+        self.attribution = change.attributed(self._formula, with_slopes=with_slopes, of_ends=of_ends)
         sums = [moments.linear.sum(axis=1) for moments in self._moments]
         self.ends = np.stack([self._formula(of_side[None])[0] for of_side in sums])
         self._enlarged: tuple[tuple[Moments, ...], Attribution] | None = None
@@ -142,6 +145,9 @@ class _Block:
             return hidden(self._moments, None)
         period, reference = self._clusters
         return hidden(self._moments, (period.clusters, reference.clusters))
+
+    def _of_units(self, slopes: Floats) -> tuple[Floats, Floats]:
+        return slopes[self._units[0]], slopes[self._units[1]]
 
     def _formula(self, sums: Floats) -> Floats:
         return self._of.formula(sums, self._units[0])
@@ -174,7 +180,8 @@ class _Block:
                 if self._of.clusters is not None:
                     fewer = _of_shape(of_so_many_rows(_flat(moments), _number(self._of.clusters)[chosen]), moments)
                 made.append(self._with_rows(fewer))
-            attribution = self._change(*made).attributed(self._formula)
+            of_ends = self._of_units(self._of.side.with_more_rows[1]) if self._of.clusters is None else None
+            attribution = self._change(*made).attributed(self._formula, of_ends=of_ends)
             self._enlarged = tuple(made), attribution
         return self._enlarged
 

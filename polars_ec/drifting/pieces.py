@@ -61,7 +61,7 @@ class _Periods:
             strata = (
                 one_stratum(of_periods, metrics, table)
                 if self.strata is None
-                else self.strata.of_metrics(metrics, table)
+                else self.strata.of_metrics(metrics, table, of_periods)
             )
             found |= changes_of(of_periods, strata, against, drift.factors, drift.level)
         return {column: changes.moved(self.start) for column, changes in found.items()}

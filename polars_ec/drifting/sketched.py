@@ -224,7 +224,7 @@ def _strata(periods: Grouped, strata: Grouped, unit: Integers, stratum: Integers
         single = None if strata.clusters.single is None else of(strata.clusters.single)
         linear = np.moveaxis(spread_out(strata.clusters.linear), 1, 2)
         clusters = Clusters(linear, periods.clusters.weight, strata.clusters.unit, single)
-    return Strata(periods.columns, of(strata.moments), clusters, periods.enlarged, periods.some)
+    return Strata(periods.columns, of(strata.moments), clusters, periods.enlarged, periods.some, periods.side)
 
 
 def _told(change: Changes, factors: Sequence[str], known: NDArray[np.bool_]) -> Changes:

@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 import polars_ec as ec
 from polars_ec.calibration import multiclass as _class_fits
 from polars_ec.exceptions import SketchError
-from tests.support.profile import PROFILE
+from tests.support.profile import EXAMPLES, PROFILE
 from tests.support.reference import BINARY, MULTICLASS, expected_of, scores_of
 
 FILES = (*BINARY, *MULTICLASS)
@@ -109,7 +109,7 @@ def test_no_parameters_are_better(n_classes: int, seed: int, with_prior: bool, w
             assert objective(rows, alpha, beta, prior) >= best - 1e-13
 
 
-@settings(PROFILE)
+@settings(PROFILE, max_examples=int(EXAMPLES or 6))
 @given(st.integers(0, 2**32), st.sampled_from([None, 0.3]))
 def test_two_classes_are_fitted_as_from_their_sketch(seed: int, prior: float | None) -> None:
     log = simulated(200, 2, seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -99,7 +100,7 @@ def test_golden_loss_after_training_on_test(name: str, calibrator: str, block: s
         assert brier["calibrated"] / (prior * (1 - prior)) == pytest.approx(golden["NBS"], rel=2 * tolerance)
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 20))
+@settings(PROFILE, max_examples=int(EXAMPLES or 12))
 @given(small_logs(), st.sampled_from(RULES), st.sampled_from(["cv", "test"]))
 def test_losses_of_few_rows_are_defined(log, rule, training) -> None:
     sketch = log.ec.sketch("p", "y", by=["g", "fold"], weight="w", exact=True)
@@ -210,8 +211,13 @@ def plain_llrs(calibrator: str, training: pl.DataFrame, weight: str | None, x: n
     return alpha * x + beta
 
 
-@pytest.mark.parametrize("calibrator", ["affine", "temperature", "gaussian", "pav"])
-@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize(
+    ("calibrator", "weight"),
+    mostly_slow(
+        product(["affine", "temperature", "gaussian", "pav"], [None, "w"]),
+        [("affine", "w"), ("temperature", None), ("gaussian", "w"), ("pav", None), ("pav", "w")],
+    ),
+)
 def test_cllr_before_and_after_calibration(calibrator, weight) -> None:
     log, other = simulated(1200), simulated(1500, seed=1)
     options = {"score_type": "llr", "weight": weight}

@@ -104,7 +104,7 @@ def expected(sketch: ec.Sketch, by: list[str], key: str, log: pl.DataFrame = LOG
     return rows.group_by(cell).agg(pl.all().sum()).sort(cell, nulls_last=True)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, ["binned", "coarser", "cut", "cut log-odds", "raw", "exact"]))
 def test_coarse_cells_are_the_rows_by_bucket(way: None, kind: str) -> None:
     sketch = sketched(kind, by=["g", "h"])
     assert_frame_equal(sketch.coarse, expected(sketch, ["g", "h"], "user"), rel_tol=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import mpmath
 import numpy as np
@@ -18,8 +19,9 @@ from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import CELLS, DECISIONS
 from tests.support import ranking_oracle as oracle
 from tests.support.calibration_oracle import plain_gaussian, plain_newton
+from tests.support.cases import mostly_slow
 from tests.support.gaussians import gaussian_classes, log_likelihoods
-from tests.support.profile import PROFILE
+from tests.support.profile import EXAMPLES, PROFILE
 
 RANDOM = np.random.default_rng(3)
 N = 400
@@ -189,10 +191,19 @@ def middling(n: int, seed: int) -> pl.DataFrame:
     ).with_columns(g=pl.col("g").replace({"": None}))
 
 
-@pytest.mark.parametrize("calibrator", ["affine", "temperature", "gaussian", "pav", "histogram"])
-@pytest.mark.parametrize(("score", "score_type"), [("p", "posterior"), ("s", "log_odds")])
-@pytest.mark.parametrize("exact", [True, False])
-@pytest.mark.parametrize("weight", [None, "w"])
+CALIBRATORS = ("affine", "temperature", "gaussian", "pav", "histogram")
+KINDS_OF_CURVES = [*product(CALIBRATORS, [("p", "posterior"), ("s", "log_odds")], [True, False], [None, "w"])]
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "score", "score_type", "exact", "weight"),
+    # Every calibrator of both kinds of cells and both kinds of scores, with and without weights.
+    mostly_slow(
+        [(calibrator, *score, exact, weight) for calibrator, score, exact, weight in KINDS_OF_CURVES],
+        [(calibrator, "p", "posterior", True, "w") for calibrator in CALIBRATORS]
+        + [(calibrator, "s", "log_odds", False, None) for calibrator in CALIBRATORS],
+    ),
+)
 def test_calibration_curve(calibrator: str, score: str, score_type: str, exact: bool, weight: str | None) -> None:
     log = middling(600, 5)
     edges = np.arange(1, 15) / 15
@@ -403,8 +414,13 @@ def moved_by_units(x: float, units: int) -> float:
     return x + units * math.ulp(max(abs(x), 1.0))
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("bins", [2, 10, 15, 40])
+@pytest.mark.parametrize(
+    ("way", "bins"),
+    mostly_slow(
+        product(WAYS, [2, 10, 15, 40]),
+        [*((way, 15) for way in WAYS), *(("as the package", bins) for bins in (2, 10, 40))],
+    ),
+)
 def test_an_edge_is_an_edge_however_it_is_computed(way: str, bins: int) -> None:
     """Whatever CPU computed the last digits of the declared thresholds."""
     thresholds = [float(WAYS[way](k, bins)) for k in range(1, bins)]
@@ -479,7 +495,7 @@ WEIGHTED_LOGS = st.lists(
 ).filter(lambda rows: 0 < sum(y for _, y, _ in rows) < len(rows))
 
 
-@settings(PROFILE)
+@settings(PROFILE, max_examples=int(EXAMPLES or 6))
 @given(WEIGHTED_LOGS, st.booleans())
 def test_no_weight_is_below_0(rows: list[tuple[int, bool, float]], made_exact: bool) -> None:
     """What is left of sums of weights is a sum too: against the expressions, which sum anew at every threshold."""

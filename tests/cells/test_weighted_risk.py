@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from scipy.stats import beta as beta_distribution
 
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
+from tests.support.cases import mostly_slow
 
 RANDOM = np.random.default_rng(12)
 N = 300
@@ -126,8 +127,13 @@ def test_jumps_next_to_the_ends_of_a_panel_are_found() -> None:
         assert found == pytest.approx(expected, abs=1e-10)
 
 
-@pytest.mark.parametrize("resolution", [1, 4, 64])
-@pytest.mark.parametrize("name", ["one", "parabola", *WEIGHTS])
+@pytest.mark.parametrize(
+    ("resolution", "name"),
+    mostly_slow(
+        product([1, 4, 64], ["one", "parabola", *WEIGHTS]),
+        [*((64, name) for name in ("one", "parabola", *WEIGHTS)), (1, "parabola"), (4, next(iter(WEIGHTS)))],
+    ),
+)
 def test_bins_have_bounds(resolution: int, name: str) -> None:
     weight = {"one": 1, "parabola": density(2, 2)}.get(name) or WEIGHTS[name][0]
     for score, score_type in SCALES:

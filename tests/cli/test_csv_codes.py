@@ -79,7 +79,7 @@ def test_a_folder_in_parts_is_the_folder_at_once(tmp_path):
     contents = [["1", "2"], ["01"], ["2", "x"], ["true"], [""]]
     files = [write(tmp_path / "logs" / f"{i}.csv", codes) for i, codes in enumerate(contents)]
     at_once = typed_report(tmp_path / "logs", *BY)
-    for order in random.Random(1).sample([*itertools.permutations(files)], 3):
+    for order in random.Random(1).sample([*itertools.permutations(files)], 2):
         out = tmp_path / order[0].stem / order[1].stem
         sketch(*order[:2], out=out, args=BY)
         for file in order[2:]:

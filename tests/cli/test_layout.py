@@ -298,17 +298,22 @@ def sketches(folder, tmp_path_factory):
     return out
 
 
+OF_SKETCHES = [
+    ("--metrics", "f1,auc_roc,nec"),
+    ("--metrics", "nec,confusion,average_precision,nbs", "--prior", "0.2", "--total"),
+    ("--total", "--min-rows", "300", "--prior", "overall"),
+    ("--total", "--prior", "overall", "--metrics", "nec,precision", "--threshold", "0.25"),
+]
+
+
 @pytest.mark.parametrize(
-    "args",
-    [
-        ("--metrics", "f1,auc_roc,nec"),
-        ("--metrics", "nec,confusion,average_precision,nbs", "--prior", "0.2", "--total"),
-        ("--total", "--min-rows", "300", "--prior", "overall"),
-        ("--total", "--prior", "overall", "--metrics", "nec,precision", "--threshold", "0.25"),
-    ],
-    ids=" ".join,
+    ("made", "args"),
+    mostly_slow(
+        [(made, args) for made in ("p", "both") for args in OF_SKETCHES],
+        [*(("p", args) for args in OF_SKETCHES[1:3]), *(("both", args) for args in OF_SKETCHES[::3])],
+    ),
+    ids=named,
 )
-@pytest.mark.parametrize("made", ["p", "both"])
 def test_sketches_give_the_same(folder, sketches, made, args):
     scores = READ if made == "p" else ("--score", "p", "--score", "q", "--label", "y")
     for groups in (BY, (*BY, "--time", "ts", "--every", "1mo")):

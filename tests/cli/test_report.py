@@ -188,7 +188,7 @@ OPTIONS = [
     ("args", "score", "label", "options", "source"),
     mostly_slow(
         [(*case, source) for source in ("log.parquet", "log.duckdb::log") for case in OPTIONS],
-        [*((*case, "log.parquet") for case in OPTIONS), *((*case, "log.duckdb::log") for case in OPTIONS[::2])],
+        [*((*case, "log.parquet") for case in OPTIONS), *((*case, "log.duckdb::log") for case in OPTIONS[::4])],
     ),
 )
 def test_options(folder, source, args, score, label, options):

@@ -231,7 +231,7 @@ def test_nothing_is_lost_or_doubled_while_the_log_changes(tmp_path):
     ("where", "nth"),
     mostly_slow(
         [("fsync", 3), ("fsync", 4), ("replace", 2), ("replace", 3), ("unlink", 1), ("write", 2)],
-        [("fsync", 4), ("replace", 2), ("unlink", 1), ("write", 2)],
+        [("replace", 2), ("unlink", 1), ("write", 2)],
     ),
 )
 def test_killed_between_two_steps_of_a_write(logs, tmp_path, where, nth):
@@ -276,7 +276,7 @@ def test_two_processes_at_once(tmp_path):
     log = make_log(12_000)
     logs = write_files(tmp_path / "logs", log, files=FILES)
     with forks(logs) as first, forks(logs) as second:
-        for i in range(5 if MANY else 2):
+        for i in range(5 if MANY else 1):
             out = tmp_path / f"out-{i}"
             for process in (first, second):
                 start(process, out)

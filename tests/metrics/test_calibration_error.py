@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polars_ec as ec
+from tests.support.cases import mostly_slow
 from tests.support.doors import DOORS, evaluate
 from tests.support.profile import EXAMPLES, PROFILE
 
@@ -155,8 +156,13 @@ def test_top_class_of_vectors(k: int, n: int, seed: int, bins: int, norm: int, p
 
 
 @pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("name", ["ece", "ece_mc"])
-@pytest.mark.parametrize(("prior", "norm"), [(None, 1), (0.3, 2)])
+@pytest.mark.parametrize(
+    ("name", "prior", "norm"),
+    mostly_slow(
+        [("ece", None, 1), ("ece", 0.3, 2), ("ece_mc", None, 1), ("ece_mc", 0.3, 2)],
+        [("ece", 0.3, 2), ("ece_mc", None, 1)],
+    ),
+)
 def test_missing_and_wrong_rows(door: str, name: str, prior, norm: int) -> None:
     rows = [("right", 0.2, 0), ("right", 0.8, 1), ("late", 0.2, 0), ("late", 0.8, 1), ("late", 0.9, None)]
     rows += [("late", None, 0), ("nan", 0.2, 0), ("nan", 0.8, 1), ("nan", math.nan, 1)]

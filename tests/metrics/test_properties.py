@@ -256,7 +256,7 @@ def check(
 
 
 @pytest.mark.parametrize("score_type", ["posterior", "log_odds", "llr", "decision"])
-@settings(PROFILE, max_examples=int(EXAMPLES or 6))
+@settings(PROFILE, max_examples=int(EXAMPLES or 5))
 @given(data=st.data())
 def test_binary(score_type: str, data: st.DataObject, connection: duckdb.DuckDBPyConnection) -> None:
     rows, options = data.draw(binary_logs(score_type))
@@ -333,7 +333,7 @@ def test_a_group_without_rows_has_no_value(connection, prior: float | None, weig
 
 
 # Plans for K classes are long.
-@settings(PROFILE, max_examples=int(EXAMPLES or 7))
+@settings(PROFILE, max_examples=int(EXAMPLES or 6))
 @given(data=st.data())
 def test_vectors(data: st.DataObject, connection: duckdb.DuckDBPyConnection) -> None:
     rows, options, k = data.draw(vector_logs())

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
+from tests.support.cases import mostly_slow
 from tests.support.doors import evaluate
 from tests.support.gaussians import gaussian_classes, log_likelihoods, log_softmax, vectors
 from tests.support.papers import counted, exactly, printed
@@ -92,7 +93,7 @@ def affine_fit(log_odds: np.ndarray, label: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("system", TABLE_1)
-@pytest.mark.parametrize("n", [200, 2000, 20000])
+@pytest.mark.parametrize("n", mostly_slow([200, 2000, 20000], [200, 2000]))
 def test_table_1_semi_empirical_cross_entropy(metric, system, n):
     scale, priors, printed_values = TABLE_1[system]
     counts, means = (int(0.8 * n), int((1 - 0.8) * n)), ((math.sqrt(0.5), 0.0), (0.0, math.sqrt(0.5)))

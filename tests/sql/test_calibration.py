@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import polars as pl
 import pytest
@@ -10,6 +11,7 @@ from polars.testing import assert_frame_equal
 
 import polars_ec as ec
 from tests.support.calibration_logs import rows_to_calibrate, simulated
+from tests.support.cases import mostly_slow
 
 
 def test_cross_validation_of_a_sketch_made_in_sql(connection) -> None:
@@ -22,15 +24,16 @@ def test_cross_validation_of_a_sketch_made_in_sql(connection) -> None:
     assert_frame_equal(in_sql, in_polars, rel_tol=1e-9)
 
 
+CALIBRATORS = ("affine", "temperature", "gaussian", "pav", "histogram")
+OF_RAW_SCORES = [("raw", True, calibrator) for calibrator in ("affine", "gaussian", "pav")]
+
+
 @pytest.mark.parametrize(
     ("score_type", "exact", "calibrator"),
-    [
-        (score_type, exact, calibrator)
-        for score_type in ("posterior", "log_odds")
-        for exact in (True, False)
-        for calibrator in ("affine", "temperature", "gaussian", "pav", "histogram")
-    ]
-    + [("raw", True, calibrator) for calibrator in ("affine", "gaussian", "pav")],
+    mostly_slow(
+        [*product(("posterior", "log_odds"), (True, False), CALIBRATORS), *OF_RAW_SCORES],
+        [*product(["posterior"], [True], CALIBRATORS), *product(["log_odds"], [False], CALIBRATORS), OF_RAW_SCORES[2]],
+    ),
 )
 def test_sql_text_is_apply(score_type, exact, calibrator, connection) -> None:
     log = simulated().with_columns(y=pl.when(pl.col("g") == 2).then(pl.lit(value=True)).otherwise("y"))

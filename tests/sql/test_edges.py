@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-from tests.support.cases import CASES, Case, mostly_slow
+from tests.support.cases import CASES, OF_EACH_FAMILY, Case, mostly_slow
 from tests.support.database import database
 from tests.support.doors import evaluate, sql_literal
 from tests.support.macro_calls import EIGHTHS
@@ -154,7 +154,11 @@ MATRICES = [
 ]
 
 
-@pytest.mark.parametrize("costs", MATRICES, ids=str)
+# Usual ones, one that is 0, three decisions, being right dearer, and of any size.
+QUICK_MATRICES = [MATRICES[i] for i in (0, 2, 3, 4, 5, 6, 10, 12)]
+
+
+@pytest.mark.parametrize("costs", mostly_slow(MATRICES, QUICK_MATRICES), ids=str)
 def test_decisions_next_to_a_threshold(costs: list[list[float]]) -> None:
     fp, fn = abs(costs[0][1] - costs[0][0]), abs(costs[1][0] - costs[1][1])
     threshold = fp / (fp + fn)
@@ -311,6 +315,7 @@ def sql_of(case: Case, score: str, keywords: dict[str, Any]) -> str:
     return f"ec.{case.name}({', '.join([score, 'y', *arguments])})"
 
 
+@pytest.mark.parametrize("cases", mostly_slow(["some", "all"], ["some"]))
 @pytest.mark.parametrize(
     ("score_type", "prior"),
     mostly_slow(
@@ -318,21 +323,23 @@ def sql_of(case: Case, score: str, keywords: dict[str, Any]) -> str:
         [("llr", 0.0)],
     ),
 )
-def test_metrics_of_a_score_that_its_prior_contradicts(score_type: str, prior: float, connection) -> None:
+def test_metrics_of_a_score_that_its_prior_contradicts(score_type: str, prior: float, cases: str, connection) -> None:
     """Certainty of the class that the prior rules out: the row is wrong, and its group has no value; at any other prior it has."""
     log = pl.DataFrame({"y": [0, 1, 1, 0], "p": [0.25, 0.5, 0.75, 1.0 - prior]})
     forms = scales(log)
     frame = forms["log_odds" if score_type == "llr" else "log_posteriors"]
-    cases = [case for case in OF_POSTERIORS if score_type in case.score_types]
+    of_score = [case for case in OF_POSTERIORS if score_type in case.score_types]
+    chosen = of_score if cases == "all" else [case for case in of_score if case.name in OF_EACH_FAMILY]
+    assert len(chosen) >= 4
     connection.register("contradicted", frame.to_arrow())
     for stated in (prior, 0.5):
         options: dict[str, Any] = {"score_type": score_type, "prior": stated}
-        query = f"SELECT {', '.join(sql_of(case, 's', options) for case in cases)} FROM contradicted"
+        query = f"SELECT {', '.join(sql_of(case, 's', options) for case in chosen)} FROM contradicted"
         sql = connection.execute(query).fetchall()[0]
         function = frame.select(
-            getattr(ec, case.name)("s", "y", **case.arguments, **options).alias(case.name) for case in cases
+            getattr(ec, case.name)("s", "y", **case.arguments, **options).alias(case.name) for case in chosen
         ).row(0)
-        for case, left, right in zip(cases, function, sql, strict=True):
+        for case, left, right in zip(chosen, function, sql, strict=True):
             assert same(left, right), (case.name, left, right)
             assert (left is None) == (stated == prior), case.name
 

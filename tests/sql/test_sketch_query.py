@@ -47,7 +47,9 @@ def test_duckdb(case: Case, path: Path, log: pl.DataFrame) -> None:
     check(case, log, database().cursor().sql(case.query("duckdb", f"read_parquet('{path}')")).pl())
 
 
-@pytest.mark.parametrize("case", [*CASES, *CLUSTERS], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", mostly_slow([*CASES, *CLUSTERS], [*CASES[::3], *CLUSTERS[:1]]), ids=lambda case: case.name
+)
 def test_datafusion(case: Case, path: Path, log: pl.DataFrame) -> None:
     datafusion = pytest.importorskip("datafusion")
     context = datafusion.SessionContext()
