@@ -19,6 +19,7 @@ import polars_ec as ec
 from polars_ec.cli import commands
 from tests.benchmarks.cases import CASES as BENCHMARKS
 from tests.support.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS, WITHOUT_MACRO
+from tests.support.database import database
 
 ROOT = Path(__file__).parent.parent
 PAGES = {
@@ -109,21 +110,23 @@ def test_no_python_is_left_out() -> None:
 
 @pytest.mark.parametrize("statement", [block for page in PAGES if page != "README.md" for block in blocks(page, "sql")])
 def test_sql_blocks(statement: str) -> None:
-    connection = duckdb.connect()
-    ec.register(connection)
+    connection = database().cursor()
     connection.execute(
-        "CREATE TABLE flights AS SELECT 'AA' AS carrier, i / 10 AS score, i % 3 = 0 AS late FROM range(10) AS r(i)"
+        "CREATE TEMP TABLE flights AS SELECT 'AA' AS carrier, i / 10 AS score, i % 3 = 0 AS late FROM range(10) AS r(i)"
     )
     row = connection.execute(statement).fetchone()
     assert row is not None
     assert None not in row
 
 
-@pytest.mark.parametrize("database", [":memory:", "ec.duckdb"])
-def test_the_query_for_the_macros(database: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [":memory:", "ec.duckdb"])
+def test_the_query_for_the_macros(name: str, tmp_path: Path) -> None:
     """One row for each, with what there is to know."""
-    connection = duckdb.connect(database if database == ":memory:" else tmp_path / database)
-    ec.register(connection)
+    if name == ":memory:":
+        connection = database().cursor()
+    else:
+        connection = duckdb.connect(tmp_path / name)
+        ec.register(connection)
     (query,) = (
         block for block in blocks("docs/sql.md", "sql") if block.startswith("SELECT DISTINCT ON (function_name)")
     )

@@ -29,7 +29,7 @@ from tests.support.sketch_jobs import (
 
 FILES = 6
 MANY = "KILLS" in os.environ
-KILLS = int(os.environ.get("KILLS", 6))
+KILLS = int(os.environ.get("KILLS", 4))
 
 # Imports once, and forks for every job: kills fall into the work. Polars has no threads before its first query. A job can
 # be told to kill itself, so many seconds after it began to read its n-th input.
@@ -94,7 +94,7 @@ def test_killed_at_random_moments_and_resumed(tmp_path):
     logs = write_files(tmp_path / "logs", log, files=FILES)
     random_ = random.Random(3)
     halfway = killed = 0
-    least = 20 if MANY else 7
+    least = 20 if MANY else 5
     with forks(logs) as process:
         began = time.monotonic()
         start(process, tmp_path / "undisturbed")

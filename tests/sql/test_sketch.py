@@ -214,7 +214,8 @@ def test_columns_of_any_name(macro: str, connection) -> None:
     beside = ", ".join(f"g AS {quoted(name)}" for name in NAMES)
     connection.execute(f"CREATE OR REPLACE TEMP TABLE named AS SELECT *, {beside} FROM plain")
     assert rows_of(connection, macro, "named", ["p", "y", "w"], []) == wanted[""]
-    for i, name in enumerate(NAMES):
+    for i in range(0, len(NAMES), 1 if macro == "sketch" else 3):
+        name = NAMES[i]
         assert rows_of(connection, macro, "named", ["p", "y", "w"], [name]) == wanted["g"], name
         # Each name comes to be score, label and weight, beside others of these names.
         columns = [NAMES[(i + k) % len(NAMES)] for k in range(3)]

@@ -19,13 +19,13 @@ from tests.support import cli
 MADE_WITH = (*cli.READ, "--by", "carrier", "--time", "ts", "--every", "1d", "--cost-fn", "5")
 
 
-def make_log(n=3000, seed=7):
+def make_log(n=1200, seed=7):
     rng = np.random.default_rng(seed)
     late = rng.random(n) < 0.3
     log_odds = rng.normal(size=n) + 1.2 * late - 1
     return pl.DataFrame(
         {
-            "ts": [dt.datetime(2024, 1, 1) + dt.timedelta(hours=int(h)) for h in rng.integers(0, 24 * 90, n)],
+            "ts": [dt.datetime(2024, 1, 1) + dt.timedelta(hours=int(h)) for h in rng.integers(0, 24 * 35, n)],
             "carrier": [None if c == "-" else str(c) for c in rng.choice(["AA", "B6", "-"], n)],
             "p": 1 / (1 + np.exp(-log_odds)),
             "log_odds": log_odds,
