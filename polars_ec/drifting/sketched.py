@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from polars_ec.cells.arguments import battery
 from polars_ec.cells.blocks import in_blocks
 from polars_ec.cells.cells import SCORE, TARGET, Cells, check_keys
-from polars_ec.cells.sums import overall_prior, prior_columns
+from polars_ec.cells.sums import is_overall, overall_prior, prior_columns
 from polars_ec.cells.windows import Rolling
 from polars_ec.comparing.differences import adjusted
 from polars_ec.comparing.groups import Grouped
@@ -72,7 +72,7 @@ def drift_cells(cells: Cells, asked: Question, rolling: Rolling | None = None) -
     made = [pl.DataFrame(schema={**cells.frame.select(*by, asked.period).schema, **columns})]
     for chosen, part in without_models(cells):
         own = asked
-        if isinstance(asked.keywords.get("prior"), str) and asked.keywords["prior"] == "overall":
+        if is_overall(asked.keywords.get("prior")):
             # Of all groups, and of each row once, however many windows it is in.
             own = replace(asked, keywords={**asked.keywords, "prior": overall_prior(part) or pl.lit(None, pl.Float64)})
         keys = [key for key in by if key != TARGET]

@@ -21,7 +21,7 @@ def drifted(cells: pl.DataFrame, drift: Drift) -> pl.DataFrame:
     groups, numbered = with_numbers(cells, keys)
     if not groups.height:
         return pl.DataFrame(schema={**groups.select(keys).schema, **columns_of(drift.factors)})
-    groups = with_sums(groups, numbered, drift.models)
+    groups = with_sums(groups, numbered, [drift.model])
     against = references(drift.reference, groups, drift.by, drift.period)
     with np.errstate(all="ignore"):
         pieces = pieces_of(numbered, groups, against, drift)

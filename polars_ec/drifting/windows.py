@@ -214,9 +214,9 @@ class Windows:
         """
         # Imported here, for it needs numpy.
         from polars_ec.cells.blocks import in_blocks
-        from polars_ec.cells.sums import overall_prior
+        from polars_ec.cells.sums import is_overall, overall_prior
 
-        overall = isinstance(keywords.get("prior"), str) and keywords["prior"] == "overall"
+        overall = is_overall(keywords.get("prior"))
         found = []
         for _, part in of_each_model(self.sketch) if overall else [({}, self.sketch)]:
             # Rows are in several windows, and count once.
