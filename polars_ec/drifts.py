@@ -99,9 +99,9 @@ def drift(
     What a stratum, or a class in it, has in one of the two periods alone is taken to be the same in the other. Parts are null where a
     value is, and their limits where those of the difference are; and where strata do not tell: more rows of a class than the square
     root of how many there are, or clusters, are in strata with fewer than five of them in one period and none in the other, with fewer
-    than 15 in the other and a share less than a sixth there, or in one cluster alone; or no stratum has the class in both. Then
-    take fewer and larger strata. Where a metric hardly hangs on a factor, limits of its part are wider than they need be, for the part
-    is a product of two small numbers.
+    than 15 in the other and less than a sixth of the share of the class there, or in one cluster alone; or no stratum has the class in
+    both. Then take fewer and larger strata. Where a metric hardly hangs on a factor, limits of its part are wider than they need be, for
+    the part is a product of two small numbers.
 
     Raises
     ------

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from polars_ec.drifting.changes import most_strata, numbered_strata
 from polars_ec.drifting.pieces import _bounds
 from tests.support.cases import mostly_slow
 
@@ -356,6 +357,16 @@ def test_groups_are_taken_apart_where_memory_asks_for_it(reference: Any, monkeyp
     monkeypatch.setattr("polars_ec.drifting.pieces._MOST_AT_ONCE", 1)
     monkeypatch.setattr("polars_ec.drifting.parts._BLOCK", 1)
     assert_frame_equal(log.ec.drift("p", "y", reference=reference, **call), whole, rel_tol=1e-9, abs_tol=1e-10)
+
+
+def test_each_group_has_strata_of_its_own() -> None:
+    # Of cities in countries there are as many as in the largest country, and not as in all.
+    cities = LOG.with_columns(city=pl.format("{} {}", "group", "place"))
+    assert most_strata(numbered_strata(cities, ["group"], ["city"])) == 4
+    assert most_strata(numbered_strata(cities, [], ["city"])) == 8
+    call: dict[str, Any] = {"period": "month", "by": "group", "metrics": ["nec", "nce"], "cluster": "user"}
+    found, expected = (cities.ec.drift("p", "y", mix=mix, **call) for mix in ("city", "place"))
+    assert_frame_equal(found, expected, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def test_runs_of_periods_hold_all_that_they_are_compared_with() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -238,6 +238,9 @@ def test_few_rows_of_a_stratum_do_not_tell_of_many(few: str, cluster: str | None
     # Ten rows without positives do not tell that there are none.
     only_negative = (in_class < 10) & ~pl.col("y")
     assert limits(pl.when(tiny).then(only_negative.cast(pl.Int64)).otherwise(half)) == [True] * 3
+    # Few of a class in all strata are what they are: its share grows, and that of no stratum.
+    log = log.filter(~pl.col("y") | (pl.col("t") == 1) | (in_class < 14))
+    assert limits((pl.col("i") % 2).cast(pl.Int64)) == [False] * 3
 
 
 def test_limits_of_the_mix_are_as_wide_as_it_varies_where_a_stratum_has_few_rows() -> None:
@@ -266,6 +269,16 @@ def test_rates_of_0_have_limits() -> None:
         ends = [found[f"difference_ci_{end}"] for end in ("low", "high")]
         # Recall does not hang on the prior, so that all of the difference is this part.
         assert [found["likelihood_ci_low"], found["likelihood_ci_high"]] == pytest.approx(ends, rel=0.03)
+    constant = log.with_columns(p=pl.lit(0.1))
+    for cluster, mix in product((None, "user"), ((), "place")):
+        call: dict[str, Any] = {"metrics": ["error_rate", "fpr", "recall"], "cluster": cluster, "mix": mix}
+        found = constant.ec.drift("p", "y", period="t", **call)
+        # All that the error rate is seen to vary with is the prior; but decisions of other rows may differ.
+        assert found["likelihood"].to_numpy() == pytest.approx(0, abs=1e-15)
+        assert (found["likelihood_ci_low"] < -1e-3).all()
+        assert (found["likelihood_ci_high"] > 1e-3).all()
+        if not mix:
+            assert found["prior_ci_high"][1:].to_list() == pytest.approx([0, 0], abs=1e-9)
     alike = log.with_columns(p=pl.when("y").then(0.1).otherwise("p"))
     found = alike.ec.drift("p", "y", period="t", metrics=["recall", "nce"], mix="place")
     assert found["likelihood"][0] == 0

@@ -373,6 +373,12 @@ def test_small_groups() -> None:
     assert log.ec.report("p", "y", by="g", interval=0.95, min_rows=40)["small"].to_list() == [True, False]
     assert log.ec.report("p", "y", by="g", interval=0.95, min_rows=41)["small"].to_list() == [True, True]
     assert log.ec.report("p", "y", by="g", min_rows=39)["small"].to_list() == [False, False]
+    # Of a group of wrong rows no row counts, whatever is asked.
+    wrong = log.with_columns(p=pl.when(pl.col("g") == log["g"].max()).then(7.0).otherwise("p"))
+    of_rows = wrong.ec.report("p", "y", by="g", metrics=["nec"], interval=0.95)
+    of_cells = wrong.ec.sketch("p", "y", by="g").evaluate("nec", interval=0.95)
+    assert of_rows["small"].to_list() == of_cells["small"].to_list() == [True, True]
+    assert of_rows["n"].to_list()[1] == 0
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from polars_ec.cli.windows import windows_of
 from polars_ec.drifts import drift
 from polars_ec.inputs import as_lazy
 
+_NOTHING = "no group has a period beside the reference: there is nothing to take apart"
+
 
 @dataclass(frozen=True)
 class Drift(Tidy):
@@ -47,6 +49,10 @@ class Drift(Tidy):
         if self.window is None:
             return from_sketch(sketched, self.layout, partial(sketch.drift, period=period, **asked))
         return from_sketch(sketched, self.layout, partial(windows_of(sketched, self.window).drift, **asked))
+
+    def notes(self, table: pl.DataFrame) -> list[str]:
+        """A table without rows needs a reason too."""
+        return super().notes(table) if table.height else [_NOTHING]
 
     def _reference(self, column: str, dtype: pl.DataType) -> Any:
         return None if self.reference is None else period_of(self.reference, column, dtype, self.every)

@@ -40,6 +40,9 @@ _ASKED_FOR = {
 }
 _SHOWN = 20
 
+# What they say of small groups is as true as of others: none has fewer rows than one whose rows are all wrong.
+_OF_SIZE = re.compile(r"small|n|n_invalid|n_reference|n_missing(_(label|score|weight))?")
+
 
 @dataclass(frozen=True)
 class Gate:
@@ -151,8 +154,7 @@ class Gates:
         return [self._verdict(gate, table, names) for gate in self.gates]
 
     def _verdict(self, gate: Gate, table: pl.DataFrame, names: Names) -> Verdict:
-        # A gate on what is small is about nothing else.
-        excuses = names.small and not self.on_null and gate.column != "small"
+        excuses = names.small and not self.on_null and not _OF_SIZE.fullmatch(gate.column)
         small = table["small"].fill_null(value=False).to_list() if excuses else [False] * table.height
         values = [None if value is None or value != value else value for value in _numbers(table[gate.column])]
         name_of = names.shown(table)
@@ -212,6 +214,8 @@ def _way_out(column: str, columns: Sequence[str]) -> str:
     if is_left_out and {"metric", "value"} <= set(columns):
         gates = 'gates are on value or difference, such as "difference_ci_low > 0"'
         return f"each metric has rows of its own here: pass --metrics {metric}, and {gates}"
+    if re.match(r"mix(_|$)", column) and "likelihood" in columns and "mix" not in columns:
+        return "pass --mix, the columns of the strata"
     options = [
         option
         for option, pattern in _ASKED_FOR.items()

@@ -53,13 +53,22 @@ class Tidy(ABC):
         wrong = "a wrong score, label or weight? polars-ec report counts them (n_invalid)"
         lacks = pl.col("value").is_null() | (pl.col("value_reference").is_null() & pl.col("reference").is_not_null())
         if table.height and table.select(lacks.all()).item():
+            if table["n"].sum():
+                few = "each, or what it is compared with, has too few rows of a class, or wrong ones"
+                return [f"no group has a difference: {few}; polars-ec report counts both (n, n_invalid)"]
             return [f"no group has a difference: do rows have {wrong}. Are --score-type and --classes right?"]
         groups = table.columns[: table.columns.index("reference")]
+        notes = []
+        # They have no row that counts, and so they are small.
+        all_wrong = table.filter(n=0, n_missing=0).select(groups).n_unique() if table.height else 0
+        if all_wrong:
+            some = "1 group has" if all_wrong == 1 else f"{all_wrong} groups have"
+            notes.append(f"{some} nothing but wrong rows: polars-ec report counts them (n_invalid)")
         number = int(table.filter(~pl.col("small")).group_by(groups).agg(lacks=lacks.all())["lacks"].sum())
         if not number:
-            return []
+            return notes
         these = "1 group that is not small has" if number == 1 else f"{number} groups that are not small have"
-        return [f"{these} no difference: do rows have {wrong}"]
+        return [*notes, f"{these} no difference: do rows have {wrong}"]
 
     def names(self, table: pl.DataFrame) -> Names:
         """What stands before the value."""

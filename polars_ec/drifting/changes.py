@@ -26,6 +26,9 @@ from polars_ec.rows.read import join_groups
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+STRATUM = "__ec_stratum"
+"""The number of a stratum in its group."""
+
 
 @dataclass(frozen=True)
 class Changes:
@@ -115,6 +118,17 @@ def one_stratum(of: Grouped, metrics: Metrics, groups: pl.DataFrame) -> Strata:
     )
 
 
+def numbered_strata(cells: pl.DataFrame, by: Sequence[str], mix: Sequence[str]) -> pl.DataFrame:
+    """The strata of each group, numbered from 0 on in each: a group may have its own, such as the cities of a country."""
+    strata = cells.select(*by, *mix).unique()
+    return strata.with_columns((pl.int_range(pl.len()).over(by) if by else pl.int_range(pl.len())).alias(STRATUM))
+
+
+def most_strata(strata: pl.DataFrame) -> int:
+    """Of any group."""
+    return int(strata.select(pl.col(STRATUM).max().fill_null(-1)).item()) + 1
+
+
 @dataclass(frozen=True)
 class StrataCells:
     """The cells of a log by group, period and stratum."""
@@ -123,13 +137,13 @@ class StrataCells:
     number: int
 
     @classmethod
-    def of(cls, cells: pl.DataFrame, mix: Sequence[str], shape: Shape) -> StrataCells:
+    def of(cls, cells: pl.DataFrame, by: Sequence[str], mix: Sequence[str], shape: Shape) -> StrataCells:
         """`cells` have the number of their period."""
-        strata = cells.select(mix).unique().with_row_index("__ec_stratum")
-        numbered = join_groups(cells, strata, mix)
-        both = pl.col(GROUP).cast(pl.Int64) * strata.height + pl.col("__ec_stratum").cast(pl.Int64)
-        by_stratum = Shape(shape.groups * strata.height, shape.classes, shape.decisions, shape.buckets)
-        return cls(JointCells(numbered.with_columns(both.alias(GROUP)), by_stratum), strata.height)
+        strata = numbered_strata(cells, by, mix)
+        numbered, number = join_groups(cells, strata, [*by, *mix]), most_strata(strata)
+        both = pl.col(GROUP).cast(pl.Int64) * number + pl.col(STRATUM)
+        by_stratum = Shape(shape.groups * number, shape.classes, shape.decisions, shape.buckets)
+        return cls(JointCells(numbered.with_columns(both.alias(GROUP)), by_stratum), number)
 
     def of_metrics(self, metrics: Metrics, groups: pl.DataFrame, periods: Grouped) -> Strata:
         """The sums of a family; `periods` are those of the periods."""

@@ -164,12 +164,31 @@ class _Block:
             sides, moves = self._of_rows(moments, attribution, factor, column)
             return between(*sides), moves
         sides, moves = self._of_clusters(factor, column)
-        if self._of.enlarged is not None and any(of_side.any() for of_side in at_the_end):
+        if self._of.enlarged is None:
+            return between(*sides), moves
+        # A part may vary with nothing although the metric does: with the prior alone where all rows of a class are decided alike.
+        may_move = moves | self._is_alike
+        no_width = (_NOTHING * np.abs(self.ends[..., column]).max(axis=0)) ** 2
+        with np.errstate(all="ignore"):
+            alike = [
+                at_end | (may_move & (side.variance <= no_width))
+                for at_end, side in zip(at_the_end, sides, strict=True)
+            ]
+        if any(of_side.any() for of_side in alike):
             # Rates of 0 or 1 vary as those of as many independent rows as there are clusters.
             of_rows, rows_move = self._of_rows(*self._with_more_rows(), factor, column)
-            sides = [_either(*of) for of in zip(at_the_end, of_rows, sides, strict=True)]
-            moves = np.where(at_the_end[0] | at_the_end[1], rows_move, moves)
+            sides = [_either(*of) for of in zip(alike, of_rows, sides, strict=True)]
+            moves = np.where(alike[0] | alike[1], rows_move, moves)
         return between(*sides), moves
+
+    @property
+    def _is_alike(self) -> Bools:
+        """Whether a class lacks one of the decisions in either period, (pairs,): sums of 0, with which nothing is seen to move."""
+        found = np.zeros(len(self._units[0]), dtype=bool)
+        for moments in self._moments:
+            sums = moments.linear.sum(axis=1)
+            found |= ((sums == 0) & ((sums @ moments.unit) > 0)[..., None]).any(axis=(-1, -2))
+        return found
 
     def _with_more_rows(self) -> tuple[tuple[Moments, ...], Attribution]:
         """With a little more of each decision in each class; of clusters, of as many rows as there are of these."""

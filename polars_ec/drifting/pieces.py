@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,7 +17,15 @@ from polars_ec.comparing.sizes import Sizes
 from polars_ec.comparing.tidy import Piece, in_order
 from polars_ec.comparing.values import Metrics, families, with_references
 from polars_ec.drifting.asked import Drift
-from polars_ec.drifting.changes import Changes, StrataCells, changes_of, joined, one_stratum
+from polars_ec.drifting.changes import (
+    Changes,
+    StrataCells,
+    changes_of,
+    joined,
+    most_strata,
+    numbered_strata,
+    one_stratum,
+)
 from polars_ec.formulas.sums import GROUP
 from polars_ec.reporting.models import Model
 
@@ -32,7 +40,7 @@ def pieces_of(cells: pl.DataFrame, groups: pl.DataFrame, against: Integers, drif
     costs = drift.model.rows.costs
     shape = Shape(groups.height, costs.n_classes, costs.n_decisions, drift.buckets)
     joint = JointCells(cells, shape)
-    some = list(_some_periods(cells, against, shape, drift.mix))
+    some = list(_some_periods(cells, against, shape, drift))
     model = drift.model
     table = with_references(model, drift.layout, joint.counts, groups)
     _check_priors(model, table, against, drift.keys)
@@ -67,9 +75,10 @@ class _Periods:
         return {column: changes.moved(self.start) for column, changes in found.items()}
 
 
-def _some_periods(cells: pl.DataFrame, against: Integers, shape: Shape, mix: Sequence[str]) -> Iterator[_Periods]:
+def _some_periods(cells: pl.DataFrame, against: Integers, shape: Shape, drift: Drift) -> Iterator[_Periods]:
     """All, so many at a time that the sums of their strata and buckets do not take all memory."""
-    n_strata = cells.select(mix).n_unique() if mix else 1
+    by, mix = drift.by, drift.mix
+    n_strata = most_strata(numbered_strata(cells, by, mix)) if mix else 1
     features = max(shape.decisions, 3)
     of_period = n_strata * shape.classes * features * ((shape.buckets or 0) + features)
     bounds = _bounds(against, max(_MOST_AT_ONCE // of_period, 1))
@@ -77,7 +86,7 @@ def _some_periods(cells: pl.DataFrame, against: Integers, shape: Shape, mix: Seq
         group = pl.col(GROUP)
         of_some = cells.filter(group >= start, group < end).with_columns(group - start) if len(bounds) > 2 else cells
         part = Shape(end - start, shape.classes, shape.decisions, shape.buckets)
-        yield _Periods(start, JointCells(of_some, part), StrataCells.of(of_some, mix, part) if mix else None)
+        yield _Periods(start, JointCells(of_some, part), StrataCells.of(of_some, by, mix, part) if mix else None)
 
 
 def _bounds(against: Integers, at_once: int) -> list[int]:

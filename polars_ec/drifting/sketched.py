@@ -19,7 +19,7 @@ from polars_ec.comparing.differences import adjusted
 from polars_ec.comparing.groups import Grouped
 from polars_ec.comparing.sizes import Sizes
 from polars_ec.comparing.sketched import COUNTS, SketchTables, check_difference, without_models
-from polars_ec.drifting.changes import Changes, changes_of, tidied
+from polars_ec.drifting.changes import STRATUM, Changes, changes_of, most_strata, numbered_strata, tidied
 from polars_ec.drifting.choice import (
     PREVIOUS,
     check_movable,
@@ -42,7 +42,7 @@ from polars_ec.rows.read import join_groups
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_STRATUM, _PLACE = "__ec_stratum", "__ec_place"
+_PLACE = "__ec_place"
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _of_blocks(
     order = [*by, asked.period, *asked.mix]
     ordered = cells if cells.keys == order else cells.group_by(*order)
     # Arrays are of each period, stratum and bucket, however few there are cells in.
-    strata = ordered.frame.select(asked.mix).n_unique() if asked.mix else 1
+    strata = most_strata(numbered_strata(ordered.frame, by, asked.mix)) if asked.mix else 1
     least = ordered.frame[asked.period].n_unique() * strata * (cells.buckets or 1)
     for block in in_blocks(ordered, by, 1 if rolling is None else rolling.number, least):
         windows = block if rolling is None else rolling.rolled(block)
@@ -192,10 +192,10 @@ class _Block:
         unit, stratum, of_strata = np.arange(groups.height), np.zeros(groups.height, dtype=np.int64), tables
         if asked.mix:
             of_strata = self._tables(self.cells)
-            strata = of_strata.table.select(asked.mix).unique().with_row_index(_STRATUM)
+            strata = numbered_strata(of_strata.table, self.by, asked.mix)
             keys = of_strata.table.select(*self.by, asked.period, *asked.mix)
             unit = join_groups(keys, groups, [*self.by, asked.period])[GROUP].to_numpy().astype(np.int64)
-            stratum = join_groups(keys, strata, asked.mix)[_STRATUM].to_numpy().astype(np.int64)
+            stratum = join_groups(keys, strata, [*self.by, *asked.mix])[STRATUM].to_numpy()
         found: dict[str, Changes] = {}
         for family, of_family in zip(tables.families(), of_strata.families(), strict=True):
             taken_apart = _strata(family, of_family, unit, stratum)

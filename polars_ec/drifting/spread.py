@@ -86,8 +86,8 @@ class _Counts:
 
     @property
     def share(self) -> Floats:
-        """Of all rows."""
-        return _ratio(self.weight, self.weight.sum(axis=(-1, -2), keepdims=True))
+        """Of the rows of the class, so that more rows of it in all strata are none."""
+        return _ratio(self.weight, self.weight.sum(axis=1, keepdims=True))
 
     @classmethod
     def of(cls, moments: Moments, clusters: Clusters | None) -> _Counts:

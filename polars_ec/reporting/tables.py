@@ -285,7 +285,10 @@ def _laid_out(model: Model, metrics: Columns, prior: Columns, counts: Columns, l
     columns = {"n": used, **metrics}
     columns |= {name: pl.when(right).then(value) for name, value in prior.items()}
     if layout.interval is not None:
-        columns["small"] = (used < (layout.min_rows or 0)) | (pl.col(f"{prefix}{FEWEST}") < FEW_OF_A_CLASS)
+        # Of a group with wrong rows the classes are not known.
+        columns["small"] = (used < max(layout.min_rows or 0, FEW_OF_A_CLASS)) | (
+            pl.col(f"{prefix}{FEWEST}") < FEW_OF_A_CLASS
+        )
     elif layout.min_rows is not None:
         columns["small"] = used < layout.min_rows
     if layout.total:

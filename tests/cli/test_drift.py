@@ -21,6 +21,7 @@ PAIR = ("--score", "p", "--score", "q", "--label", "y")
 MONTHS = ("--time", "ts", "--every", "1mo")
 ROWS = ["log.parquet", "log.csv", "halves", "duckdb"]
 MONTH = pl.col("ts").dt.truncate("1mo")
+NOTHING = "polars-ec: no group has a period beside the reference: there is nothing to take apart\n"
 
 
 def made_log(n=1200):
@@ -67,10 +68,10 @@ def source(folder, name):
     return f"duckdb:{folder}/log.duckdb::log" if name == "duckdb" else folder / name
 
 
-def typed(tmp_path, *args):
+def typed(tmp_path, *args, said=""):
     result = invoke("drift", *args, "--out", tmp_path / "changes.parquet")
     assert result.exit_code == 0, result.output
-    assert result.output == ""
+    assert result.output == said
     return pl.read_parquet(tmp_path / "changes.parquet")
 
 
@@ -163,9 +164,19 @@ REFERENCES = [
 )
 def test_references_are_periods_by_their_begin(folder, tmp_path, name, stated):
     every, text, reference = stated
-    said = () if text is None else ("--reference", text)
+    asked = () if text is None else ("--reference", text)
     columns = () if name == "sketches" else (*PAIR, "--time", "ts", "--cost-fn", "5", "--cluster", "tail")
-    ours = typed(tmp_path, source(folder, name), *columns, "--every", every, "--metrics", "nec", *said)
+    ours = typed(
+        tmp_path,
+        source(folder, name),
+        *columns,
+        "--every",
+        every,
+        "--metrics",
+        "nec",
+        *asked,
+        said=NOTHING if every == "1y" else "",
+    )
     period = pl.col("ts").dt.truncate(every)
     options = {"reference": reference, "metrics": ["nec"], "cluster": "tail", "cost_fn": 5}
     theirs = LOG.ec.drift(["p", "q"], "y", period=period, **options)
@@ -268,7 +279,7 @@ def test_gates_name_group_period_and_metric(folder, name):
         for s, ts, model, high in table.select("s", "ts", "model", "prior_ci_high").rows()
     ]
     assert 0 < table.height < 16
-    fails(2, *args, "--fail-if", "mix_ci_low > 0", words=["no column 'mix_ci_low'"])
+    fails(2, *args, "--fail-if", "mix_ci_low > 0", words=["no column 'mix_ci_low': pass --mix"])
 
 
 @pytest.mark.parametrize(
@@ -330,6 +341,25 @@ def test_what_sketches_do_not_have(folder, args, words):
 
 def test_an_empty_log_has_no_changes(tmp_path):
     LOG.clear().write_parquet(tmp_path / "log.parquet")
-    assert typed(tmp_path, tmp_path / "log.parquet", *READ, *MONTHS, "--reference", "1970-01").height == 0
+    first = ("--reference", "1970-01")
+    assert typed(tmp_path, tmp_path / "log.parquet", *READ, *MONTHS, *first, said=NOTHING).height == 0
     sketch(tmp_path / "log.parquet", out=tmp_path / "sketches", args=(*READ, "--time", "ts", "--every", "1d"))
-    assert typed(tmp_path, tmp_path / "sketches", "--every", "1mo", "--reference", "1970-01").height == 0
+    assert typed(tmp_path, tmp_path / "sketches", "--every", "1mo", *first, said=NOTHING).height == 0
+
+
+def test_why_nothing_is_found_is_said(folder, tmp_path):
+    args = ("--metrics", "nec", "--time", "ts", "--every")
+    assert typed(tmp_path, folder / "log.parquet", *READ, *args, "1y", said=NOTHING).height == 0
+    LOG.with_columns(y=pl.col("ts") < pl.col("ts").max()).write_parquet(tmp_path / "one.parquet")
+    few = "no group has a difference: each, or what it is compared with, has too few rows of a class, or wrong ones"
+    said = f"polars-ec: {few}; polars-ec report counts both (n, n_invalid)\n"
+    assert typed(tmp_path, tmp_path / "one.parquet", *READ, *args, "1mo", said=said).height == 4
+    last = pl.when(pl.col("ts") >= datetime(1970, 5, 1)).then(7.0).otherwise("p")
+    LOG.with_columns(p=last).write_parquet(tmp_path / "last.parquet")
+    said = "polars-ec: 1 group has nothing but wrong rows: polars-ec report counts them (n_invalid)\n"
+    table = typed(tmp_path, tmp_path / "last.parquet", *READ, *args, "1mo", said=said)
+    assert table["n"].to_list()[3:] == [0]
+    wrong = "no group has a difference: do rows have a wrong score"
+    LOG.with_columns(pl.col("p") + 2).write_parquet(tmp_path / "wrong.parquet")
+    result = invoke("drift", tmp_path / "wrong.parquet", *READ, *args, "1mo")
+    assert wrong in result.stderr

@@ -183,6 +183,27 @@ def test_a_gate_on_small_groups_judges_them():
     assert verdict.tripped == ["k=a: small is true (--fail-if 'small == 1')"]
 
 
+@pytest.mark.parametrize("column", ["n", "n_invalid", "n_missing", "n_missing_label", "n_reference"])
+def test_gates_on_numbers_of_rows_judge_small_groups(column):
+    table = pl.DataFrame({"k": ["a", "b"], column: [0, 900], "small": [True, False]})
+    (verdict,) = Gates.of([f"{column} < 10"], False).verdicts(table, Names(["k"], small=True))
+    assert (len(verdict.tripped), verdict.small) == (1, 0)
+
+
+@pytest.mark.parametrize("name", mostly_slow(DOORS, ["log.parquet", "sketches"]))
+def test_a_group_of_nothing_but_wrong_rows_trips(tmp_path, name):
+    """It has no row that counts, and so it is small."""
+    wrong = LOG.with_columns(p=pl.when(pl.col("s") == "b").then(7.0).otherwise("p"))
+    wrong.write_parquet(tmp_path / "log.parquet")
+    wrong.write_csv(tmp_path / "log.csv")
+    with duckdb.connect(str(tmp_path / "log.duckdb")) as connection:
+        log = wrong.to_arrow()  # noqa: F841
+        connection.execute("CREATE TABLE log AS FROM log")
+    sketch(tmp_path / "log.parquet", out=tmp_path / "sketches", args=(*READ, "--by", "s", "--cost-fn", "5"))
+    args = (*door(tmp_path, name), "--metrics", "nec", "--min-rows", "20", "--fail-if", "n_invalid > 0")
+    assert "s=b: n_invalid is 400 (--fail-if 'n_invalid > 0')" in gated(3, *args)[1]
+
+
 # The command ------------------------------------------------------------------------------------------------------------
 
 
