@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from polars_ec.cells.arguments import battery
 from polars_ec.cells.blocks import in_blocks
 from polars_ec.cells.cells import SCORE, TARGET, Cells, check_keys
-from polars_ec.cells.sums import is_overall, overall_prior, prior_columns
+from polars_ec.cells.sums import prior_columns, prior_of_rows
 from polars_ec.cells.windows import Rolling
 from polars_ec.comparing.differences import adjusted
 from polars_ec.comparing.groups import Grouped
@@ -71,10 +71,9 @@ def drift_cells(cells: Cells, asked: Question, rolling: Rolling | None = None) -
         asked = replace(asked, reference=_reference(asked, periods))
     made = [pl.DataFrame(schema={**cells.frame.select(*by, asked.period).schema, **columns})]
     for chosen, part in without_models(cells):
-        own = asked
-        if is_overall(asked.keywords.get("prior")):
-            # Of all groups, and of each row once, however many windows it is in.
-            own = replace(asked, keywords={**asked.keywords, "prior": overall_prior(part) or pl.lit(None, pl.Float64)})
+        # Of all groups, and of each row once, however many windows it is in.
+        prior = prior_of_rows(asked.keywords.get("prior"), part)
+        own = replace(asked, keywords={**asked.keywords, "prior": prior})
         keys = [key for key in by if key != TARGET]
         found = _adjusted(pl.concat(list(_of_blocks(part, keys, own, chosen.get(SCORE), rolling))))
         if TARGET in chosen:
