@@ -58,6 +58,8 @@ def compare(
     ----------
     frame
         The log, a frame of Polars or of another library. A LazyFrame gives a LazyFrame; all others give a DataFrame.
+        Several models that are not compared with each other are a pass each where it is not of Polars, and so of a reader that can be
+        read once an error.
     score
         Column name or expression; or several of them (models).
     label

@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_ec.arguments import BY_ROW, as_expr, parse_min_rows, parse_options
 from polars_ec.comparing.joint_pass import sum_jointly
-from polars_ec.comparing.request import check_number, level_and_clusters, metrics_of_all, of_each_model
+from polars_ec.comparing.request import check_number, level_and_clusters, of_each_model
 from polars_ec.drifting.asked import Drift
 from polars_ec.drifting.choice import (
     check_names_of_drift,
@@ -23,7 +23,7 @@ from polars_ec.drifting.choice import (
 from polars_ec.drifting.tables import drifted
 from polars_ec.inputs import as_lazy, lazy_if_lazy
 from polars_ec.options import DecisionOptions
-from polars_ec.reporting.choice import needed
+from polars_ec.reporting.choice import metrics_of, needed
 from polars_ec.reporting.models import Pass, pass_over, read_models
 from polars_ec.reporting.tables import Layout
 from polars_ec.rows.read import expand
@@ -59,6 +59,7 @@ def drift(
     ----------
     frame
         The log, a frame of Polars or of another library. A LazyFrame gives a LazyFrame; all others give a DataFrame.
+        Several models are a pass each where it is not of Polars, and so of a reader that can be read once an error.
     score
         Column name or expression; or several of them (models).
     label
@@ -99,14 +100,15 @@ def drift(
     What a stratum, or a class in it, has in one of the two periods alone is taken to be the same in the other. Parts are null where a
     value is, and their limits where those of the difference are; and where strata do not tell: more rows of a class than the square
     root of how many there are, or clusters, are in strata with fewer than five of them in one period and none in the other, with fewer
-    than 15 in the other and less than a sixth of the share of the class there, or in one cluster alone; or no stratum has the class in both. Then take fewer and larger strata. Where a metric hardly hangs on a factor,
-    limits of its part are wider than they need be, for the part is a product of two small numbers.
+    than 15 in the other and less than a sixth of the share of the class there, or in one cluster alone; or no stratum has the class in
+    both. Then take fewer and larger strata. Where a metric hardly hangs on a factor, limits of its part are wider than they need be, for
+    the part is a product of two small numbers.
 
     Raises
     ------
     ValueError
         Several columns in `period`; a column of `mix` that is one of `by` or the period; names that the result has; ranking metrics,
-        counts, `ece` and metrics of each class; models of different numbers of classes; interval=None; fewer than 100 buckets. What only the rows tell: a
+        counts, `ece` and metrics of each class; interval=None; fewer than 100 buckets. What only the rows tell: a
         reference that is no period; "previous" where a period is called so; and a `prior` of the rows that differs between a period and
         its reference.
     TypeError
@@ -180,30 +182,26 @@ def _drift(
             for model in scores
         ]
         return of_each_model(each, [*key_names, period_name])
-    frame, models = read_models(frame, scores, label, given, options, None, one_pass)
-    asked = metrics_of_all(named, models)
+    frame, (model,) = read_models(frame, scores, label, given, options, None, one_pass)
+    asked = metrics_of(named, model.rows)
     needs = needed(asked, ())
     if needs.decisions:
-        check_number(models[0].rows.costs)
-    factors = factors_of(strata)
-    layout = Layout(options, usual=False, min_rows=None, parts=(), total=False)
-    n_buckets = None if clusters is None else clusters.buckets
+        check_number(model.rows.costs)
     what = Drift(
-        tuple(key_names),
-        period_name,
-        tuple(mix_names),
-        factors,
-        tuple(models),
-        asked,
-        reference,
-        layout,
-        level,
-        n_buckets,
-        least,
+        by=tuple(key_names),
+        period=period_name,
+        mix=tuple(mix_names),
+        factors=factors_of(strata),
+        model=model,
+        metrics=asked,
+        reference=reference,
+        layout=Layout(options, usual=False, min_rows=None, parts=(), total=False),
+        level=level,
+        buckets=None if clusters is None else clusters.buckets,
+        min_rows=least,
     )
-    groups, pairs = [*keys, of_period, *strata], [(model, None) for model in models]
-    cells = one_pass(sum_jointly(frame, groups, pairs, models, needs, clusters, [as_expr(label, "label")]))
+    groups, pairs = [*keys, of_period, *strata], [(model, None)]
+    cells = one_pass(sum_jointly(frame, groups, pairs, [model], needs, clusters, [as_expr(label, "label")]))
     schema = cells.collect_schema()
-    return cells.map_batches(
-        partial(drifted, drift=what), schema={**{name: schema[name] for name in what.keys}, **columns_of(factors)}
-    )
+    columns = {**{name: schema[name] for name in what.keys}, **columns_of(what.factors)}
+    return cells.map_batches(partial(drifted, drift=what), schema=columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -130,6 +131,13 @@ def test_llrs_and_raw_scores_drift_by_what_needs_no_prior() -> None:
         assert sketch.drift(period="week", threshold=0.5)["metric"].unique(maintain_order=True)[0] == "precision"
         with pytest.raises(SketchError, match="made of the order of scores and not of sums"):
             sketch.drift(period="week")
+
+
+def test_llrs_drift_at_a_prior_that_is_an_expression() -> None:
+    log = LOG.with_columns(x=pl.col("p").log() - (-pl.col("p")).log1p())
+    sketch = log.ec.sketch("x", "y", by="week", score_type="llr", thresholds=[0.5])
+    for ask in (partial(sketch.drift, period="week"), partial(sketch.compare, reference="best")):
+        assert_frame_equal(ask("nec", threshold=0.5, prior=pl.lit(0.3)), ask("nec", threshold=0.5, prior=0.3))
 
 
 def test_metrics_that_a_report_does_not_have_are_compared_and_drift_too() -> None:

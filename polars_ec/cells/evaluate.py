@@ -17,6 +17,7 @@ from polars_ec.cells.ordered import ordered_cells
 from polars_ec.cells.sums import (
     GroupSums,
     is_exact,
+    is_overall,
     join_losses,
     number_sums,
     overall_prior,
@@ -55,8 +56,7 @@ def evaluate(
     """
     grid, keys = cells.grid, cells.keys if keys is None else keys
     names = list(metrics) or list(battery(grid, keywords))
-    stated = keywords.get("prior")
-    if grid.score_type == "llr" and isinstance(stated, str) and stated == "overall":
+    if grid.score_type == "llr" and is_overall(keywords.get("prior")):
         # Thresholds of LLRs hang on one prior, known before the groups are.
         keywords = {**keywords, "prior": overall_prior(cells) or "overall"}
     made_at = keywords.get("prior") if llr_prior is None else llr_prior

@@ -215,6 +215,16 @@ def overall_prior(cells: Cells) -> Any:
     return None if found.height == 0 or None in found.row(0) else list(found.row(0))
 
 
+def is_overall(prior: Any) -> bool:
+    """Whether it is the word for the shares in all cells; an expression or an array is none."""
+    return isinstance(prior, str) and prior == "overall"
+
+
+def prior_of_rows(prior: Any, cells: Cells) -> Any:
+    """The prior as stated, but for "overall" the shares in these cells: for what is made of them and has their rows more than once."""
+    return (overall_prior(cells) or pl.lit(None, pl.Float64)) if is_overall(prior) else prior
+
+
 def prior_columns(arguments: EvaluationArguments) -> list[pl.Expr] | None:
     """The stated shares, of a table that `tabulate` made; None for the groups' own."""
     return [pl.col(f"{_PRIOR}_{i}") for i in range(2)] if arguments.prior.stated else None

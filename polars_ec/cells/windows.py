@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from polars_ec.arguments import parse_whole
-from polars_ec.cells.cells import C, Cells
+from polars_ec.cells.blocks import in_blocks
+from polars_ec.cells.cells import C, Cells, of_each_model
 from polars_ec.cells.grid import AMOUNTS, BUCKET
+from polars_ec.cells.sums import is_overall, prior_of_rows
 from polars_ec.exceptions import SketchError
 from polars_ec.rows.read import join_groups
 
@@ -79,6 +82,14 @@ class Rolling:
         rows = np.zeros(len(self.periods), dtype=np.int64)
         rows[self.places(cells.frame[self.column].unique())] = 1
         return self.periods.gather(np.flatnonzero(_windows(rows, self.number)) + self.number - 1)
+
+    def in_blocks(self, cells: C, prior: Any) -> Iterator[tuple[C, Any]]:
+        """The cells of the windows, of some groups after the others, each with its prior: "overall" is that of the rows, each once."""
+        # Its shares are those of each model for itself.
+        for _, part in of_each_model(cells) if is_overall(prior) else [({}, cells)]:
+            stated = prior_of_rows(prior, part)
+            for block in in_blocks(part, [key for key in part.keys if key != self.column], self.number):
+                yield self.rolled(block), stated
 
     def rolled(self, cells: C) -> C:
         """The cells of the windows, for each group that has rows in one of their periods."""

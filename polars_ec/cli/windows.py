@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-import polars as pl
-
-from polars_ec.cells.blocks import in_blocks
-from polars_ec.cells.cells import of_each_model
-from polars_ec.cells.sums import overall_prior
 from polars_ec.cells.windows import Rolling
 from polars_ec.cli.errors import UsageError
 from polars_ec.cli.request import Sketched
 from polars_ec.drifting.windows import Windows
-from polars_ec.sketches import Sketch
 
 
 def check_window(window: int | None, every: str | None) -> None:
@@ -41,13 +35,7 @@ def windows_of(sketched: Sketched, window: int) -> Windows:
 def rolled(sketched: Sketched, window: int) -> Iterator[Sketched]:
     """The sketches of the windows, of some groups after the others; `--prior overall` is that of the rows, each of which counts once."""
     windows, prior = windows_of(sketched, window), sketched.options.get("prior")
-    overall = isinstance(prior, str) and prior == "overall"
     rolling = Rolling.over(windows.sketch, windows.period, windows.periods, windows.every)
-    for _, of_model in of_each_model(sketched.sketch) if overall else [({}, sketched.sketch)]:
-        options = dict(sketched.options)
-        if overall:
-            options["prior"] = overall_prior(of_model) or pl.lit(None, pl.Float64)
-        groups = [key for key in of_model.keys if key != windows.period]
-        for block in in_blocks(of_model, groups, window):
-            sketch: Sketch = rolling.rolled(block)
-            yield replace(sketched, sketch=sketch, options=options)
+    for sketch, stated in rolling.in_blocks(sketched.sketch, prior):
+        options = sketched.options if stated is None else {**sketched.options, "prior": stated}
+        yield replace(sketched, sketch=sketch, options=options)

@@ -72,7 +72,7 @@ def grouped(cells: JointCells, groups: pl.DataFrame, metrics: Metrics) -> Groupe
         metrics.columns,
         moments,
         None if cells.shape.buckets is None else cells.clusters(model, family),
-        family.enlarged,
+        metrics.enlarged,
         partial(metrics.of, groups=groups),
         partial(metrics.of, groups=others),
         partial(metrics.of, groups=whole),

@@ -13,6 +13,7 @@ from polars_ec.comparing.choice import Reference
 from polars_ec.comparing.sides import exclusive
 from polars_ec.intervals.arguments import FEW_OF_A_CLASS
 from polars_ec.intervals.spread import effective_rows
+from polars_ec.reporting.models import Model
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -27,6 +28,17 @@ class Sizes:
     n_missing: pl.Series
     weight: Floats
     weight2: Floats
+
+    @classmethod
+    def of(cls, model: Model, groups: pl.DataFrame, weight: Floats, weight2: Floats) -> Sizes:
+        """Those of a model, of which `groups` have the numbers of rows."""
+        rows, present, invalid = (groups[f"{model.prefix}{name}"] for name in ("rows", "present", "invalid"))
+        return cls(present - invalid, rows - present, weight, weight2)
+
+    def n_of(self, groups: Integers) -> pl.Series:
+        """The rows of the groups of these numbers; null for -1."""
+        number = pl.Series(groups)
+        return self.n.gather(number.clip(0)).zip_with(number >= 0, pl.Series([None], dtype=self.n.dtype))
 
     def small(self, reference: Reference, groups: Integers | None, min_rows: int | None) -> Bools:
         """Groups of fewer rows than `min_rows`; and those that have few of a class, or whose reference has.

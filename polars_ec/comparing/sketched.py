@@ -15,7 +15,7 @@ from polars_ec.cells.arguments import battery, check_metrics, parse_arguments
 from polars_ec.cells.cells import SCORE, TARGET, Cells, check_keys, of_each_model
 from polars_ec.cells.formula_columns import ENDS, LOSS_OF, decision_column, decision_columns, loss_column, loss_columns
 from polars_ec.cells.intervals import Intervals
-from polars_ec.cells.sums import is_exact, join_losses, number_sums, overall_prior, prior_columns, tabulate
+from polars_ec.cells.sums import is_exact, is_overall, join_losses, number_sums, overall_prior, prior_columns, tabulate
 from polars_ec.comparing.choice import (
     COLUMNS,
     FEWEST_BUCKETS,
@@ -116,7 +116,7 @@ class SketchTables:
     def intervals(self) -> Intervals:
         """What variances are made of."""
         cells, keywords = self.cells, dict(self.keywords)
-        if cells.grid.score_type == "llr" and keywords.get("prior") == "overall":
+        if cells.grid.score_type == "llr" and is_overall(keywords.get("prior")):
             keywords["prior"] = overall_prior(cells) or "overall"
         arguments = parse_arguments(self.names, cells.grid, keywords, self.own_threshold)
         for name, threshold in arguments.thresholds.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -14,6 +14,7 @@ from polars_ec.comparing.joint_pass import UNEQUAL, sum_of_groups
 from polars_ec.comparing.rank_pass import KIND
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import GROUP
+from polars_ec.reporting.models import Model
 from polars_ec.rows.read import join_groups
 
 if TYPE_CHECKING:
@@ -39,26 +40,35 @@ def compared(cells: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
         if UNEQUAL[name] in cells.columns and (number := cells[UNEQUAL[name]].sum()):
             raise ValueError(message.format(number))
     keys = list(comparison.keys)
-    if keys:
-        groups = cells.select(keys).unique().sort(keys).with_row_index(GROUP)
-        numbered = join_groups(cells, groups, keys)
-    else:
-        groups = pl.DataFrame({GROUP: [0]}, schema={GROUP: pl.get_index_type()})
-        numbered = cells.with_columns(pl.lit(0, dtype=pl.get_index_type()).alias(GROUP))
+    groups, numbered = with_numbers(cells, keys)
     if not groups.height:
         return pl.DataFrame(schema={**groups.select(keys).schema, **COLUMNS})
     ranks = pl.DataFrame()
     if comparison.grids:
         ranks = numbered.filter(pl.col(KIND).is_not_null())
         numbered = numbered.filter(pl.col(KIND).is_null())
-    sums = numbered.group_by(GROUP).agg(**sum_of_groups(cells, comparison.models))
-    groups = groups.join(sums, on=GROUP, how="left", maintain_order="left")
-    groups = groups.with_columns((cs.integer() - cs.by_name(keys)).fill_null(0))
+    groups = with_sums(groups, numbered, comparison.models)
     with np.errstate(all="ignore"):
         costs = comparison.models[0].rows.costs
         joint = JointCells(numbered, Shape(groups.height, costs.n_classes, costs.n_decisions, comparison.buckets))
         found = _differences(joint, ranks, groups, comparison)
         return tidy(_pieces(found, joint, groups, comparison), groups, keys, comparison.reference, comparison.min_rows)
+
+
+def with_numbers(cells: pl.DataFrame, keys: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The groups, sorted, and the cells, each with the number of its group."""
+    if not keys:
+        number = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
+        return pl.select(number), cells.with_columns(number)
+    groups = cells.select(keys).unique().sort(keys).with_row_index(GROUP)
+    return groups, join_groups(cells, groups, keys)
+
+
+def with_sums(groups: pl.DataFrame, cells: pl.DataFrame, models: Sequence[Model]) -> pl.DataFrame:
+    """The groups with how many rows they have, of each model; 0 where no cell is theirs."""
+    sums = cells.group_by(GROUP).agg(**sum_of_groups(cells, models))
+    joined = groups.join(sums, on=GROUP, how="left", maintain_order="left")
+    return joined.with_columns((cs.integer() - cs.by_name(groups.columns)).fill_null(0))
 
 
 def _differences(
@@ -97,13 +107,9 @@ def _pieces(
     found: Mapping[tuple[str, str], Differences], joint: JointCells, groups: pl.DataFrame, comparison: Comparison
 ) -> Iterator[Piece]:
     from polars_ec.comparing.sizes import Sizes
-    from polars_ec.comparing.tidy import Piece
+    from polars_ec.comparing.tidy import Piece, in_order
 
-    names = comparison.names
     for model, _ in comparison.pairs:
-        n = groups[f"{model.prefix}present"] - groups[f"{model.prefix}invalid"]
-        missing = groups[f"{model.prefix}rows"] - groups[f"{model.prefix}present"]
-        sizes = Sizes(n, missing, joint.counts, joint.counts2)
-        columns = [column for name, column in found if name == model.name]
-        for column in sorted(columns, key=lambda c: (names.index(c.removesuffix("_at_prior")), c not in names)):
+        sizes = Sizes.of(model, groups, joint.counts, joint.counts2)
+        for column in in_order((column for name, column in found if name == model.name), comparison.names):
             yield Piece(model.name, column, found[model.name, column], sizes)

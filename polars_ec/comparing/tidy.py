@@ -14,6 +14,7 @@ from polars_ec.comparing.choice import COLUMNS, Reference, reference_groups
 from polars_ec.comparing.differences import Differences, adjusted
 from polars_ec.comparing.groups import Against
 from polars_ec.comparing.sizes import Sizes
+from polars_ec.formulas.moved_by_prior import AT_PRIOR
 from polars_ec.formulas.sums import GROUP
 
 
@@ -27,6 +28,11 @@ class Piece:
     sizes: Sizes
     more: Mapping[str, NDArray[Any] | pl.Series] = field(default_factory=dict)
     """Further columns."""
+
+
+def in_order(columns: Iterable[str], names: Sequence[str]) -> list[str]:
+    """The columns of metrics as the result has them: each metric at the groups' own priors, then at the stated one."""
+    return sorted(columns, key=lambda column: (names.index(column.removesuffix(AT_PRIOR)), column not in names))
 
 
 def against_of(reference: Reference, groups: pl.DataFrame, keys: Sequence[str]) -> Against:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from polars_ec.comparing.joint_pass import COSTS
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.intervals.estimates import slopes_of, with_one_cost, with_one_row
+from polars_ec.formulas.moved_by_prior import AT_PRIOR
+from polars_ec.intervals.estimates import slopes_of
 from polars_ec.intervals.spread import Moments
 from polars_ec.priors import EMPIRICAL
 from polars_ec.reporting.estimated import BY_COST
@@ -39,13 +40,6 @@ class Family:
     def decides(self) -> bool:
         """Whether it is the decisions."""
         return not self.numbers
-
-    @property
-    def enlarged(self) -> Callable[[Moments], Moments] | None:
-        """Sums with a little more of each decision in each class; None for losses."""
-        if self.decides:
-            return with_one_row
-        return with_one_cost if self.numbers == COSTS else None
 
 
 def families(names: Sequence[str], costs_by_row: bool) -> list[Family]:
@@ -86,11 +80,18 @@ class Metrics:
     @cached_property
     def columns(self) -> dict[str, str]:
         """The columns that the metrics become, and the metric of each."""
-        of_column = {name: name for name in self.family.names}
-        if self.layout.options.prior.stated:
-            of_column |= {f"{name}_at_prior": name for name in self.family.names}
+        return {column: column.removesuffix(AT_PRIOR) for column in self._values}
+
+    @property
+    def enlarged(self) -> Callable[[Moments], Moments] | None:
+        """Sums with a little more of each decision in each class; None for losses."""
+        return self._features.enlarging
+
+    @cached_property
+    def _values(self) -> dict[str, pl.Expr]:
+        """Of the columns of a report those that the metrics become, on its table of sums."""
         made = group_columns(self.model, self.family.names, self.layout)
-        return {column: of_column[column] for column in made if column in of_column}
+        return {column: value for column, value in made.items() if column.removesuffix(AT_PRIOR) in self.family.names}
 
     @cached_property
     def _features(self) -> Features:
@@ -120,6 +121,5 @@ class Metrics:
         # A stated prior is known, so that only the groups' own are made of the sums.
         own = replace(self.layout.options, prior=EMPIRICAL)
         table = with_priors(_with_sums(repeated, self._features, sums).lazy(), [self.model], own, total=False)
-        made = group_columns(self.model, self.family.names, self.layout)
-        values = table.select(**{name: made[name] for name in self.columns}).collect()
+        values = table.select(**self._values).collect()
         return values.select(pl.all().cast(pl.Float64).fill_null(np.nan)).to_numpy()

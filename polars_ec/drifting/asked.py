@@ -17,8 +17,8 @@ class Drift:
     period: str
     mix: tuple[str, ...]
     factors: tuple[str, ...]
-    models: tuple[Model, ...]
-    names: tuple[str, ...]
+    model: Model
+    metrics: tuple[str, ...]
     reference: Any
     layout: Layout
     level: float

@@ -46,9 +46,9 @@ class _Side:
             size,
             of_stratum,
             of_class,
-            _ratio(of_stratum, size[:, None]),
-            _ratio(of_class, of_stratum[..., None]),
-            _ratio(linear, of_class[..., None]),
+            ratio(of_stratum, size[:, None]),
+            ratio(of_class, of_stratum[..., None]),
+            ratio(linear, of_class[..., None]),
         )
 
 
@@ -141,7 +141,7 @@ class Change:
         reference, period = self._sides
         mixed = dict(zip(subsets[1:-1], _slopes_of_each(formula, sums[1:-1]), strict=True))
         # None of the factors are the period's, or all. Metrics do not hang on how many rows there are, and the sums are of those of the period.
-        of_reference = of_ends[1] * _ratio(reference.size, period.size)[:, None, None, None]
+        of_reference = of_ends[1] * ratio(reference.size, period.size)[:, None, None, None]
         return {subsets[0]: of_reference, **mixed, subsets[-1]: of_ends[0]}
 
     def _slopes(self, of_sums: Mapping[frozenset[str], Floats]) -> dict[str, tuple[Floats, Floats]]:
@@ -172,15 +172,15 @@ class Change:
         found = []
         for number in (1, 0):
             side = self._sides[number]
-            times_stratum = np.where(of_prior == number, _ratio(size[:, None] * share, side.of_stratum), 0.0)
+            times_stratum = np.where(of_prior == number, ratio(size[:, None] * share, side.of_stratum), 0.0)
             of_rows = np.where(
-                of_mean == number, _ratio(size[:, None, None] * share[..., None] * prior, side.of_class), 0.0
+                of_mean == number, ratio(size[:, None, None] * share[..., None] * prior, side.of_class), 0.0
             )
             level = times_stratum[..., None, None] * (of_class - of_stratum[:, :, None, :])
             if (MIX in some) == number:
                 level = (
                     level
-                    + _ratio(size, side.size)[:, None, None, None] * (of_stratum - of_all[:, None, :])[:, :, None, :]
+                    + ratio(size, side.size)[:, None, None, None] * (of_stratum - of_all[:, None, :])[:, :, None, :]
                 )
             level = level - of_rows[..., None] * of_class
             found.append(of_rows[..., None, None] * of_sums[:, None] + level[..., None, :] * self._unit[:, None])
@@ -199,7 +199,7 @@ def _slopes_of_each(formula: Formula, sums: Floats) -> Floats:
     return slopes.reshape(*sums.shape, slopes.shape[-1])
 
 
-def _ratio(numerator: Floats, denominator: Floats) -> Floats:
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
     """0 where the denominator is."""
     with np.errstate(all="ignore"):
         return np.asarray(np.where(denominator > 0, numerator / denominator, 0.0), dtype=np.float64)

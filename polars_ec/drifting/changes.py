@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,10 +10,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from polars_ec.comparing.cells import JointCells, Shape
+from polars_ec.comparing.choice import Reference
 from polars_ec.comparing.differences import Differences
 from polars_ec.comparing.groups import Grouped, compare_groups
+from polars_ec.comparing.sizes import Sizes
+from polars_ec.comparing.tidy import Piece, tidy
 from polars_ec.comparing.values import Metrics
-from polars_ec.drifting.choice import columns_of_part
+from polars_ec.drifting.choice import columns_of, columns_of_part
 from polars_ec.drifting.parts import Part, Strata, parts_of
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.estimates import Clusters
@@ -34,11 +37,25 @@ class Changes:
     differences: Differences
     parts: Mapping[str, Floats]
 
+    def piece(self, model: str | None, column: str, sizes: Sizes, against: Integers) -> Piece:
+        """What the result has of it; `against` says which period each is compared with."""
+        return Piece(model, column, self.differences, sizes, {**self.parts, "n_reference": sizes.n_of(against)})
+
     def moved(self, start: int) -> Changes:
         """The same where the first of the periods has this number."""
         of = self.differences.reference
         assert of is not None
         return replace(self, differences=replace(self.differences, reference=np.where(of >= 0, of + start, -1)))
+
+
+def tidied(
+    pieces: Iterable[Piece], groups: pl.DataFrame, keys: Sequence[str], factors: Sequence[str], min_rows: int | None
+) -> pl.DataFrame:
+    """The result; the last of the `keys` is the period, by which references are called."""
+    period = keys[-1]
+    # Of any value: which period is the reference of each the pieces say themselves.
+    reference = Reference(key={period: None})
+    return tidy(pieces, groups, keys, reference, min_rows, columns_of(factors), [period])
 
 
 def joined(some: Sequence[Mapping[str, Changes]]) -> Mapping[str, Changes]:
@@ -139,7 +156,7 @@ class StrataCells:
             metrics.columns,
             moments,
             clusters,
-            family.enlarged,
+            metrics.enlarged,
             lambda sums, units: metrics.of(sums, groups[units]),
             periods.side,
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +14,7 @@ from polars import selectors as cs
 from polars_ec.comparing.cells import JointCells, Shape
 from polars_ec.comparing.groups import grouped
 from polars_ec.comparing.sizes import Sizes
-from polars_ec.comparing.tidy import Piece
+from polars_ec.comparing.tidy import Piece, in_order
 from polars_ec.comparing.values import Metrics, families, with_references
 from polars_ec.drifting.asked import Drift
 from polars_ec.drifting.changes import (
@@ -37,25 +36,18 @@ _MOST_AT_ONCE = 2**26
 
 
 def pieces_of(cells: pl.DataFrame, groups: pl.DataFrame, against: Integers, drift: Drift) -> Iterator[Piece]:
-    """Those of each model and column of a metric, in the order of the result; `against` is what each period is compared with."""
-    costs = drift.models[0].rows.costs
+    """Those of each column of a metric, in the order of the result; `against` is what each period is compared with."""
+    costs = drift.model.rows.costs
     shape = Shape(groups.height, costs.n_classes, costs.n_decisions, drift.buckets)
     joint = JointCells(cells, shape)
     some = list(_some_periods(cells, against, shape, drift))
-    for model in drift.models:
-        table = with_references(model, drift.layout, joint.counts, groups)
-        _check_priors(model, table, against, drift.keys)
-        n = groups[f"{model.prefix}present"] - groups[f"{model.prefix}invalid"]
-        missing = groups[f"{model.prefix}rows"] - groups[f"{model.prefix}present"]
-        sizes = Sizes(n, missing, joint.counts, joint.counts2)
-        of_reference = n.gather(pl.Series(against).clip(0)).zip_with(
-            pl.Series(against) >= 0, pl.Series([None], dtype=n.dtype)
-        )
-        found = joined([periods.changes(model, table, against, drift) for periods in some])
-        names = drift.names
-        for column in sorted(found, key=lambda c: (names.index(c.removesuffix("_at_prior")), c not in names)):
-            more: dict[str, Any] = {**found[column].parts, "n_reference": of_reference}
-            yield Piece(model.name, column, found[column].differences, sizes, more)
+    model = drift.model
+    table = with_references(model, drift.layout, joint.counts, groups)
+    _check_priors(model, table, against, drift.keys)
+    sizes = Sizes.of(model, groups, joint.counts, joint.counts2)
+    found = joined([periods.changes(table, against, drift) for periods in some])
+    for column in in_order(found, drift.metrics):
+        yield found[column].piece(model.name, column, sizes, against)
 
 
 @dataclass(frozen=True)
@@ -66,13 +58,13 @@ class _Periods:
     joint: JointCells
     strata: StrataCells | None
 
-    def changes(self, model: Model, table: pl.DataFrame, against: Integers, drift: Drift) -> dict[str, Changes]:
-        """Those of a model's metrics; `table` and `against` are of all periods."""
+    def changes(self, table: pl.DataFrame, against: Integers, drift: Drift) -> dict[str, Changes]:
+        """Those of the metrics; `table` and `against` are of all periods."""
         at = slice(self.start, self.start + self.joint.shape.groups)
         table, against = table[at], np.where(against[at] >= 0, against[at] - self.start, -1)
         found: dict[str, Changes] = {}
-        for family in families(drift.names, model.rows.row_costs is not None):
-            metrics = Metrics(model, family, drift.layout)
+        for family in families(drift.metrics, drift.model.rows.row_costs is not None):
+            metrics = Metrics(drift.model, family, drift.layout)
             of_periods = grouped(self.joint, table, metrics)
             strata = (
                 one_stratum(of_periods, metrics, table)

@@ -13,15 +13,13 @@ from numpy.typing import NDArray
 from polars_ec.cells.arguments import battery
 from polars_ec.cells.blocks import in_blocks
 from polars_ec.cells.cells import SCORE, TARGET, Cells, check_keys
-from polars_ec.cells.sums import overall_prior, prior_columns
+from polars_ec.cells.sums import prior_columns, prior_of_rows
 from polars_ec.cells.windows import Rolling
-from polars_ec.comparing.choice import Reference
 from polars_ec.comparing.differences import adjusted
 from polars_ec.comparing.groups import Grouped
 from polars_ec.comparing.sizes import Sizes
 from polars_ec.comparing.sketched import COUNTS, SketchTables, check_difference, without_models
-from polars_ec.comparing.tidy import Piece, tidy
-from polars_ec.drifting.changes import STRATUM, Changes, changes_of, most_strata, numbered_strata
+from polars_ec.drifting.changes import STRATUM, Changes, changes_of, most_strata, numbered_strata, tidied
 from polars_ec.drifting.choice import (
     PREVIOUS,
     check_movable,
@@ -73,10 +71,9 @@ def drift_cells(cells: Cells, asked: Question, rolling: Rolling | None = None) -
         asked = replace(asked, reference=_reference(asked, periods))
     made = [pl.DataFrame(schema={**cells.frame.select(*by, asked.period).schema, **columns})]
     for chosen, part in without_models(cells):
-        own = asked
-        if isinstance(asked.keywords.get("prior"), str) and asked.keywords["prior"] == "overall":
-            # Of all groups, and of each row once, however many windows it is in.
-            own = replace(asked, keywords={**asked.keywords, "prior": overall_prior(part) or pl.lit(None, pl.Float64)})
+        # Of all groups, and of each row once, however many windows it is in.
+        prior = prior_of_rows(asked.keywords.get("prior"), part)
+        own = replace(asked, keywords={**asked.keywords, "prior": prior})
         keys = [key for key in by if key != TARGET]
         found = _adjusted(pl.concat(list(_of_blocks(part, keys, own, chosen.get(SCORE), rolling))))
         if TARGET in chosen:
@@ -165,21 +162,11 @@ class _Block:
         groups = tables.table.select(GROUP, *keys)
         against = self._against(groups)
         _check_prior(tables, against)
-        n = tables.table["n"]
-        of_reference = n.gather(np.maximum(against, 0)).zip_with(
-            pl.Series(against >= 0), pl.Series([None], dtype=n.dtype)
-        )
-        sizes = Sizes(n, tables.table["n_missing"], *tables.intervals.amounts)
+        sizes = Sizes(tables.table["n"], tables.table["n_missing"], *tables.intervals.amounts)
         with np.errstate(all="ignore"):
             found = self._changes(tables, against)
-            pieces = [
-                Piece(model, name, found[name].differences, sizes, {**found[name].parts, "n_reference": of_reference})
-                for name in asked.metrics
-            ]
-            # Of any value: which period is the reference of each the pieces say themselves.
-            reference = Reference(key={asked.period: None})
-            columns = columns_of(factors_of(asked.mix))
-            return tidy(pieces, groups, keys, reference, asked.min_rows, columns, [asked.period])
+            pieces = [found[name].piece(model, name, sizes, against) for name in asked.metrics]
+            return tidied(pieces, groups, keys, factors_of(asked.mix), asked.min_rows)
 
     def _tables(self, cells: Cells) -> SketchTables:
         asked = self.asked

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polars_ec.comparing.sides import Parts
+from polars_ec.drifting.attribution import ratio
 from polars_ec.intervals.estimates import Clusters
 from polars_ec.intervals.spread import Moments, Single, Spread, of_clusters
 
@@ -44,8 +45,8 @@ class _Levels:
     @classmethod
     def of(cls, weight: Floats, influence: Floats) -> _Levels:
         """From sums of w and of w psi, (pairs, strata, classes)."""
-        of_class = _ratio(influence, weight)
-        of_stratum = _ratio(influence.sum(axis=-1), weight.sum(axis=-1))[..., None]
+        of_class = ratio(influence, weight)
+        of_stratum = ratio(influence.sum(axis=-1), weight.sum(axis=-1))[..., None]
         return cls(weight, of_class - of_stratum, np.broadcast_to(of_stratum, weight.shape))
 
     @property
@@ -70,7 +71,7 @@ def hidden(sides: tuple[Moments, Moments], clusters: tuple[Clusters, Clusters] |
         untold = untold | ((other.told < _SOME) & (count.share > _MANY_TIMES * other.share))
         untold_weight = np.where(untold, count.weight, 0.0).sum(axis=1)
         found |= ((count.weight > 0) & (other.weight > 0)).sum(axis=1).min(axis=-1) == 0
-        found |= (untold_weight > _ratio(count.weight.sum(axis=1), np.sqrt(count.number_of_class))).any(axis=-1)
+        found |= (untold_weight > ratio(count.weight.sum(axis=1), np.sqrt(count.number_of_class))).any(axis=-1)
     return found
 
 
@@ -87,7 +88,7 @@ class _Counts:
     @property
     def share(self) -> Floats:
         """Of the rows of the class, so that more rows of it in all strata are none."""
-        return _ratio(self.weight, self.weight.sum(axis=1, keepdims=True))
+        return ratio(self.weight, self.weight.sum(axis=1, keepdims=True))
 
     @classmethod
     def of(cls, moments: Moments, clusters: Clusters | None) -> _Counts:
@@ -100,10 +101,10 @@ class _Counts:
             if clusters.single is not None:
                 alone = clusters.single.weight2
                 squares, squares_of_class = squares + alone, squares_of_class + alone.sum(axis=1)
-        number = _ratio(weight**2, squares)
+        number = ratio(weight**2, squares)
         in_stratum = number.sum(axis=-1, keepdims=True)
         told = np.where(weight > 0, number, np.where(in_stratum > 0, in_stratum, np.inf))
-        return cls(weight, number, _ratio(weight.sum(axis=1) ** 2, squares_of_class), told)
+        return cls(weight, number, ratio(weight.sum(axis=1) ** 2, squares_of_class), told)
 
 
 def spread_of_rows(moments: Moments, slopes: Floats, by_stratum: bool) -> Spread:
@@ -114,14 +115,14 @@ def spread_of_rows(moments: Moments, slopes: Floats, by_stratum: bool) -> Spread
     """
     single = _single(moments, slopes)
     with np.errstate(all="ignore"):
-        rows = _ratio(single.weight**2, single.weight2)
-        of_stratum = _ratio(single.weight.sum(axis=-1) ** 2, single.weight2.sum(axis=-1))
-        of_class = _ratio(single.weight.sum(axis=1) ** 2, single.weight2.sum(axis=1))[:, None]
+        rows = ratio(single.weight**2, single.weight2)
+        of_stratum = ratio(single.weight.sum(axis=-1) ** 2, single.weight2.sum(axis=-1))
+        of_class = ratio(single.weight.sum(axis=1) ** 2, single.weight2.sum(axis=1))[:, None]
         at = _Levels.of(single.weight, single.influence)
         within = single.squared - 2 * at.both * single.mixed + at.both**2 * single.weight2
         within = np.where(within <= _ROUNDING * single.squared, 0.0, within)
         among = rows if by_stratum else np.broadcast_to(of_class, rows.shape)
-        within = within * _ratio(among, among - 1)
+        within = within * ratio(among, among - 1)
         df = among - 1
         alone = (rows > 0) & (rows < _SEVERAL) & (rows >= _SEVERAL).any(axis=1, keepdims=True)
         if by_stratum and alone.any():
@@ -131,7 +132,7 @@ def spread_of_rows(moments: Moments, slopes: Floats, by_stratum: bool) -> Spread
             df = np.where(alone, np.where(rows >= _SEVERAL, df, 0.0).sum(axis=1, keepdims=True), df)
         classes = (at.of_class**2 * single.weight2).sum(axis=-1)
         if rows.shape[1] > 1:
-            classes = classes * np.where(of_stratum > 1, _ratio(of_stratum, of_stratum - 1), 1.0)
+            classes = classes * np.where(of_stratum > 1, ratio(of_stratum, of_stratum - 1), 1.0)
         strata = (at.of_stratum**2 * single.weight2).sum(axis=(-1, -2))
         variance = within.sum(axis=(-1, -2)) + classes.sum(axis=-1) + strata
         total = rows.sum(axis=(-1, -2))
@@ -140,21 +141,21 @@ def spread_of_rows(moments: Moments, slopes: Floats, by_stratum: bool) -> Spread
         else:
             in_class = within.sum(axis=1)
             terms = np.where(in_class != 0, in_class**2 / df[:, 0], 0.0).sum(axis=-1)
-        terms = terms + _ratio(classes**2, of_stratum - 1).sum(axis=-1) + strata**2 / (total - 1)
+        terms = terms + ratio(classes**2, of_stratum - 1).sum(axis=-1) + strata**2 / (total - 1)
         df = np.where(variance == 0, total - 1, variance**2 / terms)
     return Spread(variance, df)
 
 
 def _pooled(moments: Moments, rows: Floats) -> Floats:
     """The covariance of the features of a row of each class, (pairs, classes, features, features), by strata with several rows of it."""
-    mean = _ratio(moments.linear, moments.weight[..., None])
+    mean = ratio(moments.linear, moments.weight[..., None])
     with_unit = moments.square @ moments.unit
     crossed = with_unit[..., :, None] * mean[..., None, :]
     weight2 = moments.weight2
     around = moments.square - crossed - np.swapaxes(crossed, -1, -2)
     around = around + weight2[..., None, None] * mean[..., :, None] * mean[..., None, :]
-    used = np.where(rows >= _SEVERAL, _ratio(rows, rows - 1), 0.0)
-    return _ratio(
+    used = np.where(rows >= _SEVERAL, ratio(rows, rows - 1), 0.0)
+    return ratio(
         (around * used[..., None, None]).sum(axis=1), np.where(used > 0, weight2, 0.0).sum(axis=1)[..., None, None]
     )
 
@@ -244,10 +245,10 @@ def _times(values: Floats, of: Floats) -> Floats:
 
 def _squares(single: Single, at: _Levels, total: Floats, whole: Floats, by_stratum: bool) -> Floats:
     """The same of rows that are clusters of their own."""
-    row = _ratio(single.weight2, single.weight)
-    of_class = _ratio(single.weight2.sum(axis=1), single.weight.sum(axis=1))
-    of_stratum = _ratio(single.weight2.sum(axis=-1), single.weight.sum(axis=-1))
-    of_all = _ratio(single.weight2.sum(axis=(-1, -2)), single.weight.sum(axis=(-1, -2)))
+    row = ratio(single.weight2, single.weight)
+    of_class = ratio(single.weight2.sum(axis=1), single.weight.sum(axis=1))
+    of_stratum = ratio(single.weight2.sum(axis=-1), single.weight.sum(axis=-1))
+    of_all = ratio(single.weight2.sum(axis=(-1, -2)), single.weight.sum(axis=(-1, -2)))
     within = _left_out(of_class, total.sum(axis=1))[:, None]
     within = np.sqrt(within * _left_out(row, total)) if by_stratum else within
     strata = _left_out(of_all, whole)[:, None, None]
@@ -283,9 +284,3 @@ def _of_strata(single: Single | None) -> Single | None:
     return Single(
         *(of.sum(axis=1) for of in (single.weight, single.weight2, single.influence, single.squared, single.mixed))
     )
-
-
-def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """0 where the denominator is."""
-    with np.errstate(all="ignore"):
-        return np.asarray(np.where(denominator > 0, numerator / denominator, 0.0), dtype=np.float64)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 import polars as pl
 
 from polars_ec.arguments import parse_min_rows
-from polars_ec.cells.cells import of_each_model
 from polars_ec.cells.deciding import DecidingCells, EvaluationKeywords
 from polars_ec.costs import Costs
 from polars_ec.intervals.arguments import parse_interval
@@ -212,19 +211,11 @@ class Windows:
         >>> windows.evaluate("recall").select("month", "n", "recall").rows()
         [(datetime.date(2024, 2, 1), 2, 0.5), (datetime.date(2024, 3, 1), 3, 0.0)]
         """
-        # Imported here, for it needs numpy.
-        from polars_ec.cells.blocks import in_blocks
-        from polars_ec.cells.sums import overall_prior
-
-        overall = isinstance(keywords.get("prior"), str) and keywords["prior"] == "overall"
         found = []
-        for _, part in of_each_model(self.sketch) if overall else [({}, self.sketch)]:
-            # Rows are in several windows, and count once.
-            if overall:
-                keywords["prior"] = overall_prior(part) or pl.lit(None, pl.Float64)
-            groups = [key for key in part.keys if key != self.period]
-            blocks = in_blocks(part, groups, self.periods)
-            found += [self._rolling.rolled(periods).evaluate(*metrics, **keywords) for periods in blocks]
+        for cells, prior in self._rolling.in_blocks(self.sketch, keywords.get("prior")):
+            if prior is not None:
+                keywords["prior"] = prior
+            found.append(cells.evaluate(*metrics, **keywords))
         return pl.concat(found).sort(self.sketch.keys, nulls_last=True, maintain_order=True)
 
     @checked_keywords

@@ -11,6 +11,9 @@ from polars_ec.formulas.decisions import DECISIONS, OF_CLASSES, Arguments, decis
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import Sums
 
+AT_PRIOR = "_at_prior"
+"""What the name of a value at a stated prior ends with."""
+
 # The order of the scores of a class is the same whatever its share: only what mixes the classes is moved.
 _OF_RANKS = ("average_precision", "auprg", "min_expected_cost", "min_dcf")
 

@@ -69,6 +69,11 @@ class Features(ABC):
         """With a row more in each class; losses are left as they are."""
         return moments
 
+    @property
+    def enlarging(self) -> Callable[[Moments], Moments] | None:
+        """The same as a function; None for losses."""
+        return self.enlarged if self.has_decisions else None
+
     def constant_costs(self, linear: Numbers) -> Numbers:
         """What each constant decision costs at the group's own prior, (..., constant decisions)."""
         raise NotImplementedError

@@ -142,7 +142,7 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
             for _ in range(width)
         ]
         estimates = formula.of_table(moments)
-        enlarged = features.enlarged if features.has_decisions else None
+        enlarged = features.enlarging
         ends: Limits
         if request.is_drawn:
             made_of = features, moments, clusters, estimates

@@ -13,11 +13,11 @@ from polars_ec.dialects import WarehouseDialect, Writer
 from polars_ec.formulas.battery import BATTERY
 from polars_ec.formulas.decisions import CELLS, DECISIONS
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.formulas.moved_by_prior import is_moved_by_prior
+from polars_ec.formulas.moved_by_prior import AT_PRIOR, is_moved_by_prior
 from polars_ec.priors import Prior
 from polars_ec.reporting.choice import CONFUSION, METRICS, check_decided_by, named_metrics
 from polars_ec.sql.log_rows import LogRows, class_of_label, exceeds, parse_keys
-from polars_ec.sql.report_sums import AT_PRIOR, ReportQuery
+from polars_ec.sql.report_sums import ReportQuery
 from polars_ec.sql.score_kinds import KINDS, Kind, log_odds_kind
 from polars_ec.typing import ScoreType
 

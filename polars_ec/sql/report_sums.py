@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from polars_ec.costs import CostMatrix
 from polars_ec.dialects import Writer, quoted
 from polars_ec.formulas.decisions import CELLS
+from polars_ec.formulas.moved_by_prior import AT_PRIOR
 from polars_ec.sql.log_rows import LogRows, product, select, with_levels
 from polars_ec.sql.macro_formulas import MacroFormulas
 
-AT_PRIOR = "_at_prior"
 _CELLS = (("tn", 0, 0), ("fp", 0, 1), ("fn", 1, 0), ("tp", 1, 1))
 _COUNTS = {
     "ec_n": "COUNT(CASE WHEN ec_class >= 0 THEN 1 END)",

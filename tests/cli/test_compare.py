@@ -17,7 +17,7 @@ from scipy import stats
 
 import polars_ec as ec  # noqa: F401  (registers the namespace)
 from tests.support.cases import mostly_slow
-from tests.support.cli import fails, invoke, sketch
+from tests.support.cli import fails, invoke, sketch, source, typed
 
 READ = ("--score", "p", "--label", "y")
 PAIR = ("--score", "p", "--score", "q", "--label", "y")
@@ -63,17 +63,6 @@ def folder(tmp_path_factory):
     return folder
 
 
-def source(folder, name):
-    return f"duckdb:{folder}/log.duckdb::log" if name == "duckdb" else folder / name
-
-
-def typed(tmp_path, *args):
-    result = invoke("compare", *args, "--out", tmp_path / "differences.parquet")
-    assert result.exit_code == 0, result.output
-    assert result.output == ""
-    return pl.read_parquet(tmp_path / "differences.parquet")
-
-
 def same(ours, theirs):
     assert_frame_equal(ours, theirs, check_exact=False, rel_tol=1e-9, check_dtypes=False)
     assert [*ours.schema.values()][-12:] == [*theirs.schema.values()][-12:]
@@ -86,7 +75,7 @@ def same(ours, theirs):
 def test_differences_of_models_are_those_of_the_package(folder, tmp_path, name):
     args = ("--by", "s", "--cost-fn", "5", "--prior", "overall", "--cluster", "tail", "--weight", "w")
     args = (*args, "--metrics", "nec,auc_roc", "--interval", "0.9", "--min-rows", "200")
-    ours = typed(tmp_path, source(folder, name), *PAIR, *args)
+    ours = typed(tmp_path, "compare", source(folder, name), *PAIR, *args)
     options = {"cost_fn": 5, "prior": "overall", "cluster": "tail", "weight": "w", "interval": 0.9, "min_rows": 200}
     theirs = LOG.ec.compare(["p", "q"], "y", by="s", metrics=["nec", "auc_roc"], **options)
     same(ours, theirs)
@@ -101,11 +90,22 @@ def test_differences_of_models_are_those_of_the_package(folder, tmp_path, name):
 def test_differences_of_groups_are_those_of_the_package(folder, tmp_path, name, reference):
     args = (*READ, "--by", "hour", "--cost-fn", "5", "--reference", reference)
     theirs = LOG.ec.compare("p", "y", by="hour", cost_fn=5, reference=reference)
-    same(typed(tmp_path, source(folder, name), *args), theirs)
+    same(typed(tmp_path, "compare", source(folder, name), *args), theirs)
 
 
 def test_two_models_by_plain_formulas(folder, tmp_path):
-    row = typed(tmp_path, folder / "log.csv", *PAIR, "--cost-fn", "5", "--metrics", "nec,recall", "--reference", "q")
+    row = typed(
+        tmp_path,
+        "compare",
+        folder / "log.csv",
+        *PAIR,
+        "--cost-fn",
+        "5",
+        "--metrics",
+        "nec,recall",
+        "--reference",
+        "q",
+    )
     y = LOG["y"].to_numpy()
     decided = {name: LOG[name].to_numpy() > 1 / 6 for name in "pq"}
     cost = {name: np.where(y, 5.0 * ~d, 1.0 * d).mean() for name, d in decided.items()}
@@ -141,7 +141,7 @@ def test_a_group_is_named_by_its_values(folder, tmp_path, name, keys, stated, re
     args = [part for key in keys for part in ("--by", key)] + [
         part for text in stated for part in ("--reference", text)
     ]
-    ours = typed(tmp_path, folder / name, *READ, *args, "--metrics", "brier")
+    ours = typed(tmp_path, "compare", folder / name, *READ, *args, "--metrics", "brier")
     theirs = LOG.ec.compare("p", "y", by=keys, reference=reference, metrics=["brier"])
     same(ours, theirs.with_columns(pl.col("reference").str.to_lowercase()))
 
@@ -149,7 +149,7 @@ def test_a_group_is_named_by_its_values(folder, tmp_path, name, keys, stated, re
 @pytest.mark.parametrize(("key", "stated"), [("wide", "10"), ("wide", "rest"), ("tenth", "1.0")])
 def test_groups_of_wide_integers_and_decimals_in_duckdb(folder, tmp_path, key, stated):
     args = (*READ, "--by", key, "--reference", stated, "--metrics", "brier,recall")
-    ours = typed(tmp_path, source(folder, "duckdb"), *args)
+    ours = typed(tmp_path, "compare", source(folder, "duckdb"), *args)
     reference = "rest" if stated == "rest" else 10
     theirs = LOG.ec.compare("p", "y", by="hour", reference=reference, metrics=["brier", "recall"])
     same(ours.drop(key, "reference"), theirs.drop("hour", "reference"))
@@ -163,7 +163,7 @@ def test_periods_are_iso_dates(folder, tmp_path, name, stated):
     args = (*READ, "--time", "ts", "--every", "1mo", "--metrics", "brier", "--reference", stated)
     month = pl.col("ts").dt.truncate("1mo")
     theirs = LOG.ec.compare("p", "y", by=month, reference=datetime(1970, 2, 1), metrics=["brier"])
-    same(typed(tmp_path, source(folder, name), *args), theirs)
+    same(typed(tmp_path, "compare", source(folder, name), *args), theirs)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_periods_of_instants_are_those_of_the_zone(tmp_path, every, stated):
     log = LOG.with_columns(pl.col("ts").dt.replace_time_zone("UTC"))
     log.write_parquet(tmp_path / "log.parquet")
     args = (*READ, "--time", "ts", "--every", every, "--time-zone", "Europe/Berlin", "--metrics", "brier")
-    ours = typed(tmp_path, tmp_path / "log.parquet", *args, "--reference", stated)
+    ours = typed(tmp_path, "compare", tmp_path / "log.parquet", *args, "--reference", stated)
     local = log.with_columns(pl.col("ts").dt.convert_time_zone("Europe/Berlin").dt.truncate(every))
     start = datetime.fromisoformat(stated[:13] + ":00" if "T" in stated else stated).replace(tzinfo=None)
     start = start.replace(hour=4) if stated.endswith("Z") else start
@@ -191,7 +191,7 @@ def test_periods_of_instants_are_those_of_the_zone(tmp_path, every, stated):
 @pytest.mark.parametrize("prior", mostly_slow([None, "overall"], ["overall"]))
 def test_sketches_compare_models_as_the_rows_do(folder, tmp_path, prior):
     args = ("--by", "s", "--metrics", "nec,nce", *([] if prior is None else ["--prior", prior]))
-    ours = typed(tmp_path, folder / "sketches", *args, "--min-rows", "200")
+    ours = typed(tmp_path, "compare", folder / "sketches", *args, "--min-rows", "200")
     options = {"cost_fn": 5, "cluster": "tail", "prior": prior, "min_rows": 200}
     theirs = LOG.ec.compare(["p", "q"], "y", by="s", metrics=["nec", "nce"], **options)
     # A loss has its spread from the middles of bins.
@@ -202,7 +202,7 @@ def test_sketches_compare_models_as_the_rows_do(folder, tmp_path, prior):
     assert_frame_equal(ours.select(limits), theirs.select(limits), abs_tol=0.05 * width, rel_tol=0)
     of_counts = pl.col("metric").str.starts_with("nec")
     same(ours.filter(of_counts), theirs.filter(of_counts))
-    turned = typed(tmp_path, folder / "sketches", *args, "--reference", "q")
+    turned = typed(tmp_path, "compare", folder / "sketches", *args, "--reference", "q")
     assert turned["difference"].to_list() == pytest.approx((-ours["difference"]).to_list())
 
 
@@ -219,7 +219,7 @@ def test_sketches_compare_groups_and_periods_as_the_rows_do(folder, tmp_path):
         "--reference",
         "month=1970-03-01",
     )
-    ours = typed(tmp_path, folder / "sketches", *args, "--score", "p", "--score", "q")
+    ours = typed(tmp_path, "compare", folder / "sketches", *args, "--score", "p", "--score", "q")
     month = pl.col("ts").dt.truncate("1mo").alias("month")
     theirs = LOG.ec.compare(
         ["p", "q"],
@@ -234,7 +234,7 @@ def test_sketches_compare_groups_and_periods_as_the_rows_do(folder, tmp_path):
 
 
 def test_the_usual_metrics_of_sketches_have_auc(folder, tmp_path):
-    ours = typed(tmp_path, folder / "sketches", "--reference", "best", "--by", "s")
+    ours = typed(tmp_path, "compare", folder / "sketches", "--reference", "best", "--by", "s")
     assert ours["metric"].unique(maintain_order=True).to_list() == [
         "nec",
         "nce",
@@ -252,7 +252,7 @@ def test_a_sketch_of_one_model_has_its_name(folder, tmp_path):
     made = ("--score", "p", "--label", "y", "--by", "hour", "--threshold", "0.3")
     sketch(folder / "log.parquet", out=tmp_path / "sketches", args=made)
     args = (tmp_path / "sketches", "--by", "hour", "--metrics", "f1", "--reference", "9")
-    ours = typed(tmp_path, *args, "--threshold", "0.3")
+    ours = typed(tmp_path, "compare", *args, "--threshold", "0.3")
     same(ours, LOG.ec.compare("p", "y", by="hour", reference=9, metrics=["f1"], threshold=0.3))
     fails(2, "compare", *args, "--threshold", "0.2", words=["f1 at 0.2", "polars-ec sketch --threshold 0.2"])
     fails(2, "compare", *args[:-2], words=["nothing to compare it with"])
@@ -264,7 +264,7 @@ def test_sketches_of_llrs_have_differences_of_decisions_and_areas(folder, tmp_pa
     made = (*PAIR, "--by", "s", "--score-type", "llr", "--prior", "0.3", "--cluster", "tail")
     sketch(tmp_path / "log.parquet", out=tmp_path / "sketches", args=made)
     args = (tmp_path / "sketches", "--by", "s", "--prior", "0.3")
-    ours = typed(tmp_path, *args)
+    ours = typed(tmp_path, "compare", *args)
     names = ["nec", "precision", "f1", "recall", "auc_roc"]
     theirs = log.ec.compare(["p", "q"], "y", by="s", score_type="llr", prior=0.3, cluster="tail", metrics=names[:4])
     same(ours.filter(pl.col("metric") != "auc_roc"), theirs)

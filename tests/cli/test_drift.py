@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal, assert_series_equal
 
 import polars_ec as ec  # noqa: F401  (registers the namespace)
 from tests.support.cases import mostly_slow
-from tests.support.cli import fails, invoke, sketch
+from tests.support.cli import fails, invoke, sketch, source, typed
 
 READ = ("--score", "p", "--label", "y")
 PAIR = ("--score", "p", "--score", "q", "--label", "y")
@@ -64,17 +64,6 @@ def folder(tmp_path_factory):
     return folder
 
 
-def source(folder, name):
-    return f"duckdb:{folder}/log.duckdb::log" if name == "duckdb" else folder / name
-
-
-def typed(tmp_path, *args, said=""):
-    result = invoke("drift", *args, "--out", tmp_path / "changes.parquet")
-    assert result.exit_code == 0, result.output
-    assert result.output == said
-    return pl.read_parquet(tmp_path / "changes.parquet")
-
-
 def same(ours, theirs):
     assert theirs.height
     assert_frame_equal(ours, theirs, check_exact=False, rel_tol=1e-8, abs_tol=1e-10)
@@ -99,7 +88,7 @@ def test_parts_are_those_of_the_package(folder, tmp_path, name):
         "--min-rows",
         "115",
     )
-    ours = typed(tmp_path, source(folder, name), *PAIR, *MONTHS, *args)
+    ours = typed(tmp_path, "drift", source(folder, name), *PAIR, *MONTHS, *args)
     theirs = LOG.ec.drift(
         ["p", "q"],
         "y",
@@ -125,7 +114,7 @@ def test_parts_are_those_of_the_package(folder, tmp_path, name):
 def test_parts_by_a_plain_formula(folder, tmp_path):
     """Kitagawa, 1955: the error rate is the mean of those of the classes."""
     args = ("--metrics", "error_rate", "--threshold", "0.4", "--reference", "1970-02")
-    ours = typed(tmp_path, folder / "log.csv", *READ, *MONTHS, *args)
+    ours = typed(tmp_path, "drift", folder / "log.csv", *READ, *MONTHS, *args)
 
     def of(month):
         rows = LOG.filter(datetime(1970, month, 1) == MONTH)
@@ -168,6 +157,7 @@ def test_references_are_periods_by_their_begin(folder, tmp_path, name, stated):
     columns = () if name == "sketches" else (*PAIR, "--time", "ts", "--cost-fn", "5", "--cluster", "tail")
     ours = typed(
         tmp_path,
+        "drift",
         source(folder, name),
         *columns,
         "--every",
@@ -190,7 +180,7 @@ def test_periods_of_instants_are_those_of_the_zone(tmp_path):
     log = LOG.with_columns(pl.col("ts").dt.replace_time_zone("UTC"))
     log.write_parquet(tmp_path / "log.parquet")
     args = (*READ, *MONTHS, "--time-zone", "America/New_York", "--metrics", "brier", "--reference", "1970-02")
-    ours = typed(tmp_path, tmp_path / "log.parquet", *args)
+    ours = typed(tmp_path, "drift", tmp_path / "log.parquet", *args)
     month = log["ts"].dt.convert_time_zone("America/New_York").dt.replace_time_zone(None).dt.truncate("1mo")
     theirs = log.with_columns(ts=month).ec.drift(
         "p", "y", period="ts", metrics=["brier"], reference=datetime(1970, 2, 1)
@@ -198,7 +188,7 @@ def test_periods_of_instants_are_those_of_the_zone(tmp_path):
     same(ours.with_columns(pl.col("ts").dt.replace_time_zone(None)), theirs)
     assert ours.schema["ts"] == pl.Datetime("us", "America/New_York")
     sketch(tmp_path / "log.parquet", out=tmp_path / "sketches", args=(*READ, *args[4:6], "--every", "1h"))
-    of_sketches = typed(tmp_path, tmp_path / "sketches", *args[6:])
+    of_sketches = typed(tmp_path, "drift", tmp_path / "sketches", *args[6:])
     assert_frame_equal(
         of_sketches.select("ts", "value", "difference", "prior"), ours.select("ts", "value", "difference", "prior")
     )
@@ -210,13 +200,13 @@ def test_strata_of_csv_are_as_they_are_written(tmp_path):
     log.write_csv(tmp_path / "log.csv")
     args = (*READ, *MONTHS, "--metrics", "brier", "--mix")
     theirs = LOG.ec.drift("p", "y", period=MONTH, mix="wet", metrics=["brier"])
-    same(typed(tmp_path, tmp_path / "log.csv", *args, "code"), theirs)
+    same(typed(tmp_path, "drift", tmp_path / "log.csv", *args, "code"), theirs)
     with duckdb.connect(str(tmp_path / "log.duckdb")) as connection:
         connection.execute(
             f"CREATE TABLE log AS SELECT *, CASE WHEN wet THEN 2::HUGEINT ** 100 ELSE 1 END::HUGEINT AS wide, "
             f"INTERVAL 1 DAY AS step FROM '{tmp_path}/log.csv'"
         )
-    same(typed(tmp_path, source(tmp_path, "duckdb"), *args, "wide"), theirs)
+    same(typed(tmp_path, "drift", source(tmp_path, "duckdb"), *args, "wide"), theirs)
     fails(2, "drift", source(tmp_path, "duckdb"), *args, "step", words=["--mix step", "intervals"])
 
 
@@ -227,7 +217,13 @@ def test_strata_of_csv_are_as_they_are_written(tmp_path):
 def test_sketches_have_the_parts_of_the_rows(folder, tmp_path, prior):
     args = ("--by", "wet", "--by", "month", "--mix", "s", "--every", "1mo", "--metrics", "nec,nce,error_rate")
     ours = typed(
-        tmp_path, folder / "sketches", *args, "--min-rows", "115", *([] if prior is None else ["--prior", prior])
+        tmp_path,
+        "drift",
+        folder / "sketches",
+        *args,
+        "--min-rows",
+        "115",
+        *([] if prior is None else ["--prior", prior]),
     )
     theirs = LOG.ec.drift(
         ["p", "q"],
@@ -253,10 +249,10 @@ def test_sketches_have_the_parts_of_the_rows(folder, tmp_path, prior):
 
 @pytest.mark.slow
 def test_the_usual_metrics_are_those_of_the_rows(folder, tmp_path):
-    ours = typed(tmp_path, folder / "sketches", "--every", "1mo")
+    ours = typed(tmp_path, "drift", folder / "sketches", "--every", "1mo")
     assert ours["metric"].unique(maintain_order=True).to_list() == ["nec", "nce", "nbs", "precision", "f1", "recall"]
     assert ours["model"].unique(maintain_order=True).to_list() == ["p", "q"]
-    rows = typed(tmp_path, folder / "log.parquet", *PAIR, *MONTHS, "--cost-fn", "5")
+    rows = typed(tmp_path, "drift", folder / "log.parquet", *PAIR, *MONTHS, "--cost-fn", "5")
     columns = ["ts", "model", "reference", "metric", "value", "difference", "prior", "likelihood", "n", "n_reference"]
     assert_frame_equal(ours.select(columns), rows.select(columns))
 
@@ -342,22 +338,22 @@ def test_what_sketches_do_not_have(folder, args, words):
 def test_an_empty_log_has_no_changes(tmp_path):
     LOG.clear().write_parquet(tmp_path / "log.parquet")
     first = ("--reference", "1970-01")
-    assert typed(tmp_path, tmp_path / "log.parquet", *READ, *MONTHS, *first, said=NOTHING).height == 0
+    assert typed(tmp_path, "drift", tmp_path / "log.parquet", *READ, *MONTHS, *first, said=NOTHING).height == 0
     sketch(tmp_path / "log.parquet", out=tmp_path / "sketches", args=(*READ, "--time", "ts", "--every", "1d"))
-    assert typed(tmp_path, tmp_path / "sketches", "--every", "1mo", *first, said=NOTHING).height == 0
+    assert typed(tmp_path, "drift", tmp_path / "sketches", "--every", "1mo", *first, said=NOTHING).height == 0
 
 
 def test_why_nothing_is_found_is_said(folder, tmp_path):
     args = ("--metrics", "nec", "--time", "ts", "--every")
-    assert typed(tmp_path, folder / "log.parquet", *READ, *args, "1y", said=NOTHING).height == 0
+    assert typed(tmp_path, "drift", folder / "log.parquet", *READ, *args, "1y", said=NOTHING).height == 0
     LOG.with_columns(y=pl.col("ts") < pl.col("ts").max()).write_parquet(tmp_path / "one.parquet")
     few = "no group has a difference: each, or what it is compared with, has too few rows of a class, or wrong ones"
     said = f"polars-ec: {few}; polars-ec report counts both (n, n_invalid)\n"
-    assert typed(tmp_path, tmp_path / "one.parquet", *READ, *args, "1mo", said=said).height == 4
+    assert typed(tmp_path, "drift", tmp_path / "one.parquet", *READ, *args, "1mo", said=said).height == 4
     last = pl.when(pl.col("ts") >= datetime(1970, 5, 1)).then(7.0).otherwise("p")
     LOG.with_columns(p=last).write_parquet(tmp_path / "last.parquet")
     said = "polars-ec: 1 group has nothing but wrong rows: polars-ec report counts them (n_invalid)\n"
-    table = typed(tmp_path, tmp_path / "last.parquet", *READ, *args, "1mo", said=said)
+    table = typed(tmp_path, "drift", tmp_path / "last.parquet", *READ, *args, "1mo", said=said)
     assert table["n"].to_list()[3:] == [0]
     wrong = "no group has a difference: do rows have a wrong score"
     LOG.with_columns(pl.col("p") + 2).write_parquet(tmp_path / "wrong.parquet")

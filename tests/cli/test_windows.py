@@ -18,7 +18,7 @@ from polars_ec.cells import blocks
 from polars_ec.cells.blocks import in_blocks
 from polars_ec.cli import windows
 from tests.support.cases import mostly_slow
-from tests.support.cli import ROOT, fails, invoke, sketch
+from tests.support.cli import ROOT, fails, invoke, sketch, typed
 
 PAIR = ("--score", "p", "--score", "q", "--label", "y")
 DAYS = ("--every", "1d", "--window", "7")
@@ -54,13 +54,6 @@ def sketches(tmp_path_factory):
         rows.write_parquet(folder / f"{day[0]}.parquet")
     sketch(folder, out=folder / "sketches", args=MADE_WITH)
     return folder / "sketches"
-
-
-def typed(tmp_path, *args):
-    result = invoke(*args, "--out", tmp_path / "table.parquet")
-    assert result.exit_code == 0, result.output
-    assert result.output == ""
-    return pl.read_parquet(tmp_path / "table.parquet")
 
 
 def last_days(day, number=7):

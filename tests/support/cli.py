@@ -75,3 +75,16 @@ def sketch(*paths, out, args=READ, code=0):
     result = invoke("sketch", *paths, "--out", out, *args)
     assert result.exit_code == code, result.output
     return result
+
+
+def source(folder, name):
+    """A file or folder, or the table `log` of its DuckDB file."""
+    return f"duckdb:{folder}/log.duckdb::log" if name == "duckdb" else folder / name
+
+
+def typed(tmp_path, *args, said=""):
+    """The table that a command makes, with its dtypes, and that it has nothing else to say about it."""
+    result = invoke(*args, "--out", tmp_path / "table.parquet")
+    assert result.exit_code == 0, result.output
+    assert result.output == said
+    return pl.read_parquet(tmp_path / "table.parquet")
