@@ -14,9 +14,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec  # noqa: F401  (registers the namespace)
-from polars_ec.cells import blocks
+from polars_ec.cells import blocks, windows
 from polars_ec.cells.blocks import in_blocks
-from polars_ec.cli import windows
 from tests.support.cases import mostly_slow
 from tests.support.cli import ROOT, fails, invoke, sketch, typed
 
