@@ -200,7 +200,7 @@ def _read(file: IO[bytes], key: str) -> tuple[dict[str, str], pl.DataFrame | Non
 def _in_parts(parquet: pq.ParquetFile) -> pl.DataFrame:
     """The table, a part of its rows at a time: the whole of it in two forms would take twice the memory."""
     parts = [pl.DataFrame(parquet.read_row_group(i)) for i in range(parquet.num_row_groups)]
-    return pl.concat(parts) if parts else pl.DataFrame(parquet.read())
+    return pl.concat(parts) if parts else pl.DataFrame(parquet.schema_arrow.empty_table())
 
 
 def described_schema(path: str | Path) -> tuple[dict[str, str], pl.Schema]:

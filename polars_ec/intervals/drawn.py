@@ -100,7 +100,8 @@ def drawn_of_values(
     used = weight > 0
     keys = np.stack([group, alone, kind], axis=1)[used]
     found, unit = np.unique(keys, axis=0, return_inverse=True)
-    place, size = unit * n_classes + label[used], len(found) * n_classes
+    # NumPy 2.0.0 has an axis more.
+    place, size = unit.reshape(-1) * n_classes + label[used], len(found) * n_classes
     with np.errstate(all="ignore"):
 
         def summed(of: Floats) -> Floats:
