@@ -59,7 +59,7 @@ def number_groups(cells: Cells, keys: list[str]) -> tuple[pl.DataFrame, pl.DataF
     if not keys:
         zero = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
         return weighed.with_columns(zero), pl.DataFrame({GROUP: [0]}, schema={GROUP: pl.get_index_type()})
-    runs, run = _runs(weighed, keys)
+    runs, run = runs_of(weighed, keys)
     groups = runs.unique(maintain_order=True).with_row_index(GROUP)
     return weighed.with_columns(join_groups(runs, groups, keys)[GROUP].gather(run)), groups
 
@@ -68,11 +68,11 @@ def with_group(table: pl.DataFrame, groups: pl.DataFrame, keys: list[str]) -> pl
     """Cells, or sums, with the number of their group, which `groups` has beside the keys."""
     if not keys:
         return table.with_columns(pl.lit(0, dtype=pl.get_index_type()).alias(GROUP))
-    runs, run = _runs(table, keys)
+    runs, run = runs_of(table, keys)
     return table.with_columns(join_groups(runs, groups.select(GROUP, *keys), keys)[GROUP].gather(run))
 
 
-def _runs(table: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, pl.Series]:
+def runs_of(table: pl.DataFrame, keys: Sequence[str]) -> tuple[pl.DataFrame, pl.Series]:
     """The keys of each run of cells of one group, and the run of each cell: they stand side by side as a rule, so that there are few."""
     changes = [pl.col(key).ne_missing(pl.col(key).shift()) for key in keys]
     first = table.select((pl.any_horizontal(changes) | (pl.int_range(pl.len()) == 0)).alias(GROUP))[GROUP]

@@ -15,7 +15,7 @@ from polars_ec.arguments import parse_whole
 from polars_ec.cells.blocks import in_blocks
 from polars_ec.cells.cells import C, Cells, of_each_model
 from polars_ec.cells.grid import AMOUNTS, BUCKET
-from polars_ec.cells.sums import is_overall, prior_of_rows
+from polars_ec.cells.sums import is_overall, prior_of_rows, runs_of
 from polars_ec.exceptions import SketchError
 from polars_ec.rows.read import join_groups
 
@@ -121,9 +121,7 @@ class Rolling:
         found = pl.DataFrame({name: np.concatenate([part[name] for part in made]) for name in made[0]})
         # Cells of a group stand side by side, as in any sketch.
         keys = [name for name in cell[: cell.index("class")] if name != BUCKET]
-        changes = [pl.col(key).ne_missing(pl.col(key).shift()) for key in keys]
-        group = cells.select(pl.any_horizontal(changes).cum_sum() if keys else pl.repeat(0, pl.len())).to_series()
-        of_group = group.gather(found[_CODE]).cast(pl.Int64)
+        of_group = runs_of(cells, keys)[1].gather(found[_CODE]).cast(pl.Int64) if keys else 0
         found = found[((of_group * n_periods + found[_PLACE]) * cells.height + found[_CODE]).arg_sort()]
         columns = {
             **{column.name: column for column in cells.drop(_CODE)[found[_CODE]].get_columns()},

@@ -110,12 +110,7 @@ def _columns(parts: Mapping[str, Part], places: Integers, difference: Floats) ->
 
 def one_stratum(of: Grouped, metrics: Metrics, groups: pl.DataFrame) -> Strata:
     """Periods that are not taken apart."""
-    linear, square = of.moments.linear[:, None], of.moments.square[:, None]
-    clusters = None if of.clusters is None else _in_strata(of.clusters, 1)
-    moments = Moments(linear, square, of.moments.unit)
-    return Strata(
-        of.columns, moments, clusters, of.enlarged, lambda sums, units: metrics.of(sums, groups[units]), of.side
-    )
+    return _strata(of, metrics, groups, of.moments, of.clusters, 1)
 
 
 def numbered_strata(cells: pl.DataFrame, by: Sequence[str], mix: Sequence[str]) -> pl.DataFrame:
@@ -147,19 +142,24 @@ class StrataCells:
 
     def of_metrics(self, metrics: Metrics, groups: pl.DataFrame, periods: Grouped) -> Strata:
         """The sums of a family; `periods` are those of the periods."""
-        cells, family = self.cells, metrics.family
-        moments = _moments(cells.moments(metrics.model, family, np.ones(len(cells.weight), dtype=bool)), self.number)
-        clusters = (
-            None if cells.shape.buckets is None else _in_strata(cells.clusters(metrics.model, family), self.number)
-        )
-        return Strata(
-            metrics.columns,
-            moments,
-            clusters,
-            metrics.enlarged,
-            lambda sums, units: metrics.of(sums, groups[units]),
-            periods.side,
-        )
+        cells, model, family = self.cells, metrics.model, metrics.family
+        moments = cells.moments(model, family, np.ones(len(cells.weight), dtype=bool))
+        clusters = None if cells.shape.buckets is None else cells.clusters(model, family)
+        return _strata(periods, metrics, groups, moments, clusters, self.number)
+
+
+def _strata(
+    periods: Grouped, metrics: Metrics, groups: pl.DataFrame, moments: Moments, clusters: Clusters | None, number: int
+) -> Strata:
+    """Of sums by period and stratum, of which there are so many in each period."""
+    return Strata(
+        periods.columns,
+        _moments(moments, number),
+        None if clusters is None else _in_strata(clusters, number),
+        periods.enlarged,
+        lambda sums, units: metrics.of(sums, groups[units]),
+        periods.side,
+    )
 
 
 def _moments(moments: Moments, number: int) -> Moments:

@@ -16,7 +16,7 @@ from polars_ec.drifting.choice import PRIOR
 from polars_ec.drifting.spread import InClusters, hidden, spread_of_rows
 from polars_ec.intervals.estimates import Clusters, of_so_many_rows
 from polars_ec.intervals.limits import limits
-from polars_ec.intervals.spread import Moments, Spread, effective_clusters
+from polars_ec.intervals.spread import Moments, Spread
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -136,7 +136,6 @@ class _Block:
         self.attribution = change.attributed(self._formula, with_slopes=with_slopes, of_ends=of_ends)
         sums = [moments.linear.sum(axis=1) for moments in self._moments]
         self.ends = np.stack([self._formula(of_side[None])[0] for of_side in sums])
-        self._enlarged: tuple[tuple[Moments, ...], Attribution] | None = None
 
     @property
     def hidden(self) -> Bools:
@@ -159,7 +158,7 @@ class _Block:
         """Of a part of a metric; and whether it moves with the factor at all."""
         if self._of.clusters is None:
             moments, attribution = (
-                (self._moments, self.attribution) if self._of.enlarged is None else self._with_more_rows()
+                (self._moments, self.attribution) if self._of.enlarged is None else self._with_more_rows
             )
             sides, moves = self._of_rows(moments, attribution, factor, column)
             return between(*sides), moves
@@ -176,7 +175,7 @@ class _Block:
             ]
         if any(of_side.any() for of_side in alike):
             # Rates of 0 or 1 vary as those of as many independent rows as there are clusters.
-            of_rows, rows_move = self._of_rows(*self._with_more_rows(), factor, column)
+            of_rows, rows_move = self._of_rows(*self._with_more_rows, factor, column)
             sides = [_either(*of) for of in zip(alike, of_rows, sides, strict=True)]
             moves = np.where(alike[0] | alike[1], rows_move, moves)
         return between(*sides), moves
@@ -190,19 +189,17 @@ class _Block:
             found |= ((sums == 0) & ((sums @ moments.unit) > 0)[..., None]).any(axis=(-1, -2))
         return found
 
+    @cached_property
     def _with_more_rows(self) -> tuple[tuple[Moments, ...], Attribution]:
         """With a little more of each decision in each class; of clusters, of as many rows as there are of these."""
-        if self._enlarged is None:
-            made = []
-            for moments, chosen in zip(self._moments, self._units, strict=True):
-                fewer = moments
-                if self._of.clusters is not None:
-                    fewer = _of_shape(of_so_many_rows(_flat(moments), _number(self._of.clusters)[chosen]), moments)
-                made.append(self._with_rows(fewer))
-            of_ends = self._of_units(self._of.side.with_more_rows[1]) if self._of.clusters is None else None
-            attribution = self._change(*made).attributed(self._formula, of_ends=of_ends)
-            self._enlarged = tuple(made), attribution
-        return self._enlarged
+        made = []
+        for moments, chosen in zip(self._moments, self._units, strict=True):
+            fewer = moments
+            if self._of.clusters is not None:
+                fewer = _of_shape(of_so_many_rows(_flat(moments), self._of.clusters.number[chosen]), moments)
+            made.append(self._with_rows(fewer))
+        of_ends = self._of_units(self._of.side.with_more_rows[1]) if self._of.clusters is None else None
+        return tuple(made), self._change(*made).attributed(self._formula, of_ends=of_ends)
 
     def _with_rows(self, moments: Moments) -> Moments:
         """More rows of each class, dealt out to its strata by how much they have of it."""
@@ -267,14 +264,6 @@ def _either(chosen: Bools, of_rows: Parts, of_clusters: Parts) -> Parts:
     assert of_clusters.shared is not None
     own, df = (np.where(chosen, *of) for of in ((of_rows.own, of_clusters.own), (of_rows.df, of_clusters.df)))
     return Parts(np.where(chosen[:, None], 0.0, of_clusters.shared), own, df)
-
-
-def _number(clusters: Clusters) -> Floats:
-    """How many clusters of equal weight say as much."""
-    if clusters.single is None:
-        return effective_clusters(clusters.weight)
-    weight, weight2 = (of.sum(axis=(1, 2)) for of in (clusters.single.weight, clusters.single.weight2))
-    return effective_clusters(clusters.weight, weight, weight2)
 
 
 def _taken(moments: Moments, chosen: Integers) -> Moments:

@@ -59,8 +59,9 @@ def hidden(sides: tuple[Moments, Moments], clusters: tuple[Clusters, Clusters] |
     """Whether too many rows of a class are in strata that do not tell what other rows of it would be like, (pairs,).
 
     Such a stratum has a few rows of the class in one period, or clusters, and none in the other, so that a change of it is taken for none;
-    or some in one, and a share that is many times as large in the other, for which these few stand; or all in one cluster. Of n rows, or clusters, as many as chance makes of them may be there, which is the square root of n. And if no
-    stratum has the class in both periods, nothing tells of a change at all.
+    or some in one, and a share that is many times as large in the other, for which these few stand; or all in one cluster. Of n rows, or
+    clusters, as many as chance makes of them may be there, which is the square root of n. And if no stratum has the class in both periods,
+    nothing tells of a change at all.
     """
     counts = [_Counts.of(side, of) for side, of in zip(sides, clusters or (None, None), strict=True)]
     found = np.zeros(len(counts[0].weight), dtype=bool)

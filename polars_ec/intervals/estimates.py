@@ -43,7 +43,9 @@ class Clusters:
         """How many clusters of equal weight say as much."""
         if self.single is None:
             return effective_clusters(self.weight)
-        return effective_clusters(self.weight, self.single.weight.sum(axis=-1), self.single.weight2.sum(axis=-1))
+        # Of all classes, and strata if there are any.
+        rows = tuple(range(1, self.single.weight.ndim))
+        return effective_clusters(self.weight, self.single.weight.sum(axis=rows), self.single.weight2.sum(axis=rows))
 
 
 def one_hot(linear: Floats, weight2: Floats) -> Moments:
