@@ -285,3 +285,15 @@ def test_rates_of_0_have_limits() -> None:
     assert found["likelihood_ci_low"][0] < 0 < found["likelihood_ci_high"][0]
     same_loss = log.with_columns(p=pl.lit(0.3)).ec.drift("p", "y", period="t", metrics=["nce"], mix="place")
     assert same_loss["likelihood"].to_list() == pytest.approx([0.0], abs=1e-14)
+
+
+@pytest.mark.parametrize("mix", [[], ["c"]])
+@pytest.mark.parametrize("cluster", [None, "u"])
+def test_losses_that_are_all_alike_have_no_limits(mix: list[str], cluster: str | None) -> None:
+    rng = np.random.default_rng(0)
+    log = pl.DataFrame({"t": rng.integers(1, 5, 3000), "c": rng.integers(0, 4, 3000), "u": rng.integers(0, 200, 3000)})
+    log = log.with_columns(y=pl.Series(rng.random(3000) < 0.3), p=pl.lit(0.1), w=pl.Series(rng.exponential(size=3000)))
+    parts = log.ec.drift("p", "y", period="t", mix=mix, metrics=["nce"], cluster=cluster, weight="w")
+    assert parts["likelihood"].abs().max() < 1e-12
+    assert parts["likelihood_ci_low"].null_count() == parts.height
+    assert parts["difference_ci_low"].null_count() == parts["prior_ci_low"].null_count() == 0

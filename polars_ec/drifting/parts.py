@@ -22,8 +22,8 @@ Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 
-# Of the value: what rounding makes of a part that is none.
-_NOTHING, _NO_SLOPE = 1e-12, 1e-8
+# Of the value: what rounding makes of a part that is none, of its slopes, and of the standard error where rows are all alike.
+_NOTHING, _NO_SLOPE, _NO_WIDTH = 1e-12, 1e-8, 1e-8
 
 # Numbers of the arrays of pairs that are made at a time.
 _BLOCK = 2**24
@@ -114,7 +114,7 @@ def _of_block(
             with np.errstate(all="ignore"):
                 # What a metric does not hang on adds nothing, whatever the rows are.
                 nothing = ~moves & (np.abs(value) <= _NOTHING * size)
-                shown = known[:, c] & ~nothing & (spread.variance > (_NOTHING * size) ** 2)
+                shown = known[:, c] & ~nothing & (spread.variance > (_NO_WIDTH * size) ** 2)
             low, high = limits(value, spread.only(shown), "identity", level)
             zero = nothing & known[:, c]
             numbers = (value, low, high, block.attribution.least[factor][:, c], block.attribution.most[factor][:, c])
