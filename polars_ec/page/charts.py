@@ -9,9 +9,10 @@ from typing import Any
 import altair as alt
 
 from polars_ec.page.contents import Contents
-from polars_ec.page.text import clean, names
+from polars_ec.page.text import unique
 from polars_ec.page.trends import four_digits
-from polars_ec.plotting import curves, tables
+from polars_ec.page.wording import cut, text
+from polars_ec.plotting import curves
 
 Spec = dict[str, Any]
 
@@ -28,7 +29,11 @@ class Figure:
 
 
 _CURVES: tuple[tuple[str, Callable[..., Any], str], ...] = (
-    ("roc", curves.roc, "True-positive rate over false-positive rate. The areas under the curves are the AUC of the table."),
+    (
+        "roc",
+        curves.roc,
+        "True-positive rate over false-positive rate. The areas under the curves are the AUC of the table.",
+    ),
 )
 
 
@@ -56,17 +61,19 @@ def _figure(name: str, chart: Any, words: str) -> Figure:
 def _heading(title: Any) -> tuple[str, str]:
     """The title and the subtitle of a chart."""
     if isinstance(title, str):
-        return clean(title), ""
+        return text(title), ""
     below = title.get("subtitle", "")
     lines = [below] if isinstance(below, str) else below
-    return clean(title["text"] if isinstance(title["text"], str) else " ".join(title["text"])), ". ".join(map(clean, lines))
+    return text(title["text"] if isinstance(title["text"], str) else " ".join(title["text"])), ". ".join(
+        map(text, lines)
+    )
 
 
 class _Renamed(dict[str, str]):
     """Names as they are shown, the same wherever they stand: in data and in the domains of scales."""
 
     def __missing__(self, name: str) -> str:
-        shown = names([*self.values(), name])[-1]
+        shown = unique([*self.values(), cut(text(name))])[-1]
         # Vega keeps groups in objects, where this name would be that of their prototype.
         self[name] = f"{shown}\u200b" if shown == "__proto__" else shown
         return self[name]
