@@ -217,7 +217,8 @@ def save(chart: Chart, path: str | Path) -> Path:
     chart
         Any chart of Altair.
     path
-        The file, which is what its name says: `.svg`, `.png` or `.pdf`. It needs vl-convert-python, which the extra `plot` brings.
+        The file, which is what its name says: `.svg`, `.png` or `.pdf`, which are drawn by vl-convert-python, or `.html`, a page that is
+        whole without a network, and in which names are never taken for anything but text.
 
     Returns
     -------
