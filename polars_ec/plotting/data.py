@@ -6,7 +6,7 @@ Names of columns are syntax to Vega-Lite (dots, brackets, colons), so those of u
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from polars_ec.words import in_words
 
 LARGEST, WORST = 4, 2
 _MISSING = "(missing)"
+_NAME = "__ec_name"
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,9 @@ def chosen(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] | None
     keys = cells.keys_beside_fold
     apart = [key for key in (SCORE, TARGET) if key in keys]
     whole = cells.group_by(*keys)
-    groups = _sizes(whole, keys)
-    named = _renamed(whole, keys, groups, groups["group"], apart)
+    numbered, numbers = number_groups(whole, keys)
+    groups = _sizes(numbered, numbers, keys)
+    named = _renamed(whole, keys, numbers, groups, apart)
     right = groups.filter(~pl.col("invalid"))
     names, notes = right["group"].to_list(), [f"{groups['n'].sum():,} rows"]
     left_out = 0
@@ -72,19 +74,19 @@ def chosen(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] | None
         others = right[LARGEST:].filter(~pl.col("small"))["group"].to_list()
         worst = _worst(named, others, metric, keywords or {})
         left_out = len(names) - LARGEST - len(worst)
-        notes += [_which(len(names), len(worst), metric, left_out, together=not apart)]
+        notes.append(_which(len(names), len(worst), metric, left_out, together=not apart))
         names = [*names[:LARGEST], *worst]
     if right.height < groups.height:
-        notes += [f"Left out, for they have wrong rows: {groups.height - right.height:,} of {groups.height:,} groups"]
+        notes.append(
+            f"Left out, for they have wrong rows: {groups.height - right.height:,} of {groups.height:,} groups"
+        )
     title = ", ".join(keys)
     if not left_out:
         return Shown(named, names, None, title, notes)
     rest = _unlike(f"other {left_out:,}", set(groups["group"]))
-    mine = groups["group"].is_in([*names, *groups.filter("invalid")["group"]])
-    pooled = _renamed(
-        whole, keys, groups, pl.select(pl.when(mine).then(groups["group"]).otherwise(pl.lit(rest))).to_series(), apart
-    )
-    return Shown(pooled, names, None if apart else rest, title, notes)
+    own = pl.col("group").is_in(names) | pl.col("invalid")
+    pooled = groups.with_columns(group=pl.when(own).then("group").otherwise(pl.lit(rest)))
+    return Shown(_renamed(whole, keys, numbers, pooled, apart), names, None if apart else rest, title, notes)
 
 
 def finite(table: pl.DataFrame) -> pl.DataFrame:
@@ -93,9 +95,8 @@ def finite(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(pl.when(numbers.is_finite()).then(numbers))
 
 
-def _sizes(cells: DecidingCells, keys: list[str]) -> pl.DataFrame:
-    """A row per group, largest first: its number, its keys, a name that no other has, `n`, `small` and `invalid`."""
-    numbered, groups = number_groups(cells, keys)
+def _sizes(numbered: pl.DataFrame, numbers: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """A row per group that has cells, largest first: its number, a name that no other has, `n`, `small` and `invalid`."""
     label, n = pl.col("class"), pl.col("n")
     of_class = [n.filter(label == i).sum() for i in range(2)]
     counted = numbered.group_by(GROUP).agg(
@@ -103,16 +104,16 @@ def _sizes(cells: DecidingCells, keys: list[str]) -> pl.DataFrame:
         small=pl.min_horizontal(of_class) < FEW_OF_A_CLASS,
         invalid=n.filter(label == -1).sum() > 0,
     )
-    sized = groups.with_columns(name_of_group(keys)).join(counted, on=GROUP, how="inner", maintain_order="left")
-    taken: set[str] = set()
-    names = []
-    for name in sized["group"]:
-        names.append(_unlike(name, taken))
-        taken.add(names[-1])
-    return sized.with_columns(group=pl.Series(names, dtype=pl.String)).sort("n", descending=True, maintain_order=True)
+    names: dict[str, None] = {}
+    for name in numbers.select(name_of_group(keys))["group"]:
+        names[_unlike(name, names)] = None
+    sized = numbers.select(GROUP, group=pl.Series([*names], dtype=pl.String)).join(
+        counted, on=GROUP, maintain_order="left"
+    )
+    return sized.sort("n", descending=True, maintain_order=True)
 
 
-def _unlike(name: str, taken: set[str]) -> str:
+def _unlike(name: str, taken: Container[str]) -> str:
     """The name, with a number where another group has it: a missing value, and one that is called so."""
     candidate, number = name, 2
     while candidate in taken:
@@ -121,16 +122,15 @@ def _unlike(name: str, taken: set[str]) -> str:
 
 
 def _renamed(
-    cells: DecidingCells, keys: list[str], groups: pl.DataFrame, names: pl.Series, apart: list[str]
+    cells: DecidingCells, keys: list[str], numbers: pl.DataFrame, names: pl.DataFrame, apart: list[str]
 ) -> DecidingCells:
-    """The cells with names for keys, added up where these are the same."""
-    name_of = groups.select(GROUP, *keys, __ec_name=names)
+    """The cells with the names of their groups for keys, added up where these are the same."""
+    name_of = names.select(GROUP, pl.col("group").alias(_NAME))
 
     def change(table: pl.DataFrame) -> pl.DataFrame:
-        numbered = with_group(table, name_of, keys)
-        named = numbered.join(name_of.select(GROUP, "__ec_name"), on=GROUP, how="left", maintain_order="left")
-        kept = pl.exclude(GROUP, "__ec_name", *(key for key in keys if key not in apart))
-        return named.select(pl.col("__ec_name").alias("group"), kept)
+        named = with_group(table, numbers, keys).join(name_of, on=GROUP, how="left", maintain_order="left")
+        left = (key for key in keys if key not in apart)
+        return named.select(pl.col(_NAME).alias("group"), pl.exclude(GROUP, _NAME, *left))
 
     return cells.on_tables(change).group_by("group", *apart)
 
@@ -148,6 +148,7 @@ def _worst(cells: DecidingCells, names: list[str], metric: str, keywords: Mappin
 
 def _which(n_groups: int, n_worst: int, metric: str, left_out: int, *, together: bool) -> str:
     short = re.search(r"\((\w+)\)", in_words(metric))
-    worst = f", worst {n_worst} by {short[1] if short else in_words(metric)}" if n_worst else ""
+    by = short[1] if short else in_words(metric)[0].lower() + in_words(metric)[1:]
+    worst = f", worst {n_worst} by {by}" if n_worst else ""
     rest = f", other {left_out:,} together" if together else ""
     return f"{n_groups:,} groups: largest {LARGEST}{worst}{rest}"

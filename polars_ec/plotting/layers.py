@@ -72,7 +72,7 @@ def curve_layers(
 
 def tooltip(shown: Shown, numbers: Mapping[str, str]) -> list[alt.Tooltip]:
     """The name of the group, where there are several, and numbers: titles of our own, and columns."""
-    group = [alt.Tooltip("group:N", title="Group")] if shown.title else []
+    group = [alt.Tooltip("group:N", title="Group")] if len(shown.all_names) > 1 else []
     return [*group, *(alt.Tooltip(f"{column}:Q", title=title, format=".4~g") for title, column in numbers.items())]
 
 

@@ -100,10 +100,11 @@ def _window(curve: pl.DataFrame) -> tuple[float, float]:
     Of good systems the rates near 0 matter, of others those near their equal error rate.
     """
     rates = curve.select(least=pl.min_horizontal("fpr", "fnr"), most=pl.max_horizontal("fpr", "fnr"))
-    equal, lowest = rates["most"].min(), rates["least"].min()
-    if not isinstance(equal, float) or not isinstance(lowest, float):
+    ends = rates.select(equal=pl.col("most").min(), first=pl.col("least").min(), last=pl.col("least").max()).row(0)
+    if None in ends:
         return _RATES[1], _LEAST_WINDOW
-    least = max(lowest, equal / _BELOW_EQUAL)
+    equal, first, last = ends
+    least = min(max(first, equal / _BELOW_EQUAL), last)
     low = max((rate for rate in _RATES if rate <= min(least, 0.1)), default=_RATES[0])
     highest = rates.filter(pl.col("least") >= low)["most"].max()
     assert isinstance(highest, float)

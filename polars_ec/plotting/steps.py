@@ -16,6 +16,7 @@ from polars_ec.rows.scores import sigmoid
 
 # Log-odds of more than a million to one are cut off: hardly any score is beyond.
 _FARTHEST = 15.0
+_ROOM = 0.03
 # Of curves that are bent between points.
 _GRID = pl.DataFrame({"x": [i / 400 for i in range(1, 400)]})
 _AXIS_TITLES = {
@@ -109,4 +110,5 @@ def _ends(of: Sequence[pl.Series], *, bounded: bool) -> tuple[float, float]:
     low, high = (places.min(), places.max()) if len(places) else (-1.0, 1.0)
     assert isinstance(low, float)
     assert isinstance(high, float)
-    return (low, high) if high - low > 1e-9 * max(abs(low), abs(high)) else (low - 1, high + 1)
+    room = _ROOM * (high - low)
+    return (low - room, high + room) if room > 1e-9 * max(abs(low), abs(high)) else (low - 1, high + 1)

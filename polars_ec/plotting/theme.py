@@ -29,15 +29,13 @@ def line_through(points: list[tuple[float, float]]) -> alt.Chart:
     return mark.encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
 
 
-def colour(groups: list[str], rest: str | None, title: str | None) -> alt.Color | alt.Value:
-    """A colour for each group, grey for all others together; one group needs neither colours nor a legend, nor does no title."""
+def colour(groups: list[str], rest: str | None, title: str) -> alt.Color | alt.Value:
+    """A colour for each group, grey for all others together; one group needs neither colours nor a legend."""
     if len(groups) + (rest is not None) <= 1:
         return alt.value(MAIN)
     domain = [*groups, *([] if rest is None else [rest])]
     shades = [*(COLOURS[i % len(COLOURS)] for i in range(len(groups))), *([] if rest is None else [REST])]
     scale = alt.Scale(domain=domain, range=shades)
-    if title is None:
-        return alt.Color("group:N", scale=scale, sort=domain, legend=None)
     # Names are cut to what there is room for; the tooltip has them whole. Symbols are lines, not as pale as bands.
     legend = alt.Legend(
         title=title,

@@ -31,6 +31,7 @@ from polars_ec.words import in_words, naive_value
 # A normalised cost above it is bad in any case, and one of 99 would hide all others.
 _MOST_NORMALISED = 2.0
 _HISTOGRAM = 80
+_FEW_TICKS = {"format": "~s", "tickCount": 3}
 
 
 def tippett(cells: DecidingCells) -> alt.LayerChart:
@@ -59,7 +60,7 @@ def bayes_error(cells: DecidingCells, prior_log_odds: Sequence[float]) -> alt.La
     x = Axis("Log-odds of the prior", float(min(prior_log_odds)), float(max(prior_log_odds)))
     if x.width == 0:
         x = Axis(x.title, x.low - 1, x.high + 1)
-    y = _cost_axis(in_words("dcf"), points[top], normalised=True)
+    y = _axis_of(in_words("dcf"), points.select(y=top), normalised=True)
     layers: list[alt.Chart] = [rule_at(1.0)]
     actual = points.select("group", "x", y=top, **({"low": "dcf_low", "high": "dcf_high"} if bounded else {}))
     widths = (x.width, y.width)
@@ -102,7 +103,7 @@ def _over_thresholds(
     x = threshold_axis(shown.cells, curve, [*marked.values()])
     steps = over_thresholds(shown.cells, curve, x)
     title, naive = in_words(metric), naive_value(metric)
-    y = _cost_axis(title, curve["y"], normalised=DECISIONS[metric].by_naive_cost)
+    y = _axis_of(title, curve, normalised=DECISIONS[metric].by_naive_cost)
     numbers = {"Threshold": "x", title: "y", **({"From": "low", "To": "high"} if "low" in steps.columns else {})}
     layers = curve_layers(shown, thin(steps.drop("threshold"), (x.width, y.width), most=most), x, y, numbers)
     rules = [] if naive is None or not y.low <= naive <= y.high else [rule_at(naive)]
@@ -138,7 +139,7 @@ def bayes_risk(cells: DecidingCells) -> alt.LayerChart:
     shown = chosen(cells, _loss_of(cells))
     curve = risk_over_t(shown.cells, shown.only(curves.joint_errors(shown.cells)))
     x = Axis("t: a miss costs 1 / t, a false alarm 1 / (1 - t)")
-    y = _cost_axis(in_words("bayes_risk"), curve["y"], normalised=True)
+    y = _axis_of(in_words("bayes_risk"), curve, normalised=True)
     layers = curve_layers(shown, thin(curve, (1.0, y.width)), x, y, {"t": "x", y.title: "y"})
     notes = [*shown.notes, "The area below is the cross-entropy, in nats", *_cut(curve["y"], y)]
     return titled(layers, "Bayes risk over thresholds", notes)
@@ -152,23 +153,27 @@ def reliability(
     table = shown.only(reliability_table(shown.cells, resolution=resolution, calibrator=calibrator, interval=interval))
     bins = limits_as_band(table, "positive_share").rename({"posterior": "x"})
     base = alt.Chart(finite(bins.drop_nulls(["x", "y"]).drop("bin", "weight")))
-    paint = colour(shown.names, shown.rest, shown.title)
+    paint, several = colour(shown.names, shown.rest, shown.title), len(shown.all_names) > 1
     # The histogram below has the labels of both.
     x, y = Axis("", ticks={"labels": False, "ticks": False}), Axis("Share of positives")
     layers: list[alt.Chart] = [line_through([(0, 0), (1, 1)])]
     if interval is not None:
         low, high = y.y("low:Q"), alt.Y2("high:Q")
-        layers.append(base.mark_area(opacity=BAND).encode(x.x(), low, high, color=paint))
+        # Bands of several groups would hide each other.
+        layers += [] if several else [base.mark_area(opacity=BAND).encode(x.x(), low, high, color=paint)]
         layers.append(base.mark_rule(opacity=0.6).encode(x.x(), low, high, color=paint))
     if calibrator is not None:
         line = base.mark_line(strokeWidth=1.5)
-        layers.append(line.encode(x.x(), y.y("calibrated:Q"), color=paint if shown.title else alt.value(OTHER)))
+        layers.append(line.encode(x.x(), y.y("calibrated:Q"), color=paint if several else alt.value(OTHER)))
     numbers = {"Rows": "n", "Mean posterior": "x", y.title: "y"}
     numbers |= {} if interval is None else {"From": "low", "To": "high"}
     numbers |= {} if calibrator is None else {"Calibrated": "calibrated"}
     points = base.mark_point(filled=True, size=30, opacity=1)
     layers.append(points.encode(x.x(), y.y(), color=paint, tooltip=tooltip(shown, numbers)))
-    notes = [*shown.notes, *band_note(interval)]
+    notes = [
+        *shown.notes,
+        *([] if interval is None else [f"Upright lines: {100 * interval:.4g}% limits of each share"]),
+    ]
     notes += [] if calibrator is None else [f"Line: calibrated on these very rows ({calibrator})"]
     diagram = titled(layers, "Reliability diagram", notes)
     histogram = _rows_of_bins(shown, table, resolution)
@@ -176,20 +181,19 @@ def reliability(
     return both
 
 
-def _rows_of_bins(shown: Shown, table: pl.DataFrame, resolution: int) -> alt.Chart:
+def _rows_of_bins(shown: Shown, table: pl.DataFrame, resolution: int) -> alt.LayerChart:
     """Bars from edge to edge of the bins, those of the groups one upon the other."""
     end = pl.col("n").cum_sum().over("bin")
     left, right = (sigmoid((pl.col("bin") + i) / resolution) for i in (0, 1))
-    bars = table.select("group", "n", low=end - pl.col("n"), high=end, x=left, right=right)
-    most = bars["high"].max()
-    up = Axis("Rows", 0, most if isinstance(most, int) and most else 1, {"format": "~s", "tickCount": 3})
-    # Bins near 0 and 1 are narrower than a pixel: the line around the bar shows them.
-    bar: alt.Chart = alt.Chart(bars).mark_bar(opacity=0.7, strokeWidth=1, binSpacing=0)
-    paint: dict[str, Any] = dict.fromkeys(("fill", "stroke"), colour(shown.names, shown.rest, None))
+    base = alt.Chart(table.select("group", "n", low=end - pl.col("n"), high=end, x=left, right=right))
+    most = table.group_by("bin").agg(pl.col("n").sum())["n"].max()
+    x, y = Axis("Posterior"), Axis("Rows", 0, most if isinstance(most, int) and most else 1, _FEW_TICKS)
+    up = {"y": y.y("low:Q"), "y2": alt.Y2("high:Q"), "color": colour(shown.names, shown.rest, shown.title)}
     numbers = {"Rows": "n", "Posterior from": "x", "to": "right"}
-    across = alt.X2("right:Q"), alt.Y2("high:Q")
-    outlined = bar.encode(Axis("Posterior").x(), up.y("low:Q"), *across, **paint)
-    return outlined.encode(tooltip=tooltip(shown, numbers)).properties(width=SIZE, height=_HISTOGRAM)
+    bars = base.mark_bar(binSpacing=0).encode(x.x(), x2=alt.X2("right:Q"), tooltip=tooltip(shown, numbers), **up)
+    # Bins near 0 and 1 are narrower than a pixel.
+    lines = base.mark_rule(strokeWidth=1).encode(x.x(), **up)
+    return alt.LayerChart(layer=[bars, lines]).properties(width=SIZE, height=_HISTOGRAM)
 
 
 def _loss_of(cells: DecidingCells) -> str:
@@ -197,15 +201,19 @@ def _loss_of(cells: DecidingCells) -> str:
     return {"llr": "cllr", "raw": "auc_roc"}.get(cells.grid.score_type, "nce")
 
 
-def _cost_axis(title: str, values: pl.Series, *, normalised: bool) -> Axis:
-    """From 0, or the least value if that is below it, to the largest one; of normalised costs at most to 2."""
-    known = values.filter(values.is_finite())
-    low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
-    assert isinstance(low, float | int)
-    assert isinstance(high, float | int)
+def _axis_of(title: str, curve: pl.DataFrame, *, normalised: bool) -> Axis:
+    """From 0, or the least value if that is below it, to the largest one, with most of the band; of normalised costs at most to 2."""
+    known = finite(curve.select(name for name in ("y", "low", "high") if name in curve.columns))
+    ends = known.select(low=pl.col("y").min().fill_null(0.0), high=pl.col("y").max().fill_null(0.0)).row(0)
+    low, high = min(ends[0], 0.0), ends[1]
     if normalised:
         return Axis(title, 0.0, min(max(1.05 * high, 1.1), _MOST_NORMALISED))
-    return Axis(title, min(float(low), 0.0), 1.02 * high if high > 0 else 1.0)
+    length = high - low
+    if "low" in known.columns:
+        band = known.select(low=pl.col("low").min().fill_null(low), high=pl.col("high").max().fill_null(high)).row(0)
+        low = min(low, max(band[0], low - length / 2))
+        high = max(high, min(band[1], high + length / 2))
+    return Axis(title, low, high + 0.02 * length if length else low + 1)
 
 
 def _cut(values: pl.Series, y: Axis) -> list[str]:
