@@ -70,6 +70,10 @@ class Tidy(ABC):
         these = "1 group that is not small has" if number == 1 else f"{number} groups that are not small have"
         return [*notes, f"{these} no difference: do rows have {wrong}"]
 
+    def of_first_metric(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The rows that a chart is of."""
+        return table.filter(pl.col("metric") == pl.col("metric").first())
+
     def names(self, table: pl.DataFrame) -> Names:
         """What stands before the value."""
         keys = table.columns[: table.columns.index("value")]

@@ -9,9 +9,8 @@ from typing import Any
 import altair as alt
 
 from polars_ec.page.contents import Contents
-from polars_ec.page.text import unique
 from polars_ec.page.trends import four_digits
-from polars_ec.page.wording import cut, text
+from polars_ec.page.wording import text
 from polars_ec.plotting import curves
 
 Spec = dict[str, Any]
@@ -53,9 +52,8 @@ def _figure(name: str, chart: Any, words: str) -> Figure:
     title, caption = _heading(spec.pop("title", name))
     for unused in ("$schema", "config"):
         spec.pop(unused, None)
-    renamed = _Renamed()
-    spec["datasets"] = {key: _packed(rows, renamed) for key, rows in spec.get("datasets", {}).items()}
-    return Figure(name, title, caption, f"{title}. {words}", _without_long(spec, renamed))
+    spec["datasets"] = {key: _packed(rows) for key, rows in spec.get("datasets", {}).items()}
+    return Figure(name, title, caption, f"{title}. {words}", spec)
 
 
 def _heading(title: Any) -> tuple[str, str]:
@@ -69,17 +67,7 @@ def _heading(title: Any) -> tuple[str, str]:
     )
 
 
-class _Renamed(dict[str, str]):
-    """Names as they are shown, the same wherever they stand: in data and in the domains of scales."""
-
-    def __missing__(self, name: str) -> str:
-        shown = unique([*self.values(), cut(text(name))])[-1]
-        # Vega keeps groups in objects, where this name would be that of their prototype.
-        self[name] = f"{shown}\u200b" if shown == "__proto__" else shown
-        return self[name]
-
-
-def _packed(rows: list[Mapping[str, Any]], renamed: _Renamed) -> Spec:
+def _packed(rows: list[Mapping[str, Any]]) -> Spec:
     """Rows as columns; text as places in a list of texts."""
     keys = list(dict.fromkeys(key for row in rows for key in row))
     columns: dict[str, Any] = {}
@@ -88,17 +76,7 @@ def _packed(rows: list[Mapping[str, Any]], renamed: _Renamed) -> Spec:
         if any(isinstance(value, str) for value in values):
             texts = list(dict.fromkeys(value for value in values if value is not None))
             places = {text: at for at, text in enumerate(texts)}
-            shown = [renamed[text] for text in texts]
-            columns[key] = {"texts": shown, "at": [None if value is None else places[value] for value in values]}
+            columns[key] = {"texts": texts, "at": [None if value is None else places[value] for value in values]}
         else:
             columns[key] = [four_digits(value) if isinstance(value, float) else value for value in values]
     return {"n": len(rows), "columns": columns}
-
-
-def _without_long(part: Any, renamed: _Renamed) -> Any:
-    """The specification with names as in its data."""
-    if isinstance(part, Mapping):
-        return {key: value if key == "datasets" else _without_long(value, renamed) for key, value in part.items()}
-    if isinstance(part, list):
-        return [_without_long(value, renamed) for value in part]
-    return renamed[part] if isinstance(part, str) and part in renamed else part

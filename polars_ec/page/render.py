@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from functools import cache
 from typing import Any
 
@@ -15,6 +12,7 @@ from polars_ec.page.charts import figures
 from polars_ec.page.contents import Contents
 from polars_ec.page.layout import page_of
 from polars_ec.page.vega import asset
+from polars_ec.plotting.web import digest, script_json
 
 MOST_BYTES = 2_000_000
 _MOST_GROUPS, _LEAST_GROUPS = 2_000, 20
@@ -26,7 +24,7 @@ def render(contents: Contents) -> str:
     most = min(contents.groups.height, _MOST_GROUPS)
     while True:
         page = page_of(contents, charts, most)
-        html = _filled(page=page, data=script_json(page.data))
+        html = _filled(page=page, data=Markup(script_json(page.data)))
         size = len(html.encode())
         if size <= MOST_BYTES:
             return html
@@ -39,14 +37,6 @@ def render(contents: Contents) -> str:
             charts = charts[:-1]
 
 
-def script_json(value: Any) -> Markup:
-    """JSON that can stand in a script element: it has no `<`, and no character that ends a line of a script."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)
-
-
 @cache
 def _template() -> tuple[jinja2.Template, dict[str, Markup]]:
     environment = jinja2.Environment(
@@ -57,18 +47,13 @@ def _template() -> tuple[jinja2.Template, dict[str, Markup]]:
     }
     policy = {
         "default-src": "'none'",
-        "script-src": f"{_digest(assets['vega'])} {_digest(assets['script'])}",
-        "style-src": _digest(assets["style"]),
+        "script-src": f"{digest(assets['vega'])} {digest(assets['script'])}",
+        "style-src": digest(assets["style"]),
         "base-uri": "'none'",
         "form-action": "'none'",
     }
     rules = Markup("; ".join(f"{name} {value}" for name, value in policy.items()))
     return environment.from_string(asset("page.html.jinja")), {**assets, "policy": rules}
-
-
-def _digest(text: str) -> str:
-    """How a content security policy names a script or a style that may be used."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _filled(**values: Any) -> str:

@@ -1,0 +1,93 @@
+"""Lines as a chart draws them: with the corners of steps, and at no more points than can be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+MOST_POINTS = 4500
+"""Of all lines of a chart together: Altair takes 5,000 rows, and lines of reference have some."""
+_PIXELS = 400
+_OFF = 0.5
+
+
+def with_corners(curve: pl.DataFrame, hold: Literal["after", "before"], by: Sequence[str] = ("group",)) -> pl.DataFrame:
+    """The curve as steps, `x` ascending: each point holds up to the next x, or from the x before, where a corner is added."""
+    shift = -1 if hold == "after" else 1
+    place = pl.int_range(pl.len()) * 2
+    corners = curve.with_columns(
+        x=pl.col("x").shift(shift).over(by),
+        __ec_place=place - shift,
+    ).drop_nulls("x")
+    both = pl.concat([curve.with_columns(__ec_place=place), corners])
+    return both.sort("__ec_place").drop("__ec_place")
+
+
+def thin(
+    curve: pl.DataFrame,
+    widths: tuple[float, float] = (1.0, 1.0),
+    *,
+    by: Sequence[str] = ("group",),
+    most: int = MOST_POINTS,
+) -> pl.DataFrame:
+    """The points of lines without which these would be off by half a pixel: of `y`, and of a band, `low` and `high`.
+
+    `widths` are the lengths of the axes. Points without a place are left out; the ends of each line stay. Where there are still more
+    than `most`, it is by more than half a pixel.
+    """
+    curve = curve.filter(pl.all_horizontal(pl.col("x", "y").is_finite()))
+    if curve.height < 3:
+        return curve
+    starts = curve.select(pl.any_horizontal(pl.col(by).ne_missing(pl.col(by).shift())))[:, 0].to_numpy().copy()
+    starts[0] = True
+    heights = [name for name in ("y", "low", "high") if name in curve.columns]
+    x = curve["x"].to_numpy() / widths[0] * _PIXELS
+    lines = curve.select(heights).cast(pl.Float64).fill_null(np.nan).to_numpy().T / widths[1] * _PIXELS
+    unknown = np.isnan(lines).any(axis=0)
+    edge = starts | (unknown != np.roll(unknown, 1))
+    edge |= np.roll(edge, -1)
+    edge[-1] = True
+    off = _OFF
+    kept = _kept(x, lines, edge, off)
+    while len(kept) > most:
+        off *= 1.5
+        kept = _kept(x, lines, edge, off)
+    return curve[kept]
+
+
+def _kept(
+    x: npt.NDArray[np.float64], lines: npt.NDArray[np.float64], edge: npt.NDArray[np.bool_], off: float
+) -> npt.NDArray[np.int64]:
+    """The lines of Douglas and Peucker: between two kept points the one that is farthest from their chord, while that is far."""
+    kept, places = np.flatnonzero(edge), np.arange(len(x))
+    while True:
+        part = np.minimum(np.searchsorted(kept, places, side="right") - 1, len(kept) - 2)
+        start, end = kept[part], kept[part + 1]
+        far = np.zeros(len(x))
+        for y in lines:
+            far = np.fmax(far, _distance(x, y, start, end))
+        farthest = np.maximum.reduceat(far, kept[:-1])
+        found = np.flatnonzero((far > off) & (far == farthest[part]))
+        if not len(found):
+            return kept
+        first = np.unique(part[found], return_index=True)[1]
+        kept = np.union1d(kept, found[first])
+
+
+def _distance(
+    x: npt.NDArray[np.float64],
+    y: npt.NDArray[np.float64],
+    start: npt.NDArray[np.int64],
+    end: npt.NDArray[np.int64],
+) -> npt.NDArray[np.float64]:
+    """Of points from the chords between others."""
+    right, up = x[end] - x[start], y[end] - y[start]
+    dx, dy = x - x[start], y - y[start]
+    length = right**2 + up**2
+    along = np.clip(np.divide(dx * right + dy * up, length, out=np.zeros(len(x)), where=length > 0), 0, 1)
+    distance: npt.NDArray[np.float64] = np.hypot(dx - along * right, dy - along * up)
+    return distance
