@@ -10,7 +10,7 @@ VENV := .venv
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: demo test lint bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-lowest test-spark test-postgres sql clean
+.PHONY: demo test lint bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-lowest test-spark test-postgres sql vega clean
 
 demo: .venv/demo
 	$(VENV)/bin/polars-ec demo
@@ -74,6 +74,10 @@ test-postgres: .venv/test
 # The one-file bundle that any DuckDB client can load, from the files of the families and the signatures of the functions.
 sql: .venv/test
 	$(VENV)/bin/python -m polars_ec.sql.overloads
+
+# The libraries that draw the charts of pages, from vl-convert; see the licences beside them.
+vega: .venv/test
+	$(VENV)/bin/python -m polars_ec.page.vega
 
 .venv/bin/python:
 	$(PYTHON) -m venv $(VENV)

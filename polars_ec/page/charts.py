@@ -73,8 +73,10 @@ def _figure(name: str, chart: Any, heading: str = "") -> Figure:
     # Whatever a user has told Altair to do with data and themes: the page holds its data, and has its own looks.
     with alt.data_transformers.enable("default"):
         spec: Spec = chart.to_dict()
-    title, caption = _heading(spec.pop("title", name))
-    for unused in ("$schema", "config"):
+    # Of charts one below the other the first has the title.
+    first = next((spec[kind][0] for kind in ("vconcat", "hconcat") if kind in spec), spec)
+    title, caption = _heading((spec if "title" in spec else first).pop("title", name))
+    for unused in ("$schema", "config", "usermeta"):
         spec.pop(unused, None)
     spec["datasets"] = {key: _packed(rows) for key, rows in spec.get("datasets", {}).items()}
     return Figure(name, heading or title, caption, f"{heading or title}. {_IN_WORDS[name]}", spec)

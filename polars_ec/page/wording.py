@@ -65,7 +65,7 @@ def listed(texts: Sequence[str], most: int = _MOST) -> str:
 
 def names_of(table: pl.DataFrame, keys: Sequence[str]) -> list[str]:
     """What each group is called: "AA, EWR"."""
-    columns = [[text(value) for value in table[key].to_list()] for key in keys]
+    columns = [[text(value) or "(empty)" for value in table[key].to_list()] for key in keys]
     return [cut(", ".join(parts)) for parts in zip(*columns, strict=True)]
 
 

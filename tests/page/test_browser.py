@@ -65,7 +65,7 @@ def opened(browser: Any, html: str, folder: Path) -> Iterator[Opened]:
 @pytest.fixture(scope="module")
 def usual(browser, tmp_path_factory) -> Iterator[Opened]:
     """Of nine groups and six months. One group has no name; some have few rows."""
-    log = simulated([*group_names(8), None], 6, 12_000)
+    log = simulated([*group_names(8), None], 6, 3_000)
     with opened(browser, render(contents_of(log, title="Loans")), tmp_path_factory.mktemp("usual")) as found:
         yield found
 

@@ -45,7 +45,7 @@ def simulated(groups: Sequence[str | None], periods: int, rows: int, seed: int =
     label = generator.random(rows) < prior
     sharpness = 1.2 + 1.2 * np.cos(1.7 * group)
     log_odds = np.log(prior / (1 - prior)) + sharpness * (generator.normal(size=rows) + (label - 0.5) * sharpness)
-    log_odds = log_odds * np.where(group % 7 == 3, 1.8, 1) * np.where(group % 8 == 5, -1, 1)
+    log_odds = log_odds * np.where(group % 7 == 3, 1.8, 1) * np.where(group % 8 == 3, -0.3, 1)
     months = [f"{2023 + i // 12}-{i % 12 + 1:02d}-01" for i in range(periods)]
     return pl.DataFrame(
         {

@@ -37,8 +37,12 @@
   });
   const draw = async (element, spec) => {
     const room = element.clientWidth;
+    // What is made of several charts keeps its size, and is scaled down where there is no room.
     const one = typeof spec.width === "number" && !["facet", "hconcat", "vconcat", "concat", "repeat"].some((key) => key in spec);
-    const fitted = one ? { ...spec, width: Math.min(room, spec.width + 220), autosize: { type: "fit-x", contains: "padding" } } : spec;
+    const inSteps = typeof spec.height === "object";
+    const fitted = !one ? spec
+      : inSteps ? { ...spec, width: Math.max(120, Math.min(spec.width, room - 260)) }
+      : { ...spec, width: Math.min(room, spec.width + 220), autosize: { type: "fit-x", contains: "padding" } };
     await vegaEmbed(element, fitted, {
       mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false, tooltip, config: looks(room < 480),
     });

@@ -1,0 +1,224 @@
+"""What a page shows is what its tables hold, number by number."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+
+from polars_ec.page import layout, render
+from polars_ec.page.charts import figures
+from polars_ec.page.contents import Contents
+from polars_ec.page.sparklines import Area, Scale, panel, sparkline
+from polars_ec.page.text import number, p_value, percent, signed, tenths, unique
+from polars_ec.page.verdict import sentences
+from tests.support.pages import contents_of, group_names, simulated
+
+
+class Table(HTMLParser):
+    """The rows of the table of groups: of each cell the text by the element that it is in."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.rows: list[list[dict[str, str]]] = []
+        self.inside = False
+        self.path: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs) -> None:
+        given = dict(attrs)
+        self.inside |= tag == "table" and given.get("id") == "table"
+        if self.inside and tag == "tr":
+            self.rows.append([])
+        if self.inside and tag in ("th", "td"):
+            self.rows[-1].append({"v": given.get("data-v", ""), "class": given.get("class", "")})
+        if tag not in ("path", "input"):
+            self.path.append(tag if tag in ("td", "th") else given.get("class") or tag)
+
+    def handle_endtag(self, tag) -> None:
+        if self.path:
+            self.path.pop()
+        self.inside &= tag != "table"
+
+    def handle_data(self, data) -> None:
+        if self.inside and self.rows and self.rows[-1] and data.strip():
+            cell = self.rows[-1][-1]
+            cell[self.path[-1]] = cell.get(self.path[-1], "") + data.strip()
+
+
+def data_of(html: str) -> dict:
+    start = html.index(">", html.index('id="data"')) + 1
+    return json.loads(html[start : html.index("</script>", start)])
+
+
+@pytest.fixture(scope="module")
+def contents() -> Contents:
+    log = simulated([*group_names(14), None], 5, 15_000)
+    few = log.filter(pl.col("group").ne_missing("S009") | (pl.int_range(pl.len()) % 100 == 0))
+    labels = pl.when(pl.col("group").ne_missing("S010") | (pl.col("user") > 300)).then("label").otherwise(None)
+    # One group is small, and one lacks labels.
+    return contents_of(few.with_columns(label=labels), title="Loans")
+
+
+@pytest.fixture(scope="module")
+def html(contents) -> str:
+    return render.render(contents)
+
+
+def test_each_number_of_the_table_is_that_of_the_contents(contents, html) -> None:
+    head, total, *rows = Table(html).rows
+    titles = [cell.get("sort") or cell.get("th") for cell in head]
+    assert titles[:2] == ["group", "Rows"]
+    columns = {"NEC": "nec", "NCE": "nce", "AUC": "auc_roc", f"NEC at prior {contents.prior:.1%}": "nec_at_prior"}
+    shown = contents.groups.rows(named=True)
+    assert len(rows) == len(shown) == 15
+    for cells, group in zip([total, *rows], [*contents.total.rows(named=True), *shown], strict=True):
+        assert cells[1]["td"] == f"{group['n']:,}"
+        assert cells[2]["td"] == f"{group['class_prior']:.1%}"
+        for title, name in columns.items():
+            cell = cells[titles.index(title)]
+            assert cell["td"] == f"{group[name]:.3f}"
+            assert float(cell["v"]) == pytest.approx(group[name], rel=1e-5)
+            low, high = group[f"{name}_ci_low"], group[f"{name}_ci_high"]
+            assert cell.get("small", "") == ("" if low is None else f"{low:.3f} to {high:.3f}")
+    names = [cells[0].get("bdi") for cells in rows]
+    assert names == [name or "(missing)" for name in contents.groups["group"]]
+    assert [cells[0].get("word") == "small" for cells in rows] == contents.groups["small"].to_list()
+    assert sum(contents.groups["small"]) == 1
+
+
+def test_groups_are_marked_that_the_verdict_names_and_no_others(contents, html) -> None:
+    head, _, *rows = Table(html).rows
+    titles = [cell.get("sort") or cell.get("th") for cell in head]
+    above = {row[0]["bdi"] for row in rows if row[titles.index("NEC")].get("word") == "above 1"}
+    assert above == {contents.groups["group"][at] for at in contents.costly} != set()
+    told = next(s.text for s in sentences(contents) if "all others together" in s.text)
+    marked = {word: [] for word in ("worse", "better")}
+    for row in rows:
+        word = row[titles.index("Against the others")].get("word")
+        if word:
+            marked[word].append(row[0]["bdi"])
+    assert told.startswith(f"{len(marked['worse']) + len(marked['better'])} of 14 groups")
+    worst = told.split("worse: ")[1].split(" (")[0]
+    assert worst in marked["worse"]
+    assert 0 < len(marked["better"]) < 14
+
+
+def test_trends_are_embedded_with_four_digits(contents, html) -> None:
+    data = data_of(html)
+    assert data["periods"] == ["2023-01", "2023-02", "2023-03", "2023-04", "2023-05"]
+    assert len(data["trends"]) == contents.groups.height
+    names = ["nec", "nec_ci_low", "nec_ci_high", "nec_at_prior", "nec_at_prior_ci_low", "nec_at_prior_ci_high"]
+    for row, series in data["trends"].items():
+        group = contents.groups["group"][int(row)]
+        rows = contents.trend.filter(pl.col("group").eq_missing(pl.lit(group))).sort("month")
+        assert rows.height == 5
+        for name, values in zip(names, series, strict=True):
+            expected = [None if value is None else float(f"{value:.4g}") for value in rows[name]]
+            assert values == (expected if any(v is not None for v in expected) else [])
+
+
+def test_the_charts_hold_the_data_of_their_specifications(contents, html) -> None:
+    embedded = data_of(html)["charts"]
+    assert list(embedded) == [figure.id for figure in figures(contents)]
+    assert list(embedded) == ["roc", "reliability", "cost_curve", "pr", "forest", "drift"]
+    from polars_ec.plot import tables
+
+    (rows,) = [rows for rows in tables.forest(contents.groups, "nec").to_dict()["datasets"].values() if len(rows) > 3]
+    (packed,) = [data for data in embedded["forest"]["datasets"].values() if data["n"] > 3]
+    for name, column in packed["columns"].items():
+        texts = isinstance(column, dict)
+        values = [None if at is None else column["texts"][at] for at in column["at"]] if texts else column
+        expected = [row[name] for row in rows]
+        assert len(values) == len(expected)
+        for value, other in zip(values, expected, strict=True):
+            assert value == (pytest.approx(other, rel=5e-4) if isinstance(other, float) else other)
+
+
+def test_a_chart_of_the_page_ignores_what_a_user_has_told_altair(contents) -> None:
+    import altair as alt
+
+    plain = [figure.spec for figure in figures(contents)]
+    with alt.data_transformers.enable("json"), alt.theme.enable("dark"):
+        assert [figure.spec for figure in figures(contents)] == plain
+
+
+def test_definitions_are_the_first_sentences_of_the_documentation(contents, html) -> None:
+    page = layout.page_of(contents, [], 100)
+    told = dict(page.definitions)
+    assert told["Normalised expected cost (NEC)"].startswith(
+        "Expected cost normalised by that of the best naive system"
+    )
+    assert told["Normalised expected cost (NEC)"].endswith("Lower is better.")
+    assert told["Area under the ROC curve (AUC)"].endswith("Higher is better.")
+    assert len(told) == len(contents.metrics) + 1
+    assert all(len(text) > 40 for text in told.values())
+
+
+def test_missing_and_invalid_rows_are_counted_by_group(contents) -> None:
+    page = layout.page_of(contents, [], 100)
+    missing = contents.groups.filter(pl.col("group") == "S010")["n_missing"].item()
+    assert missing > 50
+    assert [(line.name, line.missing) for line in page.quality[:2]] == [
+        ("all rows", f"{missing}"),
+        ("S010", f"{missing}"),
+    ]
+    assert page.quality[2].small
+
+
+def test_what_is_not_known_says_why() -> None:
+    log = simulated(group_names(3), 2, 900)
+    label = pl.when(pl.col("group") == "S001").then(pl.lit(True)).otherwise("label")
+    score = pl.when(pl.col("group") == "S002", pl.int_range(pl.len()) < 100).then(1.5).otherwise("score")
+    contents = contents_of(log.with_columns(label=label, score=score))
+    rows = layout.page_of(contents, [], 100).rows
+    whys = {row.name: {cell.why for column, cell in row.cells if column.name != "rest"} for row in rows}
+    assert "not known: all rows are of one class" in whys["S001"]
+    assert any(why.startswith("not known: ") and why.endswith("rows are invalid") for why in whys["S002"])
+    assert whys["S000"] == {""}
+    assert "not known" in render.render(contents)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, "–"),
+        (float("nan"), "–"),
+        (float("inf"), "∞"),
+        (float("-inf"), "−∞"),
+        (0.0, "0.000"),
+        (-0.0, "0.000"),
+        (0.57349, "0.573"),
+        (-0.57349, "−0.573"),
+        (12.345, "12.3"),
+        (12345.6, "12,346"),
+        (0.00123, "0.0012"),
+    ],
+)
+def test_numbers_have_three_places(value, expected) -> None:
+    assert number(value) == expected
+
+
+def test_other_numbers() -> None:
+    assert [signed(v) for v in (0.5, -0.5, 0.0, None)] == ["+0.500", "−0.500", "0.000", "–"]
+    assert [percent(v) for v in (0.2014, 0.0012, 0.0, 1.0, None)] == ["20.1%", "0.12%", "0.0%", "100.0%", "–"]
+    assert [tenths(v) for v in (-0.04, 3.27, None)] == ["0.0", "3.3", "–"]
+    assert [p_value(v) for v in (0.0, 0.0009, 0.04, None)] == ["below 0.001", "below 0.001", "0.040", "–"]
+    assert unique(["a", "b", "a", "a (2)", "a"]) == ["a", "b", "a (2)", "a (2) (2)", "a (3)"]
+
+
+def test_lines_have_gaps_and_bands_close() -> None:
+    area = Area(100, 50, Scale(0, 2), 5, left=0, top=0)
+    assert area.line([0.0, 1.0, None, 2.0, 9.0]) == "M0 50h0L25 25M75 0h0L100 0"
+    assert area.line([None] * 5) == ""
+    assert area.band([0.0, 0.0, None, 1.0, None], [1.0, 2.0, 2.0, 2.0, 1.0]) == (
+        "M0.0 25.0L25.0 0.0L25.0 50.0L0.0 50.0ZM73.5 0.0L76.5 0.0L76.5 25.0L73.5 25.0Z"
+    )
+    assert Area(100, 50, Scale(0, 2), 1, left=0, top=0).line([1.0]) == "M50 25h0"
+    scale = Scale.of([0.2, 0.4, None, float("inf")], 1.0)
+    assert scale.low < 0.2 < 1.0 < scale.high < 1.2
+    assert Scale.of([], None).low < 0
+    assert "<path" in sparkline([], scale, None)
+    assert "&lt;b&gt;" in panel([1.0], [None], [None], scale, 1.0, ("", "<b>"))

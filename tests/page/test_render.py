@@ -1,0 +1,116 @@
+"""A page is one file: its policy lets its own scripts run and nothing else, it is no larger than promised, and always the same."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from polars_ec.page import vega
+from polars_ec.page.contents import Contents
+from polars_ec.page.render import MOST_BYTES, render
+from tests.support.pages import HOSTILE, contents_of, group_names, simulated
+
+
+@pytest.fixture(scope="module")
+def contents() -> Contents:
+    return contents_of(simulated(HOSTILE, 2, 4_000), title="<script>alert(1)</script>")
+
+
+@pytest.fixture(scope="module")
+def html(contents) -> str:
+    return render(contents)
+
+
+def test_the_policy_names_the_scripts_and_the_style_by_their_hashes(html) -> None:
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', html)[1]
+    rules = {name: values.split(" ") for name, values in (rule.split(" ", 1) for rule in policy.split("; "))}
+
+    def hashes(element: str) -> list[str]:
+        bodies = re.findall(rf"<{element}>(.*?)</{element}>", html, re.DOTALL)
+        return [f"'sha256-{base64.b64encode(hashlib.sha256(b.encode()).digest()).decode()}'" for b in bodies]
+
+    assert rules == {
+        "default-src": ["'none'"],
+        "script-src": hashes("script"),
+        "style-src": hashes("style"),
+        "base-uri": ["'none'"],
+        "form-action": ["'none'"],
+    }
+    assert len(hashes("script")) == 2
+
+
+def test_names_close_no_element_and_make_none(html) -> None:
+    assert html.count("<script") == html.count("</script") == 3
+    body = re.sub(r"<script.*?</script>|<style>.*?</style>", "", html, flags=re.DOTALL)
+    assert not re.search(r"<(img|b|svg onload)\b", body)
+    assert "window.pwned" in body
+    data = re.search(r'id="data">(.*?)</script>', html, re.DOTALL)[1]
+    assert "<" not in data
+    assert ">" not in data
+    # Of 10,000 letters a few are enough.
+    assert "a" * 70 not in html
+
+
+def test_a_page_asks_for_nothing_from_elsewhere(html) -> None:
+    page = html.replace(vega.asset("vega.js"), "")
+    assert not re.search(r"""(?:src|href|action)\s*=|url\(|@import""", page.replace("img src=x", ""))
+
+
+def test_the_same_contents_give_the_same_page(contents, html) -> None:
+    assert render(contents) == html
+
+
+@pytest.fixture(scope="module")
+def many() -> Contents:
+    """3,000 groups with names that are long, in tables that are stretched from those of a few."""
+    few = contents_of(simulated(group_names(20), 3, 6_000))
+    names = [f"{i:05d} {'long name' * 6}" for i in range(3_000)]
+
+    def stretched(table: pl.DataFrame) -> pl.DataFrame:
+        numbers = pl.DataFrame({"group": few.groups["group"], "at": range(20)})
+        copies = pl.DataFrame({"at": [i % 20 for i in range(3_000)], "new": names})
+        both = table.join(numbers, on="group").join(copies, on="at", maintain_order="right")
+        return both.with_columns(group="new").select(table.columns)
+
+    groups = stretched(few.groups).sort("n", descending=True, maintain_order=True)
+    trend = stretched(few.trend).filter(pl.col("group").is_in(groups["group"][:800].implode()))
+    return replace(few, groups=groups, trend=trend, rest=stretched(few.rest), changes=stretched(few.changes))
+
+
+def test_of_too_many_groups_the_largest_and_the_worst_are_shown(many) -> None:
+    html = render(many)
+    assert MOST_BYTES * 0.7 < len(html.encode()) <= MOST_BYTES
+    shown = [int(row) for row in re.findall(r'<tr[^>]* data-row="(\d+)"', html)]
+    assert f"This page shows {len(shown):,} of 3,000 groups: the largest, and the worst of the others." in html
+    assert shown == sorted(shown)
+    assert shown[: len(shown) // 2] == list(range(len(shown) // 2))
+    worst = many.groups.with_row_index("row").filter(~pl.col("row").is_in(shown))["nec"].max()
+    least = many.groups["nec"][shown[len(shown) // 2 + 1 :]].min()
+    assert set(many.costly) <= set(shown)
+    assert worst is not None
+    assert least is not None
+
+
+def test_charts_are_left_out_before_a_page_is_too_large(contents, monkeypatch) -> None:
+    monkeypatch.setattr("polars_ec.page.render.MOST_BYTES", len(render(contents).encode()) - 40_000)
+    html = render(contents)
+    assert re.search(r"\d charts? left out", html)
+    assert 'id="chart-roc"' in html
+
+
+def test_the_libraries_are_those_of_vl_convert_with_their_licences() -> None:
+    bundled = vega.asset("vega.js")
+    versions = re.match(r"/\*!\nVega ([\d.]+), Vega-Embed ([\d.]+)\n", bundled)
+    assert versions
+    assert vega.asset("vega.LICENSE") in bundled
+    assert "</script" not in bundled.lower()
+    assert "<!--" not in bundled
+    import vl_convert
+
+    if versions.groups() == (vl_convert.get_vega_version(), vl_convert.get_vega_embed_version()):
+        assert vega.bundle() == bundled
