@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 from collections.abc import Iterator
 
 import duckdb
@@ -14,10 +13,6 @@ from tests.support.database import database
 
 # Workers share the cores, where threads of small matrix products only wait for each other. It is read when NumPy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-# Where Python is told to keep no bytecode, each of the many processes that tests start would compile the package anew.
-sys.dont_write_bytecode = False
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Expressions are many small objects, of which few are in circles.
 gc.set_threshold(20_000, 20, 20)
