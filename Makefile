@@ -1,5 +1,7 @@
 # Each target makes the environment it needs; the machine needs Python (with venv and pip) and make.
 PYTHON ?= python3
+# Without bytecode each of the many processes that tests start would compile the package anew; seeded faults set it for themselves.
+export PYTHONDONTWRITEBYTECODE :=
 ROWS ?= 20_000_000
 EXAMPLES ?= 200
 PYTHONS := 3.11 3.12 3.13
