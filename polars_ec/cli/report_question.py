@@ -9,10 +9,12 @@ from typing import Any
 import polars as pl
 
 from polars_ec.cli.gates import Names
+from polars_ec.cli.html_page import Page
 from polars_ec.cli.options import check_counted
 from polars_ec.cli.request import Rows, Sketched, Table
 from polars_ec.cli.sketch_report import sketch_report
 from polars_ec.cli.sql_report import by_polars, sql_report
+from polars_ec.page.verdict import of_report
 from polars_ec.reports import report
 
 
@@ -26,6 +28,7 @@ class Report:
     layout: Mapping[str, Any] = field(default_factory=dict)
     several: bool = False
     window: int | None = None
+    page: Page | None = None
 
     @property
     def mix(self) -> Sequence[str]:
@@ -34,9 +37,9 @@ class Report:
 
     def of_rows(self, rows: Rows) -> pl.LazyFrame | pl.DataFrame:
         """That of `polars_ec.report`."""
-        return report(
-            rows.frame, rows.scores, rows.label, by=rows.keys, cluster=rows.cluster, **self.layout, **rows.options
-        )
+        # Without limits clusters are of the page alone.
+        cluster = rows.cluster if "interval" in self.layout else None
+        return report(rows.frame, rows.scores, rows.label, by=rows.keys, cluster=cluster, **self.layout, **rows.options)
 
     def of_table(self, table: Table) -> pl.DataFrame:
         """By the macros, where they can."""
@@ -79,6 +82,10 @@ class Report:
         return [
             f"{rows} a wrong score, label or weight (n_invalid), and their groups no metrics: are --score-type and --classes right?"
         ]
+
+    def verdict(self, table: pl.DataFrame) -> list[str]:
+        """Which groups cost more than doing nothing."""
+        return of_report(table, self.names(table).keys)
 
     def names(self, table: pl.DataFrame) -> Names:
         """What stands before the number of rows."""
