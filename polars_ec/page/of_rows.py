@@ -17,7 +17,7 @@ from polars_ec.drifts import drift
 from polars_ec.metrics.counts import class_prior_of_log
 from polars_ec.page.asked import Asked, is_made_of_sums
 from polars_ec.page.contents import Contents, largest_first
-from polars_ec.page.costly import costly_groups, lows_of
+from polars_ec.page.costly import costly_groups, floats, lows_of_loss
 from polars_ec.page.notes import INDEPENDENT, no_parts, without_period
 from polars_ec.page.of_sketch import contents_of_sketch
 from polars_ec.priors import parse_prior
@@ -104,6 +104,7 @@ class _Tables:
         groups, total = self.groups
         trend, trend_total = self.trends
         changes, history = self.drifts
+        lows = lows_of_loss(groups, "nec", asked.level) if "nec" in self.metrics else None
         return Contents(
             title=asked.title or "Report",
             keys=list(asked.keys),
@@ -116,7 +117,7 @@ class _Tables:
             trend=trend,
             trend_total=trend_total,
             rest=self.rest,
-            costly=costly_groups(groups, lows_of(groups, asked.level), asked.level) if "nec" in self.metrics else [],
+            costly=[] if lows is None else costly_groups(groups, lows, asked.level),
             changes=changes,
             history=history,
             reference=self.reference,
@@ -236,7 +237,7 @@ class _Tables:
         all_periods = _collected(drift(log.frame, log.score, log.label, by=log.keys, **stated)).filter(is_told)
         used = all_periods.filter(pl.col("n") > 0)
         ends = used.filter(pl.col(period) == pl.col(period).max().over(keys or pl.lit(1)))
-        return ends.with_columns(pl.Series("p_adjusted", adjusted(_floats(ends["p_value"])), nan_to_null=True)), history
+        return ends.with_columns(pl.Series("p_adjusted", adjusted(floats(ends["p_value"])), nan_to_null=True)), history
 
     @property
     def notes(self) -> list[str]:
@@ -279,7 +280,3 @@ class _Tables:
 
 def _collected(table: pl.LazyFrame) -> pl.DataFrame:
     return table.collect(engine="streaming")
-
-
-def _floats(column: pl.Series) -> Any:
-    return column.cast(pl.Float64).fill_null(float("nan")).to_numpy()

@@ -19,7 +19,7 @@ from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.intervals.arguments import Request, parse_interval
 from polars_ec.page.asked import Asked, is_made_of_sums
 from polars_ec.page.contents import Contents, largest_first, with_min_rows
-from polars_ec.page.costly import costly_groups
+from polars_ec.page.costly import Floats, costly_groups, floats
 from polars_ec.page.notes import INDEPENDENT, NO_PRIOR, SAME_ROWS, WITHIN_BOUNDS, few_buckets, no_parts, without_period
 from polars_ec.priors import parse_prior
 from polars_ec.reporting.of_cells import Point, columns_at
@@ -191,13 +191,11 @@ class _Page:
             **self.point.keywords,
         )
 
-    def lows(self, groups: pl.DataFrame, level: float) -> pl.Series:
+    def lows(self, groups: pl.DataFrame, level: float) -> Floats:
         """The lower limits of NEC at another level."""
         request = replace(self.request, level=level)
         found = columns_at(self.groups, self.point, None, ["nec"], request)
-        return (
-            join_groups(groups.select(self.keys), found, self.keys)["nec_ci_low"] if self.keys else found["nec_ci_low"]
-        )
+        return floats((join_groups(groups.select(self.keys), found, self.keys) if self.keys else found)["nec_ci_low"])
 
     @property
     def has_p_values(self) -> bool:
