@@ -29,7 +29,7 @@ _DUCKDB = re.compile(r"duckdb:(?P<file>.+?)::(?P<table>.+)", re.DOTALL)
 
 def run(asked: Asked, delivery: Delivery, question: Question, what: str) -> None:
     """Answer, write the answer, and end as the gates say; `what` is what messages call it, with its article."""
-    chosen, gates = delivery.chosen, delivery.gates
+    chosen, gates, chart = delivery.chosen, delivery.gates, delivery.chart
     folder = next((Path(path) for path in asked.paths if SketchFolder.is_at(Path(path))), None)
     if folder is None:
         if question.window is not None:
@@ -48,14 +48,18 @@ def run(asked: Asked, delivery: Delivery, question: Question, what: str) -> None
     names = question.names(table)
     # A file is for an editor, or for a pager, which have room to the right.
     width = terminal_width() if delivery.out is None else None
-    encoded = encode(table, chosen, names=len(names.keys), width=width)
-    if answer.page is not None:
-        answer.page.write()
+    content = encode(table, chosen, names=len(names.keys), width=width)
     if chosen is Format.table and delivery.out is None and not delivery.quiet and is_on_terminal():
-        encoded = above(question.verdict(table), terminal_width()) + encoded
-    write(encoded, delivery.out)
-    if answer.page is not None and not delivery.quiet:
-        tell(f"the page is in {answer.page.file}")
+        content = above(question.verdict(table), terminal_width()) + content
+    beside = [
+        *([] if answer.page is None else [answer.page.rendered()]),
+        *([] if chart is None else [chart.drawn(lambda: question.chart(table))]),
+    ]
+    write(content, delivery.out)
+    for file in beside:
+        file.write()
+        if not delivery.quiet:
+            tell(f"the {file.what} is in {file.path}")
     _end(gates, table, names, quiet=delivery.quiet)
 
 

@@ -11,13 +11,14 @@ from typing import Any
 import polars as pl
 
 from polars_ec.cli.errors import UsageError
-from polars_ec.cli.output import check_place, write
+from polars_ec.cli.output import Beside, check_place
 from polars_ec.cli.request import Rows, Sketched
 from polars_ec.page.contents import Contents
 from polars_ec.page.of_log import contents_of
 from polars_ec.sketches import Sketch
 from polars_ec.typing import FrameLike
 
+_OPTION = "--html"
 _SUFFIXES = (".html", ".htm")
 # As `report_page` has them.
 PRIOR, LEVEL = "overall", 0.95
@@ -38,18 +39,24 @@ class Page:
         self.check_models(several=models > 1)
         if importlib.util.find_spec("jinja2") is None or importlib.util.find_spec("altair") is None:
             raise UsageError("--html needs Jinja2 and Altair: pip install 'polars_ec[cli,html]'")
-        check_place(self.file, "--html", _SUFFIXES)
+        check_place(self.file, _OPTION, _SUFFIXES)
 
     def check_models(self, *, several: bool) -> None:
         """UsageError for several models."""
         if several:
-            raise UsageError("--html: a page is of one model: ask for one of them, or compare them with polars-ec compare")
+            raise UsageError(
+                "--html: a page is of one model: ask for one of them, or compare them with polars-ec compare"
+            )
 
     def of_rows(self, rows: Rows) -> MadePage:
         """That of these rows."""
         (score,) = rows.scores
         return self._made(
-            (rows.frame, score, rows.label), rows.by, rows.period, {**self.layout, "cluster": rows.cluster}, rows.options
+            (rows.frame, score, rows.label),
+            rows.by,
+            rows.period,
+            {**self.layout, "cluster": rows.cluster},
+            rows.options,
         )
 
     def of_sketch(self, sketched: Sketched) -> MadePage:
@@ -79,8 +86,8 @@ class MadePage:
     file: Path
     contents: Contents
 
-    def write(self) -> None:
-        """Put it there, whole or not at all."""
+    def rendered(self) -> Beside:
+        """The file."""
         from polars_ec.page.render import render  # which needs an extra
 
-        write(render(self.contents).encode(), self.file, "--html")
+        return Beside("page", self.file, _OPTION, render(self.contents).encode())

@@ -12,6 +12,7 @@ import stat
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -23,7 +24,7 @@ from polars.exceptions import PanicException, PolarsError
 from polars_ec.cells.parquet import first_line
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.terminal import escaped, panics_unseen
-from polars_ec.cli.whole_file import whole_file
+from polars_ec.whole_file import whole_file
 
 SHOWN_ROWS = 1000
 _GAP = "  "
@@ -224,6 +225,20 @@ def write(content: bytes, out: Path | None, option: str = "--out") -> None:
     except OSError as error:
         kind = DataError if error.errno in _NOT_WRITTEN else UsageError
         raise kind(f"{option} {out}: {error.strerror}") from None
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A file that is written beside the table: what it is, the option that names it, and what is in it."""
+
+    what: str
+    path: Path
+    option: str
+    content: bytes
+
+    def write(self) -> None:
+        """Put it in its place, whole or not at all."""
+        write(self.content, self.path, self.option)
 
 
 def check_place(out: Path, option: str, suffixes: Sequence[str]) -> None:

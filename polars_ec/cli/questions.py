@@ -73,6 +73,10 @@ class Question(Protocol):
         """What the answer says, in sentences, for who reads it on a terminal."""
         ...
 
+    def chart(self, table: pl.DataFrame) -> Any:
+        """The chart of the first metric of an answer."""
+        ...
+
     def names(self, table: pl.DataFrame) -> Names:
         """What the rows of an answer are called."""
         ...

@@ -88,7 +88,11 @@ def report(
             },
             models=len(asked.score or ()),
         )
+        for option, other in (("--out", delivery.out), ("--plot", delivery.plot)):
+            if html == other:
+                raise UsageError(f"--html {html} is {option} too: name two files")
     elif title is not None:
         raise UsageError(f"--title {title} is of a page: say where that goes with --html FILE")
-    question = Report(layout, several=len(asked.score or ()) > 1, window=window, page=page)
+    several = len(asked.score or ()) > 1
+    question = Report(layout, several=several, window=window, page=page, by=asked.by or (), every=asked.every)
     run(asked, delivery, question, "a report")

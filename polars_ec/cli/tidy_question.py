@@ -76,6 +76,10 @@ class Tidy(ABC):
         """Its rows are what it says."""
         return []
 
+    def of_first_metric(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The rows that a chart is of."""
+        return table.filter(pl.col("metric") == pl.col("metric").first())
+
     def names(self, table: pl.DataFrame) -> Names:
         """What stands before the value."""
         keys = table.columns[: table.columns.index("value")]

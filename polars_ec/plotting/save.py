@@ -1,0 +1,45 @@
+"""Charts as files: drawings, by vl-convert."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from polars_ec.whole_file import whole_file
+
+KINDS = (".svg", ".png", ".pdf")
+"""What the name of a file may end with."""
+
+_PIXELS_PER_INCH = 144
+_VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+
+
+def save(chart: Any, path: str | Path) -> Path:
+    """That of `polars_ec.plot.save`."""
+    file = Path(path)
+    content = encoded(chart, file.suffix)
+    with whole_file(file) as opened:
+        opened.write(content)
+    return file
+
+
+def encoded(chart: Any, suffix: str) -> bytes:
+    """The chart as a file of this kind has it."""
+    kind = suffix.lower()
+    if kind not in KINDS:
+        raise ValueError(f"{suffix or 'no suffix'} is not one of {', '.join(KINDS)}: name the file by what it is to be")
+    if not isinstance(chart, alt.TopLevelMixin):
+        raise TypeError(f"a {type(chart).__name__} is no chart: pass what ec.plot makes")
+    # Imported here, for only files need it.
+    try:
+        import vl_convert
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("files of charts need vl-convert-python: pip install 'polars_ec[plot]'") from None
+    spec = chart.to_dict()
+    if kind == ".svg":
+        return vl_convert.vegalite_to_svg(spec, vl_version=_VEGA_LITE).encode()
+    if kind == ".png":
+        return vl_convert.vegalite_to_png(spec, vl_version=_VEGA_LITE, scale=2, ppi=_PIXELS_PER_INCH / 2)
+    return vl_convert.vegalite_to_pdf(spec, vl_version=_VEGA_LITE)
