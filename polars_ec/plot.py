@@ -6,6 +6,7 @@ A chart is shown by a notebook, saved by `chart.save("roc.svg")`, and changed by
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
@@ -206,3 +207,37 @@ def drift(table: pl.DataFrame) -> Chart:
     from polars_ec.plotting import changes
 
     return changes.drift(table)
+
+
+def save(chart: Chart, path: str | Path) -> Path:
+    """Write a chart to a file, whole or not at all.
+
+    Parameters
+    ----------
+    chart
+        Any chart of Altair.
+    path
+        The file, which is what its name says: `.svg`, `.png` or `.pdf`. It needs vl-convert-python, which the extra `plot` brings.
+
+    Returns
+    -------
+    The path.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        Altair or vl-convert-python is not installed.
+    ValueError, TypeError, OSError
+        Another suffix; what is no chart; a folder that is not there.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec, tempfile
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 0, 1, 0], "site": ["a", "a", "b", "b"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ec.plot.save(ec.plot.forest(log.ec.report("p", "y", by="site"), "nec"), f"{folder}/forest.svg").name
+    'forest.svg'
+    """
+    from polars_ec.plotting import save as files
+
+    return files.save(chart, path)

@@ -13,7 +13,7 @@ KINDS = (".svg", ".png", ".pdf")
 """What the name of a file may end with."""
 
 _PIXELS_PER_INCH = 144
-_VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 
 def save(chart: Any, path: str | Path) -> Path:
@@ -39,7 +39,7 @@ def encoded(chart: Any, suffix: str) -> bytes:
         raise ModuleNotFoundError("files of charts need vl-convert-python: pip install 'polars_ec[plot]'") from None
     spec = chart.to_dict()
     if kind == ".svg":
-        return vl_convert.vegalite_to_svg(spec, vl_version=_VEGA_LITE).encode()
+        return vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE).encode()
     if kind == ".png":
-        return vl_convert.vegalite_to_png(spec, vl_version=_VEGA_LITE, scale=2, ppi=_PIXELS_PER_INCH / 2)
-    return vl_convert.vegalite_to_pdf(spec, vl_version=_VEGA_LITE)
+        return vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=2, ppi=_PIXELS_PER_INCH / 2)
+    return vl_convert.vegalite_to_pdf(spec, vl_version=VEGA_LITE)
