@@ -94,8 +94,6 @@ def trends_of(contents: Contents, kept: Sequence[int]) -> Trends | None:
     if contents.trend is None or contents.trend_total is None or contents.period is None:
         return None
     every = contents.trend_total[contents.period].unique().sort()
-    if every.is_empty():
-        return None
     periods = every.tail(MOST_PERIODS)
     places = pl.DataFrame({contents.period: periods}).with_row_index("at")
     rows = contents.groups.select(contents.keys).with_row_index("row").filter(pl.col("row").is_in(kept))
