@@ -25,6 +25,7 @@ from polars_ec.words import in_words
 
 _PANELS_LARGEST, _PANELS_WORST = 8, 4
 _LISTED = 30
+_WIDE = 14
 _METRICS = (averages, binary, calibration_error, classes, counts, decisions, operating_points, ranking, rates, scoring_rules)
 _RCL = "How much of a loss calibration would take off: raw minus calibrated, in percent of raw."
 
@@ -62,6 +63,8 @@ class Page:
     total: table.GroupRow | None
     rows: list[table.GroupRow]
     n_groups: int
+    wide: bool
+    has_nec: bool
     marks: list[str]
     panels: list[Panel]
     figures: list[Figure]
@@ -91,6 +94,8 @@ def page_of(contents: Contents, figures: Sequence[Figure], most_groups: int) -> 
         total=None if alone else table.total_row(contents, trends),
         rows=rows,
         n_groups=contents.groups.height,
+        has_nec="nec" in contents.metrics,
+        wide=any(len(row.name) > _WIDE for row in rows),
         marks=_marks(contents),
         panels=[] if trends is None else _panels(contents, labels, kept, trends),
         figures=list(figures),
@@ -140,7 +145,7 @@ def _lead(contents: Contents, trends: Trends | None) -> str:
 
 def _marks(contents: Contents) -> list[str]:
     """What the words and colours of the table mean."""
-    level = f"{100 * contents.interval:.4g} %"
+    level = f"{100 * contents.interval:.4g}%"
     found = [f"Small type: {level} limits. –: not known, point at it to see why. Grey: small groups, in which limits mean little."]
     if contents.costly:
         found.append("“above 1”: NEC is above 1 beyond noise, with all groups in mind: decisions that cost more than treating all cases alike.")
@@ -215,11 +220,14 @@ def _cuts(contents: Contents, kept: Sequence[int], trends: Trends | None) -> lis
 
 def _data(contents: Contents, figures: Sequence[Figure], rows: Sequence[table.GroupRow], trends: Trends | None) -> dict[str, Any]:
     """What the script of the page works with."""
+    names_of_facts = list(dict.fromkeys(name for row in rows for name, _ in row.facts))
+    places = {name: at for at, name in enumerate(names_of_facts)}
     return {
         "charts": {figure.id: figure.spec for figure in figures},
         "periods": [] if trends is None else trends.periods,
         "trends": {} if trends is None else {row.row: trends.of_group[row.row].packed() for row in rows},
-        "facts": {row.row: row.facts for row in rows if row.facts},
+        "facts": {row.row: [[places[name], told] for name, told in row.facts] for row in rows if row.facts},
+        "names": names_of_facts,
         "metric": in_words(contents.metrics[0]),
         "naive": None if trends is None else trends.naive,
         "prior": "" if contents.prior is None else percent(contents.prior),

@@ -60,7 +60,7 @@ class Area:
             if value is None or math.isnan(value):
                 pen = "M"
                 continue
-            steps.append(f"{pen}{self.x(at):.1f} {self.y(value):.1f}{'h0' if pen == 'M' else ''}")
+            steps.append(f"{pen}{self.x(at):.4g} {self.y(value):.3g}{'h0' if pen == 'M' else ''}")
             pen = "L"
         return "".join(steps)
 

@@ -31,7 +31,11 @@ def number(value: float | None) -> str:
         shown = f"{value:.3f}"
     else:
         shown = f"{value:.2g}"
-    return shown.replace("-", "−")
+    return _without_minus_zero(shown)
+
+
+def _without_minus_zero(shown: str) -> str:
+    return shown.lstrip("-") if not shown.strip("-0.") else shown.replace("-", "−")
 
 
 def signed(value: float | None) -> str:
@@ -41,15 +45,15 @@ def signed(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share in percent: 20.1 %, 0.12 %."""
+    """A share in percent: 20.1%, 0.12%."""
     if share is None or math.isnan(share):
         return NONE
-    return f"{100 * share:.1f} %" if share >= 0.0095 or share == 0 else f"{100 * share:.2g} %"
+    return f"{100 * share:.1f}%" if share >= 0.0095 or share == 0 else f"{100 * share:.2g}%"
 
 
 def tenths(value: float | None) -> str:
     """One decimal."""
-    return NONE if value is None or math.isnan(value) else f"{value:.1f}".replace("-", "−")
+    return NONE if value is None or math.isnan(value) else _without_minus_zero(f"{value:.1f}")
 
 
 def p_value(value: float | None) -> str:

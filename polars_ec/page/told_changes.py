@@ -45,25 +45,20 @@ def of_rest(contents: Contents) -> Iterator[Sentence]:
 
 def of_changes(contents: Contents) -> Iterator[Sentence]:
     """Which groups have changed since the reference."""
-    changes, main, trend = contents.changes, contents.metrics[0], contents.trend
-    if changes is None or trend is None or contents.period is None or contents.groups.height < 2:
+    changes, main, total = contents.changes, contents.metrics[0], contents.trend_total
+    if changes is None or total is None or contents.period is None or contents.groups.height < 2:
         return
-    # The cheapest constant decision may be chosen by chance in the last period or in the reference.
-    kinks = trend.filter(pl.col("nec_kinked")) if main == NEC and "nec_kinked" in trend.columns else trend.clear()
-    now = _marked(changes, kinks.with_columns(nec_kinked=pl.lit(value=True)), [*contents.keys, contents.period])
-    before = kinks.filter(pl.col(contents.period) == pl.lit(contents.reference).cast(kinks.schema[contents.period]))
-    was = _marked(changes, before.with_columns(nec_kinked=pl.lit(value=True)), contents.keys)
-    real, looked_at = _real(changes, now | was, contents.interval)
+    real, looked_at = _real(changes, kinked(changes), contents.interval)
     if not looked_at:
         return
-    since = period_text(contents.reference, trend[contents.period])
+    since = period_text(contents.reference, total[contents.period])
     of_all = f"of {number_of(looked_at, 'group')}"
     if not real.height:
         yield Sentence("neutral", f"None {of_all} has changed beyond noise since {since} ({short(main)}).")
         return
-    end = trend[contents.period].max()
+    end = changes[contents.period].max()
     names = [
-        name if last == end else f"{name} (last in {period_text(last, trend[contents.period])})"
+        name if last == end else f"{name} (last in {period_text(last, total[contents.period])})"
         for name, last in zip(names_in(real, contents.keys, None), real[contents.period].to_list(), strict=True)
     ]
     worse, better = _sides(real, contents.keys, main, names)
