@@ -434,9 +434,9 @@ def test_without_interval_there_is_no_band(name: str) -> None:
 
 def test_lines_of_very_many_points_are_thinned_further_and_keep_their_ends() -> None:
     random = np.random.default_rng(0)
-    jagged = pl.DataFrame({"group": ["a", "b"] * 20_000, "x": random.random(40_000), "y": random.random(40_000)})
+    jagged = pl.DataFrame({"group": ["a", "b"] * 5_000, "x": random.random(10_000), "y": random.random(10_000)})
     jagged = jagged.sort("group", "x")
-    for most in (4500, 300):
+    for most in (2000, 300):
         kept = thin(jagged, most=most)
         assert most / 3 < kept.height <= most
         for end in ("first", "last"):
