@@ -29,7 +29,7 @@ _DUCKDB = re.compile(r"duckdb:(?P<file>.+?)::(?P<table>.+)", re.DOTALL)
 
 def run(asked: Asked, delivery: Delivery, question: Question, what: str) -> None:
     """Answer, write the answer, and end as the gates say; `what` is what messages call it, with its article."""
-    chosen, gates = delivery.chosen, delivery.gates
+    chosen, gates, chart = delivery.chosen, delivery.gates, delivery.chart
     folder = next((Path(path) for path in asked.paths if SketchFolder.is_at(Path(path))), None)
     if folder is None:
         if question.window is not None:
@@ -47,7 +47,12 @@ def run(asked: Asked, delivery: Delivery, question: Question, what: str) -> None
     names = question.names(table)
     # A file is for an editor, or for a pager, which have room to the right.
     width = terminal_width() if delivery.out is None else None
+    drawn = None if chart is None else chart.drawn(lambda: question.chart(table))
     write(encode(table, chosen, names=len(names.keys), width=width), delivery.out)
+    if chart is not None and drawn is not None:
+        chart.write(drawn)
+        if not delivery.quiet:
+            tell(f"the chart is in {chart.file}")
     _end(gates, table, names, quiet=delivery.quiet)
 
 

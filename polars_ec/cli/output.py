@@ -22,7 +22,7 @@ from polars.exceptions import PanicException, PolarsError
 from polars_ec.cells.parquet import first_line
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.terminal import escaped, panics_unseen
-from polars_ec.cli.whole_file import whole_file
+from polars_ec.whole_file import whole_file
 
 SHOWN_ROWS = 1000
 _GAP = "  "
@@ -192,8 +192,8 @@ def _flat(table: pl.DataFrame) -> pl.DataFrame:
     return flat.with_columns(pl.col(pl.Binary).bin.encode("hex"), pl.col(pl.Duration).dt.to_string("iso"))
 
 
-def write(content: bytes, out: Path | None) -> None:
-    """Write to stdout, or to a file that other programs see only once it is whole."""
+def write(content: bytes, out: Path | None, option: str = "--out") -> None:
+    """Write to stdout, or to a file that other programs see only once it is whole; `option` is what names it."""
     if out is None:
         _write_stdout(content)
         return
@@ -202,16 +202,30 @@ def write(content: bytes, out: Path | None) -> None:
             with open(out, "wb") as file:
                 file.write(content)
             return
-        target = Path(os.path.realpath(out))
-        if target.is_dir() or not target.parent.is_dir():
-            raise UsageError(f"--out {out}: {'this is a folder' if target.is_dir() else f'no folder {target.parent}'}")
-        with whole_file(target) as file:
+        with whole_file(_target(out, option)) as file:
             file.write(content)
     except BrokenPipeError:
         raise
     except OSError as error:
         kind = DataError if error.errno in _NOT_WRITTEN else UsageError
-        raise kind(f"--out {out}: {error.strerror}") from None
+        raise kind(f"{option} {out}: {error.strerror}") from None
+
+
+def check_place(out: Path, option: str, suffixes: Sequence[str]) -> None:
+    """UsageError for a file of another kind than its name says, or where none can be: so early that nothing is read in vain."""
+    if _is_special(out):
+        return
+    if out.suffix.lower() not in suffixes:
+        raise UsageError(f"{option} {out}: {out.suffix or 'no suffix'} is not one of {', '.join(suffixes)}")
+    _target(out, option)
+
+
+def _target(out: Path, option: str) -> Path:
+    """The file that a name leads to, by whatever links."""
+    target = Path(os.path.realpath(out))
+    if target.is_dir() or not target.parent.is_dir():
+        raise UsageError(f"{option} {out}: {'this is a folder' if target.is_dir() else f'no folder {target.parent}'}")
+    return target
 
 
 def say(text: str) -> None:

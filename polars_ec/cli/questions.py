@@ -53,6 +53,10 @@ class Question(Protocol):
         """What is to be said about an answer."""
         ...
 
+    def chart(self, table: pl.DataFrame) -> Any:
+        """The chart of the first metric of an answer."""
+        ...
+
     def names(self, table: pl.DataFrame) -> Names:
         """What the rows of an answer are called."""
         ...

@@ -63,4 +63,9 @@ def report(
     }
     layout = asked.layout | {name: value for name, value in asked_layout.items() if value is not None}
     layout |= intervals(interval, asked.cluster, asked.buckets, method, replicates, seed)
-    run(asked, delivery, Report(layout, several=len(asked.score or ()) > 1, window=window), "a report")
+    run(
+        asked,
+        delivery,
+        Report(layout, several=len(asked.score or ()) > 1, window=window, by=asked.by or (), every=asked.every),
+        "a report",
+    )

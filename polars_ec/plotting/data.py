@@ -18,6 +18,7 @@ from polars_ec.cells.sums import number_groups, with_group
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.arguments import FEW_OF_A_CLASS
+from polars_ec.plotting.names import legible
 from polars_ec.words import in_words
 
 LARGEST, WORST = 4, 2
@@ -53,7 +54,7 @@ class Shown:
 def name_of_group(keys: Sequence[str]) -> pl.Expr:
     """The keys as one text: "AA, EWR"; without keys "all"."""
     parts = [pl.col(key).cast(pl.String).fill_null(_MISSING) for key in keys]
-    return (pl.concat_str(parts, separator=", ") if parts else pl.lit("all")).alias("group")
+    return (legible(pl.concat_str(parts, separator=", ")) if parts else pl.lit("all")).alias("group")
 
 
 def chosen(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] | None = None) -> Shown:
