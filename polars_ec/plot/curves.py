@@ -47,9 +47,9 @@ def roc(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
     >>> chart.title.text, chart.title.subtitle
     ('ROC curve', ['4 rows', 'Band: 95% limits of each point'])
     """
-    from polars_ec.plotting import rates
+    from polars_ec.plotting import curves
 
-    return rates.roc(sketch, interval)
+    return curves.roc(sketch, interval)
 
 
 def det(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerChart:
@@ -86,9 +86,9 @@ def det(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
     >>> ec.plot.det(log.ec.sketch("p", "y")).title.text
     'Detection error trade-off (DET)'
     """
-    from polars_ec.plotting import rates
+    from polars_ec.plotting import curves
 
-    return rates.det(sketch, interval)
+    return curves.det(sketch, interval)
 
 
 def pr(sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0.95) -> alt.LayerChart:
@@ -127,9 +127,9 @@ def pr(sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0
     >>> ec.plot.pr(log.ec.sketch("p", "y"), prior=0.2).title.text
     'Precision-recall curve'
     """
-    from polars_ec.plotting import rates
+    from polars_ec.plotting import curves
 
-    return rates.pr(sketch, prior, interval)
+    return curves.pr(sketch, prior, interval)
 
 
 def prg(sketch: DecidingCells, *, prior: Prior = None) -> alt.LayerChart:
@@ -164,9 +164,9 @@ def prg(sketch: DecidingCells, *, prior: Prior = None) -> alt.LayerChart:
     >>> ec.plot.prg(log.ec.sketch("p", "y")).title.text
     'Precision-recall-gain curve'
     """
-    from polars_ec.plotting import rates
+    from polars_ec.plotting import curves
 
-    return rates.prg(sketch, prior)
+    return curves.prg(sketch, prior)
 
 
 def tippett(sketch: DecidingCells) -> alt.LayerChart:
