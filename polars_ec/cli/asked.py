@@ -164,7 +164,7 @@ class Delivery:
     ] = None
     plot: Annotated[
         Path | None,
-        typer.Option(help="File of a chart of the first metric, beside the table: .svg, .png or .pdf."),
+        typer.Option(help="File of a chart of the first metric, beside the table: .svg, .png, .pdf or .html."),
     ] = None
     quiet: Quiet = False
 

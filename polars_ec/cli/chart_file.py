@@ -13,7 +13,7 @@ from polars_ec.cli.output import Beside, check_place
 
 _OPTION = "--plot"
 # As `polars_ec.plotting.save` has them, which cannot be asked before it is known that Altair is there.
-_SUFFIXES = (".svg", ".png", ".pdf")
+_SUFFIXES = (".svg", ".png", ".pdf", ".html")
 _NEEDED = ("altair", "vl_convert")
 
 
@@ -31,7 +31,8 @@ class ChartFile:
                 f"{_OPTION} {self.file}: {self.file.suffix or 'no suffix'} is not one of {', '.join(_SUFFIXES)}"
             )
         check_place(self.file, _OPTION, _SUFFIXES)
-        if any(importlib.util.find_spec(name) is None for name in _NEEDED):
+        needed = _NEEDED[:1] if self.file.suffix.lower() == ".html" else _NEEDED
+        if any(importlib.util.find_spec(name) is None for name in needed):
             raise UsageError(f"{_OPTION} needs Altair and vl-convert-python: pip install 'polars_ec[cli,plot]'")
 
     def drawn(self, chart: Callable[[], Any]) -> Beside:

@@ -13,7 +13,7 @@ from polars_ec.plot import save, trend
 from polars_ec.reports import report
 
 if TYPE_CHECKING:
-    from polars_ec.plot import Chart
+    from polars_ec.plot.tables import Chart
 
 _ASKED: dict[str, Any] = {
     "interval": LEVEL,

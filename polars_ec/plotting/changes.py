@@ -5,7 +5,6 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from polars_ec.drifting.choice import FACTORS, LIKELIHOOD, MIX, PRIOR
 from polars_ec.plotting.data import finite
 from polars_ec.plotting.tables import (
     MOST_ROWS,
@@ -26,8 +25,13 @@ from polars_ec.words import in_words
 PANELS = (8, 4)
 """So many of the largest groups, and of those that changed most for the worse."""
 
-_WORDS = {MIX: "Strata: their shares", PRIOR: "Classes: their shares", LIKELIHOOD: "Rows of a class: their scores"}
-_SHADES = dict(zip(FACTORS, (COLOURS[2], COLOURS[4], COLOURS[1]), strict=True))
+# The columns of the parts, in their order.
+_WORDS = {
+    "mix": "Strata: their shares",
+    "prior": "Classes: their shares",
+    "likelihood": "Rows of a class: their scores",
+}
+_SHADES = dict(zip(_WORDS, (COLOURS[2], COLOURS[4], COLOURS[1]), strict=True))
 _WHOLE = "difference"
 _PANEL = {"width": 200, "height": 120}
 _MANY_PERIODS = 40
@@ -38,14 +42,14 @@ _BAR = 0.6
 def drift(table: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
     """That of `polars_ec.plot.drift`."""
     before = columns_before(table, "model", "ec.drift")
-    if LIKELIHOOD not in table.columns or not before:
+    if "likelihood" not in table.columns or not before:
         raise ValueError(
             "the table has no parts of changes, or no periods: pass what ec.drift made; ec.plot.compare is of differences"
         )
     *keys, period = before
     metrics = table["metric"].unique(maintain_order=True).to_list()
     panels = [*keys, *(name for name in ("model", "metric") if table[name].n_unique() > 1)]
-    factors = [factor for factor in FACTORS if factor in table.columns]
+    factors = [factor for factor in _WORDS if factor in table.columns]
     rows = _rows(table, period, panels, factors)
     n_periods = rows["x"].n_unique()
     most = MOST_ROWS // (max(1, n_periods) * (len(factors) + 1))

@@ -1,4 +1,4 @@
-"""Charts as files: drawings, by vl-convert."""
+"""Charts as files: drawings, by vl-convert, and pages."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 import altair as alt
 
+from polars_ec.plotting.web import chart_page
 from polars_ec.whole_file import whole_file
 
-KINDS = (".svg", ".png", ".pdf")
+KINDS = (".svg", ".png", ".pdf", ".html")
 """What the name of a file may end with."""
 
 _PIXELS_PER_INCH = 144
@@ -32,12 +33,14 @@ def encoded(chart: Any, suffix: str) -> bytes:
         raise ValueError(f"{suffix or 'no suffix'} is not one of {', '.join(KINDS)}: name the file by what it is to be")
     if not isinstance(chart, alt.TopLevelMixin):
         raise TypeError(f"a {type(chart).__name__} is no chart: pass what ec.plot makes")
-    # Imported here, for only files need it.
+    spec = chart.to_dict()
+    if kind == ".html":
+        return chart_page(spec).encode()
+    # Imported here, for only drawings need it.
     try:
         import vl_convert
     except ModuleNotFoundError:
-        raise ModuleNotFoundError("files of charts need vl-convert-python: pip install 'polars_ec[plot]'") from None
-    spec = chart.to_dict()
+        raise ModuleNotFoundError("drawings of charts need vl-convert-python: pip install 'polars_ec[plot]'") from None
     if kind == ".svg":
         return vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE).encode()
     if kind == ".png":

@@ -228,7 +228,7 @@ def _layers(
 def _tooltip(table: pl.DataFrame) -> list[alt.Tooltip]:
     texts_of = {"Group": "panel", "Line": "group", "Period": "when", "Metric": "measure"}
     shown = {title: name for title, name in texts_of.items() if name == "when" or table[name].n_unique() > 1}
-    values = {"Value": "y", "Lower limit": "low", "Upper limit": "high"}
+    values = {"Value": "y"} | ({"Lower limit": "low", "Upper limit": "high"} if table["low"].count() else {})
     return [
         *(alt.Tooltip(f"{name}:N", title=title) for title, name in shown.items()),
         *(alt.Tooltip(f"{name}:Q", title=title, format=".4~g") for title, name in values.items()),

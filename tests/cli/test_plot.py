@@ -96,7 +96,9 @@ def test_a_chart_of_each_command_and_source(folder, tmp_path, drawn, log, name):
         assert sorted(values) == sorted(first["difference"])
 
 
-@pytest.mark.parametrize(("suffix", "begins"), [(".svg", b"<svg"), (".PNG", b"\x89PNG"), (".pdf", b"%PDF")])
+@pytest.mark.parametrize(
+    ("suffix", "begins"), [(".svg", b"<svg"), (".PNG", b"\x89PNG"), (".pdf", b"%PDF"), (".html", b"<!doctype html>")]
+)
 def test_the_name_says_what_it_is(folder, tmp_path, suffix, begins):
     file = tmp_path / f"chart{suffix}"
     result = invoke(*command("report", folder / "log.parquet"), "--plot", file, "--out", tmp_path / "r.csv", "--quiet")
@@ -116,8 +118,8 @@ def test_gates_end_the_command_beside_a_chart(folder, tmp_path):
 @pytest.mark.parametrize(
     ("file", "words"),
     [
-        ("chart.jpg", [".jpg", ".svg, .png, .pdf"]),
-        ("chart", ["no suffix", ".svg, .png, .pdf"]),
+        ("chart.jpg", [".jpg", ".svg, .png, .pdf, .html"]),
+        ("chart", ["no suffix", ".svg, .png, .pdf, .html"]),
         ("nowhere/chart.svg", ["no folder"]),
         ("folder.svg", ["this is a folder"]),
         ("/dev/null", ["no suffix"]),

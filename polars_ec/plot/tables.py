@@ -1,55 +1,16 @@
-"""Charts: `ec.plot.roc(sketch)` and its like, each an Altair chart. They need the extra `plot`.
-
-A chart is shown by a notebook, saved by `chart.save("roc.svg")`, and changed by Altair's own means.
-"""
+"""Charts of tidy tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from polars_ec.cells.deciding import DecidingCells
-
 if TYPE_CHECKING:
     import altair as alt
 
-    Chart: TypeAlias = alt.LayerChart | alt.FacetChart | alt.VConcatChart | alt.ConcatChart
-
-
-def roc(sketch: DecidingCells, *, interval: float | None = 0.95) -> Chart:
-    """The ROC curve: the true-positive rate over the false-positive rate, for every threshold; higher is better.
-
-    Parameters
-    ----------
-    sketch
-        A `Sketch` of any scores. Of many groups the 4 largest are shown, the 2 of the others with the least AUC, and all others
-        together.
-    interval
-        The level of the band of limits of each point; None: no band.
-
-    Returns
-    -------
-    A chart of Altair.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        Altair is not installed.
-
-    Examples
-    --------
-    >>> import polars as pl, polars_ec as ec
-    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
-    >>> chart = ec.plot.roc(log.ec.sketch("p", "y"))
-    >>> chart.title.text
-    'ROC curve'
-    """
-    from polars_ec.plotting import curves
-
-    return curves.roc(sketch, interval)
+    Chart: TypeAlias = alt.LayerChart | alt.FacetChart | alt.ConcatChart
 
 
 def trend(
@@ -207,37 +168,3 @@ def drift(table: pl.DataFrame) -> Chart:
     from polars_ec.plotting import changes
 
     return changes.drift(table)
-
-
-def save(chart: Chart, path: str | Path) -> Path:
-    """Write a chart to a file, whole or not at all.
-
-    Parameters
-    ----------
-    chart
-        Any chart of Altair.
-    path
-        The file, which is what its name says: `.svg`, `.png` or `.pdf`. It needs vl-convert-python, which the extra `plot` brings.
-
-    Returns
-    -------
-    The path.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        Altair or vl-convert-python is not installed.
-    ValueError, TypeError, OSError
-        Another suffix; what is no chart; a folder that is not there.
-
-    Examples
-    --------
-    >>> import polars as pl, polars_ec as ec, tempfile
-    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 0, 1, 0], "site": ["a", "a", "b", "b"]})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ec.plot.save(ec.plot.forest(log.ec.report("p", "y", by="site"), "nec"), f"{folder}/forest.svg").name
-    'forest.svg'
-    """
-    from polars_ec.plotting import save as files
-
-    return files.save(chart, path)
