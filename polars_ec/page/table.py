@@ -11,9 +11,12 @@ from markupsafe import Markup
 
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import Contents
+from polars_ec.page.sentence import short
 from polars_ec.page.sparklines import sparkline
-from polars_ec.page.text import NONE, limits, number, p_value, percent, short, signed, tenths
-from polars_ec.page.trends import Trend, Trends, period_labels
+from polars_ec.page.text import NONE, limits, number, p_value, percent, signed, tenths
+from polars_ec.page.told_changes import PARTS, that_changed, that_differ
+from polars_ec.page.trends import Trend, Trends
+from polars_ec.page.wording import period_texts
 from polars_ec.words import in_words
 
 Row = Mapping[str, Any]
@@ -22,7 +25,6 @@ Row = Mapping[str, Any]
 _SHOWN: Mapping[str, Callable[[float | None], str]] = {"class_prior": percent, "rcl": tenths}
 
 TREND = "trend"
-_PARTS = {"prior": "by class shares", "likelihood": "by the scores", "mix": "by the mix"}
 
 
 @dataclass(frozen=True)
@@ -85,40 +87,45 @@ def columns(contents: Contents) -> list[Column]:
 def group_rows(contents: Contents, kept: Sequence[int], names: Sequence[str], trends: Trends | None) -> list[GroupRow]:
     """The rows of the groups that are shown."""
     rest, changes = _by_row(contents, contents.rest), _by_row(contents, contents.changes)
-    whole = contents.groups.rows(named=True)
+    # Those that the verdict names, and no others.
+    differ = {} if contents.rest is None else _by_row(contents, that_differ(contents, contents.rest)[0])
+    changed = {} if contents.changes is None else _by_row(contents, that_changed(contents, contents.changes)[0])
+    groups = contents.groups.rows(named=True)
     found = []
     for row in kept:
-        group, against, change = whole[row], rest.get(row), changes.get(row)
-        costly = row in contents.costly
-
-        def cell(name: str) -> Cell:
-            if name == TREND:
-                assert trends is not None
-                return _trend(trends.of_group[row], trends)
-            if name in ("rest", "change"):
-                return _difference(against if name == "rest" else change, contents)
-            return _value(group, name, bad=costly and name == "nec")
-
-        cells = [(column, cell(column.name)) for column in columns(contents)]
+        group, against, change, costly = groups[row], rest.get(row), changes.get(row), row in contents.costly
+        differences = {
+            "rest": _difference(against, contents, is_real=row in differ),
+            "change": _difference(change, contents, is_real=row in changed),
+        }
+        picture = None if trends is None else _trend(trends.of_group.get(row), trends)
+        cells = _cells(contents, group, {**differences, TREND: picture}, costly=costly)
         facts = _facts(contents, group, against, change)
         found.append(GroupRow(row, names[row], cells, bool(group.get("small")), costly, facts))
     return found
 
 
 def total_row(contents: Contents, trends: Trends | None) -> GroupRow:
-    """All groups together."""
-    group = contents.total.row(0, named=True)
-
-    def cell(name: str) -> Cell:
-        if name == TREND:
-            assert trends is not None
-            return _trend(trends.whole, trends)
-        return Cell("") if name in ("rest", "change") else _value(group, name)
-
-    return GroupRow(-1, "all groups", [(column, cell(column.name)) for column in columns(contents)], False, False, [])
+    """All groups together, which nothing is compared with."""
+    picture = None if trends is None else _trend(trends.whole, trends)
+    known = {"rest": Cell(""), "change": Cell(""), TREND: picture}
+    cells = _cells(contents, contents.total.row(0, named=True), known, costly=False)
+    return GroupRow(-1, "all groups", cells, small=False, costly=False, facts=[])
 
 
-def _trend(trend: Trend, trends: Trends) -> Cell:
+def _cells(
+    contents: Contents, group: Row, known: Mapping[str, Cell | None], *, costly: bool
+) -> list[tuple[Column, Cell]]:
+    """A cell for each column: those that are known, and values."""
+    return [
+        (column, known.get(column.name) or _value(group, column.name, bad=costly and column.name == "nec"))
+        for column in columns(contents)
+    ]
+
+
+def _trend(trend: Trend | None, trends: Trends) -> Cell:
+    if trend is None:
+        return Cell(NONE, None, why="left out: trends are of the largest and the worst groups")
     known = [value for value in trend.value if value is not None]
     ends = f"from {number(known[0])} to {number(known[-1])}" if known else "no value"
     return Cell(ends, picture=sparkline(trend.value, trends.scale, trends.naive))
@@ -147,13 +154,13 @@ def _why(group: Row) -> str:
     return "not known: undefined for these rows"
 
 
-def _difference(found: Row | None, contents: Contents) -> Cell:
+def _difference(found: Row | None, contents: Contents, *, is_real: bool) -> Cell:
     """A difference; said to be for the worse or the better where it is beyond noise among all groups."""
     if found is None or found["difference"] is None:
         return Cell(NONE, None, why="not known: too few rows to compare, or none in one of the two")
-    value, adjusted = found["difference"], found["p_adjusted"]
+    value = found["difference"]
     between = limits(found["difference_ci_low"], found["difference_ci_high"], signed)
-    if adjusted is None or adjusted >= 1 - contents.interval or not value:
+    if not is_real:
         return Cell(signed(value), value, between)
     worse = (value > 0) == lower_is_better(contents.metrics[0])
     return Cell(signed(value), value, between, word="worse" if worse else "better", bad=worse)
@@ -163,11 +170,10 @@ def _by_row(contents: Contents, table: pl.DataFrame | None) -> dict[int, Row]:
     """The rows of a comparison of the main metric, by the row of the group that they are of."""
     if table is None:
         return {}
-    of_main = table.filter(pl.col("metric") == contents.metrics[0]) if "metric" in table.columns else table
     if not contents.keys:
-        return dict(enumerate(of_main.head(1).rows(named=True)))
+        return dict(enumerate(table.rows(named=True)))
     numbered = contents.groups.select(contents.keys).with_row_index("row_of_group")
-    joined = of_main.join(numbered, on=contents.keys, nulls_equal=True)
+    joined = table.join(numbered, on=contents.keys, nulls_equal=True)
     return {row["row_of_group"]: row for row in joined.iter_rows(named=True)}
 
 
@@ -179,9 +185,11 @@ def _facts(contents: Contents, group: Row, against: Row | None, change: Row | No
         found.append([f"{main} of all other groups", number(against["value_reference"])])
         found.append(["Difference from them", _told(against, "difference")])
     if change is not None and change["difference"] is not None and contents.period is not None:
-        first, last = period_labels(pl.Series([contents.reference, change[contents.period]]))
+        assert contents.trend_total is not None
+        ends = [contents.reference, change[contents.period]]
+        first, last = period_texts(ends, contents.trend_total[contents.period])
         found.append([f"Change from {first} to {last}", _told(change, "difference")])
-        found += [[words, _told(change, part)] for part, words in _PARTS.items() if change.get(part) is not None]
+        found += [[f"by {words}", _told(change, part)] for part, words in PARTS.items() if change.get(part) is not None]
     if group.get("n_missing") or group.get("n_invalid"):
         found.append(["Rows missing, invalid", f"{group.get('n_missing') or 0:,}, {group.get('n_invalid') or 0:,}"])
     return found

@@ -57,7 +57,12 @@
     for (const element of document.querySelectorAll("[data-chart]")) {
       const spec = data.charts[element.dataset.chart];
       const datasets = Object.fromEntries(Object.entries(spec.datasets).map(([name, packed]) => [name, rowsOf(packed)]));
-      await draw(element, { ...spec, datasets });
+      try {
+        await draw(element, { ...spec, datasets });
+      } catch (error) {
+        element.textContent = "This chart could not be drawn.";
+        console.error(error);
+      }
       await new Promise((next) => setTimeout(next));
     }
     document.documentElement.dataset.ready = performance.now().toFixed(0);
