@@ -65,6 +65,7 @@ from polars_ec.metrics.rows import (
     shift_prior,
 )
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cllr, cross_entropy, epsr, nbs, nce
+from polars_ec.pages import report_page
 from polars_ec.planning import rows_needed
 from polars_ec.reports import report
 from polars_ec.rows.folds import bucket, fold, stratified_fold
@@ -155,6 +156,7 @@ __all__ = [
     "recall_gain",
     "register",
     "report",
+    "report_page",
     "report_query",
     "row_brier",
     "row_cost",

@@ -23,6 +23,7 @@ from polars_ec.costs import Costs
 from polars_ec.drifting.windows import CellsOverTime
 from polars_ec.exceptions import SketchError
 from polars_ec.intervals.arguments import parse_interval
+from polars_ec.plot import SketchPlots
 from polars_ec.priors import Prior
 from polars_ec.rows.folds import BUCKETS
 from polars_ec.signatures import checked_keywords
@@ -78,6 +79,11 @@ class Sketch(CellsOverTime):
     epsr = weighted_risk.epsr
     reliability = reliability
     calibrate = calibrate
+
+    @property
+    def plot(self) -> SketchPlots:
+        """Charts of its curves: `sketch.plot.roc()` is `ec.plot.roc(sketch)`. They need the extra `plot`."""
+        return SketchPlots(self)
 
     def calibration_loss(
         self,

@@ -34,6 +34,7 @@ OTHERS = {
     "merge",
     "register",
     "report",
+    "report_page",
     "report_query",
     "rows_needed",
     "sketch",

@@ -17,7 +17,7 @@ PACKAGE = ROOT / "polars_ec"
 
 # From the ground up; those of one floor do not import each other. `polars_ec` itself is what a user imports.
 FLOORS: list[set[str]] = [
-    {"exceptions", "typing", "version", "display", "dialects", "words"},
+    {"exceptions", "typing", "version", "display", "dialects", "whole_file", "words"},
     {"class_names", "inputs"},
     {"priors", "values"},
     {"costs"},

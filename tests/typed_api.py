@@ -6,6 +6,7 @@ Each `assert_type` states a type exactly, and each `type: ignore` an error that 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, assert_type
 
 import duckdb
@@ -155,6 +156,9 @@ def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     assert_type(ec.calibration_loss(lazy, "p", "y", "brier", training="test"), pl.DataFrame)
     assert_type(ec.report(lazy, "p", "y", interval=0.95, cluster=pl.col("user"), buckets=20), pl.LazyFrame)
     assert_type(ec.report(eager, "p", "y", interval=0.9, method="bca", replicates=500, seed=1), pl.DataFrame)
+    assert_type(ec.report_page("page.html", lazy, "p", "y", by="carrier", period="month", cluster="day"), Path)
+    assert_type(ec.report_page("page.html", ec.sketch(lazy, "p", "y"), period="month", cost_fn=4), Path)
+    ec.report_page("page.html", lazy, "p", "y", interval="0.95")  # type: ignore[arg-type]
     ec.report(lazy, "p", "y", interval="0.95")  # type: ignore[call-overload]
     ec.report(lazy, "p", "y", interval=0.95, method="jackknife")  # type: ignore[call-overload]
     ec.report(lazy, "p", "y", missing="apart")  # type: ignore[call-overload]

@@ -92,8 +92,10 @@ def roc_hull(cells: Cells) -> pl.DataFrame:
     return groups.join(corners, on=GROUP, maintain_order="left_right").drop(GROUP)
 
 
-def det(cells: Cells) -> pl.DataFrame:
+def det(cells: Cells, *, interval: float | None = None) -> pl.DataFrame:
     """The DET curve: `threshold`, `fpr`, `fnr`, and both on the scale of the normal distribution, `fpr_probit`, `fnr_probit`.
+
+    With `interval`, such as 0.95, each has limits, `NAME_ci_low` and `NAME_ci_high`, of each point for itself, as `roc` has them.
 
     Examples
     --------
@@ -103,9 +105,12 @@ def det(cells: Cells) -> pl.DataFrame:
     >>> sketch.det().row(2)
     (0.4, 0.5, 0.5, 0.0, 0.0)
     """
-    check_keys(cells.keys, ["fpr_probit", "fnr_probit"])
-    points = cost_curve(cells, ["fpr", "fnr"])
-    return points.with_columns(_probit(points[name]).alias(f"{name}_probit") for name in ("fpr", "fnr"))
+    check_keys(
+        cells.keys, ["fpr_probit", "fnr_probit", *(f"{x}_probit_ci_{end}" for x in ("fpr", "fnr") for end in _ENDS)]
+    )
+    points = cost_curve(cells, ["fpr", "fnr"], interval=interval)
+    rates = [name for name in points.columns[len(cells.keys) :] if name != "threshold"]
+    return points.with_columns(_probit(points[name]).alias(f"{name[:3]}_probit{name[3:]}") for name in rates)
 
 
 def _probit(rates: pl.Series) -> pl.Series:
@@ -240,29 +245,31 @@ def bayes_risk(cells: Cells) -> pl.DataFrame:
     >>> curve.select(pl.all().round(3)).rows()[1:4]
     [(0.7, 0.357), (0.4, 1.042), (0.1, 0.278)]
     """
+    return joint_errors(cells).select(*cells.keys, "t", bayes_risk=risk_at("t"))
+
+
+def risk_at(t: str) -> pl.Expr:
+    """The risk at t, of `missed` positives and false alarms, `alarmed`, as shares of all rows."""
+    parts = (("missed", pl.col(t)), ("alarmed", 1 - pl.col(t)))
+    missed, alarmed = (pl.when(pl.col(x) > 0).then(pl.col(x) / cost).otherwise(0.0) for x, cost in parts)
+    return missed + alarmed
+
+
+def joint_errors(cells: Cells) -> pl.DataFrame:
+    """What `bayes_risk` is made of: `t`, and the shares of all rows that are `missed` positives and false alarms, `alarmed`."""
     if cells.grid.score_type not in ("posterior", "log_odds"):
         raise SketchError(f"bayes_risk is of posteriors, and the sketch is of {cells.grid.score_type} scores")
     check_keys(cells.keys, ["t", "bayes_risk", "missed", "alarmed"])
-    points = _joint_errors(cells)
-    t = pl.col("threshold")
-    if cells.grid.score_type == "log_odds":
-        t = 1 / (1 + (-t).exp())
-    t = t.clip(0, 1).alias("t")
-    missed, alarmed = pl.col("missed"), pl.col("alarmed")
-    risk = pl.when(missed > 0).then(missed / t).otherwise(0.0) + pl.when(alarmed > 0).then(alarmed / (1 - t)).otherwise(
-        0.0
-    )
-    return points.select(*cells.keys, t, bayes_risk=risk)
-
-
-def _joint_errors(cells: Cells) -> pl.DataFrame:
-    """Shares of all rows that are missed positives, and false alarms."""
     missed = cost_curve(cells, ["expected_cost"], {"costs": [[0, 0], [1, 0]]})
     alarmed = cost_curve(cells, ["expected_cost"], {"costs": [[0, 1], [0, 0]]})
     both = missed.rename({"expected_cost": "missed"}).with_columns(alarmed=alarmed["expected_cost"])
     # Below the lowest score all is positive, down to t = 0.
     last = both.group_by(cells.keys, maintain_order=True).last() if cells.keys else both.tail(1)
     ends = last.select(both.columns).with_columns(threshold=pl.lit(-math.inf))
-    return pl.concat([both, ends]).sort(
+    points = pl.concat([both, ends]).sort(
         *cells.keys, "threshold", descending=[*[False] * len(cells.keys), True], nulls_last=True
     )
+    t = pl.col("threshold")
+    if cells.grid.score_type == "log_odds":
+        t = 1 / (1 + (-t).exp())
+    return points.select(*cells.keys, t.clip(0, 1).alias("t"), "missed", "alarmed")

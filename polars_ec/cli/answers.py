@@ -15,9 +15,9 @@ from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.exit_codes import TRIPPED
 from polars_ec.cli.gates import Gates, Names
 from polars_ec.cli.logs import DifferingFilesError, open_log
-from polars_ec.cli.output import SHOWN_ROWS, Format, encode, terminal_width, write
+from polars_ec.cli.output import SHOWN_ROWS, Format, above, encode, is_on_terminal, terminal_width, write
 from polars_ec.cli.periods import check_period
-from polars_ec.cli.questions import Question
+from polars_ec.cli.questions import Answer, Question
 from polars_ec.cli.request import Request
 from polars_ec.cli.rows_answer import answer_from_duckdb, answer_from_files
 from polars_ec.cli.sketch_answer import RollUp, answer_from_sketches
@@ -29,25 +29,37 @@ _DUCKDB = re.compile(r"duckdb:(?P<file>.+?)::(?P<table>.+)", re.DOTALL)
 
 def run(asked: Asked, delivery: Delivery, question: Question, what: str) -> None:
     """Answer, write the answer, and end as the gates say; `what` is what messages call it, with its article."""
-    chosen, gates = delivery.chosen, delivery.gates
+    chosen, gates, chart = delivery.chosen, delivery.gates, delivery.chart
     folder = next((Path(path) for path in asked.paths if SketchFolder.is_at(Path(path))), None)
     if folder is None:
         if question.window is not None:
             raise UsageError(
                 f"--window {question.window} is of sketches, which add up: sketch the log first, polars-ec sketch"
             )
-        table, warnings = of_rows(asked.paths, asked.request(gates, what, question.mix), question, what)
+        answer = of_rows(asked.paths, asked.request(gates, what, question.mix), question, what)
     else:
-        table, warnings = _of_sketches(folder, asked, question, what)
+        answer = _of_sketches(folder, asked, question, what)
+    table = answer.table
     gates.check(table.schema)
-    for warning in [*warnings, *question.notes(table)]:
+    for warning in [*answer.said, *question.notes(table)]:
         tell(warning)
     if chosen is Format.table and table.height > SHOWN_ROWS and not delivery.quiet:
         tell(f"the table shows {SHOWN_ROWS} of {table.height} rows: --format csv has them all")
     names = question.names(table)
     # A file is for an editor, or for a pager, which have room to the right.
     width = terminal_width() if delivery.out is None else None
-    write(encode(table, chosen, names=len(names.keys), width=width), delivery.out)
+    content = encode(table, chosen, names=len(names.keys), width=width)
+    if chosen is Format.table and delivery.out is None and not delivery.quiet and is_on_terminal():
+        content = above(question.verdict(table), terminal_width()) + content
+    beside = [
+        *([] if answer.page is None else [answer.page.rendered()]),
+        *([] if chart is None else [chart.drawn(lambda: question.chart(table))]),
+    ]
+    write(content, delivery.out)
+    for file in beside:
+        file.write()
+        if not delivery.quiet:
+            tell(f"the {file.what} is in {file.path}")
     _end(gates, table, names, quiet=delivery.quiet)
 
 
@@ -65,8 +77,8 @@ def _end(gates: Gates, table: pl.DataFrame, names: Names, *, quiet: bool) -> Non
         raise typer.Exit(TRIPPED)
 
 
-def of_rows(paths: list[str], request: Request, question: Question, what: str) -> tuple[pl.DataFrame, list[str]]:
-    """The answer from rows, and what is to be said about it."""
+def of_rows(paths: list[str], request: Request, question: Question, what: str) -> Answer:
+    """The answer from rows."""
     tables = [match for match in map(_DUCKDB.fullmatch, paths) if match]
     if not tables:
         broken = next((path for path in paths if path.startswith("duckdb:")), None)
@@ -84,7 +96,7 @@ def of_rows(paths: list[str], request: Request, question: Question, what: str) -
     return answer_from_duckdb(tables[0]["file"], tables[0]["table"], request, question)
 
 
-def _of_sketches(folder: Path, asked: Asked, question: Question, what: str) -> tuple[pl.DataFrame, list[str]]:
+def _of_sketches(folder: Path, asked: Asked, question: Question, what: str) -> Answer:
     if len(asked.paths) > 1:
         raise UsageError(
             f"{', '.join(asked.paths)}: {what} is of one folder of sketches at a time, and of nothing beside it"

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from polars_ec.cli.chart_file import ChartFile
 from polars_ec.cli.errors import UsageError
 from polars_ec.cli.gates import Gates
 from polars_ec.cli.options import (
@@ -161,7 +162,22 @@ class Delivery:
     out: Annotated[
         Path | None, typer.Option(help="File to write, instead of stdout: .txt, .csv, .parquet or .json; or a pipe.")
     ] = None
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="File of a chart of the first metric, beside the table: .svg, .png, .pdf or .html."),
+    ] = None
     quiet: Quiet = False
+
+    @cached_property
+    def chart(self) -> ChartFile | None:
+        """The file of the chart that is to be drawn; UsageError for one that cannot be made."""
+        if self.plot is None:
+            return None
+        if self.out is not None and self.plot == self.out:
+            raise UsageError(f"--plot {self.plot} is --out too: name two files")
+        chart = ChartFile(self.plot)
+        chart.check()
+        return chart
 
     @cached_property
     def chosen(self) -> Format:

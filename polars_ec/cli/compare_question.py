@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec import plot
 from polars_ec.cells.cells import SCORE
 from polars_ec.cli.references import reference_of
 from polars_ec.cli.request import Rows, Sketched
@@ -30,6 +31,10 @@ class Compare(Tidy):
         reference = reference_of(self.reference, rows.scores, rows.key_dtypes())
         asked = {"by": rows.keys, "cluster": rows.cluster, "reference": reference, **self.layout, **rows.options}
         return compare(rows.frame, rows.scores, rows.label, **asked)
+
+    def chart(self, table: pl.DataFrame) -> Any:
+        """Its differences."""
+        return plot.compare(self.of_first_metric(table))
 
     def of_sketch(self, sketched: Sketched) -> pl.DataFrame:
         """The same columns; clusters are those of the sketch."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec import plot
 from polars_ec.cli.references import period_of
 from polars_ec.cli.request import Rows, Sketched
 from polars_ec.cli.tidy_question import Tidy, from_sketch
@@ -49,6 +50,10 @@ class Drift(Tidy):
         if self.window is None:
             return from_sketch(sketched, self.layout, partial(sketch.drift, period=period, **asked))
         return from_sketch(sketched, self.layout, partial(windows_of(sketched, self.window).drift, **asked))
+
+    def chart(self, table: pl.DataFrame) -> Any:
+        """Its changes and their parts."""
+        return plot.drift(self.of_first_metric(table))
 
     def notes(self, table: pl.DataFrame) -> list[str]:
         """A table without rows needs a reason too."""

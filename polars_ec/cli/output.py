@@ -10,7 +10,9 @@ import os
 import shutil
 import stat
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -22,10 +24,11 @@ from polars.exceptions import PanicException, PolarsError
 from polars_ec.cells.parquet import first_line
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.terminal import escaped, panics_unseen
-from polars_ec.cli.whole_file import whole_file
+from polars_ec.whole_file import whole_file
 
 SHOWN_ROWS = 1000
 _GAP = "  "
+_NARROWEST = 20
 
 # Of a name that is right, and a disk that is not.
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -143,6 +146,19 @@ def _lines(columns: Sequence[list[str]]) -> str:
     return "\n".join(_GAP.join(row).rstrip() for row in zip(*columns, strict=True))
 
 
+def above(sentences: Sequence[str], width: int) -> bytes:
+    """Sentences to read before a table, each a point of a list."""
+    wrapper = textwrap.TextWrapper(
+        max(width, _NARROWEST), initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
+    )
+    return "".join(f"{wrapper.fill(escaped(text))}\n" for text in sentences).encode() + (b"\n" if sentences else b"")
+
+
+def is_on_terminal() -> bool:
+    """Whether somebody reads what is printed."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 def terminal_width() -> int:
     """Of the terminal on stdout, or as COLUMNS says; 80 where there is none."""
     return shutil.get_terminal_size().columns
@@ -192,8 +208,8 @@ def _flat(table: pl.DataFrame) -> pl.DataFrame:
     return flat.with_columns(pl.col(pl.Binary).bin.encode("hex"), pl.col(pl.Duration).dt.to_string("iso"))
 
 
-def write(content: bytes, out: Path | None) -> None:
-    """Write to stdout, or to a file that other programs see only once it is whole."""
+def write(content: bytes, out: Path | None, option: str = "--out") -> None:
+    """Write to stdout, or to a file that other programs see only once it is whole; `option` is what names it."""
     if out is None:
         _write_stdout(content)
         return
@@ -202,16 +218,44 @@ def write(content: bytes, out: Path | None) -> None:
             with open(out, "wb") as file:
                 file.write(content)
             return
-        target = Path(os.path.realpath(out))
-        if target.is_dir() or not target.parent.is_dir():
-            raise UsageError(f"--out {out}: {'this is a folder' if target.is_dir() else f'no folder {target.parent}'}")
-        with whole_file(target) as file:
+        with whole_file(_target(out, option)) as file:
             file.write(content)
     except BrokenPipeError:
         raise
     except OSError as error:
         kind = DataError if error.errno in _NOT_WRITTEN else UsageError
-        raise kind(f"--out {out}: {error.strerror}") from None
+        raise kind(f"{option} {out}: {error.strerror}") from None
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A file that is written beside the table: what it is, the option that names it, and what is in it."""
+
+    what: str
+    path: Path
+    option: str
+    content: bytes
+
+    def write(self) -> None:
+        """Put it in its place, whole or not at all."""
+        write(self.content, self.path, self.option)
+
+
+def check_place(out: Path, option: str, suffixes: Sequence[str]) -> None:
+    """UsageError for a file of another kind than its name says, or where none can be: so early that nothing is read in vain."""
+    if _is_special(out):
+        return
+    if out.suffix.lower() not in suffixes:
+        raise UsageError(f"{option} {out}: {out.suffix or 'no suffix'} is not one of {', '.join(suffixes)}")
+    _target(out, option)
+
+
+def _target(out: Path, option: str) -> Path:
+    """The file that a name leads to, by whatever links."""
+    target = Path(os.path.realpath(out))
+    if target.is_dir() or not target.parent.is_dir():
+        raise UsageError(f"{option} {out}: {'this is a folder' if target.is_dir() else f'no folder {target.parent}'}")
+    return target
 
 
 def say(text: str) -> None:

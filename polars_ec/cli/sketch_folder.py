@@ -40,9 +40,9 @@ from polars_ec.cli.manifest import (
     key_types,
 )
 from polars_ec.cli.terminal import panics_unseen
-from polars_ec.cli.whole_file import TEMPORARY, sync_folder, whole_file
 from polars_ec.exceptions import SketchError
 from polars_ec.sketches import Sketch
+from polars_ec.whole_file import TEMPORARY, sync_folder, whole_file
 
 _SUFFIX = ".sketch.parquet"
 _UNDONE = ".polars-ec-sketch.undone.json"

@@ -9,9 +9,9 @@ from typing import Any
 import altair as alt
 
 from polars_ec.page.contents import Contents
-from polars_ec.page.text import clean, names
 from polars_ec.page.trends import four_digits
-from polars_ec.plotting import curves, tables
+from polars_ec.page.wording import text
+from polars_ec.plotting import curves
 
 Spec = dict[str, Any]
 
@@ -28,7 +28,11 @@ class Figure:
 
 
 _CURVES: tuple[tuple[str, Callable[..., Any], str], ...] = (
-    ("roc", curves.roc, "True-positive rate over false-positive rate. The areas under the curves are the AUC of the table."),
+    (
+        "roc",
+        curves.roc,
+        "True-positive rate over false-positive rate. The areas under the curves are the AUC of the table.",
+    ),
 )
 
 
@@ -48,31 +52,22 @@ def _figure(name: str, chart: Any, words: str) -> Figure:
     title, caption = _heading(spec.pop("title", name))
     for unused in ("$schema", "config"):
         spec.pop(unused, None)
-    renamed = _Renamed()
-    spec["datasets"] = {key: _packed(rows, renamed) for key, rows in spec.get("datasets", {}).items()}
-    return Figure(name, title, caption, f"{title}. {words}", _without_long(spec, renamed))
+    spec["datasets"] = {key: _packed(rows) for key, rows in spec.get("datasets", {}).items()}
+    return Figure(name, title, caption, f"{title}. {words}", spec)
 
 
 def _heading(title: Any) -> tuple[str, str]:
     """The title and the subtitle of a chart."""
     if isinstance(title, str):
-        return clean(title), ""
+        return text(title), ""
     below = title.get("subtitle", "")
     lines = [below] if isinstance(below, str) else below
-    return clean(title["text"] if isinstance(title["text"], str) else " ".join(title["text"])), ". ".join(map(clean, lines))
+    return text(title["text"] if isinstance(title["text"], str) else " ".join(title["text"])), ". ".join(
+        map(text, lines)
+    )
 
 
-class _Renamed(dict[str, str]):
-    """Names as they are shown, the same wherever they stand: in data and in the domains of scales."""
-
-    def __missing__(self, name: str) -> str:
-        shown = names([*self.values(), name])[-1]
-        # Vega keeps groups in objects, where this name would be that of their prototype.
-        self[name] = f"{shown}\u200b" if shown == "__proto__" else shown
-        return self[name]
-
-
-def _packed(rows: list[Mapping[str, Any]], renamed: _Renamed) -> Spec:
+def _packed(rows: list[Mapping[str, Any]]) -> Spec:
     """Rows as columns; text as places in a list of texts."""
     keys = list(dict.fromkeys(key for row in rows for key in row))
     columns: dict[str, Any] = {}
@@ -81,17 +76,7 @@ def _packed(rows: list[Mapping[str, Any]], renamed: _Renamed) -> Spec:
         if any(isinstance(value, str) for value in values):
             texts = list(dict.fromkeys(value for value in values if value is not None))
             places = {text: at for at, text in enumerate(texts)}
-            shown = [renamed[text] for text in texts]
-            columns[key] = {"texts": shown, "at": [None if value is None else places[value] for value in values]}
+            columns[key] = {"texts": texts, "at": [None if value is None else places[value] for value in values]}
         else:
             columns[key] = [four_digits(value) if isinstance(value, float) else value for value in values]
     return {"n": len(rows), "columns": columns}
-
-
-def _without_long(part: Any, renamed: _Renamed) -> Any:
-    """The specification with names as in its data."""
-    if isinstance(part, Mapping):
-        return {key: value if key == "datasets" else _without_long(value, renamed) for key, value in part.items()}
-    if isinstance(part, list):
-        return [_without_long(value, renamed) for value in part]
-    return renamed[part] if isinstance(part, str) and part in renamed else part

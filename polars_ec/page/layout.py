@@ -11,21 +11,45 @@ import polars as pl
 from markupsafe import Markup
 
 from polars_ec.formulas.directions import lower_is_better
-from polars_ec.metrics import averages, binary, calibration_error, classes, counts, decisions, operating_points, ranking, rates, scoring_rules
+from polars_ec.metrics import (
+    averages,
+    binary,
+    calibration_error,
+    classes,
+    counts,
+    decisions,
+    operating_points,
+    ranking,
+    rates,
+    scoring_rules,
+)
 from polars_ec.page import table
 from polars_ec.page.charts import Figure
 from polars_ec.page.contents import Contents
+from polars_ec.page.sentence import short
 from polars_ec.page.sparklines import panel
-from polars_ec.page.text import clean, names, number, percent, short
+from polars_ec.page.text import number, percent, unique
 from polars_ec.page.trends import Trend, Trends, trends_of
 from polars_ec.page.verdict import sentences
-from polars_ec.plotting.data import name_of_group
+from polars_ec.page.wording import names_of, text
 from polars_ec.plotting.theme import MAIN, OTHER, REST
 from polars_ec.words import in_words
 
 _PANELS_LARGEST, _PANELS_WORST = 8, 4
 _LISTED = 30
-_METRICS = (averages, binary, calibration_error, classes, counts, decisions, operating_points, ranking, rates, scoring_rules)
+_WIDE = 14
+_METRICS = (
+    averages,
+    binary,
+    calibration_error,
+    classes,
+    counts,
+    decisions,
+    operating_points,
+    ranking,
+    rates,
+    scoring_rules,
+)
 _RCL = "How much of a loss calibration would take off: raw minus calibrated, in percent of raw."
 
 
@@ -62,6 +86,8 @@ class Page:
     total: table.GroupRow | None
     rows: list[table.GroupRow]
     n_groups: int
+    wide: bool
+    has_nec: bool
     marks: list[str]
     panels: list[Panel]
     figures: list[Figure]
@@ -75,30 +101,32 @@ class Page:
 
 def page_of(contents: Contents, figures: Sequence[Figure], most_groups: int) -> Page:
     """The page of at most so many groups: the largest and the worst."""
-    labels = names(contents.groups.select(name_of_group(contents.keys))["group"])
+    labels = unique(names_of(contents.groups, contents.keys)) if contents.keys else ["all"] * contents.groups.height
     kept = _kept(contents, most_groups)
     trends = trends_of(contents, kept)
     rows = table.group_rows(contents, kept, labels, trends)
     alone = contents.groups.height == 1
     quality, n_more = _quality(contents, labels)
     return Page(
-        title=clean(contents.title),
+        title=text(contents.title),
         lead=_lead(contents, trends),
-        verdict=[(sentence.kind, clean(sentence.text)) for sentence in sentences(contents)],
+        verdict=[(sentence.kind, sentence.text) for sentence in sentences(contents)],
         main=short(contents.metrics[0]),
-        keys=clean(", ".join(contents.keys)) or "Group",
+        keys=text(", ".join(contents.keys)) or "Group",
         columns=table.columns(contents),
         total=None if alone else table.total_row(contents, trends),
         rows=rows,
         n_groups=contents.groups.height,
+        has_nec="nec" in contents.metrics,
+        wide=any(len(row.name) > _WIDE for row in rows),
         marks=_marks(contents),
         panels=[] if trends is None else _panels(contents, labels, kept, trends),
         figures=list(figures),
         quality=quality,
         n_more=n_more,
         definitions=_definitions(contents),
-        options=[(clean(name), clean(value)) for name, value in contents.options.items()],
-        notes=[*map(clean, contents.notes), *_cuts(contents, kept, trends)],
+        options=[(text(name), text(value)) for name, value in contents.options.items()],
+        notes=[*map(text, contents.notes), *_cuts(contents, kept, trends)],
         data=_data(contents, figures, rows, trends),
     )
 
@@ -117,6 +145,7 @@ def _worst(contents: Contents, among: Sequence[int], most: int) -> list[int]:
     main = contents.metrics[0]
     order = [
         ~pl.col("row").is_in(contents.costly),
+        ~pl.col("row").is_in(_with_trend(contents)),
         pl.col("small").fill_null(value=True) if "small" in contents.groups.columns else pl.lit(value=False),
         (-pl.col(main) if lower_is_better(main) else pl.col(main)).fill_nan(None),
         pl.col("row"),
@@ -125,11 +154,19 @@ def _worst(contents: Contents, among: Sequence[int], most: int) -> list[int]:
     return numbered.sort(order, nulls_last=True)["row"].head(most).to_list()
 
 
+def _with_trend(contents: Contents) -> list[int]:
+    """The rows of the groups that have a trend."""
+    if contents.trend is None or not contents.keys:
+        return []
+    numbered = contents.groups.select(contents.keys).with_row_index("row_of_group")
+    return numbered.join(contents.trend, on=contents.keys, nulls_equal=True, how="semi")["row_of_group"].to_list()
+
+
 def _lead(contents: Contents, trends: Trends | None) -> str:
     total = contents.total.row(0, named=True)
     said = [f"{total['n']:,} rows"]
     if contents.keys:
-        said.append(f"{contents.groups.height:,} groups by {clean(', '.join(contents.keys))}")
+        said.append(f"{contents.groups.height:,} groups by {text(', '.join(contents.keys))}")
     if trends is not None:
         n = len(trends.periods) + trends.n_left_out
         said.append(f"{n:,} periods to {trends.periods[-1]}" if n > 1 else trends.periods[-1])
@@ -140,18 +177,23 @@ def _lead(contents: Contents, trends: Trends | None) -> str:
 
 def _marks(contents: Contents) -> list[str]:
     """What the words and colours of the table mean."""
-    level = f"{100 * contents.interval:.4g} %"
-    found = [f"Small type: {level} limits. –: not known, point at it to see why. Grey: small groups, in which limits mean little."]
+    level = f"{100 * contents.interval:.4g}%"
+    found = [
+        f"Small type: {level} limits. –: not known, point at it to see why. Grey: small groups, in which limits mean little."
+    ]
     if contents.costly:
-        found.append("“above 1”: NEC is above 1 beyond noise, with all groups in mind: decisions that cost more than treating all cases alike.")
+        found.append(
+            "“above 1”: NEC is above 1 beyond noise, with all groups in mind: decisions that cost more than treating all cases alike."
+        )
     if contents.rest is not None or contents.changes is not None:
         found.append("“worse”, “better”: a difference beyond noise, with all groups in mind.")
     return found
 
 
 def _panels(contents: Contents, labels: Sequence[str], kept: Sequence[int], trends: Trends) -> list[Panel]:
-    largest = list(kept[:_PANELS_LARGEST])
-    worst = _worst(contents, [row for row in kept if row not in largest], _PANELS_WORST)
+    drawn = [row for row in kept if row in trends.of_group]
+    largest = drawn[:_PANELS_LARGEST]
+    worst = _worst(contents, drawn[_PANELS_LARGEST:], _PANELS_WORST)
     shown = [(labels[row], trends.of_group[row]) for row in (*largest, *worst)]
     if contents.groups.height > 1:
         shown.insert(0, ("all groups", trends.whole))
@@ -160,7 +202,11 @@ def _panels(contents: Contents, labels: Sequence[str], kept: Sequence[int], tren
         shown.append((f"other {others[1]}: median, and from the 10th to the 90th percentile", others[0]))
     ends = (trends.periods[0], trends.periods[-1]) if len(trends.periods) > 1 else ("", trends.periods[0])
     return [
-        Panel(name, panel(trend.value, trend.low, trend.high, trends.scale, trends.naive, ends), _in_words(contents, name, trend, trends))
+        Panel(
+            name,
+            panel(trend.value, trend.low, trend.high, trends.scale, trends.naive, ends),
+            _in_words(contents, name, trend, trends),
+        )
         for name, trend in shown
     ]
 
@@ -189,7 +235,9 @@ def _quality(contents: Contents, labels: Sequence[str]) -> tuple[list[Quality], 
     troubled.sort(key=lambda pair: -((pair[0].get("n_invalid") or 0) + (pair[0].get("n_missing") or 0)))
     alone = contents.groups.height == 1
     listed = [] if alone else [line(name, row) for row, name in troubled[:_LISTED]]
-    return [line("all rows", contents.total.row(0, named=True)), *listed], len(troubled) - len(listed) if not alone else 0
+    return [line("all rows", contents.total.row(0, named=True)), *listed], len(troubled) - len(
+        listed
+    ) if not alone else 0
 
 
 def _definitions(contents: Contents) -> list[tuple[str, str]]:
@@ -197,7 +245,11 @@ def _definitions(contents: Contents) -> list[tuple[str, str]]:
     found = []
     for metric in [*contents.metrics, *(["rcl"] if "rcl" in contents.groups.columns else [])]:
         functions = [getattr(module, metric) for module in _METRICS if hasattr(module, metric)]
-        told = (inspect.getdoc(functions[0]) or "").split("\n\n")[0].replace("\n", " ").replace("`", "") if functions else ""
+        told = (
+            (inspect.getdoc(functions[0]) or "").split("\n\n")[0].replace("\n", " ").replace("`", "")
+            if functions
+            else ""
+        )
         direction = "Lower is better." if lower_is_better(metric) else "Higher is better."
         found.append((in_words(metric), f"{_RCL if metric == 'rcl' else told} {direction}".strip()))
     return found
@@ -207,19 +259,28 @@ def _cuts(contents: Contents, kept: Sequence[int], trends: Trends | None) -> lis
     """What the page leaves out to stay small."""
     found = []
     if len(kept) < contents.groups.height:
-        found.append(f"This page shows {len(kept):,} of {contents.groups.height:,} groups: the largest, and the worst of the others.")
+        found.append(
+            f"This page shows {len(kept):,} of {contents.groups.height:,} groups: the largest, and the worst of the others."
+        )
     if trends is not None and trends.n_left_out:
-        found.append(f"Trends are of the last {len(trends.periods):,} periods; {trends.n_left_out:,} earlier ones are left out.")
+        found.append(
+            f"Trends are of the last {len(trends.periods):,} periods; {trends.n_left_out:,} earlier ones are left out."
+        )
     return found
 
 
-def _data(contents: Contents, figures: Sequence[Figure], rows: Sequence[table.GroupRow], trends: Trends | None) -> dict[str, Any]:
+def _data(
+    contents: Contents, figures: Sequence[Figure], rows: Sequence[table.GroupRow], trends: Trends | None
+) -> dict[str, Any]:
     """What the script of the page works with."""
+    names_of_facts = list(dict.fromkeys(name for row in rows for name, _ in row.facts))
+    places = {name: at for at, name in enumerate(names_of_facts)}
     return {
         "charts": {figure.id: figure.spec for figure in figures},
         "periods": [] if trends is None else trends.periods,
-        "trends": {} if trends is None else {row.row: trends.of_group[row.row].packed() for row in rows},
-        "facts": {row.row: row.facts for row in rows if row.facts},
+        "trends": {} if trends is None else {row: trend.packed() for row, trend in trends.of_group.items()},
+        "facts": {row.row: [[places[name], told] for name, told in row.facts] for row in rows if row.facts},
+        "names": names_of_facts,
         "metric": in_words(contents.metrics[0]),
         "naive": None if trends is None else trends.naive,
         "prior": "" if contents.prior is None else percent(contents.prior),

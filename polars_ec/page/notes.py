@@ -27,3 +27,13 @@ def few_buckets(buckets: int | None, needed: int) -> str:
 def without_period(rows: int, period: str) -> str:
     """Of rows that are in no period."""
     return f"{rows:,} rows have no {period}: they are in what is said of groups and of the whole log, and in no period."
+
+
+def some_trends(shown: int, groups: int) -> str:
+    """Of more groups and periods than a page shows."""
+    return f"Trends are of {shown:,} of {groups:,} groups: of the largest, and of those of the others that are worst."
+
+
+def some_calibrated(shown: int) -> str:
+    """Of groups whose calibration loss has no limits."""
+    return f"What calibration gains (RCL) has limits in the {shown:,} largest groups alone."

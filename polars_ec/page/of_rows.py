@@ -11,6 +11,7 @@ import polars as pl
 
 from polars_ec.arguments import BY_ROW, parse_options
 from polars_ec.cells.grid import SKETCH_SCORE_TYPES
+from polars_ec.cells.make import Clusters, Split, make_cells
 from polars_ec.comparing.differences import adjusted
 from polars_ec.comparisons import compare
 from polars_ec.drifts import drift
@@ -23,8 +24,8 @@ from polars_ec.page.of_sketch import contents_of_sketch
 from polars_ec.priors import parse_prior
 from polars_ec.reporting.choice import metrics_of, named_metrics
 from polars_ec.reports import report
-from polars_ec.rows.read import resolve_columns
-from polars_ec.sketching import sketch
+from polars_ec.rows.read import join_groups, resolve_columns
+from polars_ec.sketches import sketch_of
 from polars_ec.version import __version__
 
 _RESOLUTION, _FOLDS, _MANY = 16, 5, 2
@@ -77,19 +78,18 @@ def _of_cells(log: Log, asked: Asked) -> Contents:
             prior = _collected(log.frame.select(class_prior_of_log(log.score, log.label, options))).item()
         if prior not in (None, 0.0, 1.0):
             options["prior"] = prior
-    folds: dict[str, Any] = {} if log.cluster is None else {"folds": _FOLDS, "fold_by": log.cluster}
-    made = sketch(
+    split = Split() if log.cluster is None else Split(_FOLDS, log.cluster)
+    cells, point = make_cells(
         log.frame,
         log.score,
         log.label,
+        options,
         by=[*log.keys, *([] if log.period is None else [log.period])],
         resolution=_RESOLUTION,
-        cluster=log.cluster,
-        buckets=log.buckets,
-        **folds,
-        **options,
+        split=split,
+        clusters=Clusters(log.cluster, log.buckets),
     )
-    return contents_of_sketch(made, asked)
+    return contents_of_sketch(sketch_of(cells, point), asked)
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,23 @@ class _Tables:
         all_periods = _collected(drift(log.frame, log.score, log.label, by=log.keys, **stated)).filter(is_told)
         used = all_periods.filter(pl.col("n") > 0)
         ends = used.filter(pl.col(period) == pl.col(period).max().over(keys or pl.lit(1)))
-        return ends.with_columns(pl.Series("p_adjusted", adjusted(floats(ends["p_value"])), nan_to_null=True)), history
+        ends = ends.with_columns(
+            pl.Series("p_adjusted", adjusted(floats(ends["p_value"])), nan_to_null=True),
+            nec_kinked=self.kinks(ends, period, keys),
+        )
+        return ends, history
+
+    def kinks(self, ends: pl.DataFrame, period: str, keys: Sequence[str]) -> pl.Series:
+        """Whether one of the two periods of a group is beside the kink of NEC."""
+        trend = self.trends[0]
+        if trend is None or "nec_kinked" not in trend.columns:
+            return pl.Series([False] * ends.height, dtype=pl.Boolean)
+        flags = trend.select(*keys, period, pl.col("nec_kinked").fill_null(value=False))
+        begin = pl.lit(self.reference).cast(flags.schema[period]).alias(period)
+        first, last = (
+            join_groups(at.select(*keys, period), flags, [*keys, period]) for at in (ends.with_columns(begin), ends)
+        )
+        return first["nec_kinked"].fill_null(value=False) | last["nec_kinked"].fill_null(value=False)
 
     @property
     def notes(self) -> list[str]:

@@ -15,12 +15,23 @@ from polars_ec.comparing.choice import FEWEST_BUCKETS
 from polars_ec.display import number
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.battery import OF_RANKS
+from polars_ec.formulas.directions import lower_is_better
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.intervals.arguments import Request, parse_interval
 from polars_ec.page.asked import Asked, is_made_of_sums
 from polars_ec.page.contents import Contents, largest_first, with_min_rows
 from polars_ec.page.costly import Floats, costly_groups, floats
-from polars_ec.page.notes import INDEPENDENT, NO_PRIOR, SAME_ROWS, WITHIN_BOUNDS, few_buckets, no_parts, without_period
+from polars_ec.page.notes import (
+    INDEPENDENT,
+    NO_PRIOR,
+    SAME_ROWS,
+    WITHIN_BOUNDS,
+    few_buckets,
+    no_parts,
+    some_calibrated,
+    some_trends,
+    without_period,
+)
 from polars_ec.priors import parse_prior
 from polars_ec.reporting.of_cells import Point, columns_at
 from polars_ec.rows.folds import FOLD
@@ -29,6 +40,8 @@ from polars_ec.sketches import Sketch
 from polars_ec.version import __version__
 
 _KEPT = "__ec_kept"
+# Of more than so many groups and periods, or groups, it takes too long: a page shows and says what it is of.
+_MOST_IN_TRENDS, _MOST_CALIBRATED = 5_000, 500
 _CALIBRATION = ("rcl", "rcl_ci_low", "rcl_ci_high")
 _RULES: dict[str, Any] = {"posterior": "cross_entropy", "log_odds": "cross_entropy", "llr": "cllr"}
 
@@ -60,9 +73,10 @@ class _Page:
 
     def contents(self) -> Contents:
         keys, level = list(self.asked.keys), self.asked.level
-        groups = self.calibrated(largest_first(self.table(self.groups), keys), self.by_fold(*keys))
-        trend, trend_total = self.trends
+        # A reference that is no period is an error before the rest is made.
         changes, history = self.drifts
+        groups = self.calibrated(self.by_size, self.by_fold(*keys))
+        trend, trend_total = self.trends
         return Contents(
             title=self.asked.title or "Report",
             keys=keys,
@@ -158,23 +172,48 @@ class _Page:
         return with_min_rows(made, self.asked.min_rows)
 
     @cached_property
+    def by_size(self) -> pl.DataFrame:
+        """The groups, the largest first, without what calibration would gain."""
+        return largest_first(self.table(self.groups), self.keys)
+
+    @cached_property
     def trends(self) -> tuple[pl.DataFrame | None, pl.DataFrame | None]:
-        """By group and period, and by period."""
+        """By group and period, of many groups for some of them, and by period."""
         if self.periods is None or self.asked.period is None:
             return None, None
         by_period = self.periods.group_by(self.asked.period)
-        of_groups, of_all = self.table(self.periods), self.table(by_period)
+        shown = self.periods if self.in_trends is None else _of_groups(self.periods, self.in_trends, self.keys)
+        of_groups, of_all = self.table(shown), self.table(by_period)
         return of_groups.sort(*self.keys, self.asked.period), of_all.sort(self.asked.period)
 
+    @cached_property
+    def in_trends(self) -> pl.DataFrame | None:
+        """The largest groups and the worst of the others, where all together have too many periods; else None."""
+        assert self.periods is not None
+        assert self.asked.period is not None
+        by_group = self.periods.frame.select(*self.keys, self.asked.period).n_unique()
+        if not self.keys or by_group <= _MOST_IN_TRENDS:
+            return None
+        number = max(_MOST_IN_TRENDS // (2 * self.periods.frame[self.asked.period].n_unique()), 1)
+        main = self.metrics[0]
+        others = self.by_size[number:].filter(~pl.col("small")).drop_nulls(main)
+        worst = others.sort(main, descending=lower_is_better(main), maintain_order=True).head(number)
+        return pl.concat([self.by_size.head(number), worst]).select(self.keys)
+
     def calibrated(self, table: pl.DataFrame, cells: Sketch) -> pl.DataFrame:
-        """The table with what calibration would gain."""
+        """The table with what calibration would gain, of many groups with limits for the first of them."""
         rule = _RULES.get(self.sketch.grid.score_type)
         if rule is None:
             return table
-        training: Any = "cv" if FOLD in cells.keys else "test"
-        found = cells.calibration_loss(rule, training=training, interval=self.asked.level)
         keys = cells.keys_beside_fold
         check_keys(keys, _CALIBRATION)
+        training: Any = "cv" if FOLD in cells.keys else "test"
+        first = table.head(_MOST_CALIBRATED)
+        of_first = cells if table.height <= _MOST_CALIBRATED else _of_groups(cells, first.select(keys), keys)
+        found = of_first.calibration_loss(rule, training=training, interval=self.asked.level)
+        if table.height > _MOST_CALIBRATED:
+            values = cells.calibration_loss(rule, training=training)
+            found = join_groups(values.select(*keys, "rcl"), found.select(*keys, *_CALIBRATION[1:]), keys)
         gain = join_groups(table.select(keys), found.select(*keys, *_CALIBRATION), keys) if keys else found
         return table.with_columns(gain.select(_CALIBRATION))
 
@@ -238,11 +277,20 @@ class _Page:
         last = pl.col(period).max()
         ends = used.group_by(self.keys).agg(last) if self.keys else used.select(last)
         is_reference = pl.col(period).eq_missing(pl.lit(self.reference).cast(used.schema[period]))
-        kept = pl.concat([ends, used.filter(is_reference)]).unique().with_columns(pl.lit(value=True).alias(_KEPT))
-        two = self.periods.on_tables(
-            lambda table: join_groups(table, kept, [*self.keys, period]).filter(pl.col(_KEPT)).drop(_KEPT)
-        )
-        return two.drift(main, **stated), history
+        kept = pl.concat([ends, used.filter(is_reference)]).unique()
+        two = _of_groups(self.periods, kept, [*self.keys, period])
+        return self.with_kinks(two.drift(main, **stated), two), history
+
+    def with_kinks(self, changes: pl.DataFrame, two: Sketch) -> pl.DataFrame:
+        """The changes of NEC, with whether one of the two periods of a group is beside its kink."""
+        if self.metrics[0] != "nec":
+            return changes
+        found = columns_at(two, self.point, None, ["nec"], self.request)
+        of_groups = found.group_by(self.keys or pl.lit(0).alias("__ec_all")).agg(pl.col("nec_kinked").any())
+        if not self.keys:
+            return changes.with_columns(nec_kinked=pl.lit(bool(of_groups["nec_kinked"].any())))
+        kinks = join_groups(changes.select(self.keys), of_groups, self.keys)
+        return changes.with_columns(kinks["nec_kinked"])
 
     def notes(self) -> Iterator[str]:
         """What is left out or approximate."""
@@ -257,10 +305,14 @@ class _Page:
             yield few_buckets(self.sketch.buckets, FEWEST_BUCKETS)
         if self.sketch.grid.score_type in _RULES and FOLD not in self.sketch.keys:
             yield SAME_ROWS
+        if self.sketch.grid.score_type in _RULES and self.by_size.height > _MOST_CALIBRATED:
+            yield some_calibrated(_MOST_CALIBRATED)
         if self.periods is not None and self.asked.period is not None:
             lost = int(self.groups.frame["n"].sum()) - int(self.periods.frame["n"].sum())
             if lost:
                 yield without_period(lost, self.asked.period)
+            if self.in_trends is not None:
+                yield some_trends(self.in_trends.height, self.by_size.height)
             if not is_made_of_sums(self.metrics[0]):
                 yield no_parts(self.metrics[0])
 
@@ -283,3 +335,9 @@ class _Page:
             **({} if self.asked.min_rows is None else {"Small": f"fewer than {self.asked.min_rows} rows"}),
             "polars_ec": __version__,
         }
+
+
+def _of_groups(sketch: Sketch, groups: pl.DataFrame, keys: Sequence[str]) -> Sketch:
+    """The cells of these groups alone."""
+    kept = groups.with_columns(pl.lit(value=True).alias(_KEPT))
+    return sketch.on_tables(lambda table: join_groups(table, kept, keys).filter(pl.col(_KEPT)).drop(_KEPT))

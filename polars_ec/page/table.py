@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -11,9 +11,12 @@ from markupsafe import Markup
 
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import Contents
+from polars_ec.page.sentence import short
 from polars_ec.page.sparklines import sparkline
-from polars_ec.page.text import NONE, limits, number, p_value, percent, short, signed, tenths
-from polars_ec.page.trends import Trends, period_labels
+from polars_ec.page.text import NONE, limits, number, p_value, percent, signed, tenths
+from polars_ec.page.told_changes import PARTS, that_changed, that_differ
+from polars_ec.page.trends import Trend, Trends
+from polars_ec.page.wording import period_texts
 from polars_ec.words import in_words
 
 Row = Mapping[str, Any]
@@ -21,21 +24,22 @@ Row = Mapping[str, Any]
 # Of these the unit is percent.
 _SHOWN: Mapping[str, Callable[[float | None], str]] = {"class_prior": percent, "rcl": tenths}
 
-_PARTS = {"prior": "by class shares", "likelihood": "by the scores", "mix": "by the mix"}
+TREND = "trend"
 
 
 @dataclass(frozen=True)
 class Column:
-    """A heading, and what it is in full; the name, for the one that the rows are sorted by."""
+    """What it is of, its heading, and that in full. Paper has no room for more."""
 
     name: str
     title: str
     about: str
+    more: bool = False
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A number as text with its limits; what it is sorted by; why there is none; what is said of it in a word."""
+    """A number as text with its limits; what it is sorted by; why there is none; what is said of it in a word; or a picture."""
 
     text: str
     raw: float | None = None
@@ -43,6 +47,7 @@ class Cell:
     why: str = ""
     word: str = ""
     bad: bool = False
+    picture: Markup | None = None
 
 
 @dataclass(frozen=True)
@@ -51,12 +56,10 @@ class GroupRow:
 
     row: int
     name: str
-    cells: list[Cell]
+    cells: list[tuple[Column, Cell]]
     small: bool
     costly: bool
-    spark: Markup = field(default_factory=Markup)
-    ends: str = ""
-    facts: list[list[str]] = field(default_factory=list)
+    facts: list[list[str]]
 
 
 def columns(contents: Contents) -> list[Column]:
@@ -64,58 +67,68 @@ def columns(contents: Contents) -> list[Column]:
     found = [Column("n", "Rows", "rows with a score and a label")]
     if "class_prior" in contents.groups.columns:
         found.append(Column("class_prior", "Positives", in_words("class_prior")))
-    for metric in contents.metrics:
-        found.append(Column(metric, short(metric), in_words(metric)))
-        if metric == contents.metrics[0] and f"{metric}_at_prior" in contents.groups.columns:
-            prior = "the reference prior" if contents.prior is None else f"prior {percent(contents.prior)}"
-            found.append(Column(f"{metric}_at_prior", f"{short(metric)} at {prior}", in_words(f"{metric}_at_prior")))
+    main, *others = contents.metrics
+    found.append(Column(main, short(main), in_words(main)))
+    if f"{main}_at_prior" in contents.groups.columns:
+        prior = "the reference prior" if contents.prior is None else f"prior {percent(contents.prior)}"
+        found.append(Column(f"{main}_at_prior", f"{short(main)} at {prior}", in_words(f"{main}_at_prior")))
+    if contents.trend is not None:
+        found.append(Column(TREND, f"{short(main)} by period", "dashed: the naive system"))
+    if contents.rest is not None:
+        found.append(Column("rest", "Against the others", f"{short(main)} minus that of all other groups together"))
+    if contents.changes is not None:
+        found.append(Column("change", "Change", f"{short(main)} of the last period minus that of the reference period"))
     if "rcl" in contents.groups.columns and "rcl" not in contents.metrics:
         found.append(Column("rcl", "RCL, %", in_words("rcl")))
-    main = short(contents.metrics[0])
-    if contents.rest is not None:
-        found.append(Column("rest", "Against the others", f"{main} minus that of all other groups together"))
-    if contents.changes is not None:
-        found.append(Column("change", "Change", f"{main} of the last period minus that of the reference period"))
+    found += [Column(metric, short(metric), in_words(metric), more=True) for metric in others]
     return found
 
 
 def group_rows(contents: Contents, kept: Sequence[int], names: Sequence[str], trends: Trends | None) -> list[GroupRow]:
     """The rows of the groups that are shown."""
     rest, changes = _by_row(contents, contents.rest), _by_row(contents, contents.changes)
-    shown = columns(contents)
-    main = contents.metrics[0]
-    alpha = 1 - contents.interval
-    whole = contents.groups.rows(named=True)
+    # Those that the verdict names, and no others.
+    differ = {} if contents.rest is None else _by_row(contents, that_differ(contents, contents.rest)[0])
+    changed = {} if contents.changes is None else _by_row(contents, that_changed(contents, contents.changes)[0])
+    groups = contents.groups.rows(named=True)
     found = []
     for row in kept:
-        group = whole[row]
-        against, change = rest.get(row), changes.get(row)
-        costly = row in contents.costly
-        cells = [
-            _difference(against, main, alpha, contents.interval)
-            if column.name == "rest"
-            else _difference(change, main, alpha, contents.interval)
-            if column.name == "change"
-            else _value(group, column.name, bad=costly and column.name == "nec")
-            for column in shown
-        ]
-        line = GroupRow(row, names[row], cells, bool(group.get("small")), costly)
-        if trends is not None:
-            values = trends.of_group[row].value
-            known = [value for value in values if value is not None]
-            ends = f"{number(known[0])} to {number(known[-1])}" if known else "no value"
-            spark = sparkline(values, trends.scale, trends.naive)
-            line = GroupRow(**{**vars(line), "spark": spark, "ends": ends})
-        found.append(GroupRow(**{**vars(line), "facts": _facts(contents, group, against, change)}))
+        group, against, change, costly = groups[row], rest.get(row), changes.get(row), row in contents.costly
+        differences = {
+            "rest": _difference(against, contents, is_real=row in differ),
+            "change": _difference(change, contents, is_real=row in changed),
+        }
+        picture = None if trends is None else _trend(trends.of_group.get(row), trends)
+        cells = _cells(contents, group, {**differences, TREND: picture}, costly=costly)
+        facts = _facts(contents, group, against, change)
+        found.append(GroupRow(row, names[row], cells, bool(group.get("small")), costly, facts))
     return found
 
 
 def total_row(contents: Contents, trends: Trends | None) -> GroupRow:
-    """All groups together."""
-    group = contents.total.row(0, named=True)
-    cells = [Cell("") if column.name in ("rest", "change") else _value(group, column.name) for column in columns(contents)]
-    spark = Markup() if trends is None else sparkline(trends.whole.value, trends.scale, trends.naive)
-    return GroupRow(-1, "all groups", cells, small=False, costly=False, spark=spark)
+    """All groups together, which nothing is compared with."""
+    picture = None if trends is None else _trend(trends.whole, trends)
+    known = {"rest": Cell(""), "change": Cell(""), TREND: picture}
+    cells = _cells(contents, contents.total.row(0, named=True), known, costly=False)
+    return GroupRow(-1, "all groups", cells, small=False, costly=False, facts=[])
+
+
+def _cells(
+    contents: Contents, group: Row, known: Mapping[str, Cell | None], *, costly: bool
+) -> list[tuple[Column, Cell]]:
+    """A cell for each column: those that are known, and values."""
+    return [
+        (column, known.get(column.name) or _value(group, column.name, bad=costly and column.name == "nec"))
+        for column in columns(contents)
+    ]
+
+
+def _trend(trend: Trend | None, trends: Trends) -> Cell:
+    if trend is None:
+        return Cell(NONE, None, why="left out: trends are of the largest and the worst groups")
+    known = [value for value in trend.value if value is not None]
+    ends = f"from {number(known[0])} to {number(known[-1])}" if known else "no value"
+    return Cell(ends, picture=sparkline(trend.value, trends.scale, trends.naive))
 
 
 def _value(group: Row, name: str, *, bad: bool = False) -> Cell:
@@ -141,15 +154,15 @@ def _why(group: Row) -> str:
     return "not known: undefined for these rows"
 
 
-def _difference(found: Row | None, main: str, alpha: float, level: float) -> Cell:
+def _difference(found: Row | None, contents: Contents, *, is_real: bool) -> Cell:
     """A difference; said to be for the worse or the better where it is beyond noise among all groups."""
     if found is None or found["difference"] is None:
         return Cell(NONE, None, why="not known: too few rows to compare, or none in one of the two")
-    value, adjusted = found["difference"], found["p_adjusted"]
+    value = found["difference"]
     between = limits(found["difference_ci_low"], found["difference_ci_high"], signed)
-    if adjusted is None or adjusted >= alpha or not value:
+    if not is_real:
         return Cell(signed(value), value, between)
-    worse = (value > 0) == lower_is_better(main)
+    worse = (value > 0) == lower_is_better(contents.metrics[0])
     return Cell(signed(value), value, between, word="worse" if worse else "better", bad=worse)
 
 
@@ -157,11 +170,10 @@ def _by_row(contents: Contents, table: pl.DataFrame | None) -> dict[int, Row]:
     """The rows of a comparison of the main metric, by the row of the group that they are of."""
     if table is None:
         return {}
-    of_main = table.filter(pl.col("metric") == contents.metrics[0]) if "metric" in table.columns else table
     if not contents.keys:
-        return dict(enumerate(of_main.head(1).rows(named=True)))
+        return dict(enumerate(table.rows(named=True)))
     numbered = contents.groups.select(contents.keys).with_row_index("row_of_group")
-    joined = of_main.join(numbered, on=contents.keys, nulls_equal=True)
+    joined = table.join(numbered, on=contents.keys, nulls_equal=True)
     return {row["row_of_group"]: row for row in joined.iter_rows(named=True)}
 
 
@@ -173,9 +185,11 @@ def _facts(contents: Contents, group: Row, against: Row | None, change: Row | No
         found.append([f"{main} of all other groups", number(against["value_reference"])])
         found.append(["Difference from them", _told(against, "difference")])
     if change is not None and change["difference"] is not None and contents.period is not None:
-        (last,) = period_labels(pl.Series([change[contents.period]]))
-        found.append([f"Change from {change['reference']} to {last}", _told(change, "difference")])
-        found += [[words, _told(change, part)] for part, words in _PARTS.items() if change.get(part) is not None]
+        assert contents.trend_total is not None
+        ends = [contents.reference, change[contents.period]]
+        first, last = period_texts(ends, contents.trend_total[contents.period])
+        found.append([f"Change from {first} to {last}", _told(change, "difference")])
+        found += [[f"by {words}", _told(change, part)] for part, words in PARTS.items() if change.get(part) is not None]
     if group.get("n_missing") or group.get("n_invalid"):
         found.append(["Rows missing, invalid", f"{group.get('n_missing') or 0:,}, {group.get('n_invalid') or 0:,}"])
     return found
@@ -183,5 +197,5 @@ def _facts(contents: Contents, group: Row, against: Row | None, change: Row | No
 
 def _told(found: Row, name: str) -> str:
     between = limits(found.get(f"{name}_ci_low"), found.get(f"{name}_ci_high"), signed)
-    adjusted = f"; p adjusted for all groups {p_value(found['p_adjusted'])}" if name == "difference" else ""
+    adjusted = f"; adjusted p {p_value(found['p_adjusted'])}" if name == "difference" else ""
     return signed(found[name]) + f" [{between}]" * bool(between) + adjusted

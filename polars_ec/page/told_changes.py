@@ -15,20 +15,29 @@ from polars_ec.page.sentence import KINK, NEC, Kind, Sentence, names_in, number_
 from polars_ec.page.wording import listed, number, period_text, with_limits
 from polars_ec.rows.read import join_groups
 
-_PARTS = {
+PARTS = {
     "prior": "other shares of the classes",
     "likelihood": "other scores or decisions within the classes",
     "mix": "other shares of the groups",
 }
 
 
+def that_differ(contents: Contents, rest: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """The rows of groups that differ from all others together beyond noise, and of how many groups these are."""
+    return _real(rest, _marked(rest, contents.groups, contents.keys), contents.interval)
+
+
+def that_changed(contents: Contents, changes: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """The rows of groups that have changed beyond noise, and of how many groups these are."""
+    return _real(changes, kinked(changes), contents.interval)
+
+
 def of_rest(contents: Contents) -> Iterator[Sentence]:
     """Which groups differ from all others together."""
-    rest, main = contents.rest, contents.metrics[0]
-    if rest is None:
+    main = contents.metrics[0]
+    if contents.rest is None:
         return
-    near_kink = _marked(rest, contents.groups, contents.keys)
-    real, looked_at = _real(rest, near_kink, contents.interval)
+    real, looked_at = that_differ(contents, contents.rest)
     if not looked_at:
         return
     of_all = f"of {number_of(looked_at, 'group')}"
@@ -45,25 +54,20 @@ def of_rest(contents: Contents) -> Iterator[Sentence]:
 
 def of_changes(contents: Contents) -> Iterator[Sentence]:
     """Which groups have changed since the reference."""
-    changes, main, trend = contents.changes, contents.metrics[0], contents.trend
-    if changes is None or trend is None or contents.period is None or contents.groups.height < 2:
+    changes, main, total = contents.changes, contents.metrics[0], contents.trend_total
+    if changes is None or total is None or contents.period is None or contents.groups.height < 2:
         return
-    # The cheapest constant decision may be chosen by chance in the last period or in the reference.
-    kinks = trend.filter(pl.col("nec_kinked")) if main == NEC and "nec_kinked" in trend.columns else trend.clear()
-    now = _marked(changes, kinks.with_columns(nec_kinked=pl.lit(value=True)), [*contents.keys, contents.period])
-    before = kinks.filter(pl.col(contents.period) == pl.lit(contents.reference).cast(kinks.schema[contents.period]))
-    was = _marked(changes, before.with_columns(nec_kinked=pl.lit(value=True)), contents.keys)
-    real, looked_at = _real(changes, now | was, contents.interval)
+    real, looked_at = that_changed(contents, changes)
     if not looked_at:
         return
-    since = period_text(contents.reference, trend[contents.period])
+    since = period_text(contents.reference, total[contents.period])
     of_all = f"of {number_of(looked_at, 'group')}"
     if not real.height:
         yield Sentence("neutral", f"None {of_all} has changed beyond noise since {since} ({short(main)}).")
         return
-    end = trend[contents.period].max()
+    end = changes[contents.period].max()
     names = [
-        name if last == end else f"{name} (last in {period_text(last, trend[contents.period])})"
+        name if last == end else f"{name} (last in {period_text(last, total[contents.period])})"
         for name, last in zip(names_in(real, contents.keys, None), real[contents.period].to_list(), strict=True)
     ]
     worse, better = _sides(real, contents.keys, main, names)
@@ -103,16 +107,16 @@ def of_history(contents: Contents) -> Iterator[Sentence]:
         f"From {begin} to {end} {short(main)} of all rows together went from {number(row['value_reference'])} to "
         f"{number(row['value'])}, by {with_limits(row, 'difference', 0.0, sign=True)}, {surely}.{kink}",
     )
-    parts = [name for name in _PARTS if row.get(name) is not None and row[f"{name}_ci_low"] is not None]
+    parts = [name for name in PARTS if row.get(name) is not None and row[f"{name}_ci_low"] is not None]
     if not parts:
         yield Sentence(
             "neutral",
-            f"What changed {short(main)} from {begin} to {end} these rows do not tell: some of the groups are too small.",
+            f"What changed {short(main)} from {begin} to {end} these rows do not tell: groups are too small, or in one of the two alone.",
         )
         return
-    shown = "; ".join(f"{with_limits(row, name, 0.0, sign=True)} by {_PARTS[name]}" for name in parts)
+    shown = "; ".join(f"{with_limits(row, name, 0.0, sign=True)} by {PARTS[name]}" for name in parts)
     real = [parts[i] for i in _real_parts(row, parts, contents.interval)]
-    surely = f"more than noise: {', '.join(_PARTS[name] for name in real)}" if real else "each may be noise"
+    surely = f"more than noise: {', '.join(PARTS[name] for name in real)}" if real else "each may be noise"
     yield Sentence("neutral", f"The change of {short(main)} from {begin} to {end} is made up of {shown}; {surely}.")
 
 

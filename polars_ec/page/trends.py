@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,11 +11,11 @@ import polars as pl
 
 from polars_ec.page.contents import Contents
 from polars_ec.page.sparklines import Scale, Values
-from polars_ec.page.text import clean
+from polars_ec.page.wording import period_texts
+from polars_ec.plotting.names import legible
 from polars_ec.words import naive_value
 
 MOST_PERIODS = 400
-_MISSING = "(missing)"
 _TENTH, _NINE_TENTHS = 0.1, 0.9
 _EMPTY: Mapping[str, Any] = {}
 
@@ -35,7 +34,9 @@ class Trend:
     def packed(self) -> list[list[float | None]]:
         """For the script of the page, in the order of the fields: 4 digits are more than can be seen."""
         series = (self.value, self.low, self.high, self.at_prior, self.at_prior_low, self.at_prior_high)
-        return [[None if v is None else four_digits(v) for v in values] if any_known(values) else [] for values in series]
+        return [
+            [None if v is None else four_digits(v) for v in values] if any_known(values) else [] for values in series
+        ]
 
 
 @dataclass(frozen=True)
@@ -76,21 +77,8 @@ def any_known(values: Values) -> bool:
     return any(value is not None for value in values)
 
 
-def period_labels(periods: pl.Series) -> list[str]:
-    """Periods as one reads them: "2024-03" where all are months, no midnight where all are."""
-    if not periods.dtype.is_temporal():
-        return [_MISSING if value is None else clean(str(value)) for value in periods]
-    known = periods.drop_nulls()
-    if isinstance(periods.dtype, pl.Datetime) and all(value.time() == dt.time() for value in known):
-        return period_labels(periods.dt.date())
-    if periods.dtype == pl.Date:
-        monthly = all(value.day == 1 for value in known)
-        return [_MISSING if value is None else f"{value:%Y-%m}" if monthly else value.isoformat() for value in periods]
-    return [_MISSING if value is None else str(value) for value in periods]
-
-
 def trends_of(contents: Contents, kept: Sequence[int]) -> Trends | None:
-    """The trends of some groups, over the latest periods; None without periods."""
+    """The trends of those of some groups that have one, over the latest periods; None without periods."""
     if contents.trend is None or contents.trend_total is None or contents.period is None:
         return None
     every = contents.trend_total[contents.period].unique().sort()
@@ -110,8 +98,12 @@ def trends_of(contents: Contents, kept: Sequence[int]) -> Trends | None:
         return Trend(*([entries.get(at, _EMPTY).get(name) for at in range(len(periods))] for name in names))
 
     return Trends(
-        periods=period_labels(periods),
-        of_group={row: trend(entries) for row, entries in found.items()},
+        periods=pl.Series(period_texts(periods.to_list(), every), dtype=pl.String)
+        .to_frame()
+        .select(legible(pl.first()))
+        .to_series()
+        .to_list(),
+        of_group={row: trend(entries) for row, entries in found.items() if entries},
         whole=trend({entry["at"]: entry for entry in whole.iter_rows(named=True)}),
         naive=naive_value(main),
         n_left_out=len(every) - len(periods),

@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 ASSETS = Path(__file__).parent / "assets"
+_SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
 def bundle() -> str:
@@ -17,7 +18,7 @@ def bundle() -> str:
 
     versions = f"Vega {vl_convert.get_vega_version()}, Vega-Embed {vl_convert.get_vega_embed_version()}"
     licences = (ASSETS / "vega.LICENSE").read_text("utf-8")
-    return f"/*!\n{versions}\n\n{licences}*/\n{vl_convert.javascript_bundle()}\n"
+    return f"/*!\n{versions}\n\n{licences}*/\n{vl_convert.javascript_bundle(_SNIPPET)}\n"
 
 
 def asset(name: str) -> str:

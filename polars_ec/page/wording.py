@@ -66,7 +66,7 @@ def listed(texts: Sequence[str], most: int = _MOST) -> str:
 def names_of(table: pl.DataFrame, keys: Sequence[str]) -> list[str]:
     """What each group is called: "AA, EWR"."""
     columns = [[text(value) for value in table[key].to_list()] for key in keys]
-    return [_cut(", ".join(parts)) for parts in zip(*columns, strict=True)]
+    return [cut(", ".join(parts)) for parts in zip(*columns, strict=True)]
 
 
 def text(value: Any) -> str:
@@ -80,16 +80,23 @@ def text(value: Any) -> str:
 
 def period_text(value: Any, periods: pl.Series) -> str:
     """A period as one writes it: the month, or the year, where all periods begin with one."""
-    if not isinstance(value, date):
-        return _cut(text(value))
-    begins = [at for at in periods.to_list() if at is not None]
+    return period_texts([value], periods)[0]
+
+
+def period_texts(values: Sequence[Any], periods: pl.Series) -> list[str]:
+    """Some of the periods as one writes them."""
+    begins = [at for at in periods.to_list() if isinstance(at, date)]
+    pattern = ""
     if len(begins) > 1 and all(at.day == 1 and text(at) == str(at)[:10] for at in begins):
-        is_year = all(at.month == 1 for at in begins)
-        return f"{value:%Y}" if is_year else f"{value:%Y-%m}"
-    return text(value)
+        pattern = "%Y" if all(at.month == 1 for at in begins) else "%Y-%m"
+    return [
+        cut(text(value)) if not isinstance(value, date) else value.strftime(pattern) if pattern else text(value)
+        for value in values
+    ]
 
 
-def _cut(name: str) -> str:
+def cut(name: str) -> str:
+    """A name, as much of it as there is room for."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from polars_ec.drifting.choice import FACTORS, LIKELIHOOD, MIX, PRIOR
 from polars_ec.plotting.data import finite
 from polars_ec.plotting.tables import (
     MOST_ROWS,
+    Cut,
     columns_before,
     cut,
     faint_if_small,
@@ -25,28 +25,31 @@ from polars_ec.words import in_words
 PANELS = (8, 4)
 """So many of the largest groups, and of those that changed most for the worse."""
 
-_WORDS = {MIX: "Strata: their shares", PRIOR: "Classes: their shares", LIKELIHOOD: "Rows of a class: their scores"}
-_SHADES = dict(zip(FACTORS, (COLOURS[2], COLOURS[4], COLOURS[1]), strict=True))
+# The columns of the parts, in their order.
+_WORDS = {
+    "mix": "Strata: their shares",
+    "prior": "Classes: their shares",
+    "likelihood": "Rows of a class: their scores",
+}
+_SHADES = dict(zip(_WORDS, (COLOURS[2], COLOURS[4], COLOURS[1]), strict=True))
 _WHOLE = "difference"
 _PANEL = {"width": 200, "height": 120}
 _MANY_PERIODS = 40
+# What stands before bars is seen.
+_BAR = 0.6
 
 
 def drift(table: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
     """That of `polars_ec.plot.drift`."""
     before = columns_before(table, "model", "ec.drift")
-    if LIKELIHOOD not in table.columns or not before:
+    if "likelihood" not in table.columns or not before:
         raise ValueError(
             "the table has no parts of changes, or no periods: pass what ec.drift made; ec.plot.compare is of differences"
         )
     *keys, period = before
     metrics = table["metric"].unique(maintain_order=True).to_list()
-    beside = [name for name in ("model", "metric") if table[name].n_unique() > 1]
-    factors = [factor for factor in FACTORS if factor in table.columns]
-    # Metrics are not larger or smaller than each other.
-    panels = [*keys, *beside]
-    table = table.with_columns(metric=pl.col("metric").map_elements(in_words, return_dtype=pl.String))
-    metric = metrics[0] if metrics else "value"
+    panels = [*keys, *(name for name in ("model", "metric") if table[name].n_unique() > 1)]
+    factors = [factor for factor in _WORDS if factor in table.columns]
     rows = _rows(table, period, panels, factors)
     n_periods = rows["x"].n_unique()
     most = MOST_ROWS // (max(1, n_periods) * (len(factors) + 1))
@@ -55,27 +58,21 @@ def drift(table: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
             f"the table has {n_periods} periods, more than a chart can show: take longer ones, such as "
             f"pl.col({period!r}).dt.truncate('1mo')"
         )
-    worse = pl.col("whole") if is_lower_better(metric) else -pl.col("whole")
     largest = max(1, min(PANELS[0], most))
-    last = worse.filter(pl.col("part") == _WHOLE, ~pl.col("small")).last()
+    last = pl.col("worse").filter(pl.col("part") == _WHOLE, ~pl.col("small")).last()
     of = cut(rows, "panel", largest, max(0, min(PANELS[1], most - largest)), last)
-    said = _said(table, of.table)
-    if of.others:
-        shown = len(of.names)
-        said.append(
-            f"{shown} of {shown + of.others} groups: the largest, and of the others those that changed most for the worse"
-        )
-    title = heading(f"Change of {in_words(metric)}" if len(metrics) < 2 else "Changes", said, of.table)
-    chart = _layers(
-        of.table, factors, plain(period), in_words(metric) if len(metrics) < 2 else "the metric", bool(panels)
-    )
+    shown = of.table.drop("worse")
+    what = in_words(metrics[0]) if len(metrics) == 1 else "each metric"
+    title = heading(f"Change of {what}", [*_said(shown), *_cut_to(of)], shown)
+    chart = _layers(shown, factors, plain(period), what, bool(panels))
     if not panels or not of.names:
         return chart.properties(width=2 * SIZE, height=SIZE, title=title)
     facet = alt.Facet(
         "panel:N", title=", ".join(map(plain, panels)), sort=of.names, header=alt.Header(labelLimit=_PANEL["width"])
     )
     facets = chart.properties(**_PANEL).facet(facet, columns=3).properties(title=title)
-    return facets.resolve_scale(y="independent") if "metric" in beside else facets
+    # Of several metrics each has a scale of its own.
+    return facets.resolve_scale(y="independent") if len(metrics) > 1 else facets
 
 
 def _rows(table: pl.DataFrame, period: str, panels: list[str], factors: list[str]) -> pl.DataFrame:
@@ -88,18 +85,21 @@ def _rows(table: pl.DataFrame, period: str, panels: list[str], factors: list[str
     order = own.to_frame().join(numbered, on="own", how="left", nulls_equal=True, maintain_order="left")["order"]
     shared = finite(
         table.select(
-            texts(own).alias("x"),
+            names(table, [period]).alias("x"),
             order.cast(pl.Int64),
-            names(table, panels).alias("panel"),
+            names(table.with_columns(pl.col("metric").map_elements(in_words, return_dtype=pl.String)), panels).alias(
+                "panel"
+            ),
             texts(table["reference"]),
             pl.col("small").fill_null(value=False),
             "n",
+            worse=pl.col("difference") * table["metric"].map_elements(_sign_of_worse, return_dtype=pl.Float64),
             whole="difference",
             **{f"{name}_{end}": f"{name}_ci_{end}" for name in (_WHOLE, *factors) for end in ("low", "high")},
             **{name: name for name in factors},
         )
     )
-    fixed = ["x", "order", "panel", "reference", "small", "n", "whole"]
+    fixed = ["x", "order", "panel", "reference", "small", "n", "worse"]
     parts = []
     for i, factor in enumerate(factors):
         value = pl.col(factor)
@@ -129,17 +129,27 @@ def _rows(table: pl.DataFrame, period: str, panels: list[str], factors: list[str
     return pl.concat([*parts, whole])
 
 
-def _said(table: pl.DataFrame, rows: pl.DataFrame) -> list[str]:
+def _sign_of_worse(metric: str) -> float:
+    return 1.0 if is_lower_better(metric) else -1.0
+
+
+def _said(rows: pl.DataFrame) -> list[str]:
     against = rows["reference"].unique().to_list()
     said = [
-        f"Against {against[0].removesuffix(' 00:00:00')}" if len(against) == 1 else "Each against its own reference"
+        f"Against {against[0].removesuffix(' 00:00:00')}" if len(against) == 1 else "Each against its own reference",
+        "Point and line: the whole change, with confidence limits; bars: its parts, which add up to it",
     ]
-    said.append("Point and line: the whole change, with confidence limits; bars: its parts, which add up to it")
-    if table.select(pl.col(LIKELIHOOD).is_null() & pl.col("difference").is_not_null()).to_series().any():
-        said.append("A point without bars: its parts are not known")
+    if rows.filter(pl.col("part") != _WHOLE)["y"].has_nulls():
+        said.append("Without bars: parts that are not known")
     if rows["small"].any():
         said.append("Faint: few rows")
     return said
+
+
+def _cut_to(of: Cut) -> list[str]:
+    shown = len(of.names)
+    which = "the largest, and of the others those that changed most for the worse"
+    return [f"{shown} of {shown + of.others} groups: {which}"] if of.others else []
 
 
 def _layers(rows: pl.DataFrame, factors: list[str], period: str, title: str, in_panels: bool) -> alt.LayerChart:
@@ -162,17 +172,11 @@ def _layers(rows: pl.DataFrame, factors: list[str], period: str, title: str, in_
         *(alt.Tooltip(f"{name}:Q", title=said, format="+.4~g") for said, name in numbers.items()),
         alt.Tooltip("n:Q", title="Rows", format=","),
     ]
-    base, faint = alt.Chart(), faint_if_small()
-    bars = base.mark_bar(opacity=1).encode(x, start, alt.Y2("end:Q"), color=paint, opacity=faint, tooltip=tooltip)
-    whole = base.transform_filter(alt.datum.part == _WHOLE)
-    width = 1 if many else 2
-    # On bars of any colour, on white and on black.
-    halo, limits = (
-        whole.mark_rule(color=shade, strokeWidth=wide).encode(x, low, alt.Y2("high:Q"), opacity=faint)
-        for shade, wide in (("white", width + 2), (REST, width))
-    )
-    size = 12 if many or in_panels else 50
-    point = whole.mark_point(filled=True, opacity=1, color=REST, stroke="white", strokeWidth=1, size=size)
-    points = point.encode(x, value, opacity=faint, tooltip=tooltip)
-    layers = [reference_line("y", 0), bars.transform_filter(alt.datum.part != _WHOLE), halo, limits, points]
+    base, whole_if = alt.Chart(), alt.datum.part == _WHOLE
+    bars = base.mark_bar().encode(x, start, alt.Y2("end:Q"), color=paint, opacity=faint_if_small(_BAR), tooltip=tooltip)
+    limits = base.mark_rule(color=REST, strokeWidth=1 if many else 2).encode(x, low, alt.Y2("high:Q"))
+    point = base.mark_point(filled=True, color=REST, size=12 if many or in_panels else 60)
+    points = point.encode(x, value, opacity=faint_if_small(), tooltip=tooltip)
+    whole = [layer.transform_filter(whole_if) for layer in (limits.encode(opacity=faint_if_small()), points)]
+    layers = [reference_line("y", 0), bars.transform_filter(alt.datum.part != _WHOLE), *whole]
     return alt.LayerChart(layer=layers, data=rows)

@@ -1,57 +1,93 @@
-"""What a chart is of: a few groups, by names of our own, at as many points as can be seen.
+"""What a chart is of: a few groups, by names of our own, and numbers that JSON can hold.
 
 Names of columns are syntax to Vega-Lite (dots, brackets, colons), so those of users become values and titles only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
+from polars_ec.cells.cells import SCORE, TARGET
 from polars_ec.cells.deciding import DecidingCells
+from polars_ec.cells.sums import number_groups, with_group
 from polars_ec.formulas.directions import lower_is_better
+from polars_ec.formulas.sums import GROUP
+from polars_ec.intervals.arguments import FEW_OF_A_CLASS
+from polars_ec.plotting.names import legible
+from polars_ec.words import in_words
 
 LARGEST, WORST = 4, 2
-_PIXELS = 400
 _MISSING = "(missing)"
+_NAME = "__ec_name"
 
 
 @dataclass(frozen=True)
 class Shown:
-    """The cells of the groups of a chart: `group` is their one key, a name; `rest` the name of all others together."""
+    """The cells of the groups of a chart: `group` is their key, a name; `rest` the name of all others together.
+
+    `title` says what the groups are, `notes` how many rows there are and which groups are shown.
+    """
 
     cells: DecidingCells
     names: list[str]
     rest: str | None
     title: str
+    notes: list[str]
+
+    @property
+    def all_names(self) -> list[str]:
+        """Of the groups, and of the rest if there is one."""
+        return self.names if self.rest is None else [*self.names, self.rest]
+
+    def only(self, curve: pl.DataFrame) -> pl.DataFrame:
+        """A curve of the cells, of what is shown, in the order of the legend."""
+        place = pl.col("group").replace_strict(self.all_names, range(len(self.all_names)), return_dtype=pl.Int32)
+        shown = curve.filter(pl.col("group").is_in(self.all_names)).drop(SCORE, TARGET, strict=False)
+        return shown.sort(place, maintain_order=True)
 
 
 def name_of_group(keys: Sequence[str]) -> pl.Expr:
     """The keys as one text: "AA, EWR"; without keys "all"."""
     parts = [pl.col(key).cast(pl.String).fill_null(_MISSING) for key in keys]
-    return (pl.concat_str(parts, separator=", ") if parts else pl.lit("all")).alias("group")
+    return (legible(pl.concat_str(parts, separator=", ")) if parts else pl.lit("all")).alias("group")
 
 
-def chosen(cells: DecidingCells, metric: str) -> Shown:
-    """The largest groups, the worst of the others by a metric, and the rest added up."""
+def chosen(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] | None = None) -> Shown:
+    """The largest groups, the worst of the others by a metric, and the rest added up; without those that have wrong rows.
+
+    Models and targets are no parts of one whole: of many of them the rest is left out.
+    """
     keys = cells.keys_beside_fold
-    title = ", ".join(keys)
-    if not keys:
-        named = cells.on_tables(lambda table: table.select(pl.lit("all").alias("group"), pl.all()))
-        return Shown(named.group_by("group"), ["all"], None, title)
-    groups = cells.group_by(*keys)
-    table = groups.evaluate(metric, interval=0.95).with_columns(name_of_group(keys))
-    names = [*dict.fromkeys(table.sort("n", descending=True)["group"])]
+    apart = [key for key in (SCORE, TARGET) if key in keys]
+    whole = cells.group_by(*keys)
+    numbered, numbers = number_groups(whole, keys)
+    groups = _sizes(numbered, numbers, keys)
+    named = _renamed(whole, keys, numbers, groups, apart)
+    right = groups.filter(~pl.col("invalid"))
+    names, notes = right["group"].to_list(), [f"{groups['n'].sum():,} rows"]
+    left_out = 0
     if len(names) > LARGEST + WORST:
-        others = table.filter(~pl.col("group").is_in(names[:LARGEST]) & ~pl.col("small"))
-        worst = others.drop_nulls(metric).sort(metric, descending=lower_is_better(metric))["group"]
-        names = [*names[:LARGEST], *worst[:WORST]]
-    left_out = table.height - len(names)
-    rest = f"other {left_out}" if left_out else None
-    by_name = pl.when(name_of_group(keys).is_in(names)).then(name_of_group(keys)).otherwise(pl.lit(rest))
-    return Shown(groups.group_by(by_name.alias("group")), names, rest, title)
+        others = right[LARGEST:].filter(~pl.col("small"))["group"].to_list()
+        worst = _worst(named, others, metric, keywords or {})
+        left_out = len(names) - LARGEST - len(worst)
+        notes.append(_which(len(names), len(worst), metric, left_out, together=not apart))
+        names = [*names[:LARGEST], *worst]
+    if right.height < groups.height:
+        notes.append(
+            f"Left out, for they have wrong rows: {groups.height - right.height:,} of {groups.height:,} groups"
+        )
+    title = ", ".join(keys)
+    if not left_out:
+        return Shown(named, names, None, title, notes)
+    rest = _unlike(f"other {left_out:,}", set(groups["group"]))
+    own = pl.col("group").is_in(names) | pl.col("invalid")
+    pooled = groups.with_columns(group=pl.when(own).then("group").otherwise(pl.lit(rest)))
+    return Shown(_renamed(whole, keys, numbers, pooled, apart), names, None if apart else rest, title, notes)
 
 
 def finite(table: pl.DataFrame) -> pl.DataFrame:
@@ -60,12 +96,60 @@ def finite(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(pl.when(numbers.is_finite()).then(numbers))
 
 
-def thin(curve: pl.DataFrame, x: str, y: str, *, widths: tuple[float, float] = (1.0, 1.0)) -> pl.DataFrame:
-    """The points of each group's curve that lie on other pixels than the point before, and its last one.
+def _sizes(numbered: pl.DataFrame, numbers: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """A row per group that has cells, largest first: its number, a name that no other has, `n`, `small` and `invalid`."""
+    label, n = pl.col("class"), pl.col("n")
+    of_class = [n.filter(label == i).sum() for i in range(2)]
+    counted = numbered.group_by(GROUP).agg(
+        n=of_class[0] + of_class[1],
+        small=pl.min_horizontal(of_class) < FEW_OF_A_CLASS,
+        invalid=n.filter(label == -1).sum() > 0,
+    )
+    names: dict[str, None] = {}
+    for name in numbers.select(name_of_group(keys))["group"]:
+        names[_unlike(name, names)] = None
+    sized = numbers.select(GROUP, group=pl.Series([*names], dtype=pl.String)).join(
+        counted, on=GROUP, maintain_order="left"
+    )
+    return sized.sort("n", descending=True, maintain_order=True)
 
-    `widths` are the lengths of the axes.
-    """
-    pixel = [(pl.col(name) / width * _PIXELS).round() for name, width in zip((x, y), widths, strict=True)]
-    moved = pl.any_horizontal((at != at.shift()).fill_null(value=True) for at in pixel)
-    last = pl.int_range(pl.len()) == pl.len() - 1
-    return curve.filter((moved | last).over("group"))
+
+def _unlike(name: str, taken: Container[str]) -> str:
+    """The name, with a number where another group has it: a missing value, and one that is called so."""
+    candidate, number = name, 2
+    while candidate in taken:
+        candidate, number = f"{name} ({number})", number + 1
+    return candidate
+
+
+def _renamed(
+    cells: DecidingCells, keys: list[str], numbers: pl.DataFrame, names: pl.DataFrame, apart: list[str]
+) -> DecidingCells:
+    """The cells with the names of their groups for keys, added up where these are the same."""
+    name_of = names.select(GROUP, pl.col("group").alias(_NAME))
+
+    def change(table: pl.DataFrame) -> pl.DataFrame:
+        named = with_group(table, numbers, keys).join(name_of, on=GROUP, how="left", maintain_order="left")
+        left = (key for key in keys if key not in apart)
+        return named.select(pl.col(_NAME).alias("group"), pl.exclude(GROUP, _NAME, *left))
+
+    return cells.on_tables(change).group_by("group", *apart)
+
+
+def _worst(cells: DecidingCells, names: list[str], metric: str, keywords: Mapping[str, Any]) -> list[str]:
+    """The worst groups of these by a metric; of one that is known within bounds by its worse one."""
+    if not names:
+        return []
+    down = lower_is_better(metric)
+    table = cells.filter(pl.col("group").is_in(names)).evaluate(metric, **keywords)
+    column = metric if metric in table.columns else f"{metric}_{'high' if down else 'low'}"
+    known = table.filter(pl.col(column).is_finite())
+    return known.sort(column, descending=down, maintain_order=True)["group"].head(WORST).to_list()
+
+
+def _which(n_groups: int, n_worst: int, metric: str, left_out: int, *, together: bool) -> str:
+    short = re.search(r"\((\w+)\)", in_words(metric))
+    by = short[1] if short else in_words(metric)[0].lower() + in_words(metric)[1:]
+    worst = f", worst {n_worst} by {by}" if n_worst else ""
+    rest = f", other {left_out:,} together" if together else ""
+    return f"{n_groups:,} groups: largest {LARGEST}{worst}{rest}"

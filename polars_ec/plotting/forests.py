@@ -73,11 +73,14 @@ def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
     shape = alt.condition(alt.datum.total, alt.value("diamond"), alt.value("circle"))
     size = alt.Size("n:Q", scale=alt.Scale(range=_SIZES), legend=None)
     base, y = alt.Chart(), _rows_axis(table, ", ".join(map(plain, keys)))
-    x, low = (alt.X(f"{name}:Q", title=in_words(metric), scale=alt.Scale(zero=False)) for name in ("x", "low"))
+    x, low = (
+        alt.X(f"{name}:Q", title=in_words(metric), scale=alt.Scale(zero=False, padding=8)) for name in ("x", "low")
+    )
     faint = faint_if_small()
     bars = base.mark_rule().encode(low, y, alt.X2("high:Q"), color=paint, opacity=faint)
     points = base.mark_point(filled=True, opacity=1)
-    tooltip = _tooltip({"Value": "x", "Lower limit": "low", "Upper limit": "high"})
+    limits = {"Lower limit": "low", "Upper limit": "high"} if table["low"].count() else {}
+    tooltip = _tooltip({"Value": "x", **limits})
     marks = points.encode(x, y, color=paint, shape=shape, size=size, opacity=faint, tooltip=tooltip)
     lines = [] if naive is None else [reference_line("x", naive)]
     chart = alt.LayerChart(layer=[*lines, bars, marks], data=table)

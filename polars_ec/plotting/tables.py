@@ -11,6 +11,7 @@ import polars as pl
 
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.formulas.moved_by_prior import AT_PRIOR
+from polars_ec.plotting.names import legible
 from polars_ec.plotting.theme import DASHES, REST
 
 MOST_ROWS = 5000
@@ -20,8 +21,6 @@ MUTED = 0.35
 ALL_GROUPS = "all groups"
 
 _MISSING = "(missing)"
-# No XML may hold them, escaped or not.
-_CONTROL = r"[\x00-\x1f\x7f-\x9f]"
 _TIME_FORMATS = ("%Y", "%Y-%m", "%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
 
 
@@ -64,7 +63,7 @@ def is_lower_better(column: str) -> bool:
 
 def plain(text: str) -> str:
     """A name of the user's without what no file of a chart may hold."""
-    return str(pl.select(pl.lit(text).str.replace_all(_CONTROL, "\ufffd")).item())
+    return str(pl.select(legible(pl.lit(text))).item())
 
 
 def time_format(times: pl.Series) -> str:
@@ -92,7 +91,7 @@ def texts(column: pl.Series) -> pl.Series:
         shown = pl.Series([None if value is None else str(value) for value in column.to_list()], dtype=pl.String)
     else:
         shown = column.cast(pl.String)
-    return shown.str.replace_all(_CONTROL, "\ufffd").fill_null(_MISSING)
+    return shown.to_frame().select(legible(pl.first())).to_series().fill_null(_MISSING)
 
 
 def names(table: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
@@ -168,6 +167,6 @@ def reference_line(channel: str, value: float) -> alt.Chart:
     return mark.transform_aggregate(rows="count()").encode(**datum)
 
 
-def faint_if_small() -> Any:
-    """Rows of few rows are there, and faint."""
-    return alt.condition(alt.datum.small, alt.value(MUTED), alt.value(1))
+def faint_if_small(others: float = 1) -> Any:
+    """What is of few rows is there, and faint; `others` is how opaque the rest is."""
+    return alt.condition(alt.datum.small, alt.value(MUTED * others), alt.value(others))

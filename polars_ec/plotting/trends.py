@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import altair as alt
 import polars as pl
@@ -48,7 +47,7 @@ class _Axis:
     title: str
     is_time: bool
     format: str
-    ticks: list[Any]
+    ticks: list[int]
 
     def channel(self, ticks: int) -> alt.X:
         if not self.is_time:
@@ -111,14 +110,16 @@ def _rows(
     report: pl.DataFrame, metrics: Sequence[str], x: str, facets: Sequence[str], lines: Sequence[str]
 ) -> tuple[pl.DataFrame, _Axis, int]:
     """A row per period, panel, line and metric, by names of our own; the axis; and how many rows have no place on it."""
-    is_time = isinstance(report.schema[x], pl.Datetime) or report.schema[x] == pl.Date
+    # Of no rows there are no instants to make an axis of.
+    is_time = report.height > 0 and (isinstance(report.schema[x], pl.Datetime) or report.schema[x] == pl.Date)
     left_out = report[x].null_count() if is_time else 0
     report = report.drop_nulls(x) if is_time else report
     own = report[x].alias("own")
     periods = own.unique().sort()
     numbered = periods.to_frame().with_row_index("order")
     order = own.to_frame().join(numbered, on="own", how="left", nulls_equal=True, maintain_order="left")["order"]
-    when = texts(own)
+    # Periods that read alike are not one.
+    when = texts(own) if is_time else names(report, [x])
     shared = report.select(
         x=_instants(own) if is_time else when,
         when=when,
@@ -137,7 +138,7 @@ def _rows(
         )
         for metric in metrics
     ]
-    ticks = _clock(periods).dt.epoch("ms").to_list() if is_time else texts(periods).to_list()
+    ticks = _clock(periods).dt.epoch("ms").to_list() if is_time else []
     return (
         finite(pl.concat(parts)),
         _Axis(plain(x), is_time, time_format(periods) if is_time else "", ticks),
@@ -227,7 +228,7 @@ def _layers(
 def _tooltip(table: pl.DataFrame) -> list[alt.Tooltip]:
     texts_of = {"Group": "panel", "Line": "group", "Period": "when", "Metric": "measure"}
     shown = {title: name for title, name in texts_of.items() if name == "when" or table[name].n_unique() > 1}
-    values = {"Value": "y", "Lower limit": "low", "Upper limit": "high"}
+    values = {"Value": "y"} | ({"Lower limit": "low", "Upper limit": "high"} if table["low"].count() else {})
     return [
         *(alt.Tooltip(f"{name}:N", title=title) for title, name in shown.items()),
         *(alt.Tooltip(f"{name}:Q", title=title, format=".4~g") for title, name in values.items()),

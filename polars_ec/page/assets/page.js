@@ -27,7 +27,7 @@
   // Colours are those of the style sheet, so that dark and printed pages need no new charts.
   const text = { labelColor: "var(--soft)", titleColor: "var(--ink)", titleFontWeight: 600 };
   const looks = (narrow) => ({
-    font: "system-ui, sans-serif", background: null, aria: false,
+    font: "system-ui, sans-serif", background: null,
     view: { stroke: null },
     axis: { ...text, gridColor: "var(--rule)", domainColor: "var(--soft)", tickColor: "var(--soft)", labelLimit: 160, labelFontSize: 11, titleFontSize: 12 },
     legend: { ...text, labelLimit: 160, titleLimit: 160, labelFontSize: 11, titleFontSize: 12, symbolOpacity: 1, ...(narrow ? { orient: "bottom", columns: 2 } : {}) },
@@ -35,13 +35,15 @@
     title: { color: "var(--ink)", subtitleColor: "var(--soft)", anchor: "start" },
     text: { color: "var(--ink)" },
   });
-  const draw = (element, spec) => {
+  const draw = async (element, spec) => {
     const room = element.clientWidth;
     const one = typeof spec.width === "number" && !["facet", "hconcat", "vconcat", "concat", "repeat"].some((key) => key in spec);
     const fitted = one ? { ...spec, width: Math.min(room, spec.width + 220), autosize: { type: "fit-x", contains: "padding" } } : spec;
-    return vegaEmbed(element, fitted, {
+    await vegaEmbed(element, fitted, {
       mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false, tooltip, config: looks(room < 480),
     });
+    // Its element says what it shows, in words.
+    element.querySelector("svg")?.setAttribute("aria-hidden", "true");
   };
 
   // Data of charts are columns; texts are places in a list.
@@ -55,7 +57,12 @@
     for (const element of document.querySelectorAll("[data-chart]")) {
       const spec = data.charts[element.dataset.chart];
       const datasets = Object.fromEntries(Object.entries(spec.datasets).map(([name, packed]) => [name, rowsOf(packed)]));
-      await draw(element, { ...spec, datasets });
+      try {
+        await draw(element, { ...spec, datasets });
+      } catch (error) {
+        element.textContent = "This chart could not be drawn.";
+        console.error(error);
+      }
       await new Promise((next) => setTimeout(next));
     }
     document.documentElement.dataset.ready = performance.now().toFixed(0);
@@ -113,7 +120,7 @@
       draw(chart, trendSpec(trend));
     }
     const list = make("dl");
-    list.append(...facts.flatMap(([name, value]) => [make("dt", name), make("dd", value)]));
+    list.append(...facts.flatMap(([name, value]) => [make("dt", data.names[name]), make("dd", value)]));
     inside.append(list);
     pane.scrollIntoView({ block: "nearest" });
   };
@@ -161,6 +168,6 @@
   };
   $("filter").addEventListener("input", filter);
   $("marked").addEventListener("change", filter);
-  document.querySelector(".tools").hidden = false;
+  if (rows.length > 1) document.querySelector(".tools").hidden = false;
   drawAll();
 })();

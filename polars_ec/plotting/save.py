@@ -1,0 +1,48 @@
+"""Charts as files: drawings, by vl-convert, and pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from polars_ec.plotting.web import chart_page
+from polars_ec.whole_file import whole_file
+
+KINDS = (".svg", ".png", ".pdf", ".html")
+"""What the name of a file may end with."""
+
+_PIXELS_PER_INCH = 144
+VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+
+
+def save(chart: Any, path: str | Path) -> Path:
+    """That of `polars_ec.plot.save`."""
+    file = Path(path)
+    content = encoded(chart, file.suffix)
+    with whole_file(file) as opened:
+        opened.write(content)
+    return file
+
+
+def encoded(chart: Any, suffix: str) -> bytes:
+    """The chart as a file of this kind has it."""
+    kind = suffix.lower()
+    if kind not in KINDS:
+        raise ValueError(f"{suffix or 'no suffix'} is not one of {', '.join(KINDS)}: name the file by what it is to be")
+    if not isinstance(chart, alt.TopLevelMixin):
+        raise TypeError(f"a {type(chart).__name__} is no chart: pass what ec.plot makes")
+    spec = chart.to_dict()
+    if kind == ".html":
+        return chart_page(spec).encode()
+    # Imported here, for only drawings need it.
+    try:
+        import vl_convert
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("drawings of charts need vl-convert-python: pip install 'polars_ec[plot]'") from None
+    if kind == ".svg":
+        return vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE).encode()
+    if kind == ".png":
+        return vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=2, ppi=_PIXELS_PER_INCH / 2)
+    return vl_convert.vegalite_to_pdf(spec, vl_version=VEGA_LITE)
