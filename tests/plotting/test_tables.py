@@ -349,6 +349,13 @@ def test_a_drift_shows_the_largest_groups_and_those_that_got_worst():
     assert any(line.startswith("12 of 30 groups") for line in chart.title.subtitle)
 
 
+def test_metrics_of_a_drift_are_panels():
+    table = LOG.ec.drift("p", "y", period="month", metrics=["nec", "f1"], prior=0.2, **OPTIONS)
+    drawn = data_of(ec.plot.drift(table)).filter(part="difference")
+    for panel, metric in (("NEC", "nec"), ("NEC at the reference prior", "nec_at_prior"), ("F1", "f1")):
+        same(drawn.filter(panel=panel).sort("order")["y"], table.filter(metric=metric)["difference"])
+
+
 # Any table --------------------------------------------------------------------------------------------------------------
 
 
