@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import altair as alt
@@ -11,7 +13,8 @@ import altair as alt
 from polars_ec.page.contents import Contents
 from polars_ec.page.trends import four_digits
 from polars_ec.page.wording import text
-from polars_ec.plotting import curves
+from polars_ec.plot import curves, tables
+from polars_ec.words import in_words
 
 Spec = dict[str, Any]
 
@@ -27,25 +30,46 @@ class Figure:
     spec: Spec
 
 
-_CURVES: tuple[tuple[str, Callable[..., Any], str], ...] = (
-    (
-        "roc",
-        curves.roc,
-        "True-positive rate over false-positive rate. The areas under the curves are the AUC of the table.",
-    ),
+_IN_WORDS: Mapping[str, str] = {
+    "roc": "True-positive rate over false-positive rate, for every threshold. The table has the areas below, as AUC.",
+    "det": "Misses over false alarms, for every threshold.",
+    "pr": "Precision over recall, for every threshold.",
+    "reliability": "How frequent positives are, over the posterior: on the diagonal scores are calibrated.",
+    "cost_curve": "What decisions cost, over the threshold. The table has the costs at the threshold that is in use.",
+    "bayes_error": "Detection cost over the prior. The distance between actual and minimum is what calibration would gain.",
+    "forest": "Each group with its limits, as in the table.",
+    "drift": "Where the change of all rows together comes from, by period.",
+}
+_CURVES: Mapping[str, tuple[Callable[..., Any], ...]] = MappingProxyType(
+    {
+        "posterior": (curves.roc, curves.reliability, curves.cost_curve, curves.pr),
+        "log_odds": (curves.roc, curves.reliability, curves.cost_curve, curves.pr),
+        "llr": (curves.roc, curves.det, curves.bayes_error),
+        "raw": (curves.roc, curves.det, curves.pr),
+    }
 )
 
 
 def figures(contents: Contents) -> list[Figure]:
     """Those that there is something to show in."""
+    main = contents.metrics[0]
     found = []
-    if contents.curves is not None:
-        for name, draw, words in _CURVES:
-            found.append(_figure(name, draw(contents.curves, contents.interval), words))
+    cells = contents.curves
+    # Of one class alone there is no curve.
+    if cells is not None and contents.total["class_prior"].is_between(0, 1, closed="none").any():
+        for draw in _CURVES[cells.grid.score_type]:
+            takes_interval = "interval" in inspect.signature(draw).parameters
+            found.append(
+                _figure(draw.__name__, draw(cells, **({"interval": contents.interval} if takes_interval else {})))
+            )
+    if contents.groups.height > 1:
+        found.append(_figure("forest", tables.forest(contents.groups, main), f"{in_words(main)} of the groups"))
+    if contents.history is not None and contents.history.height and "likelihood" in contents.history.columns:
+        found.append(_figure("drift", tables.drift(contents.history)))
     return found
 
 
-def _figure(name: str, chart: Any, words: str) -> Figure:
+def _figure(name: str, chart: Any, heading: str = "") -> Figure:
     # Whatever a user has told Altair to do with data and themes: the page holds its data, and has its own looks.
     with alt.data_transformers.enable("default"):
         spec: Spec = chart.to_dict()
@@ -53,7 +77,7 @@ def _figure(name: str, chart: Any, words: str) -> Figure:
     for unused in ("$schema", "config"):
         spec.pop(unused, None)
     spec["datasets"] = {key: _packed(rows) for key, rows in spec.get("datasets", {}).items()}
-    return Figure(name, title, caption, f"{title}. {words}", spec)
+    return Figure(name, heading or title, caption, f"{heading or title}. {_IN_WORDS[name]}", spec)
 
 
 def _heading(title: Any) -> tuple[str, str]:

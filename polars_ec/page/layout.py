@@ -31,13 +31,14 @@ from polars_ec.page.sparklines import panel
 from polars_ec.page.text import number, percent, unique
 from polars_ec.page.trends import Trend, Trends, trends_of
 from polars_ec.page.verdict import sentences
-from polars_ec.page.wording import names_of, text
+from polars_ec.page.wording import count, cut, names_of, text
 from polars_ec.plotting.theme import MAIN, OTHER, REST
 from polars_ec.words import in_words
 
 _PANELS_LARGEST, _PANELS_WORST = 8, 4
 _LISTED = 30
 _WIDE = 14
+_LONGEST_TEXT = 300
 _METRICS = (
     averages,
     binary,
@@ -99,8 +100,8 @@ class Page:
     data: Mapping[str, Any]
 
 
-def page_of(contents: Contents, figures: Sequence[Figure], most_groups: int) -> Page:
-    """The page of at most so many groups: the largest and the worst."""
+def page_of(contents: Contents, figures: Sequence[Figure], most_groups: int, *, left_out: int = 0) -> Page:
+    """The page of at most so many groups, the largest and the worst, and without so many charts."""
     labels = unique(names_of(contents.groups, contents.keys)) if contents.keys else ["all"] * contents.groups.height
     kept = _kept(contents, most_groups)
     trends = trends_of(contents, kept)
@@ -108,11 +109,11 @@ def page_of(contents: Contents, figures: Sequence[Figure], most_groups: int) -> 
     alone = contents.groups.height == 1
     quality, n_more = _quality(contents, labels)
     return Page(
-        title=text(contents.title),
+        title=cut(text(contents.title), _LONGEST_TEXT),
         lead=_lead(contents, trends),
         verdict=[(sentence.kind, sentence.text) for sentence in sentences(contents)],
         main=short(contents.metrics[0]),
-        keys=text(", ".join(contents.keys)) or "Group",
+        keys=cut(text(", ".join(contents.keys))) or "Group",
         columns=table.columns(contents),
         total=None if alone else table.total_row(contents, trends),
         rows=rows,
@@ -125,8 +126,8 @@ def page_of(contents: Contents, figures: Sequence[Figure], most_groups: int) -> 
         quality=quality,
         n_more=n_more,
         definitions=_definitions(contents),
-        options=[(text(name), text(value)) for name, value in contents.options.items()],
-        notes=[*map(text, contents.notes), *_cuts(contents, kept, trends)],
+        options=[(text(name), cut(text(value), _LONGEST_TEXT)) for name, value in contents.options.items()],
+        notes=[*map(text, contents.notes), *_cuts(contents, kept, trends, left_out)],
         data=_data(contents, figures, rows, trends),
     )
 
@@ -255,7 +256,7 @@ def _definitions(contents: Contents) -> list[tuple[str, str]]:
     return found
 
 
-def _cuts(contents: Contents, kept: Sequence[int], trends: Trends | None) -> list[str]:
+def _cuts(contents: Contents, kept: Sequence[int], trends: Trends | None, n_charts: int) -> list[str]:
     """What the page leaves out to stay small."""
     found = []
     if len(kept) < contents.groups.height:
@@ -266,6 +267,8 @@ def _cuts(contents: Contents, kept: Sequence[int], trends: Trends | None) -> lis
         found.append(
             f"Trends are of the last {len(trends.periods):,} periods; {trends.n_left_out:,} earlier ones are left out."
         )
+    if n_charts:
+        found.append(f"{count(n_charts, 'chart')} left out, for the page would be too large with them.")
     return found
 
 

@@ -21,20 +21,25 @@ _MOST_GROUPS, _LEAST_GROUPS = 2_000, 20
 def render(contents: Contents) -> str:
     """The page, of at most 2 MB: where the log has too many groups, the largest and the worst of them."""
     charts = figures(contents)
-    most = min(contents.groups.height, _MOST_GROUPS)
+    most, n_charts = min(contents.groups.height, _MOST_GROUPS), len(charts)
     while True:
-        page = page_of(contents, charts, most)
+        page = page_of(contents, charts[:n_charts], most, left_out=len(charts) - n_charts)
         html = _filled(page=page, data=Markup(script_json(page.data)))
         size = len(html.encode())
         if size <= MOST_BYTES:
             return html
         if most > _LEAST_GROUPS:
             # What the groups take up is about proportional to how many they are.
-            fixed = sum(len(text) for text in (_template()[1]["vega"], *(script_json(chart.spec) for chart in charts)))
+            fixed = sum(
+                len(text)
+                for text in (_template()[1]["vega"], *(script_json(chart.spec) for chart in charts[:n_charts]))
+            )
             share = max(MOST_BYTES - fixed, 0) / max(size - fixed, 1)
             most = max(_LEAST_GROUPS, min(int(0.95 * share * most), most - 1))
+        elif n_charts:
+            n_charts -= 1
         else:
-            charts = charts[:-1]
+            raise AssertionError("a page of a few groups without charts is small")
 
 
 @cache

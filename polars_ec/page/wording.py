@@ -95,9 +95,9 @@ def period_texts(values: Sequence[Any], periods: pl.Series) -> list[str]:
     ]
 
 
-def cut(name: str) -> str:
+def cut(name: str, longest: int = _LONGEST) -> str:
     """A name, as much of it as there is room for."""
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
