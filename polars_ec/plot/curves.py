@@ -320,7 +320,7 @@ def bayes_risk(sketch: DecidingCells) -> alt.LayerChart:
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
     >>> ec.plot.bayes_risk(log.ec.sketch("p", "y")).title.subtitle
-    ['4 rows', 'The area below is the cross-entropy, in nats', 'Cut off at 2']
+    ['4 rows', 'The area below is the cross-entropy, in nats']
     """
     from polars_ec.plotting import thresholds
 
