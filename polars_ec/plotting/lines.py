@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,20 +13,15 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 MOST_POINTS = 4500
 """Of all lines of a chart together: Altair takes 5,000 rows, and lines of reference have some."""
-_PIXELS = 400
+_PIXELS = 320
 _OFF = 0.5
 
 
-def with_corners(curve: pl.DataFrame, hold: Literal["after", "before"], by: Sequence[str] = ("group",)) -> pl.DataFrame:
-    """The curve as steps, `x` ascending: each point holds up to the next x, or from the x before, where a corner is added."""
-    shift = -1 if hold == "after" else 1
+def with_corners(curve: pl.DataFrame) -> pl.DataFrame:
+    """The curve as steps, `x` ascending: each point holds from the x before, where a corner is added."""
     place = pl.int_range(pl.len()) * 2
-    corners = curve.with_columns(
-        x=pl.col("x").shift(shift).over(by),
-        __ec_place=place - shift,
-    ).drop_nulls("x")
-    both = pl.concat([curve.with_columns(__ec_place=place), corners])
-    return both.sort("__ec_place").drop("__ec_place")
+    corners = curve.with_columns(x=pl.col("x").shift().over("group"), __ec_place=place - 1).drop_nulls("x")
+    return pl.concat([curve.with_columns(__ec_place=place), corners]).sort("__ec_place").drop("__ec_place")
 
 
 def thin(

@@ -173,21 +173,41 @@ def test_points_are_those_of_the_table_and_the_line_is_within_a_pixel(name: str,
         assert distance(whole[known][:, [0, height]] / scale, kept[:, [0, height]] / scale) < PIXEL
 
 
+@pytest.mark.parametrize(
+    ("score", "score_type"), [("p", "posterior"), ("llr", "log_odds"), ("llr", "llr"), ("llr", "raw")]
+)
+def test_steps_over_thresholds_are_those_of_the_rows_to_a_bin(score: str, score_type: Any) -> None:
+    score_of, positive = LOG[score].to_numpy(), LOG["y"].to_numpy() == 1
+    chart = plot("cost_curve", LOG.ec.sketch(score, "y", score_type=score_type, resolution=16), "recall")
+    drawn = rows_of(chart, "line")
+    x, y = drawn["x"].to_numpy(), drawn["y"].to_numpy()
+    low, high = chart.to_dict()["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    assert low <= score_of.min() < score_of.max() <= high
+    for t in np.linspace(low, high, 50):
+        # What a bin is in posteriors, in log-odds, and of raw scores, beside a pixel.
+        width = {"posterior": t * (1 - t), "raw": abs(t)}.get(score_type, 1) * 1.1 / 16 + 2 * PIXEL * (high - low)
+        most, least = (np.mean(score_of[positive] > t + side) for side in (-width, width))
+        assert least - PIXEL <= np.interp(t, x, y) <= most + PIXEL
+
+
 def test_thresholds_of_points_are_those_of_the_table() -> None:
     drawn = rows_of(plot("roc"), "line").select("x", "y", "threshold")
     table = EXACT.roc().with_columns(pl.when(pl.col("threshold").is_finite()).then("threshold").alias("threshold"))
     assert set(drawn.rows()) <= set(table.select("fpr", "tpr", "threshold").rows())
 
 
-def test_bayes_risk_is_that_of_the_rows_at_every_t() -> None:
+@pytest.mark.parametrize("sketched", [{"exact": True}, {"score_type": "log_odds", "resolution": 1024}])
+def test_bayes_risk_is_that_of_the_rows_at_every_t(sketched: dict[str, Any]) -> None:
     """Also between two scores, where the errors stay and their costs move."""
+    odds = (pl.col("p") / (1 - pl.col("p"))).log() if "score_type" in sketched else pl.col("p")
+    sketch = LOG.with_columns(s=odds).ec.sketch("s", "y", **sketched)
     score, label = LOG["p"].to_numpy(), LOG["y"].to_numpy()
-    drawn = rows_of(plot("bayes_risk"), "line")
+    drawn = rows_of(plot("bayes_risk", sketch), "line")
     x, y = drawn["x"].to_numpy(), drawn["y"].to_numpy()
     for t in np.linspace(0.013, 0.987, 60):
         risk = np.mean((label == 1) & (score <= t)) / t + np.mean((label == 0) & (score > t)) / (1 - t)
         assert distance(np.array([[t, risk]]), np.column_stack([x, y])) < 2 * PIXEL
-    table = EXACT.bayes_risk().filter(pl.col("t").is_between(0, 1, closed="none")).select("t", "bayes_risk").rows()
+    table = sketch.bayes_risk().filter(pl.col("t").is_between(0, 1, closed="none")).select("t", "bayes_risk").rows()
     assert distance(np.array(table), np.column_stack([x, y])) < 2 * PIXEL
 
 
