@@ -41,13 +41,15 @@ class Runner:
         return printed.getvalue()
 
     def sql(self, code: str) -> str:
+        load = re.match(r"\.read (\S+)\n", code)
+        if load:
+            self.connection.execute((ROOT / load[1]).read_text("utf-8"))
         printed = ""
-        for statement in re.split(r";\n", code):
-            load = re.match(r"\.read (\S+)\n", statement)
-            if load:
-                self.connection.execute((ROOT / load[1]).read_text("utf-8"))
-            relation = self.connection.sql(statement.removeprefix(load[0]) if load else statement)
-            printed += "" if relation is None else str(relation).rstrip() + "\n"
+        for statement in re.split(r";\n", code.removeprefix(load[0] if load else "")):
+            if statement.startswith("SELECT"):
+                printed += str(self.connection.sql(statement)).rstrip() + "\n"
+            else:
+                self.connection.execute(statement)
         return printed
 
     def commands(self, code: str) -> str:
