@@ -69,3 +69,15 @@ def test_what_is_printed(guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert sum(block["printed"] is not None for block in blocks) >= 3
     for block in blocks:
         assert run(block["language"], block["code"]) == (block["printed"] or ""), block["code"]
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_numbers_in_the_text(guide: str) -> None:
+    """Each number with a decimal point is one that the page prints or computes with."""
+    shown = "".join(block[0] for block in BLOCK.finditer(GUIDES[guide]))
+    text = re.sub(r"`[^`\n]*`|section [\d.]+|DuckDB [\d.]+", "", BLOCK.sub("", GUIDES[guide]))
+    assert numbers(text) <= numbers(shown)
+
+
+def numbers(text: str) -> set[float]:
+    return {float(number) for number in re.findall(r"\d+\.\d+", text)}
