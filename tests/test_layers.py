@@ -17,7 +17,7 @@ PACKAGE = ROOT / "polars_ec"
 
 # From the ground up; those of one floor do not import each other. `polars_ec` itself is what a user imports.
 FLOORS: list[set[str]] = [
-    {"exceptions", "typing", "version", "display", "dialects"},
+    {"exceptions", "typing", "version", "display", "dialects", "words"},
     {"class_names", "inputs"},
     {"priors", "values"},
     {"costs"},
@@ -31,8 +31,12 @@ FLOORS: list[set[str]] = [
     {"calibration", "reporting"},
     {"comparing"},
     {"drifting"},
+    {"plotting"},
+    {"plot"},
     {"sketches", "reports", "comparisons", "drifts", "planning"},
     {"sketching"},
+    {"page"},
+    {"pages"},
     {"sql"},
     {"namespaces"},
     {"polars_ec"},

@@ -15,8 +15,7 @@ from polars_ec.comparing.cells import JointCells
 from polars_ec.comparing.differences import Differences, differences
 from polars_ec.comparing.sides import Parts, Side, between, exclusive
 from polars_ec.comparing.values import Metrics
-from polars_ec.formulas.decisions import DECISIONS, OF_CLASSES
-from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.directions import lower_is_better
 from polars_ec.intervals.estimates import Clusters, Formula, slopes_of
 from polars_ec.intervals.quantiles import t_quantile, two_sided_p
 from polars_ec.intervals.spread import Moments
@@ -28,8 +27,6 @@ Against: TypeAlias = "Literal['rest', 'total', 'best'] | Integers"
 
 # Numbers of pairs of groups that are made at a time.
 _BLOCK = 2**22
-
-_LOSSES_OF_RANKS = ("eer", "min_expected_cost", "min_dcf", "min_cllr")
 
 
 @dataclass(frozen=True)
@@ -182,11 +179,3 @@ def with_best(values: Floats, parts: Parts, lower_is_better: bool, level: float)
     reference[known] = best
     value = np.where(known, values[best], np.nan)
     return Differences(values, value, low, high, p, reference, np.minimum(p * n_pairs, 1.0))
-
-
-def lower_is_better(name: str) -> bool:
-    """Whether the metric of this name is a loss."""
-    if name in SCORING_RULES or name == "cllr":
-        return True
-    formula = DECISIONS.get(name) or OF_CLASSES.get(name)
-    return formula.better == "lower" if formula is not None else name in _LOSSES_OF_RANKS

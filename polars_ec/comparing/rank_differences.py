@@ -11,9 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from polars_ec.comparing.differences import Differences, differences
-from polars_ec.comparing.groups import Against, lower_is_better, with_best, with_one
+from polars_ec.comparing.groups import Against, with_best, with_one
 from polars_ec.comparing.rank_tables import CellTable, Counts
 from polars_ec.comparing.sides import Parts, between, exclusive
+from polars_ec.formulas.directions import lower_is_better
 from polars_ec.formulas.ranking import RankingArguments
 from polars_ec.formulas.ranking_influence import SMOOTH_METRICS
 from polars_ec.intervals.limits import limits
