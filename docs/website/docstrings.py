@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from textwrap import fill, indent
 from typing import Any
 
 import polars_ec as ec
@@ -17,16 +18,24 @@ _CODE = re.compile(r"(`[^`]*`)")
 _AFTER = ("Returns", "Raises", "Notes", "References")
 
 
+def exports() -> dict[str, Any]:
+    """Whatever a user may call, by what follows `ec.`; of the charts each function."""
+    charts = inspect.getmembers(ec.plot, lambda it: inspect.isfunction(it) and it.__module__ == ec.plot.__name__)
+    return {name: getattr(ec, name) for name in ec.__all__ if name != "plot"} | {
+        f"plot.{name}": chart for name, chart in charts if not name.startswith("_")
+    }
+
+
 def as_markdown(it: Any, name: str) -> str:
     """The text of an API entry; `name` is what follows `ec.`, such as `nec` or `Sketch.roc`."""
     parts = _sections(inspect.getdoc(it) or "")
-    signature = [_signature(it, name)] if callable(it) else []
+    signature = [_signature(it, name)] if _is_called(it) else []
     text = [*signature, _prose(parts.pop("Summary"), name)]
     if "Parameters" in parts:
         by_hand = _entries(_sections(inspect.getdoc(inspect.unwrap(it)) or "").get("Parameters", ""))
         text += _parameters(_entries(parts["Parameters"]), set(by_hand), name)
     if "Attributes" in parts:
-        text += ["**Attributes**", *(_entry(*entry, name) for entry in _entries(parts["Attributes"]).items())]
+        text += ["**Attributes**", *_list(_entries(parts["Attributes"]), name)]
     for head in _AFTER:
         if head in parts:
             said = re.sub(r"^(\S.*)\n +", r"\1: ", parts[head]) if head == "Raises" else parts[head]
@@ -36,22 +45,27 @@ def as_markdown(it: Any, name: str) -> str:
     return "\n\n".join(text)
 
 
+def _is_called(it: Any) -> bool:
+    """A function, or a class that users make themselves: the `__init__` of the others is made, or that of an error."""
+    if isinstance(it, type):
+        return inspect.isfunction(it.__init__) and it.__init__.__code__.co_filename == inspect.getfile(it)
+    return callable(it)
+
+
 def _sections(doc: str) -> dict[str, str]:
     parts = re.split(r"^(\w+)\n-+\n", f"Summary\n-------\n{doc}", flags=re.MULTILINE)
     return {head: text.strip("\n") for head, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 def _signature(it: Callable[..., Any], name: str) -> str:
-    parameters = [
-        parameter.replace(annotation=inspect.Parameter.empty)
-        for parameter in inspect.signature(it).parameters.values()
-        if parameter.name not in ("self", "cls")
-    ]
-    shown = str(inspect.Signature(parameters))
-    call = f"ec.{name}{shown}"
+    parameters = inspect.signature(it).parameters.values()
+    shown = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters]
+    arguments = str(inspect.Signature(shown))[1:-1].removeprefix("self, ").removeprefix("self")
+    call = f"ec.{name}({arguments})"
     if len(call) > _WIDTH:
-        lines = [f"    {argument}," for argument in re.split(r", (?=\*?\w+(?:=|,|\)|$))", shown[1:-1])]
-        call = "\n".join([f"ec.{name}(", *lines, ")"])
+        # No default value holds a comma with a space.
+        lines = fill(arguments, _WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+        call = f"ec.{name}(\n{lines}\n)"
     return f"```python\n{call}\n```"
 
 
@@ -62,17 +76,15 @@ def _entries(text: str) -> dict[str, str]:
 
 
 def _parameters(entries: Mapping[str, str], by_hand: set[str], name: str) -> list[str]:
-    own = {head: said for head, said in entries.items() if _names(head) & {n for h in by_hand for n in _names(h)}}
+    """The parameters that the function alone has; and, folded up, those that it shares with others."""
+    described = {name for head in by_hand for name in _names(head)}
+    own = {head: said for head, said in entries.items() if _names(head) & described}
     shared = {head: said for head, said in entries.items() if head not in own}
-    text = [_entry(head, said, name) for head, said in own.items()]
-    if text:
-        text = ["**Parameters**", *text]
+    text = ["**Parameters**", *_list(own, name)] if own else []
     if shared:
-        within = "\n\n".join(_entry(head, said, name) for head, said in shared.items())
-        names = ", ".join(f"`{n}`" for head in shared for n in sorted(_names(head)))
-        indented = "\n".join(f"    {line}" if line else "" for line in within.split("\n"))
+        names = ", ".join(f"`{n}`" for head in shared for n in _names(head))
         title = "Further parameters, which many functions share" if own else "Parameters, which many functions share"
-        text.append(f'??? info "{title}: {names}"\n\n{indented}')
+        text.append(f'??? info "{title}: {names}"\n\n' + indent("\n\n".join(_list(shared, name)), "    "))
     return text
 
 
@@ -80,24 +92,28 @@ def _names(head: str) -> set[str]:
     return set(head.split(" : ")[0].split(", "))
 
 
-def _entry(head: str, said: str, name: str) -> str:
-    """An entry of a list: the names, the type, what is said."""
-    names, _, kind = head.partition(" : ")
-    shown = ", ".join(f"**`{n}`**" for n in names.split(", ")) + (f": `{kind}`" if kind else "")
-    described = _prose(said, name).replace("\n", "\n    ")
-    return f"-   {shown}" + (f"  \n    {described}" if said else "")
+def _list(entries: Mapping[str, str], name: str) -> list[str]:
+    """A list of names, with the types that are known, and what is said of them; one with nothing is told with the next."""
+    items, heads = [], []
+    for head, said in entries.items():
+        names, _, kind = head.partition(" : ")
+        heads.append(", ".join(f"**`{n}`**" for n in names.split(", ")) + (f": `{kind}`" if kind else ""))
+        if said:
+            items.append(f"-   {'; '.join(heads)}  \n{indent(_prose(said, name), '    ')}")
+            heads = []
+    return items + [f"-   {head}" for head in heads]
 
 
 def _prose(text: str, name: str) -> str:
     """Text in which formulas stay what they are, and the names of functions lead to these."""
     parts = _CODE.split(text)
-    parts[::2] = [re.sub(r"([*_<\[\]|])", r"\\\1", part) for part in parts[::2]]
+    parts[::2] = [re.sub(r"([*_\[\]|])", r"\\\1", part).replace("<", "&lt;") for part in parts[::2]]
     parts[1::2] = [_linked(part, name) for part in parts[1::2]]
     return "".join(parts)
 
 
 def _linked(code: str, name: str) -> str:
-    there = code.strip("`").removeprefix("ec.")
+    there = code.strip("`").removeprefix("polars_").removeprefix("ec.")
     return f"[{code}][polars_ec.{there}]" if there in ec.__all__ and there != name else code
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
+import inspect
 from typing import Any
 
 import griffe
-from docstrings import as_markdown
-
-import polars_ec as ec
+from docstrings import as_markdown, exports
 
 
 class RuntimeDocstrings(griffe.Extension):
@@ -16,16 +14,15 @@ class RuntimeDocstrings(griffe.Extension):
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         """Once all is loaded."""
-        for name in ec.__all__:
-            self._describe(pkg[name], getattr(ec, name), name)
-
-    def _describe(self, shown: griffe.Object | griffe.Alias, it: Any, name: str) -> None:
-        said = griffe.Docstring(it.__doc__ or "", parent=shown)
-        said.__dict__["parsed"] = [griffe.DocstringSectionText(as_markdown(it, name))]
-        shown.docstring = said
-        for member in shown.all_members if shown.is_class or shown.is_module else ():
-            if not member.startswith("_"):
-                self._describe(shown.all_members[member], getattr(it, member), f"{name}.{member}")
+        for name, it in exports().items():
+            _describe(pkg[name], it, name)
 
 
-__all__ = ["RuntimeDocstrings", "importlib"]
+def _describe(shown: griffe.Object | griffe.Alias, it: Any, name: str) -> None:
+    text = griffe.Docstring(it.__doc__, parent=shown)
+    text.__dict__["parsed"] = [griffe.DocstringSectionText(as_markdown(it, name))]
+    shown.docstring = text
+    if isinstance(it, type):
+        for member, value in inspect.getmembers(it, lambda value: callable(value) or isinstance(value, property)):
+            if not member.startswith("_") and member in shown.all_members:
+                _describe(shown.all_members[member], value, f"{name}.{member}")
