@@ -70,22 +70,16 @@ def evaluate(
     if grid.score_type == "llr" and any(name in SCORING_RULES for name in names):
         assert sums is not None
         table = _join_llr_losses(table, numbered, sums, keys, grid, parse_prior(made_at))
-    ranked = None
+    joined: dict[str, list[str]] = {}
     if any(name in RANKING_METRICS for name in names):
-        ordered = ordered_cells(numbered, grid, cells.weighted)
-        ranked = prepare(ordered, ranking_prior(table, arguments))
+        table, joined = _join_ranks(table, ordered_cells(numbered, grid, cells.weighted), names, arguments)
+    if "ece" in names:
+        assert sums is not None
+        table, joined["ece"] = _join_ece(table, numbered, sums, arguments, grid), ["ece", "ece_error"]
     columns: dict[str, pl.Expr] = {}
     for name in names:
-        if name in RANKING_METRICS:
-            assert ranked is not None
-            values = evaluate_ranks(ranked, name, arguments.ranking)
-            named = {c: name if c == "value" else f"{name}_{c}" for c in values.columns if c != GROUP}
-            table = table.join(values.rename(named), on=GROUP, how="left", maintain_order="left")
-            columns |= {column: pl.col(column) for column in named.values()}
-        elif name == "ece":
-            assert sums is not None
-            table = _join_ece(table, numbered, sums, arguments, grid)
-            columns |= {c: pl.col(c) for c in ("ece", "ece_error")}
+        if name in joined:
+            columns |= {column: pl.col(column) for column in joined[name]}
         else:
             columns |= _formula_columns(name, arguments, grid, cells.weighted)
     # Weights may add up to more than a float holds.
@@ -157,6 +151,20 @@ def _join_llr_losses(
         [pl.col(name).is_nan().fill_null(value=False) for name in names]
     )
     return joined.with_columns(pl.when(known).then(pl.col(name).fill_null(0.0)) for name in names)
+
+
+def _join_ranks(
+    table: pl.DataFrame, ordered: pl.DataFrame, names: Sequence[str], arguments: EvaluationArguments
+) -> tuple[pl.DataFrame, dict[str, list[str]]]:
+    """The ranking metrics among these, and the columns of each."""
+    ranked, columns = prepare(ordered, ranking_prior(table, arguments)), {}
+    for name in names:
+        if name in RANKING_METRICS:
+            values = evaluate_ranks(ranked, name, arguments.ranking)
+            named = {c: name if c == "value" else f"{name}_{c}" for c in values.columns if c != GROUP}
+            table = table.join(values.rename(named), on=GROUP, how="left", maintain_order="left")
+            columns[name] = list(named.values())
+    return table, columns
 
 
 def _join_ece(

@@ -16,12 +16,13 @@ from polars_ec.cells.grid import (
     EXACT,
     RESERVED,
     Grid,
+    SketchScoreType,
     checked_resolution,
     checked_score_type,
     sorted_thresholds,
 )
 from polars_ec.cells.log_pass import Buckets, own_names, reduce_log
-from polars_ec.class_names import UNKNOWN
+from polars_ec.class_names import UNKNOWN, ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.priors import EMPIRICAL
 from polars_ec.rows.folds import BUCKETS, FOLD, MURMUR3, bucket, buckets_of_clusters, fold_of
@@ -98,33 +99,15 @@ def make_cells(
     models = _models(lazy, score, label, _reading(options, score_type))
     rows = next(iter(models.values()))
     keys = expand(lazy, by, "by")
-    if isinstance(thresholds, str | CostMatrix) or not hasattr(thresholds, "__iter__"):
-        raise TypeError(f"thresholds={thresholds!r} is not a sequence: pass a list")
     # What a vector becomes has other classes than the log, which have no names.
     names = rows.labels.names if isinstance(rows.scores, BinaryScores) and reduction != "top_label" else UNKNOWN
-    point = OperatingPoint.of(options, names)
-    declared = [
-        t.for_classes(names) if isinstance(t, CostMatrix) else t for t in [*point.declared(kind, options), *thresholds]
-    ]
-    numbers = [
-        bayes_threshold(t, kind, options.get("prior"), names) if isinstance(t, CostMatrix) else t for t in declared
-    ]
+    point, numbers = _declared(thresholds, kind, options, names)
     grid = Grid(kind, None if exact else stated_resolution, sorted_thresholds(numbers), names)
     in_bucket = clusters.bucket(lazy)
-    of_coarse = set() if in_bucket is None else {BUCKET, *grid.coarse.columns}
-    check_names(
-        keys,
-        {
-            *grid.columns,
-            *of_coarse,
-            *([] if few_rows is None else [EXACT]),
-            *RESERVED,
-            *own_names(len(models)),
-            SCORE,
-            TARGET,
-        },
-        "a sketch",
-    )
+    of_coarse = [] if in_bucket is None else [BUCKET, *grid.coarse.columns]
+    of_few = [] if few_rows is None else [EXACT]
+    own = {*grid.columns, *of_coarse, *of_few, *RESERVED, *own_names(len(models)), SCORE, TARGET}
+    check_names(keys, own, "a sketch")
     fold = split.fold(rows, keys)
     if fold is not None and any(key.meta.output_name() == FOLD for key in keys):
         raise ValueError("by= has a column 'fold', which folds= adds: rename it with .alias()")
@@ -135,6 +118,20 @@ def make_cells(
         cluster = in_bucket.bucket.meta.output_name()
         cells = replace(cells, coarse=made.coarse, buckets=in_bucket.number, cluster=cluster, hash=MURMUR3)
     return cells, point
+
+
+def _declared(
+    thresholds: Sequence[float | CostMatrix], kind: SketchScoreType, options: Mapping[str, Any], names: ClassNames
+) -> tuple[OperatingPoint, list[float]]:
+    """The operating point of the keywords, and the thresholds that are to be exact: its own and those that are named."""
+    if isinstance(thresholds, str | CostMatrix) or not hasattr(thresholds, "__iter__"):
+        raise TypeError(f"thresholds={thresholds!r} is not a sequence: pass a list")
+    point = OperatingPoint.of(options, names)
+    declared = [
+        t.for_classes(names) if isinstance(t, CostMatrix) else t for t in [*point.declared(kind, options), *thresholds]
+    ]
+    prior = options.get("prior")
+    return point, [bayes_threshold(t, kind, prior, names) if isinstance(t, CostMatrix) else t for t in declared]
 
 
 def _models(

@@ -12,9 +12,9 @@ from polars_ec.cells.cells import check_keys
 from polars_ec.cli.errors import UsageError
 from polars_ec.cli.manifest import model_keys
 from polars_ec.cli.request import Sketched
-from polars_ec.cli.sketch_columns import columns
 from polars_ec.cli.windows import rolled
 from polars_ec.intervals.arguments import parse_interval
+from polars_ec.reporting.of_cells import columns
 
 _ADDED_BY = {"small": ("min_rows", "interval"), "total": ("total",)}
 

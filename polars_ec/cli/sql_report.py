@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -43,6 +43,7 @@ _SMALL, _TOTAL = "small", "total"
 _CONFUSION = "__ec_confusion"
 _ANSWER = "__ec_answer"
 _NO_GATES = Gates()
+_RIGHT = pl.col("n_invalid") == 0
 
 
 @contextmanager
@@ -170,65 +171,111 @@ def sql_report(
         # At the group's own prior the macros would need log posteriors, which no macro makes without underflow.
         raise UsageError("--score-type log_likelihoods: a DuckDB table must hold log posteriors; files may hold either")
     _refuse_what_no_macro_has(layout)
-    total, several = layout.get("total", False), len(scores) > 1
-    per_class = layout.get("per_class", False)
-    cells = [] if per_class else [name for name in CELLS if name in empty.columns]
-    ours = [*(["score"] if several else []), *([_SMALL] if "min_rows" in layout else []), *([_TOTAL] if total else [])]
-    counts = [*COUNTS, *PARTS]
-    ranked = [name for name in RANKING_METRICS if name in empty.columns]
-    metrics = [
-        name
-        for name in empty.columns
-        if name not in {*keys, *ours, *cells, *RANK_COLUMNS} and (name in counts or not per_class)
-    ]
-    tables = []
-    for score in scores:
-        model = _model(connection, relation, score, label, rows.schema, options)
-        columns = {name: model.column(name) for name in metrics}
-        if cells or per_class:
+    asked = _Asked(connection, relation, label, keys, empty, len(scores) > 1, layout, options)
+    tall = pl.concat([asked.of_score(score, rows.schema) for score in scores])
+    tall = tall.sort([*([_TOTAL] if asked.total else []), *keys], maintain_order=True) if keys else tall
+    return tall if periods is None else periods.placed(tall)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a report is asked for. `keys` are SQL by the names of the groups, `empty` is the report on no rows."""
+
+    connection: duckdb.DuckDBPyConnection
+    relation: str
+    label: str
+    keys: Mapping[str, str]
+    empty: pl.DataFrame
+    several: bool
+    layout: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+    @property
+    def total(self) -> bool:
+        return bool(self.layout.get("total", False))
+
+    @property
+    def per_class(self) -> bool:
+        return bool(self.layout.get("per_class", False))
+
+    @property
+    def cells(self) -> list[str]:
+        """The columns of confusion counts."""
+        return [] if self.per_class else [name for name in CELLS if name in self.empty.columns]
+
+    @property
+    def ours(self) -> list[str]:
+        """The columns that the macros have no part in."""
+        small = [_SMALL] if "min_rows" in self.layout else []
+        return [*(["score"] if self.several else []), *small, *([_TOTAL] if self.total else [])]
+
+    @property
+    def metrics(self) -> list[str]:
+        """The columns that a macro each makes: of one class there are numbers of rows alone."""
+        others = {*self.keys, *self.ours, *self.cells, *RANK_COLUMNS}
+        return [
+            name
+            for name in self.empty.columns
+            if name not in others and (name in (*COUNTS, *PARTS) or not self.per_class)
+        ]
+
+    def of_score(self, score: str, schema: pl.Schema) -> pl.DataFrame:
+        """The report on one model; `schema` is that of the log."""
+        model = _model(self.connection, self.relation, score, self.label, schema, self.options)
+        table = self._guarded(self._made(model), model)
+        if self.per_class:
+            table = self._with_classes(table, model)
+        table = table.with_columns(_cell(table.schema[_CONFUSION], name) for name in self.cells)
+        if self.several:
+            table = table.with_columns(pl.lit(score).alias("score"))
+        if "min_rows" in self.layout:
+            table = table.with_columns((pl.col("n") < self.layout["min_rows"]).alias(_SMALL))
+        return table.select(self.empty.columns).cast(self.empty.schema)
+
+    def _made(self, model: Model) -> pl.DataFrame:
+        """What DuckDB makes of the rows, and what Polars makes of their cells."""
+        columns = {name: model.column(name) for name in self.metrics}
+        if self.cells or self.per_class:
             # One call for the four cells: DuckDB plans each call of a macro anew.
             columns[_CONFUSION] = model.column("confusion")
-        of_rows = model.rows(relation)
-
-        table = _select(connection, of_rows, keys, columns)
-        whole = _select(connection, of_rows, {}, columns) if total else table.clear()
+        of_rows = model.rows(self.relation)
+        table = _select(self.connection, of_rows, self.keys, columns)
+        whole = _select(self.connection, of_rows, {}, columns) if self.total else table.clear()
+        ranked = [name for name in RANKING_METRICS if name in self.empty.columns]
         if ranked:
-            rank_cells = cells_of_rows(partial(_answered, connection), of_rows, keys, model, options.get("prior"))
-            table = with_ranks(table, rank_cells, list(keys), model, ranked)
+            answered, prior = partial(_answered, self.connection), self.options.get("prior")
+            rank_cells = cells_of_rows(answered, of_rows, self.keys, model, prior)
+            table = with_ranks(table, rank_cells, list(self.keys), model, ranked)
             whole = with_ranks(whole, rank_cells, [], model, ranked)
-        if total:
-            # An empty log has no groups, and nothing over all of them.
-            whole = whole.filter(pl.lit(value=table.height > 0))
-            parts = [
-                part.with_columns(pl.lit(value=of_all).alias(_TOTAL))
-                for part, of_all in ((table, False), (whole, True))
-            ]
-            table = pl.concat(parts, how="diagonal")
-        right = pl.col("n_invalid") == 0
-        # DuckDB counts decisions that there are none of as 0.
-        known = right & (model.prior_is_known or options.get("score_type") != "llr")
-        table = table.with_columns(
-            pl.when(right if name == "class_prior" else known).then(pl.col(name)).alias(name)
-            for name in columns
-            if name not in counts
+        if not self.total:
+            return table
+        # An empty log has no groups, and nothing over all of them.
+        whole = whole.filter(pl.lit(value=table.height > 0))
+        parts = [
+            part.with_columns(pl.lit(value=of_all).alias(_TOTAL)) for part, of_all in ((table, False), (whole, True))
+        ]
+        return pl.concat(parts, how="diagonal")
+
+    def _guarded(self, table: pl.DataFrame, model: Model) -> pl.DataFrame:
+        """Null where there are wrong rows; and where DuckDB counts decisions that there are none of as 0."""
+        known = _RIGHT & (model.prior_is_known or self.options.get("score_type") != "llr")
+        made = [name for name in (*self.metrics, _CONFUSION) if name in table.columns]
+        return table.with_columns(
+            pl.when(_RIGHT if name == "class_prior" else known).then(pl.col(name)).alias(name)
+            for name in made
+            if name not in (*COUNTS, *PARTS)
         )
-        if per_class:
-            table = class_rows(table, _CONFUSION, model, options, layout.get("metrics"))
-            shown = [name for name in empty.columns if name not in {*keys, *ours, *counts, "class"}]
-            # At a prior that cannot be counted nothing has a value.
-            unknown = [pl.lit(None).alias(name) for name in shown if name not in table.columns]
-            table = table.with_columns(unknown).with_columns(
-                pl.when(right).then(pl.col(name)).alias(name) for name in shown
-            )
-        table = table.with_columns(_cell(table.schema[_CONFUSION], name) for name in cells)
-        if several:
-            table = table.with_columns(pl.lit(score).alias("score"))
-        if "min_rows" in layout:
-            table = table.with_columns((pl.col("n") < layout["min_rows"]).alias(_SMALL))
-        tables.append(table.select(empty.columns).cast(empty.schema))
-    tall = pl.concat(tables)
-    tall = tall.sort([*([_TOTAL] if total else []), *keys], maintain_order=True) if keys else tall
-    return tall if periods is None else periods.placed(tall)
+
+    def _with_classes(self, table: pl.DataFrame, model: Model) -> pl.DataFrame:
+        """A row for each class of each group."""
+        table = class_rows(table, _CONFUSION, model, self.options, self.layout.get("metrics"))
+        others = {*self.keys, *self.ours, *COUNTS, *PARTS, "class"}
+        shown = [name for name in self.empty.columns if name not in others]
+        # At a prior that cannot be counted nothing has a value.
+        unknown = [pl.lit(None).alias(name) for name in shown if name not in table.columns]
+        return table.with_columns(unknown).with_columns(
+            pl.when(_RIGHT).then(pl.col(name)).alias(name) for name in shown
+        )
 
 
 def by_polars(table: Table, ask: Callable[[Rows], pl.LazyFrame | pl.DataFrame]) -> pl.DataFrame:

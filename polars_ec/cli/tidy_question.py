@@ -12,11 +12,11 @@ from polars_ec.cli.errors import UsageError
 from polars_ec.cli.gates import Names
 from polars_ec.cli.options import counted_prior
 from polars_ec.cli.request import Rows, Sketched, Table
-from polars_ec.cli.sketch_columns import Point
 from polars_ec.cli.sql_report import by_polars
 from polars_ec.comparing.choice import comparable
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.moved_by_prior import is_moved_by_prior
+from polars_ec.reporting.of_cells import Point
 from polars_ec.sketches import Sketch
 
 _ORDER = "__ec_order"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from polars_ec.cells.windows import Rolling
 from polars_ec.cli.errors import UsageError
 from polars_ec.cli.request import Sketched
 from polars_ec.drifting.windows import Windows
@@ -35,7 +34,6 @@ def windows_of(sketched: Sketched, window: int) -> Windows:
 def rolled(sketched: Sketched, window: int) -> Iterator[Sketched]:
     """The sketches of the windows, of some groups after the others; `--prior overall` is that of the rows, each of which counts once."""
     windows, prior = windows_of(sketched, window), sketched.options.get("prior")
-    rolling = Rolling.over(windows.sketch, windows.period, windows.periods, windows.every)
-    for sketch, stated in rolling.in_blocks(sketched.sketch, prior):
+    for sketch, stated in windows._rolling.in_blocks(sketched.sketch, prior):
         options = sketched.options if stated is None else {**sketched.options, "prior": stated}
         yield replace(sketched, sketch=sketch, options=options)

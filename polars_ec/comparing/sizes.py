@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -34,6 +35,16 @@ class Sizes:
         """Those of a model, of which `groups` have the numbers of rows."""
         rows, present, invalid = (groups[f"{model.prefix}{name}"] for name in ("rows", "present", "invalid"))
         return cls(present - invalid, rows - present, weight, weight2)
+
+    @classmethod
+    def joined(cls, some: Sequence[Sizes]) -> Sizes:
+        """Those of groups that follow each other."""
+        return cls(
+            pl.concat([of.n for of in some]),
+            pl.concat([of.n_missing for of in some]),
+            np.concatenate([of.weight for of in some]),
+            np.concatenate([of.weight2 for of in some]),
+        )
 
     def n_of(self, groups: Integers) -> pl.Series:
         """The rows of the groups of these numbers; null for -1."""

@@ -15,11 +15,10 @@ from polars_ec.cells.blocks import in_blocks
 from polars_ec.cells.cells import SCORE, TARGET, Cells, check_keys
 from polars_ec.cells.sums import prior_columns, prior_of_rows
 from polars_ec.cells.windows import Rolling
-from polars_ec.comparing.differences import adjusted
 from polars_ec.comparing.groups import Grouped
 from polars_ec.comparing.sizes import Sizes
 from polars_ec.comparing.sketched import COUNTS, SketchTables, check_difference, without_models
-from polars_ec.drifting.changes import STRATUM, Changes, changes_of, most_strata, numbered_strata, tidied
+from polars_ec.drifting.changes import STRATUM, Changes, changes_of, joined, most_strata, numbered_strata, tidied
 from polars_ec.drifting.choice import (
     PREVIOUS,
     check_movable,
@@ -75,7 +74,9 @@ def drift_cells(cells: Cells, asked: Question, rolling: Rolling | None = None) -
         prior = prior_of_rows(asked.keywords.get("prior"), part)
         own = replace(asked, keywords={**asked.keywords, "prior": prior})
         keys = [key for key in by if key != TARGET]
-        found = _adjusted(pl.concat(list(_of_blocks(part, keys, own, chosen.get(SCORE), rolling))))
+        found = _joined(list(_of_blocks(part, keys, own, rolling))).tidied(
+            [*keys, asked.period], own, chosen.get(SCORE)
+        )
         if TARGET in chosen:
             found = found.with_columns(pl.lit(chosen[TARGET], dtype=cells.frame.schema[TARGET]).alias(TARGET))
         made.append(found.select(made[0].columns))
@@ -123,20 +124,41 @@ def _reference(asked: Question, periods: pl.DataFrame) -> Any:
     return periods[asked.period][int(against[0])]
 
 
-def _adjusted(found: pl.DataFrame) -> pl.DataFrame:
-    """With p-values adjusted for the periods of all groups."""
-    p = found["p_value"].to_numpy().copy()
-    metric = found["metric"].to_numpy()
-    made = np.full(len(p), np.nan)
-    for name in found["metric"].unique():
-        made[metric == name] = adjusted(p[metric == name])
-    return found.with_columns(pl.Series("p_adjusted", made, nan_to_null=True))
+@dataclass(frozen=True)
+class _Drifted:
+    """The changes between the periods of some groups; `against` says which period each is compared with, -1 for none."""
+
+    groups: pl.DataFrame
+    sizes: Sizes
+    against: Integers
+    changes: Mapping[str, Changes]
+
+    def moved(self, start: int) -> _Drifted:
+        """The same where the first of the periods has this number."""
+        groups = self.groups.with_columns(pl.col(GROUP) + start)
+        against = np.where(self.against >= 0, self.against + start, -1)
+        return _Drifted(groups, self.sizes, against, {name: of.moved(start) for name, of in self.changes.items()})
+
+    def tidied(self, keys: Sequence[str], asked: Question, model: str | None) -> pl.DataFrame:
+        """The result; p-values are adjusted for the periods of all these groups."""
+        pieces = [self.changes[name].piece(model, name, self.sizes, self.against) for name in asked.metrics]
+        return tidied(pieces, self.groups, keys, factors_of(asked.mix), asked.min_rows)
 
 
-def _of_blocks(
-    cells: Cells, by: Sequence[str], asked: Question, model: str | None, rolling: Rolling | None
-) -> Iterator[pl.DataFrame]:
-    """The result for some groups after the others, of one model and target."""
+def _joined(some: Sequence[_Drifted]) -> _Drifted:
+    """Those of groups that follow each other."""
+    starts = np.cumsum([0, *(of.groups.height for of in some[:-1])])
+    parts = [of.moved(int(start)) for of, start in zip(some, starts, strict=True)]
+    return _Drifted(
+        pl.concat([of.groups for of in parts]),
+        Sizes.joined([of.sizes for of in parts]),
+        np.concatenate([of.against for of in parts]),
+        joined([of.changes for of in parts]),
+    )
+
+
+def _of_blocks(cells: Cells, by: Sequence[str], asked: Question, rolling: Rolling | None) -> Iterator[_Drifted]:
+    """The changes of some groups after the others, of one model and target."""
     order = [*by, asked.period, *asked.mix]
     ordered = cells if cells.keys == order else cells.group_by(*order)
     # Arrays are of each period, stratum and bucket, however few there are cells in.
@@ -144,7 +166,7 @@ def _of_blocks(
     least = ordered.frame[asked.period].n_unique() * strata * (cells.buckets or 1)
     for block in in_blocks(ordered, by, 1 if rolling is None else rolling.number, least):
         windows = block if rolling is None else rolling.rolled(block)
-        yield _Block(windows, by, asked, None if rolling is None else Overlaps(rolling, block, by)).drifted(model)
+        yield _Block(windows, by, asked, None if rolling is None else Overlaps(rolling, block, by)).drifted()
 
 
 @dataclass(frozen=True)
@@ -156,7 +178,7 @@ class _Block:
     asked: Question
     overlaps: Overlaps | None
 
-    def drifted(self, model: str | None) -> pl.DataFrame:
+    def drifted(self) -> _Drifted:
         asked, keys = self.asked, [*self.by, self.asked.period]
         tables = self._tables(self.cells.group_by(*keys) if asked.mix else self.cells)
         groups = tables.table.select(GROUP, *keys)
@@ -164,9 +186,7 @@ class _Block:
         _check_prior(tables, against)
         sizes = Sizes(tables.table["n"], tables.table["n_missing"], *tables.intervals.amounts)
         with np.errstate(all="ignore"):
-            found = self._changes(tables, against)
-            pieces = [found[name].piece(model, name, sizes, against) for name in asked.metrics]
-            return tidied(pieces, groups, keys, factors_of(asked.mix), asked.min_rows)
+            return _Drifted(groups, sizes, against, self._changes(tables, against))
 
     def _tables(self, cells: Cells) -> SketchTables:
         asked = self.asked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
@@ -273,7 +274,7 @@ class Windows:
         asked = self.sketch._asked_of_drift(metrics, self.period, reference, mix, interval, min_rows, point)
         return drift_cells(self.sketch, asked, self._rolling)
 
-    @property
+    @cached_property
     def _rolling(self) -> Rolling:
         # Imported here, for it needs numpy.
         from polars_ec.cells.windows import Rolling

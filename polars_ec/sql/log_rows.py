@@ -9,6 +9,7 @@ fraction have an exponent, for 0.1 is a decimal number to half of the engines.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -70,6 +71,32 @@ class LogRows:
     kind: Kind
     largest: str
     writer: Writer
+
+    @classmethod
+    def of(
+        cls,
+        writer: Writer,
+        table: str,
+        score: str,
+        label: str,
+        weight: str | None,
+        *,
+        keys: Mapping[str, str],
+        class_of_label: str,
+        kind: Kind,
+    ) -> LogRows:
+        """Those of names and expressions in the dialect at hand."""
+        return cls(
+            keys=keys,
+            table=writer.table(table),
+            score=writer.expression("score", score),
+            label=writer.expression("label", label),
+            weight=None if weight is None else writer.expression("weight", weight),
+            class_of_label=class_of_label,
+            kind=kind,
+            largest=writer.number(sys.float_info.max),
+            writer=writer,
+        )
 
     @property
     def key_names(self) -> dict[str, str]:

@@ -7,6 +7,8 @@ A metric of decisions is one formula of `cells`, as `ec.recall(cells)` in decisi
 all overloads follow, and `ec._value_of_recall(cells)`, the formula itself, for cells that no row has made. One for costs of any shape has a second formula, of the classes' mean `cost`, `error` or `hit`, as
 `ec.accuracy(cells)` with `(hit)`. One of the counts and priors of any number of classes is of their `table`, as `ec.macro_f1(table)` in
 averages.sql; where it has a formula of `cells` too, that is for single scores.
+
+In the report's table each value of a metric is followed by its limits.
 """
 
 from __future__ import annotations
@@ -70,6 +72,8 @@ _MODULES = (
 _COUNTS = ("n_rows", "n_missing", "n_invalid", "class_prior")
 _MACRO = re.compile(r"^CREATE OR REPLACE MACRO ec\.([a-z]\w*)(\(.*?);$", re.MULTILINE | re.DOTALL)
 _OVERLOAD = re.compile(r"^\((.*?)\) AS\s+(.*?)(?:,\n(?=\()|\Z)", re.MULTILINE | re.DOTALL)
+_REPORT_TABLE = re.compile(r"^CREATE OR REPLACE MACRO ec\._report_table\(.*?;$", re.MULTILINE | re.DOTALL)
+_VALUE = re.compile(r"ec\._(?:value_of|mean)_\w+\(\w+\) AS (\w+)")
 _ARGUMENTS = "score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight"
 _MATRIX = "ec._vector_costs(costs, cost_fn, cost_fp)"
 
@@ -93,7 +97,14 @@ def expand(part: str) -> str:
             statements.append(_comment(name, function))
         return "\n".join(statements)
 
-    return _MACRO.sub(expanded, part)
+    return _MACRO.sub(expanded, _REPORT_TABLE.sub(lambda found: _VALUE.sub(_with_limits, found[0]), part))
+
+
+def _with_limits(value: re.Match[str]) -> str:
+    """A metric of the report's table, and the ends of its interval."""
+    name = value[1]
+    ends = [f"        ec._{end}_end(ends, '{name}') AS {name}_ci_{end}" for end in ("low", "high")]
+    return ",\n".join([value[0], *ends])
 
 
 def _function(name: str) -> Callable[..., Any] | None:

@@ -147,16 +147,15 @@ def report_query(
         _check_range({"cost_fn": costs.values[1][0], "cost_fp": costs.values[0][1]}, shares)
     columns = _columns(names, shares, usual=metrics is None)
     query = ReportQuery(
-        rows=LogRows(
+        rows=LogRows.of(
+            writer,
+            table,
+            score,
+            label,
+            weight,
             keys=parse_keys(by, columns, "the report", writer),
-            table=writer.table(table),
-            score=writer.expression("score", score),
-            label=writer.expression("label", label),
-            weight=None if weight is None else writer.expression("weight", weight),
             class_of_label=of_label,
             kind=_kind(writer, options, names, shares),
-            largest=writer.number(sys.float_info.max),
-            writer=writer,
         ),
         columns=columns,
         losses=tuple(dict.fromkeys(SCORING_RULES[name].loss for name in names if name in SCORING_RULES)),

@@ -148,16 +148,15 @@ def sketch_query(
     number = buckets_of_clusters(cluster, buckets)
     own = [*grid.columns, *(() if number is None else (TABLE, BUCKET, HASH))]
     query = _Query(
-        rows=LogRows(
+        rows=LogRows.of(
+            writer,
+            table,
+            score,
+            label,
+            weight,
             keys=parse_keys(by, own, "the sketch", writer),
-            table=writer.table(table),
-            score=writer.expression("score", score),
-            label=writer.expression("label", label),
-            weight=None if weight is None else writer.expression("weight", weight),
             class_of_label=class_of_label(writer, checked.pos_label, checked.classes),
             kind=KINDS[grid.score_type](resolution, largest),
-            largest=largest,
-            writer=writer,
         ),
         above=_above(writer, grid.thresholds, largest),
         clusters=None if cluster is None else _clusters(writer, cluster, number, grid, largest, dialect),

@@ -11,15 +11,14 @@ import polars as pl
 from polars_ec.arguments import parse_options
 from polars_ec.cells.arguments import bayes_threshold
 from polars_ec.cells.cells import check_keys
+from polars_ec.cells.deciding import DecidingCells
 from polars_ec.cells.evaluate import evaluate
-from polars_ec.cli.errors import UsageError
 from polars_ec.formulas.battery import BATTERY
 from polars_ec.formulas.decisions import CELLS
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.moved_by_prior import is_moved_by_prior
 from polars_ec.intervals.arguments import Request as IntervalRequest
 from polars_ec.reporting.choice import CONFUSION, named_metrics
-from polars_ec.sketches import Sketch
 
 _RANKING = ("auc_roc",)
 _ENDS = (
@@ -50,14 +49,14 @@ class Point:
     of_posteriors: bool
 
     @classmethod
-    def of(cls, sketch: Sketch, options: Mapping[str, Any]) -> Point:
+    def of(cls, sketch: DecidingCells, options: Mapping[str, Any]) -> Point:
         """That of the options."""
         grid, prior = sketch.grid, options.get("prior")
         beside_prior = {name: value for name, value in options.items() if name != "prior"}
         stated, threshold = sketch.operating_point.stands_in(beside_prior, grid.classes)
         llr_prior = prior if grid.score_type == "llr" else None
         if isinstance(llr_prior, str) and llr_prior == "overall":
-            raise UsageError("--prior overall: the models have rows of different shares, and LLRs one prior: state it")
+            raise ValueError('prior="overall": the models have rows of different shares, and LLRs one prior: state it')
         if llr_prior is not None and "threshold" not in stated and threshold is None:
             # The decisions are those at the prior that turns LLRs into posteriors, whatever weighs the classes after.
             costs = parse_options(stated).costs(2)
@@ -82,17 +81,29 @@ class Point:
 
 
 def columns(
-    sketch: Sketch, options: Mapping[str, Any], metrics: Sequence[str] | None, intervals: IntervalRequest | None
+    sketch: DecidingCells, options: Mapping[str, Any], metrics: Sequence[str] | None, intervals: IntervalRequest | None
 ) -> pl.DataFrame:
     """A row per group: the metrics at its own prior and, where one is stated, those that it moves at that one beside them.
 
     With intervals each has its limits, and `small` says which groups have few rows of a class.
     """
-    named, prior = named_metrics(metrics), options.get("prior")
+    named = named_metrics(metrics)
     point = Point.of(sketch, options)
     names = [*point.usual, *_RANKING] if named is None else list(named)
     cells = [*CELLS] if named is None and point.decides else []
-    moved = [name for name in names if is_moved_by_prior(name)] if prior is not None else []
+    return columns_at(sketch, point, options.get("prior"), names, intervals, cells)
+
+
+def columns_at(
+    sketch: DecidingCells,
+    point: Point,
+    prior: Any,
+    names: Sequence[str],
+    intervals: IntervalRequest | None,
+    cells: Sequence[str] = (),
+) -> pl.DataFrame:
+    """The same of these metrics, and then of these counts, where it decides at this point."""
+    moved = [name for name in names if is_moved_by_prior(name) and name != "cllr"] if prior is not None else []
 
     def evaluated(names: Sequence[str], keywords: Mapping[str, Any]) -> pl.DataFrame:
         return evaluate(

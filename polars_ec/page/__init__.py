@@ -1,0 +1,1 @@
+"""The page of a report: what it says, and what it shows."""

@@ -1,0 +1,53 @@
+"""What a page is asked for beside its log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from polars_ec.comparing.choice import check_comparable
+from polars_ec.drifting.choice import PREVIOUS, check_reference
+from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.priors import parse_prior
+from polars_ec.reporting.choice import named_metrics
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a page is asked for beside its log; `options` are said at its foot, beside what the log tells."""
+
+    keys: Sequence[str] = ()
+    period: str | None = None
+    reference: Any = None
+    metrics: Sequence[str] | None = None
+    prior: Any = "overall"
+    level: float = 0.95
+    min_rows: int | None = None
+    title: str = "Report"
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_reference(self.reference)
+        if isinstance(self.reference, str) and self.reference == PREVIOUS:
+            raise ValueError(
+                f"reference={PREVIOUS!r}: a page tells changes since one period, so pass this, by its value"
+            )
+        if self.reference is not None and self.period is None:
+            raise ValueError(
+                f"reference={self.reference!r} is a period, and the page has none: pass period=, or leave it out"
+            )
+        if isinstance(self.prior, pl.Expr):
+            raise TypeError(
+                f'prior={self.prior} is an expression, and a page has one prior for all groups: pass a share, "uniform" or "overall"'
+            )
+        if self.prior is not None:
+            parse_prior(self.prior)
+        check_comparable((named_metrics(self.metrics) or ())[:1])
+
+
+def is_made_of_sums(metric: str) -> bool:
+    """Whether the metric is made of sums, so that its changes have parts."""
+    return metric not in RANKING_METRICS

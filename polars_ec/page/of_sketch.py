@@ -1,0 +1,318 @@
+"""The contents of a page from a sketch: all its tables are made of the cells, and no row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from polars_ec.cells.cells import SCORE, TARGET, check_keys
+from polars_ec.cells.sums import is_overall, overall_prior
+from polars_ec.comparing.choice import FEWEST_BUCKETS
+from polars_ec.display import number
+from polars_ec.exceptions import SketchError
+from polars_ec.formulas.battery import OF_RANKS
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.intervals.arguments import Request, parse_interval
+from polars_ec.page.asked import Asked, is_made_of_sums
+from polars_ec.page.contents import Contents, largest_first, with_min_rows
+from polars_ec.page.costly import costly_groups
+from polars_ec.priors import parse_prior
+from polars_ec.reporting.of_cells import Point, columns_at
+from polars_ec.rows.folds import FOLD
+from polars_ec.rows.read import join_groups
+from polars_ec.sketches import Sketch
+from polars_ec.version import __version__
+
+_KEPT = "__ec_kept"
+_WITHIN_BOUNDS = "known within bounds only at these costs or this threshold, for the sketch was made without: name them in its thresholds="
+_CALIBRATION = ("rcl", "rcl_ci_low", "rcl_ci_high")
+_RULES: dict[str, Any] = {"posterior": "cross_entropy", "log_odds": "cross_entropy", "llr": "cllr"}
+
+
+def contents_of_sketch(sketch: Sketch, asked: Asked) -> Contents:
+    """The contents of a page of one model, whose group columns are the keys and, if there is one, the period."""
+    return _Page(_of_one_model(sketch), asked).contents()
+
+
+def keys_of(sketch: Sketch, by: Sequence[str] | None, period: str | None) -> list[str]:
+    """The group columns of the page: those named, or all that are neither the period nor of models and folds.
+
+    SketchError for a name that is no group column.
+    """
+    there = [key for key in sketch.keys if key not in (SCORE, TARGET, FOLD)]
+    for what, names in (("period", [] if period is None else [period]), ("by", by or ())):
+        for name in names:
+            if name not in there:
+                raise SketchError(
+                    f"{what}= names {name!r}, which is not a group column of the sketch, which has {there}"
+                )
+    if by is not None and period in by:
+        raise SketchError(f"by= names {period!r}, which is the period: leave it out there")
+    return [key for key in there if key != period] if by is None else list(by)
+
+
+def _of_one_model(sketch: Sketch) -> Sketch:
+    for column, what in ((SCORE, "models"), (TARGET, "targets")):
+        if column in sketch.keys:
+            there = sketch.frame[column].unique(maintain_order=True).to_list()
+            if len(there) > 1:
+                shown = ", ".join(map(str, there[:5]))
+                raise SketchError(
+                    f"the sketch is of {len(there)} {what}, {shown}, and a page is of one: pass "
+                    f"sketch.filter(pl.col({column!r}) == {there[0]!r})"
+                )
+    return sketch.group_by(*(key for key in sketch.keys if key not in (SCORE, TARGET)))
+
+
+@dataclass(frozen=True)
+class _Page:
+    """A sketch of one model, and what is asked of it."""
+
+    sketch: Sketch
+    asked: Asked
+
+    def contents(self) -> Contents:
+        keys, level = list(self.asked.keys), self.asked.level
+        groups = self.calibrated(largest_first(self.table(self.groups), keys), self.by_fold(*keys))
+        trend, trend_total = self.trends
+        changes, history = self.drifts
+        return Contents(
+            title=self.asked.title,
+            keys=keys,
+            period=self.asked.period,
+            metrics=self.metrics,
+            prior=None if self.prior is None else self.prior[1],
+            interval=level,
+            groups=groups,
+            total=self.calibrated(self.table(self.whole), self.by_fold()),
+            trend=trend,
+            trend_total=trend_total,
+            rest=self.rest,
+            costly=costly_groups(groups, lambda other: self.lows(groups, other), level),
+            changes=changes,
+            history=history,
+            reference=self.reference,
+            curves=self.groups,
+            notes=list(self.notes()),
+            options={**self.asked.options, **self.options},
+        )
+
+    @property
+    def keys(self) -> Sequence[str]:
+        return self.asked.keys
+
+    @cached_property
+    def groups(self) -> Sketch:
+        """By group alone."""
+        return self.sketch.group_by(*self.keys)
+
+    @cached_property
+    def whole(self) -> Sketch:
+        """All groups together."""
+        return self.groups.group_by()
+
+    @cached_property
+    def periods(self) -> Sketch | None:
+        """By group and period, without the rows that have none."""
+        period = self.asked.period
+        return None if period is None else self.sketch.group_by(*self.keys, period).filter(pl.col(period).is_not_null())
+
+    def by_fold(self, *keys: str) -> Sketch:
+        """By these keys, with the folds if there are some."""
+        return self.sketch.group_by(*keys, *([FOLD] if FOLD in self.sketch.keys else []))
+
+    @cached_property
+    def prior(self) -> list[float] | None:
+        """The shares of both classes at the reference prior, if there is one."""
+        stated, grid = self.asked.prior, self.sketch.grid
+        if stated is None:
+            return None
+        if not is_overall(stated):
+            shares = parse_prior(stated).per_row(grid.classes, None)
+            return list(pl.select(a=shares[0], b=shares[1]).row(0))
+        counted: list[float] | None = overall_prior(self.whole)
+        return None if grid.score_type == "llr" and counted is not None and 0 in counted else counted
+
+    @cached_property
+    def point(self) -> Point:
+        """Where it decides."""
+        return Point.of(self.sketch, {} if self.prior is None else {"prior": self.prior})
+
+    @cached_property
+    def request(self) -> Request:
+        """The limits of its tables."""
+        request = parse_interval({"interval": self.asked.level})
+        assert request is not None
+        return request
+
+    @cached_property
+    def asked_metrics(self) -> list[str]:
+        """As named, or the usual ones."""
+        if self.asked.metrics is not None:
+            return list(self.asked.metrics)
+        if self.sketch.grid.score_type == "llr":
+            # Losses of LLRs as posteriors are known within bounds only.
+            return [*(name for name in self.point.usual if name not in SCORING_RULES), "cllr", "min_cllr", "auc_roc"]
+        return [*self.point.usual, *(OF_RANKS if self.sketch.grid.score_type == "raw" else ("auc_roc",))]
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """Those that the sketch knows, and not within bounds only."""
+        known = columns_at(self.whole, self.point, None, self.asked_metrics, None).columns
+        if self.asked.metrics is not None:
+            for name in self.asked_metrics:
+                if name not in known:
+                    raise SketchError(f"{name} is {_WITHIN_BOUNDS}")
+        return [name for name in self.asked_metrics if name in known]
+
+    def table(self, cells: Sketch) -> pl.DataFrame:
+        """A row per group of the cells."""
+        made = columns_at(cells, self.point, self.prior, self.metrics, self.request)
+        return with_min_rows(made, self.asked.min_rows)
+
+    @cached_property
+    def trends(self) -> tuple[pl.DataFrame | None, pl.DataFrame | None]:
+        """By group and period, and by period."""
+        if self.periods is None or self.asked.period is None:
+            return None, None
+        by_period = self.periods.group_by(self.asked.period)
+        of_groups, of_all = self.table(self.periods), self.table(by_period)
+        return of_groups.sort(*self.keys, self.asked.period), of_all.sort(self.asked.period)
+
+    def calibrated(self, table: pl.DataFrame, cells: Sketch) -> pl.DataFrame:
+        """The table with what calibration would gain."""
+        rule = _RULES.get(self.sketch.grid.score_type)
+        if rule is None:
+            return table
+        training: Any = "cv" if FOLD in cells.keys else "test"
+        found = cells.calibration_loss(rule, training=training, interval=self.asked.level)
+        keys = cells.keys_beside_fold
+        check_keys(keys, _CALIBRATION)
+        gain = join_groups(table.select(keys), found.select(*keys, *_CALIBRATION), keys) if keys else found
+        return table.with_columns(gain.select(_CALIBRATION))
+
+    @property
+    def rest(self) -> pl.DataFrame | None:
+        """Each group against all others."""
+        if not self.has_p_values or self.groups.frame.select(self.keys).n_unique() < 2:
+            return None
+        return self.groups.compare(
+            self.metrics[0],
+            reference="rest",
+            interval=self.asked.level,
+            min_rows=self.asked.min_rows,
+            **self.point.keywords,
+        )
+
+    def lows(self, groups: pl.DataFrame, level: float) -> pl.Series:
+        """The lower limits of NEC at another level."""
+        request = replace(self.request, level=level)
+        found = columns_at(self.groups, self.point, None, ["nec"], request)
+        return (
+            join_groups(groups.select(self.keys), found, self.keys)["nec_ci_low"] if self.keys else found["nec_ci_low"]
+        )
+
+    @property
+    def has_p_values(self) -> bool:
+        """Whether there are as many buckets as these need, or independent rows."""
+        return self.sketch.buckets is None or self.sketch.buckets >= FEWEST_BUCKETS
+
+    @cached_property
+    def used(self) -> pl.DataFrame | None:
+        """The groups and periods that have rows with label and score, right or wrong."""
+        if self.periods is None:
+            return None
+        return self.periods.frame.filter(pl.col("class").is_not_null()).select(*self.keys, self.asked.period).unique()
+
+    @property
+    def reference(self) -> Any:
+        """The period that changes are told from."""
+        period = self.asked.period
+        if self.asked.reference is not None or self.used is None or period is None:
+            return self.asked.reference
+        return self.used[period].min()
+
+    @cached_property
+    def drifts(self) -> tuple[pl.DataFrame | None, pl.DataFrame | None]:
+        """The last period of each group against the reference, and each period of all groups together."""
+        period, main, used = self.asked.period, self.metrics[0], self.used
+        if self.periods is None or period is None or used is None or not used.height:
+            return None, None
+        if not self.has_p_values or not is_made_of_sums(main):
+            return None, None
+        stated = {
+            "period": period,
+            "reference": self.reference,
+            "interval": self.asked.level,
+            "min_rows": self.asked.min_rows,
+            **self.point.keywords,
+        }
+        history = self.periods.drift(main, mix=self.keys, **stated)
+        if history.is_empty():
+            return None, None
+        last = pl.col(period).max()
+        ends = used.group_by(self.keys).agg(last) if self.keys else used.select(last)
+        is_reference = pl.col(period).eq_missing(pl.lit(self.reference).cast(used.schema[period]))
+        kept = pl.concat([ends, used.filter(is_reference)]).unique().with_columns(pl.lit(value=True).alias(_KEPT))
+        two = self.periods.on_tables(
+            lambda table: join_groups(table, kept, [*self.keys, period]).filter(pl.col(_KEPT)).drop(_KEPT)
+        )
+        return two.drift(main, **stated), history
+
+    def notes(self) -> Iterator[str]:
+        """What is left out or approximate."""
+        left_out = [name for name in self.asked_metrics if name not in self.metrics]
+        if left_out:
+            yield f"Left out: {', '.join(left_out)}, {_WITHIN_BOUNDS}."
+        if self.asked.prior is not None and self.prior is None:
+            yield (
+                "There is no reference prior: the shares of the classes in the whole log could not be counted, for rows are wrong, "
+                "or all are of one class."
+            )
+        if self.sketch.buckets is None:
+            yield (
+                "Limits and p-values are as of independent rows, for the sketch has no clusters: where rows are alike, as those of one "
+                "user or one day, they are too close."
+            )
+        if not self.has_p_values:
+            yield (
+                f"Nothing is compared: the sketch has {self.sketch.buckets} buckets of clusters, and p-values need {FEWEST_BUCKETS} or "
+                "more."
+            )
+        if self.sketch.grid.score_type in _RULES and FOLD not in self.sketch.keys:
+            yield (
+                "What calibration gains (RCL) is of calibrators fitted to the very rows, for the sketch has no folds: of small groups it "
+                "is too much."
+            )
+        if self.periods is not None:
+            lost = int(self.groups.frame["n"].sum()) - int(self.periods.frame["n"].sum())
+            if lost:
+                yield f"{lost:,} rows have no {self.asked.period}: they are in what is said of groups, and in no period."
+            if not is_made_of_sums(self.metrics[0]):
+                yield (
+                    f"Changes are not told: {self.metrics[0]} is made of the order of scores and not of sums, and has no parts."
+                )
+
+    @property
+    def options(self) -> dict[str, str]:
+        """How it was made."""
+        grid, sketch = self.sketch.grid, self.sketch
+        bins = "every distinct score" if grid.resolution is None else f"{grid.resolution} bins per nat"
+        threshold = self.point.keywords.get("threshold")
+        decisions = sketch.operating_point.words() if threshold is None else f"score > {number(threshold)}"
+        shares = "none" if self.prior is None else f"{self.prior[1]:.4g}"
+        of_log = ", as in the whole log" if self.prior is not None and is_overall(self.asked.prior) else ""
+        clusters = "none" if sketch.cluster is None else f"{sketch.cluster}, in {sketch.buckets} buckets"
+        return {
+            "Scores": f"{grid.score_type}, {bins}",
+            "Decisions": decisions,
+            "Reference prior": f"{shares}{of_log}",
+            "Limits": f"{self.asked.level:.0%}",
+            "Clusters": clusters,
+            **({} if self.asked.min_rows is None else {"Small": f"fewer than {self.asked.min_rows} rows"}),
+            "polars_ec": __version__,
+        }
