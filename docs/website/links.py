@@ -53,7 +53,9 @@ def faults_of(site: Path) -> list[str]:
                 target = path if not parts.path else target / "index.html" if target.is_dir() else target
                 if not target.is_file():
                     faults.append(f"{name} links to {link}: there is no such page")
-                elif parts.fragment and target.suffix == ".html" and unquote(parts.fragment) not in page(target).anchors:
+                elif (
+                    parts.fragment and target.suffix == ".html" and unquote(parts.fragment) not in page(target).anchors
+                ):
                     faults.append(f"{name} links to {link}: the page has no such place")
     for path in sorted(site.rglob("*.css")):
         faults += [f"{path.name} loads {address}" for address in _STYLE.findall(path.read_text("utf-8"))]

@@ -82,7 +82,12 @@ def _moved(target: str, source: str, root: Path) -> str:
 
 def _examples(folder: Path) -> Iterator[tuple[str, str]]:
     """A page for each script, and one that lists them: what its docstring says, and the script."""
-    listed = ["# Examples", "", "Whole scripts, which the tests run. Each is in the folder `examples/` of the repository.", ""]
+    listed = [
+        "# Examples",
+        "",
+        "Whole scripts, which the tests run. Each is in the folder `examples/` of the repository.",
+        "",
+    ]
     for script in sorted(folder.glob("*.py")):
         code = script.read_text("utf-8")
         says = ast.get_docstring(ast.parse(code)) or ""
