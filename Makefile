@@ -77,7 +77,7 @@ docs: .venv/docs
 
 # The pictures of docs/gallery.md anew.
 pictures: .venv/docs
-	$(VENV)/bin/python examples/gallery.py docs/pictures
+	$(VENV)/bin/python docs/website/pictures.py
 
 # The one-file bundle that any DuckDB client can load, from the files of the families and the signatures of the functions.
 sql: .venv/test
