@@ -13,7 +13,7 @@ import zensical
 
 # The folder itself is run, and is the first on the path: `pages` and `links` are its modules.
 from links import faults_of
-from pages import lay_out, site_pages
+from pages import NoPageError, lay_out, site_pages
 
 ROOT = Path(__file__).parents[2]
 LAID_OUT, BUILT = ROOT / ".site", ROOT / "site"
@@ -36,4 +36,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except NoPageError as error:
+        sys.exit(str(error))

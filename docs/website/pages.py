@@ -16,7 +16,7 @@ ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "LICENSE": "license.md",
-    "examples": "examples/index.md",
+    "examples": "examples.md",
 }
 _WEBSITE = "docs/website"
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
@@ -96,8 +96,8 @@ def _examples(folder: Path) -> Iterator[tuple[str, str]]:
             f"examples/{script.stem}.md",
             f"# {script.stem}\n\n**{first}**\n{rest}\n\n`python examples/{script.name}`\n\n```python\n{code}```\n",
         )
-        listed.append(f"- [{script.stem}]({script.stem}.md): {first}")
-    yield "examples/index.md", "\n".join([*listed, ""])
+        listed.append(f"- [{script.stem}](examples/{script.stem}.md): {first}")
+    yield "examples.md", "\n".join([*listed, ""])
 
 
 def lay_out(pages: dict[str, str], root: Path, folder: Path) -> None:
