@@ -167,6 +167,10 @@ class DecisionOptions(ThresholdOptions, RowCostOptions, CostMatrixOption, total=
     """All options of a metric of decisions."""
 
 
+class PageOptions(RowOptions, DecisionThresholdOption, RowCostOptions, CostMatrixOption, total=False):
+    """How a page reads the rows, and where it decides."""
+
+
 class SketchOptions(DetectionOptions, CostMatrixOption, total=False):
     """All options of a sketch, which takes no column for a threshold or a cost."""
 

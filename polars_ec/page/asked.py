@@ -26,7 +26,7 @@ class Asked:
     prior: Any = "overall"
     level: float = 0.95
     min_rows: int | None = None
-    title: str = "Report"
+    title: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -45,7 +45,9 @@ class Asked:
             )
         if self.prior is not None:
             parse_prior(self.prior)
-        check_comparable((named_metrics(self.metrics) or ())[:1])
+        names = named_metrics(self.metrics) or ()
+        # Groups are compared by the first; of the others any that is one number will do.
+        check_comparable([*names[:1], *(name for name in names[1:] if name != "ece")])
 
 
 def is_made_of_sums(metric: str) -> bool:

@@ -19,7 +19,8 @@ from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.intervals.arguments import Request, parse_interval
 from polars_ec.page.asked import Asked, is_made_of_sums
 from polars_ec.page.contents import Contents, largest_first, with_min_rows
-from polars_ec.page.costly import costly_groups
+from polars_ec.page.costly import Floats, costly_groups, floats
+from polars_ec.page.notes import INDEPENDENT, NO_PRIOR, SAME_ROWS, WITHIN_BOUNDS, few_buckets, no_parts, without_period
 from polars_ec.priors import parse_prior
 from polars_ec.reporting.of_cells import Point, columns_at
 from polars_ec.rows.folds import FOLD
@@ -28,7 +29,6 @@ from polars_ec.sketches import Sketch
 from polars_ec.version import __version__
 
 _KEPT = "__ec_kept"
-_WITHIN_BOUNDS = "known within bounds only at these costs or this threshold, for the sketch was made without: name them in its thresholds="
 _CALIBRATION = ("rcl", "rcl_ci_low", "rcl_ci_high")
 _RULES: dict[str, Any] = {"posterior": "cross_entropy", "log_odds": "cross_entropy", "llr": "cllr"}
 
@@ -36,23 +36,6 @@ _RULES: dict[str, Any] = {"posterior": "cross_entropy", "log_odds": "cross_entro
 def contents_of_sketch(sketch: Sketch, asked: Asked) -> Contents:
     """The contents of a page of one model, whose group columns are the keys and, if there is one, the period."""
     return _Page(_of_one_model(sketch), asked).contents()
-
-
-def keys_of(sketch: Sketch, by: Sequence[str] | None, period: str | None) -> list[str]:
-    """The group columns of the page: those named, or all that are neither the period nor of models and folds.
-
-    SketchError for a name that is no group column.
-    """
-    there = [key for key in sketch.keys if key not in (SCORE, TARGET, FOLD)]
-    for what, names in (("period", [] if period is None else [period]), ("by", by or ())):
-        for name in names:
-            if name not in there:
-                raise SketchError(
-                    f"{what}= names {name!r}, which is not a group column of the sketch, which has {there}"
-                )
-    if by is not None and period in by:
-        raise SketchError(f"by= names {period!r}, which is the period: leave it out there")
-    return [key for key in there if key != period] if by is None else list(by)
 
 
 def _of_one_model(sketch: Sketch) -> Sketch:
@@ -81,7 +64,7 @@ class _Page:
         trend, trend_total = self.trends
         changes, history = self.drifts
         return Contents(
-            title=self.asked.title,
+            title=self.asked.title or "Report",
             keys=keys,
             period=self.asked.period,
             metrics=self.metrics,
@@ -166,7 +149,7 @@ class _Page:
         if self.asked.metrics is not None:
             for name in self.asked_metrics:
                 if name not in known:
-                    raise SketchError(f"{name} is {_WITHIN_BOUNDS}")
+                    raise SketchError(f"{name} is {WITHIN_BOUNDS}")
         return [name for name in self.asked_metrics if name in known]
 
     def table(self, cells: Sketch) -> pl.DataFrame:
@@ -208,13 +191,11 @@ class _Page:
             **self.point.keywords,
         )
 
-    def lows(self, groups: pl.DataFrame, level: float) -> pl.Series:
+    def lows(self, groups: pl.DataFrame, level: float) -> Floats:
         """The lower limits of NEC at another level."""
         request = replace(self.request, level=level)
         found = columns_at(self.groups, self.point, None, ["nec"], request)
-        return (
-            join_groups(groups.select(self.keys), found, self.keys)["nec_ci_low"] if self.keys else found["nec_ci_low"]
-        )
+        return floats((join_groups(groups.select(self.keys), found, self.keys) if self.keys else found)["nec_ci_low"])
 
     @property
     def has_p_values(self) -> bool:
@@ -267,35 +248,21 @@ class _Page:
         """What is left out or approximate."""
         left_out = [name for name in self.asked_metrics if name not in self.metrics]
         if left_out:
-            yield f"Left out: {', '.join(left_out)}, {_WITHIN_BOUNDS}."
+            yield f"Left out: {', '.join(left_out)}, {WITHIN_BOUNDS}."
         if self.asked.prior is not None and self.prior is None:
-            yield (
-                "There is no reference prior: the shares of the classes in the whole log could not be counted, for rows are wrong, "
-                "or all are of one class."
-            )
+            yield NO_PRIOR
         if self.sketch.buckets is None:
-            yield (
-                "Limits and p-values are as of independent rows, for the sketch has no clusters: where rows are alike, as those of one "
-                "user or one day, they are too close."
-            )
+            yield INDEPENDENT
         if not self.has_p_values:
-            yield (
-                f"Nothing is compared: the sketch has {self.sketch.buckets} buckets of clusters, and p-values need {FEWEST_BUCKETS} or "
-                "more."
-            )
+            yield few_buckets(self.sketch.buckets, FEWEST_BUCKETS)
         if self.sketch.grid.score_type in _RULES and FOLD not in self.sketch.keys:
-            yield (
-                "What calibration gains (RCL) is of calibrators fitted to the very rows, for the sketch has no folds: of small groups it "
-                "is too much."
-            )
-        if self.periods is not None:
+            yield SAME_ROWS
+        if self.periods is not None and self.asked.period is not None:
             lost = int(self.groups.frame["n"].sum()) - int(self.periods.frame["n"].sum())
             if lost:
-                yield f"{lost:,} rows have no {self.asked.period}: they are in what is said of groups, and in no period."
+                yield without_period(lost, self.asked.period)
             if not is_made_of_sums(self.metrics[0]):
-                yield (
-                    f"Changes are not told: {self.metrics[0]} is made of the order of scores and not of sums, and has no parts."
-                )
+                yield no_parts(self.metrics[0])
 
     @property
     def options(self) -> dict[str, str]:

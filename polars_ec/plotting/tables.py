@@ -1,35 +1,173 @@
-"""Charts of tidy tables: reports, comparisons, drift."""
+"""What charts of tidy tables have in common: which columns they are of, what rows are called, and which groups are shown."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 import polars as pl
 
-from polars_ec.plotting.data import finite, name_of_group
-from polars_ec.plotting.theme import BAND, MAIN, SIZE, rule_at
-from polars_ec.words import in_words, naive_value
+from polars_ec.formulas.directions import lower_is_better
+from polars_ec.formulas.moved_by_prior import AT_PRIOR
+from polars_ec.plotting.theme import DASHES, REST
+
+MOST_ROWS = 5000
+"""Altair refuses more in a chart."""
+
+MUTED = 0.35
+ALL_GROUPS = "all groups"
+
+_MISSING = "(missing)"
+# No XML may hold them, escaped or not.
+_CONTROL = r"[\x00-\x1f\x7f-\x9f]"
+_TIME_FORMATS = ("%Y", "%Y-%m", "%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
 
 
-def trend(report: pl.DataFrame, metric: str, x: str, facet: str | None) -> alt.LayerChart | alt.FacetChart:
-    """That of `polars_ec.plot.trend`."""
-    ends = [f"{metric}_ci_low", f"{metric}_ci_high"]
-    limits = {end: name for end, name in zip(ends, ("low", "high"), strict=True) if end in report.columns}
-    renamed = {x: "x", metric: "y", **limits, "n": "n"}
-    table = finite(
-        report.select(
-            *(pl.col(old).alias(new) for old, new in renamed.items()), name_of_group([facet] if facet else [])
+def columns_before(table: object, marker: str, made_by: str) -> list[str]:
+    """The columns before one that every table of its kind has: those that name its rows."""
+    if not isinstance(table, pl.DataFrame):
+        way_out = ": collect() it first" if isinstance(table, pl.LazyFrame) else ""
+        raise TypeError(
+            f"a chart is of the DataFrame that {made_by} makes, and this is a {type(table).__name__}{way_out}"
         )
+    if marker not in table.columns:
+        raise ValueError(
+            f"the table has no column {marker!r}: pass what {made_by} made, with its columns in their order"
+        )
+    return table.columns[: table.columns.index(marker)]
+
+
+def check_metric(report: pl.DataFrame, metric: str) -> None:
+    """ValueError for what is no column of numbers of a report."""
+    after = report.columns[report.columns.index("n") :]
+    if metric not in after:
+        bounds = f": it has its bounds, {metric}_low and {metric}_high" if f"{metric}_low" in after else ""
+        raise ValueError(f"metric={metric!r} is no metric of the report{bounds or f': it has {_metrics_in(report)}'}")
+    dtype = report.schema[metric]
+    if not dtype.is_numeric():
+        each = ": report(per_class=True) has a row for each class" if dtype.is_nested() else ""
+        raise ValueError(f"metric={metric!r} is {dtype}, and a chart is of numbers{each}")
+
+
+def _metrics_in(report: pl.DataFrame) -> str:
+    after = report.columns[report.columns.index("n") :]
+    beside = ("_ci_low", "_ci_high", "_error")
+    return ", ".join(name for name in after if report.schema[name].is_numeric() and not name.endswith(beside))
+
+
+def is_lower_better(column: str) -> bool:
+    """Which way a metric, or the same at the reference prior, is better."""
+    return lower_is_better(column.removesuffix(AT_PRIOR))
+
+
+def plain(text: str) -> str:
+    """A name of the user's without what no file of a chart may hold."""
+    return str(pl.select(pl.lit(text).str.replace_all(_CONTROL, "\ufffd")).item())
+
+
+def time_format(times: pl.Series) -> str:
+    """The shortest way to write these times in which none loses anything."""
+    several = times.drop_nulls().unique()
+    formats = _TIME_FORMATS[2:] if len(several) < 2 else _TIME_FORMATS
+    clock = (
+        several.dt.replace_time_zone(None) if isinstance(times.dtype, pl.Datetime) else several.cast(pl.Datetime("us"))
     )
-    base = alt.Chart(table)
-    across = alt.X(f"x:{'T' if report.schema[x].is_temporal() else 'O'}", title=x)
-    up = alt.Y("y:Q", title=in_words(metric), scale=alt.Scale(zero=False))
-    layers = []
-    naive = naive_value(metric)
-    if naive is not None:
-        layers.append(rule_at(naive))
-    if limits:
-        layers.append(base.mark_area(opacity=BAND, color=MAIN).encode(across, alt.Y("low:Q"), alt.Y2("high:Q")))
-    chart = alt.LayerChart(layer=[*layers, base.mark_line(point=True, color=MAIN).encode(across, up)], data=table)
-    if facet is None:
-        return chart.properties(width=2 * SIZE, height=SIZE, title=in_words(metric))
-    return chart.properties(width=160, height=100).facet(alt.Facet("group:N", title=facet), columns=4)
+    units = ("1y", "1mo", "1d", "1m", "1s")[len(_TIME_FORMATS) - len(formats) :]
+    for form, unit in zip(formats, units, strict=True):
+        if (clock == clock.dt.truncate(unit)).all():
+            return form
+    return _TIME_FORMATS[-1] + "%.f"
+
+
+def texts(column: pl.Series) -> pl.Series:
+    """The values of a column as people read them, nulls as "(missing)"."""
+    dtype = column.dtype
+    if isinstance(dtype, pl.Datetime) or dtype == pl.Date:
+        shown = column.dt.strftime(time_format(column))
+    elif dtype == pl.Duration:
+        shown = column.dt.to_string("polars")
+    elif dtype.is_nested() or dtype == pl.Binary:
+        shown = pl.Series([None if value is None else str(value) for value in column.to_list()], dtype=pl.String)
+    else:
+        shown = column.cast(pl.String)
+    return shown.str.replace_all(_CONTROL, "\ufffd").fill_null(_MISSING)
+
+
+def names(table: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
+    """What each row is called by its keys: "AA, EWR". Groups that read alike are numbered, so that none is taken for another."""
+    if not keys:
+        return pl.Series("group", ["all"] * table.height, dtype=pl.String)
+    places = [f"k{i}" for i in range(len(keys))]
+    groups = (
+        table.select(pl.col(key).alias(place) for key, place in zip(keys, places, strict=True))
+        .with_row_index("row")
+        .group_by(places, maintain_order=True)
+        .agg("row")
+    )
+    called = pl.select(pl.concat_str([texts(groups[place]) for place in places], separator=", ").alias("name"))
+    nth = called.select(pl.int_range(1, pl.len() + 1).over("name")).to_series()
+    numbered = pl.when(pl.lit(nth) > 1).then(pl.format("{} ({})", "name", nth)).otherwise("name")
+    labelled = groups.select("row").with_columns(called.select(numbered.alias("group")).to_series())
+    return labelled.explode("row").sort("row")["group"]
+
+
+def numbers(report: pl.DataFrame, column: str, name: str) -> pl.Series:
+    """A column as floats, or nulls where the report has none such."""
+    if column not in report.columns:
+        return pl.Series(name, [None] * report.height, dtype=pl.Float64)
+    return report[column].cast(pl.Float64).alias(name)
+
+
+def of_all_groups(report: pl.DataFrame) -> pl.Series:
+    """Which rows are those over all groups."""
+    marked = report.schema.get("total") == pl.Boolean
+    return report["total"].fill_null(value=False) if marked else pl.repeat(False, report.height, eager=True)
+
+
+def of_few_rows(report: pl.DataFrame) -> pl.Series:
+    """Which rows are marked as small, where that was asked for."""
+    marked = "small" in report.columns
+    return report["small"].fill_null(value=False) if marked else pl.repeat(False, report.height, eager=True)
+
+
+def heading(title: str, said: Sequence[str], table: pl.DataFrame) -> alt.Title:
+    """The title, and below it what one must know to read the chart."""
+    return alt.Title(title, subtitle=[*said] if table.height else ["No rows"], anchor="start")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A table of the groups that are shown, their names in order, and how many others there are."""
+
+    table: pl.DataFrame
+    names: list[str]
+    others: int
+
+
+def cut(table: pl.DataFrame, column: str, largest: int, worst: int, badness: pl.Expr) -> Cut:
+    """The largest groups of a column of names, and of the others those with the most of something, as an aggregate.
+
+    Up to so many groups are all shown, in the order of the table. Where the badness is null a group is none of the worst.
+    """
+    groups = table.group_by(column, maintain_order=True).agg(pl.col("n").sum(), badness.alias("bad"))
+    if groups.height <= largest + worst:
+        return Cut(table, groups[column].to_list(), 0)
+    by_size = groups.sort("n", descending=True, maintain_order=True)
+    others = by_size[largest:].drop_nulls("bad").sort("bad", descending=True, maintain_order=True)
+    kept = [*by_size[column][:largest], *others[column][:worst]]
+    return Cut(table.filter(pl.col(column).is_in(kept)), kept, groups.height - len(kept))
+
+
+def reference_line(channel: str, value: float) -> alt.Chart:
+    """A dashed line at a value of a layered chart, which has it in each of its facets."""
+    # Once for the rows of a chart, and not once for each of them. A layer with rows of its own would keep facets from being made.
+    mark: alt.Chart = alt.Chart().mark_rule(strokeDash=DASHES, color=REST)
+    datum = {"x": alt.XDatum(value)} if channel == "x" else {"y": alt.YDatum(value)}
+    return mark.transform_aggregate(rows="count()").encode(**datum)
+
+
+def faint_if_small() -> Any:
+    """Rows of few rows are there, and faint."""
+    return alt.condition(alt.datum.small, alt.value(MUTED), alt.value(1))

@@ -36,5 +36,5 @@ def colour(groups: list[str], rest: str | None, title: str) -> alt.Color | alt.V
     domain = [*groups, *([] if rest is None else [rest])]
     shades = [*(COLOURS[i % len(COLOURS)] for i in range(len(groups))), *([] if rest is None else [REST])]
     # Names are cut to what there is room for; the tooltip has them whole.
-    legend = alt.Legend(title=title, labelLimit=180, titleLimit=180, symbolLimit=0)
+    legend = alt.Legend(title=title, labelLimit=180, titleLimit=180, symbolLimit=0, symbolOpacity=1)
     return alt.Color("group:N", scale=alt.Scale(domain=domain, range=shades), sort=domain, legend=legend)

@@ -1,0 +1,166 @@
+"use strict";
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const make = (tag, text, kind) => {
+    const element = document.createElement(tag);
+    if (text !== undefined) element.textContent = text;
+    if (kind) element.className = kind;
+    return element;
+  };
+  const data = JSON.parse($("data").textContent);
+  const [main, other, grey] = data.colours;
+
+  // Tooltips: text only. Vega's own shows the value of a field called "image" as an image.
+  const tip = make("dl", undefined, "tip");
+  tip.hidden = true;
+  document.body.append(tip);
+  const tooltip = (_, event, item, value) => {
+    tip.hidden = value === null || value === undefined || value === "";
+    if (tip.hidden) return;
+    const pairs = typeof value === "object" ? Object.entries(value) : [["", value]];
+    tip.replaceChildren(...pairs.flatMap(([name, shown]) => [make("dt", name), make("dd", String(shown))]));
+    const box = tip.getBoundingClientRect();
+    tip.style.left = `${Math.max(4, Math.min(event.clientX + 12, innerWidth - box.width - 4))}px`;
+    tip.style.top = `${event.clientY + 16 + box.height > innerHeight ? event.clientY - box.height - 8 : event.clientY + 16}px`;
+  };
+
+  // Colours are those of the style sheet, so that dark and printed pages need no new charts.
+  const text = { labelColor: "var(--soft)", titleColor: "var(--ink)", titleFontWeight: 600 };
+  const looks = (narrow) => ({
+    font: "system-ui, sans-serif", background: null, aria: false,
+    view: { stroke: null },
+    axis: { ...text, gridColor: "var(--rule)", domainColor: "var(--soft)", tickColor: "var(--soft)", labelLimit: 160, labelFontSize: 11, titleFontSize: 12 },
+    legend: { ...text, labelLimit: 160, titleLimit: 160, labelFontSize: 11, titleFontSize: 12, symbolOpacity: 1, ...(narrow ? { orient: "bottom", columns: 2 } : {}) },
+    header: text,
+    title: { color: "var(--ink)", subtitleColor: "var(--soft)", anchor: "start" },
+    text: { color: "var(--ink)" },
+  });
+  const draw = (element, spec) => {
+    const room = element.clientWidth;
+    const one = typeof spec.width === "number" && !["facet", "hconcat", "vconcat", "concat", "repeat"].some((key) => key in spec);
+    const fitted = one ? { ...spec, width: Math.min(room, spec.width + 220), autosize: { type: "fit-x", contains: "padding" } } : spec;
+    return vegaEmbed(element, fitted, {
+      mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false, tooltip, config: looks(room < 480),
+    });
+  };
+
+  // Data of charts are columns; texts are places in a list.
+  const rowsOf = ({ n, columns }) => {
+    const values = Object.entries(columns).map(([name, column]) => [
+      name, Array.isArray(column) ? column : column.at.map((at) => (at === null ? null : column.texts[at])),
+    ]);
+    return Array.from({ length: n }, (_, i) => Object.fromEntries(values.map(([name, column]) => [name, column[i]])));
+  };
+  const drawAll = async () => {
+    for (const element of document.querySelectorAll("[data-chart]")) {
+      const spec = data.charts[element.dataset.chart];
+      const datasets = Object.fromEntries(Object.entries(spec.datasets).map(([name, packed]) => [name, rowsOf(packed)]));
+      await draw(element, { ...spec, datasets });
+      await new Promise((next) => setTimeout(next));
+    }
+    document.documentElement.dataset.ready = performance.now().toFixed(0);
+  };
+
+  // The trend of one group, in a row of its own below that of the group.
+  const trendSpec = ([value, low, high, atPrior, priorLow, priorHigh]) => {
+    const own = "own class shares";
+    const series = [[own, value, low, high], [`at prior ${data.prior}`, atPrior, priorLow, priorHigh]];
+    const values = series.flatMap(([which, y, from, to]) => y.map((v, i) => ({
+      x: data.periods[i], at: i, y: v, low: from[i] ?? null, high: to[i] ?? null, which,
+    }))).filter((row) => row.y !== null);
+    const both = atPrior.length > 0;
+    const x = {
+      field: "x", type: "ordinal", title: null, scale: { domain: data.periods },
+      axis: { labelOverlap: true, labelAngle: data.periods.length > 6 ? -40 : 0 },
+    };
+    const color = {
+      field: "which", type: "nominal", title: null, scale: { domain: both ? series.map(([which]) => which) : [own], range: both ? [main, other] : [main] },
+      legend: both ? { orient: "top", columns: 2 } : null,
+    };
+    const tips = [
+      { field: "x", type: "nominal", title: "Period" },
+      ...(both ? [{ field: "which", type: "nominal", title: "Classes" }] : []),
+      ...[["y", "Value"], ["low", "From"], ["high", "To"]].map(([field, title]) => ({ field, type: "quantitative", title, format: ".3f" })),
+    ];
+    const layer = [
+      { mark: { type: "area", opacity: 0.18 }, encoding: { x, y: { field: "low", type: "quantitative" }, y2: { field: "high" }, color } },
+      { mark: { type: "line", point: true }, encoding: {
+        x, y: { field: "y", type: "quantitative", title: data.metric, scale: { zero: false } }, color, tooltip: tips } },
+    ];
+    if (data.naive !== null) {
+      layer.unshift({ data: { values: [{ y: data.naive }] }, mark: { type: "rule", strokeDash: [4, 4], color: grey }, encoding: { y: { field: "y", type: "quantitative" } } });
+    }
+    return { width: 480, height: 200, data: { values }, layer };
+  };
+  const open = (row, button) => {
+    const shut = button.getAttribute("aria-expanded") === "true";
+    close();
+    if (shut) return;
+    button.setAttribute("aria-expanded", "true");
+    const pane = make("tr", undefined, "pane"), cell = make("td"), inside = make("div", undefined, "inside");
+    pane.id = "pane";
+    cell.colSpan = row.cells.length;
+    pane.append(cell);
+    cell.append(inside);
+    row.after(pane);
+    inside.style.width = `${Math.min($("table").parentElement.clientWidth, row.clientWidth)}px`;
+    const trend = data.trends[row.dataset.row], facts = data.facts[row.dataset.row] || [];
+    if (trend && trend[0].length) {
+      const chart = make("div", undefined, "chart");
+      chart.setAttribute("role", "img");
+      chart.setAttribute("aria-label", `${data.metric} of ${button.textContent} by period, with ${data.limits}`);
+      inside.append(chart);
+      draw(chart, trendSpec(trend));
+    }
+    const list = make("dl");
+    list.append(...facts.flatMap(([name, value]) => [make("dt", name), make("dd", value)]));
+    inside.append(list);
+    pane.scrollIntoView({ block: "nearest" });
+  };
+  const close = () => {
+    $("pane")?.remove();
+    document.querySelector("button.name[aria-expanded=true]")?.setAttribute("aria-expanded", "false");
+  };
+
+  // The table.
+  const body = $("rows"), rows = [...body.rows], heads = [...$("table").tHead.rows[0].cells];
+  for (const row of rows) {
+    const button = row.querySelector("button.name");
+    if (!button) continue;
+    button.disabled = false;
+    button.setAttribute("aria-expanded", "false");
+    button.addEventListener("click", () => open(row, button));
+  }
+  const inOrder = new Intl.Collator(undefined, { numeric: true });
+  heads.forEach((head, i) => {
+    const button = head.querySelector("button");
+    if (!button) return;
+    button.disabled = false;
+    button.addEventListener("click", () => {
+      close();
+      const was = head.getAttribute("aria-sort");
+      const up = was ? was === "descending" : i === 0;
+      heads.forEach((each) => each.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const key = (row) => (i === 0 ? row.cells[0].textContent : row.cells[i].dataset.v === "" ? null : +row.cells[i].dataset.v);
+      const keyed = rows.map((row) => [key(row), row]);
+      // What is not known comes last, whichever way.
+      keyed.sort(([a], [b]) => (a === null || b === null ? (a === null) - (b === null) : (up ? 1 : -1) * (i === 0 ? inOrder.compare(a, b) : a - b)));
+      body.append(...keyed.map(([, row]) => row));
+    });
+  });
+  const filter = () => {
+    close();
+    const wanted = $("filter").value.trim().toLowerCase(), marked = $("marked").checked;
+    let shown = 0;
+    for (const row of rows) {
+      row.hidden = !row.cells[0].textContent.toLowerCase().includes(wanted) || (marked && !row.querySelector("td .word, th .word.bad"));
+      shown += !row.hidden;
+    }
+    $("shown").textContent = `${shown} of ${rows.length}`;
+  };
+  $("filter").addEventListener("input", filter);
+  $("marked").addEventListener("change", filter);
+  document.querySelector(".tools").hidden = false;
+  drawAll();
+})();

@@ -1,0 +1,228 @@
+"""From contents to what the template takes: all that is shown, in words and numbers that are ready to be printed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from markupsafe import Markup
+
+from polars_ec.formulas.directions import lower_is_better
+from polars_ec.metrics import averages, binary, calibration_error, classes, counts, decisions, operating_points, ranking, rates, scoring_rules
+from polars_ec.page import table
+from polars_ec.page.charts import Figure
+from polars_ec.page.contents import Contents
+from polars_ec.page.sparklines import panel
+from polars_ec.page.text import clean, names, number, percent, short
+from polars_ec.page.trends import Trend, Trends, trends_of
+from polars_ec.page.verdict import sentences
+from polars_ec.plotting.data import name_of_group
+from polars_ec.plotting.theme import MAIN, OTHER, REST
+from polars_ec.words import in_words
+
+_PANELS_LARGEST, _PANELS_WORST = 8, 4
+_LISTED = 30
+_METRICS = (averages, binary, calibration_error, classes, counts, decisions, operating_points, ranking, rates, scoring_rules)
+_RCL = "How much of a loss calibration would take off: raw minus calibrated, in percent of raw."
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A small chart, whose it is, and what it says in words."""
+
+    name: str
+    svg: Markup
+    words: str
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Rows that a group has, and those that it could not use."""
+
+    name: str
+    n: str
+    missing: str
+    invalid: str
+    small: bool
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the template takes."""
+
+    title: str
+    lead: str
+    verdict: list[tuple[str, str]]
+    main: str
+    keys: str
+    columns: list[table.Column]
+    total: table.GroupRow | None
+    rows: list[table.GroupRow]
+    n_groups: int
+    marks: list[str]
+    panels: list[Panel]
+    figures: list[Figure]
+    quality: list[Quality]
+    n_more: int
+    definitions: list[tuple[str, str]]
+    options: list[tuple[str, str]]
+    notes: list[str]
+    data: Mapping[str, Any]
+
+
+def page_of(contents: Contents, figures: Sequence[Figure], most_groups: int) -> Page:
+    """The page of at most so many groups: the largest and the worst."""
+    labels = names(contents.groups.select(name_of_group(contents.keys))["group"])
+    kept = _kept(contents, most_groups)
+    trends = trends_of(contents, kept)
+    rows = table.group_rows(contents, kept, labels, trends)
+    alone = contents.groups.height == 1
+    quality, n_more = _quality(contents, labels)
+    return Page(
+        title=clean(contents.title),
+        lead=_lead(contents, trends),
+        verdict=[(sentence.kind, clean(sentence.text)) for sentence in sentences(contents)],
+        main=short(contents.metrics[0]),
+        keys=clean(", ".join(contents.keys)) or "Group",
+        columns=table.columns(contents),
+        total=None if alone else table.total_row(contents, trends),
+        rows=rows,
+        n_groups=contents.groups.height,
+        marks=_marks(contents),
+        panels=[] if trends is None else _panels(contents, labels, kept, trends),
+        figures=list(figures),
+        quality=quality,
+        n_more=n_more,
+        definitions=_definitions(contents),
+        options=[(clean(name), clean(value)) for name, value in contents.options.items()],
+        notes=[*map(clean, contents.notes), *_cuts(contents, kept, trends)],
+        data=_data(contents, figures, rows, trends),
+    )
+
+
+def _kept(contents: Contents, most: int) -> list[int]:
+    """Rows of the table of groups: all, or of too many the largest half and the worst of the others, in their order."""
+    n_groups = contents.groups.height
+    if n_groups <= most:
+        return list(range(n_groups))
+    largest = list(range((most + 1) // 2))
+    return sorted([*largest, *_worst(contents, range(len(largest), n_groups), most - len(largest))])
+
+
+def _worst(contents: Contents, among: Sequence[int], most: int) -> list[int]:
+    """Those above 1 beyond noise first, then those that are not small."""
+    main = contents.metrics[0]
+    order = [
+        ~pl.col("row").is_in(contents.costly),
+        pl.col("small").fill_null(value=True) if "small" in contents.groups.columns else pl.lit(value=False),
+        (-pl.col(main) if lower_is_better(main) else pl.col(main)).fill_nan(None),
+        pl.col("row"),
+    ]
+    numbered = contents.groups.with_row_index("row").filter(pl.col("row").is_in(list(among)))
+    return numbered.sort(order, nulls_last=True)["row"].head(most).to_list()
+
+
+def _lead(contents: Contents, trends: Trends | None) -> str:
+    total = contents.total.row(0, named=True)
+    said = [f"{total['n']:,} rows"]
+    if contents.keys:
+        said.append(f"{contents.groups.height:,} groups by {clean(', '.join(contents.keys))}")
+    if trends is not None:
+        n = len(trends.periods) + trends.n_left_out
+        said.append(f"{n:,} periods to {trends.periods[-1]}" if n > 1 else trends.periods[-1])
+    if total.get("class_prior") is not None:
+        said.append(f"{percent(total['class_prior'])} positives")
+    return " · ".join(said)
+
+
+def _marks(contents: Contents) -> list[str]:
+    """What the words and colours of the table mean."""
+    level = f"{100 * contents.interval:.4g} %"
+    found = [f"Small type: {level} limits. –: not known, point at it to see why. Grey: small groups, in which limits mean little."]
+    if contents.costly:
+        found.append("“above 1”: NEC is above 1 beyond noise, with all groups in mind: decisions that cost more than treating all cases alike.")
+    if contents.rest is not None or contents.changes is not None:
+        found.append("“worse”, “better”: a difference beyond noise, with all groups in mind.")
+    return found
+
+
+def _panels(contents: Contents, labels: Sequence[str], kept: Sequence[int], trends: Trends) -> list[Panel]:
+    largest = list(kept[:_PANELS_LARGEST])
+    worst = _worst(contents, [row for row in kept if row not in largest], _PANELS_WORST)
+    shown = [(labels[row], trends.of_group[row]) for row in (*largest, *worst)]
+    if contents.groups.height > 1:
+        shown.insert(0, ("all groups", trends.whole))
+    others = trends.others([*largest, *worst])
+    if others is not None:
+        shown.append((f"other {others[1]}: median, and from the 10th to the 90th percentile", others[0]))
+    ends = (trends.periods[0], trends.periods[-1]) if len(trends.periods) > 1 else ("", trends.periods[0])
+    return [
+        Panel(name, panel(trend.value, trend.low, trend.high, trends.scale, trends.naive, ends), _in_words(contents, name, trend, trends))
+        for name, trend in shown
+    ]
+
+
+def _in_words(contents: Contents, name: str, trend: Trend, trends: Trends) -> str:
+    known = [(period, value) for period, value in zip(trends.periods, trend.value, strict=True) if value is not None]
+    if not known:
+        return f"{short(contents.metrics[0])} of {name}: no value"
+    first, last = known[0], known[-1]
+    return f"{short(contents.metrics[0])} of {name}: {number(first[1])} in {first[0]}, {number(last[1])} in {last[0]}"
+
+
+def _quality(contents: Contents, labels: Sequence[str]) -> tuple[list[Quality], int]:
+    """All rows, then the groups of which rows are missing or invalid, or too few: those with most of them first."""
+    counts_of = ("n", "n_missing", "n_invalid")
+
+    def line(name: str, row: Mapping[str, Any]) -> Quality:
+        n, missing, invalid = (f"{row.get(column) or 0:,}" for column in counts_of)
+        return Quality(name, n, missing, invalid, bool(row.get("small")))
+
+    troubled = [
+        (row, labels[at])
+        for at, row in enumerate(contents.groups.iter_rows(named=True))
+        if row.get("n_missing") or row.get("n_invalid") or row.get("small")
+    ]
+    troubled.sort(key=lambda pair: -((pair[0].get("n_invalid") or 0) + (pair[0].get("n_missing") or 0)))
+    alone = contents.groups.height == 1
+    listed = [] if alone else [line(name, row) for row, name in troubled[:_LISTED]]
+    return [line("all rows", contents.total.row(0, named=True)), *listed], len(troubled) - len(listed) if not alone else 0
+
+
+def _definitions(contents: Contents) -> list[tuple[str, str]]:
+    """Each metric of the page with the first sentence of its documentation."""
+    found = []
+    for metric in [*contents.metrics, *(["rcl"] if "rcl" in contents.groups.columns else [])]:
+        functions = [getattr(module, metric) for module in _METRICS if hasattr(module, metric)]
+        told = (inspect.getdoc(functions[0]) or "").split("\n\n")[0].replace("\n", " ").replace("`", "") if functions else ""
+        direction = "Lower is better." if lower_is_better(metric) else "Higher is better."
+        found.append((in_words(metric), f"{_RCL if metric == 'rcl' else told} {direction}".strip()))
+    return found
+
+
+def _cuts(contents: Contents, kept: Sequence[int], trends: Trends | None) -> list[str]:
+    """What the page leaves out to stay small."""
+    found = []
+    if len(kept) < contents.groups.height:
+        found.append(f"This page shows {len(kept):,} of {contents.groups.height:,} groups: the largest, and the worst of the others.")
+    if trends is not None and trends.n_left_out:
+        found.append(f"Trends are of the last {len(trends.periods):,} periods; {trends.n_left_out:,} earlier ones are left out.")
+    return found
+
+
+def _data(contents: Contents, figures: Sequence[Figure], rows: Sequence[table.GroupRow], trends: Trends | None) -> dict[str, Any]:
+    """What the script of the page works with."""
+    return {
+        "charts": {figure.id: figure.spec for figure in figures},
+        "periods": [] if trends is None else trends.periods,
+        "trends": {} if trends is None else {row.row: trends.of_group[row.row].packed() for row in rows},
+        "facts": {row.row: row.facts for row in rows if row.facts},
+        "metric": in_words(contents.metrics[0]),
+        "naive": None if trends is None else trends.naive,
+        "prior": "" if contents.prior is None else percent(contents.prior),
+        "limits": f"{100 * contents.interval:.4g}% limits",
+        "colours": [MAIN, OTHER, REST],
+    }

@@ -1,0 +1,45 @@
+"""A sentence of a verdict, and what sentences call things."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from polars_ec.page.wording import names_of, period_text
+from polars_ec.words import in_words
+
+Kind: TypeAlias = Literal["bad", "good", "neutral"]
+NEC = "nec"
+KINK = " Two constant decisions cost about the same here, so that these limits may be too close."
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A finding, as plain text; whether it is bad or good news, or none."""
+
+    kind: Kind
+    text: str
+
+
+def names_in(table: pl.DataFrame, keys: Sequence[str], period: str | None) -> list[str]:
+    """What the rows of a table are called: groups, periods, or groups in periods."""
+    if period is None:
+        return names_of(table, keys) if keys else ["all"] * table.height
+    periods = [period_text(value, table[period]) for value in table[period].to_list()]
+    return [f"{name}, {at}" for name, at in zip(names_of(table, keys), periods, strict=True)] if keys else periods
+
+
+def short(metric: str) -> str:
+    """The abbreviation of a metric, where people have one for it."""
+    title = in_words(metric)
+    start, end = title.rfind("("), title.rfind(")")
+    return title[start + 1 : end] if 0 <= start < end else title
+
+
+def number_of(number: int, what: str) -> str:
+    """How many there are: "200 groups"."""
+    many = {"group": "groups", "period": "periods", "group and period": "groups and periods"}
+    return f"{number:,} {what if number == 1 else many[what]}"

@@ -1,0 +1,158 @@
+"""What a verdict says of groups that differ and of what changed, where it is more than chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from polars_ec.formulas.directions import lower_is_better
+from polars_ec.page.contents import Contents
+from polars_ec.page.costly import Mask, above, floats, kinked, lows_around
+from polars_ec.page.sentence import KINK, NEC, Kind, Sentence, names_in, number_of, short
+from polars_ec.page.wording import listed, number, period_text, with_limits
+from polars_ec.rows.read import join_groups
+
+_PARTS = {
+    "prior": "other shares of the classes",
+    "likelihood": "other scores or decisions within the classes",
+    "mix": "other shares of the groups",
+}
+
+
+def of_rest(contents: Contents) -> Iterator[Sentence]:
+    """Which groups differ from all others together."""
+    rest, main = contents.rest, contents.metrics[0]
+    if rest is None:
+        return
+    near_kink = _marked(rest, contents.groups, contents.keys)
+    real, looked_at = _real(rest, near_kink, contents.interval)
+    if not looked_at:
+        return
+    of_all = f"of {number_of(looked_at, 'group')}"
+    if not real.height:
+        yield Sentence("neutral", f"None {of_all} differs from all others together beyond noise ({short(main)}).")
+        return
+    worse, better = _sides(real, contents.keys, main)
+    verb = "differs" if real.height == 1 else "differ"
+    yield Sentence(
+        "bad" if worse else "good",
+        f"{real.height:,} {of_all} {verb} from all others together beyond noise, by {short(main)}{_worse_and_better(worse, better)}.",
+    )
+
+
+def of_changes(contents: Contents) -> Iterator[Sentence]:
+    """Which groups have changed since the reference."""
+    changes, main, trend = contents.changes, contents.metrics[0], contents.trend
+    if changes is None or trend is None or contents.period is None or contents.groups.height < 2:
+        return
+    # The cheapest constant decision may be chosen by chance in the last period or in the reference.
+    kinks = trend.filter(pl.col("nec_kinked")) if main == NEC and "nec_kinked" in trend.columns else trend.clear()
+    now = _marked(changes, kinks.with_columns(nec_kinked=pl.lit(value=True)), [*contents.keys, contents.period])
+    before = kinks.filter(pl.col(contents.period) == pl.lit(contents.reference).cast(kinks.schema[contents.period]))
+    was = _marked(changes, before.with_columns(nec_kinked=pl.lit(value=True)), contents.keys)
+    real, looked_at = _real(changes, now | was, contents.interval)
+    if not looked_at:
+        return
+    since = period_text(contents.reference, trend[contents.period])
+    of_all = f"of {number_of(looked_at, 'group')}"
+    if not real.height:
+        yield Sentence("neutral", f"None {of_all} has changed beyond noise since {since} ({short(main)}).")
+        return
+    end = trend[contents.period].max()
+    names = [
+        name if last == end else f"{name} (last in {period_text(last, trend[contents.period])})"
+        for name, last in zip(names_in(real, contents.keys, None), real[contents.period].to_list(), strict=True)
+    ]
+    worse, better = _sides(real, contents.keys, main, names)
+    verb = "has" if real.height == 1 else "have"
+    yield Sentence(
+        "bad" if worse else "good",
+        f"{real.height:,} {of_all} {verb} changed beyond noise since {since}, by {short(main)}{_worse_and_better(worse, better)}.",
+    )
+
+
+def of_history(contents: Contents) -> Iterator[Sentence]:
+    """How all rows together have changed, and what that is made of."""
+    history, total, main = contents.history, contents.trend_total, contents.metrics[0]
+    if history is None or total is None or contents.period is None or not history.height:
+        return
+    row = history.sort(contents.period).row(-1, named=True)
+    if row["difference"] is None:
+        return
+    begin, end = (period_text(at, total[contents.period]) for at in (contents.reference, row[contents.period]))
+    low, high = row["difference_ci_low"], row["difference_ci_high"]
+    is_real = low is not None and (low > 0 or high < 0)
+    kink = ""
+    if main == NEC and "nec_kinked" in total.columns:
+        ends = total.filter(pl.col(contents.period).is_in([contents.reference, row[contents.period]]))
+        kink = KINK if ends["nec_kinked"].any() else ""
+    is_worse = (row["difference"] > 0) == lower_is_better(main)
+    kind: Kind = "neutral" if not is_real or kink else "bad" if is_worse else "good"
+    surely = (
+        "which is more than noise"
+        if is_real
+        else "which may be noise"
+        if low is not None
+        else "and nobody knows how sure that is"
+    )
+    yield Sentence(
+        kind,
+        f"From {begin} to {end} {short(main)} of all rows together went from {number(row['value_reference'])} to "
+        f"{number(row['value'])}, by {with_limits(row, 'difference', 0.0, sign=True)}, {surely}.{kink}",
+    )
+    parts = [name for name in _PARTS if row.get(name) is not None and row[f"{name}_ci_low"] is not None]
+    if not parts:
+        yield Sentence(
+            "neutral",
+            f"What changed {short(main)} from {begin} to {end} these rows do not tell: some of the groups are too small.",
+        )
+        return
+    shown = "; ".join(f"{with_limits(row, name, 0.0, sign=True)} by {_PARTS[name]}" for name in parts)
+    real = [parts[i] for i in _real_parts(row, parts, contents.interval)]
+    surely = f"more than noise: {', '.join(_PARTS[name] for name in real)}" if real else "each may be noise"
+    yield Sentence("neutral", f"The change of {short(main)} from {begin} to {end} is made up of {shown}; {surely}.")
+
+
+def _real_parts(row: dict[str, Any], parts: Sequence[str], level: float) -> list[int]:
+    """Which parts of a change are no chance, however many there are; their limits are about as far to either side."""
+    value, low, high = (np.array([row[f"{name}{end}"] for name in parts]) for end in ("", "_ci_low", "_ci_high"))
+    size = np.abs(value)
+    near = size - np.where(value > 0, value - low, high - value)
+    every = np.ones(len(parts), dtype=bool)
+    return above(0.0, lows_around(size, near, level), every, ~every, level)
+
+
+def _marked(rows: pl.DataFrame, groups: pl.DataFrame, keys: Sequence[str]) -> Mask:
+    """Which rows are of a group that is beside the kink of NEC."""
+    if "nec_kinked" not in groups.columns or not rows.height or not groups.height:
+        return np.zeros(rows.height, dtype=bool)
+    if not keys:
+        return np.full(rows.height, bool(groups["nec_kinked"].any()))
+    return kinked(join_groups(rows.select(keys), groups.select(*keys, "nec_kinked"), keys))
+
+
+def _real(table: pl.DataFrame, near_kink: Mask, level: float) -> tuple[pl.DataFrame, int]:
+    """The rows that are no chance, the largest difference first, and of how many these are. By the kink only half may be wrong."""
+    p = floats(table["p_adjusted"]) * np.where(near_kink, 2.0, 1.0)
+    looked_at = ~np.isnan(p) & ~table["small"].fill_null(value=True).to_numpy()
+    real = table.filter(pl.Series(looked_at & (p < 1 - level)))
+    return real.sort(pl.col("difference").abs(), descending=True), int(looked_at.sum())
+
+
+def _sides(
+    real: pl.DataFrame, keys: Sequence[str], metric: str, names: Sequence[str] | None = None
+) -> tuple[list[str], list[str]]:
+    """What is worse, and what is better, each with its difference."""
+    worse, better = list[str](), list[str]()
+    for name, row in zip(names or names_in(real, keys, None), real.to_dicts(), strict=True):
+        is_worse = (row["difference"] > 0) == lower_is_better(metric)
+        (worse if is_worse else better).append(f"{name} ({with_limits(row, 'difference', 0.0, sign=True)})")
+    return worse, better
+
+
+def _worse_and_better(worse: Sequence[str], better: Sequence[str]) -> str:
+    said = [f"{what}: {listed(of)}" for what, of in (("worse", worse), ("better", better)) if of]
+    return "; " + "; ".join(said) if said else ""

@@ -1,0 +1,118 @@
+"""The main metric by group and period, as a page needs it: aligned to one list of periods."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from polars_ec.page.contents import Contents
+from polars_ec.page.sparklines import Scale, Values
+from polars_ec.page.text import clean
+from polars_ec.words import naive_value
+
+MOST_PERIODS = 400
+_MISSING = "(missing)"
+_TENTH, _NINE_TENTHS = 0.1, 0.9
+_EMPTY: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class Trend:
+    """One group's values, an entry for each period of the page."""
+
+    value: Values
+    low: Values
+    high: Values
+    at_prior: Values
+    at_prior_low: Values
+    at_prior_high: Values
+
+    def packed(self) -> list[list[float | None]]:
+        """For the script of the page, in the order of the fields: 4 digits are more than can be seen."""
+        series = (self.value, self.low, self.high, self.at_prior, self.at_prior_low, self.at_prior_high)
+        return [[None if v is None else four_digits(v) for v in values] if any_known(values) else [] for values in series]
+
+
+@dataclass(frozen=True)
+class Trends:
+    """Those of the groups that are shown, by their rows in the table of groups."""
+
+    periods: list[str]
+    of_group: dict[int, Trend]
+    whole: Trend
+    naive: float | None
+    n_left_out: int
+
+    @cached_property
+    def scale(self) -> Scale:
+        """One for all small charts."""
+        return Scale.of((value for trend in self.of_group.values() for value in trend.value), self.naive)
+
+    def others(self, shown: Sequence[int]) -> tuple[Trend, int] | None:
+        """The median of the groups that are not shown, between their 10th and 90th percentile; and how many they are."""
+        rest = [trend for row, trend in self.of_group.items() if row not in shown]
+        if len(rest) < 2:
+            return None
+        none = [None] * len(self.periods)
+        columns = [pl.Series([trend.value[at] for trend in rest], dtype=pl.Float64) for at in range(len(self.periods))]
+        median, low, high = ([column.quantile(q, "linear") for column in columns] for q in (0.5, _TENTH, _NINE_TENTHS))
+        return Trend(median, low, high, none, none, none), len(rest)
+
+
+def four_digits(value: float) -> float | None:
+    """A number as JSON has it: units are never rounded, and what is not finite is null."""
+    if value in (float("inf"), float("-inf")) or value != value:
+        return None
+    return round(value) if abs(value) >= 1000 else float(f"{value:.4g}")
+
+
+def any_known(values: Values) -> bool:
+    """Whether there is anything to be shown."""
+    return any(value is not None for value in values)
+
+
+def period_labels(periods: pl.Series) -> list[str]:
+    """Periods as one reads them: "2024-03" where all are months, no midnight where all are."""
+    if not periods.dtype.is_temporal():
+        return [_MISSING if value is None else clean(str(value)) for value in periods]
+    known = periods.drop_nulls()
+    if isinstance(periods.dtype, pl.Datetime) and all(value.time() == dt.time() for value in known):
+        return period_labels(periods.dt.date())
+    if periods.dtype == pl.Date:
+        monthly = all(value.day == 1 for value in known)
+        return [_MISSING if value is None else f"{value:%Y-%m}" if monthly else value.isoformat() for value in periods]
+    return [_MISSING if value is None else str(value) for value in periods]
+
+
+def trends_of(contents: Contents, kept: Sequence[int]) -> Trends | None:
+    """The trends of some groups, over the latest periods; None without periods."""
+    if contents.trend is None or contents.trend_total is None or contents.period is None:
+        return None
+    every = contents.trend_total[contents.period].unique().sort()
+    periods = every.tail(MOST_PERIODS)
+    places = pl.DataFrame({contents.period: periods}).with_row_index("at")
+    rows = contents.groups.select(contents.keys).with_row_index("row").filter(pl.col("row").is_in(kept))
+    own = contents.trend.join(places, on=contents.period, nulls_equal=True)
+    own = own.join(rows, on=contents.keys, nulls_equal=True) if contents.keys else own.with_columns(row=0)
+    whole = contents.trend_total.join(places, on=contents.period, nulls_equal=True)
+    main = contents.metrics[0]
+    found: dict[int, dict[int, Mapping[str, Any]]] = {row: {} for row in kept}
+    for entry in own.iter_rows(named=True):
+        found[entry["row"]][entry["at"]] = entry
+
+    def trend(entries: Mapping[int, Mapping[str, Any]]) -> Trend:
+        names = [f"{name}{end}" for name in (main, f"{main}_at_prior") for end in ("", "_ci_low", "_ci_high")]
+        return Trend(*([entries.get(at, _EMPTY).get(name) for at in range(len(periods))] for name in names))
+
+    return Trends(
+        periods=period_labels(periods),
+        of_group={row: trend(entries) for row, entries in found.items()},
+        whole=trend({entry["at"]: entry for entry in whole.iter_rows(named=True)}),
+        naive=naive_value(main),
+        n_left_out=len(every) - len(periods),
+    )
