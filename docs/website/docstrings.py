@@ -13,17 +13,15 @@ from typing import Any
 
 import polars_ec as ec
 
-_WIDTH = 88
+_WIDTH, _LONGEST_DEFAULT = 88, 40
 _CODE = re.compile(r"(`[^`]*`)")
 _AFTER = ("Returns", "Raises", "Notes", "References")
 
 
 def exports() -> dict[str, Any]:
     """Whatever a user may call, by what follows `ec.`; of the charts each function."""
-    charts = inspect.getmembers(ec.plot, lambda it: inspect.isfunction(it) and it.__module__ == ec.plot.__name__)
-    return {name: getattr(ec, name) for name in ec.__all__ if name != "plot"} | {
-        f"plot.{name}": chart for name, chart in charts if not name.startswith("_")
-    }
+    charts = {f"plot.{name}": it for name, it in inspect.getmembers(ec.plot, inspect.isfunction) if name[0] != "_"}
+    return {name: getattr(ec, name) for name in ec.__all__ if name != "plot"} | charts
 
 
 def as_markdown(it: Any, name: str) -> str:
@@ -59,7 +57,7 @@ def _sections(doc: str) -> dict[str, str]:
 
 def _signature(it: Callable[..., Any], name: str) -> str:
     parameters = inspect.signature(it).parameters.values()
-    shown = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters]
+    shown = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in map(_short, parameters)]
     arguments = str(inspect.Signature(shown))[1:-1].removeprefix("self, ").removeprefix("self")
     call = f"ec.{name}({arguments})"
     if len(call) > _WIDTH:
@@ -67,6 +65,17 @@ def _signature(it: Callable[..., Any], name: str) -> str:
         lines = fill(arguments, _WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
         call = f"ec.{name}(\n{lines}\n)"
     return f"```python\n{call}\n```"
+
+
+class _Left:
+    """Stands for a default value that is long."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+def _short(parameter: inspect.Parameter) -> inspect.Parameter:
+    return parameter.replace(default=_Left()) if len(repr(parameter.default)) > _LONGEST_DEFAULT else parameter
 
 
 def _entries(text: str) -> dict[str, str]:

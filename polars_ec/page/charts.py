@@ -28,7 +28,11 @@ class Figure:
 
 
 _CURVES: tuple[tuple[str, Callable[..., Any], str], ...] = (
-    ("roc", curves.roc, "True-positive rate over false-positive rate. The areas under the curves are the AUC of the table."),
+    (
+        "roc",
+        curves.roc,
+        "True-positive rate over false-positive rate. The areas under the curves are the AUC of the table.",
+    ),
 )
 
 
@@ -59,7 +63,9 @@ def _heading(title: Any) -> tuple[str, str]:
         return clean(title), ""
     below = title.get("subtitle", "")
     lines = [below] if isinstance(below, str) else below
-    return clean(title["text"] if isinstance(title["text"], str) else " ".join(title["text"])), ". ".join(map(clean, lines))
+    return clean(title["text"] if isinstance(title["text"], str) else " ".join(title["text"])), ". ".join(
+        map(clean, lines)
+    )
 
 
 class _Renamed(dict[str, str]):

@@ -11,7 +11,18 @@ import polars as pl
 from markupsafe import Markup
 
 from polars_ec.formulas.directions import lower_is_better
-from polars_ec.metrics import averages, binary, calibration_error, classes, counts, decisions, operating_points, ranking, rates, scoring_rules
+from polars_ec.metrics import (
+    averages,
+    binary,
+    calibration_error,
+    classes,
+    counts,
+    decisions,
+    operating_points,
+    ranking,
+    rates,
+    scoring_rules,
+)
 from polars_ec.page import table
 from polars_ec.page.charts import Figure
 from polars_ec.page.contents import Contents
@@ -25,7 +36,18 @@ from polars_ec.words import in_words
 
 _PANELS_LARGEST, _PANELS_WORST = 8, 4
 _LISTED = 30
-_METRICS = (averages, binary, calibration_error, classes, counts, decisions, operating_points, ranking, rates, scoring_rules)
+_METRICS = (
+    averages,
+    binary,
+    calibration_error,
+    classes,
+    counts,
+    decisions,
+    operating_points,
+    ranking,
+    rates,
+    scoring_rules,
+)
 _RCL = "How much of a loss calibration would take off: raw minus calibrated, in percent of raw."
 
 
@@ -141,9 +163,13 @@ def _lead(contents: Contents, trends: Trends | None) -> str:
 def _marks(contents: Contents) -> list[str]:
     """What the words and colours of the table mean."""
     level = f"{100 * contents.interval:.4g} %"
-    found = [f"Small type: {level} limits. –: not known, point at it to see why. Grey: small groups, in which limits mean little."]
+    found = [
+        f"Small type: {level} limits. –: not known, point at it to see why. Grey: small groups, in which limits mean little."
+    ]
     if contents.costly:
-        found.append("“above 1”: NEC is above 1 beyond noise, with all groups in mind: decisions that cost more than treating all cases alike.")
+        found.append(
+            "“above 1”: NEC is above 1 beyond noise, with all groups in mind: decisions that cost more than treating all cases alike."
+        )
     if contents.rest is not None or contents.changes is not None:
         found.append("“worse”, “better”: a difference beyond noise, with all groups in mind.")
     return found
@@ -160,7 +186,11 @@ def _panels(contents: Contents, labels: Sequence[str], kept: Sequence[int], tren
         shown.append((f"other {others[1]}: median, and from the 10th to the 90th percentile", others[0]))
     ends = (trends.periods[0], trends.periods[-1]) if len(trends.periods) > 1 else ("", trends.periods[0])
     return [
-        Panel(name, panel(trend.value, trend.low, trend.high, trends.scale, trends.naive, ends), _in_words(contents, name, trend, trends))
+        Panel(
+            name,
+            panel(trend.value, trend.low, trend.high, trends.scale, trends.naive, ends),
+            _in_words(contents, name, trend, trends),
+        )
         for name, trend in shown
     ]
 
@@ -189,7 +219,9 @@ def _quality(contents: Contents, labels: Sequence[str]) -> tuple[list[Quality], 
     troubled.sort(key=lambda pair: -((pair[0].get("n_invalid") or 0) + (pair[0].get("n_missing") or 0)))
     alone = contents.groups.height == 1
     listed = [] if alone else [line(name, row) for row, name in troubled[:_LISTED]]
-    return [line("all rows", contents.total.row(0, named=True)), *listed], len(troubled) - len(listed) if not alone else 0
+    return [line("all rows", contents.total.row(0, named=True)), *listed], len(troubled) - len(
+        listed
+    ) if not alone else 0
 
 
 def _definitions(contents: Contents) -> list[tuple[str, str]]:
@@ -197,7 +229,11 @@ def _definitions(contents: Contents) -> list[tuple[str, str]]:
     found = []
     for metric in [*contents.metrics, *(["rcl"] if "rcl" in contents.groups.columns else [])]:
         functions = [getattr(module, metric) for module in _METRICS if hasattr(module, metric)]
-        told = (inspect.getdoc(functions[0]) or "").split("\n\n")[0].replace("\n", " ").replace("`", "") if functions else ""
+        told = (
+            (inspect.getdoc(functions[0]) or "").split("\n\n")[0].replace("\n", " ").replace("`", "")
+            if functions
+            else ""
+        )
         direction = "Lower is better." if lower_is_better(metric) else "Higher is better."
         found.append((in_words(metric), f"{_RCL if metric == 'rcl' else told} {direction}".strip()))
     return found
@@ -207,13 +243,19 @@ def _cuts(contents: Contents, kept: Sequence[int], trends: Trends | None) -> lis
     """What the page leaves out to stay small."""
     found = []
     if len(kept) < contents.groups.height:
-        found.append(f"This page shows {len(kept):,} of {contents.groups.height:,} groups: the largest, and the worst of the others.")
+        found.append(
+            f"This page shows {len(kept):,} of {contents.groups.height:,} groups: the largest, and the worst of the others."
+        )
     if trends is not None and trends.n_left_out:
-        found.append(f"Trends are of the last {len(trends.periods):,} periods; {trends.n_left_out:,} earlier ones are left out.")
+        found.append(
+            f"Trends are of the last {len(trends.periods):,} periods; {trends.n_left_out:,} earlier ones are left out."
+        )
     return found
 
 
-def _data(contents: Contents, figures: Sequence[Figure], rows: Sequence[table.GroupRow], trends: Trends | None) -> dict[str, Any]:
+def _data(
+    contents: Contents, figures: Sequence[Figure], rows: Sequence[table.GroupRow], trends: Trends | None
+) -> dict[str, Any]:
     """What the script of the page works with."""
     return {
         "charts": {figure.id: figure.spec for figure in figures},

@@ -54,8 +54,12 @@ def script_json(value: Any) -> Markup:
 
 @cache
 def _template() -> tuple[jinja2.Template, dict[str, Markup]]:
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    assets = {name: Markup(asset(file)) for name, file in (("style", "page.css"), ("vega", "vega.js"), ("script", "page.js"))}
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    assets = {
+        name: Markup(asset(file)) for name, file in (("style", "page.css"), ("vega", "vega.js"), ("script", "page.js"))
+    }
     policy = {
         "default-src": "'none'",
         "script-src": f"{_digest(assets['vega'])} {_digest(assets['script'])}",

@@ -76,7 +76,9 @@ class Area:
         for run in filter(None, runs):
             # One period alone has a band as well: a narrow one.
             wide = run if len(run) > 1 else [(run[0][0] + side, *run[0][1:]) for side in (-1.5, 1.5)]
-            around = [f"{x:.1f} {top:.1f}" for x, _, top in wide] + [f"{x:.1f} {bottom:.1f}" for x, bottom, _ in reversed(wide)]
+            around = [f"{x:.1f} {top:.1f}" for x, _, top in wide] + [
+                f"{x:.1f} {bottom:.1f}" for x, bottom, _ in reversed(wide)
+            ]
             shapes.append(f"M{'L'.join(around)}Z")
         return "".join(shapes)
 
@@ -87,7 +89,9 @@ class Area:
 
 def _tick(value: float) -> str:
     """A value beside an axis: two decimals, or two digits."""
-    return number(float(f"{value:.2g}")) if abs(value) >= 100 or 0 < abs(value) < 0.1 else f"{value:.2f}".replace("-", "−")
+    return (
+        number(float(f"{value:.2g}")) if abs(value) >= 100 or 0 < abs(value) < 0.1 else f"{value:.2f}".replace("-", "−")
+    )
 
 
 def sparkline(values: Values, scale: Scale, naive: float | None) -> Markup:
@@ -100,7 +104,9 @@ def sparkline(values: Values, scale: Scale, naive: float | None) -> Markup:
     )
 
 
-def panel(values: Values, low: Values, high: Values, scale: Scale, naive: float | None, ends: tuple[str, str]) -> Markup:
+def panel(
+    values: Values, low: Values, high: Values, scale: Scale, naive: float | None, ends: tuple[str, str]
+) -> Markup:
     """A small chart with a band, the level of the naive system, and the ends of both axes."""
     area = Area(178, 74, scale, len(values), left=40, top=6)
     ticks = [scale.low, scale.high] if naive is None else [scale.low, naive, scale.high]

@@ -113,7 +113,9 @@ def group_rows(contents: Contents, kept: Sequence[int], names: Sequence[str], tr
 def total_row(contents: Contents, trends: Trends | None) -> GroupRow:
     """All groups together."""
     group = contents.total.row(0, named=True)
-    cells = [Cell("") if column.name in ("rest", "change") else _value(group, column.name) for column in columns(contents)]
+    cells = [
+        Cell("") if column.name in ("rest", "change") else _value(group, column.name) for column in columns(contents)
+    ]
     spark = Markup() if trends is None else sparkline(trends.whole.value, trends.scale, trends.naive)
     return GroupRow(-1, "all groups", cells, small=False, costly=False, spark=spark)
 

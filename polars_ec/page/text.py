@@ -75,7 +75,9 @@ def short(metric: str) -> str:
 def clean(name: str) -> str:
     """A name on one line, without characters that cannot be seen or that turn the text."""
     seen = _TURNS.sub("\N{REPLACEMENT CHARACTER}", name)
-    return "".join(" " if c.isspace() else "\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) == "Cc" else c for c in seen)
+    return "".join(
+        " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) == "Cc" else c for c in seen
+    )
 
 
 def names(labels: Iterable[str]) -> list[str]:

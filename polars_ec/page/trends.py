@@ -35,7 +35,9 @@ class Trend:
     def packed(self) -> list[list[float | None]]:
         """For the script of the page, in the order of the fields: 4 digits are more than can be seen."""
         series = (self.value, self.low, self.high, self.at_prior, self.at_prior_low, self.at_prior_high)
-        return [[None if v is None else four_digits(v) for v in values] if any_known(values) else [] for values in series]
+        return [
+            [None if v is None else four_digits(v) for v in values] if any_known(values) else [] for values in series
+        ]
 
 
 @dataclass(frozen=True)
