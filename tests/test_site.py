@@ -199,3 +199,10 @@ def test_places_are_unlike() -> None:
     assert len({place(path.relative_to(ROOT).as_posix()) for path in (ROOT / "docs").rglob("*.md")} | {"index.md"}) == (
         len(list((ROOT / "docs").rglob("*.md"))) + 1
     )
+
+
+def test_each_word_of_the_glossary_leads_to_a_page() -> None:
+    text = (ROOT / "docs/glossary.md").read_text("utf-8")
+    entries = re.findall(r"^\*\*(.+?)\.\*\* (.*?)(?:\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    assert len(entries) > 50
+    assert [word for word, said in entries if "](" not in said] == []

@@ -15,7 +15,6 @@ import polars_ec as ec
 
 _WIDTH, _LONGEST_DEFAULT = 88, 40
 _CODE = re.compile(r"(`[^`]*`)")
-_AFTER = ("Returns", "Raises", "Notes", "References")
 
 
 def exports() -> dict[str, Any]:
@@ -34,12 +33,13 @@ def as_markdown(it: Any, name: str) -> str:
         text += _parameters(_entries(parts["Parameters"]), set(by_hand), name)
     if "Attributes" in parts:
         text += ["**Attributes**", *_list(_entries(parts["Attributes"]), name)]
-    for head in _AFTER:
-        if head in parts:
-            said = re.sub(r"^(\S.*)\n +", r"\1: ", parts[head]) if head == "Raises" else parts[head]
-            text.append(f"**{head}.** {_prose(said, name)}")
+    for head in ("Returns", "Raises", "Notes", "References"):
+        if head == "Raises" and head in parts:
+            text += ["**Raises**", *_list(_entries(parts[head]), name)]
+        elif head in parts:
+            text.append(f"**{head}.** {_prose(parts[head], name)}")
     if "Examples" in parts:
-        text.append(_sessions(parts["Examples"]))
+        text.append(_sessions(parts["Examples"], name))
     return "\n\n".join(text)
 
 
@@ -126,7 +126,9 @@ def _linked(code: str, name: str) -> str:
     return f"[{code}][polars_ec.{there}]" if there in ec.__all__ and there != name else code
 
 
-def _sessions(text: str) -> str:
+def _sessions(text: str, name: str) -> str:
     """Sessions as code, what stands between them as text."""
     blocks = re.split(r"\n{2,}", text)
-    return "\n\n".join(f"```pycon\n{block}\n```" if block.startswith(">>>") else block for block in blocks)
+    return "\n\n".join(
+        f"```pycon\n{block}\n```" if block.startswith(">>>") else _prose(block, name) for block in blocks
+    )
