@@ -25,7 +25,8 @@ def main() -> None:
     lay_out(site_pages(ROOT), ROOT, LAID_OUT)
     zensical = [sys.executable, "-m", "zensical", "build", "--clean", "--strict", "--config-file"]
     # mkdocstrings finds its extension there.
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path[1:]])}
+    paths = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     if subprocess.run([*zensical, LAID_OUT / "zensical.toml"], env=environment, check=False).returncode:
         sys.exit("zensical found the faults above")
     if faults := faults_of(LAID_OUT / "site"):
