@@ -12,7 +12,7 @@ VENV := .venv
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: demo test lint bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-lowest test-spark test-postgres sql clean
+.PHONY: demo docs pictures test lint bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-lowest test-spark test-postgres sql clean
 
 demo: .venv/demo
 	$(VENV)/bin/polars-ec demo
@@ -73,6 +73,14 @@ test-spark: .venv/spark
 test-postgres: .venv/test
 	DSN="$(DSN)" $(VENV)/bin/python -m pytest -m postgres tests/sql/test_postgres.py
 
+# The site, below site/: the pages of docs/, the README and the docstrings. It fails on a broken link.
+docs: .venv/docs
+	$(VENV)/bin/python docs/website
+
+# The pictures of docs/gallery.md anew.
+pictures: .venv/docs
+	$(VENV)/bin/python docs/website/pictures.py
+
 # The one-file bundle that any DuckDB client can load, from the files of the families and the signatures of the functions.
 sql: .venv/test
 	$(VENV)/bin/python -m polars_ec.sql.overloads
@@ -90,4 +98,4 @@ sql: .venv/test
 	touch $@
 
 clean:
-	rm -rf .venv .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis dist demo-output
+	rm -rf .venv .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis dist demo-output .site site
