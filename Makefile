@@ -1,5 +1,7 @@
 # Each target makes the environment it needs; the machine needs Python (with venv and pip) and make.
 PYTHON ?= python3
+# Without bytecode each of the many processes that tests start would compile the package anew; seeded faults set it for themselves.
+export PYTHONDONTWRITEBYTECODE :=
 ROWS ?= 20_000_000
 EXAMPLES ?= 200
 PYTHONS := 3.11 3.12 3.13
@@ -10,7 +12,7 @@ VENV := .venv
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: demo test lint bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-lowest test-spark test-postgres sql vega clean
+.PHONY: demo docs pictures test lint bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-lowest test-spark test-postgres sql vega clean
 
 demo: .venv/demo
 	$(VENV)/bin/polars-ec demo
@@ -71,6 +73,14 @@ test-spark: .venv/spark
 test-postgres: .venv/test
 	DSN="$(DSN)" $(VENV)/bin/python -m pytest -m postgres tests/sql/test_postgres.py
 
+# The site, below site/: the pages of docs/, the README and the docstrings. It fails on a broken link.
+docs: .venv/docs
+	$(VENV)/bin/python docs/website
+
+# The pictures of docs/gallery.md anew.
+pictures: .venv/docs
+	$(VENV)/bin/python docs/website/pictures.py
+
 # The one-file bundle that any DuckDB client can load, from the files of the families and the signatures of the functions.
 sql: .venv/test
 	$(VENV)/bin/python -m polars_ec.sql.overloads
@@ -92,4 +102,4 @@ vega: .venv/test
 	touch $@
 
 clean:
-	rm -rf .venv .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis dist demo-output
+	rm -rf .venv .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis dist demo-output .site site

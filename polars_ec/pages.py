@@ -11,6 +11,7 @@ from polars_ec.priors import Prior
 from polars_ec.signatures import with_options
 from polars_ec.sketches import Sketch
 from polars_ec.typing import FrameLike, IntoExpr
+from polars_ec.whole_file import whole_file
 
 
 @with_options(PageOptions)
@@ -121,5 +122,6 @@ def report_page(
         title=title,
         options=options,
     )
-    file.write_text(render(contents), encoding="utf-8", newline="\n")
+    with whole_file(file) as opened:
+        opened.write(render(contents).encode())
     return file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -12,6 +13,9 @@ from tests.support.database import database
 
 # Workers share the cores, where threads of small matrix products only wait for each other. It is read when NumPy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Expressions are many small objects, of which few are in circles.
+gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(scope="module")

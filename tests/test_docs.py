@@ -7,6 +7,7 @@ import doctest
 import io
 import re
 import shlex
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,10 @@ from tests.support.database import database
 ROOT = Path(__file__).parent.parent
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
-    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 }
+# Those whose code is run here; tests/test_guides.py runs the guides, tests/test_gallery.py the gallery.
+RUN = [page for page in PAGES if page not in ("README.md", "docs/gallery.md") and "/guides/" not in page]
 README = PAGES["README.md"]
 METRICS = {case.name for case in CASES} | set(RANKING) | set(ROW_FUNCTIONS) | set(DIVERGENCES) | set(WITHOUT_MACRO)
 
@@ -82,7 +85,7 @@ def test_first_example_in_sql() -> None:
     assert str(connection.sql(query)).rstrip() == printed.rstrip()
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != "README.md" and blocks(page, "python")])
+@pytest.mark.parametrize("page", [page for page in RUN if blocks(page, "python")])
 def test_python_blocks(page: str, first_example) -> None:
     text = "\n".join(blocks(page, "python"))
     test = doctest.DocTestParser().get_doctest(text, dict(first_example), page, page, 0)
@@ -93,9 +96,7 @@ def test_python_blocks(page: str, first_example) -> None:
 
 
 def test_no_python_is_left_out() -> None:
-    assert [page for page, text in PAGES.items() if ">>>" in text] == [
-        page for page in PAGES if page != "README.md" and blocks(page, "python")
-    ]
+    assert [page for page in RUN if ">>>" in PAGES[page]] == [page for page in RUN if blocks(page, "python")]
     assert {language for text in PAGES.values() for language in re.findall(r"^```(\w+)$", text, re.MULTILINE)} == {
         "python",
         "sh",
@@ -108,7 +109,7 @@ def test_no_python_is_left_out() -> None:
     }
 
 
-@pytest.mark.parametrize("statement", [block for page in PAGES if page != "README.md" for block in blocks(page, "sql")])
+@pytest.mark.parametrize("statement", [block for page in RUN for block in blocks(page, "sql")])
 def test_sql_blocks(statement: str) -> None:
     connection = database().cursor()
     connection.execute(
@@ -169,7 +170,12 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flights.write_parquet("demo-output/log/all.parquet")
     with duckdb.connect("flights.duckdb") as connection:
         connection.execute("CREATE TABLE log AS FROM 'logs/all.parquet'")
-    lines = [line for page in PAGES for line in commands_of(page) if re.match(r"(\.venv/bin/)?polars-ec ", line)]
+    lines = [
+        line
+        for page in ["README.md", *RUN]
+        for line in commands_of(page)
+        if re.match(r"(\.venv/bin/)?polars-ec ", line)
+    ]
     assert len(lines) >= 5
     for line in lines:
         result = CliRunner().invoke(commands.app, shlex.split(line)[1:])
@@ -218,7 +224,8 @@ def test_links_lead_somewhere() -> None:
             assert path.exists(), f"{page}: {target}"
             if anchor:
                 assert anchor in anchors(path.read_text("utf-8")), f"{page}: {target}"
-    assert {f"docs/{path.name}" for path in (ROOT / "docs").iterdir()} <= set(re.findall(r"\]\(([^)]+)\)", README))
+    overview = {normpath(f"docs/{name}") for name in re.findall(r"\]\(([^)#]+)\)", PAGES["docs/index.md"])}
+    assert {page for page in PAGES if page.startswith("docs/")} - {"docs/index.md"} <= overview
 
 
 def anchors(text: str) -> set[str]:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+# What docs/papers.md says that an example prints.
+SHOWN = re.findall(
+    r"`python examples/(\w+)\.py` prints:\n\n```text\n(.*?)\n```\n",
+    (ROOT / "docs/papers.md").read_text("utf-8"),
+    re.DOTALL,
+)
 
 LINES = {
     "paper_tables_1_and_2": [
@@ -58,6 +66,11 @@ LINES = {
 SLOW = ("paper_calibration", "sketch_resolution", "daily_sketches")
 
 
+def test_the_page_of_papers_shows_each_block_of_numbers():
+    assert len(SHOWN) == (ROOT / "docs/papers.md").read_text("utf-8").count("```text") == 10
+    assert {name for name, _ in SHOWN} == {name for name in LINES if name.startswith("paper")} | {"rain"}
+
+
 def test_every_example_is_run():
     assert {path.stem for path in EXAMPLES.glob("*.py")} == set(LINES)
 
@@ -79,4 +92,6 @@ def test_example(name, tmp_path):
     printed = [line.rstrip() for line in finished.stdout.splitlines()]
     for line in LINES[name]:
         assert line in printed
+    for block in (block for example, block in SHOWN if example == name):
+        assert f"\n{block}\n" in "\n".join(["", *printed, ""])
     assert len(script.read_text("utf-8").splitlines()) < 100

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy import stats
 from scipy.special import expit, logit
 
 import polars_ec as ec
+from tests.support.cases import mostly_slow
 from tests.support.reference import BINARY, MULTICLASS, log_of
 
 LIMITS = pl.selectors.ends_with("_ci_low", "_ci_high", "small", "nec_kinked")
@@ -58,8 +60,14 @@ def test_classes_in_columns_and_in_lists_have_the_same_limits(options: dict[str,
     assert of_decisions.select(LIMITS).null_count().sum_horizontal().item() == 0
 
 
-@pytest.mark.parametrize("n_classes", [3, 6])
-@pytest.mark.parametrize("options", [{}, {"cluster": "user"}, {"weight": "w"}], ids=["rows", "clusters", "weighted"])
+@pytest.mark.parametrize(
+    ("n_classes", "options"),
+    mostly_slow(
+        product([3, 6], [{}, {"cluster": "user"}, {"weight": "w"}]),
+        [(3, {}), (3, {"cluster": "user"}), (6, {"weight": "w"})],
+    ),
+    ids=str,
+)
 def test_a_class_against_the_rest_is_a_report_of_two(n_classes: int, options: dict[str, Any]) -> None:
     log = make_log(n_classes, 1500, groups=2)
     given = {"by": "g", "interval": 0.95, "metrics": ["nec", "precision", "recall", "f1", "mcc"], **options}

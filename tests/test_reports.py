@@ -159,6 +159,19 @@ def test_a_wrong_row_costs_its_group_the_metrics_only() -> None:
     assert (b["n"], b["n_invalid"], b["tn"]) == (1, 0, 1)
 
 
+def test_groups_without_a_row_have_no_averages() -> None:
+    """All of them, so that nothing tells how many classes there are."""
+    log = LOG.select("g", "p", y=pl.lit(None, dtype=pl.Int64))
+    three = {"costs": [[0, 1, 0.1], [5, 0, 0.1]]}
+    names = ["macro_f1", "weighted_precision", "micro_f1", "class_f1"]
+    for options in ({}, {"interval": 0.9}):
+        table = log.ec.report("p", "y", by="g", metrics=names, **three, **options)
+        assert table["g"].len() > 1
+        assert all(table[name].null_count() == table.height for name in names)
+    of_groups = log.group_by("g").agg(ec.macro_f1("p", "y", **three), ec.class_f1("p", "y", **three).alias("of_each"))
+    assert of_groups.drop("g").null_count().row(0) == (of_groups.height, of_groups.height)
+
+
 def test_empty_log() -> None:
     empty = LOG.clear()
     assert empty.ec.report("p", "y", by="g").height == 0

@@ -15,9 +15,9 @@ from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.exit_codes import TRIPPED
 from polars_ec.cli.gates import Gates, Names
 from polars_ec.cli.logs import DifferingFilesError, open_log
-from polars_ec.cli.output import SHOWN_ROWS, Format, encode, terminal_width, write
+from polars_ec.cli.output import SHOWN_ROWS, Format, above, encode, is_on_terminal, terminal_width, write
 from polars_ec.cli.periods import check_period
-from polars_ec.cli.questions import Question
+from polars_ec.cli.questions import Answer, Question
 from polars_ec.cli.request import Request
 from polars_ec.cli.rows_answer import answer_from_duckdb, answer_from_files
 from polars_ec.cli.sketch_answer import RollUp, answer_from_sketches
@@ -36,23 +36,30 @@ def run(asked: Asked, delivery: Delivery, question: Question, what: str) -> None
             raise UsageError(
                 f"--window {question.window} is of sketches, which add up: sketch the log first, polars-ec sketch"
             )
-        table, warnings = of_rows(asked.paths, asked.request(gates, what, question.mix), question, what)
+        answer = of_rows(asked.paths, asked.request(gates, what, question.mix), question, what)
     else:
-        table, warnings = _of_sketches(folder, asked, question, what)
+        answer = _of_sketches(folder, asked, question, what)
+    table = answer.table
     gates.check(table.schema)
-    for warning in [*warnings, *question.notes(table)]:
+    for warning in [*answer.said, *question.notes(table)]:
         tell(warning)
     if chosen is Format.table and table.height > SHOWN_ROWS and not delivery.quiet:
         tell(f"the table shows {SHOWN_ROWS} of {table.height} rows: --format csv has them all")
     names = question.names(table)
     # A file is for an editor, or for a pager, which have room to the right.
     width = terminal_width() if delivery.out is None else None
-    drawn = None if chart is None else chart.drawn(lambda: question.chart(table))
-    write(encode(table, chosen, names=len(names.keys), width=width), delivery.out)
-    if chart is not None and drawn is not None:
-        chart.write(drawn)
+    content = encode(table, chosen, names=len(names.keys), width=width)
+    if chosen is Format.table and delivery.out is None and not delivery.quiet and is_on_terminal():
+        content = above(question.verdict(table), terminal_width()) + content
+    beside = [
+        *([] if answer.page is None else [answer.page.rendered()]),
+        *([] if chart is None else [chart.drawn(lambda: question.chart(table))]),
+    ]
+    write(content, delivery.out)
+    for file in beside:
+        file.write()
         if not delivery.quiet:
-            tell(f"the chart is in {chart.file}")
+            tell(f"the {file.what} is in {file.path}")
     _end(gates, table, names, quiet=delivery.quiet)
 
 
@@ -70,8 +77,8 @@ def _end(gates: Gates, table: pl.DataFrame, names: Names, *, quiet: bool) -> Non
         raise typer.Exit(TRIPPED)
 
 
-def of_rows(paths: list[str], request: Request, question: Question, what: str) -> tuple[pl.DataFrame, list[str]]:
-    """The answer from rows, and what is to be said about it."""
+def of_rows(paths: list[str], request: Request, question: Question, what: str) -> Answer:
+    """The answer from rows."""
     tables = [match for match in map(_DUCKDB.fullmatch, paths) if match]
     if not tables:
         broken = next((path for path in paths if path.startswith("duckdb:")), None)
@@ -89,7 +96,7 @@ def of_rows(paths: list[str], request: Request, question: Question, what: str) -
     return answer_from_duckdb(tables[0]["file"], tables[0]["table"], request, question)
 
 
-def _of_sketches(folder: Path, asked: Asked, question: Question, what: str) -> tuple[pl.DataFrame, list[str]]:
+def _of_sketches(folder: Path, asked: Asked, question: Question, what: str) -> Answer:
     if len(asked.paths) > 1:
         raise UsageError(
             f"{', '.join(asked.paths)}: {what} is of one folder of sketches at a time, and of nothing beside it"

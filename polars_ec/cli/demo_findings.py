@@ -37,6 +37,8 @@ class Demo:
     noise: Noise
     change: Change
     largest_difference: float
+    seen: list[Path]
+    """The page, and the picture."""
 
 
 @dataclass(frozen=True)

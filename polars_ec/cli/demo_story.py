@@ -26,6 +26,7 @@ from polars_ec.cli.output import as_text
 
 _SHOWN = ("n", "nec", "nce", "precision", "precision_at_prior", "class_prior")
 _PARTS = ("prior", "likelihood", "mix")
+_NEW_LINE = "\n"
 
 
 def story_of(demo: Demo, flights: pl.DataFrame, scored: pl.DataFrame) -> str:
@@ -60,7 +61,10 @@ What is more than noise: NEC minus that of all other flights, {LEVEL:.0%} limits
 DuckDB macros on the same Parquet files: the three reports {agreement} to a relative {TOLERANCE:.0e}.
 
 Where the change from {_month(BEFORE)} to {_month(AFTER)} comes from: {LEVEL:.0%} limits, days as clusters, carriers as strata
-{tell_change(demo.change)}"""
+{tell_change(demo.change)}
+
+To look at: the report page by carrier and month, and precision by month as it is and at the common prior
+{_NEW_LINE.join(map(str, demo.seen))}"""
 
 
 def _shown(report: pl.DataFrame, key: str) -> str:

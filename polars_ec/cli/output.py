@@ -10,7 +10,9 @@ import os
 import shutil
 import stat
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -26,6 +28,7 @@ from polars_ec.whole_file import whole_file
 
 SHOWN_ROWS = 1000
 _GAP = "  "
+_NARROWEST = 20
 
 # Of a name that is right, and a disk that is not.
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -143,6 +146,19 @@ def _lines(columns: Sequence[list[str]]) -> str:
     return "\n".join(_GAP.join(row).rstrip() for row in zip(*columns, strict=True))
 
 
+def above(sentences: Sequence[str], width: int) -> bytes:
+    """Sentences to read before a table, each a point of a list."""
+    wrapper = textwrap.TextWrapper(
+        max(width, _NARROWEST), initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
+    )
+    return "".join(f"{wrapper.fill(escaped(text))}\n" for text in sentences).encode() + (b"\n" if sentences else b"")
+
+
+def is_on_terminal() -> bool:
+    """Whether somebody reads what is printed."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 def terminal_width() -> int:
     """Of the terminal on stdout, or as COLUMNS says; 80 where there is none."""
     return shutil.get_terminal_size().columns
@@ -209,6 +225,20 @@ def write(content: bytes, out: Path | None, option: str = "--out") -> None:
     except OSError as error:
         kind = DataError if error.errno in _NOT_WRITTEN else UsageError
         raise kind(f"{option} {out}: {error.strerror}") from None
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A file that is written beside the table: what it is, the option that names it, and what is in it."""
+
+    what: str
+    path: Path
+    option: str
+    content: bytes
+
+    def write(self) -> None:
+        """Put it in its place, whole or not at all."""
+        write(self.content, self.path, self.option)
 
 
 def check_place(out: Path, option: str, suffixes: Sequence[str]) -> None:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import polars as pl
 
 from polars_ec.cli.gates import Names
+from polars_ec.cli.html_page import MadePage, Page
 from polars_ec.cli.request import Rows, Sketched, Table
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The table that answers a question, and what is to be said about it."""
+
+    table: pl.DataFrame
+    said: list[str] = field(default_factory=list)
+    page: MadePage | None = None
 
 
 class Question(Protocol):
@@ -27,6 +38,11 @@ class Question(Protocol):
     @property
     def window(self) -> int | None:
         """How many periods of sketches each row is of; None: its own."""
+        ...
+
+    @property
+    def page(self) -> Page | None:
+        """The page that is to be made beside the table."""
         ...
 
     def of_rows(self, rows: Rows) -> pl.LazyFrame | pl.DataFrame:
@@ -51,6 +67,10 @@ class Question(Protocol):
 
     def notes(self, table: pl.DataFrame) -> list[str]:
         """What is to be said about an answer."""
+        ...
+
+    def verdict(self, table: pl.DataFrame) -> list[str]:
+        """What the answer says, in sentences, for who reads it on a terminal."""
         ...
 
     def chart(self, table: pl.DataFrame) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +11,7 @@ from polars_ec.cli.answers import run
 from polars_ec.cli.asked import Asked, Delivery
 from polars_ec.cli.errors import UsageError
 from polars_ec.cli.exit_codes import one_line_errors
+from polars_ec.cli.html_page import LEVEL, Page
 from polars_ec.cli.options import Interval, Missing, Replicates, Resampling, Seed, Window, intervals, parse_prior
 from polars_ec.cli.parameters import taking
 from polars_ec.cli.report_question import Report
@@ -41,6 +43,14 @@ def report(
     method: Resampling = None,
     replicates: Replicates = None,
     seed: Seed = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Page to write beside the table, for the person who decides: a verdict in sentences, groups, trends, curves. "
+            "Its limits are of --interval, or 0.95; its reference prior --prior, or overall."
+        ),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
 ) -> None:
     """Report the usual battery of metrics on a prediction log, a row per group.
 
@@ -62,10 +72,27 @@ def report(
         "score_prior": None if score_prior is None else parse_prior(score_prior, "--score-prior", ["uniform"]),
     }
     layout = asked.layout | {name: value for name, value in asked_layout.items() if value is not None}
-    layout |= intervals(interval, asked.cluster, asked.buckets, method, replicates, seed)
-    run(
-        asked,
-        delivery,
-        Report(layout, several=len(asked.score or ()) > 1, window=window, by=asked.by or (), every=asked.every),
-        "a report",
-    )
+    # Of clusters the page alone may be: it has limits in any case.
+    clusters = (asked.cluster, asked.buckets) if html is None or interval is not None else (None, None)
+    layout |= intervals(interval, *clusters, method, replicates, seed)
+    page = None
+    if html is not None:
+        level = LEVEL if interval is None else interval
+        page = Page(html, title, asked.layout | intervals(level, asked.cluster, asked.buckets, None, None, None))
+        page.check(
+            {
+                **({f"--window {window}": "a page is of periods that share no rows"} if window is not None else {}),
+                **({"--per-class": "a page is of all classes together"} if per_class else {}),
+                **({"--score-prior": "a page is of the posteriors as they are"} if score_prior is not None else {}),
+                **({f"--method {method}": "the limits of a page are drawn from nothing"} if method is not None else {}),
+            },
+            models=len(asked.score or ()),
+        )
+        for option, other in (("--out", delivery.out), ("--plot", delivery.plot)):
+            if html == other:
+                raise UsageError(f"--html {html} is {option} too: name two files")
+    elif title is not None:
+        raise UsageError(f"--title {title} is of a page: say where that goes with --html FILE")
+    several = len(asked.score or ()) > 1
+    question = Report(layout, several=several, window=window, page=page, by=asked.by or (), every=asked.every)
+    run(asked, delivery, question, "a report")

@@ -9,13 +9,16 @@ from typing import Any
 import polars as pl
 
 from polars_ec import plot
+from polars_ec.cells.cells import SCORE
 from polars_ec.cli.gates import Names
+from polars_ec.cli.html_page import Page
 from polars_ec.cli.options import check_counted
 from polars_ec.cli.periods import PERIOD_NAMES
 from polars_ec.cli.request import Rows, Sketched, Table
 from polars_ec.cli.sketch_report import sketch_report
 from polars_ec.cli.sql_report import by_polars, sql_report
 from polars_ec.formulas.moved_by_prior import AT_PRIOR
+from polars_ec.page.verdict import of_report
 from polars_ec.reporting.choice import METRICS
 from polars_ec.reports import report
 
@@ -24,12 +27,13 @@ from polars_ec.reports import report
 class Report:
     """`layout` is what `polars_ec.report` takes beside the options; `several` is whether there are several models.
 
-    `window` is how many periods of sketches each row is of; `by` are the columns of segments, and `every` is the period, if there are some.
+    `window` is how many periods of sketches each row is of; `page` is what is made beside the table; `by` are the columns of segments, and `every` is the period, if there are some.
     """
 
     layout: Mapping[str, Any] = field(default_factory=dict)
     several: bool = False
     window: int | None = None
+    page: Page | None = None
     by: Sequence[str] = ()
     every: str | None = None
 
@@ -40,9 +44,9 @@ class Report:
 
     def of_rows(self, rows: Rows) -> pl.LazyFrame | pl.DataFrame:
         """That of `polars_ec.report`."""
-        return report(
-            rows.frame, rows.scores, rows.label, by=rows.keys, cluster=rows.cluster, **self.layout, **rows.options
-        )
+        # Without limits clusters are of the page alone.
+        cluster = rows.cluster if "interval" in self.layout else None
+        return report(rows.frame, rows.scores, rows.label, by=rows.keys, cluster=cluster, **self.layout, **rows.options)
 
     def of_table(self, table: Table) -> pl.DataFrame:
         """By the macros, where they can."""
@@ -85,6 +89,15 @@ class Report:
         return [
             f"{rows} a wrong score, label or weight (n_invalid), and their groups no metrics: are --score-type and --classes right?"
         ]
+
+    def verdict(self, table: pl.DataFrame) -> list[str]:
+        """Which groups cost more than doing nothing; nothing of several models or classes, whose rows are no groups."""
+        metric = next((name for name in table.columns if _is_metric(table, name)), None)
+        if metric is None or self.layout.get("per_class") or SCORE in self.names(table).keys:
+            return []
+        period = self._period(table)
+        keys = [name for name in self.names(table).keys if name != period]
+        return [sentence.text for sentence in of_report(table, keys, period, metric, self.layout.get("interval"))]
 
     def chart(self, table: pl.DataFrame) -> Any:
         """Over time if there are periods, beside the value at the reference prior; else a row per group."""

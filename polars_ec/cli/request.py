@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -99,6 +99,10 @@ class Rows:
     def keys(self) -> list[str | pl.Expr]:
         """All group columns."""
         return [*self.by, *([] if self.period is None else [self.period])]
+
+    def none(self) -> Rows:
+        """The same of a log of these columns without a row: what is refused of it is refused before any is read."""
+        return replace(self, frame=as_lazy(self.frame).collect_schema().to_frame(eager=False))
 
     def key_dtypes(self) -> Mapping[str, pl.DataType]:
         """Of all group columns."""

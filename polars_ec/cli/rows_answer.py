@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 import polars as pl
 
@@ -11,13 +13,20 @@ from polars_ec.cli.labels import said_of_positives, values_and_presence
 from polars_ec.cli.logs import Log, check_columns
 from polars_ec.cli.options import refusals_as_usage_errors
 from polars_ec.cli.periods import check_time, with_time
-from polars_ec.cli.questions import Question
+from polars_ec.cli.questions import Answer, Question
 from polars_ec.cli.request import Request, Rows, Table
-from polars_ec.cli.sql_report import connect, label_values, schema_of, table_in_log
+from polars_ec.cli.sql_report import (
+    connect,
+    label_values,
+    refusals_as_data_errors,
+    rows_of,
+    schema_of,
+    table_in_log,
+)
 
 
-def answer_from_files(log: Log, request: Request, question: Question) -> tuple[pl.DataFrame, list[str]]:
-    """The answer from the rows of files, and what is to be said about it."""
+def answer_from_files(log: Log, request: Request, question: Question) -> Answer:
+    """The answer from the rows of files."""
     schema = log.schema()
     check_columns(request.columns(), schema, log.name)
     log.check_zones(request.columns())
@@ -34,18 +43,32 @@ def answer_from_files(log: Log, request: Request, question: Question) -> tuple[p
     rows = Rows(frame, request.scores, request.label, request.by, start, request.cluster, options)
     codes = [name for name in log.codes if name in request.by]
     with refusals_as_usage_errors():
+        if question.page is not None:
+            question.page.of_rows(rows.none())
         answer = question.of_rows(rows).lazy()
         if request.gates.gates:
             # What codes are is known when all of them have been read.
             request.gates.check({**answer.collect_schema(), **dict.fromkeys(codes, pl.Null())})
-        table = _with_codes_typed(log.collect(answer), codes, request, question)
+        answered = log.collect(answer)
+    table = _with_codes_typed(answered, codes, request, question)
     if options.get("prior") == "overall":
         question.check_counted(table)
     warnings: list[str] = []
     if "pos_label" in options and question.lacks_positives(table):
         labels = frame.select(values_and_presence(request.label, options["pos_label"]))
         warnings = said_of_positives(log.collect(labels), request.options["pos_label"], request.label, log.name)
-    return table if periods is None else log.read(lambda: periods.placed(table)), warnings
+    page = None
+    if question.page is not None:
+        make = partial(question.page.of_rows, _with_typed_keys(rows, csv_codes.typing(answered, codes)))
+        with refusals_as_usage_errors():
+            page = log.read(make)
+    return Answer(table if periods is None else log.read(lambda: periods.placed(table)), warnings, page)
+
+
+def _with_typed_keys(rows: Rows, typing: Sequence[pl.Expr]) -> Rows:
+    """The same rows, their group columns as the table has them."""
+    typed = {key.meta.output_name(): key for key in typing}
+    return replace(rows, by=[typed.get(name, name) if isinstance(name, str) else name for name in rows.by])
 
 
 def _with_codes_typed(table: pl.DataFrame, codes: Sequence[str], request: Request, question: Question) -> pl.DataFrame:
@@ -58,8 +81,8 @@ def _with_codes_typed(table: pl.DataFrame, codes: Sequence[str], request: Reques
     return typed.sort([*total, *request.by, *time], maintain_order=True)
 
 
-def answer_from_duckdb(file: str, table: str, request: Request, question: Question) -> tuple[pl.DataFrame, list[str]]:
-    """The answer from the rows of a table in a DuckDB file, and what is to be said about it."""
+def answer_from_duckdb(file: str, table: str, request: Request, question: Question) -> Answer:
+    """The answer from the rows of a table in a DuckDB file."""
     with connect(file, request.time_zone) as connection:
         relation = table_in_log(connection, file, table)
         schema = schema_of(connection, relation)
@@ -68,10 +91,19 @@ def answer_from_duckdb(file: str, table: str, request: Request, question: Questi
             check_time(request.time, schema[request.time])
         options = request.for_label(schema[request.label])
         periods = None if request.time is None else request.periods(schema[request.time])
-        answer = question.of_table(Table(connection, relation, request, periods, options))
+        asked = Table(connection, relation, request, periods, options)
+        if question.page is not None:
+            with refusals_as_usage_errors():
+                question.page.of_rows(rows_of(asked).none())
+        answer = question.of_table(asked)
         if options.get("prior") == "overall":
             question.check_counted(answer)
-        if "pos_label" not in options or not question.lacks_positives(answer):
-            return answer, []
-        labels = label_values(connection, relation, request.label, options["pos_label"])
-        return answer, said_of_positives(labels, request.options["pos_label"], request.label, f"{file}::{table}")
+        said: list[str] = []
+        if "pos_label" in options and question.lacks_positives(answer):
+            labels = label_values(connection, relation, request.label, options["pos_label"])
+            said = said_of_positives(labels, request.options["pos_label"], request.label, f"{file}::{table}")
+        page = None
+        if question.page is not None:
+            with refusals_as_usage_errors(), refusals_as_data_errors():
+                page = question.page.of_rows(rows_of(asked))
+        return Answer(answer, said, page)

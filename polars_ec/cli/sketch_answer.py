@@ -22,7 +22,7 @@ from polars_ec.cli.periods import (
     first_instant,
     is_calendar,
 )
-from polars_ec.cli.questions import Question
+from polars_ec.cli.questions import Answer, Question
 from polars_ec.cli.request import Sketched
 from polars_ec.cli.sketch_folder import SketchFolder, pos_label_note
 from polars_ec.cli.sketch_sum import total
@@ -55,8 +55,8 @@ class RollUp:
 
 def answer_from_sketches(
     folder: Path, stated: Mapping[str, Any], roll_up: RollUp, options: Mapping[str, Any], question: Question
-) -> tuple[pl.DataFrame, list[str]]:
-    """The answer from a folder, and what is to be said about it.
+) -> Answer:
+    """The answer from a folder.
 
     Parameters
     ----------
@@ -86,6 +86,8 @@ def answer_from_sketches(
         if value != made_with[option]:
             made, asked = (", ".join(v) if isinstance(v, list) else v for v in (made_with[option], value))
             raise UsageError(f"{folder} was sketched with {option} {made}, and this asks for {asked}: leave it out")
+    if question.page is not None:
+        question.page.check_models(several=bool(model_keys(made_with)))
     options = dict(options)
     with refusals_as_usage_errors():
         try:
@@ -96,9 +98,10 @@ def answer_from_sketches(
         if options.get("prior") == "overall":
             options["prior"] = counted_prior(overall_prior(rolled_up))
         periods = () if roll_up.every is None else _periods_in(rolled_up, manifest)
-        table = question.of_sketch(Sketched(rolled_up, made_with, options, periods, roll_up.every))
-    warnings = _warnings(sketches, manifest) if table["n"].sum() else []
-    return table, warnings
+        sketched = Sketched(rolled_up, made_with, options, periods, roll_up.every)
+        table = question.of_sketch(sketched)
+        page = None if question.page is None else question.page.of_sketch(sketched)
+    return Answer(table, _warnings(sketches, manifest) if table["n"].sum() else [], page)
 
 
 def _warnings(sketches: SketchFolder, manifest: Manifest) -> list[str]:

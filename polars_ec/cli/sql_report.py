@@ -113,7 +113,7 @@ def _answered(
     connection: duckdb.DuckDBPyConnection, query: str, views: Mapping[str, str] = MappingProxyType({})
 ) -> pl.DataFrame:
     """What the query gives; `views` are others that it names."""
-    with _refusals_as_data_errors():
+    with refusals_as_data_errors():
         for name, rows in views.items():
             connection.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS {rows}")
         # By way of a table: a relation plans its query twice, first for the columns' types, and long macros take long to plan.
@@ -123,7 +123,7 @@ def _answered(
 
 
 @contextmanager
-def _refusals_as_data_errors() -> Iterator[None]:
+def refusals_as_data_errors() -> Iterator[None]:
     """Around a query whose mistakes are not those of the command's options."""
     import duckdb
 
@@ -280,6 +280,16 @@ class _Asked:
 
 def by_polars(table: Table, ask: Callable[[Rows], pl.LazyFrame | pl.DataFrame]) -> pl.DataFrame:
     """The answer from the rows of the table, which Polars reads: for what no macro has."""
+    rows, request = rows_of(table), table.request
+    with refusals_as_usage_errors():
+        request.gates.check(ask(rows.none()).collect_schema())
+        with refusals_as_data_errors():
+            answer = ask(rows).lazy().collect(engine="streaming")
+    return answer if table.periods is None else table.periods.placed(answer)
+
+
+def rows_of(table: Table) -> Rows:
+    """The rows of the table, as Polars reads them."""
     connection, request = table.connection, table.request
     wide = _wide_keys(connection, table.relation, request.by) | _wide_keys(
         connection, table.relation, request.mix, "--mix"
@@ -288,14 +298,9 @@ def by_polars(table: Table, ask: Callable[[Rows], pl.LazyFrame | pl.DataFrame]) 
     columns = [f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}" if name in wide else quoted(name) for name in read]
     keys = [pl.col(name).cast(wide[name]) if name in wide else pl.col(name) for name in request.by]
     start = None if table.periods is None else table.periods.start
-    with _refusals_as_data_errors():
+    with refusals_as_data_errors():
         rows = connection.sql(f"SELECT {', '.join(columns)} FROM {table.relation}")
-    asked = Rows(rows, request.scores, request.label, keys, start, request.cluster, table.options)
-    with refusals_as_usage_errors():
-        request.gates.check(ask(replace(asked, frame=rows.limit(0))).collect_schema())
-        with _refusals_as_data_errors():
-            answer = ask(asked).lazy().collect(engine="streaming")
-    return answer if table.periods is None else table.periods.placed(answer)
+    return Rows(rows, request.scores, request.label, keys, start, request.cluster, table.options)
 
 
 def _wide_keys(

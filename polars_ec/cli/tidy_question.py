@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_ec.cli.errors import UsageError
 from polars_ec.cli.gates import Names
+from polars_ec.cli.html_page import Page
 from polars_ec.cli.options import counted_prior
 from polars_ec.cli.request import Rows, Sketched, Table
 from polars_ec.cli.sql_report import by_polars
@@ -27,6 +28,7 @@ class Tidy(ABC):
 
     mix: Sequence[str] = ()
     window: int | None = None
+    page: Page | None = None
 
     @abstractmethod
     def of_rows(self, rows: Rows) -> pl.LazyFrame | pl.DataFrame:
@@ -69,6 +71,10 @@ class Tidy(ABC):
             return notes
         these = "1 group that is not small has" if number == 1 else f"{number} groups that are not small have"
         return [*notes, f"{these} no difference: do rows have {wrong}"]
+
+    def verdict(self, _table: pl.DataFrame) -> list[str]:
+        """Its rows are what it says."""
+        return []
 
     def of_first_metric(self, table: pl.DataFrame) -> pl.DataFrame:
         """The rows that a chart is of."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -80,7 +81,11 @@ def contents_of(
         min_rows=parse_min_rows(min_rows),
         title=title,
     )
-    return contents_of_sketch(sketch, asked) if isinstance(log, Sketch) else contents_of_log(rows, asked)
+    made = contents_of_sketch(sketch, asked) if isinstance(log, Sketch) else contents_of_log(rows, asked)
+    if made.trend_total is not None and made.trend_total.is_empty():
+        # No row has a period: then there are none to show.
+        return replace(made, period=None, trend=None, trend_total=None)
+    return made
 
 
 def _rolled_up(sketch: Sketch, by: IntoExpr | Sequence[IntoExpr], period: IntoExpr | None) -> tuple[Sketch, list[str]]:

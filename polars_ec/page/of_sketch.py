@@ -73,9 +73,10 @@ class _Page:
 
     def contents(self) -> Contents:
         keys, level = list(self.asked.keys), self.asked.level
+        # A reference that is no period is an error before the rest is made.
+        changes, history = self.drifts
         groups = self.calibrated(self.by_size, self.by_fold(*keys))
         trend, trend_total = self.trends
-        changes, history = self.drifts
         return Contents(
             title=self.asked.title or "Report",
             keys=keys,

@@ -111,7 +111,7 @@ def of_history(contents: Contents) -> Iterator[Sentence]:
     if not parts:
         yield Sentence(
             "neutral",
-            f"What changed {short(main)} from {begin} to {end} these rows do not tell: some of the groups are too small.",
+            f"What changed {short(main)} from {begin} to {end} these rows do not tell: groups are too small, or in one of the two alone.",
         )
         return
     shown = "; ".join(f"{with_limits(row, name, 0.0, sign=True)} by {PARTS[name]}" for name in parts)

@@ -47,9 +47,9 @@ def roc(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
     >>> chart.title.text, chart.title.subtitle
     ('ROC curve', ['4 rows', 'Band: 95% limits of each point'])
     """
-    from polars_ec.plotting import rates
+    from polars_ec.plotting import curves
 
-    return rates.roc(sketch, interval)
+    return curves.roc(sketch, interval)
 
 
 def det(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerChart:
@@ -86,9 +86,9 @@ def det(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
     >>> ec.plot.det(log.ec.sketch("p", "y")).title.text
     'Detection error trade-off (DET)'
     """
-    from polars_ec.plotting import rates
+    from polars_ec.plotting import curves
 
-    return rates.det(sketch, interval)
+    return curves.det(sketch, interval)
 
 
 def pr(sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0.95) -> alt.LayerChart:
@@ -127,9 +127,9 @@ def pr(sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0
     >>> ec.plot.pr(log.ec.sketch("p", "y"), prior=0.2).title.text
     'Precision-recall curve'
     """
-    from polars_ec.plotting import rates
+    from polars_ec.plotting import curves
 
-    return rates.pr(sketch, prior, interval)
+    return curves.pr(sketch, prior, interval)
 
 
 def prg(sketch: DecidingCells, *, prior: Prior = None) -> alt.LayerChart:
@@ -164,9 +164,9 @@ def prg(sketch: DecidingCells, *, prior: Prior = None) -> alt.LayerChart:
     >>> ec.plot.prg(log.ec.sketch("p", "y")).title.text
     'Precision-recall-gain curve'
     """
-    from polars_ec.plotting import rates
+    from polars_ec.plotting import curves
 
-    return rates.prg(sketch, prior)
+    return curves.prg(sketch, prior)
 
 
 def tippett(sketch: DecidingCells) -> alt.LayerChart:
@@ -180,7 +180,7 @@ def tippett(sketch: DecidingCells) -> alt.LayerChart:
 
     Returns
     -------
-    alt.LayerChart of `sketch.tippett()`, as steps, from -15 to 15 at most; with a mark at an LLR of 0.
+    alt.LayerChart of `sketch.tippett()`, from -15 to 15 at most, straight across a bin; with a mark at an LLR of 0.
 
     Raises
     ------
@@ -267,9 +267,9 @@ def cost_curve(
 
     Returns
     -------
-    alt.LayerChart of `sketch.cost_curve(...)`, as steps, or of several metrics an alt.HConcatChart of them, with marks at the
-    Bayes threshold of the costs and at the one that the sketch was made for; a bin is taken for its lower edge. Where a metric has a
-    naive value the dashed line is at it. Normalised costs above 2 are cut off; so are log-odds and LLRs beyond -15 and 15.
+    alt.LayerChart of `sketch.cost_curve(...)`, or of several metrics an alt.HConcatChart of them, with marks at the Bayes threshold of
+    the costs and at the one that the sketch was made for. A line is flat from one score to the next, and straight across a bin, which
+    does not say where in it scores lie. Where a metric has a naive value the dashed line is at it. Normalised costs above 2 are cut off; so are log-odds and LLRs beyond -15 and 15.
 
     Raises
     ------
@@ -320,7 +320,7 @@ def bayes_risk(sketch: DecidingCells) -> alt.LayerChart:
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
     >>> ec.plot.bayes_risk(log.ec.sketch("p", "y")).title.subtitle
-    ['4 rows', 'The area below is the cross-entropy, in nats', 'Cut off at 2']
+    ['4 rows', 'The area below is the cross-entropy, in nats']
     """
     from polars_ec.plotting import thresholds
 

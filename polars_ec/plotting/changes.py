@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import altair as alt
 import polars as pl
 
+from polars_ec.formulas.moved_by_prior import AT_PRIOR
 from polars_ec.plotting.data import finite
 from polars_ec.plotting.tables import (
     MOST_ROWS,
@@ -87,7 +90,7 @@ def _rows(table: pl.DataFrame, period: str, panels: list[str], factors: list[str
         table.select(
             names(table, [period]).alias("x"),
             order.cast(pl.Int64),
-            names(table.with_columns(pl.col("metric").map_elements(in_words, return_dtype=pl.String)), panels).alias(
+            names(table.with_columns(pl.col("metric").map_elements(_short, return_dtype=pl.String)), panels).alias(
                 "panel"
             ),
             texts(table["reference"]),
@@ -127,6 +130,14 @@ def _rows(table: pl.DataFrame, period: str, panels: list[str], factors: list[str
         pl.col(f"{_WHOLE}_high").alias("high"),
     )
     return pl.concat([*parts, whole])
+
+
+def _short(metric: str) -> str:
+    """What a metric is called where there is little room: its abbreviation, if it has one."""
+    base = in_words(metric.removesuffix(AT_PRIOR))
+    abbreviation = re.search(r"\(([^()]+)\)", base)
+    called = base if abbreviation is None else abbreviation[1]
+    return f"{called} at the reference prior" if metric.endswith(AT_PRIOR) else called
 
 
 def _sign_of_worse(metric: str) -> float:

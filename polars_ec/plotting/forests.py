@@ -171,7 +171,10 @@ def _chart(of: Cut, said: Sequence[str], metric: str, title: str, verdicts: Sequ
     paint = alt.Color("verdict:N", sort=domain, scale=alt.Scale(domain=domain, range=colours), legend=legend)
     shape = alt.Shape("verdict:N", sort=domain, scale=alt.Scale(domain=domain, range=shapes), legend=legend)
     base, y, faint = alt.Chart(), _rows_axis(of.table, title), faint_if_small()
-    x, low = (alt.X(f"{name}:Q", title=f"Difference in {in_words(metric)}") for name in ("x", "low"))
+    x, low = (
+        alt.X(f"{name}:Q", title=f"Difference in {in_words(metric)}", scale=alt.Scale(padding=8))
+        for name in ("x", "low")
+    )
     bars = base.mark_rule().encode(low, y, alt.X2("high:Q"), color=paint, opacity=faint)
     points = base.mark_point(filled=True, opacity=1, size=60)
     numbers = {"Difference": "x", "Lower limit": "low", "Upper limit": "high", **_BESIDE}

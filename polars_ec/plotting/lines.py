@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+Floats: TypeAlias = npt.NDArray[np.float64]
+
 MOST_POINTS = 4500
 """Of all lines of a chart together: Altair takes 5,000 rows, and lines of reference have some."""
-_PIXELS = 400
+_PIXELS = 320
 _OFF = 0.5
 
 
-def with_corners(curve: pl.DataFrame, hold: Literal["after", "before"], by: Sequence[str] = ("group",)) -> pl.DataFrame:
-    """The curve as steps, `x` ascending: each point holds up to the next x, or from the x before, where a corner is added."""
-    shift = -1 if hold == "after" else 1
+def with_corners(curve: pl.DataFrame) -> pl.DataFrame:
+    """The curve as steps, `x` ascending: each point holds from the x before, where a corner is added."""
     place = pl.int_range(pl.len()) * 2
-    corners = curve.with_columns(
-        x=pl.col("x").shift(shift).over(by),
-        __ec_place=place - shift,
-    ).drop_nulls("x")
-    both = pl.concat([curve.with_columns(__ec_place=place), corners])
-    return both.sort("__ec_place").drop("__ec_place")
+    corners = curve.with_columns(x=pl.col("x").shift().over("group"), __ec_place=place - 1).drop_nulls("x")
+    return pl.concat([curve.with_columns(__ec_place=place), corners]).sort("__ec_place").drop("__ec_place")
 
 
 def thin(
@@ -48,22 +45,26 @@ def thin(
     x = curve["x"].to_numpy() / widths[0] * _PIXELS
     lines = curve.select(heights).cast(pl.Float64).fill_null(np.nan).to_numpy().T / widths[1] * _PIXELS
     unknown = np.isnan(lines).any(axis=0)
-    edge = starts | (unknown != np.roll(unknown, 1))
-    edge |= np.roll(edge, -1)
-    edge[-1] = True
-    off = _OFF
-    kept = _kept(x, lines, edge, off)
-    while len(kept) > most:
-        off *= 1.5
-        kept = _kept(x, lines, edge, off)
+    weight = np.zeros(len(x))
+    # A band that begins or ends is seen as far as the chart is wide.
+    weight[_and_before(unknown != np.roll(unknown, 1))] = _PIXELS
+    weight[_and_before(starts)] = np.inf
+    kept = _weighed(x, lines, weight)
+    if len(kept) > most:
+        kept = kept[weight[kept] > np.partition(weight[kept], -most - 1)[-most - 1]]
     return curve[kept]
 
 
-def _kept(
-    x: npt.NDArray[np.float64], lines: npt.NDArray[np.float64], edge: npt.NDArray[np.bool_], off: float
-) -> npt.NDArray[np.int64]:
-    """The lines of Douglas and Peucker: between two kept points the one that is farthest from their chord, while that is far."""
-    kept, places = np.flatnonzero(edge), np.arange(len(x))
+def _and_before(places: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    return places | np.roll(places, -1)
+
+
+def _weighed(x: Floats, lines: Floats, weight: Floats) -> npt.NDArray[np.int64]:
+    """The points that Douglas and Peucker keep: between two of them the one that is farthest from their chord, while that is far.
+
+    `weight`, above 0 for those that stay in any case, becomes how far off a line is without each of them.
+    """
+    kept, places = np.flatnonzero(weight), np.arange(len(x))
     while True:
         part = np.minimum(np.searchsorted(kept, places, side="right") - 1, len(kept) - 2)
         start, end = kept[part], kept[part + 1]
@@ -71,23 +72,20 @@ def _kept(
         for y in lines:
             far = np.fmax(far, _distance(x, y, start, end))
         farthest = np.maximum.reduceat(far, kept[:-1])
-        found = np.flatnonzero((far > off) & (far == farthest[part]))
+        found = np.flatnonzero((far > _OFF) & (far == farthest[part]))
         if not len(found):
             return kept
-        first = np.unique(part[found], return_index=True)[1]
-        kept = np.union1d(kept, found[first])
+        new = found[np.unique(part[found], return_index=True)[1]]
+        # No more than those that it came after: who drops light points first drops it before them.
+        weight[new] = np.minimum(far[new], np.minimum(weight[start[new]], weight[end[new]]))
+        kept = np.union1d(kept, new)
 
 
-def _distance(
-    x: npt.NDArray[np.float64],
-    y: npt.NDArray[np.float64],
-    start: npt.NDArray[np.int64],
-    end: npt.NDArray[np.int64],
-) -> npt.NDArray[np.float64]:
+def _distance(x: Floats, y: Floats, start: npt.NDArray[np.int64], end: npt.NDArray[np.int64]) -> Floats:
     """Of points from the chords between others."""
     right, up = x[end] - x[start], y[end] - y[start]
     dx, dy = x - x[start], y - y[start]
     length = right**2 + up**2
     along = np.clip(np.divide(dx * right + dy * up, length, out=np.zeros(len(x)), where=length > 0), 0, 1)
-    distance: npt.NDArray[np.float64] = np.hypot(dx - along * right, dy - along * up)
+    distance: Floats = np.hypot(dx - along * right, dy - along * up)
     return distance

@@ -210,7 +210,15 @@ def _layers(
         dash = alt.StrokeDash("measure:N", sort=measures, scale=alt.Scale(domain=measures), title="Metric")
         if lines == 1:
             shades = [COLOURS[i % len(COLOURS)] for i in range(len(measures))]
-            legend = alt.Legend(title=None, labelLimit=400, orient="bottom", direction="vertical", symbolOpacity=1)
+            legend = alt.Legend(
+                title=None,
+                labelLimit=400,
+                orient="bottom",
+                direction="vertical",
+                symbolType="stroke",
+                symbolStrokeWidth=3,
+                symbolOpacity=1,
+            )
             paint = alt.Color("measure:N", sort=measures, scale=alt.Scale(domain=measures, range=shades), legend=legend)
     up = alt.Y("y:Q", title=title_of_y, scale=alt.Scale(zero=False))
     layers = [reference_line("y", value) for value in _naive(metrics)]

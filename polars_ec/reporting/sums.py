@@ -236,7 +236,8 @@ class ClassSums(Sums):
         # Every row weighs the same; and arithmetic of columns is faster than that of elements.
         classes = range(self.n_classes)
         sums = [reduce(add, [self.cell(i, decided[k]) for i in classes if i != k]) for k in classes]
-        return ratio(array(sums), self.size)
+        # Number by number: where no group has rows, Polars has no Array that it could go on with.
+        return array(ratio(number, self.size) for number in sums)
 
     def class_cost(self, i: int) -> pl.Expr:
         return self.column(f"class_cost_{i}")

@@ -220,7 +220,8 @@ class RowSums(Sums):
         rows = self._rows
         others = [rows.present & ~in_class for in_class in rows.labels.in_class]
         sums = [rows.amount(mask & rows.decisions.among(d)) for mask, d in zip(others, decided, strict=True)]
-        return ratio(array(sums), self.size)
+        # Number by number: where no group has rows, Polars has no Array that it could go on with.
+        return array(ratio(number, self.size) for number in sums)
 
     def total(self, i: int, loss: pl.Expr) -> pl.Expr:
         """Sum of a row loss, times weight, over class i."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from tests.support.calibration_oracle import (
     steps_at,
     steps_of,
 )
+from tests.support.cases import mostly_slow
 
 
 @pytest.mark.parametrize("calibrator", ["affine", "temperature", "gaussian", "pav", "histogram"])
@@ -43,8 +45,13 @@ def test_applied_to_rows_of_groups(calibrator, score_type) -> None:
             assert value == pytest.approx(float(sigmoid(z)), rel=1e-12)
 
 
-@pytest.mark.parametrize("calibrator", ["affine", "temperature", "gaussian", "pav", "histogram"])
-@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize(
+    ("calibrator", "weight"),
+    mostly_slow(
+        product(["affine", "temperature", "gaussian", "pav", "histogram"], [None, "w"]),
+        [("affine", "w"), ("temperature", None), ("gaussian", "w"), ("pav", None), ("pav", "w"), ("histogram", "w")],
+    ),
+)
 def test_the_loss_of_calibrated_rows_is_the_calibrated_loss(calibrator, weight) -> None:
     log = simulated()
     sketch = log.ec.sketch("p", "y", by="g", exact=True, weight=weight)

@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 import polars_ec as ec
 from polars_ec.calibration import multiclass as _class_fits
 from polars_ec.exceptions import SketchError
+from tests.support.cases import mostly_slow
 from tests.support.profile import EXAMPLES, PROFILE
 from tests.support.reference import BINARY, MULTICLASS, expected_of, scores_of
 
@@ -312,7 +313,12 @@ def test_group_columns_with_names_of_losses(name: str) -> None:
     assert log.ec.calibrate("q", "y", **by).frame[name].to_list() == ["a", "b", None]
 
 
-@pytest.mark.parametrize("name", ["weight", "impossible", "share", "literal", "class", "q", "y", "id"])
+@pytest.mark.parametrize(
+    "name",
+    mostly_slow(
+        ["weight", "impossible", "share", "literal", "class", "q", "y", "id"], ["weight", "impossible", "literal", "y"]
+    ),
+)
 def test_other_names_of_group_columns_are_free(name: str) -> None:
     log = simulated(200, 3, 12)
     options = {"folds": 2, "fold_by": "id"}

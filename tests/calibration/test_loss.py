@@ -34,9 +34,14 @@ from tests.support.reference import BINARY, expected_of, log_of
 COST_FP = 0.25
 
 
-@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("training", mostly_slow(["cv", "test", "held out"], ["cv"]))
-@pytest.mark.parametrize(("weight", "prior"), [(None, None), ("w", 0.2)])
+@pytest.mark.parametrize(
+    ("rule", "weight", "prior"),
+    mostly_slow(
+        [(rule, *of) for rule in RULES for of in ((None, None), ("w", 0.2))],
+        [(next(iter(RULES)), None, None), *((rule, "w", 0.2) for rule in RULES)],
+    ),
+)
 def test_loss_is_that_of_rows_with_plain_calibrators(rule, training, weight, prior) -> None:
     log, other = simulated(), simulated(seed=1)
     costs = {"cost_fp": COST_FP} if rule == "bayes_risk" else {}

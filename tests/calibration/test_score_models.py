@@ -26,6 +26,7 @@ from tests.support.calibration_oracle import (
     sigmoid,
     steps_at,
 )
+from tests.support.cases import mostly_slow
 from tests.support.profile import PROFILE
 
 # Far from 0 and from 1, as margins and distances are.
@@ -36,9 +37,23 @@ def at_prior(y, w, prior):
     return w if prior is None else w * np.where(y == 1, prior / (w @ y), (1 - prior) / (w @ (1 - y)))
 
 
-@pytest.mark.parametrize("calibrator", ["affine", "gaussian"])
-@pytest.mark.parametrize(("weight", "prior"), [(None, None), ("w", 0.1)])
-@pytest.mark.parametrize("score_type", ["raw", "posterior"])
+@pytest.mark.parametrize(
+    ("calibrator", "weight", "prior", "score_type"),
+    mostly_slow(
+        [
+            (c, *of, kind)
+            for c in ("affine", "gaussian")
+            for of in ((None, None), ("w", 0.1))
+            for kind in ("raw", "posterior")
+        ],
+        [
+            ("affine", None, None, "raw"),
+            ("affine", "w", 0.1, "posterior"),
+            ("gaussian", "w", 0.1, "raw"),
+            ("gaussian", None, None, "posterior"),
+        ],
+    ),
+)
 def test_every_group_and_fold_is_the_fit_of_its_own_rows(calibrator, weight, prior, score_type) -> None:
     log = simulated(1500).with_columns(MARGIN.alias("margin"))
     score = "margin" if score_type == "raw" else "p"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from polars_ec.cells import counting, groups, log_pass, table
 from polars_ec.cells.codes import CELL, CellCodes
 from polars_ec.cells.grid import Grid, SketchScoreType
 from polars_ec.cells.posterior_bins import PosteriorBins
+from tests.support.cases import mostly_slow
 
 ENUM = pl.Enum(["z", "y", "x"])
 KEYS = {
@@ -41,6 +43,8 @@ KEYS = {
 }
 
 
+MANY_KINDS = ("string", "enum", "int64", "datetime", "struct")
+
 # No whole numbers of 64 bits, or with a range that has no room in 63.
 BY_THE_ENGINE = {"int64", "uint64", "int128", "float", "decimal", "list", "struct", "binary", "null"}
 _WAYS = {
@@ -51,7 +55,7 @@ _WAYS = {
 }
 
 
-@pytest.fixture(params=["places in an array", "joined groups", "by the engine", "first one, then the other"])
+@pytest.fixture(params=_WAYS)
 def way(request, monkeypatch) -> Iterator[set[str]]:
     """Each way in which rows are counted, in batches of few rows; what has counted rows of the test is noted, and checked."""
     ways: set[str] = set()
@@ -81,7 +85,12 @@ def way(request, monkeypatch) -> Iterator[set[str]]:
     )
 
 
-@pytest.mark.parametrize("name", KEYS)
+@pytest.mark.parametrize(
+    ("way", "name"),
+    # Every kind of key in an array where it can be, and some of each way that they are counted in.
+    mostly_slow(product(_WAYS, KEYS), [("joined groups", name) for name in KEYS] + [*product(_WAYS, MANY_KINDS)]),
+    indirect=["way"],
+)
 def test_group_columns_come_back_as_they_were(way: set[str], name: str) -> None:
     random, keys = np.random.default_rng(3), KEYS[name].alias("key")
     choice = pl.Series(random.integers(0, 4, 500))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -372,6 +373,7 @@ def test_each_point_of_a_band_has_the_limits_of_its_threshold(way: str) -> None:
     sketch = log.ec.sketch("p", "y", thresholds=thresholds, **WAYS[way])
     curves = {
         "roc": sketch.roc(interval=0.9).rename(lambda name: name.replace("tpr", "recall")),
+        "det": sketch.det(interval=0.9),
         "pr": sketch.pr(prior=0.3, interval=0.9),
         "costs": sketch.cost_curve("nec", "expected_cost", "tp", cost_fn=3, interval=0.9),
     }
@@ -379,16 +381,22 @@ def test_each_point_of_a_band_has_the_limits_of_its_threshold(way: str) -> None:
     for t in thresholds:
         asked = {
             "roc": sketch.evaluate("fpr", "recall", threshold=t, interval=0.9),
+            "det": sketch.evaluate("fpr", "fnr", threshold=t, interval=0.9),
             "pr": sketch.evaluate("recall", "precision", threshold=t, prior=0.3, interval=0.9),
             "costs": sketch.evaluate("nec", "expected_cost", costs=[[0, 1], [3, 0]], threshold=t, interval=0.9),
         }
         for name, curve in curves.items():
             # Its cells lie above the threshold or below it.
             point = curve.filter(pl.col("threshold") >= t)[-1:]
-            assert_frame_equal(limits(point), limits(asked[name]), rel_tol=1e-9)
+            of_rates = limits(point).select(pl.exclude("^.*_probit_.*$"))
+            assert_frame_equal(of_rates, limits(asked[name]), rel_tol=1e-9)
+    deviates = curves["det"].filter(pl.col("fpr").is_between(0.01, 0.99), pl.col("fnr").is_between(0.01, 0.99))
+    for rate in ("fpr", "fpr_ci_low", "fpr_ci_high", "fnr", "fnr_ci_low", "fnr_ci_high"):
+        deviate = deviates[f"{rate[:3]}_probit{rate[3:]}"].to_list()
+        assert [math.erfc(-x / math.sqrt(2)) / 2 for x in deviate] == pytest.approx(deviates[rate].to_list())
     for name, curve in curves.items():
         # Where everything is decided alike too.
-        rates = curve if name == "costs" else curve.filter(pl.col("recall") > 0)
+        rates = curve.filter(pl.col("recall") > 0) if "recall" in curve.columns else curve
         assert limits(rates).null_count().sum_horizontal().item() == 0, name
 
 

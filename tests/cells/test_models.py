@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ from polars.testing import assert_frame_equal
 import polars_ec as ec
 from polars_ec.cells import log_pass
 from polars_ec.rows.batches import batches
+from tests.support.cases import mostly_slow
 
 RANDOM = np.random.default_rng(5)
 N = 600
@@ -51,8 +53,9 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize("case", PAIRS)
-@pytest.mark.parametrize("by", [(), "g"])
+@pytest.mark.parametrize(
+    ("case", "by"), mostly_slow(product(PAIRS, ("g", ())), [*((case, "g") for case in PAIRS), ("binned", ())])
+)
 def test_one_pass_gives_the_sketch_of_each_model(case: str, by: str | tuple[()]) -> None:
     scores, label, options = PAIRS[case]
     several = LOG.ec.sketch(scores, label, by=by, **options)

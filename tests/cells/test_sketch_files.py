@@ -23,6 +23,7 @@ from polars_ec.cells.grid import WEIGHTS
 from polars_ec.cells.parquet import write_tables
 from polars_ec.class_names import ClassNames
 from polars_ec.exceptions import SketchError
+from tests.support.cases import mostly_slow
 from tests.support.sketch_files import KINDS, LOG, described, made, restated, same, written
 from tests.support.warehouse_tables import table_of
 
@@ -49,7 +50,9 @@ def arrow_table(path):
 # The checksum ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["binned", "exact", "weighted", "clustered and weighted"])
+@pytest.mark.parametrize(
+    "kind", mostly_slow(["binned", "exact", "weighted", "clustered and weighted"], ["binned", "clustered and weighted"])
+)
 def test_a_flipped_bit_changes_no_number(tmp_path, kind):
     """It is refused, or where Parquet does not use the byte, all is as it was."""
     sketch, path = made(kind), tmp_path / "sketch.parquet"

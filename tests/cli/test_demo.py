@@ -11,8 +11,9 @@ import pytest
 import scipy.stats
 
 import polars_ec
-from polars_ec.cli import demo, demo_findings, demo_story
+from polars_ec.cli import demo, demo_findings, demo_page, demo_story
 from polars_ec.cli.errors import UsageError
+from tests.support.charts import data_of
 
 
 def test_demo(tmp_path):
@@ -31,6 +32,7 @@ def test_demo(tmp_path):
     check_change_from_numpy(found)
     check_change_needs_the_days(found)
     check_story_tells_the_numbers_of_the_run(found, printed)
+    check_page_and_picture(found, printed)
 
 
 def check_log_is_partitioned_by_month(found):
@@ -197,6 +199,28 @@ def check_engines_agree(found):
     assert found.largest_difference <= 1e-12
 
 
+def check_page_and_picture(found, printed):
+    out = found.log.parent
+    files = [out / name for name in ("report.html", "precision.svg", "precision.png")]
+    assert printed[0].splitlines()[-3:] == [*map(str, files)]
+    page, picture, pixels = (file.read_bytes() for file in files)
+    assert len(page) < 2_000_000
+    whole, text = found.noise.whole.row(0, named=True), page.decode()
+    assert "Late flights from New York, 2013" in text
+    assert "{:.3g} [{:.3g}, {:.3g}]".format(*(whole[f"nec{end}"] for end in ("", "_ci_low", "_ci_high"))) in text
+    assert all(f">{carrier}<" in text for carrier in found.by_carrier["carrier"])
+    assert b"Precision at the reference prior" in picture
+    assert pixels.startswith(b"\x89PNG")
+    frame = pl.scan_parquet(found.log, hive_partitioning=True)
+    chart = demo_page.precision_chart(frame, pl.col("time").dt.truncate("1mo"), found.prior)
+    points = data_of(chart).sort("measure", "order")
+    # `found` has been held against NumPy.
+    assert points["y"].to_list() == pytest.approx(
+        [*found.by_month["precision"], *found.by_month["precision_at_prior"]], rel=1e-12
+    )
+    assert points.select((pl.col("low") < pl.col("y")) & (pl.col("y") < pl.col("high"))).to_series().all()
+
+
 def check_prior_moves(found):
     prior = found.by_month["class_prior"]
     assert prior.max() / prior.min() > 1.5
@@ -228,14 +252,14 @@ def check_model_is_better_than_the_prior(found):
 
 def check_story_tells_the_numbers_of_the_run(found, printed):
     (text,) = printed
-    assert len(text.splitlines()) <= 94
+    assert len(text.splitlines()) <= 99
     assert "agree to a relative 1e-12" in text
     noise = demo_story.tell_noise(found.noise)
     assert noise in text
     assert len(noise.splitlines()) <= 16
     assert max(map(len, noise.splitlines())) <= 120
     change = demo_story.tell_change(found.change)
-    assert text.endswith(change)
+    assert text.split("carriers as strata\n")[1].startswith(change)
     assert max(map(len, change.splitlines())) <= 120
     for row in found.change.days.to_dicts():
         for part in ("difference", "prior", "likelihood", "mix"):

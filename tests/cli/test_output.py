@@ -21,6 +21,7 @@ from polars_ec.cli import answers, commands, progress
 from polars_ec.cli.errors import UsageError
 from polars_ec.cli.output import Format, format_for
 from polars_ec.cli.terminal import escaped
+from tests.support.cases import mostly_slow
 from tests.support.cli import READ, ROOT, invoke, process
 
 
@@ -329,9 +330,10 @@ MAIN
 """
 
 
-@pytest.mark.parametrize(
-    "main", ["from polars_ec_command import main; main()", "from polars_ec.cli.main import main; main()"]
-)
+MAINS = ["from polars_ec_command import main; main()", "from polars_ec.cli.main import main; main()"]
+
+
+@pytest.mark.parametrize("main", mostly_slow(MAINS, MAINS[:1]))
 def test_an_interrupt_of_a_query_is_quiet(log, main):
     before = (
         "import signal, polars_ec_command as c; signal.signal(signal.SIGINT, c._interrupted)\n"

@@ -8,6 +8,7 @@ from polars.testing import assert_frame_equal
 
 from polars_ec.cli.folder_lock import locked
 from polars_ec.cli.sketch_folder import SketchFolder
+from tests.support.cases import mostly_slow
 from tests.support.cli import READ, invoke, report
 from tests.support.sketch_jobs import LOG, MADE_WITH, same, sketch, write_files
 
@@ -20,8 +21,8 @@ FILES = 3
         ("--by", "carrier", "--time", "ts", "--every", "1mo", "--prior", "0.1"),
         ("--time", "ts", "--every", "1w", "--prior", "overall"),
         ("--time", "ts", "--every", "1q", "--min-rows", "2800"),
-        ("--time", "ts", "--every", "1d", "--by", "carrier"),
-        ("--by", "carrier", "--prior", "uniform"),
+        pytest.param(("--time", "ts", "--every", "1d", "--by", "carrier"), marks=pytest.mark.slow),
+        pytest.param(("--by", "carrier", "--prior", "uniform"), marks=pytest.mark.slow),
         (),
     ],
 )
@@ -91,20 +92,20 @@ def test_labels_of_types_that_mean_the_same(tmp_path, args, dtypes):
     assert counts == tuple(len(dtypes) * n for n in (2, 0, 1, 1))
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("nec", "'nec', which results"),
-        ("nec_at_prior", "'nec_at_prior', which results"),
-        ("auc_roc_error", "'auc_roc_error', which results"),
-        ("small", "'small', which results"),
-        ("__ec_group", "'__ec_group', which results"),
-        ("__ec_count_1", "'__ec_count_1', which results"),
-        ("__part", None),
-        ("__placed", None),
-        ("nec_low", None),
-    ],
-)
+NAMES = [
+    ("nec", "'nec', which results"),
+    ("nec_at_prior", "'nec_at_prior', which results"),
+    ("auc_roc_error", "'auc_roc_error', which results"),
+    ("small", "'small', which results"),
+    ("__ec_group", "'__ec_group', which results"),
+    ("__ec_count_1", "'__ec_count_1', which results"),
+    ("__part", None),
+    ("__placed", None),
+    ("nec_low", None),
+]
+
+
+@pytest.mark.parametrize(("name", "words"), mostly_slow(NAMES, NAMES[::2]))
 def test_segments_with_names_of_columns_of_the_report(tmp_path, name, words):
     log = pl.DataFrame({"p": [0.1, 0.9, 0.7, 0.2], "y": [0, 1, 0, 1], name: ["a", "a", "b", None]})
     for i in range(2):

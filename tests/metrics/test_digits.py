@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import mpmath
@@ -13,7 +14,7 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-from tests.support.cases import CASES, RANKING
+from tests.support.cases import CASES, RANKING, mostly_slow
 from tests.support.doors import evaluate
 
 # Two positives and two negatives, none alike, and whether their order is right.
@@ -52,8 +53,17 @@ def exact(share_of_negatives: Fraction) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("heavy", HEAVY)
-@pytest.mark.parametrize("name", ["brier", "nbs", "nce", "nec", "min_dcf", "auprg", "recall_gain"])
+NAMES_OF_HEAVY = ["brier", "nbs", "nce", "nec", "min_dcf", "auprg", "recall_gain"]
+SHARES = [1e-8, 1e-12, 2.0**-50]
+
+
+@pytest.mark.parametrize(
+    ("name", "heavy"),
+    mostly_slow(
+        product(NAMES_OF_HEAVY, HEAVY),
+        [*((name, HEAVY[-1]) for name in NAMES_OF_HEAVY), *(("nec", heavy) for heavy in HEAVY)],
+    ),
+)
 def test_positives_that_outweigh_negatives(heavy: float, name: str) -> None:
     log = pl.DataFrame({"s": P, "y": Y, "w": [heavy, heavy, 1.0, 1.0]})
     wanted = exact(Fraction(1, int(heavy) + 1))[name]
@@ -61,8 +71,16 @@ def test_positives_that_outweigh_negatives(heavy: float, name: str) -> None:
         assert value == pytest.approx(wanted, rel=1e-13)
 
 
-@pytest.mark.parametrize("share", [1e-8, 1e-12, 2.0**-50])
-@pytest.mark.parametrize("name", ["nbs", "nce", "nec", "min_dcf", "auprg"])
+@pytest.mark.parametrize(
+    ("name", "share"),
+    mostly_slow(
+        product(["nbs", "nce", "nec", "min_dcf", "auprg"], SHARES),
+        [
+            *((name, SHARES[-1]) for name in ("nbs", "nce", "nec", "min_dcf", "auprg")),
+            *(("nec", share) for share in SHARES),
+        ],
+    ),
+)
 def test_stated_priors_near_1(share: float, name: str) -> None:
     log = pl.DataFrame({"s": P, "y": Y, "p1": 1 - share})
     wanted = exact(Fraction(share) if share == 2.0**-50 else 1 - Fraction(1 - share))[name]

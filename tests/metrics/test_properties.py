@@ -304,7 +304,7 @@ ARRAY, LIST = pl.Array(pl.Float64, 3), pl.List(pl.Float64)
     ("dtype", "score_type"),
     mostly_slow(
         [(dtype, kind) for dtype in (ARRAY, LIST) for kind in ("posteriors", "log_posteriors", "log_likelihoods")],
-        [(ARRAY, "posteriors"), (LIST, "log_posteriors")],
+        [(LIST, "log_posteriors")],
     ),
 )
 def test_a_missing_part_of_a_vector(connection, dtype: pl.DataType, score_type: str) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from polars_ec.page.costly import above, costly_groups, lows_around, lows_of_loss
+from polars_ec.page.costly import above, costly_groups, floats, lows_around, lows_of_loss
 from polars_ec.page.of_log import contents_of
 
 NORMAL = {0.95: 1.959964, 0.975: 2.241403, 0.9: 1.644854}
@@ -47,6 +47,25 @@ def test_at_most_a_twentieth_of_runs_without_a_costly_group_names_one() -> None:
     runs = 200
     wrong = sum(bool(named(report_of(np.ones(60), seed, rows=200))) for seed in range(runs))
     # Three standard errors above 5 %.
+    assert wrong <= runs * 0.05 + 3 * np.sqrt(runs * 0.05 * 0.95)
+
+
+def named_of_sketch(n_groups: int, rows: int, seed: int, share: float = 0.3) -> list[int]:
+    """The same of a sketch, by its limits at each level."""
+    generator = np.random.default_rng(seed)
+    label = generator.random(n_groups * rows) < share
+    alarms = 0.5 * share / (1 - share)
+    decided = generator.random(label.size) < np.where(label, 0.5, alarms)
+    log = pl.DataFrame({"group": np.repeat(np.arange(n_groups), rows), "p": np.where(decided, 0.8, 0.2), "y": label})
+    sketch = log.ec.sketch("p", "y", by="group", resolution=16)
+    groups = sketch.evaluate("nec", interval=0.95)
+    return costly_groups(groups, lambda level: floats(sketch.evaluate("nec", interval=level)["nec_ci_low"]), 0.95)
+
+
+@pytest.mark.slow
+def test_a_sketch_of_200_groups_without_a_costly_one_names_one_in_at_most_a_twentieth_of_runs() -> None:
+    runs = 100
+    wrong = sum(bool(named_of_sketch(200, 400, seed)) for seed in range(runs))
     assert wrong <= runs * 0.05 + 3 * np.sqrt(runs * 0.05 * 0.95)
 
 

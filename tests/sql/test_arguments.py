@@ -326,7 +326,7 @@ def test_a_bound_number_is_a_number(connection) -> None:
 # The costs of a group: constant, or what it is grouped by --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["nec", "expected_cost", "precision", "confusion"])
+@pytest.mark.parametrize("name", mostly_slow(["nec", "expected_cost", "precision", "confusion"], ["nec", "confusion"]))
 def test_costs_for_each_segment(name: str, connection) -> None:
     """Of a table that lacks segment b."""
     calls = [f"ec.{name}({score}, y, {given})" for score in "pv" for given in ("costs := matrix", "cost_fn := cost")]

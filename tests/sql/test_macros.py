@@ -344,7 +344,8 @@ def test_an_older_duckdb_is_left_as_it_was(before: str | None) -> None:
 
 @pytest.mark.parametrize("version", ["v2.0.0", "v2.1.3", "v10.0.0", "v2.2.0-dev123", "0123abcdef"])
 def test_the_guard_lets_later_versions_pass(version: str) -> None:
-    _, guard, *_ = duckdb.extract_statements(on_version(version))
+    # What comes before the macros, which take long to parse.
+    _, guard = duckdb.extract_statements(on_version(version).partition("CREATE SCHEMA")[0])
     assert duckdb.execute(guard).fetchall() == [(version,)]
 
 

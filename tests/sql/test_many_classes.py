@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
+
+from tests.support.cases import mostly_slow
 
 ROWS = {33: 400, 100: 400, 1000: 1100}
 TOLERANCE = 1e-11
@@ -52,8 +56,9 @@ def log(request, connection) -> Log:
     return log
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("stated", [False, True])
+@pytest.mark.parametrize(
+    ("stated", "weighted"), mostly_slow(product([False, True], repeat=2), [(False, True), (True, False)])
+)
 def test_as_numpy(log: Log, stated: bool, weighted: bool, connection) -> None:
     prior = log.prior if stated else None
     expected = log.values(prior, log.w if weighted else np.ones(len(log.rows)))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 import duckdb
 import polars as pl
 import pytest
 from mpmath import mp, mpf
+
+from tests.support.cases import mostly_slow
 
 COLUMNS = {
     "class": pl.Int8,
@@ -104,8 +107,10 @@ def check(frame: pl.DataFrame, cells: dict[tuple, list[float]], keys: int) -> No
         assert found[key] == pytest.approx(expected, rel=1e-12, abs=1e-15), key
 
 
-@pytest.mark.parametrize("resolution", [1, 64, 100])
-@pytest.mark.parametrize("score_type", list(SCORES))
+@pytest.mark.parametrize(
+    ("score_type", "resolution"),
+    mostly_slow(product(SCORES, [1, 64, 100]), [*((kind, 64) for kind in SCORES), ("posterior", 1), ("raw", 100)]),
+)
 def test_rows_are_those_of_the_contract(connection, score_type: str, resolution: int) -> None:
     rows = [(*row[:3], 1.0) for row in log_of(score_type)]
     thresholds = [-math.inf, 0.0, 0.25, 0.5]

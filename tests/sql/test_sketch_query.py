@@ -42,7 +42,9 @@ def log(path: Path) -> pl.DataFrame:
     return pl.read_parquet(path)
 
 
-@pytest.mark.parametrize("case", [*CASES, *CLUSTERS], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", mostly_slow([*CASES, *CLUSTERS], [*CASES[::2], *CLUSTERS[::2]]), ids=lambda case: case.name
+)
 def test_duckdb(case: Case, path: Path, log: pl.DataFrame) -> None:
     check(case, log, database().cursor().sql(case.query("duckdb", f"read_parquet('{path}')")).pl())
 

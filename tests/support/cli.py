@@ -9,7 +9,8 @@ import tempfile
 from pathlib import Path
 
 import polars as pl
-from typer.testing import CliRunner
+import pytest
+from typer import testing
 
 from polars_ec.cli import commands
 
@@ -17,8 +18,14 @@ ROOT = Path(__file__).parents[2]
 READ = ("--score", "p", "--label", "y")
 
 
+# A runner makes the command of the app anew for each call, which takes as long as many of the calls.
+COMMAND = testing._get_command(commands.app)
+
+
 def invoke(*args):
-    return CliRunner().invoke(commands.app, [str(arg) for arg in args])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(testing, "_get_command", lambda _: COMMAND)
+        return testing.CliRunner().invoke(commands.app, [str(arg) for arg in args])
 
 
 def process(*args, **keywords):

@@ -58,7 +58,7 @@ def pr(cells: DecidingCells, prior: Prior, interval: float | None) -> alt.LayerC
     points = shown.only(curves.pr(shown.cells, prior=prior, interval=interval))
     curve = limits_as_band(points, "precision").rename({"recall": "x"})
     # Precision falls from one point to the next by steps, as average precision adds it up.
-    steps = with_corners(_plain(curve), "before")
+    steps = with_corners(_plain(curve))
     x, y = Axis(in_words("recall")), Axis(in_words("precision") + _at(prior))
     layers = curve_layers(shown, thin(steps), x, y, {"Threshold": "threshold", x.title: "x", y.title: "y"})
     shares = curve.filter(pl.col("threshold") == pl.col("threshold").min().over("group"))["y"].unique()

@@ -1,0 +1,342 @@
+"""The tables of a page: their numbers by NumPy, and that there is a page for every log."""
+
+import datetime as dt
+from itertools import product
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import polars_ec as ec
+from polars_ec.page import of_sketch
+from polars_ec.page.contents import Contents
+from polars_ec.page.of_log import contents_of
+from polars_ec.page.verdict import sentences
+
+COST_FN = 4.0
+SEGMENTS = {"a": 900, "b": 700, "c": 500, "d": 300}
+
+
+def make_log(seed: int = 0) -> pl.DataFrame:
+    generator = np.random.default_rng(seed)
+    n = sum(SEGMENTS.values())
+    label = generator.random(n) < 0.25
+    log_odds = 1.5 * (2 * label - 1 + generator.normal(size=n)) - 1
+    vector = generator.dirichlet([1, 1, 1], n)
+    return pl.DataFrame(
+        {
+            "segment": np.repeat(list(SEGMENTS), list(SEGMENTS.values())),
+            "month": [dt.date(2024, 1 + i % 4, 1) for i in range(n)],
+            "user": generator.integers(0, 300, n),
+            "p": 1 / (1 + np.exp(-log_odds)),
+            "log_odds": log_odds,
+            "y": label,
+            "q": vector,
+            "k": [generator.choice(3, p=row) for row in vector],
+            "cost": generator.random(n) * 5 + 1,
+        },
+        schema_overrides={"q": pl.Array(pl.Float64, 3)},
+    )
+
+
+LOG = make_log()
+
+
+def contents(log=LOG, score="p", label="y", by="segment", period="month", **given) -> Contents:
+    options = {name: given.pop(name) for name in [*given] if name in OPTIONS}
+    by = () if by is None else by
+    return contents_of(log, score, label, by=by, period=period, **given, options=options)
+
+
+OPTIONS = ("costs", "cost_fn", "cost_fp", "threshold", "score_type", "weight", "pos_label", "classes")
+
+
+def nec(rows: pl.DataFrame, prior: float | None = None) -> float:
+    """The cost of Bayes decisions, by rates and shares, over that of the cheaper constant decision."""
+    positive = rows["p"].to_numpy() > 1 / (1 + COST_FN)
+    label = rows["y"].to_numpy()
+    share = label.mean() if prior is None else prior
+    cost = share * COST_FN * (~positive[label]).mean() + (1 - share) * positive[~label].mean()
+    return cost / min(share * COST_FN, 1 - share)
+
+
+def at(**values) -> pl.DataFrame:
+    return LOG.filter(**values)
+
+
+NO_MONTH = LOG.with_columns(month=pl.when(pl.int_range(pl.len()) >= 10).then("month"))
+
+
+@pytest.fixture(scope="module")
+def page() -> Contents:
+    return contents(NO_MONTH, cost_fn=COST_FN, cluster="user", reference=dt.date(2024, 2, 1))
+
+
+def test_groups_and_their_total_are_those_of_the_rows(page) -> None:
+    made = page
+    assert made.groups["segment"].to_list() == ["a", "b", "c", "d"]
+    assert made.groups["n"].to_list() == list(SEGMENTS.values())
+    share = LOG["y"].mean()
+    assert made.prior == pytest.approx(share, rel=1e-12)
+    assert made.groups["nec"].to_list() == pytest.approx([nec(at(segment=s)) for s in SEGMENTS], rel=1e-12)
+    of_prior = [nec(at(segment=s), share) for s in SEGMENTS]
+    assert made.groups["nec_at_prior"].to_list() == pytest.approx(of_prior, rel=1e-12)
+    assert made.total["nec"].item() == pytest.approx(nec(LOG), rel=1e-12)
+    assert made.total.columns == [name for name in made.groups.columns if name != "segment"]
+    for name in ("nec", "nec_at_prior", "nce", "precision", "auc_roc", "rcl"):
+        assert (made.groups[f"{name}_ci_low"] <= made.groups[name]).all()
+        assert (made.groups[f"{name}_ci_high"] >= made.groups[name]).all()
+    assert made.metrics[0] == "nec"
+    assert made.notes == [
+        "10 rows have no month: they are in what is said of groups and of the whole log, and in no period."
+    ]
+
+
+def test_trends_are_those_of_the_rows_and_leave_out_rows_without_a_period(page) -> None:
+    log, made = NO_MONTH, page
+    assert made.trend is not None
+    assert made.trend_total is not None
+    months = sorted(set(LOG["month"]))
+    assert made.trend.select("segment", "month").rows() == [(s, m) for s in SEGMENTS for m in months]
+    expected = [nec(log.filter(segment=s, month=m)) for s in SEGMENTS for m in months]
+    assert made.trend["nec"].to_list() == pytest.approx(expected, rel=1e-12)
+    assert made.trend_total["nec"].to_list() == pytest.approx([nec(log.filter(month=m)) for m in months], rel=1e-12)
+    assert made.groups["n"].sum() == LOG.height
+
+
+def test_the_rest_of_a_group_are_all_other_rows(page) -> None:
+    rest = page.rest
+    assert rest is not None
+    for row in rest.to_dicts():
+        others = LOG.filter(pl.col("segment") != row["segment"])
+        assert row["value"] == pytest.approx(nec(at(segment=row["segment"])), rel=1e-12)
+        assert row["value_reference"] == pytest.approx(nec(others), rel=1e-12)
+
+
+def test_changes_are_of_the_last_month_with_labels_against_the_reference() -> None:
+    # Segment b ends in February, and of c the labels of the last two months are not there yet.
+    ended = LOG.filter((pl.col("segment") != "b") | (pl.col("month") < dt.date(2024, 3, 1)))
+    late = (pl.col("segment") == "c") & (pl.col("month") > dt.date(2024, 2, 1))
+    made = contents(ended.with_columns(y=pl.when(~late).then("y")), cost_fn=COST_FN, metrics=["nec"])
+    assert made.reference == dt.date(2024, 1, 1)
+    changes = made.changes
+    assert changes is not None
+    ends = dict(changes.select("segment", "month").rows())
+    assert ends == {s: dt.date(2024, 2 if s in "bc" else 4, 1) for s in SEGMENTS}
+    for row in changes.to_dicts():
+        assert row["value"] == pytest.approx(nec(at(segment=row["segment"], month=row["month"])), rel=1e-12)
+        begin = nec(at(segment=row["segment"], month=made.reference))
+        assert row["value_reference"] == pytest.approx(begin, rel=1e-12)
+    p, m = changes["p_value"].sort().to_numpy(), changes.height
+    stepped = np.minimum.accumulate((p * m / np.arange(1, m + 1))[::-1])[::-1]
+    assert changes["p_adjusted"].sort().to_list() == pytest.approx(np.minimum(stepped, 1).tolist(), rel=1e-9)
+
+
+def test_history_is_of_all_rows_with_groups_as_strata(page) -> None:
+    history = page.history
+    assert history is not None
+    assert history["month"].to_list() == [dt.date(2024, m, 1) for m in (1, 3, 4)]
+    begin = nec(NO_MONTH.filter(month=dt.date(2024, 2, 1)))
+    expected = [nec(NO_MONTH.filter(month=month)) - begin for month in history["month"]]
+    assert history["difference"].to_list() == pytest.approx(expected, abs=1e-12)
+    parts = history.select(pl.sum_horizontal("mix", "prior", "likelihood")).to_series()
+    assert parts.to_list() == pytest.approx(expected, abs=1e-9)
+
+
+def test_more_classes_have_tables_of_their_rows() -> None:
+    made = contents(score="q", label="k", metrics=["nec"])
+    wrong = LOG.select(pl.col("q").arr.arg_max().cast(pl.Int64) != pl.col("k")).to_series().to_numpy()
+    groups = LOG["segment"].to_numpy()
+    label = LOG["k"].to_numpy()
+
+    def of(rows: np.ndarray) -> float:
+        shares = np.bincount(label[rows], minlength=3) / rows.sum()
+        return wrong[rows].mean() / (1 - shares.max())
+
+    assert made.groups["nec"].to_list() == pytest.approx([of(groups == s) for s in SEGMENTS], rel=1e-12)
+    assert made.total["nec"].item() == pytest.approx(of(groups != ""), rel=1e-12)
+    assert made.curves is None
+    assert made.prior is None
+    assert made.rest is not None
+    assert made.rest["value_reference"].to_list() == pytest.approx([of(groups != s) for s in SEGMENTS], rel=1e-12)
+    assert made.changes is not None
+    assert made.changes["month"].unique().to_list() == [dt.date(2024, 4, 1)]
+    month = LOG["month"].to_numpy()
+    ends = [of((groups == s) & (month == np.datetime64("2024-04-01"))) for s in SEGMENTS]
+    assert made.changes["value"].to_list() == pytest.approx(ends, rel=1e-12)
+
+
+def test_costs_of_each_row_have_tables_of_their_rows() -> None:
+    made = contents(cost_fn="cost", metrics=["nec"], period=None)
+    assert made.curves is None
+    rows = at(segment="a")
+    cost, p, y = (rows[name].to_numpy() for name in ("cost", "p", "y"))
+    decided = p > 1 / (1 + cost)
+    total = (cost * (y & ~decided) + (~y & decided)).sum()
+    expected = total / min((cost * y).sum(), (~y).sum())
+    assert made.groups["nec"][0] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.fixture(scope="module")
+def through_polars() -> Contents:
+    return contents(cost_fn=COST_FN, metrics=["nec"], period=None)
+
+
+@pytest.mark.parametrize(
+    "door", ["reader", "duckdb", "sketch", *(pytest.param(door, marks=pytest.mark.slow) for door in ("lazy", "pandas"))]
+)
+def test_a_log_has_the_same_page_through_every_door(door: str, through_polars) -> None:
+    log = LOG.select("segment", "p", "y")
+    doors = {
+        "lazy": lambda: log.lazy(),
+        "pandas": lambda: log.to_pandas(),
+        "reader": lambda: log.to_arrow().to_reader(),
+        "duckdb": lambda: duckdb.connect().from_arrow(log.to_arrow()),
+        "sketch": lambda: log.ec.sketch("p", "y", by="segment", resolution=16, cost_fn=COST_FN),
+    }
+    if door == "sketch":
+        made = contents_of(doors[door](), None, None, metrics=["nec"], options={})
+    else:
+        made = contents(doors[door](), cost_fn=COST_FN, metrics=["nec"], period=None)
+    for name in ("groups", "total", "rest"):
+        assert_frame_equal(getattr(made, name), getattr(through_polars, name), rel_tol=1e-9)
+    assert [s.text for s in sentences(made)] == [s.text for s in sentences(through_polars)]
+
+
+ROWS = pl.int_range(pl.len())
+LOGS = {
+    "empty": LOG.clear(),
+    "of one class": LOG.filter("y"),
+    "of one group": LOG.filter(segment="a"),
+    "of one month": LOG.filter(month=dt.date(2024, 1, 1)),
+    "with wrong rows": LOG.with_columns(p=pl.when(ROWS < 3).then(float("nan")).otherwise("p")),
+    "without labels": LOG.with_columns(y=pl.lit(None, pl.Boolean)),
+    "without groups": LOG.with_columns(segment=pl.lit(None, pl.String)),
+    "of two rows": LOG.head(2),
+}
+
+
+QUICK = [
+    ("empty", "posterior"),
+    ("of one class", "posterior"),
+    ("with wrong rows", "posterior"),
+    ("without labels", "row costs"),
+]
+KINDS = ("posterior", "llr", "raw", "row costs")
+OTHERS = [pytest.param(*pair, marks=pytest.mark.slow) for pair in product(LOGS, KINDS) if pair not in QUICK]
+
+
+@pytest.mark.parametrize(("what", "kind"), [*QUICK, *OTHERS])
+def test_every_log_has_a_page(what: str, kind: str) -> None:
+    log = LOGS[what]
+    of_kind = {"posterior": {"metrics": ["nec"]}, "row costs": {"cost_fn": "cost"}}
+    given = of_kind.get(kind, {"score": "log_odds", "score_type": kind})
+    made = contents(log, **given)
+    assert made.total.height == 1
+    assert made.total["n"].item() <= log.height
+    assert all(sentence.text.endswith(".") for sentence in sentences(made))
+    assert made.costly == []
+
+
+@pytest.mark.parametrize(
+    ("given", "main", "note"),
+    [
+        ({"score": "log_odds", "score_type": "llr", "prior": 0.1}, "nec", "Limits"),
+        ({"score": "log_odds", "score_type": "llr", "prior": None}, "cllr", "Limits"),
+        ({"score": "log_odds", "score_type": "raw"}, "auc_roc", "Changes are not told"),
+        ({"score": "log_odds", "score_type": "raw", "threshold": 0.0}, "nec", "Limits"),
+        ({"score": "p", "metrics": ["f1", "auc_roc"]}, "f1", "What calibration gains"),
+    ],
+)
+def test_what_scores_do_not_tell_is_left_out_and_said(given: dict, main: str, note: str) -> None:
+    made = contents(**given, by=None)
+    assert made.metrics[0] == main
+    assert any(text.startswith(note) for text in made.notes), made.notes
+
+
+def test_a_sketch_decides_where_the_page_says() -> None:
+    sketch = LOG.ec.sketch("p", "y", by=["segment", "month"], thresholds=[1 / (1 + COST_FN)])
+    assert sketch.evaluate("nec")["nec"][0] != nec(LOG)
+    made = contents_of(sketch, None, None, metrics=["nec"], options={"cost_fn": COST_FN})
+    assert made.total["nec"].item() == pytest.approx(nec(LOG), rel=1e-12)
+    assert made.curves is not None
+    assert made.curves.costs == ec.CostMatrix.binary(COST_FN)
+    # What is not declared is within bounds only.
+    other = contents_of(sketch, None, None, by=["segment"], options={"cost_fn": 9})
+    assert other.metrics == ["nce", "nbs", "auc_roc"]
+    assert other.notes[0].startswith("Left out: nec, precision, f1, recall, known within bounds only")
+    with pytest.raises(ec.SketchError, match="nec is known within bounds only"):
+        contents_of(sketch, None, None, metrics=["nec"], options={"cost_fn": 9})
+
+
+def test_days_become_months() -> None:
+    log = LOG.with_columns(day=pl.col("month").dt.offset_by("7d"))
+    sketch = log.ec.sketch("p", "y", by=["segment", "day"])
+    made = contents_of(sketch, None, None, period=pl.col("day").dt.truncate("1mo"), metrics=["nec"], options={})
+    assert made.keys == ["segment"]
+    assert made.trend_total is not None
+    assert made.trend_total["day"].to_list() == [dt.date(2024, m, 1) for m in (1, 2, 3, 4)]
+
+
+def test_models_and_targets_are_one_by_one() -> None:
+    two = LOG.with_columns(other=1 - pl.col("p")).ec.sketch(["p", "other"], "y", by="segment")
+    with pytest.raises(ec.SketchError, match="of 2 models, other, p, and a page is of one"):
+        contents_of(two, None, None, options={})
+    one = contents_of(two.filter(pl.col("score") == "p"), None, None, metrics=["nec"], options={})
+    assert one.keys == ["segment"]
+    targets = LOG.ec.sketch("q", "k", by="segment")
+    with pytest.raises(ec.SketchError, match=r"of 3 targets.*sketch.filter\(pl.col\('target'\) == 0\)"):
+        contents_of(targets, None, None, options={})
+
+
+def test_of_many_groups_trends_are_of_the_largest_and_the_worst(monkeypatch) -> None:
+    monkeypatch.setattr(of_sketch, "_MOST_IN_TRENDS", 8)
+    monkeypatch.setattr(of_sketch, "_MOST_CALIBRATED", 2)
+    log = LOG.with_columns(p=pl.when(segment="d").then(1 - pl.col("p")).otherwise("p"))
+    made = contents(log, cost_fn=COST_FN, metrics=["nec"])
+    assert made.trend is not None
+    assert made.trend["segment"].unique().sort().to_list() == ["a", "d"]
+    assert made.groups["rcl_ci_low"].is_null().to_list() == [False, False, True, True]
+    assert made.groups["rcl"].null_count() == 0
+    assert any("Trends are of 2 of 4 groups" in note for note in made.notes)
+    assert any("in the 2 largest groups alone" in note for note in made.notes)
+    assert made.changes is not None
+    assert made.changes.height == 4
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"score": ["p", "log_odds"]}, "a page is of one model"),
+        ({"label": None}, "label= is left out"),
+        ({"reference": "previous"}, "pass this, by its value"),
+        ({"reference": dt.date(2024, 1, 1), "period": None}, "is a period, and the page has none"),
+        ({"reference": dt.date(2030, 1, 1)}, "is no group of month: there are 2024-01-01"),
+        ({"by": ["segment", "month"]}, "which is the period: leave it out there"),
+        ({"prior": pl.col("p")}, "one prior for all groups"),
+        ({"prior": 3}, "is not a share between 0 and 1"),
+        ({"buckets": 50, "cluster": "user"}, "too few for p-values"),
+        ({"buckets": 200}, "pass cluster="),
+        ({"interval": None}, "is not a level between 0 and 1"),
+        ({"metrics": ["ece"]}, "has no interval near calibration"),
+        ({"metrics": ["nec", "confusion"]}, "is a count"),
+        ({"metrics": ["nonsense"]}, "is not a metric"),
+        ({"min_rows": -1}, "min_rows=-1"),
+        ({"period": ["segment", "month"]}, "it is one column"),
+    ],
+)
+def test_what_makes_no_page_is_refused(given: dict, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        contents(**given)
+
+
+@pytest.mark.parametrize("name", ["score", "label", "cluster", "weight"])
+def test_what_a_sketch_has_is_not_stated_again(name: str) -> None:
+    sketch = LOG.ec.sketch("p", "y", by="segment")
+    given = {"score": None, "label": None, "options": {"weight": "w"} if name == "weight" else {}}
+    if name != "weight":
+        given[name] = "x"
+    with pytest.raises(TypeError, match=f"{name}='.' is of rows"):
+        contents_of(sketch, given.pop("score"), given.pop("label"), **given)

@@ -1,0 +1,341 @@
+"""What is said of tables that are made up here, word by word; and that chance is not called a finding."""
+
+import datetime as dt
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from polars_ec.page.contents import Contents
+from polars_ec.page.verdict import of_report, sentences
+from polars_ec.page.wording import count, listed, names_of, number, percent, period_text, share, text, with_limits
+
+RUNS = 80
+JANUARY, MARCH, MAY = (dt.date(2024, month, 1) for month in (1, 3, 5))
+
+
+def row(
+    name: str, value: float | None, low: float | None = None, high: float | None = None, **more: Any
+) -> dict[str, Any]:
+    usual = {"n": 1000, "n_missing": 0, "n_invalid": 0, "small": False, "nec_kinked": False}
+    return {"group": name, **usual, "nec": value, "nec_ci_low": low, "nec_ci_high": high, **more}
+
+
+def table(*rows: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+GROUPS = table(row("a", 0.5, 0.45, 0.55), row("b", 1.3, 1.2, 1.41), row("c", 1.1, 0.9, 1.34))
+TOTAL = table(row("", 0.6, 0.58, 0.62, n=3000)).drop("group")
+MADE = Contents("Page", ["group"], None, ["nec"], None, 0.95, GROUPS, TOTAL, costly=[1])
+
+
+def said(contents: Contents, *starts: str) -> list[str]:
+    """Sentences that begin like this; of all of them without."""
+    texts = [s.text for s in sentences(contents)]
+    return [t for t in texts if t.startswith(starts)] if starts else texts
+
+
+def kind_of(contents: Contents, start: str) -> str:
+    (kind,) = [s.kind for s in sentences(contents) if s.text.startswith(start)]
+    return kind
+
+
+def with_total(**values: Any) -> Contents:
+    return replace(MADE, total=TOTAL.with_columns(**{k: pl.lit(v) for k, v in values.items()}))
+
+
+def test_a_page_says_all_there_is_to_say() -> None:
+    assert said(MADE) == [
+        "In the whole log the decisions cost less than doing nothing: 0.600 [0.580, 0.620] times what the cheapest single decision "
+        "for all cases costs (NEC; in brackets 95% limits).",
+        "1 of 3 groups costs more than doing nothing, beyond noise: b (NEC 1.30 [1.20, 1.41]).",
+        "All 3,000 rows have a score and a label, and none is wrong.",
+    ]
+    assert [s.kind for s in sentences(MADE)] == ["good", "bad", "good"]
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "kind", "begin"),
+    [
+        (1.2, 1.1, 1.31, "bad", "In the whole log the decisions cost more than doing nothing: 1.20 [1.10, 1.31] times"),
+        (
+            0.98,
+            0.93,
+            1.03,
+            "neutral",
+            "These rows do not tell whether the decisions cost less than doing nothing: 0.98 [0.93, 1.03]",
+        ),
+        (1.05, 1.002, 1.1, "bad", "In the whole log the decisions cost more than doing nothing: 1.050 [1.002, 1.100]"),
+        (0.7, None, None, "neutral", "In the whole log the decisions cost 0.700 times"),
+        (
+            None,
+            None,
+            None,
+            "neutral",
+            "Whether the decisions cost less than doing nothing is not known: all rows are of one class",
+        ),
+    ],
+)
+def test_the_whole_log_against_doing_nothing(value, low, high, kind, begin) -> None:
+    made = with_total(nec=value, nec_ci_low=low, nec_ci_high=high)
+    assert kind_of(made, begin) == kind
+    kinked = replace(made, total=made.total.with_columns(nec_kinked=pl.lit(value=True)))
+    assert ("may be too close" in said(kinked)[0]) == (low is not None)
+
+
+def test_a_log_with_wrong_rows_or_without_rows() -> None:
+    wrong = with_total(nec=None, nec_ci_low=None, nec_ci_high=None, n_invalid=2)
+    assert said(wrong)[0].endswith("is not known: 2 rows of the log are wrong.")
+    empty = replace(MADE, total=TOTAL.with_columns(n=pl.lit(0), n_missing=pl.lit(7)), groups=GROUPS.clear(), costly=[])
+    assert said(empty)[0] == "There is nothing to judge: 7 rows, none with a score and a label."
+
+
+def test_another_metric_is_told_beside_what_a_blind_system_has() -> None:
+    of_auc = {"auc_roc": 0.81, "auc_roc_ci_low": 0.79, "auc_roc_ci_high": 0.83}
+    made = replace(with_total(**of_auc), metrics=["auc_roc"])
+    assert said(made)[0] == (
+        "Area under the ROC curve (AUC) of all rows together is 0.810 [0.790, 0.830]; a system that treats all cases alike has 0.500."
+    )
+    assert not [t for t in said(made) if "doing nothing" in t]
+
+
+def test_no_group_and_many_groups() -> None:
+    none = replace(MADE, costly=[])
+    assert (
+        said(none)[1]
+        == "None of 3 groups costs more than doing nothing beyond noise; 2 have NEC above 1, which may be chance."
+    )
+    assert kind_of(none, "None of 3") == "good"
+    many = table(*(row(f"g{i}", 2 + i / 10, 1.9 + i / 10, 2.1 + i / 10) for i in range(12)))
+    made = replace(MADE, groups=many, costly=list(range(12)))
+    assert said(made)[1] == (
+        "12 of 12 groups cost more than doing nothing, beyond noise: g11 (NEC 3.10 [3.00, 3.20]), g10 (NEC 3.00 [2.90, 3.10]), "
+        "g9 (NEC 2.90 [2.80, 3.00]), g8 (NEC 2.80 [2.70, 2.90]), g7 (NEC 2.70 [2.60, 2.80]), and 7 more."
+    )
+    small = replace(MADE, groups=GROUPS.with_columns(small=pl.lit(value=True)), costly=[])
+    assert (
+        said(small)[1]
+        == "Of no group can be said whether it costs more than doing nothing: they are small, or have no limits."
+    )
+    assert said(small)[-1] == "3 of 3 groups are small: their limits mean little, and nothing is said about them."
+
+
+def test_of_one_group_only_the_whole_is_told() -> None:
+    assert len(said(replace(MADE, groups=GROUPS[:1], keys=[], costly=[]))) == 2
+
+
+def difference(name: str, value: float, p: float, **more: Any) -> dict[str, Any]:
+    limits = {"difference": value, "difference_ci_low": value - 0.1, "difference_ci_high": value + 0.1}
+    return {"group": name, **limits, "p_adjusted": p, "small": False, **more}
+
+
+def test_groups_that_differ_from_the_rest() -> None:
+    rest = table(difference("a", -0.4, 0.001), difference("b", 0.5, 0.01), difference("c", 0.3, 0.06))
+    made = replace(MADE, rest=rest)
+    assert said(made, "2 of 3") == [
+        "2 of 3 groups differ from all others together beyond noise, by NEC; worse: b (+0.50 [+0.40, +0.60]); better: a "
+        "(-0.40 [-0.50, -0.30])."
+    ]
+    # Of areas more is better.
+    auc = replace(made, metrics=["auc_roc"], total=TOTAL.with_columns(auc_roc=0.8))
+    assert "worse: a (-0.40" in said(auc, "2 of 3")[0]
+    # Small groups are not named, and beside the kink of NEC only half may be wrong.
+    small = rest.with_columns(small=pl.col("group") == "a")
+    assert said(replace(MADE, rest=small), "1 of 2")[0].endswith("by NEC; worse: b (+0.50 [+0.40, +0.60]).")
+    close = rest.with_columns(p_adjusted=pl.lit(0.03))
+    kinked = GROUPS.with_columns(nec_kinked=pl.lit(value=True))
+    assert said(replace(MADE, rest=close), "3 of 3")
+    assert said(replace(MADE, rest=close, groups=kinked), "None of 3 groups differs from all others")
+    assert said(
+        replace(MADE, rest=rest, interval=0.9999),
+        "None of 3 groups differs from all others together beyond noise (NEC).",
+    )
+
+
+def of_periods() -> Contents:
+    changes = table(
+        difference("a", 0.4, 0.001, month=MAY, nec_kinked=False),
+        difference("b", -0.3, 0.01, month=MARCH, nec_kinked=False),
+        difference("c", 0.3, 0.2, month=MAY, nec_kinked=False),
+    )
+    parts = {"prior": (0.1, 0.06, 0.14), "likelihood": (0.08, -0.02, 0.18), "mix": (-0.03, -0.05, -0.01)}
+    told = {
+        f"{name}{end}": v for name, of in parts.items() for end, v in zip(("", "_ci_low", "_ci_high"), of, strict=True)
+    }
+    limits = {"difference": 0.15, "difference_ci_low": 0.05, "difference_ci_high": 0.25}
+    history = pl.DataFrame(
+        [{"month": month, "value": 0.65, "value_reference": 0.5, **limits, **told} for month in (MARCH, MAY)]
+    )
+    by_month = pl.DataFrame({"month": [JANUARY, MARCH, MAY], "nec_kinked": [False] * 3})
+    return replace(MADE, period="month", changes=changes, history=history, trend_total=by_month, reference=JANUARY)
+
+
+def test_what_has_changed_since_the_reference() -> None:
+    made = of_periods()
+    assert said(made, "2 of 3", "From", "The change") == [
+        "2 of 3 groups have changed beyond noise since 2024-01, by NEC; worse: a (+0.40 [+0.30, +0.50]); better: b (last in 2024-03) "
+        "(-0.30 [-0.40, -0.20]).",
+        "From 2024-01 to 2024-05 NEC of all rows together went from 0.500 to 0.650, by +0.15 [+0.05, +0.25], which is more than noise.",
+        "The change of NEC from 2024-01 to 2024-05 is made up of +0.100 [+0.060, +0.140] by other shares of the classes; +0.08 [-0.02, "
+        "+0.18] by other scores or decisions within the classes; -0.030 [-0.050, -0.010] by other shares of the groups; more than "
+        "noise: other shares of the classes, other shares of the groups.",
+    ]
+    assert kind_of(made, "From") == "bad"
+    assert made.changes is not None
+    kinked = replace(made, changes=made.changes.with_columns(nec_kinked=pl.lit(value=True), p_adjusted=pl.lit(0.03)))
+    assert said(kinked, "None of 3 groups has changed beyond noise since 2024-01 (NEC).")
+
+
+def test_a_change_that_may_be_noise_and_parts_that_are_not_known() -> None:
+    made = of_periods()
+    assert made.history is not None
+    noise = made.history.with_columns(difference=0.02, difference_ci_low=-0.05, difference_ci_high=0.09, value=0.52)
+    assert said(replace(made, history=noise), "From")[0].endswith(
+        "from 0.500 to 0.520, by +0.02 [-0.05, +0.09], which may be noise."
+    )
+    assert kind_of(replace(made, history=noise), "From") == "neutral"
+    unknown = made.history.with_columns(**{f"{name}_ci_low": None for name in ("prior", "likelihood", "mix")})
+    assert said(replace(made, history=unknown), "What changed NEC from 2024-01 to 2024-05 these rows do not tell")
+    weak = made.history.with_columns(
+        mix=0.0, mix_ci_low=-0.1, mix_ci_high=0.1, prior=0.05, prior_ci_low=0.001, prior_ci_high=0.1
+    )
+    assert said(replace(made, history=weak), "The change")[0].endswith("each may be noise.")
+    assert not said(replace(made, history=made.history.clear()), "From", "The change", "What changed")
+
+
+def test_what_calibration_would_gain() -> None:
+    gain = {"rcl": 4.2, "rcl_ci_low": 3.8, "rcl_ci_high": 4.6}
+    groups = GROUPS.with_columns(
+        rcl=pl.Series([5.0, 3.0, 1.0]), rcl_ci_low=pl.Series([4.0, -1.0, 0.5]), rcl_ci_high=pl.Series([6.0, 7.0, 1.5])
+    )
+    made = replace(with_total(**gain), groups=groups)
+    assert said(made, "Calibration", "In 2") == [
+        "Calibration would take 4.20% [3.80%, 4.60%] off the loss of the scores in the whole log (RCL).",
+        "In 2 of 3 groups calibration by itself would gain more than noise; most in a (5.0% [4.0%, 6.0%]), c (1.0% [0.5%, 1.5%]).",
+    ]
+    nothing = {"rcl": 0.1, "rcl_ci_low": -0.2, "rcl_ci_high": 0.4}
+    assert said(replace(with_total(**nothing)), "Nothing says")[0].endswith(
+        "it would take 0.10% [-0.20%, 0.40%] off their loss (RCL)."
+    )
+
+
+def test_missing_and_wrong_rows() -> None:
+    groups = GROUPS.with_columns(n_missing=pl.Series([0, 40, 5]), n_invalid=pl.Series([2, 0, 0]))
+    made = replace(MADE, groups=groups, total=TOTAL.with_columns(n_missing=pl.lit(45), n_invalid=pl.lit(2)))
+    assert said(made, "45 of", "2 of") == [
+        "45 of 3,047 rows (1.5%) lack a score or a label and are left out; most are in b (40).",
+        "2 of 3,047 rows are wrong, such as a posterior above 1, and what holds one has no values: a.",
+    ]
+
+
+def noise_only(groups: int, seed: int, log_spread: float = 0.1) -> pl.DataFrame:
+    """A report of groups that all cost just as much as doing nothing, with limits of the normal distribution."""
+    value = np.exp(np.random.default_rng(seed).normal(0, log_spread, groups))
+    half = np.exp(1.959964 * log_spread)
+    named = {
+        "group": [f"g{i}" for i in range(groups)],
+        "nec": value,
+        "nec_ci_low": value / half,
+        "nec_ci_high": value * half,
+    }
+    return pl.DataFrame(named).with_columns(small=pl.lit(value=False), nec_kinked=pl.lit(value=False))
+
+
+@pytest.mark.parametrize("groups", [1, 2, 200])
+def test_noise_in_a_report_is_named_in_at_most_one_of_twenty(groups: int) -> None:
+    named = sum(
+        any(s.kind == "bad" for s in of_report(noise_only(groups, seed), ["group"], None, interval=0.95))
+        for seed in range(RUNS)
+    )
+    # Three standard errors above 5 %.
+    assert named <= RUNS * 0.05 + 3 * np.sqrt(RUNS * 0.05 * 0.95)
+
+
+def test_a_report_with_a_group_that_is_truly_bad() -> None:
+    bad = pl.DataFrame([row("bad", 1.9, 1.6, 2.26)]).select(noise_only(1, 0).columns)
+    (only,) = of_report(pl.concat([noise_only(200, 7), bad]), ["group"], None, interval=0.95)
+    assert (only.kind, only.text) == (
+        "bad",
+        "1 of 201 groups costs more than doing nothing, beyond noise: bad (NEC 1.90 [1.60, 2.26]).",
+    )
+
+
+def test_a_report_without_limits_says_how_to_get_some() -> None:
+    plain = GROUPS.select("group", "nec")
+    (only,) = of_report(plain, ["group"], None)
+    assert (only.kind, only.text) == (
+        "neutral",
+        "2 of 3 groups cost more than doing nothing (NEC above 1): b (1.30), c (1.10). Which of them by more than noise, --interval "
+        "0.95 tells.",
+    )
+    (fine,) = of_report(plain[:1], ["group"], None)
+    assert (
+        fine.text
+        == "None of 1 group costs more than doing nothing (NEC at most 1); how sure that is, --interval 0.95 tells."
+    )
+    # Limits that are of no stated level are no limits.
+    assert "--interval" in of_report(GROUPS, ["group"], None)[0].text
+
+
+def test_a_report_of_periods_of_nulls_and_with_a_total() -> None:
+    periods = pl.DataFrame({"group": ["a", "a", None], "month": [JANUARY, MARCH, None], "nec": [1.2, None, 1.4]})
+    (both,) = of_report(periods, ["group"], "month")
+    assert both.text.startswith(
+        "2 of 2 groups and periods cost more than doing nothing (NEC above 1): (missing), (missing) (1.40), a, 2024-01 (1.20)."
+    )
+    (alone,) = of_report(periods.drop("group"), [], "month")
+    assert alone.text.startswith(
+        "2 of 2 periods cost more than doing nothing (NEC above 1): (missing) (1.40), 2024-01 (1.20)."
+    )
+    whole = pl.concat([GROUPS.with_columns(total=pl.lit(value=False)), table(row("", 0.6, 0.58, 0.62, total=True))])
+    found = [s.text for s in of_report(whole, ["group"], None, interval=0.9)]
+    assert found[0].startswith("In the whole log the decisions cost less than doing nothing: 0.600 [0.580, 0.620]")
+    assert "90% limits" in found[0]
+    assert found[1].startswith("1 of 3 groups")
+    (one, rows) = of_report(TOTAL, [], None, interval=0.95)
+    assert one.kind == rows.kind == "good"
+    assert of_report(GROUPS.rename({"nec": "recall"}), ["group"], None, "recall") == []
+    assert of_report(GROUPS, ["group"], None, "nce") == []
+    assert of_report(GROUPS.clear(), ["group"], None, interval=0.95) == []
+
+
+def test_numbers_have_the_digits_that_they_need() -> None:
+    assert [number(x) for x in (0.33367, 1.3, 12.34, 123.4, 5234.2, 0.0, -0.5)] == [
+        "0.334", "1.30", "12.3", "123", "5,234", "0.00", "-0.500",
+    ]  # fmt: skip
+    assert number(1.0004, apart_from=1.0) == "1.0004"
+    assert number(1.0, apart_from=1.0) == "1.00"
+    assert number(0.0004, sign=True) == "+0.000400"
+    limits = {"x": 0.3337, "x_ci_low": 0.3297, "x_ci_high": 0.3377}
+    assert with_limits(limits, "x") == "0.3337 [0.3297, 0.3377]"
+    assert (
+        with_limits({"x": 0.0057, "x_ci_low": -0.0564, "x_ci_high": 0.0678}, "x", 0.0, sign=True)
+        == "+0.01 [-0.06, +0.07]"
+    )
+    assert with_limits({"x": None}, "x") == "not known"
+    assert with_limits({"x": 2.0, "x_ci_low": 2.0, "x_ci_high": 2.0}, "x") == "2.00 [2.00, 2.00]"
+    assert percent({"x": 3.96, "x_ci_low": 3.66, "x_ci_high": 4.27}, "x") == "3.96% [3.66%, 4.27%]"
+    assert [share(*pair) for pair in ((1, 3), (1, 10_000), (5, 5))] == ["33.3%", "less than 0.1%", "100.0%"]
+    assert [count(1, "row"), count(1200, "row")] == ["1 row", "1,200 rows"]
+    assert listed([*"abcdefg"]) == "a, b, c, d, e, and 2 more"
+
+
+def test_names_are_plain_text() -> None:
+    hostile = pl.DataFrame({"k": ["\x1b[31mred\n\tx", "</script>", None, "x" * 99], "d": [dt.datetime(2024, 1, 2)] * 4})
+    names = names_of(hostile, ["k"])
+    assert names == ["\N{REPLACEMENT CHARACTER}[31mred x", "</script>", "(missing)", "x" * 59 + "…"]
+    assert names_of(hostile[1:2], ["k", "d"]) == ["</script>, 2024-01-02"]
+    assert text(dt.datetime(2024, 1, 2, 3)) == "2024-01-02 03:00:00"
+    assert text([1, None]) == "[1, None]"
+    years = pl.Series([dt.date(2023, 1, 1), dt.date(2024, 1, 1)])
+    assert period_text(years[0], years) == "2023"
+    assert period_text(JANUARY, pl.Series([JANUARY, MARCH])) == "2024-01"
+    assert period_text(JANUARY, pl.Series([JANUARY, dt.date(2024, 1, 8)])) == "2024-01-01"
+    assert (
+        period_text(dt.datetime(2024, 1, 1), pl.Series([dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 1, 6)]))
+        == "2024-01-01"
+    )
+    assert period_text(7, pl.Series([7, 8])) == "7"

@@ -1,0 +1,37 @@
+"""The gallery shows each chart there is, by code that makes it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import polars_ec as ec
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "docs" / "website"))
+try:
+    from pictures import GALLERY, charts
+finally:
+    sys.path.remove(str(ROOT / "docs" / "website"))
+
+PAGE = GALLERY.read_text("utf-8")
+
+
+def test_each_picture_is_made_and_there() -> None:
+    made = dict(charts())
+    assert set(made) == set(re.findall(r"!\[.{10,}\]\((.*)\)", PAGE))
+    for picture, chart in made.items():
+        assert "data" in chart.to_dict() or "datasets" in chart.to_dict()
+        assert (GALLERY.parent / picture).read_text("utf-8").startswith("<svg")
+    assert {path.relative_to(GALLERY.parent).as_posix() for path in (GALLERY.parent / "pictures").iterdir()} == set(
+        made
+    )
+
+
+def test_each_chart_is_shown() -> None:
+    called = re.findall(r"^chart = ec\.plot\.(\w+)\(", PAGE, re.MULTILINE)
+    functions = {name for name, _ in inspect.getmembers(ec.plot, inspect.isfunction) if name[0] != "_"}
+    assert functions - {"save"} == set(called)
+    assert all(f"`{name}`" in PAGE for name in called)

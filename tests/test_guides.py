@@ -1,0 +1,83 @@
+"""The guides are true: what their Python, SQL and commands print stands below each, and the text names these numbers."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from polars_ec.cli import commands
+
+ROOT = Path(__file__).parent.parent
+GUIDES = {path.name: path.read_text("utf-8") for path in sorted((ROOT / "docs" / "guides").glob("*.md"))}
+# A block of code, and what it prints, if it prints something.
+BLOCK = re.compile(
+    r"^```(?P<language>\w+)\n(?P<code>.*?)^```\n(?:\n```text\n(?P<printed>.*?)^```\n)?", re.DOTALL | re.MULTILINE
+)
+
+
+class Runner:
+    """Runs the blocks of one guide, one after the other, as its reader would; each call answers with what is printed."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {}
+        self.connection = duckdb.connect()
+
+    def __call__(self, language: str, code: str) -> str:
+        return {"python": self.python, "sql": self.sql, "sh": self.commands}[language](code)
+
+    def python(self, code: str) -> str:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), pl.Config(tbl_width_chars=100):
+            exec(code, self.names)
+        return printed.getvalue()
+
+    def sql(self, code: str) -> str:
+        load = re.match(r"\.read (\S+)\n", code)
+        if load:
+            self.connection.execute((ROOT / load[1]).read_text("utf-8"))
+        printed = ""
+        for statement in re.split(r";\n", code.removeprefix(load[0] if load else "")):
+            if statement.startswith("SELECT"):
+                printed += str(self.connection.sql(statement)).rstrip() + "\n"
+            else:
+                self.connection.execute(statement)
+        return printed
+
+    def commands(self, code: str) -> str:
+        printed = ""
+        for line in code.replace("\\\n", "").splitlines():
+            name, *arguments = shlex.split(line)
+            assert name == "polars-ec"
+            printed += CliRunner().invoke(commands.app, arguments).output
+        return printed
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_what_is_printed(guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = Runner()
+    blocks = list(BLOCK.finditer(GUIDES[guide]))
+    assert sum(block["printed"] is not None for block in blocks) >= 3
+    for block in blocks:
+        assert run(block["language"], block["code"]) == (block["printed"] or ""), block["code"]
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_numbers_in_the_text(guide: str) -> None:
+    """Each number with a decimal point is one that the page prints or computes with."""
+    shown = "".join(block[0] for block in BLOCK.finditer(GUIDES[guide]))
+    text = re.sub(r"`[^`\n]*`|section [\d.]+|DuckDB [\d.]+", "", BLOCK.sub("", GUIDES[guide]))
+    assert numbers(text) <= numbers(shown)
+
+
+def numbers(text: str) -> set[float]:
+    return {float(number) for number in re.findall(r"\d+\.\d+", text)}

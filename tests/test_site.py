@@ -1,0 +1,208 @@
+"""The site that `make docs` builds: its pages, its links and what its API pages say, without what makes it HTML."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import tomllib
+from os.path import normpath
+from pathlib import Path
+
+import pytest
+
+import polars_ec as ec
+
+ROOT = Path(__file__).parent.parent
+WEBSITE = ROOT / "docs" / "website"
+sys.path.insert(0, str(WEBSITE))
+try:
+    from docstrings import as_markdown, exports
+    from links import faults_of
+    from pages import NoPageError, as_page, lay_out, place, site_pages
+finally:
+    sys.path.remove(str(WEBSITE))
+
+CONFIGURATION = tomllib.loads((WEBSITE / "zensical.toml").read_text("utf-8"))["project"]
+API = {path.stem: path.read_text("utf-8") for path in sorted((ROOT / "docs" / "api").glob("*.md"))}
+# Public within the package, for its other parts, and of no use to those who call it.
+INNER = {
+    "CostMatrix": {"bayes_threshold_on", "for_classes", "margins", "names_classes", "names_decision"},
+    "Sketch": {"keys_beside_fold", "on_tables", "operating_point", "weighed"},
+    "Calibration": {"fits", "is_affine", "is_of_vectors"},
+    "Windows": set(),
+}
+
+
+def described() -> list[str]:
+    """What follows `polars_ec.` in each directive, and the members that are asked for with it."""
+    names = []
+    for text in API.values():
+        for name, options in re.findall(r"^::: polars_ec\.(\S+)\n((?: +.*\n)*)", text + "\n", re.MULTILINE):
+            names.append(name)
+            members = re.search(r"members: \[(.*)\]", options)
+            names += [f"{name}.{member}" for member in members[1].split(", ")] if members else []
+    return names
+
+
+def members(name: str) -> set[str]:
+    """The methods and properties of a class that are for its users."""
+    found = inspect.getmembers(getattr(ec, name), lambda it: callable(it) or isinstance(it, property))
+    return {member for member, _ in found if not member.startswith("_")} - INNER[name]
+
+
+def test_each_export_stands_on_one_api_page() -> None:
+    classes = {name for name, it in exports().items() if inspect.isclass(it) and not issubclass(it, Exception)}
+    assert classes == set(INNER)
+    wanted = [*exports(), *(f"{name}.{member}" for name in classes for member in members(name))]
+    assert sorted(described()) == sorted(wanted)
+
+
+def test_exports_are_those_of_the_package_and_the_charts() -> None:
+    assert set(ec.__all__) - {"plot"} <= set(exports())
+    assert {"plot.roc", "plot.trend"} <= set(exports())
+
+
+def test_shared_keywords_are_described() -> None:
+    text = as_markdown(ec.nec, "nec")
+    assert "ec.nec(\n    score, label, *, costs=None, cost_fn=1.0," in text
+    assert "Binary: the cost of a miss, which is a positive decided negative." in text
+    assert (
+        text.index('??? info "Parameters, which many') < text.index("    -   **`cost_fn`**") < text.index("**Returns.")
+    )
+    assert "**References.** Ferrer" in text
+    assert "```pycon\n>>> import polars as pl" in text
+
+
+def test_own_parameters_are_not_folded_up() -> None:
+    text = as_markdown(ec.fbeta, "fbeta")
+    assert text.index("\n-   **`beta`**") < text.index('??? info "Further parameters')
+
+
+def test_names_of_functions_are_links() -> None:
+    assert "[`n_rows`][polars_ec.n_rows]" in as_markdown(ec.nec, "nec")
+    assert "polars_ec.Sketch]" not in as_markdown(ec.Sketch, "Sketch")
+
+
+@pytest.mark.parametrize("name", exports())
+def test_api_entries_lose_no_word(name: str) -> None:
+    it = exports()[name]
+    shown = re.sub(r"\\(?=[*_\[\]|])", "", as_markdown(it, name)).replace("&lt;", "<")
+    assert not set(words(inspect.getdoc(it) or "")) - set(words(shown)) - {"Parameters", "Examples"}
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[\w.]*\w", text)
+
+
+def test_pages_link_to_places_on_the_site() -> None:
+    def moved(target: str, page: str = "docs/guides/x.md") -> str:
+        return as_page(f"[a]({target})", page, ROOT)[4:-1]
+
+    assert moved("../../README.md") == "../index.md"
+    assert moved("../index.md#guides") == "../overview.md#guides"
+    assert moved("../metrics.md#options") == "../metrics.md#options"
+    assert moved("../../examples") == "../examples.md"
+    assert moved("../../examples/rain.py") == "../examples/rain.md"
+    assert moved("../../CONTRIBUTING.md") == "../contributing.md"
+    assert moved("docs/sql.md", "README.md") == "sql.md"
+    assert moved("#here") == "#here"
+    assert moved("https://example.org/a.md") == "https://example.org/a.md"
+    assert as_page("[`a`](sql.md) `[b](nowhere.md)`", "docs/x.md", ROOT) == "[`a`](sql.md) `[b](nowhere.md)`"
+    assert as_page("```text\n[b](nowhere.md)\n```\n", "docs/x.md", ROOT) == "```text\n[b](nowhere.md)\n```\n"
+    assert as_page("```python\n>>> 1\n```\n", "docs/x.md", ROOT) == "```pycon\n>>> 1\n```\n"
+
+
+@pytest.mark.parametrize("target", ["nowhere.md", "../Makefile", "../polars_ec/cli", "website/pages.py"])
+def test_a_link_to_what_has_no_page_is_an_error(target: str) -> None:
+    with pytest.raises(NoPageError, match=re.escape(target)):
+        as_page(f"[a]({target})", "docs/x.md", ROOT)
+
+
+def test_the_navigation_has_each_page_once() -> None:
+    def leaves(entry: object) -> list[str]:
+        if isinstance(entry, str):
+            return [entry]
+        return [leaf for inner in (entry.values() if isinstance(entry, dict) else entry) for leaf in leaves(inner)]
+
+    listed = leaves(CONFIGURATION["nav"])
+    assert len(listed) == len(set(listed))
+    # Scripts are listed by a page of their own.
+    assert set(listed) == {name for name in site_pages(ROOT) if not name.startswith("examples/")}
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    pages = site_pages(ROOT)
+    for name, text in pages.items():
+        bare = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.DOTALL | re.MULTILINE)
+        for target in re.findall(r"(?<!!)\[[^\]]*\]\(([^)#\s]+)", bare):
+            assert "://" in target or normpath(Path(name).parent / target) in pages, f"{name}: {target}"
+
+
+def test_what_is_laid_out(tmp_path: Path) -> None:
+    lay_out(site_pages(ROOT), ROOT, tmp_path / "site")
+    files = {
+        path.relative_to(tmp_path / "site").as_posix() for path in (tmp_path / "site").rglob("*") if path.is_file()
+    }
+    assert {"zensical.toml", "docs/index.md", "docs/examples/rain.md", "docs/license.md"} <= files
+    assert not [file for file in files if "website" in file]
+    named = [*CONFIGURATION["extra_css"], *(script["path"] for script in CONFIGURATION["extra"]["polyfills"])]
+    assert {f"docs/{name}" for name in named} <= files
+    assert (tmp_path / "site/docs/index.md").read_text("utf-8").startswith("# polars_ec\n")
+    code = (ROOT / "examples/rain.py").read_text("utf-8")
+    assert f"```python\n{code}```" in (tmp_path / "site/docs/examples/rain.md").read_text("utf-8")
+
+
+def test_nothing_is_fetched_from_elsewhere() -> None:
+    """No fonts; and what stands in for a worker is a file of the site, without which its own would be put there."""
+    assert CONFIGURATION["theme"]["font"] is False
+    assert any("iframe-worker" in script["path"] for script in CONFIGURATION["extra"]["polyfills"])
+    assert "://" not in (WEBSITE / "zensical.toml").read_text("utf-8")
+
+
+HEAD = '<html><head><link rel="stylesheet" href="style.css"></head>'
+FAULTS = {
+    '<a href="nowhere.html">': "a.html links to nowhere.html: there is no such page",
+    '<a href="b.html#nowhere">': "a.html links to b.html#nowhere: the page has no such place",
+    '<a href="#nowhere">': "a.html links to #nowhere: the page has no such place",
+    '<img src="nowhere.png">': "a.html links to nowhere.png: there is no such page",
+    '<script src="https://cdn.example/a.js"></script>': "a.html loads https://cdn.example/a.js",
+    '<script src="//cdn.example/a.js"></script>': "a.html loads //cdn.example/a.js",
+    '<link rel="preconnect" href="https://fonts.example">': "a.html loads https://fonts.example",
+    '<img src="https://img.example/a.png">': "a.html loads https://img.example/a.png",
+    "<style>b { background: url('https://img.example/b.png') }</style>": "a.html loads https://img.example/b.png",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_the_site_is_found(fault: str, tmp_path: Path) -> None:
+    right = '<a href="b.html#there">x</a><a href="https://example.org">x</a><a href="sub">x</a><h1 id="here">'
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/index.html").write_text('<a href="../a.html#here">x</a>')
+    (tmp_path / "b.html").write_text('<h1 id="there">')
+    (tmp_path / "404.html").write_text('<a href="/b.html">')
+    (tmp_path / "style.css").write_text("b { background: url(b.png) }")
+    (tmp_path / "a.html").write_text(HEAD + right)
+    assert faults_of(tmp_path) == []
+    (tmp_path / "a.html").write_text(HEAD + right + fault)
+    assert faults_of(tmp_path) == [FAULTS[fault]]
+
+
+def test_a_style_that_loads_from_elsewhere_is_found(tmp_path: Path) -> None:
+    (tmp_path / "style.css").write_text(
+        '@import "https://fonts.example/a.css"; b { background: url(//img.example/b.png) }'
+    )
+    assert faults_of(tmp_path) == ["style.css loads https://fonts.example/a.css", "style.css loads //img.example/b.png"]
+
+
+def test_places_are_unlike() -> None:
+    assert len({place(path.relative_to(ROOT).as_posix()) for path in (ROOT / "docs").rglob("*.md")} | {"index.md"}) == (
+        len(list((ROOT / "docs").rglob("*.md"))) + 1
+    )
+
+
+def test_each_word_of_the_glossary_leads_to_a_page() -> None:
+    text = (ROOT / "docs/glossary.md").read_text("utf-8")
+    entries = re.findall(r"^\*\*(.+?)\.\*\* (.*?)(?:\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    assert len(entries) > 50
+    assert [word for word, said in entries if "](" not in said] == []
