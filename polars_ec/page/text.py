@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 
 NONE = "–"
+_LEAST = 0.0005
 
 
 def number(value: float | None) -> str:
@@ -31,9 +32,11 @@ def _without_minus_zero(shown: str) -> str:
 
 
 def signed(value: float | None) -> str:
-    """A difference."""
+    """A difference: three decimals, so that it can be compared with its limits; two digits of one that is smaller."""
+    if value is not None and _LEAST <= abs(value) < 10:
+        return f"{value:+.3f}".replace("-", "−")
     shown = number(value)
-    return shown if value is None or shown == NONE or value <= 0 else f"+{shown}"
+    return f"+{shown}" if value is not None and value > 0 else shown
 
 
 def percent(share: float | None) -> str:

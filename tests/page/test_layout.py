@@ -202,7 +202,7 @@ def test_numbers_have_three_places(value, expected) -> None:
 
 
 def test_other_numbers() -> None:
-    assert [signed(v) for v in (0.5, -0.5, 0.0, None)] == ["+0.500", "−0.500", "0.000", "–"]
+    assert [signed(v) for v in (0.5, -0.0081, 0.0, 0.00012, None)] == ["+0.500", "−0.008", "0.000", "+0.00012", "–"]
     assert [percent(v) for v in (0.2014, 0.0012, 0.0, 1.0, None)] == ["20.1%", "0.12%", "0.0%", "100.0%", "–"]
     assert [tenths(v) for v in (-0.04, 3.27, None)] == ["0.0", "3.3", "–"]
     assert [p_value(v) for v in (0.0, 0.0009, 0.04, None)] == ["below 0.001", "below 0.001", "0.040", "–"]

@@ -41,7 +41,7 @@
     const one = typeof spec.width === "number" && !["facet", "hconcat", "vconcat", "concat", "repeat"].some((key) => key in spec);
     const inSteps = typeof spec.height === "object";
     const fitted = !one ? spec
-      : inSteps ? { ...spec, width: Math.max(120, Math.min(spec.width, room - 260)) }
+      : inSteps ? { ...spec, width: Math.max(160, Math.min(spec.width, room - 140)) }
       : { ...spec, width: Math.min(room, spec.width + 220), autosize: { type: "fit-x", contains: "padding" } };
     await vegaEmbed(element, fitted, {
       mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false, tooltip, config: looks(room < 480),
