@@ -62,10 +62,11 @@ def figures(contents: Contents) -> list[Figure]:
             found.append(
                 _figure(draw.__name__, draw(cells, **({"interval": contents.interval} if takes_interval else {})))
             )
-    if contents.groups.height > 1:
+    if contents.groups.height > 1 and contents.groups[main].is_finite().any():
         found.append(_figure("forest", tables.forest(contents.groups, main), f"{in_words(main)} of the groups"))
-    if contents.history is not None and contents.history.height and "likelihood" in contents.history.columns:
-        found.append(_figure("drift", tables.drift(contents.history)))
+    history = contents.history
+    if history is not None and "likelihood" in history.columns and history["difference"].is_finite().any():
+        found.append(_figure("drift", tables.drift(history)))
     return found
 
 

@@ -29,7 +29,7 @@ from polars_ec.page.contents import Contents
 from polars_ec.page.sentence import short
 from polars_ec.page.sparklines import panel
 from polars_ec.page.text import number, percent, unique
-from polars_ec.page.trends import Trend, Trends, trends_of
+from polars_ec.page.trends import Trend, Trends, any_known, trends_of
 from polars_ec.page.verdict import sentences
 from polars_ec.page.wording import count, cut, names_of, text
 from polars_ec.plotting.theme import MAIN, OTHER, REST
@@ -171,7 +171,7 @@ def _lead(contents: Contents, trends: Trends | None) -> str:
     if trends is not None:
         n = len(trends.periods) + trends.n_left_out
         said.append(f"{n:,} periods to {trends.periods[-1]}" if n > 1 else trends.periods[-1])
-    if total.get("class_prior") is not None:
+    if table.has_positives(contents) and total["class_prior"] is not None:
         said.append(f"{percent(total['class_prior'])} positives")
     return " · ".join(said)
 
@@ -192,11 +192,11 @@ def _marks(contents: Contents) -> list[str]:
 
 
 def _panels(contents: Contents, labels: Sequence[str], kept: Sequence[int], trends: Trends) -> list[Panel]:
-    drawn = [row for row in kept if row in trends.of_group]
+    drawn = [row for row in kept if row in trends.of_group and any_known(trends.of_group[row].value)]
     largest = drawn[:_PANELS_LARGEST]
     worst = _worst(contents, drawn[_PANELS_LARGEST:], _PANELS_WORST)
     shown = [(labels[row], trends.of_group[row]) for row in (*largest, *worst)]
-    if contents.groups.height > 1:
+    if contents.groups.height > 1 and any_known(trends.whole.value):
         shown.insert(0, ("all groups", trends.whole))
     others = trends.others([*largest, *worst])
     if others is not None:
@@ -286,7 +286,7 @@ def _data(
         "names": names_of_facts,
         "metric": in_words(contents.metrics[0]),
         "naive": None if trends is None else trends.naive,
-        "prior": "" if contents.prior is None else percent(contents.prior),
+        "prior": "at the reference prior" if contents.prior is None else f"at prior {percent(contents.prior)}",
         "limits": f"{100 * contents.interval:.4g}% limits",
         "colours": [MAIN, OTHER, REST],
     }

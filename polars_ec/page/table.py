@@ -15,7 +15,7 @@ from polars_ec.page.sentence import short
 from polars_ec.page.sparklines import sparkline
 from polars_ec.page.text import NONE, limits, number, p_value, percent, signed, tenths
 from polars_ec.page.told_changes import PARTS, that_changed, that_differ
-from polars_ec.page.trends import Trend, Trends
+from polars_ec.page.trends import Trend, Trends, any_known
 from polars_ec.page.wording import period_texts
 from polars_ec.words import in_words
 
@@ -52,7 +52,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class GroupRow:
-    """What the table shows of a group. Facts are what else is known, shown with its trend."""
+    """What the table shows of a group. If there is a trend, or facts that are known beside, it opens and shows these."""
 
     row: int
     name: str
@@ -60,12 +60,18 @@ class GroupRow:
     small: bool
     costly: bool
     facts: list[list[str]]
+    opens: bool = False
+
+
+def has_positives(contents: Contents) -> bool:
+    """Whether there are two classes: of more each has a share."""
+    return contents.total.schema.get("class_prior") == pl.Float64
 
 
 def columns(contents: Contents) -> list[Column]:
     """The columns of the table between the name of the group and its sparkline."""
     found = [Column("n", "Rows", "rows with a score and a label")]
-    if "class_prior" in contents.groups.columns:
+    if has_positives(contents):
         found.append(Column("class_prior", "Positives", in_words("class_prior")))
     main, *others = contents.metrics
     found.append(Column(main, short(main), in_words(main)))
@@ -101,7 +107,9 @@ def group_rows(contents: Contents, kept: Sequence[int], names: Sequence[str], tr
         picture = None if trends is None else _trend(trends.of_group.get(row), trends)
         cells = _cells(contents, group, {**differences, TREND: picture}, costly=costly)
         facts = _facts(contents, group, against, change)
-        found.append(GroupRow(row, names[row], cells, bool(group.get("small")), costly, facts))
+        trend = None if trends is None else trends.of_group.get(row)
+        opens = bool(facts) or (trend is not None and any_known(trend.value))
+        found.append(GroupRow(row, names[row], cells, bool(group.get("small")), costly, facts, opens))
     return found
 
 

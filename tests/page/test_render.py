@@ -10,6 +10,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+import polars_ec as ec
 from polars_ec.page import vega
 from polars_ec.page.contents import Contents
 from polars_ec.page.render import MOST_BYTES, render
@@ -114,3 +115,29 @@ def test_the_libraries_are_those_of_vl_convert_with_their_licences() -> None:
 
     if versions.groups() == (vl_convert.get_vega_version(), vl_convert.get_vega_embed_version()):
         assert vega.bundle() == bundled
+
+
+def test_pages_of_other_scores(tmp_path) -> None:
+    log = simulated(group_names(3), 2, 600)
+    vectors = log.with_columns(
+        score=pl.concat_arr(0.6 * pl.col("score"), 0.4 * pl.col("score"), 1 - pl.col("score")),
+        label=pl.when("label").then(pl.col("user") % 2).otherwise(2),
+    )
+    shown = {
+        "vectors": (vectors, {}, ["forest", "drift"]),
+        "decisions": (log.with_columns(pl.col("score") > 0.2), {"score_type": "decision"}, ["forest", "drift"]),
+        "llr": (
+            log.with_columns(pl.col("score").ec.llr(0.25)),
+            {"score_type": "llr"},
+            ["roc", "det", "bayes_error", "forest", "drift"],
+        ),
+        "one class": (log.with_columns(label=pl.lit(value=True)), {}, []),
+        "no rows": (log.head(0), {}, []),
+    }
+    for name, (rows, options, charts) in shown.items():
+        path = ec.report_page(tmp_path / "page.html", rows, "score", "label", by="group", period="month", **options)
+        html = path.read_text("utf-8")
+        assert re.findall(r'data-chart="(\w+)"', html) == charts, name
+        assert len(re.findall(r"<tr[^>]* data-row=", html)) == (0 if name == "no rows" else 3)
+        # A group of which nothing is known does not open.
+        assert ('class="name"' in html) == bool(charts)

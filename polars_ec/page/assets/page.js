@@ -75,7 +75,7 @@
   // The trend of one group, in a row of its own below that of the group.
   const trendSpec = ([value, low, high, atPrior, priorLow, priorHigh]) => {
     const own = "own class shares";
-    const series = [[own, value, low, high], [`at prior ${data.prior}`, atPrior, priorLow, priorHigh]];
+    const series = [[own, value, low, high], [data.prior, atPrior, priorLow, priorHigh]];
     const values = series.flatMap(([which, y, from, to]) => y.map((v, i) => ({
       x: data.periods[i], at: i, y: v, low: from[i] ?? null, high: to[i] ?? null, which,
     }))).filter((row) => row.y !== null);
