@@ -49,9 +49,9 @@ def with_total(**values: Any) -> Contents:
 
 def test_a_page_says_all_there_is_to_say() -> None:
     assert said(MADE) == [
-        "In the whole log the decisions cost less than doing nothing: 0.600 [0.580, 0.620] times what the cheapest single decision "
-        "for all cases costs (NEC; in brackets 95% limits).",
-        "1 of 3 groups costs more than doing nothing, beyond noise: b (NEC 1.30 [1.20, 1.41]).",
+        "In the whole log the decisions cost less than treating all cases alike: 0.600 [0.580, 0.620] times as much "
+        "(NEC; in brackets 95% limits).",
+        "1 of 3 groups costs more than treating all cases alike, beyond noise: b (NEC 1.30 [1.20, 1.41]).",
         "All 3,000 rows have a score and a label, and none is wrong.",
     ]
     assert [s.kind for s in sentences(MADE)] == ["good", "bad", "good"]
@@ -60,26 +60,44 @@ def test_a_page_says_all_there_is_to_say() -> None:
 @pytest.mark.parametrize(
     ("value", "low", "high", "kind", "begin"),
     [
-        (1.2, 1.1, 1.31, "bad", "In the whole log the decisions cost more than doing nothing: 1.20 [1.10, 1.31] times"),
+        (
+            1.2,
+            1.1,
+            1.31,
+            "bad",
+            "In the whole log the decisions cost more than treating all cases alike: 1.20 [1.10, 1.31] times",
+        ),
         (
             0.98,
             0.93,
             1.03,
             "neutral",
-            "These rows do not tell whether the decisions cost less than doing nothing: 0.98 [0.93, 1.03]",
+            "These rows do not tell whether the decisions cost less than treating all cases alike: 0.98 [0.93, 1.03]",
         ),
-        (1.05, 1.002, 1.1, "bad", "In the whole log the decisions cost more than doing nothing: 1.050 [1.002, 1.100]"),
-        (0.7, None, None, "neutral", "In the whole log the decisions cost 0.700 times"),
+        (
+            1.05,
+            1.002,
+            1.1,
+            "bad",
+            "In the whole log the decisions cost more than treating all cases alike: 1.050 [1.002, 1.100]",
+        ),
+        (
+            0.7,
+            None,
+            None,
+            "neutral",
+            "In the whole log the decisions cost 0.700 times what treating all cases alike would (NEC); how",
+        ),
         (
             None,
             None,
             None,
             "neutral",
-            "Whether the decisions cost less than doing nothing is not known: all rows are of one class",
+            "Whether the decisions cost less than treating all cases alike is not known: all rows are of one class",
         ),
     ],
 )
-def test_the_whole_log_against_doing_nothing(value, low, high, kind, begin) -> None:
+def test_the_whole_log_against_treating_all_alike(value, low, high, kind, begin) -> None:
     made = with_total(nec=value, nec_ci_low=low, nec_ci_high=high)
     assert kind_of(made, begin) == kind
     kinked = replace(made, total=made.total.with_columns(nec_kinked=pl.lit(value=True)))
@@ -99,26 +117,26 @@ def test_another_metric_is_told_beside_what_a_blind_system_has() -> None:
     assert said(made)[0] == (
         "Area under the ROC curve (AUC) of all rows together is 0.810 [0.790, 0.830]; a system that treats all cases alike has 0.500."
     )
-    assert not [t for t in said(made) if "doing nothing" in t]
+    assert not [t for t in said(made) if "treating all cases alike" in t]
 
 
 def test_no_group_and_many_groups() -> None:
     none = replace(MADE, costly=[])
     assert (
         said(none)[1]
-        == "None of 3 groups costs more than doing nothing beyond noise; 2 have NEC above 1, which may be chance."
+        == "None of 3 groups costs more than treating all cases alike beyond noise; 2 have NEC above 1, which may be chance."
     )
     assert kind_of(none, "None of 3") == "good"
     many = table(*(row(f"g{i}", 2 + i / 10, 1.9 + i / 10, 2.1 + i / 10) for i in range(12)))
     made = replace(MADE, groups=many, costly=list(range(12)))
     assert said(made)[1] == (
-        "12 of 12 groups cost more than doing nothing, beyond noise: g11 (NEC 3.10 [3.00, 3.20]), g10 (NEC 3.00 [2.90, 3.10]), "
+        "12 of 12 groups cost more than treating all cases alike, beyond noise: g11 (NEC 3.10 [3.00, 3.20]), g10 (NEC 3.00 [2.90, 3.10]), "
         "g9 (NEC 2.90 [2.80, 3.00]), g8 (NEC 2.80 [2.70, 2.90]), g7 (NEC 2.70 [2.60, 2.80]), and 7 more."
     )
     small = replace(MADE, groups=GROUPS.with_columns(small=pl.lit(value=True)), costly=[])
     assert (
         said(small)[1]
-        == "Of no group can be said whether it costs more than doing nothing: they are small, or have no limits."
+        == "Of no group can be said whether it costs more than treating all cases alike: they are small, or have no limits."
     )
     assert said(small)[-1] == "3 of 3 groups are small: their limits mean little, and nothing is said about them."
 
@@ -232,7 +250,7 @@ def test_missing_and_wrong_rows() -> None:
 
 
 def noise_only(groups: int, seed: int, log_spread: float = 0.1) -> pl.DataFrame:
-    """A report of groups that all cost just as much as doing nothing, with limits of the normal distribution."""
+    """A report of groups that all cost just as much as treating all cases alike, with limits of the normal distribution."""
     value = np.exp(np.random.default_rng(seed).normal(0, log_spread, groups))
     half = np.exp(1.959964 * log_spread)
     named = {
@@ -259,7 +277,7 @@ def test_a_report_with_a_group_that_is_truly_bad() -> None:
     (only,) = of_report(pl.concat([noise_only(200, 7), bad]), ["group"], None, interval=0.95)
     assert (only.kind, only.text) == (
         "bad",
-        "1 of 201 groups costs more than doing nothing, beyond noise: bad (NEC 1.90 [1.60, 2.26]).",
+        "1 of 201 groups costs more than treating all cases alike, beyond noise: bad (NEC 1.90 [1.60, 2.26]).",
     )
 
 
@@ -268,13 +286,13 @@ def test_a_report_without_limits_says_how_to_get_some() -> None:
     (only,) = of_report(plain, ["group"], None)
     assert (only.kind, only.text) == (
         "neutral",
-        "2 of 3 groups cost more than doing nothing (NEC above 1): b (1.30), c (1.10). Which of them by more than noise, --interval "
+        "2 of 3 groups cost more than treating all cases alike (NEC above 1): b (1.30), c (1.10). Which of them by more than noise, --interval "
         "0.95 tells.",
     )
     (fine,) = of_report(plain[:1], ["group"], None)
     assert (
         fine.text
-        == "None of 1 group costs more than doing nothing (NEC at most 1); how sure that is, --interval 0.95 tells."
+        == "None of 1 group costs more than treating all cases alike (NEC at most 1); how sure that is, --interval 0.95 tells."
     )
     # Limits that are of no stated level are no limits.
     assert "--interval" in of_report(GROUPS, ["group"], None)[0].text
@@ -284,15 +302,17 @@ def test_a_report_of_periods_of_nulls_and_with_a_total() -> None:
     periods = pl.DataFrame({"group": ["a", "a", None], "month": [JANUARY, MARCH, None], "nec": [1.2, None, 1.4]})
     (both,) = of_report(periods, ["group"], "month")
     assert both.text.startswith(
-        "2 of 2 groups and periods cost more than doing nothing (NEC above 1): (missing), (missing) (1.40), a, 2024-01 (1.20)."
+        "2 of 2 groups and periods cost more than treating all cases alike (NEC above 1): (missing), (missing) (1.40), a, 2024-01 (1.20)."
     )
     (alone,) = of_report(periods.drop("group"), [], "month")
     assert alone.text.startswith(
-        "2 of 2 periods cost more than doing nothing (NEC above 1): (missing) (1.40), 2024-01 (1.20)."
+        "2 of 2 periods cost more than treating all cases alike (NEC above 1): (missing) (1.40), 2024-01 (1.20)."
     )
     whole = pl.concat([GROUPS.with_columns(total=pl.lit(value=False)), table(row("", 0.6, 0.58, 0.62, total=True))])
     found = [s.text for s in of_report(whole, ["group"], None, interval=0.9)]
-    assert found[0].startswith("In the whole log the decisions cost less than doing nothing: 0.600 [0.580, 0.620]")
+    assert found[0].startswith(
+        "In the whole log the decisions cost less than treating all cases alike: 0.600 [0.580, 0.620]"
+    )
     assert "90% limits" in found[0]
     assert found[1].startswith("1 of 3 groups")
     (one, rows) = of_report(TOTAL, [], None, interval=0.95)
