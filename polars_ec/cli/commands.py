@@ -21,6 +21,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="A first page: polars-ec report log.csv --score p --label y --by segment --cost-fn 5 --html report.html",
 )
 
 
@@ -39,7 +40,9 @@ def _top(
     """Expected cost, proper scoring rules and calibrated metrics of a prediction log, per segment and per period."""
 
 
-app.command()(report)
+app.command(
+    epilog="Such as: polars-ec report log.csv --score p --label y --by segment --time day --every 1mo --cost-fn 5 --html report.html"
+)(report)
 app.command()(compare)
 app.command()(drift)
 app.command()(sketch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+AT_BAYES = "where they cost least if the scores are right"
 INDEPENDENT = (
     "Limits and p-values are as of independent rows, for no clusters were stated: where rows are alike, as those of one user or one "
     "day, limits are too close."

@@ -51,13 +51,13 @@ def of_report(
         s for row in total.head(1).to_dicts() for s in of_the_whole(row, [metric], interval if has_limits else None)
     ]
     names = names_in(rows, keys, period)
+    what = "group" if period is None else "group and period" if keys else "period"
     if rows.height:
-        what = "group" if period is None else "group and period" if keys else "period"
         level = interval if has_limits else None
         found += _above_one(rows, names, metric, level, what)
     if {"n_missing", "n_invalid"} <= {*table.columns}:
         whole = total if total.height else rows.select(pl.col("n", "n_missing", "n_invalid").sum())
-        found += of_quality(rows, whole, names)
+        found += of_quality(rows, whole, names, what)
     return found
 
 

@@ -219,6 +219,8 @@ def test_lines_have_gaps_and_bands_close() -> None:
     assert Area(100, 50, Scale(0, 2), 1, left=0, top=0).line([1.0]) == "M50 25h0"
     scale = Scale.of([0.2, 0.4, None, float("inf")], 1.0)
     assert scale.low < 0.2 < 1.0 < scale.high < 1.2
-    assert Scale.of([], None).low < 0
+    assert Scale.of([], None).low == 0
+    # A cost below 0 there is not; a difference there is.
+    assert (Scale.of([0.0, 5.0], 1.0).low, Scale.of([-0.5, 0.5], 0.0).low < -0.5) == (0.0, True)
     assert "<path" in sparkline([], scale, None)
     assert "&lt;b&gt;" in panel([1.0], [None], [None], scale, 1.0, ("", "<b>"))

@@ -232,7 +232,7 @@ def test_what_calibration_would_gain() -> None:
     made = replace(with_total(**gain), groups=groups)
     assert said(made, "Calibration", "In 2") == [
         "Calibration would take 4.20% [3.80%, 4.60%] off the loss of the scores in the whole log (RCL).",
-        "In 2 of 3 groups calibration by itself would gain more than noise; most in a (5.0% [4.0%, 6.0%]), c (1.0% [0.5%, 1.5%]).",
+        "In 2 of 3 groups a calibration of their own would gain more than noise; most in a (5.0% [4.0%, 6.0%]), c (1.0% [0.5%, 1.5%]).",
     ]
     nothing = {"rcl": 0.1, "rcl_ci_low": -0.2, "rcl_ci_high": 0.4}
     assert said(replace(with_total(**nothing)), "Nothing says")[0].endswith(
@@ -359,3 +359,11 @@ def test_names_are_plain_text() -> None:
         == "2024-01-01"
     )
     assert period_text(7, pl.Series([7, 8])) == "7"
+
+
+def test_small_rows_of_groups_and_periods_are_called_that() -> None:
+    periods = pl.DataFrame(
+        {"group": ["a", "b"], "month": [JANUARY, MARCH], "n": [5, 5], "nec": [0.5, 0.6], "small": [True, False]}
+    )
+    found = of_report(periods.with_columns(n_missing=0, n_invalid=0), ["group"], "month")
+    assert found[-1].text == "1 of 2 groups and periods is small: its limits mean little, and nothing is said about it."
