@@ -41,11 +41,12 @@ def _top(
 
 
 app.command(
-    epilog="Such as: polars-ec report log.csv --score p --label y --by segment --time day --every 1mo --cost-fn 5 --html report.html"
+    short_help="Metrics, a row per group; as a page by --html, as a chart by --plot.",
+    epilog="Such as: polars-ec report log.csv --score p --label y --by segment --time day --every 1mo --cost-fn 5 --html report.html",
 )(report)
-app.command()(compare)
-app.command()(drift)
-app.command()(sketch)
+app.command(short_help="Differences of models, or of the groups of one, with limits.")(compare)
+app.command(short_help="What made metrics change from one period to another.")(drift)
+app.command(short_help="Reduce a log to small sketches, which the others read.")(sketch)
 
 
 @app.command("sql")
@@ -57,7 +58,7 @@ def print_sql(
     write(macros.text().encode(), out)
 
 
-@app.command()
+@app.command(short_help="All of it on real data: delays of flights.")
 @one_line_errors
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the log and the report.")] = Path("demo-output"),

@@ -62,6 +62,11 @@ class Contents:
     notes: list[str] = field(default_factory=list)
     options: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def has_positives(self) -> bool:
+        """Whether there are two classes: of more each has a share."""
+        return self.total.schema.get("class_prior") == pl.Float64
+
 
 def largest_first(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """The groups by their rows; those that have as many by their keys."""

@@ -171,7 +171,7 @@ def _lead(contents: Contents, trends: Trends | None) -> str:
     if trends is not None:
         n = len(trends.periods) + trends.n_left_out
         said.append(f"{n:,} periods to {trends.periods[-1]}" if n > 1 else trends.periods[-1])
-    if table.has_positives(contents) and total["class_prior"] is not None:
+    if contents.has_positives and total["class_prior"] is not None:
         said.append(f"{percent(total['class_prior'])} positives")
     return " · ".join(said)
 

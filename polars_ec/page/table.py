@@ -14,7 +14,7 @@ from polars_ec.page.contents import Contents
 from polars_ec.page.sentence import short
 from polars_ec.page.sparklines import sparkline
 from polars_ec.page.text import NONE, limits, number, p_value, percent, signed, tenths
-from polars_ec.page.told_changes import PARTS, that_changed, that_differ
+from polars_ec.page.told_changes import parts_of, that_changed, that_differ
 from polars_ec.page.trends import Trend, Trends, any_known
 from polars_ec.page.wording import period_texts
 from polars_ec.words import in_words
@@ -63,15 +63,10 @@ class GroupRow:
     opens: bool = False
 
 
-def has_positives(contents: Contents) -> bool:
-    """Whether there are two classes: of more each has a share."""
-    return contents.total.schema.get("class_prior") == pl.Float64
-
-
 def columns(contents: Contents) -> list[Column]:
     """The columns of the table between the name of the group and its sparkline."""
     found = [Column("n", "Rows", "rows with a score and a label")]
-    if has_positives(contents):
+    if contents.has_positives:
         found.append(Column("class_prior", "Positives", in_words("class_prior")))
     main, *others = contents.metrics
     found.append(Column(main, short(main), in_words(main)))
@@ -197,7 +192,11 @@ def _facts(contents: Contents, group: Row, against: Row | None, change: Row | No
         ends = [contents.reference, change[contents.period]]
         first, last = period_texts(ends, contents.trend_total[contents.period])
         found.append([f"Change from {first} to {last}", _told(change, "difference")])
-        found += [[f"by {words}", _told(change, part)] for part, words in PARTS.items() if change.get(part) is not None]
+        found += [
+            [f"by {words}", _told(change, part)]
+            for part, words in parts_of(contents).items()
+            if change.get(part) is not None
+        ]
     if group.get("n_missing") or group.get("n_invalid"):
         found.append(["Rows missing, invalid", f"{group.get('n_missing') or 0:,}, {group.get('n_invalid') or 0:,}"])
     return found

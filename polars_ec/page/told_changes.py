@@ -15,11 +15,19 @@ from polars_ec.page.sentence import KINK, NEC, Kind, Sentence, names_in, number_
 from polars_ec.page.wording import listed, number, period_text, with_limits
 from polars_ec.rows.read import join_groups
 
-PARTS = {
-    "prior": "other shares of the classes",
-    "likelihood": "other scores or decisions within the classes",
-    "mix": "other shares of the groups",
+_PARTS = {
+    "prior": ("another share of positives", "other shares of the classes"),
+    "likelihood": (
+        "other scores or decisions of positives and negatives",
+        "other scores or decisions within the classes",
+    ),
+    "mix": ("another mix of groups", "another mix of groups"),
 }
+
+
+def parts_of(contents: Contents) -> dict[str, str]:
+    """What a change is made of, in words, for two classes or for more."""
+    return {name: of_two if contents.has_positives else of_more for name, (of_two, of_more) in _PARTS.items()}
 
 
 def that_differ(contents: Contents, rest: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -107,16 +115,17 @@ def of_history(contents: Contents) -> Iterator[Sentence]:
         f"From {begin} to {end} {short(main)} of all rows together went from {number(row['value_reference'])} to "
         f"{number(row['value'])}, by {with_limits(row, 'difference', 0.0, sign=True)}, {surely}.{kink}",
     )
-    parts = [name for name in PARTS if row.get(name) is not None and row[f"{name}_ci_low"] is not None]
+    words = parts_of(contents)
+    parts = [name for name in words if row.get(name) is not None and row[f"{name}_ci_low"] is not None]
     if not parts:
         yield Sentence(
             "neutral",
             f"What changed {short(main)} from {begin} to {end} these rows do not tell: groups are too small, or in one of the two alone.",
         )
         return
-    shown = "; ".join(f"{with_limits(row, name, 0.0, sign=True)} by {PARTS[name]}" for name in parts)
+    shown = "; ".join(f"{with_limits(row, name, 0.0, sign=True)} by {words[name]}" for name in parts)
     real = [parts[i] for i in _real_parts(row, parts, contents.interval)]
-    surely = f"more than noise: {', '.join(PARTS[name] for name in real)}" if real else "each may be noise"
+    surely = f"more than noise: {', '.join(words[name] for name in real)}" if real else "each may be noise"
     yield Sentence("neutral", f"The change of {short(main)} from {begin} to {end} is made up of {shown}; {surely}.")
 
 

@@ -198,9 +198,13 @@ def test_what_has_changed_since_the_reference() -> None:
         "(-0.30 [-0.40, -0.20]).",
         "From 2024-01 to 2024-05 NEC of all rows together went from 0.500 to 0.650, by +0.15 [+0.05, +0.25], which is more than noise.",
         "The change of NEC from 2024-01 to 2024-05 is made up of +0.100 [+0.060, +0.140] by other shares of the classes; +0.08 [-0.02, "
-        "+0.18] by other scores or decisions within the classes; -0.030 [-0.050, -0.010] by other shares of the groups; more than "
-        "noise: other shares of the classes, other shares of the groups.",
+        "+0.18] by other scores or decisions within the classes; -0.030 [-0.050, -0.010] by another mix of groups; more than "
+        "noise: other shares of the classes, another mix of groups.",
     ]
+    two_classes = replace(made, total=TOTAL.with_columns(class_prior=0.2))
+    (told,) = said(two_classes, "The change")
+    assert "+0.100 [+0.060, +0.140] by another share of positives; " in told
+    assert "by other scores or decisions of positives and negatives; " in told
     assert kind_of(made, "From") == "bad"
     assert made.changes is not None
     kinked = replace(made, changes=made.changes.with_columns(nec_kinked=pl.lit(value=True), p_adjusted=pl.lit(0.03)))
