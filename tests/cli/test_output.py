@@ -392,7 +392,7 @@ def test_shells_can_complete(monkeypatch):
     said = invoke("--help").stdout
     assert "--install-completion" in said
     assert "A first page: polars-ec report log.csv --score p --label y" in said
-    assert "..." not in said, "what a command is for is cut"
+    assert "..." not in said.split("Commands:")[1], "what a command is for is cut"
     done = process(
         env={**os.environ, "_POLARS_EC_COMPLETE": "complete_bash", "COMP_WORDS": "polars-ec rep", "COMP_CWORD": "1"}
     )
