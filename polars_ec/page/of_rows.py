@@ -231,12 +231,16 @@ class _Tables:
             return None, None
         stated = {**self.main, "period": log.period, "reference": self.reference}
         is_told = (pl.col("metric") == self.metrics[0]) & pl.col(period).is_not_null()
-        history = _collected(drift(log.frame, log.score, log.label, mix=log.keys, **stated)).filter(is_told)
+        # One group has no shares that could be others.
+        mix = log.keys if self.groups[0].height > 1 else []
+        history = _collected(drift(log.frame, log.score, log.label, mix=mix, **stated)).filter(is_told)
         if history.is_empty():
             return None, None
         all_periods = _collected(drift(log.frame, log.score, log.label, by=log.keys, **stated)).filter(is_told)
         used = all_periods.filter(pl.col("n") > 0)
-        ends = used.filter(pl.col(period) == pl.col(period).max().over(keys or pl.lit(1)))
+        last = pl.col(period).max().over(keys or pl.lit(1))
+        is_after = pl.col(period) > pl.lit(self.reference).cast(used.schema[period])
+        ends = used.filter((pl.col(period) == last) & is_after)
         ends = ends.with_columns(
             pl.Series("p_adjusted", adjusted(floats(ends["p_value"])), nan_to_null=True),
             nec_kinked=self.kinks(ends, period, keys),
@@ -288,7 +292,7 @@ class _Tables:
             "Costs": ", ".join(costs) or "every error 1",
             "Decisions": f"score > {given['threshold']}" if "threshold" in given else AT_BAYES,
             "Reference prior": prior if prior == f"{self.prior}" else f"{prior}{shares}",
-            "Limits": f"{self.asked.level:.0%}",
+            "Limits": f"{100 * self.asked.level:.4g}%",
             "Clusters": clusters,
             **({} if self.asked.min_rows is None else {"Small": f"fewer than {self.asked.min_rows} rows"}),
             "polars_ec": __version__,

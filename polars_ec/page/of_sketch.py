@@ -274,13 +274,15 @@ class _Page:
             "min_rows": self.asked.min_rows,
             **self.point.keywords,
         }
-        history = self.periods.drift(main, mix=self.keys, **stated)
+        # One group has no shares that could be others.
+        mix = self.keys if self.by_size.height > 1 else []
+        history = self.periods.drift(main, mix=mix, **stated)
         if history.is_empty():
             return None, None
         last = pl.col(period).max()
         ends = used.group_by(self.keys).agg(last) if self.keys else used.select(last)
-        is_reference = pl.col(period).eq_missing(pl.lit(self.reference).cast(used.schema[period]))
-        kept = pl.concat([ends, used.filter(is_reference)]).unique()
+        reference = pl.lit(self.reference).cast(used.schema[period])
+        kept = pl.concat([ends.filter(pl.col(period) > reference), used.filter(pl.col(period) == reference)])
         two = _of_groups(self.periods, kept, [*self.keys, period])
         return self.with_kinks(two.drift(main, **stated), two), history
 
@@ -336,7 +338,7 @@ class _Page:
                 f"score > {number(threshold)}" if threshold is not None else AT_BAYES if self.point.decides else "none"
             ),
             "Reference prior": f"{shares}{of_log}",
-            "Limits": f"{self.asked.level:.0%}",
+            "Limits": f"{100 * self.asked.level:.4g}%",
             "Clusters": clusters,
             **({} if self.asked.min_rows is None else {"Small": f"fewer than {self.asked.min_rows} rows"}),
             "polars_ec": __version__,

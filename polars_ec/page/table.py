@@ -10,7 +10,7 @@ import polars as pl
 from markupsafe import Markup
 
 from polars_ec.formulas.directions import lower_is_better
-from polars_ec.page.contents import Contents
+from polars_ec.page.contents import ROW, Contents
 from polars_ec.page.sentence import short
 from polars_ec.page.sparklines import sparkline
 from polars_ec.page.text import NONE, limits, number, p_value, percent, signed, tenths
@@ -160,7 +160,7 @@ def _why(group: Row) -> str:
 def _difference(found: Row | None, contents: Contents, *, is_real: bool) -> Cell:
     """A difference; said to be for the worse or the better where it is beyond noise among all groups."""
     if found is None or found["difference"] is None:
-        return Cell(NONE, None, why="not known: too few rows to compare, or none in one of the two")
+        return Cell(NONE, None, why="not known: too few rows to compare, or none to compare them with")
     value = found["difference"]
     between = limits(found["difference_ci_low"], found["difference_ci_high"], signed)
     if not is_real:
@@ -175,9 +175,8 @@ def _by_row(contents: Contents, table: pl.DataFrame | None) -> dict[int, Row]:
         return {}
     if not contents.keys:
         return dict(enumerate(table.rows(named=True)))
-    numbered = contents.groups.select(contents.keys).with_row_index("row_of_group")
-    joined = table.join(numbered, on=contents.keys, nulls_equal=True)
-    return {row["row_of_group"]: row for row in joined.iter_rows(named=True)}
+    joined = table.join(contents.numbered(), on=contents.keys, nulls_equal=True)
+    return {row[ROW]: row for row in joined.iter_rows(named=True)}
 
 
 def _facts(contents: Contents, group: Row, against: Row | None, change: Row | None) -> list[list[str]]:

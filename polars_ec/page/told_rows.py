@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_ec.page.contents import Contents
 from polars_ec.page.costly import above, eligible, floats, lows_around
-from polars_ec.page.sentence import Sentence, names_in, number_of
+from polars_ec.page.sentence import Sentence, groups_in, number_of
 from polars_ec.page.wording import count, listed, percent, share
 
 
@@ -44,7 +44,7 @@ def of_calibration(contents: Contents) -> Iterator[Sentence]:
         contents.interval,
     )
     if found:
-        rows, names = groups.to_dicts(), names_in(groups, contents.keys, None)
+        rows, names = groups.to_dicts(), groups_in(contents)
         most = sorted(found, key=lambda i: -rows[i]["rcl"])
         shown = listed([f"{names[i]} ({percent(rows[i], 'rcl')})" for i in most], 3)
         yield Sentence(

@@ -11,7 +11,7 @@ import polars as pl
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import Contents
 from polars_ec.page.costly import above, costly_groups, eligible, floats, lows_of_loss
-from polars_ec.page.sentence import KINK, NEC, Sentence, names_in, number_of, short
+from polars_ec.page.sentence import KINK, NEC, Sentence, groups_in, names_in, number_of, short
 from polars_ec.page.told_changes import of_changes, of_history, of_rest
 from polars_ec.page.told_rows import of_calibration, of_quality
 from polars_ec.page.wording import count, listed, number, with_limits
@@ -29,7 +29,7 @@ def sentences(contents: Contents) -> list[Sentence]:
         *of_changes(contents),
         *of_history(contents),
         *of_calibration(contents),
-        *of_quality(contents.groups, contents.total, names_in(contents.groups, contents.keys, None)),
+        *of_quality(contents.groups, contents.total, groups_in(contents)),
     ]
 
 
@@ -114,7 +114,7 @@ def _cost(row: dict[str, Any], level: float | None) -> Sentence:
 def _of_costly(contents: Contents) -> Iterator[Sentence]:
     if NEC not in contents.metrics or contents.groups.height < 2:
         return
-    names = names_in(contents.groups, contents.keys, None)
+    names = groups_in(contents)
     yield from _said_above_one(contents.groups, names, NEC, contents.costly, "group")
 
 

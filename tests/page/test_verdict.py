@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from polars_ec.page.contents import Contents
+from polars_ec.page.told_changes import that_differ
 from polars_ec.page.verdict import of_report, sentences
 from polars_ec.page.wording import count, listed, names_of, number, percent, period_text, share, text, with_limits
 
@@ -171,6 +172,46 @@ def test_groups_that_differ_from_the_rest() -> None:
         replace(MADE, rest=rest, interval=0.9999),
         "None of 3 groups differs from all others together beyond noise (NEC).",
     )
+
+
+def test_of_200_groups_one_that_is_four_standard_errors_off_may_have_few_errors_by_chance() -> None:
+    groups = table(*(row(f"g{i}", 0.6, 0.5, 0.7) for i in range(200)))
+
+    def rest(errors: float) -> pl.DataFrame:
+        limits = {
+            "difference": -0.2,
+            "difference_ci_low": -0.2 - 0.392 / errors,
+            "difference_ci_high": -0.2 + 0.392 / errors,
+        }
+        none = [difference(f"g{i}", 0.01, 1.0) for i in range(1, 200)]
+        return table({**difference("g0", 0.0, 0.01), **limits}, *none)
+
+    # A p-value of 0.00006, of a normal distribution; of t with 9 degrees of freedom it is 0.003, and one of 200 groups may be so far off.
+    assert said(replace(MADE, groups=groups, costly=[], rest=rest(4.0)), "None of 200 groups differs")
+    assert said(replace(MADE, groups=groups, costly=[], rest=rest(5.5)), "1 of 200 groups differs")
+
+
+def that_differ_of_200(seed: int, useless: int) -> set[int]:
+    """Of which groups a page says so: the scores of the first few are of no use, and the others are alike."""
+    generator = np.random.default_rng(seed)
+    n = 96_000
+    label, group = generator.random(n) < 0.3, generator.integers(0, 200, n)
+    log_odds = -0.847 + 1.2 * (generator.normal(size=n) + np.where(group < useless, 0.0, 1.2) * (label - 0.5))
+    log = pl.DataFrame({"g": group, "p": 1 / (1 + np.exp(-log_odds)), "y": label})
+    rest = log.ec.sketch("p", "y", by="g", cost_fn=5, resolution=1).compare("nec", reference="rest")
+    made = Contents("", ["g"], None, ["nec"], None, 0.95, rest.select("g"), TOTAL, rest=rest)
+    return set(that_differ(made, rest)[0]["g"].to_list())
+
+
+def test_those_that_are_truly_worse_are_named_among_200() -> None:
+    assert that_differ_of_200(0, useless=5) >= {0, 1, 2, 3, 4}
+
+
+@pytest.mark.slow
+def test_of_200_groups_alike_one_differs_in_at_most_one_of_twenty_pages() -> None:
+    named = sum(bool(that_differ_of_200(seed, useless=0)) for seed in range(RUNS))
+    # By p-values alone it is one of four.
+    assert named <= 0.05 * RUNS + 2 * (0.05 * 0.95 * RUNS) ** 0.5
 
 
 def of_periods() -> Contents:
