@@ -169,7 +169,9 @@ def _lead(contents: Contents, trends: Trends | None) -> str:
         said.append(f"{count(contents.groups.height, 'group')} by {isolated(text(', '.join(contents.keys)))}")
     if trends is not None:
         n = len(trends.periods) + trends.n_left_out
-        said.append(f"{n:,} periods to {trends.periods[-1]}" if n > 1 else trends.periods[-1])
+        first, last = trends.periods[0], trends.periods[-1]
+        span = f"to {last}" if trends.n_left_out else f"from {first} to {last}"
+        said.append(f"{n:,} periods {span}" if n > 1 else f"1 period, {last}")
     if contents.has_positives and total["class_prior"] is not None:
         said.append(f"{percent(total['class_prior'])} positives")
     return " · ".join(said)

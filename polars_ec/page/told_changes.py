@@ -12,7 +12,7 @@ from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import Contents
 from polars_ec.page.costly import Floats, Lows, Mask, above, floats, kinked, lows_around
 from polars_ec.page.sentence import KINK, NEC, Kind, Sentence, groups_in, number_of, short
-from polars_ec.page.wording import listed, number, period_text, with_limits
+from polars_ec.page.wording import cut, isolated, listed, number, period_text, text, with_limits
 from polars_ec.rows.read import join_groups
 
 _PARTS = {
@@ -68,14 +68,14 @@ def of_changes(contents: Contents) -> Iterator[Sentence]:
     real, looked_at = that_changed(contents, changes)
     if not looked_at:
         return
-    since = period_text(contents.reference, total[contents.period])
+    since = _when(contents, contents.reference)
     of_all = f"of {number_of(looked_at, 'group')}"
     if not real.height:
         yield Sentence("neutral", f"None {of_all} has changed beyond noise since {since} ({short(main)}).")
         return
     end = changes[contents.period].max()
     names = [
-        name if last == end else f"{name} (last in {period_text(last, total[contents.period])})"
+        name if last == end else f"{name} (last in {_when(contents, last)})"
         for name, last in zip(groups_in(contents, real), real[contents.period].to_list(), strict=True)
     ]
     worse, better = _sides(real, main, names)
@@ -94,12 +94,12 @@ def of_history(contents: Contents) -> Iterator[Sentence]:
     row = history.sort(contents.period).row(-1, named=True)
     is_after = pl.col(contents.period) > pl.lit(contents.reference).cast(history.schema[contents.period])
     if history.filter(is_after).is_empty():
-        since = period_text(contents.reference, total[contents.period])
+        since = _when(contents, contents.reference)
         yield Sentence("neutral", f"Nothing comes after {since}, since which changes would be told.")
         return
     if row["difference"] is None:
         return
-    begin, end = (period_text(at, total[contents.period]) for at in (contents.reference, row[contents.period]))
+    begin, end = (_when(contents, at) for at in (contents.reference, row[contents.period]))
     low, high = row["difference_ci_low"], row["difference_ci_high"]
     is_real = low is not None and (low > 0 or high < 0)
     kink = ""
@@ -183,3 +183,11 @@ def _sides(real: pl.DataFrame, metric: str, names: Sequence[str]) -> tuple[list[
 def _worse_and_better(worse: Sequence[str], better: Sequence[str]) -> str:
     said = [f"{what}: {listed(of)}" for what, of in (("worse", worse), ("better", better)) if of]
     return "; " + "; ".join(said) if said else ""
+
+
+def _when(contents: Contents, value: object) -> str:
+    """A period in a sentence: a number says of what it is, "month 4"."""
+    assert contents.period is not None
+    assert contents.trend_total is not None
+    told = period_text(value, contents.trend_total[contents.period])
+    return f"{isolated(cut(text(contents.period)))} {told}" if isinstance(value, int | float) else told

@@ -114,9 +114,9 @@ def test_keys_and_periods_have_any_names() -> None:
     page = layout.page_of(made, [], 3)
     assert [row.name for row in page.rows] == made.groups["row"].to_list()
     assert all(cell.picture for row in page.rows for column, cell in row.cells if column.name == "trend")
-    assert page.lead.startswith("600 rows · 3 groups by row · 2 periods to 2023-02")
+    assert page.lead.startswith("600 rows · 3 groups by row · 2 periods from 2023-01 to 2023-02")
     one = layout.page_of(contents_of(log.head(1), metrics=["nec"]), [], 1)
-    assert one.lead.startswith("1 row · 1 group by group · 20")
+    assert one.lead.startswith("1 row · 1 group by group · 1 period, 20")
 
 
 def test_a_verdict_calls_groups_as_the_table_does() -> None:

@@ -252,6 +252,25 @@ def test_what_has_changed_since_the_reference() -> None:
     assert said(kinked, "None of 3 groups has changed beyond noise since 2024-01 (NEC).")
 
 
+def test_periods_that_are_numbers_say_of_what() -> None:
+    made = of_periods()
+    numbers = pl.col("month").dt.month().cast(pl.Int64)
+    assert made.changes is not None
+    assert made.history is not None
+    assert made.trend_total is not None
+    of_numbers = replace(
+        made,
+        changes=made.changes.with_columns(numbers),
+        history=made.history.with_columns(numbers),
+        trend_total=made.trend_total.with_columns(numbers),
+        reference=1,
+    )
+    first, whole = said(of_numbers, "2 of 3", "From")
+    assert "since month 1, by NEC" in first
+    assert "b (last in month 3) (" in first
+    assert whole.startswith("From month 1 to month 5 NEC of all rows together went from")
+
+
 def test_a_change_that_may_be_noise_and_parts_that_are_not_known() -> None:
     made = of_periods()
     assert made.history is not None
