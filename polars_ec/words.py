@@ -1,9 +1,13 @@
-"""What metrics are called where people read: in charts and on pages."""
+"""What metrics, and groups that have no names, are called where people read: in charts and on pages."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+
+MISSING = "(missing)"
+"""A group whose key is null."""
+ALL_GROUPS = "all groups"
 
 _AT_PRIOR = "_at_prior"
 

@@ -28,12 +28,13 @@ from polars_ec.page.charts import Figure
 from polars_ec.page.contents import Contents
 from polars_ec.page.sentence import short
 from polars_ec.page.sparklines import panel
-from polars_ec.page.text import number, percent, unique
+from polars_ec.page.text import number, percent
 from polars_ec.page.trends import Trend, Trends, any_known, trends_of
 from polars_ec.page.verdict import sentences
 from polars_ec.page.wording import count, cut, names_of, text
+from polars_ec.plotting.names import unique
 from polars_ec.plotting.theme import MAIN, OTHER, REST
-from polars_ec.words import in_words
+from polars_ec.words import ALL_GROUPS, in_words
 
 _PANELS_LARGEST, _PANELS_WORST = 8, 4
 _LISTED = 30
@@ -197,7 +198,7 @@ def _panels(contents: Contents, labels: Sequence[str], kept: Sequence[int], tren
     worst = _worst(contents, drawn[_PANELS_LARGEST:], _PANELS_WORST)
     shown = [(labels[row], trends.of_group[row]) for row in (*largest, *worst)]
     if contents.groups.height > 1 and any_known(trends.whole.value):
-        shown.insert(0, ("all groups", trends.whole))
+        shown.insert(0, (ALL_GROUPS, trends.whole))
     others = trends.others([*largest, *worst])
     if others is not None:
         shown.append((f"other {others[1]}: median, and from the 10th to the 90th percentile", others[0]))

@@ -9,6 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec.words import MISSING
+
 _MOST, _LONGEST = 5, 60
 
 
@@ -72,7 +74,7 @@ def names_of(table: pl.DataFrame, keys: Sequence[str]) -> list[str]:
 def text(value: Any) -> str:
     """A value of a key as one writes it, with nothing in it that moves a terminal."""
     if value is None:
-        return "(missing)"
+        return MISSING
     if isinstance(value, datetime) and value.time() == datetime.min.time():
         value = value.date()
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in " ".join(str(value).split()))

@@ -9,6 +9,7 @@ import polars as pl
 
 from polars_ec.formulas.moved_by_prior import AT_PRIOR
 from polars_ec.plotting.data import finite
+from polars_ec.plotting.names import names, plain, texts
 from polars_ec.plotting.tables import (
     MOST_ROWS,
     Cut,
@@ -17,10 +18,7 @@ from polars_ec.plotting.tables import (
     faint_if_small,
     heading,
     is_lower_better,
-    names,
-    plain,
     reference_line,
-    texts,
 )
 from polars_ec.plotting.theme import COLOURS, REST, SIZE
 from polars_ec.words import in_words

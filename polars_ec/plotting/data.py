@@ -6,7 +6,7 @@ Names of columns are syntax to Vega-Lite (dots, brackets, colons), so those of u
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +18,10 @@ from polars_ec.cells.sums import number_groups, with_group
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.arguments import FEW_OF_A_CLASS
-from polars_ec.plotting.names import legible
+from polars_ec.plotting.names import names, unlike
 from polars_ec.words import in_words
 
 LARGEST, WORST = 4, 2
-_MISSING = "(missing)"
 _NAME = "__ec_name"
 
 
@@ -49,12 +48,6 @@ class Shown:
         place = pl.col("group").replace_strict(self.all_names, range(len(self.all_names)), return_dtype=pl.Int32)
         shown = curve.filter(pl.col("group").is_in(self.all_names)).drop(SCORE, TARGET, strict=False)
         return shown.sort(place, maintain_order=True)
-
-
-def name_of_group(keys: Sequence[str]) -> pl.Expr:
-    """The keys as one text: "AA, EWR"; without keys "all"."""
-    parts = [pl.col(key).cast(pl.String).fill_null(_MISSING) for key in keys]
-    return (legible(pl.concat_str(parts, separator=", ")) if parts else pl.lit("all")).alias("group")
 
 
 def chosen(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] | None = None) -> Shown:
@@ -84,7 +77,7 @@ def chosen(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] | None
     title = ", ".join(keys)
     if not left_out:
         return Shown(named, names, None, title, notes)
-    rest = _unlike(f"other {left_out:,}", set(groups["group"]))
+    rest = unlike(f"other {left_out:,}", set(groups["group"]))
     own = pl.col("group").is_in(names) | pl.col("invalid")
     pooled = groups.with_columns(group=pl.when(own).then("group").otherwise(pl.lit(rest)))
     return Shown(_renamed(whole, keys, numbers, pooled, apart), names, None if apart else rest, title, notes)
@@ -105,21 +98,8 @@ def _sizes(numbered: pl.DataFrame, numbers: pl.DataFrame, keys: list[str]) -> pl
         small=pl.min_horizontal(of_class) < FEW_OF_A_CLASS,
         invalid=n.filter(label == -1).sum() > 0,
     )
-    names: dict[str, None] = {}
-    for name in numbers.select(name_of_group(keys))["group"]:
-        names[_unlike(name, names)] = None
-    sized = numbers.select(GROUP, group=pl.Series([*names], dtype=pl.String)).join(
-        counted, on=GROUP, maintain_order="left"
-    )
+    sized = numbers.select(GROUP, group=names(numbers, keys)).join(counted, on=GROUP, maintain_order="left")
     return sized.sort("n", descending=True, maintain_order=True)
-
-
-def _unlike(name: str, taken: Container[str]) -> str:
-    """The name, with a number where another group has it: a missing value, and one that is called so."""
-    candidate, number = name, 2
-    while candidate in taken:
-        candidate, number = f"{name} ({number})", number + 1
-    return candidate
 
 
 def _renamed(

@@ -9,8 +9,8 @@ import altair as alt
 import polars as pl
 
 from polars_ec.plotting.data import finite
+from polars_ec.plotting.names import names, plain, texts
 from polars_ec.plotting.tables import (
-    ALL_GROUPS,
     Cut,
     check_metric,
     columns_before,
@@ -18,16 +18,13 @@ from polars_ec.plotting.tables import (
     faint_if_small,
     heading,
     is_lower_better,
-    names,
     numbers,
     of_all_groups,
     of_few_rows,
-    plain,
     reference_line,
-    texts,
 )
 from polars_ec.plotting.theme import MAIN, OTHER, REST, SIZE
-from polars_ec.words import in_words, naive_value
+from polars_ec.words import ALL_GROUPS, in_words, naive_value
 
 SHOWN = (20, 10)
 """So many of the largest groups, and of the worst or of those that differ most clearly."""

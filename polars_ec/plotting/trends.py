@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_ec.formulas.moved_by_prior import AT_PRIOR
 from polars_ec.plotting.data import finite
+from polars_ec.plotting.names import names, plain, texts, time_format, unlike
 from polars_ec.plotting.tables import (
     MOST_ROWS,
     Cut,
@@ -19,14 +20,10 @@ from polars_ec.plotting.tables import (
     faint_if_small,
     heading,
     is_lower_better,
-    names,
     numbers,
     of_all_groups,
     of_few_rows,
-    plain,
     reference_line,
-    texts,
-    time_format,
 )
 from polars_ec.plotting.theme import BAND, COLOURS, SIZE, colour
 from polars_ec.words import in_words, naive_value
@@ -182,10 +179,7 @@ def _summed_up(
 
 def _rest(of: Cut) -> str:
     """What the others are called together, as none of those that are shown."""
-    name = f"other {of.others}"
-    while name in of.names:
-        name += " together"
-    return name
+    return unlike(f"other {of.others}", of.names)
 
 
 def _with_neighbours(table: pl.DataFrame) -> pl.DataFrame:

@@ -458,6 +458,9 @@ def test_groups_that_read_alike_are_two():
         ("x, y, z (2)", 0.2),
         ("x, y, z", 0.1),
     ]
+    # One that has the name which a number would make.
+    third = pl.DataFrame({"g": ["(missing)", None, "(missing) (2)"], "n": 5, "nec": [0.1, 0.2, 0.3]})
+    assert data_of(ec.plot.forest(third, "nec"))["group"].n_unique() == 3
 
 
 @pytest.mark.parametrize(
