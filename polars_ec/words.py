@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -9,7 +10,7 @@ MISSING = "(missing)"
 """A group whose key is null."""
 ALL_GROUPS = "all groups"
 
-_AT_PRIOR = "_at_prior"
+_AT_PRIOR, _REFERENCE = "_at_prior", " at the reference prior"
 
 TITLES: Mapping[str, str] = MappingProxyType(
     {
@@ -91,8 +92,21 @@ def in_words(column: str) -> str:
     >>> in_words("nec_at_prior")
     'Normalised expected cost (NEC) at the reference prior'
     """
-    name, at_prior = (column.removesuffix(_AT_PRIOR), " at the reference prior" * column.endswith(_AT_PRIOR))
+    name, at_prior = (column.removesuffix(_AT_PRIOR), _REFERENCE * column.endswith(_AT_PRIOR))
     return TITLES[name] + at_prior if name in TITLES else column
+
+
+def short(column: str) -> str:
+    """The same by the abbreviation of the metric, where people have one for it.
+
+    Examples
+    --------
+    >>> short("nec_at_prior"), short("recall")
+    ('NEC at the reference prior', 'Recall')
+    """
+    title = in_words(column)
+    found = re.search(r"\((\w+)\)", title)
+    return title if found is None else found[1] + _REFERENCE * title.endswith(_REFERENCE)
 
 
 def naive_value(column: str) -> float | None:

@@ -26,7 +26,6 @@ from polars_ec.metrics import (
 from polars_ec.page import table
 from polars_ec.page.charts import Figure
 from polars_ec.page.contents import Contents
-from polars_ec.page.sentence import short
 from polars_ec.page.sparklines import panel
 from polars_ec.page.text import number, percent
 from polars_ec.page.trends import Trend, Trends, any_known, trends_of
@@ -34,7 +33,7 @@ from polars_ec.page.verdict import sentences
 from polars_ec.page.wording import count, cut, names_of, text
 from polars_ec.plotting.names import unique
 from polars_ec.plotting.theme import MAIN, OTHER, REST
-from polars_ec.words import ALL_GROUPS, in_words
+from polars_ec.words import ALL_GROUPS, in_words, short
 
 _PANELS_LARGEST, _PANELS_WORST = 8, 4
 _LISTED = 30

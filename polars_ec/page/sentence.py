@@ -9,7 +9,6 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from polars_ec.page.wording import names_of, period_text
-from polars_ec.words import in_words
 
 Kind: TypeAlias = Literal["bad", "good", "neutral"]
 NEC = "nec"
@@ -30,13 +29,6 @@ def names_in(table: pl.DataFrame, keys: Sequence[str], period: str | None) -> li
         return names_of(table, keys) if keys else ["all"] * table.height
     periods = [period_text(value, table[period]) for value in table[period].to_list()]
     return [f"{name}, {at}" for name, at in zip(names_of(table, keys), periods, strict=True)] if keys else periods
-
-
-def short(metric: str) -> str:
-    """The abbreviation of a metric, where people have one for it."""
-    title = in_words(metric)
-    start, end = title.rfind("("), title.rfind(")")
-    return title[start + 1 : end] if 0 <= start < end else title
 
 
 def number_of(number: int, what: str) -> str:

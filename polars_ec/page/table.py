@@ -11,13 +11,12 @@ from markupsafe import Markup
 
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import Contents
-from polars_ec.page.sentence import short
 from polars_ec.page.sparklines import sparkline
 from polars_ec.page.text import NONE, limits, number, p_value, percent, signed, tenths
 from polars_ec.page.told_changes import PARTS, that_changed, that_differ
 from polars_ec.page.trends import Trend, Trends, any_known
 from polars_ec.page.wording import period_texts
-from polars_ec.words import ALL_GROUPS, in_words
+from polars_ec.words import ALL_GROUPS, in_words, short
 
 Row = Mapping[str, Any]
 

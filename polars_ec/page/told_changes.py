@@ -11,9 +11,10 @@ import polars as pl
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import Contents
 from polars_ec.page.costly import Mask, above, floats, kinked, lows_around
-from polars_ec.page.sentence import KINK, NEC, Kind, Sentence, names_in, number_of, short
+from polars_ec.page.sentence import KINK, NEC, Kind, Sentence, names_in, number_of
 from polars_ec.page.wording import listed, number, period_text, with_limits
 from polars_ec.rows.read import join_groups
+from polars_ec.words import short
 
 PARTS = {
     "prior": "other shares of the classes",

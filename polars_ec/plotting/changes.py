@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import altair as alt
 import polars as pl
 
-from polars_ec.formulas.moved_by_prior import AT_PRIOR
 from polars_ec.plotting.data import finite
 from polars_ec.plotting.names import names, plain, texts
 from polars_ec.plotting.tables import (
@@ -21,7 +18,7 @@ from polars_ec.plotting.tables import (
     reference_line,
 )
 from polars_ec.plotting.theme import COLOURS, REST, SIZE
-from polars_ec.words import in_words
+from polars_ec.words import in_words, short
 
 PANELS = (8, 4)
 """So many of the largest groups, and of those that changed most for the worse."""
@@ -88,7 +85,7 @@ def _rows(table: pl.DataFrame, period: str, panels: list[str], factors: list[str
         table.select(
             names(table, [period]).alias("x"),
             order.cast(pl.Int64),
-            names(table.with_columns(pl.col("metric").map_elements(_short, return_dtype=pl.String)), panels).alias(
+            names(table.with_columns(pl.col("metric").map_elements(short, return_dtype=pl.String)), panels).alias(
                 "panel"
             ),
             texts(table["reference"]),
@@ -128,14 +125,6 @@ def _rows(table: pl.DataFrame, period: str, panels: list[str], factors: list[str
         pl.col(f"{_WHOLE}_high").alias("high"),
     )
     return pl.concat([*parts, whole])
-
-
-def _short(metric: str) -> str:
-    """What a metric is called where there is little room: its abbreviation, if it has one."""
-    base = in_words(metric.removesuffix(AT_PRIOR))
-    abbreviation = re.search(r"\(([^()]+)\)", base)
-    called = base if abbreviation is None else abbreviation[1]
-    return f"{called} at the reference prior" if metric.endswith(AT_PRIOR) else called
 
 
 def _sign_of_worse(metric: str) -> float:

@@ -5,7 +5,6 @@ Names of columns are syntax to Vega-Lite (dots, brackets, colons), so those of u
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ from polars_ec.formulas.directions import lower_is_better
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.arguments import FEW_OF_A_CLASS
 from polars_ec.plotting.names import names, unlike
-from polars_ec.words import in_words
+from polars_ec.words import in_words, short
 
 LARGEST, WORST = 4, 2
 _NAME = "__ec_name"
@@ -128,8 +127,8 @@ def _worst(cells: DecidingCells, names: list[str], metric: str, keywords: Mappin
 
 
 def _which(n_groups: int, n_worst: int, metric: str, left_out: int, *, together: bool) -> str:
-    short = re.search(r"\((\w+)\)", in_words(metric))
-    by = short[1] if short else in_words(metric)[0].lower() + in_words(metric)[1:]
+    by = short(metric)
+    by = by if by != in_words(metric) else by[0].lower() + by[1:]
     worst = f", worst {n_worst} by {by}" if n_worst else ""
     rest = f", other {left_out:,} together" if together else ""
     return f"{n_groups:,} groups: largest {LARGEST}{worst}{rest}"
