@@ -9,12 +9,13 @@ from polars_ec.plotting.data import finite
 from polars_ec.plotting.names import names, plain, texts
 from polars_ec.plotting.tables import (
     MOST_ROWS,
-    Cut,
+    against,
     columns_before,
     cut,
     faint_if_small,
     heading,
     is_lower_better,
+    order_of,
     reference_line,
 )
 from polars_ec.plotting.theme import COLOURS, REST, SIZE
@@ -61,7 +62,9 @@ def drift(table: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
     of = cut(rows, "panel", largest, max(0, min(PANELS[1], most - largest)), last)
     shown = of.table.drop("worse")
     what = in_words(metrics[0]) if len(metrics) == 1 else "each metric"
-    title = heading(f"Change of {what}", [*_said(shown), *_cut_to(of)], shown)
+    title = heading(
+        f"Change of {what}", [*_said(shown), *of.said("of the others those that changed most for the worse")], shown
+    )
     chart = _layers(shown, factors, plain(period), what, bool(panels))
     if not panels or not of.names:
         return chart.properties(width=2 * SIZE, height=SIZE, title=title)
@@ -78,16 +81,12 @@ def _rows(table: pl.DataFrame, period: str, panels: list[str], factors: list[str
 
     Parts that add stand on each other above 0, and those that take away hang from each other below.
     """
-    own = table[period].alias("own")
-    numbered = own.unique().sort().to_frame().with_row_index("order")
-    order = own.to_frame().join(numbered, on="own", how="left", nulls_equal=True, maintain_order="left")["order"]
+    called = table.with_columns(pl.col("metric").map_elements(short, return_dtype=pl.String))
     shared = finite(
         table.select(
             names(table, [period]).alias("x"),
-            order.cast(pl.Int64),
-            names(table.with_columns(pl.col("metric").map_elements(short, return_dtype=pl.String)), panels).alias(
-                "panel"
-            ),
+            order_of(table[period]).alias("order"),
+            names(called, panels).alias("panel"),
             texts(table["reference"]),
             pl.col("small").fill_null(value=False),
             "n",
@@ -132,9 +131,8 @@ def _sign_of_worse(metric: str) -> float:
 
 
 def _said(rows: pl.DataFrame) -> list[str]:
-    against = rows["reference"].unique().to_list()
     said = [
-        f"Against {against[0].removesuffix(' 00:00:00')}" if len(against) == 1 else "Each against its own reference",
+        against(rows["reference"]) or "Each against its own reference",
         "Point and line: the whole change, with confidence limits; bars: its parts, which add up to it",
     ]
     if rows.filter(pl.col("part") != _WHOLE)["y"].has_nulls():
@@ -142,12 +140,6 @@ def _said(rows: pl.DataFrame) -> list[str]:
     if rows["small"].any():
         said.append("Faint: few rows")
     return said
-
-
-def _cut_to(of: Cut) -> list[str]:
-    shown = len(of.names)
-    which = "the largest, and of the others those that changed most for the worse"
-    return [f"{shown} of {shown + of.others} groups: {which}"] if of.others else []
 
 
 def _layers(rows: pl.DataFrame, factors: list[str], period: str, title: str, in_panels: bool) -> alt.LayerChart:

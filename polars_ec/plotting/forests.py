@@ -12,6 +12,7 @@ from polars_ec.plotting.data import finite
 from polars_ec.plotting.names import names, plain, texts
 from polars_ec.plotting.tables import (
     Cut,
+    against,
     check_metric,
     columns_before,
     cut,
@@ -63,7 +64,7 @@ def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
     said = [] if naive is None else [f"Dashed line: the naive system, {naive:g}"]
     if table["low"].count():
         said.append("Bars: confidence limits")
-    said += _cut_to(of, "the worst of the others")
+    said += of.said("the worst of the others")
     if table["small"].any():
         said.append("Faint: few rows")
     paint = alt.condition(alt.datum.total, alt.value(OTHER), alt.value(MAIN))
@@ -152,13 +153,12 @@ def _differences(compared: pl.DataFrame, called: pl.Series, metric: str) -> tupl
     clear = pl.when(~pl.col("small") & (width > 0)).then(pl.col("x").abs() / width).first()
     of = cut(table, "group", *SHOWN, clear)
     table = of.table.sort("x", descending=lower, nulls_last=True, maintain_order=True)
-    against = table["reference"].unique().to_list()
-    said = [f"Against {against[0].removesuffix(' 00:00:00')}"] if len(against) == 1 else []
+    said = [*filter(None, [against(table["reference"])])]
     if is_best:
         said.append("Bars: confidence limits for all groups at once; where they reach 0, the group may be the best")
     elif table["low"].count():
         said.append(f"Bars: confidence limits. Better, worse: adjusted p below {_REAL:g}")
-    return replace(of, table=table), [*said, *_cut_to(of, "those of the others that differ most clearly")]
+    return replace(of, table=table), [*said, *of.said("those of the others that differ most clearly")]
 
 
 def _chart(of: Cut, said: Sequence[str], metric: str, title: str, verdicts: Sequence[str]) -> alt.LayerChart:
@@ -218,9 +218,3 @@ def _tooltip(numbers: Mapping[str, str], names: Sequence[str] = ()) -> list[alt.
         *(alt.Tooltip(f"{name}:Q", title=title, format=".4~g") for title, name in numbers.items()),
         alt.Tooltip("n:Q", title="Rows", format=","),
     ]
-
-
-def _cut_to(of: Cut, which: str) -> list[str]:
-    """How many more groups there are."""
-    shown = len(of.names)
-    return [f"{shown} of {shown + of.others} groups: the largest, and {which}"] if of.others else []

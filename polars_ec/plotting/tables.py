@@ -75,6 +75,20 @@ def of_few_rows(report: pl.DataFrame) -> pl.Series:
     return report["small"].fill_null(value=False) if marked else pl.repeat(False, report.height, eager=True)
 
 
+def order_of(periods: pl.Series) -> pl.Series:
+    """Which one each is, from the earliest on; a null is before all others."""
+    own = periods.alias("own").to_frame()
+    numbered = own.unique().sort("own").with_row_index("order")
+    joined = own.join(numbered, on="own", how="left", nulls_equal=True, maintain_order="left")
+    return joined["order"].cast(pl.Int64)
+
+
+def against(references: pl.Series) -> str | None:
+    """What all rows are compared with, if it is the same."""
+    several = references.unique()
+    return f"Against {several[0].removesuffix(' 00:00:00')}" if len(several) == 1 else None
+
+
 def heading(title: str, said: Sequence[str], table: pl.DataFrame) -> alt.Title:
     """The title, and below it what one must know to read the chart."""
     return alt.Title(title, subtitle=[*said] if table.height else ["No rows"], anchor="start")
@@ -87,6 +101,11 @@ class Cut:
     table: pl.DataFrame
     names: list[str]
     others: int
+
+    def said(self, which: str) -> list[str]:
+        """How many more groups there are, and in words which these are."""
+        shown = len(self.names)
+        return [f"{shown} of {shown + self.others} groups: the largest, and {which}"] if self.others else []
 
 
 def cut(table: pl.DataFrame, column: str, largest: int, worst: int, badness: pl.Expr) -> Cut:

@@ -23,6 +23,7 @@ from polars_ec.plotting.tables import (
     numbers,
     of_all_groups,
     of_few_rows,
+    order_of,
     reference_line,
 )
 from polars_ec.plotting.theme import BAND, COLOURS, SIZE, colour
@@ -111,16 +112,14 @@ def _rows(
     is_time = report.height > 0 and (isinstance(report.schema[x], pl.Datetime) or report.schema[x] == pl.Date)
     left_out = report[x].null_count() if is_time else 0
     report = report.drop_nulls(x) if is_time else report
-    own = report[x].alias("own")
+    own = report[x]
     periods = own.unique().sort()
-    numbered = periods.to_frame().with_row_index("order")
-    order = own.to_frame().join(numbered, on="own", how="left", nulls_equal=True, maintain_order="left")["order"]
     # Periods that read alike are not one.
     when = texts(own) if is_time else names(report, [x])
     shared = report.select(
         x=_instants(own) if is_time else when,
         when=when,
-        order=order.cast(pl.Int64),
+        order=order_of(own),
         panel=names(report, facets),
         group=names(report, lines),
         n="n",
