@@ -1,9 +1,9 @@
-"""What metrics, and groups that have no names, are called where people read: in charts and on pages."""
+"""What metrics and groups are called where people read: in charts, on pages and in the terminal."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 MISSING = "(missing)"
@@ -112,3 +112,22 @@ def short(column: str) -> str:
 def naive_value(column: str) -> float | None:
     """The metric of a system that treats all cases alike, where that is the same number whatever the log is."""
     return _NAIVE.get(column.removesuffix(_AT_PRIOR))
+
+
+def unique(names: Iterable[str]) -> list[str]:
+    """The names of groups, each unlike the others: a second "a" is "a (2)"."""
+    found: dict[str, None] = {}
+    numbers: dict[str, int] = {}
+    for name in names:
+        shown, number = name, numbers.get(name, 1)
+        while shown in found:
+            number += 1
+            shown = f"{name} ({number})"
+        numbers[name] = number
+        found[shown] = None
+    return [*found]
+
+
+def unlike(name: str, taken: Sequence[str]) -> str:
+    """The name of one more group, as `unique` has it."""
+    return unique([*taken, name])[-1]

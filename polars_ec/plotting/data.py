@@ -17,8 +17,8 @@ from polars_ec.cells.sums import number_groups, with_group
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.arguments import FEW_OF_A_CLASS
-from polars_ec.plotting.names import names, unlike
-from polars_ec.words import in_words, short
+from polars_ec.plotting.names import names
+from polars_ec.words import in_words, short, unlike
 
 LARGEST, WORST = 4, 2
 _NAME = "__ec_name"
@@ -76,7 +76,7 @@ def chosen(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] | None
     title = ", ".join(keys)
     if not left_out:
         return Shown(named, names, None, title, notes)
-    rest = unlike(f"other {left_out:,}", set(groups["group"]))
+    rest = unlike(f"other {left_out:,}", groups["group"].to_list())
     own = pl.col("group").is_in(names) | pl.col("invalid")
     pooled = groups.with_columns(group=pl.when(own).then("group").otherwise(pl.lit(rest)))
     return Shown(_renamed(whole, keys, numbers, pooled, apart), names, None if apart else rest, title, notes)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
-from polars_ec.words import MISSING
+from polars_ec.words import MISSING, unique
 
 # What no drawing may hold, and what turns the text beside it.
 _HIDDEN = r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
@@ -82,19 +82,3 @@ def names(table: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
     called = pl.select(pl.concat_str([texts(groups[place]) for place in places], separator=", ").alias("name"))
     group = pl.Series("group", unique(called["name"]), dtype=pl.String)
     return groups.select("row", group).explode("row").sort("row")["group"]
-
-
-def unique(names: Iterable[str]) -> list[str]:
-    """The names, each unlike those before it: a second "a" is "a (2)"."""
-    found: dict[str, None] = {}
-    for name in names:
-        found[unlike(name, found)] = None
-    return [*found]
-
-
-def unlike(name: str, taken: Collection[str]) -> str:
-    """The name, with a number where it is taken."""
-    candidate, number = name, 2
-    while candidate in taken:
-        candidate, number = f"{name} ({number})", number + 1
-    return candidate

@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_ec.formulas.moved_by_prior import AT_PRIOR
 from polars_ec.plotting.data import finite
-from polars_ec.plotting.names import names, plain, texts, time_format, unlike
+from polars_ec.plotting.names import names, plain, texts, time_format
 from polars_ec.plotting.tables import (
     MOST_ROWS,
     Cut,
@@ -27,7 +27,7 @@ from polars_ec.plotting.tables import (
     reference_line,
 )
 from polars_ec.plotting.theme import BAND, COLOURS, SIZE, colour
-from polars_ec.words import in_words, naive_value
+from polars_ec.words import in_words, naive_value, unlike
 
 LINES = (4, 2)
 PANELS = (8, 4)

@@ -14,7 +14,7 @@ from polars_ec.page.contents import Contents
 from polars_ec.page.sparklines import Area, Scale, panel, sparkline
 from polars_ec.page.text import number, p_value, percent, signed, tenths
 from polars_ec.page.verdict import sentences
-from polars_ec.plotting.names import unique
+from polars_ec.words import unique
 from tests.support.pages import contents_of, group_names, simulated
 
 
