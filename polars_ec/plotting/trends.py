@@ -38,6 +38,8 @@ PANELS = (8, 4)
 _PANEL = {"width": 170, "height": 100}
 _TICKS, _TICKS_OF_PANEL = 12, 4
 _MANY_PERIODS = 60
+# So many times as long as steps between periods usually are is a gap.
+_GAP = 1.5
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,9 @@ def trend(
         )
     table, of_lines = _summed_up(table, "group", LINES, metrics[0], most)
     table, of_panels = _summed_up(table, "panel", PANELS, metrics[0], most // max(1, table["group"].n_unique()))
-    chart = _layers(_with_neighbours(table), metrics, axis, of_lines, ", ".join(map(plain, lines)), bool(facets))
+    chart = _layers(
+        _with_neighbours(_in_parts(table, axis)), metrics, axis, of_lines, ", ".join(map(plain, lines)), bool(facets)
+    )
     title = heading(_title(metrics), _said(table, metrics, of_panels if facets else of_lines, left_out), table)
     if not facets:
         return chart.properties(width=2 * SIZE, height=SIZE, title=title)
@@ -188,10 +192,24 @@ def _rest(of: Cut) -> str:
     return name
 
 
+def _in_parts(table: pl.DataFrame, axis: _Axis) -> pl.DataFrame:
+    """With a number for each part of a line: there is none across periods in which a group has no rows, or nobody has any."""
+    steps = pl.Series(axis.ticks, dtype=pl.Int64).diff().cast(pl.Float64)
+    # Nights and weekends that no log has are as usual as other steps.
+    usual = steps.quantile(0.875, "lower")
+    after_gap = pl.Series([] if usual is None else (steps > _GAP * usual).arg_true(), dtype=pl.Int64)
+    skipped = pl.col("order").diff() > 1
+    is_first = skipped | (pl.col("order").is_in(after_gap.implode()) & pl.col("order").diff().is_not_null())
+    part = is_first.fill_null(value=False).cum_sum()
+    return table.with_columns(part.over("panel", "group", "measure", order_by="order").cast(pl.Int64).alias("part"))
+
+
 def _with_neighbours(table: pl.DataFrame) -> pl.DataFrame:
     """With a mark where limits have none beside them, so that a band between points would not show them."""
     known = pl.col("low").is_not_null() & pl.col("high").is_not_null()
-    beside = [known.shift(by, fill_value=False).over("panel", "group", "measure", order_by="order") for by in (1, -1)]
+    beside = [
+        known.shift(by, fill_value=False).over("panel", "group", "measure", "part", order_by="order") for by in (1, -1)
+    ]
     return table.with_columns(alone=known & ~beside[0] & ~beside[1])
 
 
@@ -223,10 +241,10 @@ def _layers(
     up = alt.Y("y:Q", title=title_of_y, scale=alt.Scale(zero=False))
     layers = [reference_line("y", value) for value in _naive(metrics)]
     if table["low"].count():
-        band = base.mark_area(opacity=BAND).encode(x, low, high, color=paint, detail="measure:N")
+        band = base.mark_area(opacity=BAND).encode(x, low, high, color=paint, detail=["measure:N", "part:N"])
         alone = base.mark_rule(opacity=2 * BAND, strokeWidth=3).encode(x, low, high, color=paint)
         layers += [band, alone.transform_filter(alt.datum.alone)]
-    layers.append(base.mark_line().encode(x, up, color=paint, strokeDash=dash))
+    layers.append(base.mark_line().encode(x, up, color=paint, strokeDash=dash, detail="part:N"))
     many = table["x"].n_unique() > _MANY_PERIODS
     points = base.mark_point(filled=True, size=9 if many or in_panels else 36)
     layers.append(points.encode(x, up, color=paint, opacity=faint_if_small(), tooltip=_tooltip(table)))

@@ -197,6 +197,24 @@ def test_rows_without_a_date_have_no_place():
     assert "Left out: 1 without a period" in chart.title.subtitle
 
 
+def test_no_line_goes_across_periods_without_rows():
+    """Those that one group does not have, and those that no group has; weekends, which nobody has, are no gap."""
+
+    def parts_of(log, x):
+        report = log.with_columns(x=x).ec.report("p", "y", by=["g", "x"], metrics=["nec"])
+        return data_of(ec.plot.trend(report, "nec", x="x")).sort("group", "order")["part"].to_list()
+
+    log = made_log([*"abcd"], range(6), 2000).filter(pl.col("g") <= "b")
+    log = log.filter((pl.col("g") == "a") | (pl.col("month") != 3))
+    start, month = pl.lit(date(2024, 1, 1)), pl.col("month")
+    assert parts_of(log, month) == [0] * 6 + [0, 0, 0, 1, 1]
+    assert parts_of(log, start.dt.offset_by(pl.format("{}mo", month))) == [0] * 6 + [0, 0, 0, 1, 1]
+    assert parts_of(log, start + pl.duration(days=month + 300 * (month > 1))) == [0, 0, 1, 1, 1, 1, 0, 0, 1, 2, 2]
+    assert parts_of(log, start + pl.duration(days=month // 5 * 2 + month)) == [0] * 5 + [1] + [0, 0, 0, 1, 2]
+    days = [date(2024, 1, 1) + timedelta(days=7 * (k // 5) + k % 5) for k in range(25)]
+    assert set(parts_of(made_log([*"abcd"], days, 2000).filter(g="a"), month)) == {0}
+
+
 def test_a_point_alone_has_its_limits():
     report = pl.DataFrame(
         {"m": range(5), "n": 9, "nec": 0.5, "nec_ci_low": [0.4, None, 0.3, 0.3, None], "nec_ci_high": 0.9}
