@@ -153,7 +153,8 @@ def _worst(cells: DecidingCells, names: list[str], metric: str, keywords: Mappin
     down = lower_is_better(metric)
     table = cells.filter(pl.col("group").is_in(names)).evaluate(metric, **keywords)
     column = metric if metric in table.columns else f"{metric}_{'high' if down else 'low'}"
-    known = table.filter(pl.col(column).is_finite())
+    # Infinite is the worst of all, though no mark can show it.
+    known = table.filter(pl.col(column).is_not_nan())
     return known.sort(column, descending=down, maintain_order=True)["group"].head(WORST).to_list()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -139,6 +140,7 @@ def _rows(
             numbers(report, f"{metric}_ci_low", "low"),
             numbers(report, f"{metric}_ci_high", "high"),
             measure=pl.lit(in_words(metric)),
+            far=_side(report, metric),
         )
         for metric in metrics
     ]
@@ -148,6 +150,12 @@ def _rows(
         _Axis(plain(x), is_time, time_format(periods) if is_time else "", ticks),
         left_out,
     )
+
+
+def _side(report: pl.DataFrame, metric: str) -> pl.Series:
+    """On which side a value is infinite: 1 or -1."""
+    value = numbers(report, metric, "far")
+    return value.to_frame().select(pl.when(pl.first().is_infinite()).then(pl.first().sign()).cast(pl.Int8)).to_series()
 
 
 def _clock(times: pl.Series) -> pl.Series:
@@ -165,9 +173,11 @@ def _summed_up(
 ) -> tuple[pl.DataFrame, Cut]:
     """The table of the largest and the worst names of a column, and as one more name the median and tenths of the others."""
     largest = max(1, min(shown[0], most))
-    counts = (pl.col("measure") == in_words(metric)) & ~pl.col("small") & pl.col("y").is_not_null()
+    # Infinite is the worst of all, though no mark can show it.
+    y = pl.coalesce(pl.col("far") * math.inf, "y")
+    counts = (pl.col("measure") == in_words(metric)) & ~pl.col("small") & y.is_not_null()
     n = pl.col("n").filter(counts).sum()
-    mean = pl.when(n > 0).then((pl.col("y") * pl.col("n")).filter(counts).sum() / n)
+    mean = pl.when(n > 0).then((y * pl.col("n")).filter(counts).sum() / n)
     of = cut(table, column, largest, max(0, min(shown[1], most - largest)), mean if is_lower_better(metric) else -mean)
     if not of.others:
         return table, of
@@ -180,6 +190,7 @@ def _summed_up(
         pl.col("y").median(),
         pl.col("y").quantile(0.1, "linear").alias("low"),
         pl.col("y").quantile(0.9, "linear").alias("high"),
+        pl.lit(None, dtype=pl.Int8).alias("far"),
     )
     return pl.concat([of.table, together.select(table.columns)]), of
 

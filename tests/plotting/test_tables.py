@@ -445,7 +445,34 @@ def test_values_that_are_none(value):
     for chart in (forest, trend):
         json.dumps(chart.to_dict(), allow_nan=False)
         assert sum(mark["kind"] == "symbol" for mark in rendered(chart)) == 1
-    assert data_of(forest).select("group", "x").rows() == [("b", 0.5), ("a", None)]
+    # Infinite costs are the worst.
+    rows = [("b", 0.5), ("a", None)]
+    assert data_of(forest).select("group", "x").rows() == (rows[::-1] if value == math.inf else rows)
+
+
+def test_a_group_whose_loss_is_infinite_is_among_the_worst():
+    certain = pl.DataFrame(
+        {"g": ["wrong"] * 40, "month": MONTHS[:1] * 40, "y": [True, False] * 20, "p": [0.0, 0.5] * 20}
+    )
+    log = pl.concat([LOG.select("g", "month", "y", "p"), certain])
+    how = {"metrics": ["nce"], "min_rows": 40, "interval": 0.95}
+    forest = ec.plot.forest(log.ec.report("p", "y", by="g", **how), "nce")
+    assert data_of(forest).row(0)[:2] == ("wrong", None)
+    assert "Without a mark: 1 infinite" in forest.title.subtitle
+    trend = ec.plot.trend(log.ec.report("p", "y", by=["g", "month"], **how), "nce", x="month", facet="g")
+    assert trend.to_dict()["facet"]["sort"][8] == "wrong"
+    against_rest = log.ec.compare("p", "y", by="g", reference="rest", metrics=["nce"])
+    assert against_rest.filter(g="wrong")["value"].to_list() == [math.inf]
+    domain = rows_of_legend(ec.plot.reliability(log.ec.sketch("p", "y", by="g")))
+    assert domain[4] == "wrong"
+
+
+def rows_of_legend(chart):
+    return next(
+        layer["encoding"]["color"]["scale"]["domain"]
+        for layer in chart.to_dict()["vconcat"][0]["layer"]
+        if "color" in layer["encoding"]
+    )
 
 
 def test_five_thousand_rows():
