@@ -337,9 +337,9 @@ def test_rates_of_0_and_1_have_a_width(right: bool) -> None:
         assert width > 0
         assert clusters[f"{name}_ci_high"] - clusters[f"{name}_ci_low"] > 2 * width
     if right:
-        # Half a row more of each decision, on the scale of log-odds: a third of the rows, or of the clusters, are positives.
-        sizes = few.group_by(ec.bucket("key")).len()["len"].to_numpy()
-        for row, n in ((rows, 101), (clusters, sizes.sum() ** 2 / (sizes**2).sum() / 3 + 1)):
+        # Half a row more of each decision, on the scale of log-odds: each of the clusters has positives.
+        sizes = few.filter("y").group_by(ec.bucket("key")).len()["len"].to_numpy()
+        for row, n in ((rows, 101), (clusters, sizes.sum() ** 2 / (sizes**2).sum() + 1)):
             p = (n - 0.5) / n
             half = stats.t.ppf(0.975, n - 1) * np.sqrt(p * (1 - p) / (n - 1)) / (p * (1 - p))
             assert row["recall_ci_low"] == pytest.approx(expit(logit(p) - half))

@@ -78,7 +78,7 @@ class Side:
 
     @cached_property
     def _with_fewer_rows(self) -> tuple[Moments, Floats]:
-        """The same of as many independent rows as there are clusters."""
+        """The same of as many independent rows of each class as there are clusters of it."""
         assert self.clusters is not None
         assert self.enlarged is not None
         moments = self.enlarged(of_so_many_rows(self.moments, self.clusters.number))
@@ -105,7 +105,7 @@ class Side:
         else:
             parts = self._of_clusters(self.clusters, column)
             if at_the_end.any():
-                # A rate of 0 or 1 varies as that of as many independent rows as there are clusters.
+                # A rate of 0 or 1 varies as that of as many independent rows of each class as there are clusters of it.
                 of_rows = _of_rows(*self._with_fewer_rows, column)
                 own, df = (np.where(at_the_end, *of) for of in ((of_rows.own, parts.own), (of_rows.df, parts.df)))
                 parts = Parts(parts.shared, own, df)

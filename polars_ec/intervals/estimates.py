@@ -40,12 +40,11 @@ class Clusters:
 
     @property
     def number(self) -> Floats:
-        """How many clusters of equal weight say as much."""
+        """Of each class, how many clusters of equal weight say as much as those that have rows of it: (groups, classes)."""
+        of_class = np.moveaxis(self.linear @ self.unit, 1, -1)
         if self.single is None:
-            return effective_clusters(self.weight)
-        # Of all classes, and strata if there are any.
-        rows = tuple(range(1, self.single.weight.ndim))
-        return effective_clusters(self.weight, self.single.weight.sum(axis=rows), self.single.weight2.sum(axis=rows))
+            return effective_clusters(of_class)
+        return effective_clusters(of_class, self.single.weight, self.single.weight2)
 
 
 def one_hot(linear: Floats, weight2: Floats) -> Moments:
@@ -149,7 +148,7 @@ def limits_of_clusters(
     level: float,
     enlarged: Callable[[Moments], Moments] | None = None,
 ) -> Limits:
-    """The same of rows in clusters. A rate of 0 or 1 has the limits of as many independent rows as there are clusters."""
+    """The same of rows in clusters. A rate of 0 or 1 has the limits of as many independent rows of each class as there are clusters of it."""
     slopes = slopes_of(formula, moments.linear)
     known = has_rows(moments.rows, several=enlarged is None)
     spreads = [clusters.spread_of(slopes[..., m]) for m in range(len(scales))]
@@ -181,17 +180,11 @@ def slopes_of(formula: Formula, linear: Floats) -> Floats:
 
 
 def of_so_many_rows(moments: Moments, number: Floats) -> Moments:
-    """Moments of fewer rows, each of weight 1, that are like these on average."""
-    weight, rows = moments.weight.sum(axis=-1), moments.rows.sum(axis=-1)
+    """The same sums of fewer rows, so many of each class, (groups, classes), that are like these on average; of no more than there are."""
     with np.errstate(all="ignore"):
-        times = np.minimum(number, rows) / weight
-        # What a row of each class weighs in the mean of the squares.
-        alike = np.where(moments.weight > 0, moments.weight / moments.weight2, 0.0)
-    return Moments(
-        moments.linear * times[:, None, None],
-        moments.square * (alike * times[:, None])[..., None, None],
-        moments.unit,
-    )
+        rows = np.minimum(number, moments.rows)
+        heavier = np.where(moments.weight > 0, moments.weight**2 / rows / moments.weight2, 0.0)
+    return Moments(moments.linear, moments.square * heavier[..., None, None], moments.unit)
 
 
 def _of_groups(formula: Formula, groups: Bools) -> Formula:

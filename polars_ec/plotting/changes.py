@@ -90,12 +90,14 @@ def _rows(table: pl.DataFrame, period: str, panels: list[str], factors: list[str
             texts(table["reference"]),
             pl.col("small").fill_null(value=False),
             "n",
-            worse=pl.col("difference") * table["metric"].map_elements(_sign_of_worse, return_dtype=pl.Float64),
             whole="difference",
             **{f"{name}_{end}": f"{name}_ci_{end}" for name in (_WHOLE, *factors) for end in ("low", "high")},
             **{name: name for name in factors},
         )
     )
+    # Infinite is the worst of all, though no mark can show it.
+    signs = table["metric"].map_elements(_sign_of_worse, return_dtype=pl.Float64)
+    shared = shared.with_columns(worse=table["difference"] * signs)
     fixed = ["x", "order", "panel", "reference", "small", "n", "worse"]
     parts = []
     for i, factor in enumerate(factors):

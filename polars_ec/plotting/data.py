@@ -21,6 +21,7 @@ from polars_ec.plotting.names import names
 from polars_ec.words import in_words, short, unlike
 
 LARGEST, WORST = 4, 2
+_MOST_NAMED = 60
 _NAME = "__ec_name"
 
 
@@ -48,6 +49,15 @@ class Shown:
         shown = curve.filter(pl.col("group").is_in(self.all_names)).drop(SCORE, TARGET, strict=False)
         return shown.sort(place, maintain_order=True)
 
+    def without(self, curve: pl.DataFrame) -> list[str]:
+        """What to say of those that are in the legend, and have no point in the curve as it is drawn."""
+        drawn = set(curve["group"])
+        missing = [name for name in self.all_names if name not in drawn]
+        called = ", ".join(missing)
+        # A title is never cut, and makes the drawing as wide as it is.
+        said = called if len(called) <= _MOST_NAMED else f"{len(missing)} of {len(self.all_names)}"
+        return [f"No line: {said}"] if missing and len(self.all_names) > 1 else []
+
 
 def chosen(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] | None = None) -> Shown:
     """The largest groups, the worst of the others by a metric, and the rest added up; without those that have wrong rows.
@@ -61,17 +71,17 @@ def chosen(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] | None
     groups = _sizes(numbered, numbers, keys)
     named = _renamed(whole, keys, numbers, groups, apart)
     right = groups.filter(~pl.col("invalid"))
-    names, notes = right["group"].to_list(), [f"{groups['n'].sum():,} rows"]
-    left_out = 0
+    names, notes = right["group"].to_list(), [_rows(groups.join(numbers.select(GROUP, *apart), on=GROUP), apart)]
+    what, left_out = "curves" if apart else "groups", 0
     if len(names) > LARGEST + WORST:
         others = right[LARGEST:].filter(~pl.col("small"))["group"].to_list()
         worst = _worst(named, others, metric, keywords or {})
         left_out = len(names) - LARGEST - len(worst)
-        notes.append(_which(len(names), len(worst), metric, left_out, together=not apart))
+        notes.append(f"{len(names):,} {what}: {_which(len(worst), metric, left_out, together=not apart)}")
         names = [*names[:LARGEST], *worst]
     if right.height < groups.height:
         notes.append(
-            f"Left out, for they have wrong rows: {groups.height - right.height:,} of {groups.height:,} groups"
+            f"Left out, for they have wrong rows: {groups.height - right.height:,} of {groups.height:,} {what}"
         )
     title = ", ".join(keys)
     if not left_out:
@@ -122,13 +132,21 @@ def _worst(cells: DecidingCells, names: list[str], metric: str, keywords: Mappin
     down = lower_is_better(metric)
     table = cells.filter(pl.col("group").is_in(names)).evaluate(metric, **keywords)
     column = metric if metric in table.columns else f"{metric}_{'high' if down else 'low'}"
-    known = table.filter(pl.col(column).is_finite())
+    # Infinite is the worst of all, though no mark can show it.
+    known = table.filter(pl.col(column).is_not_nan())
     return known.sort(column, descending=down, maintain_order=True)["group"].head(WORST).to_list()
 
 
-def _which(n_groups: int, n_worst: int, metric: str, left_out: int, *, together: bool) -> str:
+def _rows(groups: pl.DataFrame, apart: list[str]) -> str:
+    """How many rows the log has: models and targets are of the same ones."""
+    of_each = groups.group_by(apart).agg(pl.col("n").sum())["n"].sort().to_list() if apart else [groups["n"].sum()]
+    least, most = (of_each[0], of_each[-1]) if of_each else (0, 0)
+    return f"{most:,} rows" if least == most else f"{least:,} to {most:,} rows"
+
+
+def _which(n_worst: int, metric: str, left_out: int, *, together: bool) -> str:
     by = short(metric)
     by = by if by != in_words(metric) else by[0].lower() + by[1:]
     worst = f", worst {n_worst} by {by}" if n_worst else ""
     rest = f", other {left_out:,} together" if together else ""
-    return f"{n_groups:,} groups: largest {LARGEST}{worst}{rest}"
+    return f"largest {LARGEST}{worst}{rest}"

@@ -57,10 +57,10 @@ def is_lower_better(column: str) -> bool:
 
 
 def numbers(report: pl.DataFrame, column: str, name: str) -> pl.Series:
-    """A column as floats, or nulls where the report has none such."""
+    """A column as floats, NaN as null, or nulls where the report has none such."""
     if column not in report.columns:
         return pl.Series(name, [None] * report.height, dtype=pl.Float64)
-    return report[column].cast(pl.Float64).alias(name)
+    return report[column].cast(pl.Float64).fill_nan(None).alias(name)
 
 
 def of_all_groups(report: pl.DataFrame) -> pl.Series:
