@@ -77,9 +77,10 @@ test-postgres: .venv/test
 docs: .venv/docs
 	$(VENV)/bin/python docs/website
 
-# The pictures of docs/gallery.md anew.
-pictures: .venv/docs
+# The pictures of docs/gallery.md anew, and the README's, which the demo draws.
+pictures: .venv/docs demo
 	$(VENV)/bin/python docs/website/pictures.py
+	cp demo-output/precision.svg docs/pictures/
 
 # The one-file bundle that any DuckDB client can load, from the files of the families and the signatures of the functions.
 sql: .venv/test

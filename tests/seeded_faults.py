@@ -215,6 +215,36 @@ FAULTS = [
         "return (shares[1], shares[0]) if isinstance(shares, tuple) else None",
         ("tests/sql/test_report_query.py::test_duckdb",),
     ),
+    Fault(
+        "the rest of a chart is its last group alone",
+        "pooled = groups.with_columns(group=pl.when(own)",
+        "pooled = groups.with_columns(group=pl.when(own | (pl.int_range(pl.len()) < pl.len() - 1))",
+        ("tests/plotting/test_curves.py::test_of_many_groups_the_largest_the_worst_and_the_rest_as_one",),
+    ),
+    Fault(
+        "the best groups of a chart are taken for its worst",
+        "known.sort(column, descending=down",
+        "known.sort(column, descending=not down",
+        ("tests/plotting/test_curves.py::test_of_many_groups_the_largest_the_worst_and_the_rest_as_one",),
+    ),
+    Fault(
+        "the limits of a band have changed places",
+        'f"{column}_ci_low": "low", f"{column}_ci_high": "high"',
+        'f"{column}_ci_low": "high", f"{column}_ci_high": "low"',
+        ("tests/plotting/test_curves.py::test_points_are_those_of_the_table_and_the_line_is_within_a_pixel",),
+    ),
+    Fault(
+        "the data of a page may close their element",
+        'for character in "<>&',
+        'for character in ">&',
+        ("tests/page/test_render.py::test_names_close_no_element_and_make_none",),
+    ),
+    Fault(
+        "a page names groups as if each were the only one",
+        "wrong = (1 - level) * number / n_groups",
+        "wrong = 1 - level",
+        ("tests/page/test_costly.py::test_groups_are_those_of_benjamini_and_hochberg",),
+    ),
 ]
 
 

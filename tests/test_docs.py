@@ -14,12 +14,10 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-import polars_ec as ec
-from polars_ec.cli import commands
 from tests.benchmarks.cases import CASES as BENCHMARKS
 from tests.support.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS, WITHOUT_MACRO
+from tests.support.cli import invoke
 from tests.support.database import database
 
 ROOT = Path(__file__).parent.parent
@@ -73,12 +71,13 @@ def test_first_example(first_example) -> None:
     )
 
 
-def test_first_example_in_sql() -> None:
+def test_first_example_in_sql(file_of_macros) -> None:
     code, printed = with_output("sql")
     assert len([line for line in code.splitlines() if line]) == 8
     load, statements = code.split("\n", 1)
+    assert load == ".read sql/polars_ec.sql"
     connection = duckdb.connect()
-    connection.execute((ROOT / load.removeprefix(".read ")).read_text("utf-8"))
+    connection.execute(f"ATTACH '{file_of_macros}' AS ec (READ_ONLY)")
     *before, query = statements.strip().removesuffix(";").split(";\n")
     for statement in before:
         connection.execute(statement)
@@ -86,7 +85,7 @@ def test_first_example_in_sql() -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in RUN if blocks(page, "python")])
-def test_python_blocks(page: str, first_example) -> None:
+def test_python_blocks(page: str, first_example, macros_at_hand) -> None:
     text = "\n".join(blocks(page, "python"))
     test = doctest.DocTestParser().get_doctest(text, dict(first_example), page, page, 0)
     result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL).run(test)
@@ -121,13 +120,13 @@ def test_sql_blocks(statement: str) -> None:
 
 
 @pytest.mark.parametrize("name", [":memory:", "ec.duckdb"])
-def test_the_query_for_the_macros(name: str, tmp_path: Path) -> None:
+def test_the_query_for_the_macros(name: str, file_of_macros: Path) -> None:
     """One row for each, with what there is to know."""
     if name == ":memory:":
         connection = database().cursor()
     else:
-        connection = duckdb.connect(tmp_path / name)
-        ec.register(connection)
+        assert file_of_macros.name == name
+        connection = duckdb.connect(file_of_macros, read_only=True)
     (query,) = (
         block for block in blocks("docs/sql.md", "sql") if block.startswith("SELECT DISTINCT ON (function_name)")
     )
@@ -152,7 +151,7 @@ def test_the_query_for_the_macros(name: str, tmp_path: Path) -> None:
     assert parameters == ["score", "label", "p_t", "prior", "threshold", "score_type", "weight"]
 
 
-def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, macros_at_hand) -> None:
     """Every line with `polars-ec` in a block works, one after the other, in a folder that has such files."""
     monkeypatch.chdir(tmp_path)
     log = pl.select(i=pl.int_range(200)).select(
@@ -168,6 +167,8 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("demo-output/log").mkdir(parents=True)
     flights = log.rename({"ts": "time", "p": "score", "y": "late"}).with_columns(date=pl.col("time").dt.date())
     flights.write_parquet("demo-output/log/all.parquet")
+    # The first command of the README.
+    flights.write_csv("log.csv")
     with duckdb.connect("flights.duckdb") as connection:
         connection.execute("CREATE TABLE log AS FROM 'logs/all.parquet'")
     lines = [
@@ -178,7 +179,7 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert len(lines) >= 5
     for line in lines:
-        result = CliRunner().invoke(commands.app, shlex.split(line)[1:])
+        result = invoke(*shlex.split(line)[1:])
         assert result.exit_code in ((0, 3) if "--fail-if" in line else (0,)), (line, result.output)
     assert pl.read_csv("report.csv").height == 1
 
@@ -186,8 +187,7 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_options_exist() -> None:
     """Every option of the command that a text names."""
     help_texts = "".join(
-        CliRunner().invoke(commands.app, [*command, "--help"]).output
-        for command in ([], ["report"], ["compare"], ["drift"], ["sketch"])
+        invoke(*command, "--help").output for command in ([], ["report"], ["compare"], ["drift"], ["sketch"])
     )
     named = set(re.findall(r"`(--[a-z-]+)", PAGES["docs/command-line.md"] + PAGES["docs/gates.md"]))
     assert len(named) > 8

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -76,22 +78,25 @@ def test_every_example_is_run():
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in LINES])
-def test_example(name, tmp_path):
+def test_example(name, tmp_path, monkeypatch, capsys, macros_at_hand):
     script = EXAMPLES / f"{name}.py"
-    # Elsewhere than in the repository, so that it is the installed package that is imported.
-    finished = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-        cwd=tmp_path,
-    )
-    assert finished.returncode == 0, finished.stderr
-    assert finished.stderr == ""
-    printed = [line.rstrip() for line in finished.stdout.splitlines()]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(script)])
+    with pl.Config():
+        runpy.run_path(str(script), run_name="__main__")
+    stdout, stderr = capsys.readouterr()
+    assert stderr == ""
+    printed = [line.rstrip() for line in stdout.splitlines()]
     for line in LINES[name]:
         assert line in printed
     for block in (block for example, block in SHOWN if example == name):
         assert f"\n{block}\n" in "\n".join(["", *printed, ""])
     assert len(script.read_text("utf-8").splitlines()) < 100
+
+
+def test_an_example_in_a_process_of_its_own(tmp_path):
+    # Elsewhere than in the repository, so that it is the installed package that is imported.
+    command = [sys.executable, "-W", "error", str(EXAMPLES / "rain.py")]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, cwd=tmp_path)
+    assert finished.stderr == ""
+    assert {*LINES["rain"]} <= {*finished.stdout.splitlines()}

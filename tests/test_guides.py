@@ -12,9 +12,8 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from polars_ec.cli import commands
+from tests.support.cli import invoke
 
 ROOT = Path(__file__).parent.parent
 GUIDES = {path.name: path.read_text("utf-8") for path in sorted((ROOT / "docs" / "guides").glob("*.md"))}
@@ -27,9 +26,9 @@ BLOCK = re.compile(
 class Runner:
     """Runs the blocks of one guide, one after the other, as its reader would; each call answers with what is printed."""
 
-    def __init__(self) -> None:
+    def __init__(self, macros: Path) -> None:
         self.names: dict[str, Any] = {}
-        self.connection = duckdb.connect()
+        self.connection, self.macros = duckdb.connect(), macros
 
     def __call__(self, language: str, code: str) -> str:
         return {"python": self.python, "sql": self.sql, "sh": self.commands}[language](code)
@@ -43,7 +42,8 @@ class Runner:
     def sql(self, code: str) -> str:
         load = re.match(r"\.read (\S+)\n", code)
         if load:
-            self.connection.execute((ROOT / load[1]).read_text("utf-8"))
+            assert load[1] == "sql/polars_ec.sql"
+            self.connection.execute(f"ATTACH '{self.macros}' AS ec (READ_ONLY)")
         printed = ""
         for statement in re.split(r";\n", code.removeprefix(load[0] if load else "")):
             if statement.startswith("SELECT"):
@@ -57,14 +57,16 @@ class Runner:
         for line in code.replace("\\\n", "").splitlines():
             name, *arguments = shlex.split(line)
             assert name == "polars-ec"
-            printed += CliRunner().invoke(commands.app, arguments).output
+            printed += invoke(*arguments).output
         return printed
 
 
 @pytest.mark.parametrize("guide", GUIDES)
-def test_what_is_printed(guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_printed(
+    guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_of_macros: Path, macros_at_hand: None
+) -> None:
     monkeypatch.chdir(tmp_path)
-    run = Runner()
+    run = Runner(file_of_macros)
     blocks = list(BLOCK.finditer(GUIDES[guide]))
     assert sum(block["printed"] is not None for block in blocks) >= 3
     for block in blocks:

@@ -30,7 +30,9 @@ def encoded(chart: Any, suffix: str) -> bytes:
     """The chart as a file of this kind has it."""
     kind = suffix.lower()
     if kind not in KINDS:
-        raise ValueError(f"{suffix or 'no suffix'} is not one of {', '.join(KINDS)}: name the file by what it is to be")
+        raise ValueError(
+            f"a chart is one of {', '.join(KINDS)}, and the name ends in {suffix or 'none'}: name the file by what it is to be"
+        )
     if not isinstance(chart, alt.TopLevelMixin):
         raise TypeError(f"a {type(chart).__name__} is no chart: pass what ec.plot makes")
     spec = chart.to_dict()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -14,6 +16,9 @@ import polars_ec
 from polars_ec.cli import demo, demo_findings, demo_page, demo_story
 from polars_ec.cli.errors import UsageError
 from tests.support.charts import data_of
+
+ROOT = Path(__file__).parents[2]
+README_PICTURE = ROOT / "docs" / "pictures" / "precision.svg"
 
 
 def test_demo(tmp_path):
@@ -218,6 +223,7 @@ def check_page_and_picture(found, printed):
     assert points["y"].to_list() == pytest.approx(
         [*found.by_month["precision"], *found.by_month["precision_at_prior"]], rel=1e-12
     )
+    assert values_drawn(picture.decode()) == pytest.approx(points["y"].to_list(), rel=1e-10)
     assert points.select((pl.col("low") < pl.col("y")) & (pl.col("y") < pl.col("high"))).to_series().all()
 
 
@@ -351,3 +357,24 @@ def test_missing_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(demo.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"pip install 'polars_ec\[demo\]'"):
         demo.run(tmp_path)
+
+
+def values_drawn(picture):
+    """Those of the points of the picture, measure by measure, month by month."""
+    label = r'aria-label="month: [\d-]+; Precision: ([\d.]+); measure: [^;"]+; Period:'
+    return [float(value) for value in re.findall(label, picture)]
+
+
+def test_the_readme_says_what_its_picture_shows():
+    own, at_prior = np.reshape(values_drawn(README_PICTURE.read_text("utf-8")), (2, 9))
+    (july, september), (then, now) = ([f"{values[month]:.2f}" for month in (3, 5)] for values in (own, at_prior))
+    text = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    assert f"From July to September its precision falls from {july} to {september}." in text
+    assert f"At one share of late flights for all months it moves from {then} to {now}:" in text
+
+
+@pytest.mark.slow
+def test_the_picture_of_the_readme_is_the_demos(tmp_path):
+    demo.run(tmp_path, echo=lambda text: None)
+    drawn = [values_drawn(file.read_text("utf-8")) for file in (tmp_path / "precision.svg", README_PICTURE)]
+    assert drawn[0] == pytest.approx(drawn[1], rel=1e-6)

@@ -318,7 +318,11 @@ def test_models_are_compared_by_group():
 
 # Drift ------------------------------------------------------------------------------------------------------------------
 
-WORDS = {"mix": "Strata: their shares", "prior": "Classes: their shares", "likelihood": "Rows of a class: their scores"}
+WORDS = {
+    "mix": "Other shares of the strata",
+    "prior": "Other shares of the classes",
+    "likelihood": "Other scores within the classes",
+}
 
 
 @pytest.mark.parametrize(
