@@ -196,7 +196,9 @@ class _Block:
         for moments, chosen in zip(self._moments, self._units, strict=True):
             fewer = moments
             if self._of.clusters is not None:
-                fewer = _of_shape(of_so_many_rows(_flat(moments), self._of.clusters.number[chosen]), moments)
+                flat = _flat(moments)
+                number = self._of.clusters.number[chosen].reshape(flat.rows.shape)
+                fewer = _of_shape(of_so_many_rows(flat, number), moments)
             made.append(self._with_rows(fewer))
         of_ends = self._of_units(self._of.side.with_more_rows[1]) if self._of.clusters is None else None
         return tuple(made), self._change(*made).attributed(self._formula, of_ends=of_ends)
