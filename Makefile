@@ -88,7 +88,7 @@ sql: .venv/test
 
 # The libraries that draw the charts of pages, from vl-convert; see the licences beside them.
 vega: .venv/test
-	$(VENV)/bin/python -m polars_ec.page.vega
+	$(VENV)/bin/python -m polars_ec.plotting.vega
 
 .venv/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,11 +1,16 @@
-"""What metrics are called where people read: in charts and on pages."""
+"""What metrics and groups are called where people read: in charts, on pages and in the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-_AT_PRIOR = "_at_prior"
+MISSING = "(missing)"
+"""A group whose key is null."""
+ALL_GROUPS = "all groups"
+
+_AT_PRIOR, _REFERENCE = "_at_prior", " at the reference prior"
 
 TITLES: Mapping[str, str] = MappingProxyType(
     {
@@ -87,10 +92,42 @@ def in_words(column: str) -> str:
     >>> in_words("nec_at_prior")
     'Normalised expected cost (NEC) at the reference prior'
     """
-    name, at_prior = (column.removesuffix(_AT_PRIOR), " at the reference prior" * column.endswith(_AT_PRIOR))
+    name, at_prior = (column.removesuffix(_AT_PRIOR), _REFERENCE * column.endswith(_AT_PRIOR))
     return TITLES[name] + at_prior if name in TITLES else column
+
+
+def short(column: str) -> str:
+    """The same by the abbreviation of the metric, where people have one for it.
+
+    Examples
+    --------
+    >>> short("nec_at_prior"), short("recall")
+    ('NEC at the reference prior', 'Recall')
+    """
+    title = in_words(column)
+    found = re.search(r"\((\w+)\)", title)
+    return title if found is None else found[1] + _REFERENCE * title.endswith(_REFERENCE)
 
 
 def naive_value(column: str) -> float | None:
     """The metric of a system that treats all cases alike, where that is the same number whatever the log is."""
     return _NAIVE.get(column.removesuffix(_AT_PRIOR))
+
+
+def unique(names: Iterable[str]) -> list[str]:
+    """The names of groups, each unlike the others: a second "a" is "a (2)"."""
+    found: dict[str, None] = {}
+    numbers: dict[str, int] = {}
+    for name in names:
+        shown, number = name, numbers.get(name, 1)
+        while shown in found:
+            number += 1
+            shown = f"{name} ({number})"
+        numbers[name] = number
+        found[shown] = None
+    return [*found]
+
+
+def unlike(name: str, taken: Sequence[str]) -> str:
+    """The name of one more group, as `unique` has it."""
+    return unique([*taken, name])[-1]

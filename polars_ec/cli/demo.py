@@ -13,15 +13,14 @@ from pathlib import Path
 
 import polars as pl
 
-from polars_ec.calibration.rows import calibration_loss
 from polars_ec.cli.demo_findings import (
     COST_FN,
     COST_FP,
-    FOLDS,
     LATE_MINUTES,
     TOLERANCE,
     TRAINING_MONTHS,
     Demo,
+    calibration_of,
     change_of,
     noise_of,
 )
@@ -64,11 +63,7 @@ def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -
     by_both, by_month, by_carrier = pl.collect_all(plans, engine="streaming")
     stopwatch.lap("Polars")
 
-    # Flights of one day share its weather, so they are in one fold.
-    losses = calibration_loss(frame, "score", "late", by="carrier", folds=FOLDS, fold_by="date")
-    calibration = by_carrier.select("carrier", "n", "nce").join(losses.drop("n"), on="carrier", maintain_order="left")
-    nce_calibrated = pl.col("nce") * pl.col("calibrated") / pl.col("raw")
-    calibration = calibration.select("carrier", "n", "nce", "rcl", nce_calibrated=nce_calibrated)
+    calibration = calibration_of(frame, by_carrier)
     stopwatch.lap("calibration")
     noise = noise_of(frame, month)
     stopwatch.lap("intervals")
@@ -79,20 +74,7 @@ def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -
     seen += write_pictures(frame, month, prior, out)
     stopwatch.lap("picture")
 
-    files = quoted_text(str(log / "*" / "*.parquet"))
-    with connect() as connection:
-        from_sql = [
-            sql_report(
-                connection,
-                f"read_parquet({files}, hive_partitioning = true)",
-                ["score"],
-                "late",
-                by=by,
-                periods=Periods("time", frame.collect_schema()["time"], "1mo", None) if monthly else None,
-                options={"cost_fn": COST_FN, "cost_fp": COST_FP, "prior": prior},
-            )
-            for by, monthly in groups
-        ]
+    from_sql = _reports_by_duckdb(log, frame, prior, groups)
     stopwatch.lap("DuckDB")
     pairs = list(zip((by_both, by_month, by_carrier), from_sql, strict=True))
     difference = max(largest_difference(ours, theirs) for ours, theirs in pairs)
@@ -104,6 +86,26 @@ def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -
     if difference > TOLERANCE:
         raise DataError(f"Polars and DuckDB differ by {difference:.1e}, more than {TOLERANCE:.0e}")
     return demo
+
+
+def _reports_by_duckdb(
+    log: Path, frame: pl.LazyFrame, prior: float, groups: Sequence[tuple[list[str], bool]]
+) -> list[pl.DataFrame]:
+    """The same reports, each by some columns, and by month or not."""
+    files = quoted_text(str(log / "*" / "*.parquet"))
+    with connect() as connection:
+        return [
+            sql_report(
+                connection,
+                f"read_parquet({files}, hive_partitioning = true)",
+                ["score"],
+                "late",
+                by=by,
+                periods=Periods("time", frame.collect_schema()["time"], "1mo", None) if monthly else None,
+                options={"cost_fn": COST_FN, "cost_fp": COST_FP, "prior": prior},
+            )
+            for by, monthly in groups
+        ]
 
 
 def read_flights() -> pl.DataFrame:

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec.calibration.rows import calibration_loss
 from polars_ec.comparing.choice import FEWEST_BUCKETS
 from polars_ec.comparisons import compare
 from polars_ec.drifts import drift
@@ -61,6 +62,15 @@ class Change:
 
     days: pl.DataFrame
     independent: pl.DataFrame
+
+
+def calibration_of(frame: pl.LazyFrame, by_carrier: pl.DataFrame) -> pl.DataFrame:
+    """What calibration would gain in each carrier."""
+    # Flights of one day share its weather, so they are in one fold.
+    losses = calibration_loss(frame, "score", "late", by="carrier", folds=FOLDS, fold_by="date")
+    joined = by_carrier.select("carrier", "n", "nce").join(losses.drop("n"), on="carrier", maintain_order="left")
+    nce_calibrated = pl.col("nce") * pl.col("calibrated") / pl.col("raw")
+    return joined.select("carrier", "n", "nce", "rcl", nce_calibrated=nce_calibrated)
 
 
 def noise_of(frame: pl.LazyFrame, month: pl.Expr) -> Noise:

@@ -9,9 +9,9 @@ from functools import cached_property
 import polars as pl
 
 from polars_ec.cells.deciding import DecidingCells
-from polars_ec.page.text import unique
 from polars_ec.page.wording import names_of
 from polars_ec.rows.read import join_groups
+from polars_ec.words import unique
 
 # No key is called so.
 ROW = "__ec_row"

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from polars_ec.cells.moments import Floats, floats
 from polars_ec.intervals.quantiles import t_quantile
 
-Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 Lows: TypeAlias = Callable[[float], Floats]
 """The lower limit of each group at any level."""
@@ -80,11 +80,6 @@ def lows_of_loss(table: pl.DataFrame, metric: str, level: float) -> Lows:
 def lows_around(value: Floats, low: Floats, level: float) -> Lows:
     """The same of limits that are of t around the value itself."""
     return lambda other: np.asarray(value - (value - low) * _wider(level, other))
-
-
-def floats(column: pl.Series) -> Floats:
-    """The values, NaN for null."""
-    return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
 def _wider(level: float, other: float) -> float:

@@ -11,46 +11,22 @@ import polars as pl
 from markupsafe import Markup
 
 from polars_ec.formulas.directions import lower_is_better
-from polars_ec.metrics import (
-    averages,
-    binary,
-    calibration_error,
-    classes,
-    counts,
-    decisions,
-    operating_points,
-    ranking,
-    rates,
-    scoring_rules,
-)
+from polars_ec.metrics.families import function_of
 from polars_ec.page import table
 from polars_ec.page.charts import Figure
 from polars_ec.page.contents import ROW, Contents
-from polars_ec.page.sentence import short
 from polars_ec.page.sparklines import panel
 from polars_ec.page.text import number, percent
 from polars_ec.page.trends import Trend, Trends, any_known, trends_of
 from polars_ec.page.verdict import sentences
 from polars_ec.page.wording import count, cut, isolated, text
 from polars_ec.plotting.theme import MAIN, OTHER, REST
-from polars_ec.words import in_words
+from polars_ec.words import ALL_GROUPS, in_words, short
 
 _PANELS_LARGEST, _PANELS_WORST = 8, 4
 _LISTED = 30
 _WIDE = 14
 _LONGEST_TEXT = 300
-_METRICS = (
-    averages,
-    binary,
-    calibration_error,
-    classes,
-    counts,
-    decisions,
-    operating_points,
-    ranking,
-    rates,
-    scoring_rules,
-)
 _RCL = "How much of a loss calibration would take off: raw minus calibrated, in percent of raw."
 
 
@@ -198,7 +174,7 @@ def _panels(contents: Contents, labels: Sequence[str], kept: Sequence[int], tren
     worst = _worst(contents, drawn[_PANELS_LARGEST:], _PANELS_WORST)
     shown = [(labels[row], trends.of_group[row]) for row in (*largest, *worst)]
     if contents.groups.height > 1 and any_known(trends.whole.value):
-        shown.insert(0, ("all groups", trends.whole))
+        shown.insert(0, (ALL_GROUPS, trends.whole))
     others = trends.others([*largest, *worst])
     if others is not None:
         shown.append((f"other {others[1]}: median, and from the 10th to the 90th percentile", others[0]))
@@ -235,25 +211,21 @@ def _quality(contents: Contents, labels: Sequence[str]) -> tuple[list[Quality], 
         if row.get("n_missing") or row.get("n_invalid") or row.get("small")
     ]
     troubled.sort(key=lambda pair: -((pair[0].get("n_invalid") or 0) + (pair[0].get("n_missing") or 0)))
-    alone = contents.groups.height == 1
-    listed = [] if alone else [line(name, row) for row, name in troubled[:_LISTED]]
-    return [line("all rows", contents.total.row(0, named=True)), *listed], len(troubled) - len(
-        listed
-    ) if not alone else 0
+    if contents.groups.height == 1:
+        troubled = []
+    listed = [line(name, row) for row, name in troubled[:_LISTED]]
+    return [line("all rows", contents.total.row(0, named=True)), *listed], len(troubled) - len(listed)
 
 
 def _definitions(contents: Contents) -> list[tuple[str, str]]:
     """Each metric of the page with the first sentence of its documentation."""
     found = []
     for metric in [*contents.metrics, *(["rcl"] if "rcl" in contents.groups.columns else [])]:
-        functions = [getattr(module, metric) for module in _METRICS if hasattr(module, metric)]
-        told = (
-            (inspect.getdoc(functions[0]) or "").split("\n\n")[0].replace("\n", " ").replace("`", "")
-            if functions
-            else ""
-        )
+        function = function_of(metric)
+        said = "" if function is None else (inspect.getdoc(function) or "").split("\n\n")[0]
+        told = _RCL if metric == "rcl" else said.replace("\n", " ").replace("`", "")
         direction = "Lower is better." if lower_is_better(metric) else "Higher is better."
-        found.append((in_words(metric), f"{_RCL if metric == 'rcl' else told} {direction}".strip()))
+        found.append((in_words(metric), f"{told} {direction}".strip()))
     return found
 
 

@@ -12,13 +12,14 @@ import polars as pl
 from polars_ec.arguments import BY_ROW, parse_options
 from polars_ec.cells.grid import SKETCH_SCORE_TYPES
 from polars_ec.cells.make import Clusters, Split, make_cells
+from polars_ec.cells.moments import floats
 from polars_ec.comparing.differences import adjusted
 from polars_ec.comparisons import compare
 from polars_ec.drifts import drift
 from polars_ec.metrics.counts import class_prior_of_log
 from polars_ec.page.asked import Asked, is_made_of_sums
 from polars_ec.page.contents import Contents, largest_first
-from polars_ec.page.costly import costly_groups, floats, lows_of_loss
+from polars_ec.page.costly import costly_groups, lows_of_loss
 from polars_ec.page.notes import AT_BAYES, INDEPENDENT, no_parts, without_period
 from polars_ec.page.of_sketch import contents_of_sketch
 from polars_ec.priors import parse_prior

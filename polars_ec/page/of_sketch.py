@@ -12,6 +12,7 @@ import polars as pl
 from polars_ec.arguments import parse_options
 from polars_ec.cells.arguments import two_by_two
 from polars_ec.cells.cells import SCORE, TARGET, check_keys
+from polars_ec.cells.moments import Floats, floats
 from polars_ec.cells.sums import is_overall, overall_prior
 from polars_ec.comparing.choice import FEWEST_BUCKETS
 from polars_ec.display import costs_in_words, number
@@ -22,7 +23,7 @@ from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.intervals.arguments import Request, parse_interval
 from polars_ec.page.asked import Asked, is_made_of_sums
 from polars_ec.page.contents import Contents, largest_first, with_min_rows
-from polars_ec.page.costly import Floats, costly_groups, floats
+from polars_ec.page.costly import costly_groups
 from polars_ec.page.notes import (
     AT_BAYES,
     INDEPENDENT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import jinja2
@@ -11,8 +12,7 @@ from markupsafe import Markup
 from polars_ec.page.charts import figures
 from polars_ec.page.contents import Contents
 from polars_ec.page.layout import page_of
-from polars_ec.page.vega import asset
-from polars_ec.plotting.web import digest, script_json
+from polars_ec.plotting.web import asset, policy, script_json
 
 MOST_BYTES = 2_000_000
 _MOST_GROUPS, _LEAST_GROUPS = 2_000, 20
@@ -48,17 +48,16 @@ def _template() -> tuple[jinja2.Template, dict[str, Markup]]:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     assets = {
-        name: Markup(asset(file)) for name, file in (("style", "page.css"), ("vega", "vega.js"), ("script", "page.js"))
+        "style": Markup(_asset("page.css")),
+        "vega": Markup(asset("vega.js")),
+        "script": Markup(asset("tooltip.js") + _asset("page.js")),
     }
-    policy = {
-        "default-src": "'none'",
-        "script-src": f"{digest(assets['vega'])} {digest(assets['script'])}",
-        "style-src": digest(assets["style"]),
-        "base-uri": "'none'",
-        "form-action": "'none'",
-    }
-    rules = Markup("; ".join(f"{name} {value}" for name, value in policy.items()))
-    return environment.from_string(asset("page.html.jinja")), {**assets, "policy": rules}
+    rules = Markup(policy([assets["vega"], assets["script"]], assets["style"]))
+    return environment.from_string(_asset("page.html.jinja")), {**assets, "policy": rules}
+
+
+def _asset(name: str) -> str:
+    return (files("polars_ec.page") / "assets" / name).read_text("utf-8")
 
 
 def _filled(**values: Any) -> str:

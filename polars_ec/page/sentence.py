@@ -10,7 +10,6 @@ import polars as pl
 
 from polars_ec.page.contents import Contents
 from polars_ec.page.wording import isolated, names_of, period_text
-from polars_ec.words import in_words
 
 Kind: TypeAlias = Literal["bad", "good", "neutral"]
 NEC = "nec"
@@ -44,13 +43,6 @@ def groups_in(contents: Contents, table: pl.DataFrame | None = None) -> list[str
 
 def _isolated(names: Sequence[str]) -> list[str]:
     return [isolated(name) for name in names]
-
-
-def short(metric: str) -> str:
-    """The abbreviation of a metric, where people have one for it."""
-    title = in_words(metric)
-    start, end = title.rfind("("), title.rfind(")")
-    return title[start + 1 : end] if 0 <= start < end else title
 
 
 def number_of(number: int, what: str) -> str:

@@ -11,13 +11,12 @@ from markupsafe import Markup
 
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import ROW, Contents
-from polars_ec.page.sentence import short
 from polars_ec.page.sparklines import sparkline
 from polars_ec.page.text import NONE, limits, number, p_value, percent, signed, tenths
 from polars_ec.page.told_changes import parts_of, that_changed, that_differ
 from polars_ec.page.trends import Trend, Trends, any_known
 from polars_ec.page.wording import period_texts
-from polars_ec.words import in_words
+from polars_ec.words import ALL_GROUPS, in_words, short
 
 Row = Mapping[str, Any]
 
@@ -113,7 +112,7 @@ def total_row(contents: Contents, trends: Trends | None) -> GroupRow:
     picture = None if trends is None else _trend(trends.whole, trends)
     known = {"rest": Cell(""), "change": Cell(""), TREND: picture}
     cells = _cells(contents, contents.total.row(0, named=True), known, costly=False)
-    return GroupRow(-1, "all groups", cells, small=False, costly=False, facts=[])
+    return GroupRow(-1, ALL_GROUPS, cells, small=False, costly=False, facts=[])
 
 
 def _cells(

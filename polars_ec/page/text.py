@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 NONE = "–"
 _LEAST = 0.0005
@@ -61,19 +61,3 @@ def p_value(value: float | None) -> str:
 def limits(low: float | None, high: float | None, show: Callable[[float | None], str] = number) -> str:
     """Confidence limits, or nothing where they are not known."""
     return "" if low is None or high is None else f"{show(low)} to {show(high)}"
-
-
-def unique(names: Iterable[str]) -> list[str]:
-    """The names, each different from the others: a second "a" is "a (2)"."""
-    taken: set[str] = set()
-    counts: dict[str, int] = {}
-    found = []
-    for name in names:
-        shown, count = name, counts.get(name, 1)
-        while shown in taken:
-            count += 1
-            shown = f"{name} ({count})"
-        counts[name] = count
-        taken.add(shown)
-        found.append(shown)
-    return found

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from polars_ec.cells.moments import Floats, floats
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import Contents
-from polars_ec.page.costly import Floats, Lows, Mask, above, floats, kinked, lows_around
-from polars_ec.page.sentence import KINK, NEC, Kind, Sentence, groups_in, number_of, short
+from polars_ec.page.costly import Lows, Mask, above, kinked, lows_around
+from polars_ec.page.sentence import KINK, NEC, Kind, Sentence, groups_in, number_of
 from polars_ec.page.wording import cut, isolated, listed, number, period_text, text, with_limits
 from polars_ec.rows.read import join_groups
+from polars_ec.words import short
 
 _PARTS = {
     "prior": ("another share of positives", "other shares of the classes"),

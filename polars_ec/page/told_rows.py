@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
+from polars_ec.cells.moments import floats
 from polars_ec.page.contents import Contents
-from polars_ec.page.costly import above, eligible, floats, lows_around
+from polars_ec.page.costly import above, eligible, lows_around
 from polars_ec.page.sentence import Sentence, groups_in, number_of
 from polars_ec.page.wording import count, listed, percent, share
 

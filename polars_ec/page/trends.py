@@ -12,7 +12,7 @@ import polars as pl
 from polars_ec.page.contents import ROW, Contents
 from polars_ec.page.sparklines import Scale, Values
 from polars_ec.page.wording import period_texts
-from polars_ec.plotting.names import legible
+from polars_ec.plotting.names import plain
 from polars_ec.words import naive_value
 
 MOST_PERIODS = 400
@@ -101,11 +101,7 @@ def trends_of(contents: Contents, kept: Sequence[int]) -> Trends | None:
         return Trend(*([entries.get(at, _EMPTY).get(name) for at in range(len(periods))] for name in names))
 
     return Trends(
-        periods=pl.Series(period_texts(periods.to_list(), every), dtype=pl.String)
-        .to_frame()
-        .select(legible(pl.first()))
-        .to_series()
-        .to_list(),
+        periods=[plain(text) for text in period_texts(periods.to_list(), every)],
         of_group={row: trend(entries) for row, entries in found.items() if entries},
         whole=trend({entry[_AT]: entry for entry in whole.iter_rows(named=True)}),
         naive=naive_value(main),

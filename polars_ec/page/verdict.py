@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from polars_ec.cells.moments import floats
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import Contents
-from polars_ec.page.costly import above, costly_groups, eligible, floats, lows_of_loss
-from polars_ec.page.sentence import KINK, NEC, Sentence, groups_in, names_in, number_of, short
+from polars_ec.page.costly import above, costly_groups, eligible, lows_of_loss
+from polars_ec.page.sentence import KINK, NEC, Sentence, groups_in, names_in, number_of
 from polars_ec.page.told_changes import of_changes, of_history, of_rest
 from polars_ec.page.told_rows import of_calibration, of_quality
 from polars_ec.page.wording import count, listed, number, with_limits
-from polars_ec.words import in_words, naive_value
+from polars_ec.words import in_words, naive_value, short
 
 
 def sentences(contents: Contents) -> list[Sentence]:

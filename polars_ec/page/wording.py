@@ -10,6 +10,8 @@ from unicodedata import bidirectional
 
 import polars as pl
 
+from polars_ec.words import MISSING
+
 _MOST, _LONGEST = 5, 60
 
 
@@ -78,7 +80,7 @@ def isolated(name: str) -> str:
 def text(value: Any) -> str:
     """A value of a key as one writes it, with nothing in it that moves a terminal."""
     if value is None:
-        return "(missing)"
+        return MISSING
     if isinstance(value, datetime) and value.time() == datetime.min.time():
         value = value.date()
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in " ".join(str(value).split()))

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import re
-
 import altair as alt
 import polars as pl
 
-from polars_ec.formulas.moved_by_prior import AT_PRIOR
 from polars_ec.plotting.data import finite
+from polars_ec.plotting.names import names, plain, texts
 from polars_ec.plotting.tables import (
     MOST_ROWS,
-    Cut,
+    against,
     columns_before,
     cut,
     faint_if_small,
     heading,
     is_lower_better,
-    names,
-    plain,
+    order_of,
     reference_line,
-    texts,
 )
 from polars_ec.plotting.theme import COLOURS, REST, SIZE
-from polars_ec.words import in_words
+from polars_ec.words import in_words, short
 
 PANELS = (8, 4)
 """So many of the largest groups, and of those that changed most for the worse."""
@@ -66,7 +62,9 @@ def drift(table: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
     of = cut(rows, "panel", largest, max(0, min(PANELS[1], most - largest)), last)
     shown = of.table.drop("worse")
     what = in_words(metrics[0]) if len(metrics) == 1 else "each metric"
-    title = heading(f"Change of {what}", [*_said(shown), *_cut_to(of)], shown)
+    title = heading(
+        f"Change of {what}", [*_said(shown), *of.said("of the others those that changed most for the worse")], shown
+    )
     chart = _layers(shown, factors, plain(period), what, bool(panels))
     if not panels or not of.names:
         return chart.properties(width=2 * SIZE, height=SIZE, title=title)
@@ -83,25 +81,23 @@ def _rows(table: pl.DataFrame, period: str, panels: list[str], factors: list[str
 
     Parts that add stand on each other above 0, and those that take away hang from each other below.
     """
-    own = table[period].alias("own")
-    numbered = own.unique().sort().to_frame().with_row_index("order")
-    order = own.to_frame().join(numbered, on="own", how="left", nulls_equal=True, maintain_order="left")["order"]
+    called = table.with_columns(pl.col("metric").map_elements(short, return_dtype=pl.String))
     shared = finite(
         table.select(
             names(table, [period]).alias("x"),
-            order.cast(pl.Int64),
-            names(table.with_columns(pl.col("metric").map_elements(_short, return_dtype=pl.String)), panels).alias(
-                "panel"
-            ),
+            order_of(table[period]).alias("order"),
+            names(called, panels).alias("panel"),
             texts(table["reference"]),
             pl.col("small").fill_null(value=False),
             "n",
-            worse=pl.col("difference") * table["metric"].map_elements(_sign_of_worse, return_dtype=pl.Float64),
             whole="difference",
             **{f"{name}_{end}": f"{name}_ci_{end}" for name in (_WHOLE, *factors) for end in ("low", "high")},
             **{name: name for name in factors},
         )
     )
+    # Infinite is the worst of all, though no mark can show it.
+    signs = table["metric"].map_elements(_sign_of_worse, return_dtype=pl.Float64)
+    shared = shared.with_columns(worse=table["difference"] * signs)
     fixed = ["x", "order", "panel", "reference", "small", "n", "worse"]
     parts = []
     for i, factor in enumerate(factors):
@@ -132,22 +128,13 @@ def _rows(table: pl.DataFrame, period: str, panels: list[str], factors: list[str
     return pl.concat([*parts, whole])
 
 
-def _short(metric: str) -> str:
-    """What a metric is called where there is little room: its abbreviation, if it has one."""
-    base = in_words(metric.removesuffix(AT_PRIOR))
-    abbreviation = re.search(r"\(([^()]+)\)", base)
-    called = base if abbreviation is None else abbreviation[1]
-    return f"{called} at the reference prior" if metric.endswith(AT_PRIOR) else called
-
-
 def _sign_of_worse(metric: str) -> float:
     return 1.0 if is_lower_better(metric) else -1.0
 
 
 def _said(rows: pl.DataFrame) -> list[str]:
-    against = rows["reference"].unique().to_list()
     said = [
-        f"Against {against[0].removesuffix(' 00:00:00')}" if len(against) == 1 else "Each against its own reference",
+        against(rows["reference"]) or "Each against its own reference",
         "Point and line: the whole change, with confidence limits; bars: its parts, which add up to it",
     ]
     if rows.filter(pl.col("part") != _WHOLE)["y"].has_nulls():
@@ -155,12 +142,6 @@ def _said(rows: pl.DataFrame) -> list[str]:
     if rows["small"].any():
         said.append("Faint: few rows")
     return said
-
-
-def _cut_to(of: Cut) -> list[str]:
-    shown = len(of.names)
-    which = "the largest, and of the others those that changed most for the worse"
-    return [f"{shown} of {shown + of.others} groups: {which}"] if of.others else []
 
 
 def _layers(rows: pl.DataFrame, factors: list[str], period: str, title: str, in_panels: bool) -> alt.LayerChart:

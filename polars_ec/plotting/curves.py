@@ -29,10 +29,13 @@ def roc(cells: DecidingCells, interval: float | None) -> alt.LayerChart:
     """That of `polars_ec.plot.roc`."""
     shown = chosen(cells, "auc_roc")
     curve = shown.only(limits_as_band(curves.roc(shown.cells, interval=interval), "tpr")).rename({"fpr": "x"})
+    if interval is not None:
+        curve = _rising(curve)
     x, y = Axis(in_words("fpr")), Axis("True-positive rate (recall)")
     numbers = {"Threshold": "threshold", x.title: "x", y.title: "y"}
-    layers = curve_layers(shown, thin(_plain(curve)), x, y, numbers)
-    return titled([line_through([(0, 0), (1, 1)]), *layers], "ROC curve", [*shown.notes, *band_note(interval)])
+    kept = thin(_plain(curve))
+    notes = [*shown.notes, *band_note(interval), *shown.without(kept)]
+    return titled([line_through([(0, 0), (1, 1)]), *curve_layers(shown, kept, x, y, numbers)], "ROC curve", notes)
 
 
 def det(cells: DecidingCells, interval: float | None) -> alt.LayerChart:
@@ -48,8 +51,8 @@ def det(cells: DecidingCells, interval: float | None) -> alt.LayerChart:
     kept = thin(_plain(curve, "fpr", "fnr"), (x.width, y.width))
     numbers = {"Threshold": "threshold", in_words("fpr"): "fpr", in_words("fnr"): "fnr"}
     equal = line_through([(x.low, x.low), (x.high, x.high)])
-    layers = curve_layers(shown, kept, x, y, numbers)
-    return titled([equal, *layers], "Detection error trade-off (DET)", [*shown.notes, *band_note(interval)])
+    notes = [*shown.notes, *band_note(interval), *shown.without(kept)]
+    return titled([equal, *curve_layers(shown, kept, x, y, numbers)], "Detection error trade-off (DET)", notes)
 
 
 def pr(cells: DecidingCells, prior: Prior, interval: float | None) -> alt.LayerChart:
@@ -60,11 +63,13 @@ def pr(cells: DecidingCells, prior: Prior, interval: float | None) -> alt.LayerC
     # Precision falls from one point to the next by steps, as average precision adds it up.
     steps = with_corners(_plain(curve))
     x, y = Axis(in_words("recall")), Axis(in_words("precision") + _at(prior))
-    layers = curve_layers(shown, thin(steps), x, y, {"Threshold": "threshold", x.title: "x", y.title: "y"})
+    kept = thin(steps)
+    layers = curve_layers(shown, kept, x, y, {"Threshold": "threshold", x.title: "x", y.title: "y"})
     shares = curve.filter(pl.col("threshold") == pl.col("threshold").min().over("group"))["y"].unique()
     naive = [rule_at(shares[0])] if len(shares) == 1 and shares[0] is not None else []
     note = ["Dashed: precision of deciding all positive"] if naive else []
-    return titled([*naive, *layers], "Precision-recall curve", [*shown.notes, *note, *band_note(interval)])
+    notes = [*shown.notes, *note, *band_note(interval), *shown.without(kept)]
+    return titled([*naive, *layers], "Precision-recall curve", notes)
 
 
 def prg(cells: DecidingCells, prior: Prior) -> alt.LayerChart:
@@ -76,8 +81,20 @@ def prg(cells: DecidingCells, prior: Prior) -> alt.LayerChart:
     inside = _plain(curve).filter((pl.col("x") >= 0) | begins)
     x, y = Axis(in_words("recall_gain") + _at(prior)), Axis(in_words("precision_gain") + _at(prior))
     numbers = {"Threshold": "threshold", x.title: "x", y.title: "y"}
-    layers = curve_layers(shown, thin(inside), x, y, numbers)
-    return titled(layers, "Precision-recall-gain curve", shown.notes)
+    kept = thin(inside)
+    # Of gains that are all below 0 no point is seen but the last one, of deciding all positive, in the corner.
+    seen = kept.filter((pl.col("x") >= 0) & (pl.col("y") > 0))
+    notes = [*shown.notes, *shown.without(seen)]
+    return titled(curve_layers(shown, kept, x, y, numbers), "Precision-recall-gain curve", notes)
+
+
+def _rising(curve: pl.DataFrame) -> pl.DataFrame:
+    """With limits that rise as the rate does: what holds it at one threshold holds it at each lower, or higher, one.
+
+    In clusters a rate of 0 or 1 has limits far wider than those beside it, for nothing is known of how alike its rows are.
+    """
+    low, high = pl.col("low").cum_max(), pl.col("high").cum_min(reverse=True)
+    return curve.with_columns(low.over("group"), high.over("group"))
 
 
 def _plain(curve: pl.DataFrame, *others: str) -> pl.DataFrame:

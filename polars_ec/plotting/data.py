@@ -5,8 +5,7 @@ Names of columns are syntax to Vega-Lite (dots, brackets, colons), so those of u
 
 from __future__ import annotations
 
-import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +17,11 @@ from polars_ec.cells.sums import number_groups, with_group
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.arguments import FEW_OF_A_CLASS
-from polars_ec.plotting.names import legible
-from polars_ec.words import in_words
+from polars_ec.plotting.names import names
+from polars_ec.words import in_words, short, unlike
 
 LARGEST, WORST = 4, 2
-_MISSING = "(missing)"
+_MOST_NAMED = 60
 _NAME = "__ec_name"
 
 
@@ -50,11 +49,14 @@ class Shown:
         shown = curve.filter(pl.col("group").is_in(self.all_names)).drop(SCORE, TARGET, strict=False)
         return shown.sort(place, maintain_order=True)
 
-
-def name_of_group(keys: Sequence[str]) -> pl.Expr:
-    """The keys as one text: "AA, EWR"; without keys "all"."""
-    parts = [pl.col(key).cast(pl.String).fill_null(_MISSING) for key in keys]
-    return (legible(pl.concat_str(parts, separator=", ")) if parts else pl.lit("all")).alias("group")
+    def without(self, curve: pl.DataFrame) -> list[str]:
+        """What to say of those that are in the legend, and have no point in the curve as it is drawn."""
+        drawn = set(curve["group"])
+        missing = [name for name in self.all_names if name not in drawn]
+        called = ", ".join(missing)
+        # A title is never cut, and makes the drawing as wide as it is.
+        said = called if len(called) <= _MOST_NAMED else f"{len(missing)} of {len(self.all_names)}"
+        return [f"No line: {said}"] if missing and len(self.all_names) > 1 else []
 
 
 def check_sketch(cells: object) -> None:
@@ -78,22 +80,22 @@ def chosen(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] | None
     groups = _sizes(numbered, numbers, keys)
     named = _renamed(whole, keys, numbers, groups, apart)
     right = groups.filter(~pl.col("invalid"))
-    names, notes = right["group"].to_list(), [f"{groups['n'].sum():,} rows"]
-    left_out = 0
+    names, notes = right["group"].to_list(), [_rows(groups.join(numbers.select(GROUP, *apart), on=GROUP), apart)]
+    what, left_out = "curves" if apart else "groups", 0
     if len(names) > LARGEST + WORST:
         others = right[LARGEST:].filter(~pl.col("small"))["group"].to_list()
         worst = _worst(named, others, metric, keywords or {})
         left_out = len(names) - LARGEST - len(worst)
-        notes.append(_which(len(names), len(worst), metric, left_out, together=not apart))
+        notes.append(f"{len(names):,} {what}: {_which(len(worst), metric, left_out, together=not apart)}")
         names = [*names[:LARGEST], *worst]
     if right.height < groups.height:
         notes.append(
-            f"Left out, for they have wrong rows: {groups.height - right.height:,} of {groups.height:,} groups"
+            f"Left out, for they have wrong rows: {groups.height - right.height:,} of {groups.height:,} {what}"
         )
     title = ", ".join(keys)
     if not left_out:
         return Shown(named, names, None, title, notes)
-    rest = _unlike(f"other {left_out:,}", set(groups["group"]))
+    rest = unlike(f"other {left_out:,}", groups["group"].to_list())
     own = pl.col("group").is_in(names) | pl.col("invalid")
     pooled = groups.with_columns(group=pl.when(own).then("group").otherwise(pl.lit(rest)))
     return Shown(_renamed(whole, keys, numbers, pooled, apart), names, None if apart else rest, title, notes)
@@ -114,21 +116,8 @@ def _sizes(numbered: pl.DataFrame, numbers: pl.DataFrame, keys: list[str]) -> pl
         small=pl.min_horizontal(of_class) < FEW_OF_A_CLASS,
         invalid=n.filter(label == -1).sum() > 0,
     )
-    names: dict[str, None] = {}
-    for name in numbers.select(name_of_group(keys))["group"]:
-        names[_unlike(name, names)] = None
-    sized = numbers.select(GROUP, group=pl.Series([*names], dtype=pl.String)).join(
-        counted, on=GROUP, maintain_order="left"
-    )
+    sized = numbers.select(GROUP, group=names(numbers, keys)).join(counted, on=GROUP, maintain_order="left")
     return sized.sort("n", descending=True, maintain_order=True)
-
-
-def _unlike(name: str, taken: Container[str]) -> str:
-    """The name, with a number where another group has it: a missing value, and one that is called so."""
-    candidate, number = name, 2
-    while candidate in taken:
-        candidate, number = f"{name} ({number})", number + 1
-    return candidate
 
 
 def _renamed(
@@ -152,13 +141,21 @@ def _worst(cells: DecidingCells, names: list[str], metric: str, keywords: Mappin
     down = lower_is_better(metric)
     table = cells.filter(pl.col("group").is_in(names)).evaluate(metric, **keywords)
     column = metric if metric in table.columns else f"{metric}_{'high' if down else 'low'}"
-    known = table.filter(pl.col(column).is_finite())
+    # Infinite is the worst of all, though no mark can show it.
+    known = table.filter(pl.col(column).is_not_nan())
     return known.sort(column, descending=down, maintain_order=True)["group"].head(WORST).to_list()
 
 
-def _which(n_groups: int, n_worst: int, metric: str, left_out: int, *, together: bool) -> str:
-    short = re.search(r"\((\w+)\)", in_words(metric))
-    by = short[1] if short else in_words(metric)[0].lower() + in_words(metric)[1:]
+def _rows(groups: pl.DataFrame, apart: list[str]) -> str:
+    """How many rows the log has: models and targets are of the same ones."""
+    of_each = groups.group_by(apart).agg(pl.col("n").sum())["n"].sort().to_list() if apart else [groups["n"].sum()]
+    least, most = (of_each[0], of_each[-1]) if of_each else (0, 0)
+    return f"{most:,} rows" if least == most else f"{least:,} to {most:,} rows"
+
+
+def _which(n_worst: int, metric: str, left_out: int, *, together: bool) -> str:
+    by = short(metric)
+    by = by if by != in_words(metric) else by[0].lower() + by[1:]
     worst = f", worst {n_worst} by {by}" if n_worst else ""
     rest = f", other {left_out:,} together" if together else ""
-    return f"{n_groups:,} groups: largest {LARGEST}{worst}{rest}"
+    return f"largest {LARGEST}{worst}{rest}"

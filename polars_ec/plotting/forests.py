@@ -9,25 +9,23 @@ import altair as alt
 import polars as pl
 
 from polars_ec.plotting.data import finite
+from polars_ec.plotting.names import names, plain, texts
 from polars_ec.plotting.tables import (
-    ALL_GROUPS,
     Cut,
+    against,
     check_metric,
     columns_before,
     cut,
     faint_if_small,
     heading,
     is_lower_better,
-    names,
     numbers,
     of_all_groups,
     of_few_rows,
-    plain,
     reference_line,
-    texts,
 )
 from polars_ec.plotting.theme import MAIN, OTHER, REST, SIZE
-from polars_ec.words import in_words, naive_value
+from polars_ec.words import ALL_GROUPS, in_words, naive_value
 
 SHOWN = (20, 10)
 """So many of the largest groups, and of the worst or of those that differ most clearly."""
@@ -59,14 +57,15 @@ def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
     of = cut(_rows(groups, names(groups, keys), metric), "group", *SHOWN, value if lower else -value)
     in_order = of.table.sort("x", descending=lower, nulls_last=True, maintain_order=True)
     of_totals = _rows(totals, _names_of_totals(totals, keys, of.names), metric)
-    table = pl.concat(
+    whole = pl.concat(
         [in_order.with_columns(total=pl.lit(value=False)), of_totals.with_columns(total=pl.lit(value=True))]
     )
+    table = finite(whole)
     naive = naive_value(metric)
     said = [] if naive is None else [f"Dashed line: the naive system, {naive:g}"]
     if table["low"].count():
         said.append("Bars: confidence limits")
-    said += _cut_to(of, "the worst of the others")
+    said += [*_infinite(whole["x"]), *of.said("the worst of the others")]
     if table["small"].any():
         said.append("Faint: few rows")
     paint = alt.condition(alt.datum.total, alt.value(OTHER), alt.value(MAIN))
@@ -88,17 +87,15 @@ def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
 
 
 def _rows(report: pl.DataFrame, called: pl.Series, metric: str) -> pl.DataFrame:
-    return finite(
-        pl.DataFrame(
-            {
-                "group": called,
-                "x": numbers(report, metric, "x"),
-                "low": numbers(report, f"{metric}_ci_low", "low"),
-                "high": numbers(report, f"{metric}_ci_high", "high"),
-                "n": report["n"],
-                "small": of_few_rows(report),
-            }
-        )
+    return pl.DataFrame(
+        {
+            "group": called,
+            "x": numbers(report, metric, "x"),
+            "low": numbers(report, f"{metric}_ci_low", "low"),
+            "high": numbers(report, f"{metric}_ci_high", "high"),
+            "n": report["n"],
+            "small": of_few_rows(report),
+        }
     )
 
 
@@ -138,30 +135,29 @@ def compare(table: pl.DataFrame) -> alt.LayerChart | alt.ConcatChart:
 def _differences(compared: pl.DataFrame, called: pl.Series, metric: str) -> tuple[Cut, list[str]]:
     """The rows of one metric, the worst difference above, and what is to be said about them."""
     lower, is_best = is_lower_better(metric), _is_against_best(compared)
-    table = finite(
-        compared.select(
-            called.alias("group"),
-            texts(compared["reference"]),
-            *_BESIDE.values(),
-            "n",
-            pl.col("small").fill_null(value=False),
-            x="difference",
-            low="difference_ci_low",
-            high="difference_ci_high",
-            verdict=_verdict(lower=lower, is_best=is_best),
-        )
+    differences = compared.select(
+        called.alias("group"),
+        texts(compared["reference"]),
+        *_BESIDE.values(),
+        "n",
+        pl.col("small").fill_null(value=False),
+        x=pl.col("difference").fill_nan(None),
+        low="difference_ci_low",
+        high="difference_ci_high",
+        verdict=_verdict(lower=lower, is_best=is_best),
     )
     width = pl.col("high") - pl.col("low")
     clear = pl.when(~pl.col("small") & (width > 0)).then(pl.col("x").abs() / width).first()
-    of = cut(table, "group", *SHOWN, clear)
-    table = of.table.sort("x", descending=lower, nulls_last=True, maintain_order=True)
-    against = table["reference"].unique().to_list()
-    said = [f"Against {against[0].removesuffix(' 00:00:00')}"] if len(against) == 1 else []
+    of = cut(differences, "group", *SHOWN, clear)
+    in_order = of.table.sort("x", descending=lower, nulls_last=True, maintain_order=True)
+    table = finite(in_order)
+    said = [*filter(None, [against(table["reference"])])]
     if is_best:
         said.append("Bars: confidence limits for all groups at once; where they reach 0, the group may be the best")
     elif table["low"].count():
         said.append(f"Bars: confidence limits. Better, worse: adjusted p below {_REAL:g}")
-    return replace(of, table=table), [*said, *_cut_to(of, "those of the others that differ most clearly")]
+    said += _infinite(in_order["x"])
+    return replace(of, table=table), [*said, *of.said("those of the others that differ most clearly")]
 
 
 def _chart(of: Cut, said: Sequence[str], metric: str, title: str, verdicts: Sequence[str]) -> alt.LayerChart:
@@ -223,7 +219,7 @@ def _tooltip(numbers: Mapping[str, str], names: Sequence[str] = ()) -> list[alt.
     ]
 
 
-def _cut_to(of: Cut, which: str) -> list[str]:
-    """How many more groups there are."""
-    shown = len(of.names)
-    return [f"{shown} of {shown + of.others} groups: the largest, and {which}"] if of.others else []
+def _infinite(values: pl.Series) -> list[str]:
+    """Where there is no mark, and why."""
+    number = values.is_infinite().sum()
+    return [f"Without a mark: {number:,} infinite"] if number else []

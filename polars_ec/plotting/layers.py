@@ -89,10 +89,10 @@ def mark_at(place: float, text: str, x: Axis, *, line: int = 0) -> list[alt.Char
     ]
 
 
-def titled(layers: Sequence[alt.Chart], title: str, notes: Sequence[str], height: int = SIZE) -> alt.LayerChart:
+def titled(layers: Sequence[alt.Chart], title: str, notes: Sequence[str]) -> alt.LayerChart:
     """The layers as one chart."""
     return alt.LayerChart(layer=[*layers]).properties(
-        width=SIZE, height=height, title=alt.Title(title, subtitle=[*notes], anchor="start")
+        width=SIZE, height=SIZE, title=alt.Title(title, subtitle=[*notes], anchor="start")
     )
 
 

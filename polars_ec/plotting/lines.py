@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from polars_ec.plotting.theme import SIZE
+
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 MOST_POINTS = 4500
 """Of all lines of a chart together: Altair takes 5,000 rows, and lines of reference have some."""
-_PIXELS = 320
 _OFF = 0.5
 
 
@@ -24,13 +24,7 @@ def with_corners(curve: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([curve.with_columns(__ec_place=place), corners]).sort("__ec_place").drop("__ec_place")
 
 
-def thin(
-    curve: pl.DataFrame,
-    widths: tuple[float, float] = (1.0, 1.0),
-    *,
-    by: Sequence[str] = ("group",),
-    most: int = MOST_POINTS,
-) -> pl.DataFrame:
+def thin(curve: pl.DataFrame, widths: tuple[float, float] = (1.0, 1.0), *, most: int = MOST_POINTS) -> pl.DataFrame:
     """The points of lines without which these would be off by half a pixel: of `y`, and of a band, `low` and `high`.
 
     `widths` are the lengths of the axes. Points without a place are left out; the ends of each line stay. Where there are still more
@@ -39,15 +33,15 @@ def thin(
     curve = curve.filter(pl.all_horizontal(pl.col("x", "y").is_finite()))
     if curve.height < 3:
         return curve
-    starts = curve.select(pl.any_horizontal(pl.col(by).ne_missing(pl.col(by).shift())))[:, 0].to_numpy().copy()
+    starts = curve["group"].ne_missing(curve["group"].shift()).to_numpy().copy()
     starts[0] = True
     heights = [name for name in ("y", "low", "high") if name in curve.columns]
-    x = curve["x"].to_numpy() / widths[0] * _PIXELS
-    lines = curve.select(heights).cast(pl.Float64).fill_null(np.nan).to_numpy().T / widths[1] * _PIXELS
+    x = curve["x"].to_numpy() / widths[0] * SIZE
+    lines = curve.select(heights).cast(pl.Float64).fill_null(np.nan).to_numpy().T / widths[1] * SIZE
     unknown = np.isnan(lines).any(axis=0)
     weight = np.zeros(len(x))
     # A band that begins or ends is seen as far as the chart is wide.
-    weight[_and_before(unknown != np.roll(unknown, 1))] = _PIXELS
+    weight[_and_before(unknown != np.roll(unknown, 1))] = SIZE
     weight[_and_before(starts)] = np.inf
     kept = _weighed(x, lines, weight)
     if len(kept) > most:

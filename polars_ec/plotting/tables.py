@@ -11,17 +11,12 @@ import polars as pl
 
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.formulas.moved_by_prior import AT_PRIOR
-from polars_ec.plotting.names import legible
 from polars_ec.plotting.theme import DASHES, REST
 
 MOST_ROWS = 5000
 """Altair refuses more in a chart."""
 
 MUTED = 0.35
-ALL_GROUPS = "all groups"
-
-_MISSING = "(missing)"
-_TIME_FORMATS = ("%Y", "%Y-%m", "%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
 
 
 def columns_before(table: object, marker: str, made_by: str) -> list[str]:
@@ -61,62 +56,11 @@ def is_lower_better(column: str) -> bool:
     return lower_is_better(column.removesuffix(AT_PRIOR))
 
 
-def plain(text: str) -> str:
-    """A name of the user's without what no file of a chart may hold."""
-    return str(pl.select(legible(pl.lit(text))).item())
-
-
-def time_format(times: pl.Series) -> str:
-    """The shortest way to write these times in which none loses anything."""
-    several = times.drop_nulls().unique()
-    formats = _TIME_FORMATS[2:] if len(several) < 2 else _TIME_FORMATS
-    clock = (
-        several.dt.replace_time_zone(None) if isinstance(times.dtype, pl.Datetime) else several.cast(pl.Datetime("us"))
-    )
-    units = ("1y", "1mo", "1d", "1m", "1s")[len(_TIME_FORMATS) - len(formats) :]
-    for form, unit in zip(formats, units, strict=True):
-        if (clock == clock.dt.truncate(unit)).all():
-            return form
-    return _TIME_FORMATS[-1] + "%.f"
-
-
-def texts(column: pl.Series) -> pl.Series:
-    """The values of a column as people read them, nulls as "(missing)"."""
-    dtype = column.dtype
-    if isinstance(dtype, pl.Datetime) or dtype == pl.Date:
-        shown = column.dt.strftime(time_format(column))
-    elif dtype == pl.Duration:
-        shown = column.dt.to_string("polars")
-    elif dtype.is_nested() or dtype == pl.Binary:
-        shown = pl.Series([None if value is None else str(value) for value in column.to_list()], dtype=pl.String)
-    else:
-        shown = column.cast(pl.String)
-    return shown.to_frame().select(legible(pl.first())).to_series().fill_null(_MISSING)
-
-
-def names(table: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
-    """What each row is called by its keys: "AA, EWR". Groups that read alike are numbered, so that none is taken for another."""
-    if not keys:
-        return pl.Series("group", ["all"] * table.height, dtype=pl.String)
-    places = [f"k{i}" for i in range(len(keys))]
-    groups = (
-        table.select(pl.col(key).alias(place) for key, place in zip(keys, places, strict=True))
-        .with_row_index("row")
-        .group_by(places, maintain_order=True)
-        .agg("row")
-    )
-    called = pl.select(pl.concat_str([texts(groups[place]) for place in places], separator=", ").alias("name"))
-    nth = called.select(pl.int_range(1, pl.len() + 1).over("name")).to_series()
-    numbered = pl.when(pl.lit(nth) > 1).then(pl.format("{} ({})", "name", nth)).otherwise("name")
-    labelled = groups.select("row").with_columns(called.select(numbered.alias("group")).to_series())
-    return labelled.explode("row").sort("row")["group"]
-
-
 def numbers(report: pl.DataFrame, column: str, name: str) -> pl.Series:
-    """A column as floats, or nulls where the report has none such."""
+    """A column as floats, NaN as null, or nulls where the report has none such."""
     if column not in report.columns:
         return pl.Series(name, [None] * report.height, dtype=pl.Float64)
-    return report[column].cast(pl.Float64).alias(name)
+    return report[column].cast(pl.Float64).fill_nan(None).alias(name)
 
 
 def of_all_groups(report: pl.DataFrame) -> pl.Series:
@@ -131,6 +75,20 @@ def of_few_rows(report: pl.DataFrame) -> pl.Series:
     return report["small"].fill_null(value=False) if marked else pl.repeat(False, report.height, eager=True)
 
 
+def order_of(periods: pl.Series) -> pl.Series:
+    """Which one each is, from the earliest on; a null is before all others."""
+    own = periods.alias("own").to_frame()
+    numbered = own.unique().sort("own").with_row_index("order")
+    joined = own.join(numbered, on="own", how="left", nulls_equal=True, maintain_order="left")
+    return joined["order"].cast(pl.Int64)
+
+
+def against(references: pl.Series) -> str | None:
+    """What all rows are compared with, if it is the same."""
+    several = references.unique()
+    return f"Against {several[0].removesuffix(' 00:00:00')}" if len(several) == 1 else None
+
+
 def heading(title: str, said: Sequence[str], table: pl.DataFrame) -> alt.Title:
     """The title, and below it what one must know to read the chart."""
     return alt.Title(title, subtitle=[*said] if table.height else ["No rows"], anchor="start")
@@ -143,6 +101,11 @@ class Cut:
     table: pl.DataFrame
     names: list[str]
     others: int
+
+    def said(self, which: str) -> list[str]:
+        """How many more groups there are, and in words which these are."""
+        shown = len(self.names)
+        return [f"{shown} of {shown + self.others} groups: the largest, and {which}"] if self.others else []
 
 
 def cut(table: pl.DataFrame, column: str, largest: int, worst: int, badness: pl.Expr) -> Cut:

@@ -106,13 +106,14 @@ def _over_thresholds(
     title, naive = in_words(metric), naive_value(metric)
     y = _axis_of(title, curve, normalised=DECISIONS[metric].by_naive_cost)
     numbers = {"Threshold": "x", title: "y", **({"From": "low", "To": "high"} if "low" in steps.columns else {})}
-    layers = curve_layers(shown, thin(steps.drop("threshold"), (x.width, y.width), most=most), x, y, numbers)
+    kept = thin(steps.drop("threshold"), (x.width, y.width), most=most)
+    layers = curve_layers(shown, kept, x, y, numbers)
     rules = [] if naive is None or not y.low <= naive <= y.high else [rule_at(naive)]
     marks = [mark_at(place, f"{text} {place:.4g}", x, line=i) for i, (text, place) in enumerate(marked.items())]
-    of_costs = (
-        [f"Costs: {costs_in_words(costs.values)}"] if metric in ("nec", "expected_cost", "dcf", "bayes_risk") else []
-    )
-    notes = [*shown.notes, *of_costs, *(band_note(interval) if "low" in steps.columns else []), *_cut(curve["y"], y)]
+    has_costs = metric in ("nec", "expected_cost", "dcf", "bayes_risk")
+    of_costs = [f"Costs: {costs_in_words(costs.values)}"] if has_costs else []
+    band = band_note(interval) if "low" in steps.columns else []
+    notes = [*shown.notes, *of_costs, *band, *_cut(curve["y"], y), *shown.without(kept)]
     return titled([*rules, *layers, *itertools.chain(*marks)], f"{title} over thresholds", notes)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ import polars as pl
 
 from polars_ec.formulas.moved_by_prior import AT_PRIOR
 from polars_ec.plotting.data import finite
+from polars_ec.plotting.names import names, plain, texts, time_format
 from polars_ec.plotting.tables import (
     MOST_ROWS,
     Cut,
@@ -19,17 +21,14 @@ from polars_ec.plotting.tables import (
     faint_if_small,
     heading,
     is_lower_better,
-    names,
     numbers,
     of_all_groups,
     of_few_rows,
-    plain,
+    order_of,
     reference_line,
-    texts,
-    time_format,
 )
 from polars_ec.plotting.theme import BAND, COLOURS, SIZE, colour
-from polars_ec.words import in_words, naive_value
+from polars_ec.words import in_words, naive_value, unlike
 
 LINES = (4, 2)
 PANELS = (8, 4)
@@ -38,6 +37,8 @@ PANELS = (8, 4)
 _PANEL = {"width": 170, "height": 100}
 _TICKS, _TICKS_OF_PANEL = 12, 4
 _MANY_PERIODS = 60
+# So many times as long as steps between periods usually are is a gap.
+_GAP = 1.5
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,9 @@ def trend(
         )
     table, of_lines = _summed_up(table, "group", LINES, metrics[0], most)
     table, of_panels = _summed_up(table, "panel", PANELS, metrics[0], most // max(1, table["group"].n_unique()))
-    chart = _layers(_with_neighbours(table), metrics, axis, of_lines, ", ".join(map(plain, lines)), bool(facets))
+    chart = _layers(
+        _with_neighbours(_in_parts(table, axis)), metrics, axis, of_lines, ", ".join(map(plain, lines)), bool(facets)
+    )
     title = heading(_title(metrics), _said(table, metrics, of_panels if facets else of_lines, left_out), table)
     if not facets:
         return chart.properties(width=2 * SIZE, height=SIZE, title=title)
@@ -114,16 +117,14 @@ def _rows(
     is_time = report.height > 0 and (isinstance(report.schema[x], pl.Datetime) or report.schema[x] == pl.Date)
     left_out = report[x].null_count() if is_time else 0
     report = report.drop_nulls(x) if is_time else report
-    own = report[x].alias("own")
+    own = report[x]
     periods = own.unique().sort()
-    numbered = periods.to_frame().with_row_index("order")
-    order = own.to_frame().join(numbered, on="own", how="left", nulls_equal=True, maintain_order="left")["order"]
     # Periods that read alike are not one.
     when = texts(own) if is_time else names(report, [x])
     shared = report.select(
         x=_instants(own) if is_time else when,
         when=when,
-        order=order.cast(pl.Int64),
+        order=order_of(own),
         panel=names(report, facets),
         group=names(report, lines),
         n="n",
@@ -135,6 +136,7 @@ def _rows(
             numbers(report, f"{metric}_ci_low", "low"),
             numbers(report, f"{metric}_ci_high", "high"),
             measure=pl.lit(in_words(metric)),
+            far=_side(report, metric),
         )
         for metric in metrics
     ]
@@ -144,6 +146,12 @@ def _rows(
         _Axis(plain(x), is_time, time_format(periods) if is_time else "", ticks),
         left_out,
     )
+
+
+def _side(report: pl.DataFrame, metric: str) -> pl.Series:
+    """On which side a value is infinite: 1 or -1."""
+    value = numbers(report, metric, "far")
+    return value.to_frame().select(pl.when(pl.first().is_infinite()).then(pl.first().sign()).cast(pl.Int8)).to_series()
 
 
 def _clock(times: pl.Series) -> pl.Series:
@@ -161,9 +169,11 @@ def _summed_up(
 ) -> tuple[pl.DataFrame, Cut]:
     """The table of the largest and the worst names of a column, and as one more name the median and tenths of the others."""
     largest = max(1, min(shown[0], most))
-    counts = (pl.col("measure") == in_words(metric)) & ~pl.col("small") & pl.col("y").is_not_null()
+    # Infinite is the worst of all, though no mark can show it.
+    y = pl.coalesce(pl.col("far") * math.inf, "y")
+    counts = (pl.col("measure") == in_words(metric)) & ~pl.col("small") & y.is_not_null()
     n = pl.col("n").filter(counts).sum()
-    mean = pl.when(n > 0).then((pl.col("y") * pl.col("n")).filter(counts).sum() / n)
+    mean = pl.when(n > 0).then((y * pl.col("n")).filter(counts).sum() / n)
     of = cut(table, column, largest, max(0, min(shown[1], most - largest)), mean if is_lower_better(metric) else -mean)
     if not of.others:
         return table, of
@@ -176,22 +186,34 @@ def _summed_up(
         pl.col("y").median(),
         pl.col("y").quantile(0.1, "linear").alias("low"),
         pl.col("y").quantile(0.9, "linear").alias("high"),
+        pl.lit(None, dtype=pl.Int8).alias("far"),
     )
     return pl.concat([of.table, together.select(table.columns)]), of
 
 
 def _rest(of: Cut) -> str:
     """What the others are called together, as none of those that are shown."""
-    name = f"other {of.others}"
-    while name in of.names:
-        name += " together"
-    return name
+    return unlike(f"other {of.others}", of.names)
+
+
+def _in_parts(table: pl.DataFrame, axis: _Axis) -> pl.DataFrame:
+    """With a number for each part of a line: there is none across periods in which a group has no rows, or nobody has any."""
+    steps = pl.Series(axis.ticks, dtype=pl.Int64).diff().cast(pl.Float64)
+    # Nights and weekends that no log has are as usual as other steps.
+    usual = steps.quantile(0.875, "lower")
+    after_gap = pl.Series([] if usual is None else (steps > _GAP * usual).arg_true(), dtype=pl.Int64)
+    skipped = pl.col("order").diff() > 1
+    is_first = skipped | (pl.col("order").is_in(after_gap.implode()) & pl.col("order").diff().is_not_null())
+    part = is_first.fill_null(value=False).cum_sum()
+    return table.with_columns(part.over("panel", "group", "measure", order_by="order").cast(pl.Int64).alias("part"))
 
 
 def _with_neighbours(table: pl.DataFrame) -> pl.DataFrame:
     """With a mark where limits have none beside them, so that a band between points would not show them."""
     known = pl.col("low").is_not_null() & pl.col("high").is_not_null()
-    beside = [known.shift(by, fill_value=False).over("panel", "group", "measure", order_by="order") for by in (1, -1)]
+    beside = [
+        known.shift(by, fill_value=False).over("panel", "group", "measure", "part", order_by="order") for by in (1, -1)
+    ]
     return table.with_columns(alone=known & ~beside[0] & ~beside[1])
 
 
@@ -223,10 +245,10 @@ def _layers(
     up = alt.Y("y:Q", title=title_of_y, scale=alt.Scale(zero=False))
     layers = [reference_line("y", value) for value in _naive(metrics)]
     if table["low"].count():
-        band = base.mark_area(opacity=BAND).encode(x, low, high, color=paint, detail="measure:N")
+        band = base.mark_area(opacity=BAND).encode(x, low, high, color=paint, detail=["measure:N", "part:N"])
         alone = base.mark_rule(opacity=2 * BAND, strokeWidth=3).encode(x, low, high, color=paint)
         layers += [band, alone.transform_filter(alt.datum.alone)]
-    layers.append(base.mark_line().encode(x, up, color=paint, strokeDash=dash))
+    layers.append(base.mark_line().encode(x, up, color=paint, strokeDash=dash, detail="part:N"))
     many = table["x"].n_unique() > _MANY_PERIODS
     points = base.mark_point(filled=True, size=9 if many or in_panels else 36)
     layers.append(points.encode(x, up, color=paint, opacity=faint_if_small(), tooltip=_tooltip(table)))

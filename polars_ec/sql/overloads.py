@@ -19,20 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from polars_ec.metrics import (
-    averages,
-    binary,
-    calibration_error,
-    classes,
-    counts,
-    decisions,
-    divergence,
-    operating_points,
-    ranking,
-    rates,
-    rows,
-    scoring_rules,
-)
+from polars_ec.metrics.families import function_of
 from polars_ec.rows import folds
 
 FOLDER = Path(__file__).parents[2] / "sql"
@@ -53,21 +40,6 @@ FILES = (
     "end",
 )
 
-_MODULES = (
-    averages,
-    binary,
-    calibration_error,
-    classes,
-    counts,
-    decisions,
-    divergence,
-    operating_points,
-    ranking,
-    rates,
-    rows,
-    scoring_rules,
-    folds,
-)
 # They take a decision for a score, as metrics with a threshold do.
 _COUNTS = ("n_rows", "n_missing", "n_invalid", "class_prior")
 _MACRO = re.compile(r"^CREATE OR REPLACE MACRO ec\.([a-z]\w*)(\(.*?);$", re.MULTILINE | re.DOTALL)
@@ -108,7 +80,8 @@ def _with_limits(value: re.Match[str]) -> str:
 
 
 def _function(name: str) -> Callable[..., Any] | None:
-    return next((vars(module)[name] for module in _MODULES if inspect.isfunction(vars(module).get(name))), None)
+    of_folds = vars(folds).get(name)
+    return function_of(name) or (of_folds if inspect.isfunction(of_folds) else None)
 
 
 def _statements(name: str, by_hand: Sequence[tuple[str, str]], function: Callable[..., Any]) -> list[str]:

@@ -4,7 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from polars_ec.page.costly import above, costly_groups, floats, lows_around, lows_of_loss
+from polars_ec.cells.moments import floats
+from polars_ec.page.costly import above, costly_groups, lows_around, lows_of_loss
 from polars_ec.page.of_log import contents_of
 
 NORMAL = {0.95: 1.959964, 0.975: 2.241403, 0.9: 1.644854}

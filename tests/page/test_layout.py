@@ -14,7 +14,7 @@ from polars_ec.page.charts import figures
 from polars_ec.page.contents import Contents
 from polars_ec.page.sentence import groups_in
 from polars_ec.page.sparklines import Area, Scale, panel, sparkline
-from polars_ec.page.text import number, p_value, percent, signed, tenths, unique
+from polars_ec.page.text import number, p_value, percent, signed, tenths
 from polars_ec.page.verdict import sentences
 from tests.support.pages import contents_of, group_names, simulated
 
@@ -240,7 +240,6 @@ def test_other_numbers() -> None:
     assert [percent(v) for v in (0.2014, 0.0012, 0.0, 1.0, None)] == ["20.1%", "0.12%", "0.0%", "100.0%", "–"]
     assert [tenths(v) for v in (-0.04, 3.27, None)] == ["0.0", "3.3", "–"]
     assert [p_value(v) for v in (0.0, 0.0009, 0.04, None)] == ["below 0.001", "below 0.001", "0.040", "–"]
-    assert unique(["a", "b", "a", "a (2)", "a"]) == ["a", "b", "a (2)", "a (2) (2)", "a (3)"]
 
 
 def test_lines_have_gaps_and_bands_close() -> None:

@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-from polars_ec.page import vega
 from polars_ec.page.contents import Contents
 from polars_ec.page.render import MOST_BYTES, render
+from polars_ec.plotting import vega
+from polars_ec.plotting.web import asset
 from tests.support.pages import HOSTILE, contents_of, group_names, simulated
 
 
@@ -58,7 +59,7 @@ def test_names_close_no_element_and_make_none(html) -> None:
 
 
 def test_a_page_asks_for_nothing_from_elsewhere(html) -> None:
-    page = html.replace(vega.asset("vega.js"), "")
+    page = html.replace(asset("vega.js"), "")
     assert not re.search(r"""(?:src|href|action)\s*=|url\(|@import""", page.replace("img src=x", ""))
 
 
@@ -108,10 +109,10 @@ def test_charts_are_left_out_before_a_page_is_too_large(contents, monkeypatch) -
 
 
 def test_the_libraries_are_those_of_vl_convert_with_their_licences() -> None:
-    bundled = vega.asset("vega.js")
+    bundled = asset("vega.js")
     versions = re.match(r"/\*!\nVega ([\d.]+), Vega-Embed ([\d.]+)\n", bundled)
     assert versions
-    assert vega.asset("vega.LICENSE") in bundled
+    assert asset("vega.LICENSE") in bundled
     assert "</script" not in bundled.lower()
     assert "<!--" not in bundled
     import vl_convert

@@ -158,6 +158,9 @@ def test_points_are_those_of_the_table_and_the_line_is_within_a_pixel(name: str,
     whole = whole[~np.isnan(whole[:, 1])]
     if name == "det":  # limits of 0 and 1 are as far off as the axis goes
         whole[:, 2:] = np.clip(whole[:, 2:], found[:, 2].min(), found[:, 3].max())
+    if name == "roc":  # limits rise as the rate does
+        whole[:, 2] = np.maximum.accumulate(whole[:, 2])
+        whole[:, 3] = np.minimum.accumulate(whole[::-1, 3])[::-1]
     # Each of them is one of the points, in their order; the ends are there.
     place = 0
     for row in found:
@@ -273,6 +276,39 @@ def test_of_many_groups_the_largest_the_worst_and_the_rest_as_one() -> None:
         "8,000 rows",
         f"{sizes.height} groups: largest 4, worst 2 by AUC, other {sizes.height - 6} together",
     ]
+
+
+def test_the_band_of_a_roc_curve_never_widens_to_a_block_where_all_positives_are_above() -> None:
+    log = LOG.with_columns(u=pl.int_range(pl.len()) % 40)
+    sketch = log.ec.sketch("p", "y", exact=True, cluster="u")
+    drawn, table = rows_of(plot("roc", sketch), "area"), sketch.roc(interval=0.95)
+    below = table.filter(pl.col("tpr") < 1)["tpr_ci_low"].max()
+    assert table.filter(tpr=1.0)["tpr_ci_low"].min() < below
+    assert drawn.filter(y=1.0)["low"].min() >= below
+    assert drawn["low"].is_sorted()
+    assert drawn["high"].is_sorted()
+
+
+def test_rows_of_several_models_are_counted_once() -> None:
+    models = GROUPS.with_columns(q=pl.col("p").sqrt())
+    subtitle = plot("roc", models.ec.sketch(["p", "q"], "y", by="g")).title.subtitle
+    assert subtitle[:2] == ["8,000 rows", f"{2 * GROUPS['g'].n_unique()} curves: largest 4, worst 2 by AUC"]
+    fewer = models.with_columns(q=pl.when(pl.int_range(pl.len()) < 5000).then("q"))
+    assert plot("roc", fewer.ec.sketch(["p", "q"], "y")).title.subtitle[0] == "5,000 to 8,000 rows"
+    target = odd("classes")
+    assert plot("roc", target).title.subtitle[0] == "4 rows"
+
+
+def test_groups_without_a_line_are_named() -> None:
+    """Of one class alone there are no rates of the other; and gains of scores that are upside down, as those of 3 are, are below 0."""
+    few = GROUPS.filter(pl.col("g") < 4).with_columns(y=pl.when(pl.col("g") == 1).then(1).otherwise("y"))
+    few = few.with_columns(p=pl.when(pl.col("g") == 2).then(1 - pl.col("p")).otherwise("p"))
+    sketch = few.ec.sketch("p", "y", by="g")
+    assert plot("roc", sketch).title.subtitle[-1] == "No line: 1"
+    assert plot("cost_curve", sketch).title.subtitle[-1] == "No line: 1"
+    assert plot("prg", sketch).title.subtitle[-1] == "No line: 1, 2, 3"
+    named = few.with_columns(g=pl.col("g").cast(pl.String) + "x" * 70).ec.sketch("p", "y", by="g")
+    assert plot("prg", named).title.subtitle[-1] == "No line: 3 of 4"
 
 
 def test_models_are_not_added_up_and_the_prior_of_the_log_is_of_each() -> None:

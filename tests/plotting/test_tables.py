@@ -197,6 +197,24 @@ def test_rows_without_a_date_have_no_place():
     assert "Left out: 1 without a period" in chart.title.subtitle
 
 
+def test_no_line_goes_across_periods_without_rows():
+    """Those that one group does not have, and those that no group has; weekends, which nobody has, are no gap."""
+
+    def parts_of(log, x):
+        report = log.with_columns(x=x).ec.report("p", "y", by=["g", "x"], metrics=["nec"])
+        return data_of(ec.plot.trend(report, "nec", x="x")).sort("group", "order")["part"].to_list()
+
+    log = made_log([*"abcd"], range(6), 2000).filter(pl.col("g") <= "b")
+    log = log.filter((pl.col("g") == "a") | (pl.col("month") != 3))
+    start, month = pl.lit(date(2024, 1, 1)), pl.col("month")
+    assert parts_of(log, month) == [0] * 6 + [0, 0, 0, 1, 1]
+    assert parts_of(log, start.dt.offset_by(pl.format("{}mo", month))) == [0] * 6 + [0, 0, 0, 1, 1]
+    assert parts_of(log, start + pl.duration(days=month + 300 * (month > 1))) == [0, 0, 1, 1, 1, 1, 0, 0, 1, 2, 2]
+    assert parts_of(log, start + pl.duration(days=month // 5 * 2 + month)) == [0] * 5 + [1] + [0, 0, 0, 1, 2]
+    days = [date(2024, 1, 1) + timedelta(days=7 * (k // 5) + k % 5) for k in range(25)]
+    assert set(parts_of(made_log([*"abcd"], days, 2000).filter(g="a"), month)) == {0}
+
+
 def test_a_point_alone_has_its_limits():
     report = pl.DataFrame(
         {"m": range(5), "n": 9, "nec": 0.5, "nec_ci_low": [0.4, None, 0.3, 0.3, None], "nec_ci_high": 0.9}
@@ -431,7 +449,34 @@ def test_values_that_are_none(value):
     for chart in (forest, trend):
         json.dumps(chart.to_dict(), allow_nan=False)
         assert sum(mark["kind"] == "symbol" for mark in rendered(chart)) == 1
-    assert data_of(forest).select("group", "x").rows() == [("b", 0.5), ("a", None)]
+    # Infinite costs are the worst.
+    rows = [("b", 0.5), ("a", None)]
+    assert data_of(forest).select("group", "x").rows() == (rows[::-1] if value == math.inf else rows)
+
+
+def test_a_group_whose_loss_is_infinite_is_among_the_worst():
+    certain = pl.DataFrame(
+        {"g": ["wrong"] * 40, "month": MONTHS[:1] * 40, "y": [True, False] * 20, "p": [0.0, 0.5] * 20}
+    )
+    log = pl.concat([LOG.select("g", "month", "y", "p"), certain])
+    how = {"metrics": ["nce"], "min_rows": 40, "interval": 0.95}
+    forest = ec.plot.forest(log.ec.report("p", "y", by="g", **how), "nce")
+    assert data_of(forest).row(0)[:2] == ("wrong", None)
+    assert "Without a mark: 1 infinite" in forest.title.subtitle
+    trend = ec.plot.trend(log.ec.report("p", "y", by=["g", "month"], **how), "nce", x="month", facet="g")
+    assert trend.to_dict()["facet"]["sort"][8] == "wrong"
+    against_rest = log.ec.compare("p", "y", by="g", reference="rest", metrics=["nce"])
+    assert against_rest.filter(g="wrong")["value"].to_list() == [math.inf]
+    domain = rows_of_legend(ec.plot.reliability(log.ec.sketch("p", "y", by="g")))
+    assert domain[4] == "wrong"
+
+
+def rows_of_legend(chart):
+    return next(
+        layer["encoding"]["color"]["scale"]["domain"]
+        for layer in chart.to_dict()["vconcat"][0]["layer"]
+        if "color" in layer["encoding"]
+    )
 
 
 def test_five_thousand_rows():
@@ -462,6 +507,9 @@ def test_groups_that_read_alike_are_two():
         ("x, y, z (2)", 0.2),
         ("x, y, z", 0.1),
     ]
+    # One that has the name which a number would make.
+    third = pl.DataFrame({"g": ["(missing)", None, "(missing) (2)"], "n": 5, "nec": [0.1, 0.2, 0.3]})
+    assert data_of(ec.plot.forest(third, "nec"))["group"].n_unique() == 3
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ import base64
 import hashlib
 import json
 import re
-import shutil
 from html.parser import HTMLParser
 
 import polars as pl
 import pytest
 
 import polars_ec as ec
+from tests.support.pages import chromium
 
 HOSTILE = ["</script><img src=x onerror='window.pwned=1'>", "__proto__", "constructor", "]]>", "b"]
 COLUMN = "image</title><script>window.pwned=1</script>"
@@ -65,15 +65,9 @@ def test_only_what_the_policy_names_is_run(page):
     assert len(text.encode()) < 1_100_000
 
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here")
 def test_a_browser_draws_it_and_runs_no_name(page):
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
+    with chromium() as browser:
         for scheme in ("light", "dark"):
             shown = browser.new_page(color_scheme=scheme)
             said, asked = [], []
@@ -88,4 +82,3 @@ def test_a_browser_draws_it_and_runs_no_name(page):
             assert shown.locator("#chart img").count() == 0
             assert shown.locator("#chart svg .mark-line path").count() == len(HOSTILE)
             assert (said, asked) == ([], [page.as_uri()])
-        browser.close()

@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const $ = (id) => document.getElementById(id);
   const make = (tag, text, kind) => {
@@ -10,19 +9,10 @@
   const data = JSON.parse($("data").textContent);
   const [main, other, grey] = data.colours;
 
-  // Tooltips: text only. Vega's own shows the value of a field called "image" as an image.
   const tip = make("dl", undefined, "tip");
   tip.hidden = true;
   document.body.append(tip);
-  const tooltip = (_, event, item, value) => {
-    tip.hidden = value === null || value === undefined || value === "";
-    if (tip.hidden) return;
-    const pairs = typeof value === "object" ? Object.entries(value) : [["", value]];
-    tip.replaceChildren(...pairs.flatMap(([name, shown]) => [make("dt", name), make("dd", String(shown))]));
-    const box = tip.getBoundingClientRect();
-    tip.style.left = `${Math.max(4, Math.min(event.clientX + 12, innerWidth - box.width - 4))}px`;
-    tip.style.top = `${event.clientY + 16 + box.height > innerHeight ? event.clientY - box.height - 8 : event.clientY + 16}px`;
-  };
+  const tooltip = tooltipIn(tip);
 
   // Colours are those of the style sheet, so that dark and printed pages need no new charts.
   const text = { labelColor: "var(--soft)", titleColor: "var(--ink)", titleFontWeight: 600 };

@@ -1,11 +1,10 @@
-"""The libraries that draw the charts of a page: one script, taken from vl-convert (`make vega`).
+"""The libraries that draw charts on pages: one script, taken from vl-convert (`make vega`).
 
 Every page carries it, and so the licences, which stand at its top.
 """
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 
 ASSETS = Path(__file__).parent / "assets"
@@ -19,11 +18,6 @@ def bundle() -> str:
     versions = f"Vega {vl_convert.get_vega_version()}, Vega-Embed {vl_convert.get_vega_embed_version()}"
     licences = (ASSETS / "vega.LICENSE").read_text("utf-8")
     return f"/*!\n{versions}\n\n{licences}*/\n{vl_convert.javascript_bundle(_SNIPPET)}\n"
-
-
-def asset(name: str) -> str:
-    """The text of a file that pages are made of."""
-    return (files("polars_ec.page") / "assets" / name).read_text("utf-8")
 
 
 if __name__ == "__main__":
