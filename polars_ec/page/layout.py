@@ -56,11 +56,12 @@ _RCL = "How much of a loss calibration would take off: raw minus calibrated, in 
 
 @dataclass(frozen=True)
 class Panel:
-    """A small chart, whose it is, and what it says in words."""
+    """A small chart, whose it is, what it says in words, and whether its scale holds all of it."""
 
     name: str
     svg: Markup
     words: str
+    whole: bool
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ class Page:
     has_nec: bool
     marks: list[str]
     panels: list[Panel]
+    beyond: bool
     figures: list[Figure]
     quality: list[Quality]
     n_more: int
@@ -108,6 +110,7 @@ def page_of(contents: Contents, figures: Sequence[Figure], most_groups: int, *, 
     rows = table.group_rows(contents, kept, labels, trends)
     alone = contents.groups.height == 1
     quality, n_more = _quality(contents, labels)
+    panels = [] if trends is None else _panels(contents, labels, kept, trends)
     return Page(
         title=cut(text(contents.title), _LONGEST_TEXT),
         lead=_lead(contents, trends),
@@ -121,7 +124,8 @@ def page_of(contents: Contents, figures: Sequence[Figure], most_groups: int, *, 
         has_nec="nec" in contents.metrics,
         wide=any(len(row.name) > _WIDE for row in rows),
         marks=_marks(contents),
-        panels=[] if trends is None else _panels(contents, labels, kept, trends),
+        panels=panels,
+        beyond=not all(panel.whole for panel in panels),
         figures=list(figures),
         quality=quality,
         n_more=n_more,
@@ -206,6 +210,7 @@ def _panels(contents: Contents, labels: Sequence[str], kept: Sequence[int], tren
             name,
             panel(trend.value, trend.low, trend.high, trends.scale, trends.naive, ends),
             _in_words(contents, name, trend, trends),
+            trends.scale.holds([*trend.value, *trend.low, *trend.high]),
         )
         for name, trend in shown
     ]

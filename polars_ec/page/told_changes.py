@@ -11,7 +11,7 @@ import polars as pl
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import Contents
 from polars_ec.page.costly import Floats, Lows, Mask, above, floats, kinked, lows_around
-from polars_ec.page.sentence import KINK, NEC, Kind, Sentence, groups_in, number_of, short
+from polars_ec.page.sentence import KINK, NEC, Kind, Sentence, groups_in, short, those_judged
 from polars_ec.page.wording import listed, number, period_text, with_limits
 from polars_ec.rows.read import join_groups
 
@@ -40,7 +40,7 @@ def of_rest(contents: Contents) -> Iterator[Sentence]:
     real, looked_at = that_differ(contents, contents.rest)
     if not looked_at:
         return
-    of_all = f"of {number_of(looked_at, 'group')}"
+    of_all = f"of {those_judged(looked_at, contents.groups.height, 'group')}"
     if not real.height:
         yield Sentence("neutral", f"None {of_all} differs from all others together beyond noise ({short(main)}).")
         return
@@ -61,7 +61,7 @@ def of_changes(contents: Contents) -> Iterator[Sentence]:
     if not looked_at:
         return
     since = period_text(contents.reference, total[contents.period])
-    of_all = f"of {number_of(looked_at, 'group')}"
+    of_all = f"of {those_judged(looked_at, contents.groups.height, 'group')}"
     if not real.height:
         yield Sentence("neutral", f"None {of_all} has changed beyond noise since {since} ({short(main)}).")
         return

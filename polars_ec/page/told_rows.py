@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_ec.page.contents import Contents
 from polars_ec.page.costly import above, eligible, floats, lows_around
-from polars_ec.page.sentence import Sentence, groups_in, number_of
+from polars_ec.page.sentence import Sentence, groups_in, those_judged
 from polars_ec.page.wording import count, listed, percent, share
 
 
@@ -49,7 +49,7 @@ def of_calibration(contents: Contents) -> Iterator[Sentence]:
         shown = listed([f"{names[i]} ({percent(rows[i], 'rcl')})" for i in most], 3)
         yield Sentence(
             "neutral",
-            f"In {len(found):,} of {number_of(int(candidates.sum()), 'group')} calibration by itself would gain more than noise; most in {shown}.",
+            f"In {len(found):,} of {those_judged(int(candidates.sum()), groups.height, 'group')} calibration by itself would gain more than noise; most in {shown}.",
         )
 
 

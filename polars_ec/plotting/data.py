@@ -81,7 +81,7 @@ def chosen(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] | None
         notes.append(
             f"Left out, for they have wrong rows: {groups.height - right.height:,} of {groups.height:,} groups"
         )
-    title = ", ".join(keys)
+    title = pl.select(legible(pl.lit(", ".join(keys)))).item()
     if not left_out:
         return Shown(named, names, None, title, notes)
     rest = _unlike(f"other {left_out:,}", set(groups["group"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -15,6 +16,7 @@ from polars_ec.page.contents import Contents
 from polars_ec.page.sentence import groups_in
 from polars_ec.page.sparklines import Area, Scale, panel, sparkline
 from polars_ec.page.text import number, p_value, percent, signed, tenths, unique
+from polars_ec.page.trends import trends_of
 from polars_ec.page.verdict import sentences
 from tests.support.pages import contents_of, group_names, simulated
 
@@ -256,3 +258,34 @@ def test_lines_have_gaps_and_bands_close() -> None:
     assert Scale.of([], None).low < 0
     assert "<path" in sparkline([], scale, None)
     assert "&lt;b&gt;" in panel([1.0], [None], [None], scale, 1.0, ("", "<b>"))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ends"),
+    [
+        (0.0022, 2.1, ["0.0", "2.1"]),
+        (-0.01, 2.1, ["0.0", "2.1"]),
+        (-0.12, 0.4, ["−0.12", "0.40"]),
+        (0.4512, 0.4718, ["0.451", "0.472"]),
+        (0.0, 54_321.0, ["0", "54,321"]),
+        (-2e6, 1.5e6, ["−2.0e6", "1.5e6"]),
+    ],
+)
+def test_there_is_room_for_what_stands_beside_an_axis(low: float, high: float, ends: list[str]) -> None:
+    drawn = panel([low], [None], [None], Scale(low, high), None, ("", ""))
+    assert re.findall(r'class="end">([^<]+)</text>', drawn)[:2] == ends
+
+
+def test_what_lies_beyond_a_scale_is_said(contents, html) -> None:
+    told = "What lies beyond the scale is drawn at its edge."
+    scale = Scale(0, 2)
+    assert scale.holds([0.0, 2.0, None, float("nan")])
+    assert not scale.holds([2.1])
+    trends = trends_of(contents, range(contents.groups.height))
+    widest = max(v for trend in trends.of_group.values() for v in trend.high if v is not None)
+    assert (told in html) == (widest > trends.scale.high)
+    assert contents.trend is not None
+    calm = contents.trend.with_columns(nec=0.5, nec_ci_low=0.49, nec_ci_high=0.51)
+    calm_total = contents.trend_total.with_columns(nec=0.5, nec_ci_low=0.49, nec_ci_high=0.51)
+    page = layout.page_of(replace(contents, trend=calm, trend_total=calm_total), [], 15)
+    assert not page.beyond
