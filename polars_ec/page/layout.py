@@ -29,6 +29,8 @@ from polars_ec.page.contents import ROW, Contents
 from polars_ec.page.sentence import short
 from polars_ec.page.sparklines import panel
 from polars_ec.page.text import number, percent
+from polars_ec.page.told_changes import that_are_named
+from polars_ec.page.told_rows import MOST_THAT_GAIN, that_gain
 from polars_ec.page.trends import Trend, Trends, any_known, trends_of
 from polars_ec.page.verdict import sentences
 from polars_ec.page.wording import count, cut, isolated, text
@@ -137,12 +139,14 @@ def page_of(contents: Contents, figures: Sequence[Figure], most_groups: int, *, 
 
 
 def _kept(contents: Contents, most: int) -> list[int]:
-    """Rows of the table of groups: all, or of too many the largest half and the worst of the others, in their order."""
+    """Rows of the table of groups: all, or of too many the largest half, those that the verdict names, and the worst of the others, in their order."""
     n_groups = contents.groups.height
     if n_groups <= most:
         return list(range(n_groups))
     largest = list(range((most + 1) // 2))
-    return sorted([*largest, *_worst(contents, range(len(largest), n_groups), most - len(largest))])
+    named = {*that_are_named(contents), *that_gain(contents)[:MOST_THAT_GAIN]} - {*largest}
+    others = [row for row in range(len(largest), n_groups) if row not in named]
+    return sorted([*largest, *named, *_worst(contents, others, max(most - len(largest) - len(named), 0))])
 
 
 def _worst(contents: Contents, among: Sequence[int], most: int) -> list[int]:
@@ -265,7 +269,7 @@ def _cuts(contents: Contents, kept: Sequence[int], trends: Trends | None, n_char
     found = []
     if len(kept) < contents.groups.height:
         found.append(
-            f"This page shows {len(kept):,} of {contents.groups.height:,} groups: the largest, and the worst of the others."
+            f"This page shows {len(kept):,} of {contents.groups.height:,} groups: the largest, those that the verdict names, and the worst of the others."
         )
     if trends is not None and trends.n_left_out:
         found.append(

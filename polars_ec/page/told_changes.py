@@ -12,7 +12,7 @@ from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import Contents
 from polars_ec.page.costly import Floats, Lows, Mask, above, floats, kinked, lows_around
 from polars_ec.page.sentence import KINK, NEC, Kind, Sentence, groups_in, short, those_judged
-from polars_ec.page.wording import listed, number, period_text, with_limits
+from polars_ec.page.wording import MOST, listed, number, period_text, with_limits
 from polars_ec.rows.read import join_groups
 
 PARTS = {
@@ -30,6 +30,21 @@ def that_differ(contents: Contents, rest: pl.DataFrame) -> tuple[pl.DataFrame, i
 def that_changed(contents: Contents, changes: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """The rows of groups that have changed beyond noise, and of how many groups these are."""
     return _real(changes, kinked(changes), contents.interval)
+
+
+def that_are_named(contents: Contents) -> list[int]:
+    """The rows of the groups that the verdict names because they differ or have changed."""
+    tables = []
+    if contents.rest is not None:
+        tables.append(that_differ(contents, contents.rest)[0])
+    if contents.changes is not None:
+        tables.append(that_changed(contents, contents.changes)[0])
+    sides = [
+        table.filter(side).head(MOST)
+        for table in tables
+        for side in (pl.col("difference") > 0, pl.col("difference") <= 0)
+    ]
+    return [row for side in sides for row in contents.rows_of(side)]
 
 
 def of_rest(contents: Contents) -> Iterator[Sentence]:

@@ -142,6 +142,27 @@ def test_a_verdict_calls_groups_as_the_table_does() -> None:
     assert groups_in(contents) == contents.labels
 
 
+def test_of_too_many_groups_those_are_shown_that_the_verdict_names(contents) -> None:
+    assert contents.rest is not None
+    # The smallest group that is not small is better than all others: by its size and its value it would be left out.
+    name = contents.groups.remove("small")["group"][-1]
+    other = pl.col("group").ne_missing(name)
+    sure = {
+        "difference": -0.9,
+        "difference_ci_low": -0.91,
+        "difference_ci_high": -0.89,
+        "p_adjusted": 0.0,
+        "small": False,
+    }
+    rest = contents.rest.with_columns(
+        pl.when(other).then(column).otherwise(pl.lit(value)).alias(column) for column, value in sure.items()
+    )
+    page = layout.page_of(replace(contents, rest=rest), [], 4)
+    assert any(f"{name} (-0.900 [" in text for _, text in page.verdict)
+    assert name in [row.name for row in page.rows]
+    assert len(page.rows) < contents.groups.height
+
+
 def test_trends_are_embedded_with_four_digits(contents, html) -> None:
     data = data_of(html)
     assert data["periods"] == ["2023-01", "2023-02", "2023-03", "2023-04", "2023-05"]
