@@ -81,10 +81,14 @@ class Contents:
 
     def labels_of(self, table: pl.DataFrame) -> list[str]:
         """The same of the groups that the rows of another table are of."""
+        return [self.labels[row] for row in self.rows_of(table)]
+
+    def rows_of(self, table: pl.DataFrame) -> list[int]:
+        """The rows in `groups` of the groups that the rows of another table are of."""
         if not self.keys:
-            return ["all"] * table.height
-        rows = join_groups(table.select(self.keys), self.numbered(), self.keys)[ROW]
-        return [self.labels[row] for row in rows.to_list()]
+            return [0] * table.height
+        rows: list[int] = join_groups(table.select(self.keys), self.numbered(), self.keys)[ROW].to_list()
+        return rows
 
     def numbered(self) -> pl.DataFrame:
         """The keys of the groups and, as `ROW`, their rows in `groups`."""

@@ -17,6 +17,8 @@ from polars_ec.page.charts import Figure
 from polars_ec.page.contents import ROW, Contents
 from polars_ec.page.sparklines import panel
 from polars_ec.page.text import number, percent
+from polars_ec.page.told_changes import that_are_named
+from polars_ec.page.told_rows import MOST_THAT_GAIN, that_gain
 from polars_ec.page.trends import Trend, Trends, any_known, trends_of
 from polars_ec.page.verdict import sentences
 from polars_ec.page.wording import count, cut, isolated, text
@@ -32,11 +34,12 @@ _RCL = "How much of a loss calibration would take off: raw minus calibrated, in 
 
 @dataclass(frozen=True)
 class Panel:
-    """A small chart, whose it is, and what it says in words."""
+    """A small chart, whose it is, what it says in words, and whether its scale holds all of it."""
 
     name: str
     svg: Markup
     words: str
+    whole: bool
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ class Page:
     has_nec: bool
     marks: list[str]
     panels: list[Panel]
+    beyond: bool
     figures: list[Figure]
     quality: list[Quality]
     n_more: int
@@ -84,6 +88,7 @@ def page_of(contents: Contents, figures: Sequence[Figure], most_groups: int, *, 
     rows = table.group_rows(contents, kept, labels, trends)
     alone = contents.groups.height == 1
     quality, n_more = _quality(contents, labels)
+    panels = [] if trends is None else _panels(contents, labels, kept, trends)
     return Page(
         title=cut(text(contents.title), _LONGEST_TEXT),
         lead=_lead(contents, trends),
@@ -97,7 +102,8 @@ def page_of(contents: Contents, figures: Sequence[Figure], most_groups: int, *, 
         has_nec="nec" in contents.metrics,
         wide=any(len(row.name) > _WIDE for row in rows),
         marks=_marks(contents),
-        panels=[] if trends is None else _panels(contents, labels, kept, trends),
+        panels=panels,
+        beyond=not all(panel.whole for panel in panels),
         figures=list(figures),
         quality=quality,
         n_more=n_more,
@@ -109,12 +115,14 @@ def page_of(contents: Contents, figures: Sequence[Figure], most_groups: int, *, 
 
 
 def _kept(contents: Contents, most: int) -> list[int]:
-    """Rows of the table of groups: all, or of too many the largest half and the worst of the others, in their order."""
+    """Rows of the table of groups: all, or of too many the largest half, those that the verdict names, and the worst of the others, in their order."""
     n_groups = contents.groups.height
     if n_groups <= most:
         return list(range(n_groups))
     largest = list(range((most + 1) // 2))
-    return sorted([*largest, *_worst(contents, range(len(largest), n_groups), most - len(largest))])
+    named = {*that_are_named(contents), *that_gain(contents)[:MOST_THAT_GAIN]} - {*largest}
+    others = [row for row in range(len(largest), n_groups) if row not in named]
+    return sorted([*largest, *named, *_worst(contents, others, max(most - len(largest) - len(named), 0))])
 
 
 def _worst(contents: Contents, among: Sequence[int], most: int) -> list[int]:
@@ -184,6 +192,7 @@ def _panels(contents: Contents, labels: Sequence[str], kept: Sequence[int], tren
             name,
             panel(trend.value, trend.low, trend.high, trends.scale, trends.naive, ends),
             _in_words(contents, name, trend, trends),
+            trends.scale.holds([*trend.value, *trend.low, *trend.high]),
         )
         for name, trend in shown
     ]
@@ -234,7 +243,7 @@ def _cuts(contents: Contents, kept: Sequence[int], trends: Trends | None, n_char
     found = []
     if len(kept) < contents.groups.height:
         found.append(
-            f"This page shows {len(kept):,} of {contents.groups.height:,} groups: the largest, and the worst of the others."
+            f"This page shows {len(kept):,} of {contents.groups.height:,} groups: the largest, those that the verdict names, and the worst of the others."
         )
     if trends is not None and trends.n_left_out:
         found.append(

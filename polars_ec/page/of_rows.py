@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_ec.arguments import BY_ROW, parse_options
+from polars_ec.arguments import BY_ROW, as_expr, parse_options
 from polars_ec.cells.grid import SKETCH_SCORE_TYPES
 from polars_ec.cells.make import Clusters, Split, make_cells
 from polars_ec.cells.moments import floats
@@ -64,9 +64,15 @@ def contents_of_log(log: Log, asked: Asked) -> Contents:
     asked = replace(
         asked,
         title=asked.title or f"{score} against {label}",
-        options={"Score": score, "Label": label, **asked.options},
+        options={"Score": score, "Label": label, **_of_rows(log.options), **asked.options},
     )
     return _of_cells(log, asked) if log.has_cells else _Tables(log, asked).contents()
+
+
+def _of_rows(given: Mapping[str, Any]) -> dict[str, str]:
+    """What else says which numbers of the rows count, and for what."""
+    found = {"Positive label": repr(given["pos_label"])} if "pos_label" in given else {}
+    return found | ({"Weight": as_expr(given["weight"], "weight").meta.output_name()} if "weight" in given else {})
 
 
 def _of_cells(log: Log, asked: Asked) -> Contents:

@@ -45,6 +45,11 @@ def _isolated(names: Sequence[str]) -> list[str]:
     return [isolated(name) for name in names]
 
 
+def those_judged(number: int, of: int, what: str) -> str:
+    """How many could be told apart from noise: "200 groups", or "68 groups that can be judged" where there are more."""
+    return number_of(number, what) + " that can be judged" * (number < of)
+
+
 def number_of(number: int, what: str) -> str:
     """How many there are: "200 groups"."""
     many = {"group": "groups", "period": "periods", "group and period": "groups and periods"}

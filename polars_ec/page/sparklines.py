@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from polars_ec.page.text import number
+from polars_ec.page.text import without_minus_zero
 
 Values = Sequence[float | None]
 
@@ -33,6 +33,10 @@ class Scale:
         # What is never negative has no place below 0.
         low = min(ends) - room
         return cls(max(low, 0.0) if min(ends) >= 0 else low, max(ends) + room)
+
+    def holds(self, values: Iterable[float | None]) -> bool:
+        """Whether none of the values lies beyond."""
+        return all(value is None or math.isnan(value) or self.low <= value <= self.high for value in values)
 
 
 @dataclass(frozen=True)
@@ -89,11 +93,13 @@ class Area:
         return f"M{self.left} {self.y(value):.1f}h{self.width}"
 
 
-def _tick(value: float) -> str:
-    """A value beside an axis: two decimals, or two digits."""
-    return (
-        number(float(f"{value:.2g}")) if abs(value) >= 100 or 0 < abs(value) < 0.1 else f"{value:.2f}".replace("-", "−")
-    )
+def _tick(value: float, scale: Scale) -> str:
+    """A value beside an axis, to as many places as its length tells, and as there is room for."""
+    if abs(value) >= 100_000:
+        shown = f"{value:.1e}".replace("e+0", "e").replace("e+", "e")
+    else:
+        shown = f"{value:,.{min(max(1 - math.floor(math.log10(scale.high - scale.low)), 0), 4)}f}"
+    return without_minus_zero(shown)
 
 
 def sparkline(values: Values, scale: Scale, naive: float | None) -> Markup:
@@ -114,7 +120,7 @@ def panel(
     ticks = [scale.low, scale.high] if naive is None else [scale.low, naive, scale.high]
     # What would be written over another tick is left out.
     told = [tick for tick in ticks if tick == naive or naive is None or abs(area.y(tick) - area.y(naive)) > 12]
-    texts = [f'<text x="36" y="{area.y(tick) + 3.5:.1f}" class="end">{_tick(tick)}</text>' for tick in told]
+    texts = [f'<text x="36" y="{area.y(tick) + 3.5:.1f}" class="end">{_tick(tick, scale)}</text>' for tick in told]
     first, last = ends
     span = Markup('<text x="40" y="96">{}</text><text x="218" y="96" class="end">{}</text>').format(first, last)
     level = "" if naive is None else f'<path class="naive" d="{area.level(naive)}"/>'

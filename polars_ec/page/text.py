@@ -24,10 +24,11 @@ def number(value: float | None) -> str:
         shown = f"{value:.3f}"
     else:
         shown = f"{value:.2g}"
-    return _without_minus_zero(shown)
+    return without_minus_zero(shown)
 
 
-def _without_minus_zero(shown: str) -> str:
+def without_minus_zero(shown: str) -> str:
+    """With the sign that mathematics has, and none before a zero."""
     return shown.lstrip("-") if not shown.strip("-0.") else shown.replace("-", "−")
 
 
@@ -48,7 +49,7 @@ def percent(share: float | None) -> str:
 
 def tenths(value: float | None) -> str:
     """One decimal."""
-    return NONE if value is None or math.isnan(value) else _without_minus_zero(f"{value:.1f}")
+    return NONE if value is None or math.isnan(value) else without_minus_zero(f"{value:.1f}")
 
 
 def p_value(value: float | None) -> str:

@@ -12,8 +12,8 @@ from polars_ec.cells.moments import Floats, floats
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import Contents
 from polars_ec.page.costly import Lows, Mask, above, kinked, lows_around
-from polars_ec.page.sentence import KINK, NEC, Kind, Sentence, groups_in, number_of
-from polars_ec.page.wording import cut, isolated, listed, number, period_text, text, with_limits
+from polars_ec.page.sentence import KINK, NEC, Kind, Sentence, groups_in, those_judged
+from polars_ec.page.wording import MOST, cut, isolated, listed, number, period_text, text, with_limits
 from polars_ec.rows.read import join_groups
 from polars_ec.words import short
 
@@ -42,6 +42,21 @@ def that_changed(contents: Contents, changes: pl.DataFrame) -> tuple[pl.DataFram
     return _real(changes, kinked(changes), contents.interval)
 
 
+def that_are_named(contents: Contents) -> list[int]:
+    """The rows of the groups that the verdict names because they differ or have changed."""
+    tables = []
+    if contents.rest is not None:
+        tables.append(that_differ(contents, contents.rest)[0])
+    if contents.changes is not None:
+        tables.append(that_changed(contents, contents.changes)[0])
+    sides = [
+        table.filter(side).head(MOST)
+        for table in tables
+        for side in (pl.col("difference") > 0, pl.col("difference") <= 0)
+    ]
+    return [row for side in sides for row in contents.rows_of(side)]
+
+
 def of_rest(contents: Contents) -> Iterator[Sentence]:
     """Which groups differ from all others together."""
     main = contents.metrics[0]
@@ -50,7 +65,7 @@ def of_rest(contents: Contents) -> Iterator[Sentence]:
     real, looked_at = that_differ(contents, contents.rest)
     if not looked_at:
         return
-    of_all = f"of {number_of(looked_at, 'group')}"
+    of_all = f"of {those_judged(looked_at, contents.groups.height, 'group')}"
     if not real.height:
         yield Sentence("neutral", f"None {of_all} differs from all others together beyond noise ({short(main)}).")
         return
@@ -71,7 +86,7 @@ def of_changes(contents: Contents) -> Iterator[Sentence]:
     if not looked_at:
         return
     since = _when(contents, contents.reference)
-    of_all = f"of {number_of(looked_at, 'group')}"
+    of_all = f"of {those_judged(looked_at, contents.groups.height, 'group')}"
     if not real.height:
         yield Sentence("neutral", f"None {of_all} has changed beyond noise since {since} ({short(main)}).")
         return

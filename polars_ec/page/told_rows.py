@@ -10,8 +10,21 @@ import polars as pl
 from polars_ec.cells.moments import floats
 from polars_ec.page.contents import Contents
 from polars_ec.page.costly import above, eligible, lows_around
-from polars_ec.page.sentence import Sentence, groups_in, number_of
+from polars_ec.page.sentence import Sentence, groups_in, number_of, those_judged
 from polars_ec.page.wording import count, listed, percent, share
+
+MOST_THAT_GAIN = 3
+
+
+def that_gain(contents: Contents) -> list[int]:
+    """The rows of the groups in which calibration by itself would gain more than noise, those first in which it would most."""
+    groups = contents.groups
+    if groups.height < 2 or "rcl_ci_low" not in groups.columns:
+        return []
+    value, low = floats(groups["rcl"]), floats(groups["rcl_ci_low"])
+    never = np.zeros(groups.height, dtype=bool)
+    found = above(0.0, lows_around(value, low, contents.interval), eligible(groups, "rcl"), never, contents.interval)
+    return sorted(found, key=lambda i: -value[i])
 
 
 def of_calibration(contents: Contents) -> Iterator[Sentence]:
@@ -33,24 +46,14 @@ def of_calibration(contents: Contents) -> Iterator[Sentence]:
             f"Nothing says that calibration would make the scores of the whole log better: it would take {gain} off their loss (RCL).",
         )
     groups = contents.groups
-    if groups.height < 2 or "rcl_ci_low" not in groups.columns:
-        return
-    candidates = eligible(groups, "rcl")
-    never = np.zeros(groups.height, dtype=bool)
-    found = above(
-        0.0,
-        lows_around(floats(groups["rcl"]), floats(groups["rcl_ci_low"]), contents.interval),
-        candidates,
-        never,
-        contents.interval,
-    )
-    if found:
+    most = that_gain(contents)
+    if most:
         rows, names = groups.to_dicts(), groups_in(contents)
-        most = sorted(found, key=lambda i: -rows[i]["rcl"])
-        shown = listed([f"{names[i]} ({percent(rows[i], 'rcl')})" for i in most], 3)
+        candidates = eligible(groups, "rcl")
+        shown = listed([f"{names[i]} ({percent(rows[i], 'rcl')})" for i in most], MOST_THAT_GAIN)
         yield Sentence(
             "neutral",
-            f"In {len(found):,} of {number_of(int(candidates.sum()), 'group')} a calibration of their own would gain more than noise; most in {shown}.",
+            f"In {len(most):,} of {those_judged(int(candidates.sum()), groups.height, 'group')} a calibration of their own would gain more than noise; most in {shown}.",
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -52,8 +53,9 @@ class Trends:
 
     @cached_property
     def scale(self) -> Scale:
-        """One for all small charts."""
-        return Scale.of((value for trend in self.of_group.values() for value in trend.value), self.naive)
+        """One for all small charts, with room for the limits of all groups together."""
+        values = (trend.value for trend in self.of_group.values())
+        return Scale.of(chain(self.whole.low, self.whole.high, *values), self.naive)
 
     def others(self, shown: Sequence[int]) -> tuple[Trend, int] | None:
         """The median of the groups that are not shown, between their 10th and 90th percentile; and how many they are."""

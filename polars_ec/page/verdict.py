@@ -12,7 +12,7 @@ from polars_ec.cells.moments import floats
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import Contents
 from polars_ec.page.costly import above, costly_groups, eligible, lows_of_loss
-from polars_ec.page.sentence import KINK, NEC, Sentence, groups_in, names_in, number_of
+from polars_ec.page.sentence import KINK, NEC, Sentence, groups_in, names_in, number_of, those_judged
 from polars_ec.page.told_changes import of_changes, of_history, of_rest
 from polars_ec.page.told_rows import of_calibration, of_quality
 from polars_ec.page.wording import count, listed, number, with_limits
@@ -164,7 +164,7 @@ def _said_above_one(
     if not looked_at:
         yield Sentence("neutral", f"Of no {what} can be said whether it {one}: they are small, or have no limits.")
         return
-    of_all = f"of {number_of(looked_at, what)}"
+    of_all = f"of {those_judged(looked_at, table.height, what)}"
     if found:
         rows = table.select(f"^{metric}(_ci_low|_ci_high)?$").to_dicts()
         worst = sorted(found, key=lambda i: -rows[i][metric])

@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_ec.words import MISSING
 
-_MOST, _LONGEST = 5, 60
+MOST, _LONGEST = 5, 60
 
 
 def number(value: float, apart_from: float | None = None, *, sign: bool = False) -> str:
@@ -60,7 +60,7 @@ def _same(text: str, number: float | None) -> bool:
     return number is not None and float(text.replace(",", "")) == number
 
 
-def listed(texts: Sequence[str], most: int = _MOST) -> str:
+def listed(texts: Sequence[str], most: int = MOST) -> str:
     """The first ones, and how many more there are."""
     more = len(texts) - most
     return ", ".join(texts[:most]) + (f", and {more} more" if more > 0 else "")

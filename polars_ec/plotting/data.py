@@ -17,7 +17,7 @@ from polars_ec.cells.sums import number_groups, with_group
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.arguments import FEW_OF_A_CLASS
-from polars_ec.plotting.names import names
+from polars_ec.plotting.names import names, plain
 from polars_ec.words import in_words, short, unlike
 
 LARGEST, WORST = 4, 2
@@ -92,7 +92,7 @@ def chosen(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] | None
         notes.append(
             f"Left out, for they have wrong rows: {groups.height - right.height:,} of {groups.height:,} {what}"
         )
-    title = ", ".join(keys)
+    title = plain(", ".join(keys))
     if not left_out:
         return Shown(named, names, None, title, notes)
     rest = unlike(f"other {left_out:,}", groups["group"].to_list())

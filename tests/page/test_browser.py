@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from polars_ec.page.render import render
@@ -66,6 +68,7 @@ def opened(browser: Any, html: str, folder: Path) -> Iterator[Opened]:
 def usual(browser, tmp_path_factory) -> Iterator[Opened]:
     """Of nine groups and six months. One group has no name; some have few rows."""
     log = simulated([*group_names(8), None], 6, 3_000)
+    log = log.remove((pl.col("group") == "S001") & (pl.col("month") == dt.date(2023, 3, 1)))
     with opened(browser, render(contents_of(log, title="Loans")), tmp_path_factory.mktemp("usual")) as found:
         yield found
 
@@ -149,6 +152,13 @@ def test_a_group_opens_by_keyboard_with_its_trend_and_its_change(usual) -> None:
     assert "Period2023-0" in usual.page.locator(".tip").text_content()
     button.press("Enter")
     assert usual.page.locator("#pane").count() == 0
+    # No line goes across a month without a row.
+    usual.page.get_by_role("button", name="S001").click()
+    usual.page.wait_for_selector("#pane svg .mark-line path")
+    assert [
+        d.count("M")
+        for d in pane.locator("svg .mark-line path").evaluate_all("all => all.map(p => p.getAttribute('d'))")
+    ] == [2, 2]
     assert usual.troubles == []
 
 
@@ -219,6 +229,7 @@ def test_groups_with_names_of_objects_are_in_the_charts(hostile) -> None:
     texts = [name for data in names["datasets"].values() for name in data["columns"].get("group", {}).get("texts", [])]
     legend = hostile.page.locator("#chart-roc .role-legend-label text").all_text_contents()
     assert len(set(texts)) == len(legend)
+    assert hostile.page.locator("#chart-roc .role-legend-title text").text_content().startswith("__proto__")
     lines = hostile.page.locator("#chart-roc .mark-line path").count()
     assert lines >= len(legend)
 

@@ -158,6 +158,16 @@ def test_one_group_has_no_other_shares_of_groups(given: dict) -> None:
     assert made.options["Limits"] == "97.5%"
 
 
+@pytest.mark.parametrize("cost_fn", [COST_FN, "cost"], ids=["sketch", "rows"])
+def test_the_foot_names_weight_and_positive_label(cost_fn: float | str) -> None:
+    made = contents(
+        LOG.head(400), by=None, period=None, metrics=["nec"], cost_fn=cost_fn, weight="cost", pos_label=False
+    )
+    assert made.options["Weight"] == "cost"
+    assert made.options["Positive label"] == "False"
+    assert "Weight" not in contents(LOG.head(400), by=None, period=None, metrics=["nec"], cost_fn=cost_fn).options
+
+
 def test_history_is_of_all_rows_with_groups_as_strata(page) -> None:
     history = page.history
     assert history is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -15,6 +16,7 @@ from polars_ec.page.contents import Contents
 from polars_ec.page.sentence import groups_in
 from polars_ec.page.sparklines import Area, Scale, panel, sparkline
 from polars_ec.page.text import number, p_value, percent, signed, tenths
+from polars_ec.page.trends import trends_of
 from polars_ec.page.verdict import sentences
 from tests.support.pages import contents_of, group_names, simulated
 
@@ -140,6 +142,27 @@ def test_a_verdict_calls_groups_as_the_table_does() -> None:
     assert groups_in(contents) == contents.labels
 
 
+def test_of_too_many_groups_those_are_shown_that_the_verdict_names(contents) -> None:
+    assert contents.rest is not None
+    # The smallest group that is not small is better than all others: by its size and its value it would be left out.
+    name = contents.groups.remove("small")["group"][-1]
+    other = pl.col("group").ne_missing(name)
+    sure = {
+        "difference": -0.9,
+        "difference_ci_low": -0.91,
+        "difference_ci_high": -0.89,
+        "p_adjusted": 0.0,
+        "small": False,
+    }
+    rest = contents.rest.with_columns(
+        pl.when(other).then(column).otherwise(pl.lit(value)).alias(column) for column, value in sure.items()
+    )
+    page = layout.page_of(replace(contents, rest=rest), [], 4)
+    assert any(f"{name} (-0.900 [" in text for _, text in page.verdict)
+    assert name in [row.name for row in page.rows]
+    assert len(page.rows) < contents.groups.height
+
+
 def test_trends_are_embedded_with_four_digits(contents, html) -> None:
     data = data_of(html)
     assert data["periods"] == ["2023-01", "2023-02", "2023-03", "2023-04", "2023-05"]
@@ -257,3 +280,34 @@ def test_lines_have_gaps_and_bands_close() -> None:
     assert (Scale.of([0.0, 5.0], 1.0).low, Scale.of([-0.5, 0.5], 0.0).low < -0.5) == (0.0, True)
     assert "<path" in sparkline([], scale, None)
     assert "&lt;b&gt;" in panel([1.0], [None], [None], scale, 1.0, ("", "<b>"))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ends"),
+    [
+        (0.0022, 2.1, ["0.0", "2.1"]),
+        (-0.01, 2.1, ["0.0", "2.1"]),
+        (-0.12, 0.4, ["−0.12", "0.40"]),
+        (0.4512, 0.4718, ["0.451", "0.472"]),
+        (0.0, 54_321.0, ["0", "54,321"]),
+        (-2e6, 1.5e6, ["−2.0e6", "1.5e6"]),
+    ],
+)
+def test_there_is_room_for_what_stands_beside_an_axis(low: float, high: float, ends: list[str]) -> None:
+    drawn = panel([low], [None], [None], Scale(low, high), None, ("", ""))
+    assert re.findall(r'class="end">([^<]+)</text>', drawn)[:2] == ends
+
+
+def test_what_lies_beyond_a_scale_is_said(contents, html) -> None:
+    told = "What lies beyond the scale is drawn at its edge."
+    scale = Scale(0, 2)
+    assert scale.holds([0.0, 2.0, None, float("nan")])
+    assert not scale.holds([2.1])
+    trends = trends_of(contents, range(contents.groups.height))
+    widest = max(v for trend in trends.of_group.values() for v in trend.high if v is not None)
+    assert (told in html) == (widest > trends.scale.high)
+    assert contents.trend is not None
+    calm = contents.trend.with_columns(nec=0.5, nec_ci_low=0.49, nec_ci_high=0.51)
+    calm_total = contents.trend_total.with_columns(nec=0.5, nec_ci_low=0.49, nec_ci_high=0.51)
+    page = layout.page_of(replace(contents, trend=calm, trend_total=calm_total), [], 15)
+    assert not page.beyond

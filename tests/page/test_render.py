@@ -91,7 +91,10 @@ def test_of_too_many_groups_the_largest_and_the_worst_are_shown(many) -> None:
     html = render(many)
     assert MOST_BYTES * 0.7 < len(html.encode()) <= MOST_BYTES
     shown = [int(row) for row in re.findall(r'<tr[^>]* data-row="(\d+)"', html)]
-    assert f"This page shows {len(shown):,} of 3,000 groups: the largest, and the worst of the others." in html
+    assert (
+        f"This page shows {len(shown):,} of 3,000 groups: the largest, those that the verdict names, and the worst of the others."
+        in html
+    )
     assert shown == sorted(shown)
     assert shown[: len(shown) // 2] == list(range(len(shown) // 2))
     worst = many.groups.with_row_index("row").filter(~pl.col("row").is_in(shown))["nec"].max()

@@ -163,7 +163,9 @@ def test_groups_that_differ_from_the_rest() -> None:
     assert "worse: a (-0.40" in said(auc, "2 of 3")[0]
     # Small groups are not named, and beside the kink of NEC only half may be wrong.
     small = rest.with_columns(small=pl.col("group") == "a")
-    assert said(replace(MADE, rest=small), "1 of 2")[0].endswith("by NEC; worse: b (+0.50 [+0.40, +0.60]).")
+    assert said(replace(MADE, rest=small), "1 of 2 groups that can be judged differs")[0].endswith(
+        "by NEC; worse: b (+0.50 [+0.40, +0.60])."
+    )
     close = rest.with_columns(p_adjusted=pl.lit(0.03))
     kinked = GROUPS.with_columns(nec_kinked=pl.lit(value=True))
     assert said(replace(MADE, rest=close), "3 of 3")
