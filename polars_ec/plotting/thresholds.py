@@ -110,7 +110,7 @@ def _over_thresholds(
     rules = [] if naive is None or not y.low <= naive <= y.high else [rule_at(naive)]
     marks = [mark_at(place, f"{text} {place:.4g}", x, line=i) for i, (text, place) in enumerate(marked.items())]
     of_costs = [_costs_in_words(costs)] if metric in ("nec", "expected_cost", "dcf", "bayes_risk") else []
-    band = band_note(interval) if "low" in steps.columns else []
+    band = band_note(interval, kept) if "low" in steps.columns else []
     notes = [*shown.notes, *of_costs, *band, *_cut(curve["y"], y), *shown.without(kept)]
     return titled([*rules, *layers, *itertools.chain(*marks)], f"{title} over thresholds", notes)
 
@@ -174,7 +174,7 @@ def reliability(
     layers.append(points.encode(x.x(), y.y(), color=paint, tooltip=tooltip(shown, numbers)))
     notes = [
         *shown.notes,
-        *([] if interval is None else [f"Upright lines: {100 * interval:.4g}% limits of each share"]),
+        *band_note(interval, bins, "Upright lines", "share"),
     ]
     notes += [] if calibrator is None else [f"Line: calibrated on these very rows ({calibrator})"]
     diagram = titled(layers, "Reliability diagram", notes)
