@@ -196,7 +196,12 @@ class _Block:
         for moments, chosen in zip(self._moments, self._units, strict=True):
             fewer = moments
             if self._of.clusters is not None:
-                fewer = _of_shape(of_so_many_rows(_flat(moments), self._of.clusters.number[chosen]), moments)
+                flat = _flat(moments)
+                # Clusters may be in several strata: these have their shares of them.
+                with np.errstate(all="ignore"):
+                    share = moments.weight / moments.weight.sum(axis=1, keepdims=True)
+                number = self._of.clusters.number[chosen][:, None] * share
+                fewer = _of_shape(of_so_many_rows(flat, number.reshape(flat.weight.shape)), moments)
             made.append(self._with_rows(fewer))
         of_ends = self._of_units(self._of.side.with_more_rows[1]) if self._of.clusters is None else None
         return tuple(made), self._change(*made).attributed(self._formula, of_ends=of_ends)

@@ -40,11 +40,17 @@ class Clusters:
 
     @property
     def number(self) -> Floats:
-        """Of each class, how many clusters of equal weight say as much as those that have rows of it: (groups, classes)."""
-        of_class = np.moveaxis(self.linear @ self.unit, 1, -1)
+        """Of each class, of all strata if there are any, how many clusters of equal weight say as much as those with rows of it."""
+        of_class = np.moveaxis(_of_all_strata(self.linear @ self.unit, 2), 1, -1)
         if self.single is None:
             return effective_clusters(of_class)
-        return effective_clusters(of_class, self.single.weight, self.single.weight2)
+        weight, weight2 = (_of_all_strata(of, 1) for of in (self.single.weight, self.single.weight2))
+        return effective_clusters(of_class, weight, weight2)
+
+
+def _of_all_strata(sums: Floats, n_before: int) -> Floats:
+    """Added up over what stands between so many axes and the classes."""
+    return np.asarray(sums.sum(axis=tuple(range(n_before, sums.ndim - 1))))
 
 
 def one_hot(linear: Floats, weight2: Floats) -> Moments:
