@@ -34,7 +34,7 @@ def roc(cells: DecidingCells, interval: float | None) -> alt.LayerChart:
     x, y = Axis(in_words("fpr")), Axis("True-positive rate (recall)")
     numbers = {"Threshold": "threshold", x.title: "x", y.title: "y"}
     kept = thin(_plain(curve))
-    notes = [*shown.notes, *band_note(interval), *shown.without(kept)]
+    notes = [*shown.notes, *band_note(interval, kept), *shown.without(kept)]
     return titled([line_through([(0, 0), (1, 1)]), *curve_layers(shown, kept, x, y, numbers)], "ROC curve", notes)
 
 
@@ -51,7 +51,7 @@ def det(cells: DecidingCells, interval: float | None) -> alt.LayerChart:
     kept = thin(_plain(curve, "fpr", "fnr"), (x.width, y.width))
     numbers = {"Threshold": "threshold", in_words("fpr"): "fpr", in_words("fnr"): "fnr"}
     equal = line_through([(x.low, x.low), (x.high, x.high)])
-    notes = [*shown.notes, *band_note(interval), *shown.without(kept)]
+    notes = [*shown.notes, *band_note(interval, kept), *shown.without(kept)]
     return titled([equal, *curve_layers(shown, kept, x, y, numbers)], "Detection error trade-off (DET)", notes)
 
 
@@ -68,7 +68,7 @@ def pr(cells: DecidingCells, prior: Prior, interval: float | None) -> alt.LayerC
     shares = curve.filter(pl.col("threshold") == pl.col("threshold").min().over("group"))["y"].unique()
     naive = [rule_at(shares[0])] if len(shares) == 1 and shares[0] is not None else []
     note = ["Dashed: precision of deciding all positive"] if naive else []
-    notes = [*shown.notes, *note, *band_note(interval), *shown.without(kept)]
+    notes = [*shown.notes, *note, *band_note(interval, kept), *shown.without(kept)]
     return titled([*naive, *layers], "Precision-recall curve", notes)
 
 

@@ -22,6 +22,7 @@ from polars_ec.plotting.tables import (
     numbers,
     of_all_groups,
     of_few_rows,
+    reach,
     reference_line,
 )
 from polars_ec.plotting.theme import MAIN, OTHER, REST, SIZE
@@ -65,7 +66,8 @@ def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
     said = [] if naive is None else [f"Dashed line: the naive system, {naive:g}"]
     if table["low"].count():
         said.append("Bars: confidence limits")
-    said += [*_infinite(whole["x"]), *of.said("the worst of the others")]
+    ends = reach(table, "x", [] if naive is None else [naive])
+    said += [*_infinite(whole["x"]), *ends.said, *of.said("the worst of the others")]
     if table["small"].any():
         said.append("Faint: few rows")
     paint = alt.condition(alt.datum.total, alt.value(OTHER), alt.value(MAIN))
@@ -73,11 +75,12 @@ def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
     size = alt.Size("n:Q", scale=alt.Scale(range=_SIZES), legend=None)
     base, y = alt.Chart(), _rows_axis(table, ", ".join(map(plain, keys)))
     x, low = (
-        alt.X(f"{name}:Q", title=in_words(metric), scale=alt.Scale(zero=False, padding=8)) for name in ("x", "low")
+        alt.X(f"{name}:Q", title=in_words(metric), scale=alt.Scale(zero=False, padding=8, **ends.scale))
+        for name in ("x", "low")
     )
     faint = faint_if_small()
-    bars = base.mark_rule().encode(low, y, alt.X2("high:Q"), color=paint, opacity=faint)
-    points = base.mark_point(filled=True, opacity=1)
+    bars = base.mark_rule(clip=True).encode(low, y, alt.X2("high:Q"), color=paint, opacity=faint)
+    points = base.mark_point(filled=True, opacity=1, clip=bool(ends.scale))
     limits = {"Lower limit": "low", "Upper limit": "high"} if table["low"].count() else {}
     tooltip = _tooltip({"Value": "x", **limits})
     marks = points.encode(x, y, color=paint, shape=shape, size=size, opacity=faint, tooltip=tooltip)
@@ -156,7 +159,7 @@ def _differences(compared: pl.DataFrame, called: pl.Series, metric: str) -> tupl
         said.append("Bars: confidence limits for all groups at once; where they reach 0, the group may be the best")
     elif table["low"].count():
         said.append(f"Bars: confidence limits. Better, worse: adjusted p below {_REAL:g}")
-    said += _infinite(in_order["x"])
+    said += [*_infinite(in_order["x"]), *reach(table, "x", [0.0]).said]
     return replace(of, table=table), [*said, *of.said("those of the others that differ most clearly")]
 
 
@@ -166,13 +169,14 @@ def _chart(of: Cut, said: Sequence[str], metric: str, title: str, verdicts: Sequ
     legend = alt.Legend(title=None, symbolOpacity=1, values=[*verdicts]) if verdicts else None
     paint = alt.Color("verdict:N", sort=domain, scale=alt.Scale(domain=domain, range=colours), legend=legend)
     shape = alt.Shape("verdict:N", sort=domain, scale=alt.Scale(domain=domain, range=shapes), legend=legend)
+    ends = reach(of.table, "x", [0.0]).scale
     base, y, faint = alt.Chart(), _rows_axis(of.table, title), faint_if_small()
     x, low = (
-        alt.X(f"{name}:Q", title=f"Difference in {in_words(metric)}", scale=alt.Scale(padding=8))
+        alt.X(f"{name}:Q", title=f"Difference in {in_words(metric)}", scale=alt.Scale(padding=8, **ends))
         for name in ("x", "low")
     )
-    bars = base.mark_rule().encode(low, y, alt.X2("high:Q"), color=paint, opacity=faint)
-    points = base.mark_point(filled=True, opacity=1, size=60)
+    bars = base.mark_rule(clip=True).encode(low, y, alt.X2("high:Q"), color=paint, opacity=faint)
+    points = base.mark_point(filled=True, opacity=1, size=60, clip=bool(ends))
     numbers = {"Difference": "x", "Lower limit": "low", "Upper limit": "high", **_BESIDE}
     tooltip = _tooltip(numbers, ["reference", "verdict"])
     marks = points.encode(x, y, color=paint, shape=shape, opacity=faint, tooltip=tooltip)

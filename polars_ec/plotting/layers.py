@@ -96,9 +96,13 @@ def titled(layers: Sequence[alt.Chart], title: str, notes: Sequence[str]) -> alt
     )
 
 
-def band_note(interval: float | None) -> list[str]:
-    """What the band is, in words."""
-    return [] if interval is None else [f"Band: {100 * interval:.4g}% limits of each point"]
+def band_note(interval: float | None, table: pl.DataFrame, drawn: str = "Band", of: str = "point") -> list[str]:
+    """What the band is, in words; of a table in which no limits are known that there is none."""
+    if interval is None:
+        return []
+    limits = f"{100 * interval:.4g}% limits of each {of}"
+    is_known = table.height == 0 or bool(table.select(pl.col("low").is_finite().any()).item())
+    return [f"{drawn}: {limits}" if is_known else f"{limits}: none is known"]
 
 
 def limits_as_band(curve: pl.DataFrame, column: str) -> pl.DataFrame:

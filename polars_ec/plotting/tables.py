@@ -17,6 +17,8 @@ MOST_ROWS = 5000
 """Altair refuses more in a chart."""
 
 MUTED = 0.35
+# An axis goes so many times as far beyond values as their limits usually do, or once more as far as values are apart.
+_ROOM = 3
 
 
 def columns_before(table: object, marker: str, made_by: str) -> list[str]:
@@ -128,6 +130,49 @@ def reference_line(channel: str, value: float) -> alt.Chart:
     mark: alt.Chart = alt.Chart().mark_rule(strokeDash=DASHES, color=REST)
     datum = {"x": alt.XDatum(value)} if channel == "x" else {"y": alt.YDatum(value)}
     return mark.transform_aggregate(rows="count()").encode(**datum)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far an axis of values goes where limits, or values of few rows, are so far off that all others would look alike."""
+
+    low: float | None
+    high: float | None
+
+    @property
+    def scale(self) -> dict[str, Any]:
+        """The ends that are stated; the others are found by what is drawn."""
+        ends = {"domainMin": self.low, "domainMax": self.high}
+        return {name: end for name, end in ends.items() if end is not None}
+
+    @property
+    def said(self) -> list[str]:
+        """What is cut off, in words."""
+        ends = [f"{end:.3g}" for end in (self.low, self.high) if end is not None]
+        return [f"Cut off at {' and '.join(ends)}: limits, and values of few rows, beyond"] if ends else []
+
+
+def reach(table: pl.DataFrame, value: str, also: Sequence[float] = ()) -> Reach:
+    """The axis of a column of values with `low`, `high` and `small`; values of many rows, and `also`, are always within."""
+    of_many = table.filter(~pl.col("small"))
+    sure = of_many if of_many[value].count() else table
+    below, above = sure.select(
+        (pl.col(value) - pl.col("low")).median().alias("below"),
+        (pl.col("high") - pl.col(value)).median().alias("above"),
+    ).row(0)
+    values = pl.concat([sure[value].drop_nulls(), pl.Series(also, dtype=pl.Float64)])
+    least, most = values.min(), values.max()
+    if not isinstance(least, float) or not isinstance(most, float):
+        return Reach(None, None)
+    room = max(most - least, _ROOM * (below or 0.0), _ROOM * (above or 0.0))
+    drawn = table.select(
+        low=pl.min_horizontal(pl.col(value, "low").min()), high=pl.max_horizontal(pl.col(value, "high").max())
+    ).row(0)
+    low, high = least - room, most + room
+    return Reach(
+        low if room and drawn[0] is not None and drawn[0] < low else None,
+        high if room and drawn[1] is not None and drawn[1] > high else None,
+    )
 
 
 def faint_if_small(others: float = 1) -> Any:

@@ -112,7 +112,7 @@ def _over_thresholds(
     marks = [mark_at(place, f"{text} {place:.4g}", x, line=i) for i, (text, place) in enumerate(marked.items())]
     has_costs = metric in ("nec", "expected_cost", "dcf", "bayes_risk")
     of_costs = [f"Costs: {costs_in_words(costs.values)}"] if has_costs else []
-    band = band_note(interval) if "low" in steps.columns else []
+    band = band_note(interval, kept) if "low" in steps.columns else []
     notes = [*shown.notes, *of_costs, *band, *_cut(curve["y"], y), *shown.without(kept)]
     return titled([*rules, *layers, *itertools.chain(*marks)], f"{title} over thresholds", notes)
 
@@ -169,7 +169,7 @@ def reliability(
     layers.append(points.encode(x.x(), y.y(), color=paint, tooltip=tooltip(shown, numbers)))
     notes = [
         *shown.notes,
-        *([] if interval is None else [f"Upright lines: {100 * interval:.4g}% limits of each share"]),
+        *band_note(interval, bins, "Upright lines", "share"),
     ]
     notes += [] if calibrator is None else [f"Line: calibrated on these very rows ({calibrator})"]
     diagram = titled(layers, "Reliability diagram", notes)

@@ -25,6 +25,7 @@ from polars_ec.plotting.tables import (
     of_all_groups,
     of_few_rows,
     order_of,
+    reach,
     reference_line,
 )
 from polars_ec.plotting.theme import BAND, COLOURS, SIZE, colour
@@ -242,15 +243,18 @@ def _layers(
                 symbolOpacity=1,
             )
             paint = alt.Color("measure:N", sort=measures, scale=alt.Scale(domain=measures, range=shades), legend=legend)
-    up = alt.Y("y:Q", title=title_of_y, scale=alt.Scale(zero=False))
+    ends = reach(table, "y", _naive(metrics)).scale
+    up = alt.Y("y:Q", title=title_of_y, scale=alt.Scale(zero=False, **ends))
     layers = [reference_line("y", value) for value in _naive(metrics)]
     if table["low"].count():
-        band = base.mark_area(opacity=BAND).encode(x, low, high, color=paint, detail=["measure:N", "part:N"])
-        alone = base.mark_rule(opacity=2 * BAND, strokeWidth=3).encode(x, low, high, color=paint)
+        band = base.mark_area(opacity=BAND, clip=bool(ends)).encode(
+            x, low, high, color=paint, detail=["measure:N", "part:N"]
+        )
+        alone = base.mark_rule(opacity=2 * BAND, strokeWidth=3, clip=bool(ends)).encode(x, low, high, color=paint)
         layers += [band, alone.transform_filter(alt.datum.alone)]
-    layers.append(base.mark_line().encode(x, up, color=paint, strokeDash=dash, detail="part:N"))
+    layers.append(base.mark_line(clip=bool(ends)).encode(x, up, color=paint, strokeDash=dash, detail="part:N"))
     many = table["x"].n_unique() > _MANY_PERIODS
-    points = base.mark_point(filled=True, size=9 if many or in_panels else 36)
+    points = base.mark_point(filled=True, size=9 if many or in_panels else 36, clip=bool(ends))
     layers.append(points.encode(x, up, color=paint, opacity=faint_if_small(), tooltip=_tooltip(table)))
     return alt.LayerChart(layer=layers, data=table)
 
@@ -283,6 +287,7 @@ def _said(table: pl.DataFrame, metrics: Sequence[str], of: Cut, left_out: int) -
         said.append(f"{_rest(of).capitalize()}: their median, and from 10% to 90% of them")
     if table["small"].any():
         said.append("Faint: few rows")
+    said += reach(table, "y", _naive(metrics)).said
     if left_out:
         said.append(f"Left out: {left_out} without a period")
     return said

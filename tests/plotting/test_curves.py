@@ -507,6 +507,14 @@ def test_without_interval_there_is_no_band(name: str) -> None:
         plot(name, interval=95)
 
 
+def test_a_band_that_is_not_there_is_not_announced() -> None:
+    """Of three clusters there are no limits."""
+    sketch = LOG.with_columns(u=pl.int_range(pl.len()) % 3).ec.sketch("p", "y", cluster="u")
+    for name in ("roc", "det", "pr", "cost_curve"):
+        assert "95% limits of each point: none is known" in plot(name, sketch).title.subtitle
+    assert "95% limits of each share: none is known" in plot("reliability", sketch).vconcat[0].title.subtitle
+
+
 def test_lines_of_very_many_points_are_thinned_further_and_keep_their_ends() -> None:
     random = np.random.default_rng(0)
     jagged = pl.DataFrame({"group": ["a", "b"] * 5_000, "x": random.random(10_000), "y": random.random(10_000)})

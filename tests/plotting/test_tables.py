@@ -6,14 +6,12 @@ import json
 import math
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
-from xml.etree import ElementTree
 
 import numpy as np
 import polars as pl
 import pytest
 
 import polars_ec as ec
-from polars_ec.plotting.save import encoded
 from tests.support.cases import mostly_slow
 from tests.support.charts import data_of, drawn_in_silence, rendered, texts_of
 
@@ -467,16 +465,34 @@ def test_a_group_whose_loss_is_infinite_is_among_the_worst():
     assert trend.to_dict()["facet"]["sort"][8] == "wrong"
     against_rest = log.ec.compare("p", "y", by="g", reference="rest", metrics=["nce"])
     assert against_rest.filter(g="wrong")["value"].to_list() == [math.inf]
-    domain = rows_of_legend(ec.plot.reliability(log.ec.sketch("p", "y", by="g")))
-    assert domain[4] == "wrong"
+    layers = ec.plot.reliability(log.ec.sketch("p", "y", by="g")).to_dict()["vconcat"][0]["layer"]
+    legend = next(layer["encoding"]["color"] for layer in layers if "color" in layer["encoding"])
+    assert legend["scale"]["domain"][4] == "wrong"
 
 
-def rows_of_legend(chart):
-    return next(
-        layer["encoding"]["color"]["scale"]["domain"]
-        for layer in chart.to_dict()["vconcat"][0]["layer"]
-        if "color" in layer["encoding"]
-    )
+@pytest.mark.parametrize("far", ["limit", "few rows", "value"])
+def test_one_wide_limit_does_not_make_all_others_look_alike(far):
+    """It is cut off, and that is said, as are values of few rows; others never are."""
+    rows = [{"g": f"g{i}", "m": m, "n": 500, "nec": 0.5 + m / 20, "small": False} for i in range(3) for m in range(4)]
+    report = pl.DataFrame(rows).with_columns(nec_ci_low=pl.col("nec") - 0.1, nec_ci_high=pl.col("nec") + 0.1)
+    last = pl.int_range(pl.len()) == 11
+    value = pl.when(last & (far != "limit")).then(60.0).otherwise("nec").alias("nec")
+    high = pl.when(last).then(70.0).otherwise("nec_ci_high").alias("nec_ci_high")
+    one = report.with_columns(value, high, small=last & (far == "few rows"))
+    for made, channel in ((ec.plot.trend, "y"), (ec.plot.forest, "x")):
+        how = {"x": "m", "facet": "g"} if channel == "y" else {}
+        for table, cut_off in ((report, False), (one, far != "value")):
+            chart = made(table, "nec", **how)
+            spec = chart.to_dict()
+            (scale,) = [
+                layer["encoding"][channel]["scale"]
+                for layer in spec.get("spec", spec)["layer"]
+                if "tooltip" in layer["encoding"]
+            ]
+            assert ("domainMax" in scale) is cut_off
+            assert any(line.startswith("Cut off at") for line in chart.title.subtitle) is cut_off
+            # The naive system's 1 is there, and all values of many rows.
+            assert 1 < scale.get("domainMax", 2) < 3
 
 
 def test_five_thousand_rows():
@@ -563,31 +579,3 @@ def test_what_vega_warns_of_is_seen():
     spec["layer"][1]["encoding"]["bogus"] = {"field": "x"}
     with pytest.raises(AssertionError, match="bogus"):
         drawn_in_silence(spec)
-
-
-# Files ------------------------------------------------------------------------------------------------------------------
-
-
-def test_files_are_what_their_names_say(tmp_path):
-    chart = ec.plot.forest(BY_GROUP, "nec")
-    for suffix, begins in ((".SVG", b"<svg"), (".html", b"<!doctype html>")):
-        file = ec.plot.save(chart, tmp_path / f"chart{suffix}")
-        assert file.read_bytes().startswith(begins)
-    ElementTree.fromstring(encoded(chart, ".svg"))
-    with pytest.raises(FileNotFoundError):
-        ec.plot.save(chart, tmp_path / "nowhere" / "chart.svg")
-    assert len([*tmp_path.iterdir()]) == 2
-
-
-def test_a_file_that_cannot_be_drawn_leaves_the_old_one(tmp_path, monkeypatch):
-    import vl_convert
-
-    def fails(*_, **__):
-        raise ValueError("no")
-
-    file = tmp_path / "chart.svg"
-    file.write_text("old")
-    monkeypatch.setattr(vl_convert, "vegalite_to_svg", fails)
-    with pytest.raises(ValueError, match="no"):
-        ec.plot.save(ec.plot.forest(BY_GROUP, "nec"), file)
-    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
