@@ -39,7 +39,7 @@ class CostMatrix:
     ------
     ValueError
         Fewer than 2 classes, no decision, ragged rows, an entry that is not finite, entries of a row further apart than a
-    float can say, or names that do not fit.
+        float can say, or names that do not fit.
 
     References
     ----------

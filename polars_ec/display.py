@@ -35,6 +35,16 @@ def number(value: float) -> str:
     return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)
 
 
+def costs_in_words(costs: Sequence[Sequence[float]]) -> str:
+    """Those of two classes, a row each, and two decisions."""
+    (right_0, alarm), (miss, right_1) = costs
+    if right_0 == right_1 == 0:
+        return f"a miss {number(miss)}, a false alarm {number(alarm)}"
+    return (
+        f"of decisions 0 and 1: class 0 {number(right_0)}, {number(alarm)}; class 1 {number(miss)}, {number(right_1)}"
+    )
+
+
 def numbers(values: Sequence[float]) -> str:
     """Ascending numbers; of many how many, from where to where."""
     if len(values) > _SHOWN_NUMBERS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -12,6 +13,8 @@ from polars_ec.signatures import with_options
 from polars_ec.sketches import Sketch
 from polars_ec.typing import FrameLike, IntoExpr
 from polars_ec.whole_file import whole_file
+
+_SUFFIXES = (".html", ".htm")
 
 
 @with_options(PageOptions)
@@ -77,7 +80,7 @@ def report_page(
     Raises
     ------
     ValueError, TypeError
-        A path into a folder that is not there; several models; no score or label of a frame; what a sketch has in it stated once more; a prior
+        A path that does not end in .html, or into a folder that is not there; several models; no score or label of a frame; what a sketch has in it stated once more; a prior
         that is an expression; else as for `report`, `compare` and `drift`.
     ModuleNotFoundError
         Jinja2 or Altair is not installed.
@@ -103,7 +106,11 @@ def report_page(
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("report_page() needs Altair and Jinja2: pip install 'polars_ec[html]'") from error
 
+    if not isinstance(path, str | PathLike):
+        raise TypeError(f"path= comes first, and is a {type(path).__name__}: name a file, such as 'report.html'")
     file = Path(path)
+    if file.suffix.lower() not in _SUFFIXES:
+        raise ValueError(f"path={str(path)!r}: a page is HTML, and no browser opens it by this name: end it in .html")
     if not file.parent.is_dir():
         raise ValueError(f"path={str(path)!r}: there is no folder {str(file.parent)!r}: make it first")
     contents = contents_of(

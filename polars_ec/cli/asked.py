@@ -128,7 +128,10 @@ class Asked:
         """Of rows; `mix` are the columns of strata."""
         zone = check_period(self.time, self.every, self.time_zone)
         if not self.score or self.label is None:
-            raise UsageError(f"{what} on rows needs {'--label' if self.score else '--score'}: the column's name")
+            lacks = [name for name, given in (("--score", self.score), ("--label", self.label)) if not given]
+            raise UsageError(
+                f"{what} on rows needs {' and '.join(lacks)}: the names of columns, such as --score p --label y"
+            )
         options = {"score_type": "posterior", **self.options, **self.reading}
         by = self.by or []
         return Request(self.score, self.label, by, self.time, self.every, options, zone, self.cluster, gates, mix)

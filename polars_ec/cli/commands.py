@@ -21,6 +21,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="A first page: polars-ec report log.csv --score p --label y --by segment --cost-fn 5 --html report.html",
 )
 
 
@@ -39,10 +40,13 @@ def _top(
     """Expected cost, proper scoring rules and calibrated metrics of a prediction log, per segment and per period."""
 
 
-app.command()(report)
-app.command()(compare)
-app.command()(drift)
-app.command()(sketch)
+app.command(
+    short_help="Metrics, a row per group; as a page by --html, as a chart by --plot.",
+    epilog="Such as: polars-ec report log.csv --score p --label y --by segment --time day --every 1mo --cost-fn 5 --html report.html",
+)(report)
+app.command(short_help="Differences of models, or of the groups of one, with limits.")(compare)
+app.command(short_help="What made metrics change from one period to another.")(drift)
+app.command(short_help="Reduce a log to small sketches, which the others read.")(sketch)
 
 
 @app.command("sql")
@@ -54,7 +58,7 @@ def print_sql(
     write(macros.text().encode(), out)
 
 
-@app.command()
+@app.command(short_help="All of it on real data: delays of flights.")
 @one_line_errors
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the log and the report.")] = Path("demo-output"),

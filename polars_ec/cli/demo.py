@@ -98,8 +98,9 @@ def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -
     difference = max(largest_difference(ours, theirs) for ours, theirs in pairs)
     demo = Demo(log, prior, by_month, by_carrier, by_both, calibration, noise, change, difference, seen)
     by_both.write_csv(out / "report.csv")
-    echo(story_of(demo, flights, scored))
     print(f"{stopwatch.text()}; largest relative difference {difference:.1e}", file=sys.stderr)
+    # What is to be looked at comes last.
+    echo(story_of(demo, flights, scored))
     if difference > TOLERANCE:
         raise DataError(f"Polars and DuckDB differ by {difference:.1e}, more than {TOLERANCE:.0e}")
     return demo

@@ -260,4 +260,8 @@ def check_columns(asked: Mapping[str, Sequence[str]], schema: pl.Schema, log: st
             hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
             if set(column.split(",")) <= set(names):
                 hint = f"name one at a time, {' '.join(f'{option} {name}' for name in column.split(','))}. "
+            if len(names) == 1 and (mark := next((mark for mark in ";\t|" if mark in names[0]), None)):
+                raise UsageError(
+                    f"{log} has one column, {names[0]!r}: have its fields separated by commas, and not by {mark!r}"
+                )
             raise UsageError(f"{log} has no column {column!r} ({option}): {hint}The columns are {', '.join(names)}")

@@ -29,6 +29,7 @@ from polars_ec.whole_file import whole_file
 SHOWN_ROWS = 1000
 _GAP = "  "
 _NARROWEST = 20
+_MIDNIGHT = " 00:00:00"
 
 # Of a name that is right, and a disk that is not.
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -167,6 +168,9 @@ def terminal_width() -> int:
 def _cells(column: pl.Series, decimals: int) -> list[str]:
     if isinstance(column.dtype, pl.Datetime) and (column == column.dt.truncate("1d")).all():
         column = column.dt.date()
+    # A text, of what else is a period in the table.
+    if column.name == "reference" and column.dtype == pl.String and column.str.ends_with(_MIDNIGHT).all():
+        column = column.str.strip_suffix(_MIDNIGHT)
     return [_cell(value, decimals) for value in column.to_list()]
 
 

@@ -91,7 +91,7 @@ class Report:
         ]
 
     def verdict(self, table: pl.DataFrame) -> list[str]:
-        """Which groups cost more than doing nothing; nothing of several models or classes, whose rows are no groups."""
+        """Which groups cost more than treating all cases alike; nothing of several models or classes, whose rows are no groups."""
         metric = next((name for name in table.columns if _is_metric(table, name)), None)
         if metric is None or self.layout.get("per_class") or SCORE in self.names(table).keys:
             return []

@@ -79,7 +79,10 @@ def _figure(name: str, chart: Any, heading: str = "") -> Figure:
     title, caption = _heading((spec if "title" in spec else first).pop("title", name))
     for unused in ("$schema", "config", "usermeta"):
         spec.pop(unused, None)
-    spec["datasets"] = {key: _packed(rows) for key, rows in spec.get("datasets", {}).items()}
+    datasets = spec.pop("datasets", {})
+    # Altair calls data by a digest of all their digits, of which the last ones differ between two readings of a log.
+    spec = _with_names(spec, {key: f"data-{at}" for at, key in enumerate(datasets)})
+    spec["datasets"] = {f"data-{at}": _packed(rows) for at, rows in enumerate(datasets.values())}
     return Figure(name, heading or title, caption, f"{heading or title}. {_IN_WORDS[name]}", spec)
 
 
@@ -92,6 +95,17 @@ def _heading(title: Any) -> tuple[str, str]:
     return text(title["text"] if isinstance(title["text"], str) else " ".join(title["text"])), ". ".join(
         map(text, lines)
     )
+
+
+def _with_names(value: Any, names: Mapping[str, str]) -> Any:
+    """A specification, or a part of it, in which data have other names."""
+    if isinstance(value, list):
+        return [_with_names(part, names) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"name"}:
+        return {"name": names.get(value["name"], value["name"])}
+    return {key: _with_names(part, names) for key, part in value.items()}
 
 
 def _packed(rows: list[Mapping[str, Any]]) -> Spec:

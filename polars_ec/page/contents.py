@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import polars as pl
 
 from polars_ec.cells.deciding import DecidingCells
+from polars_ec.page.text import unique
+from polars_ec.page.wording import names_of
+from polars_ec.rows.read import join_groups
+
+# No key is called so.
+ROW = "__ec_row"
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,27 @@ class Contents:
     curves: DecidingCells | None = None
     notes: list[str] = field(default_factory=list)
     options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has_positives(self) -> bool:
+        """Whether there are two classes: of more each has a share."""
+        return self.total.schema.get("class_prior") == pl.Float64
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """What the groups are called, each different from the others."""
+        return unique(names_of(self.groups, self.keys)) if self.keys else ["all"] * self.groups.height
+
+    def labels_of(self, table: pl.DataFrame) -> list[str]:
+        """The same of the groups that the rows of another table are of."""
+        if not self.keys:
+            return ["all"] * table.height
+        rows = join_groups(table.select(self.keys), self.numbered(), self.keys)[ROW]
+        return [self.labels[row] for row in rows.to_list()]
+
+    def numbered(self) -> pl.DataFrame:
+        """The keys of the groups and, as `ROW`, their rows in `groups`."""
+        return self.groups.select(self.keys).with_row_index(ROW)
 
 
 def largest_first(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

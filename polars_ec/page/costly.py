@@ -1,4 +1,4 @@
-"""Which groups are worse than doing nothing, beyond noise, however many groups are looked at."""
+"""Which groups are worse than treating all cases alike, beyond noise, however many groups are looked at."""
 
 from __future__ import annotations
 

@@ -25,13 +25,13 @@ from polars_ec.metrics import (
 )
 from polars_ec.page import table
 from polars_ec.page.charts import Figure
-from polars_ec.page.contents import Contents
+from polars_ec.page.contents import ROW, Contents
 from polars_ec.page.sentence import short
 from polars_ec.page.sparklines import panel
-from polars_ec.page.text import number, percent, unique
+from polars_ec.page.text import number, percent
 from polars_ec.page.trends import Trend, Trends, any_known, trends_of
 from polars_ec.page.verdict import sentences
-from polars_ec.page.wording import count, cut, names_of, text
+from polars_ec.page.wording import count, cut, isolated, text
 from polars_ec.plotting.theme import MAIN, OTHER, REST
 from polars_ec.words import in_words
 
@@ -102,7 +102,7 @@ class Page:
 
 def page_of(contents: Contents, figures: Sequence[Figure], most_groups: int, *, left_out: int = 0) -> Page:
     """The page of at most so many groups, the largest and the worst, and without so many charts."""
-    labels = unique(names_of(contents.groups, contents.keys)) if contents.keys else ["all"] * contents.groups.height
+    labels = contents.labels
     kept = _kept(contents, most_groups)
     trends = trends_of(contents, kept)
     rows = table.group_rows(contents, kept, labels, trends)
@@ -145,33 +145,34 @@ def _worst(contents: Contents, among: Sequence[int], most: int) -> list[int]:
     """Those above 1 beyond noise first, then those that are not small."""
     main = contents.metrics[0]
     order = [
-        ~pl.col("row").is_in(contents.costly),
-        ~pl.col("row").is_in(_with_trend(contents)),
+        ~pl.col(ROW).is_in(contents.costly),
+        ~pl.col(ROW).is_in(_with_trend(contents)),
         pl.col("small").fill_null(value=True) if "small" in contents.groups.columns else pl.lit(value=False),
         (-pl.col(main) if lower_is_better(main) else pl.col(main)).fill_nan(None),
-        pl.col("row"),
+        pl.col(ROW),
     ]
-    numbered = contents.groups.with_row_index("row").filter(pl.col("row").is_in(list(among)))
-    return numbered.sort(order, nulls_last=True)["row"].head(most).to_list()
+    numbered = contents.groups.with_row_index(ROW).filter(pl.col(ROW).is_in(list(among)))
+    return numbered.sort(order, nulls_last=True)[ROW].head(most).to_list()
 
 
 def _with_trend(contents: Contents) -> list[int]:
     """The rows of the groups that have a trend."""
     if contents.trend is None or not contents.keys:
         return []
-    numbered = contents.groups.select(contents.keys).with_row_index("row_of_group")
-    return numbered.join(contents.trend, on=contents.keys, nulls_equal=True, how="semi")["row_of_group"].to_list()
+    return contents.numbered().join(contents.trend, on=contents.keys, nulls_equal=True, how="semi")[ROW].to_list()
 
 
 def _lead(contents: Contents, trends: Trends | None) -> str:
     total = contents.total.row(0, named=True)
-    said = [f"{total['n']:,} rows"]
+    said = [count(total["n"], "row")]
     if contents.keys:
-        said.append(f"{contents.groups.height:,} groups by {text(', '.join(contents.keys))}")
+        said.append(f"{count(contents.groups.height, 'group')} by {isolated(text(', '.join(contents.keys)))}")
     if trends is not None:
         n = len(trends.periods) + trends.n_left_out
-        said.append(f"{n:,} periods to {trends.periods[-1]}" if n > 1 else trends.periods[-1])
-    if table.has_positives(contents) and total["class_prior"] is not None:
+        first, last = trends.periods[0], trends.periods[-1]
+        span = f"to {last}" if trends.n_left_out else f"from {first} to {last}"
+        said.append(f"{n:,} periods {span}" if n > 1 else f"1 period, {last}")
+    if contents.has_positives and total["class_prior"] is not None:
         said.append(f"{percent(total['class_prior'])} positives")
     return " · ".join(said)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+AT_BAYES = "where they cost least if the scores are right"
 INDEPENDENT = (
     "Limits and p-values are as of independent rows, for no clusters were stated: where rows are alike, as those of one user or one "
     "day, limits are too close."
 )
 NO_PRIOR = (
-    "There is no reference prior: the shares of the classes in the whole log could not be counted, for rows are wrong, or all are of "
-    "one class."
+    "There is no reference prior: the shares of the classes in the whole log could not be counted, for rows are wrong, all "
+    "are of one class, or there are none."
 )
 SAME_ROWS = "What calibration gains (RCL) is of calibrators fitted to the very rows, for there are no folds: of small groups it is too much."
 WITHIN_BOUNDS = "known within bounds only at these costs or this threshold, for the sketch was made without: name them in its thresholds="

@@ -19,7 +19,7 @@ from polars_ec.metrics.counts import class_prior_of_log
 from polars_ec.page.asked import Asked, is_made_of_sums
 from polars_ec.page.contents import Contents, largest_first
 from polars_ec.page.costly import costly_groups, floats, lows_of_loss
-from polars_ec.page.notes import INDEPENDENT, no_parts, without_period
+from polars_ec.page.notes import AT_BAYES, INDEPENDENT, no_parts, without_period
 from polars_ec.page.of_sketch import contents_of_sketch
 from polars_ec.priors import parse_prior
 from polars_ec.reporting.choice import metrics_of, named_metrics
@@ -231,12 +231,16 @@ class _Tables:
             return None, None
         stated = {**self.main, "period": log.period, "reference": self.reference}
         is_told = (pl.col("metric") == self.metrics[0]) & pl.col(period).is_not_null()
-        history = _collected(drift(log.frame, log.score, log.label, mix=log.keys, **stated)).filter(is_told)
+        # One group has no shares that could be others.
+        mix = log.keys if self.groups[0].height > 1 else []
+        history = _collected(drift(log.frame, log.score, log.label, mix=mix, **stated)).filter(is_told)
         if history.is_empty():
             return None, None
         all_periods = _collected(drift(log.frame, log.score, log.label, by=log.keys, **stated)).filter(is_told)
         used = all_periods.filter(pl.col("n") > 0)
-        ends = used.filter(pl.col(period) == pl.col(period).max().over(keys or pl.lit(1)))
+        last = pl.col(period).max().over(keys or pl.lit(1))
+        is_after = pl.col(period) > pl.lit(self.reference).cast(used.schema[period])
+        ends = used.filter((pl.col(period) == last) & is_after)
         ends = ends.with_columns(
             pl.Series("p_adjusted", adjusted(floats(ends["p_value"])), nan_to_null=True),
             nec_kinked=self.kinks(ends, period, keys),
@@ -279,15 +283,16 @@ class _Tables:
     def options(self) -> dict[str, str]:
         """How it was made."""
         log, given = self.log, self.log.options
-        shown = [f"{name}={given[name]}" for name in ("costs", "cost_fn", "cost_fp", "threshold") if name in given]
+        costs = [f"{name}={given[name]}" for name in ("costs", "cost_fn", "cost_fp") if name in given]
         prior = "none" if self.asked.prior is None else f"{self.asked.prior}"
         shares = "" if self.prior is None else f", {self.prior:.4g}"
         clusters = "none" if log.cluster is None else f"{log.cluster.meta.output_name()}, in {log.buckets} buckets"
         return {
             "Scores": str(given.get("score_type", "posteriors")),
-            "Decisions": ", ".join(shown) or "Bayes, every error costs 1",
+            "Costs": ", ".join(costs) or "every error 1",
+            "Decisions": f"score > {given['threshold']}" if "threshold" in given else AT_BAYES,
             "Reference prior": prior if prior == f"{self.prior}" else f"{prior}{shares}",
-            "Limits": f"{self.asked.level:.0%}",
+            "Limits": f"{100 * self.asked.level:.4g}%",
             "Clusters": clusters,
             **({} if self.asked.min_rows is None else {"Small": f"fewer than {self.asked.min_rows} rows"}),
             "polars_ec": __version__,

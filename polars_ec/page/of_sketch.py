@@ -9,10 +9,12 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec.arguments import parse_options
+from polars_ec.cells.arguments import two_by_two
 from polars_ec.cells.cells import SCORE, TARGET, check_keys
 from polars_ec.cells.sums import is_overall, overall_prior
 from polars_ec.comparing.choice import FEWEST_BUCKETS
-from polars_ec.display import number
+from polars_ec.display import costs_in_words, number
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.battery import OF_RANKS
 from polars_ec.formulas.directions import lower_is_better
@@ -22,6 +24,7 @@ from polars_ec.page.asked import Asked, is_made_of_sums
 from polars_ec.page.contents import Contents, largest_first, with_min_rows
 from polars_ec.page.costly import Floats, costly_groups, floats
 from polars_ec.page.notes import (
+    AT_BAYES,
     INDEPENDENT,
     NO_PRIOR,
     SAME_ROWS,
@@ -271,13 +274,15 @@ class _Page:
             "min_rows": self.asked.min_rows,
             **self.point.keywords,
         }
-        history = self.periods.drift(main, mix=self.keys, **stated)
+        # One group has no shares that could be others.
+        mix = self.keys if self.by_size.height > 1 else []
+        history = self.periods.drift(main, mix=mix, **stated)
         if history.is_empty():
             return None, None
         last = pl.col(period).max()
         ends = used.group_by(self.keys).agg(last) if self.keys else used.select(last)
-        is_reference = pl.col(period).eq_missing(pl.lit(self.reference).cast(used.schema[period]))
-        kept = pl.concat([ends, used.filter(is_reference)]).unique()
+        reference = pl.lit(self.reference).cast(used.schema[period])
+        kept = pl.concat([ends.filter(pl.col(period) > reference), used.filter(pl.col(period) == reference)])
         two = _of_groups(self.periods, kept, [*self.keys, period])
         return self.with_kinks(two.drift(main, **stated), two), history
 
@@ -322,15 +327,18 @@ class _Page:
         grid, sketch = self.sketch.grid, self.sketch
         bins = "every distinct score" if grid.resolution is None else f"{grid.resolution} bins per nat"
         threshold = self.point.keywords.get("threshold")
-        decisions = sketch.operating_point.words() if threshold is None else f"score > {number(threshold)}"
+        costs = two_by_two(parse_options({**self.point.keywords, "threshold": None}))
         shares = "none" if self.prior is None else f"{self.prior[1]:.4g}"
         of_log = ", as in the whole log" if self.prior is not None and is_overall(self.asked.prior) else ""
         clusters = "none" if sketch.cluster is None else f"{sketch.cluster}, in {sketch.buckets} buckets"
         return {
             "Scores": f"{grid.score_type}, {bins}",
-            "Decisions": decisions,
+            "Costs": costs_in_words(costs.values),
+            "Decisions": (
+                f"score > {number(threshold)}" if threshold is not None else AT_BAYES if self.point.decides else "none"
+            ),
             "Reference prior": f"{shares}{of_log}",
-            "Limits": f"{self.asked.level:.0%}",
+            "Limits": f"{100 * self.asked.level:.4g}%",
             "Clusters": clusters,
             **({} if self.asked.min_rows is None else {"Small": f"fewer than {self.asked.min_rows} rows"}),
             "polars_ec": __version__,

@@ -8,7 +8,8 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from polars_ec.page.wording import names_of, period_text
+from polars_ec.page.contents import Contents
+from polars_ec.page.wording import isolated, names_of, period_text
 from polars_ec.words import in_words
 
 Kind: TypeAlias = Literal["bad", "good", "neutral"]
@@ -27,9 +28,22 @@ class Sentence:
 def names_in(table: pl.DataFrame, keys: Sequence[str], period: str | None) -> list[str]:
     """What the rows of a table are called: groups, periods, or groups in periods."""
     if period is None:
-        return names_of(table, keys) if keys else ["all"] * table.height
+        return _isolated(names_of(table, keys)) if keys else ["all"] * table.height
     periods = [period_text(value, table[period]) for value in table[period].to_list()]
-    return [f"{name}, {at}" for name, at in zip(names_of(table, keys), periods, strict=True)] if keys else periods
+    return (
+        [f"{name}, {at}" for name, at in zip(_isolated(names_of(table, keys)), periods, strict=True)]
+        if keys
+        else periods
+    )
+
+
+def groups_in(contents: Contents, table: pl.DataFrame | None = None) -> list[str]:
+    """What the groups of a page are called, or those of some rows: as its table calls them."""
+    return _isolated(contents.labels if table is None else contents.labels_of(table))
+
+
+def _isolated(names: Sequence[str]) -> list[str]:
+    return [isolated(name) for name in names]
 
 
 def short(metric: str) -> str:

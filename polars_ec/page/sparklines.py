@@ -30,7 +30,9 @@ class Scale:
         cut = int(_ROBUST * len(found))
         ends = [*found[cut : len(found) - cut], *([] if naive is None else [naive])] or [0.0, 1.0]
         room = (max(ends) - min(ends) or 1.0) * _ROOM
-        return cls(min(ends) - room, max(ends) + room)
+        # What is never negative has no place below 0.
+        low = min(ends) - room
+        return cls(max(low, 0.0) if min(ends) >= 0 else low, max(ends) + room)
 
 
 @dataclass(frozen=True)

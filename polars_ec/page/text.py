@@ -66,12 +66,14 @@ def limits(low: float | None, high: float | None, show: Callable[[float | None],
 def unique(names: Iterable[str]) -> list[str]:
     """The names, each different from the others: a second "a" is "a (2)"."""
     taken: set[str] = set()
+    counts: dict[str, int] = {}
     found = []
     for name in names:
-        shown, count = name, 1
+        shown, count = name, counts.get(name, 1)
         while shown in taken:
             count += 1
             shown = f"{name} ({count})"
+        counts[name] = count
         taken.add(shown)
         found.append(shown)
     return found

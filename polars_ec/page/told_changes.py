@@ -10,16 +10,24 @@ import polars as pl
 
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import Contents
-from polars_ec.page.costly import Mask, above, floats, kinked, lows_around
-from polars_ec.page.sentence import KINK, NEC, Kind, Sentence, names_in, number_of, short
-from polars_ec.page.wording import listed, number, period_text, with_limits
+from polars_ec.page.costly import Floats, Lows, Mask, above, floats, kinked, lows_around
+from polars_ec.page.sentence import KINK, NEC, Kind, Sentence, groups_in, number_of, short
+from polars_ec.page.wording import cut, isolated, listed, number, period_text, text, with_limits
 from polars_ec.rows.read import join_groups
 
-PARTS = {
-    "prior": "other shares of the classes",
-    "likelihood": "other scores or decisions within the classes",
-    "mix": "other shares of the groups",
+_PARTS = {
+    "prior": ("another share of positives", "other shares of the classes"),
+    "likelihood": (
+        "other scores or decisions of positives and negatives",
+        "other scores or decisions within the classes",
+    ),
+    "mix": ("another mix of groups", "another mix of groups"),
 }
+
+
+def parts_of(contents: Contents) -> dict[str, str]:
+    """What a change is made of, in words, for two classes or for more."""
+    return {name: of_two if contents.has_positives else of_more for name, (of_two, of_more) in _PARTS.items()}
 
 
 def that_differ(contents: Contents, rest: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -44,7 +52,7 @@ def of_rest(contents: Contents) -> Iterator[Sentence]:
     if not real.height:
         yield Sentence("neutral", f"None {of_all} differs from all others together beyond noise ({short(main)}).")
         return
-    worse, better = _sides(real, contents.keys, main)
+    worse, better = _sides(real, main, groups_in(contents, real))
     verb = "differs" if real.height == 1 else "differ"
     yield Sentence(
         "bad" if worse else "good",
@@ -60,17 +68,17 @@ def of_changes(contents: Contents) -> Iterator[Sentence]:
     real, looked_at = that_changed(contents, changes)
     if not looked_at:
         return
-    since = period_text(contents.reference, total[contents.period])
+    since = _when(contents, contents.reference)
     of_all = f"of {number_of(looked_at, 'group')}"
     if not real.height:
         yield Sentence("neutral", f"None {of_all} has changed beyond noise since {since} ({short(main)}).")
         return
     end = changes[contents.period].max()
     names = [
-        name if last == end else f"{name} (last in {period_text(last, total[contents.period])})"
-        for name, last in zip(names_in(real, contents.keys, None), real[contents.period].to_list(), strict=True)
+        name if last == end else f"{name} (last in {_when(contents, last)})"
+        for name, last in zip(groups_in(contents, real), real[contents.period].to_list(), strict=True)
     ]
-    worse, better = _sides(real, contents.keys, main, names)
+    worse, better = _sides(real, main, names)
     verb = "has" if real.height == 1 else "have"
     yield Sentence(
         "bad" if worse else "good",
@@ -84,9 +92,14 @@ def of_history(contents: Contents) -> Iterator[Sentence]:
     if history is None or total is None or contents.period is None or not history.height:
         return
     row = history.sort(contents.period).row(-1, named=True)
+    is_after = pl.col(contents.period) > pl.lit(contents.reference).cast(history.schema[contents.period])
+    if history.filter(is_after).is_empty():
+        since = _when(contents, contents.reference)
+        yield Sentence("neutral", f"Nothing comes after {since}, since which changes would be told.")
+        return
     if row["difference"] is None:
         return
-    begin, end = (period_text(at, total[contents.period]) for at in (contents.reference, row[contents.period]))
+    begin, end = (_when(contents, at) for at in (contents.reference, row[contents.period]))
     low, high = row["difference_ci_low"], row["difference_ci_high"]
     is_real = low is not None and (low > 0 or high < 0)
     kink = ""
@@ -107,26 +120,31 @@ def of_history(contents: Contents) -> Iterator[Sentence]:
         f"From {begin} to {end} {short(main)} of all rows together went from {number(row['value_reference'])} to "
         f"{number(row['value'])}, by {with_limits(row, 'difference', 0.0, sign=True)}, {surely}.{kink}",
     )
-    parts = [name for name in PARTS if row.get(name) is not None and row[f"{name}_ci_low"] is not None]
+    words = parts_of(contents)
+    parts = [name for name in words if row.get(name) is not None and row[f"{name}_ci_low"] is not None]
     if not parts:
         yield Sentence(
             "neutral",
             f"What changed {short(main)} from {begin} to {end} these rows do not tell: groups are too small, or in one of the two alone.",
         )
         return
-    shown = "; ".join(f"{with_limits(row, name, 0.0, sign=True)} by {PARTS[name]}" for name in parts)
+    shown = "; ".join(f"{with_limits(row, name, 0.0, sign=True)} by {words[name]}" for name in parts)
     real = [parts[i] for i in _real_parts(row, parts, contents.interval)]
-    surely = f"more than noise: {', '.join(PARTS[name] for name in real)}" if real else "each may be noise"
+    surely = f"more than noise: {', '.join(words[name] for name in real)}" if real else "each may be noise"
     yield Sentence("neutral", f"The change of {short(main)} from {begin} to {end} is made up of {shown}; {surely}.")
 
 
 def _real_parts(row: dict[str, Any], parts: Sequence[str], level: float) -> list[int]:
     """Which parts of a change are no chance, however many there are; their limits are about as far to either side."""
     value, low, high = (np.array([row[f"{name}{end}"] for name in parts]) for end in ("", "_ci_low", "_ci_high"))
-    size = np.abs(value)
-    near = size - np.where(value > 0, value - low, high - value)
     every = np.ones(len(parts), dtype=bool)
-    return above(0.0, lows_around(size, near, level), every, ~every, level)
+    return above(0.0, _lows_of_size(value, low, high, level), every, ~every, level)
+
+
+def _lows_of_size(value: Floats, low: Floats, high: Floats, level: float) -> Lows:
+    """How far from 0 differences are at least."""
+    size = np.abs(value)
+    return lows_around(size, size - np.where(value > 0, value - low, high - value), level)
 
 
 def _marked(rows: pl.DataFrame, groups: pl.DataFrame, keys: Sequence[str]) -> Mask:
@@ -139,19 +157,24 @@ def _marked(rows: pl.DataFrame, groups: pl.DataFrame, keys: Sequence[str]) -> Ma
 
 
 def _real(table: pl.DataFrame, near_kink: Mask, level: float) -> tuple[pl.DataFrame, int]:
-    """The rows that are no chance, the largest difference first, and of how many these are. By the kink only half may be wrong."""
+    """The rows that are no chance, the largest difference first, and of how many these are. By the kink only half may be wrong.
+
+    Of many groups the one that is furthest off has few errors by chance, and then too small a standard error: p-values that small are not
+    to be trusted, so its limits of the level that it takes must leave out 0 too, as for groups above 1.
+    """
     p = floats(table["p_adjusted"]) * np.where(near_kink, 2.0, 1.0)
     looked_at = ~np.isnan(p) & ~table["small"].fill_null(value=True).to_numpy()
-    real = table.filter(pl.Series(looked_at & (p < 1 - level)))
+    value, low, high = (floats(table[f"difference{end}"]) for end in ("", "_ci_low", "_ci_high"))
+    is_far = np.zeros(table.height, dtype=bool)
+    is_far[above(0.0, _lows_of_size(value, low, high, level), looked_at, near_kink, level)] = True
+    real = table.filter(pl.Series(looked_at & is_far & (p < 1 - level)))
     return real.sort(pl.col("difference").abs(), descending=True), int(looked_at.sum())
 
 
-def _sides(
-    real: pl.DataFrame, keys: Sequence[str], metric: str, names: Sequence[str] | None = None
-) -> tuple[list[str], list[str]]:
+def _sides(real: pl.DataFrame, metric: str, names: Sequence[str]) -> tuple[list[str], list[str]]:
     """What is worse, and what is better, each with its difference."""
     worse, better = list[str](), list[str]()
-    for name, row in zip(names or names_in(real, keys, None), real.to_dicts(), strict=True):
+    for name, row in zip(names, real.to_dicts(), strict=True):
         is_worse = (row["difference"] > 0) == lower_is_better(metric)
         (worse if is_worse else better).append(f"{name} ({with_limits(row, 'difference', 0.0, sign=True)})")
     return worse, better
@@ -160,3 +183,11 @@ def _sides(
 def _worse_and_better(worse: Sequence[str], better: Sequence[str]) -> str:
     said = [f"{what}: {listed(of)}" for what, of in (("worse", worse), ("better", better)) if of]
     return "; " + "; ".join(said) if said else ""
+
+
+def _when(contents: Contents, value: object) -> str:
+    """A period in a sentence: a number says of what it is, "month 4"."""
+    assert contents.period is not None
+    assert contents.trend_total is not None
+    told = period_text(value, contents.trend_total[contents.period])
+    return f"{isolated(cut(text(contents.period)))} {told}" if isinstance(value, int | float) else told

@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_ec.page.contents import Contents
 from polars_ec.page.costly import above, eligible, floats, lows_around
-from polars_ec.page.sentence import Sentence, names_in, number_of
+from polars_ec.page.sentence import Sentence, groups_in, number_of
 from polars_ec.page.wording import count, listed, percent, share
 
 
@@ -44,17 +44,19 @@ def of_calibration(contents: Contents) -> Iterator[Sentence]:
         contents.interval,
     )
     if found:
-        rows, names = groups.to_dicts(), names_in(groups, contents.keys, None)
+        rows, names = groups.to_dicts(), groups_in(contents)
         most = sorted(found, key=lambda i: -rows[i]["rcl"])
         shown = listed([f"{names[i]} ({percent(rows[i], 'rcl')})" for i in most], 3)
         yield Sentence(
             "neutral",
-            f"In {len(found):,} of {number_of(int(candidates.sum()), 'group')} calibration by itself would gain more than noise; most in {shown}.",
+            f"In {len(found):,} of {number_of(int(candidates.sum()), 'group')} a calibration of their own would gain more than noise; most in {shown}.",
         )
 
 
-def of_quality(groups: pl.DataFrame, total: pl.DataFrame, names: Sequence[str]) -> Iterator[Sentence]:
-    """Missing and wrong rows, and small groups, which have these names."""
+def of_quality(
+    groups: pl.DataFrame, total: pl.DataFrame, names: Sequence[str], what: str = "group"
+) -> Iterator[Sentence]:
+    """Missing and wrong rows, and small groups, which have these names; `what` they are."""
     row = total.row(0, named=True) if total.height else {"n": 0, "n_missing": 0, "n_invalid": 0}
     n, missing, invalid = (int(row[name] or 0) for name in ("n", "n_missing", "n_invalid"))
     every = n + missing + invalid
@@ -92,5 +94,5 @@ def of_quality(groups: pl.DataFrame, total: pl.DataFrame, names: Sequence[str]) 
         about = "it" if small == 1 else "them"
         yield Sentence(
             "neutral",
-            f"{small:,} of {count(groups.height, 'group')} {'is' if small == 1 else 'are'} small: {said} little, and nothing is said about {about}.",
+            f"{small:,} of {number_of(groups.height, what)} {'is' if small == 1 else 'are'} small: {said} little, and nothing is said about {about}.",
         )

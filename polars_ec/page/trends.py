@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_ec.page.contents import Contents
+from polars_ec.page.contents import ROW, Contents
 from polars_ec.page.sparklines import Scale, Values
 from polars_ec.page.wording import period_texts
 from polars_ec.plotting.names import legible
@@ -17,6 +17,7 @@ from polars_ec.words import naive_value
 
 MOST_PERIODS = 400
 _TENTH, _NINE_TENTHS = 0.1, 0.9
+_AT = "__ec_at"
 _EMPTY: Mapping[str, Any] = {}
 
 
@@ -83,15 +84,17 @@ def trends_of(contents: Contents, kept: Sequence[int]) -> Trends | None:
         return None
     every = contents.trend_total[contents.period].unique().sort()
     periods = every.tail(MOST_PERIODS)
-    places = pl.DataFrame({contents.period: periods}).with_row_index("at")
-    rows = contents.groups.select(contents.keys).with_row_index("row").filter(pl.col("row").is_in(kept))
+    places = pl.DataFrame({contents.period: periods}).with_row_index(_AT)
+    rows = contents.numbered().filter(pl.col(ROW).is_in(kept))
     own = contents.trend.join(places, on=contents.period, nulls_equal=True)
-    own = own.join(rows, on=contents.keys, nulls_equal=True) if contents.keys else own.with_columns(row=0)
+    own = (
+        own.join(rows, on=contents.keys, nulls_equal=True) if contents.keys else own.with_columns(pl.lit(0).alias(ROW))
+    )
     whole = contents.trend_total.join(places, on=contents.period, nulls_equal=True)
     main = contents.metrics[0]
     found: dict[int, dict[int, Mapping[str, Any]]] = {row: {} for row in kept}
     for entry in own.iter_rows(named=True):
-        found[entry["row"]][entry["at"]] = entry
+        found[entry[ROW]][entry[_AT]] = entry
 
     def trend(entries: Mapping[int, Mapping[str, Any]]) -> Trend:
         names = [f"{name}{end}" for name in (main, f"{main}_at_prior") for end in ("", "_ci_low", "_ci_high")]
@@ -104,7 +107,7 @@ def trends_of(contents: Contents, kept: Sequence[int]) -> Trends | None:
         .to_series()
         .to_list(),
         of_group={row: trend(entries) for row, entries in found.items() if entries},
-        whole=trend({entry["at"]: entry for entry in whole.iter_rows(named=True)}),
+        whole=trend({entry[_AT]: entry for entry in whole.iter_rows(named=True)}),
         naive=naive_value(main),
         n_left_out=len(every) - len(periods),
     )

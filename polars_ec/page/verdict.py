@@ -11,7 +11,7 @@ import polars as pl
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import Contents
 from polars_ec.page.costly import above, costly_groups, eligible, floats, lows_of_loss
-from polars_ec.page.sentence import KINK, NEC, Sentence, names_in, number_of, short
+from polars_ec.page.sentence import KINK, NEC, Sentence, groups_in, names_in, number_of, short
 from polars_ec.page.told_changes import of_changes, of_history, of_rest
 from polars_ec.page.told_rows import of_calibration, of_quality
 from polars_ec.page.wording import count, listed, number, with_limits
@@ -29,17 +29,17 @@ def sentences(contents: Contents) -> list[Sentence]:
         *of_changes(contents),
         *of_history(contents),
         *of_calibration(contents),
-        *of_quality(contents.groups, contents.total, names_in(contents.groups, contents.keys, None)),
+        *of_quality(contents.groups, contents.total, groups_in(contents)),
     ]
 
 
 def of_report(
     table: pl.DataFrame, keys: Sequence[str], period: str | None, metric: str = NEC, interval: float | None = None
 ) -> list[Sentence]:
-    """The verdict of a table that `report` gave: which groups, or groups and periods, cost more than doing nothing.
+    """The verdict of a table that `report` gave: which groups, or groups and periods, cost more than treating all cases alike.
 
     `interval` is the level of its limits. Without them nobody can say which is more than noise, and the verdict says how to ask. Of
-    metrics but those that are 1 where nothing is done there is no verdict.
+    metrics but those that are 1 where all cases are treated alike there is no verdict.
     """
     if naive_value(metric) != 1 or not lower_is_better(metric) or metric not in table.columns:
         return []
@@ -51,13 +51,13 @@ def of_report(
         s for row in total.head(1).to_dicts() for s in of_the_whole(row, [metric], interval if has_limits else None)
     ]
     names = names_in(rows, keys, period)
+    what = "group" if period is None else "group and period" if keys else "period"
     if rows.height:
-        what = "group" if period is None else "group and period" if keys else "period"
         level = interval if has_limits else None
         found += _above_one(rows, names, metric, level, what)
     if {"n_missing", "n_invalid"} <= {*table.columns}:
         whole = total if total.height else rows.select(pl.col("n", "n_missing", "n_invalid").sum())
-        found += of_quality(rows, whole, names)
+        found += of_quality(rows, whole, names, what)
     return found
 
 
@@ -82,29 +82,39 @@ def _cost(row: dict[str, Any], level: float | None) -> Sentence:
         why = (
             f"{count(row['n_invalid'], 'row')} of the log {'is' if row['n_invalid'] == 1 else 'are'} wrong"
             if row.get("n_invalid")
-            else "all rows are of one class, or doing nothing costs nothing"
+            else "all rows are of one class, or treating all cases alike costs nothing"
         )
-        return Sentence("neutral", f"Whether the decisions cost less than doing nothing is not known: {why}.")
+        return Sentence(
+            "neutral", f"Whether the decisions cost less than treating all cases alike is not known: {why}."
+        )
     in_brackets = "" if level is None or low is None else f"; in brackets {100 * level:g}% limits"
-    measure = (
-        f"{with_limits(row, 'nec', 1.0)} times what the cheapest single decision for all cases costs (NEC{in_brackets})"
-    )
+    value_and_limits, name = with_limits(row, "nec", 1.0), f"(NEC{in_brackets})"
+    measure = f"{value_and_limits} times as much {name}"
     kink = KINK if row.get("nec_kinked") else ""
     if low is None or high is None:
-        return Sentence("neutral", f"In the whole log the decisions cost {measure}; how sure that is, is not known.")
+        return Sentence(
+            "neutral",
+            f"In the whole log the decisions cost {value_and_limits} times what treating all cases alike would {name}; how sure that is, "
+            "is not known.",
+        )
     if low > 1:
-        return Sentence("bad", f"In the whole log the decisions cost more than doing nothing: {measure}.{kink}")
+        return Sentence(
+            "bad", f"In the whole log the decisions cost more than treating all cases alike: {measure}.{kink}"
+        )
     if high < 1:
-        return Sentence("good", f"In the whole log the decisions cost less than doing nothing: {measure}.{kink}")
+        return Sentence(
+            "good", f"In the whole log the decisions cost less than treating all cases alike: {measure}.{kink}"
+        )
     return Sentence(
-        "neutral", f"These rows do not tell whether the decisions cost less than doing nothing: {measure}.{kink}"
+        "neutral",
+        f"These rows do not tell whether the decisions cost less than treating all cases alike: {measure}.{kink}",
     )
 
 
 def _of_costly(contents: Contents) -> Iterator[Sentence]:
     if NEC not in contents.metrics or contents.groups.height < 2:
         return
-    names = names_in(contents.groups, contents.keys, None)
+    names = groups_in(contents)
     yield from _said_above_one(contents.groups, names, NEC, contents.costly, "group")
 
 
@@ -140,7 +150,7 @@ def _above_one(
 
 
 _DEARER = {
-    True: ("costs more than doing nothing", "cost more than doing nothing"),
+    True: ("costs more than treating all cases alike", "cost more than treating all cases alike"),
     False: ("is above 1", "are above 1"),
 }
 

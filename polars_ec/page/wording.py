@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
+from unicodedata import bidirectional
 
 import polars as pl
 
@@ -67,6 +68,11 @@ def names_of(table: pl.DataFrame, keys: Sequence[str]) -> list[str]:
     """What each group is called: "AA, EWR"."""
     columns = [[text(value) or "(empty)" for value in table[key].to_list()] for key in keys]
     return [cut(", ".join(parts)) for parts in zip(*columns, strict=True)]
+
+
+def isolated(name: str) -> str:
+    """A name as a sentence has it: one that is written from right to left does not turn the numbers beside it round."""
+    return f"\u2068{name}\u2069" if any(bidirectional(c) in ("R", "AL", "AN") for c in name) else name
 
 
 def text(value: Any) -> str:

@@ -163,7 +163,7 @@ def drift(table: pl.DataFrame) -> Chart:
     ... )
     >>> chart = ec.plot.drift(log.ec.drift("p", "y", period="month", metrics=["nec"]))
     >>> chart.data["part"].to_list()
-    ['Classes: their shares', 'Rows of a class: their scores', 'difference']
+    ['Other shares of the classes', 'Other scores within the classes', 'difference']
     """
     from polars_ec.plotting import changes
 

@@ -30,9 +30,9 @@ PANELS = (8, 4)
 
 # The columns of the parts, in their order.
 _WORDS = {
-    "mix": "Strata: their shares",
-    "prior": "Classes: their shares",
-    "likelihood": "Rows of a class: their scores",
+    "mix": "Other shares of the strata",
+    "prior": "Other shares of the classes",
+    "likelihood": "Other scores within the classes",
 }
 _SHADES = dict(zip(_WORDS, (COLOURS[2], COLOURS[4], COLOURS[1]), strict=True))
 _WHOLE = "difference"

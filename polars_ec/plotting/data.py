@@ -57,11 +57,20 @@ def name_of_group(keys: Sequence[str]) -> pl.Expr:
     return (legible(pl.concat_str(parts, separator=", ")) if parts else pl.lit("all")).alias("group")
 
 
+def check_sketch(cells: object) -> None:
+    """TypeError for a log or a table, with the way out."""
+    if not isinstance(cells, DecidingCells):
+        raise TypeError(
+            f"a curve is of a sketch, and this is a {type(cells).__name__}: make one by ec.sketch(log, score, label, by=...)"
+        )
+
+
 def chosen(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] | None = None) -> Shown:
     """The largest groups, the worst of the others by a metric, and the rest added up; without those that have wrong rows.
 
     Models and targets are no parts of one whole: of many of them the rest is left out.
     """
+    check_sketch(cells)
     keys = cells.keys_beside_fold
     apart = [key for key in (SCORE, TARGET) if key in keys]
     whole = cells.group_by(*keys)

@@ -19,7 +19,10 @@ VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 def save(chart: Any, path: str | Path) -> Path:
     """That of `polars_ec.plot.save`."""
+    _check_chart(chart)
     file = Path(path)
+    if not file.parent.is_dir():
+        raise FileNotFoundError(f"path={str(path)!r}: there is no folder {str(file.parent)!r}: make it first")
     content = encoded(chart, file.suffix)
     with whole_file(file) as opened:
         opened.write(content)
@@ -30,9 +33,10 @@ def encoded(chart: Any, suffix: str) -> bytes:
     """The chart as a file of this kind has it."""
     kind = suffix.lower()
     if kind not in KINDS:
-        raise ValueError(f"{suffix or 'no suffix'} is not one of {', '.join(KINDS)}: name the file by what it is to be")
-    if not isinstance(chart, alt.TopLevelMixin):
-        raise TypeError(f"a {type(chart).__name__} is no chart: pass what ec.plot makes")
+        raise ValueError(
+            f"a chart is one of {', '.join(KINDS)}, and the name ends in {suffix or 'none'}: name the file by what it is to be"
+        )
+    _check_chart(chart)
     spec = chart.to_dict()
     if kind == ".html":
         return chart_page(spec).encode()
@@ -46,3 +50,8 @@ def encoded(chart: Any, suffix: str) -> bytes:
     if kind == ".png":
         return vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=2, ppi=_PIXELS_PER_INCH / 2)
     return vl_convert.vegalite_to_pdf(spec, vl_version=VEGA_LITE)
+
+
+def _check_chart(chart: object) -> None:
+    if not isinstance(chart, alt.TopLevelMixin):
+        raise TypeError(f"a {type(chart).__name__} is no chart: pass what ec.plot makes, and then the path")

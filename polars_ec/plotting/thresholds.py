@@ -18,9 +18,9 @@ from polars_ec.cells import curves
 from polars_ec.cells.arguments import bayes_threshold, two_by_two
 from polars_ec.cells.deciding import DecidingCells
 from polars_ec.costs import CostMatrix
-from polars_ec.display import number
+from polars_ec.display import costs_in_words
 from polars_ec.formulas.decisions import CELLS, DECISIONS
-from polars_ec.plotting.data import Shown, chosen, finite
+from polars_ec.plotting.data import Shown, check_sketch, chosen, finite
 from polars_ec.plotting.layers import Axis, band_note, curve_layers, limits_as_band, mark_at, titled, tooltip
 from polars_ec.plotting.lines import MOST_POINTS, thin
 from polars_ec.plotting.steps import log_odds_axis, over_thresholds, risk_over_t, threshold_axis
@@ -36,8 +36,8 @@ _FEW_TICKS = {"format": "~s", "tickCount": 3}
 
 def tippett(cells: DecidingCells) -> alt.LayerChart:
     """That of `polars_ec.plot.tippett`."""
-    llr = cells.grid.score_type == "llr"
     shown = chosen(cells, _loss_of(cells))
+    llr = cells.grid.score_type == "llr"
     curve = shown.only(curves.tippett(shown.cells))
     x = log_odds_axis(shown.cells, curve, "LLR" if llr else "Log-odds")
     y = Axis("Share of scores above")
@@ -79,6 +79,7 @@ def cost_curve(
     cells: DecidingCells, metrics: Sequence[str], keywords: Mapping[str, Any], interval: float | None
 ) -> alt.LayerChart | alt.HConcatChart:
     """That of `polars_ec.plot.cost_curve`."""
+    check_sketch(cells)
     stated, own = cells.operating_point.stands_in(keywords, cells.grid.classes)
     names = [*dict.fromkeys(metrics)] or ["nec"]
     charts = [_over_thresholds(cells, name, stated, own, interval, MOST_POINTS // len(names)) for name in names]
@@ -108,7 +109,9 @@ def _over_thresholds(
     layers = curve_layers(shown, thin(steps.drop("threshold"), (x.width, y.width), most=most), x, y, numbers)
     rules = [] if naive is None or not y.low <= naive <= y.high else [rule_at(naive)]
     marks = [mark_at(place, f"{text} {place:.4g}", x, line=i) for i, (text, place) in enumerate(marked.items())]
-    of_costs = [_costs_in_words(costs)] if metric in ("nec", "expected_cost", "dcf", "bayes_risk") else []
+    of_costs = (
+        [f"Costs: {costs_in_words(costs.values)}"] if metric in ("nec", "expected_cost", "dcf", "bayes_risk") else []
+    )
     notes = [*shown.notes, *of_costs, *(band_note(interval) if "low" in steps.columns else []), *_cut(curve["y"], y)]
     return titled([*rules, *layers, *itertools.chain(*marks)], f"{title} over thresholds", notes)
 
@@ -125,13 +128,6 @@ def _marked(
     with contextlib.suppress(ValueError):
         marked["Bayes"] = bayes_threshold(costs, cells.grid.score_type, keywords.get("prior"), cells.grid.classes)
     return {text: place for text, place in marked.items() if math.isfinite(place)}
-
-
-def _costs_in_words(costs: CostMatrix) -> str:
-    (right_0, alarm), (miss, right_1) = costs.values
-    if right_0 == right_1 == 0:
-        return f"Costs: a miss {number(miss)}, a false alarm {number(alarm)}"
-    return f"Costs of decisions 0 and 1: class 0 {number(right_0)}, {number(alarm)}; class 1 {number(miss)}, {number(right_1)}"
 
 
 def bayes_risk(cells: DecidingCells) -> alt.LayerChart:
@@ -198,6 +194,7 @@ def _rows_of_bins(shown: Shown, table: pl.DataFrame, resolution: int) -> alt.Lay
 
 def _loss_of(cells: DecidingCells) -> str:
     """The metric by which the scores themselves are judged, of their kind: by it the worst groups are found."""
+    check_sketch(cells)
     return {"llr": "cllr", "raw": "auc_roc"}.get(cells.grid.score_type, "nce")
 
 

@@ -14,6 +14,7 @@ from tests.benchmarks import (
     duckdb_cases,
     interval_cases,
     key_cases,
+    page_cases,
     peers,
     polars_cases,
     queries,
@@ -88,6 +89,9 @@ CASES = [
     Case("s-f", "polars-ds: exact AUC", peers.exact_auc_by_polars_ds),
     Case("s-d", "DuckDB: exact AUC by windows", partial(_sql, sql=queries.EXACT_AUC)),
     Case("s-g", "scikit-learn per segment: exact AUC, on a sample", peers.exact_auc_by_scikit_learn, sample=True),
+    # The page
+    Case("p", "polars_ec: the report page of segments and months", page_cases.page, floor="a-m"),
+    Case("p-c", "polars_ec: the same, days as clusters", partial(page_cases.page, clustered=True), floor="a-m"),
     # Calibration
     Case("r", "polars_ec: RCL per segment, affine, 5 folds", polars_cases.calibration_loss),
     Case("r16", "polars_ec: the same at resolution 16", partial(polars_cases.calibration_loss, resolution=16)),

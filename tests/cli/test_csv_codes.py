@@ -125,3 +125,10 @@ def test_keys_of_hive_folders_are_those_of_other_formats(tmp_path):
 def test_codes_of_a_log_without_rows_and_of_a_column_that_is_not_there(tmp_path):
     assert counted(typed_report(write(tmp_path / "log.csv", []), *BY)) == []
     assert "has no column 'z' (--by)" in fails(2, "report", write(tmp_path / "log.csv", ["1"]), *READ, "--by", "z")
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_fields_apart_by_something_else_than_commas(tmp_path, mark):
+    (tmp_path / "log.csv").write_text(f"p{mark}y\n0.2{mark}0\n", encoding="utf-8")
+    said = fails(2, "report", tmp_path / "log.csv", *READ)
+    assert f"have its fields separated by commas, and not by {mark!r}" in said

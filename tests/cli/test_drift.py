@@ -359,3 +359,9 @@ def test_why_nothing_is_found_is_said(folder, tmp_path):
     LOG.with_columns(pl.col("p") + 2).write_parquet(tmp_path / "wrong.parquet")
     result = invoke("drift", tmp_path / "wrong.parquet", *READ, *args, "1mo")
     assert wrong in result.stderr
+
+
+def test_a_reference_is_shown_as_periods_are(folder):
+    said = invoke("drift", folder / "log.csv", *READ, *MONTHS, "--metrics", "brier").stdout
+    assert "1970-01-01" in said
+    assert "00:00:00" not in said

@@ -339,7 +339,7 @@ def test_the_verdict_stands_above_the_table_on_a_terminal(folder, monkeypatch):
     assert said == ""
     verdict, table = printed.split("\n\n", 1)
     assert all(line.startswith(("- ", "  ")) and len(line) <= 100 for line in verdict.splitlines())
-    assert verdict.startswith("- None of 3 groups costs more than doing nothing beyond noise")
+    assert verdict.startswith("- None of 3 groups costs more than treating all cases alike beyond noise")
     monkeypatch.setenv("COLUMNS", "100")
     assert table == invoke(*args).stdout
 
@@ -363,7 +363,7 @@ def test_where_there_is_a_verdict(folder, monkeypatch, args, begins):
     result = invoke("report", folder / "worse.parquet", *READ, *BY, *args)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith(begins)
-    assert ("costs more than doing nothing" in result.stdout) == begins.startswith("- ")
+    assert ("costs more than treating all cases alike" in result.stdout) == begins.startswith("- ")
 
 
 def test_a_comparison_has_no_verdict(folder, monkeypatch):

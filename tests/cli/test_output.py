@@ -392,7 +392,10 @@ def test_the_entry_point_is_the_one_that_is_installed():
 
 
 def test_shells_can_complete(monkeypatch):
-    assert "--install-completion" in invoke("--help").stdout
+    said = invoke("--help").stdout
+    assert "--install-completion" in said
+    assert "A first page: polars-ec report log.csv --score p --label y" in said
+    assert "..." not in said.split("Commands:")[1], "what a command is for is cut"
     done = process(
         env={**os.environ, "_POLARS_EC_COMPLETE": "complete_bash", "COMP_WORDS": "polars-ec rep", "COMP_CWORD": "1"}
     )

@@ -249,5 +249,5 @@ def test_reports_on_nothing(logs, tmp_path):
     assert (result.exit_code, "holds no sketches yet" in result.stderr) == (1, True)
     sketch(logs, out=tmp_path / "out")
     assert "one folder of sketches at a time" in invoke("report", tmp_path / "out", logs, *READ).stderr
-    assert "needs --score" in invoke("report", logs).stderr
-    assert "needs --label" in invoke("report", logs, "--score", "p").stderr
+    assert "needs --score and --label: the names of columns, such as" in invoke("report", logs).stderr
+    assert "needs --label: " in invoke("report", logs, "--score", "p").stderr

@@ -134,6 +134,30 @@ def test_changes_are_of_the_last_month_with_labels_against_the_reference() -> No
     assert changes["p_adjusted"].sort().to_list() == pytest.approx(np.minimum(stepped, 1).tolist(), rel=1e-9)
 
 
+@pytest.mark.parametrize("given", [{"cost_fn": COST_FN}, {"cost_fn": "cost"}], ids=["sketch", "rows"])
+def test_changes_are_of_periods_after_the_reference(given: dict) -> None:
+    # Segment b ends in February.
+    ended = LOG.filter((pl.col("segment") != "b") | (pl.col("month") < dt.date(2024, 3, 1)))
+    made = contents(ended, metrics=["nec"], reference=dt.date(2024, 3, 1), **given)
+    assert made.changes is not None
+    assert set(made.changes.drop_nulls("difference").select("segment", "month").rows()) == {
+        (s, dt.date(2024, 4, 1)) for s in "acd"
+    }
+    none = contents(ended, metrics=["nec"], reference=dt.date(2024, 4, 1), **given)
+    texts = [s.text for s in sentences(none)]
+    assert "Nothing comes after 2024-04, since which changes would be told." in texts
+    assert not any("changed" in text or "went from" in text for text in texts)
+
+
+@pytest.mark.parametrize("given", [{"cost_fn": COST_FN}, {"cost_fn": "cost"}], ids=["sketch", "rows"])
+def test_one_group_has_no_other_shares_of_groups(given: dict) -> None:
+    made = contents(LOG.filter(segment="a"), metrics=["nec"], interval=0.975, **given)
+    assert made.history is not None
+    assert not any(column.count() for column in made.history if column.name.startswith("mix"))
+    assert not any("shares of the groups" in s.text for s in sentences(made))
+    assert made.options["Limits"] == "97.5%"
+
+
 def test_history_is_of_all_rows_with_groups_as_strata(page) -> None:
     history = page.history
     assert history is not None

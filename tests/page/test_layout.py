@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import polars as pl
@@ -11,6 +12,7 @@ import pytest
 from polars_ec.page import layout, render
 from polars_ec.page.charts import Figure, figures
 from polars_ec.page.contents import Contents
+from polars_ec.page.sentence import groups_in
 from polars_ec.page.sparklines import Area, Scale, panel, sparkline
 from polars_ec.page.text import number, p_value, percent, signed, tenths, unique
 from polars_ec.page.verdict import sentences
@@ -111,6 +113,38 @@ def test_groups_are_marked_that_the_verdict_names_and_no_others(contents, html) 
     worst = told.split("worse: ")[1].split(" (")[0]
     assert worst in marked["worse"]
     assert 0 < len(marked["better"]) < 14
+
+
+def test_keys_and_periods_have_any_names() -> None:
+    log = simulated(group_names(3), 2, 600)
+    made = contents_of(log.rename({"group": "row", "month": "at"}), ["row"], "at", metrics=["nec"])
+    page = layout.page_of(made, [], 3)
+    assert [row.name for row in page.rows] == made.groups["row"].to_list()
+    assert all(cell.picture for row in page.rows for column, cell in row.cells if column.name == "trend")
+    assert page.lead.startswith("600 rows · 3 groups by row · 2 periods from 2023-01 to 2023-02")
+    one = layout.page_of(contents_of(log.head(1), metrics=["nec"]), [], 1)
+    assert one.lead.startswith("1 row · 1 group by group · 1 period, 20")
+
+
+def test_a_verdict_calls_groups_as_the_table_does() -> None:
+    """Names that are alike as far as they are shown, or a group called as one that has no name."""
+    groups = ["a" * 70 + "1", "a" * 70 + "2", None, "(missing)"]
+    log = simulated(groups, 1, 4_000)
+    contents = contents_of(log, period=None, metrics=["nec"])
+    useless = pl.int_range(pl.len()) % 97 / 97
+    wrong = contents_of(
+        log.with_columns(score=useless, label=pl.lit(value=False) | (useless < 0.1)), period=None, metrics=["nec"]
+    )
+    assert len(set(contents.labels)) == 4
+    assert contents.labels_of(contents.groups[::-1]) == contents.labels[::-1]
+    (text,) = [s.text for s in sentences(wrong) if "beyond noise: " in s.text]
+    assert all(label in text for label in wrong.labels)
+    # The digits beside a name that is written from right to left stay in their order.
+    hebrew = replace(
+        contents, groups=contents.groups.with_columns(group=pl.lit("\u05d0\u05d1 ") + pl.col("n").cast(pl.String))
+    )
+    assert {name[0] + name[-1] for name in groups_in(hebrew)} == {"\u2068\u2069"}
+    assert groups_in(contents) == contents.labels
 
 
 def test_trends_are_embedded_with_four_digits(contents, html) -> None:
@@ -225,6 +259,8 @@ def test_lines_have_gaps_and_bands_close() -> None:
     assert Area(100, 50, Scale(0, 2), 1, left=0, top=0).line([1.0]) == "M50 25h0"
     scale = Scale.of([0.2, 0.4, None, float("inf")], 1.0)
     assert scale.low < 0.2 < 1.0 < scale.high < 1.2
-    assert Scale.of([], None).low < 0
+    assert Scale.of([], None).low == 0
+    # A cost below 0 there is not; a difference there is.
+    assert (Scale.of([0.0, 5.0], 1.0).low, Scale.of([-0.5, 0.5], 0.0).low < -0.5) == (0.0, True)
     assert "<path" in sparkline([], scale, None)
     assert "&lt;b&gt;" in panel([1.0], [None], [None], scale, 1.0, ("", "<b>"))

@@ -44,3 +44,36 @@ def test_what_is_not_installed_is_named_with_the_way_out(tmp_path, monkeypatch) 
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'polars_ec\[html\]'"):
         ec.report_page(tmp_path / "page.html", LOG, "p", "y")
+
+
+def test_a_path_that_no_browser_opens_is_an_error_before_the_log_is_read(tmp_path) -> None:
+    pytest.importorskip("jinja2")
+    never = LOG.lazy().map_batches(lambda _: pytest.fail("the log is read"), schema=LOG.schema)
+    for name in ("report.pdf", "report"):
+        with pytest.raises(ValueError, match=r"a page is HTML.* end it in \.html"):
+            ec.report_page(tmp_path / name, never, "p", "y")
+    with pytest.raises(TypeError, match="path= comes first, and is a DataFrame"):
+        ec.report_page(LOG, "p", "y")  # type: ignore[arg-type]
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("options", "costs", "decisions"),
+    [
+        ({"cost_fn": 5}, "a miss 5, a false alarm 1", "where they cost least if the scores are right"),
+        ({"cost_fn": 5, "threshold": 0.5}, "a miss 5, a false alarm 1", "score &gt; 0.5"),
+        (
+            {"costs": [[0, 1], [4, 1]]},
+            "of decisions 0 and 1: class 0 0, 1; class 1 4, 1",
+            "where they cost least if the scores are right",
+        ),
+        ({"cost_fn": "w"}, "cost_fn=w", "where they cost least if the scores are right"),
+        ({"cost_fn": "w", "threshold": 0.5}, "cost_fn=w", "score &gt; 0.5"),
+    ],
+)
+def test_the_page_says_in_words_what_decides(tmp_path, options, costs, decisions) -> None:
+    pytest.importorskip("jinja2")
+    log = LOG.with_columns(w=pl.lit(5.0))
+    text = ec.report_page(tmp_path / "page.html", log, "p", "y", metrics=["nec"], **options).read_text("utf-8")
+    assert f"<dt>Costs</dt><dd>{costs}</dd>\n<dt>Decisions</dt><dd>{decisions}</dd>" in text
+    assert "CostMatrix(" not in text

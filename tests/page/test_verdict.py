@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from polars_ec.page.contents import Contents
+from polars_ec.page.told_changes import that_differ
 from polars_ec.page.verdict import of_report, sentences
 from polars_ec.page.wording import count, listed, names_of, number, percent, period_text, share, text, with_limits
 
@@ -49,9 +50,9 @@ def with_total(**values: Any) -> Contents:
 
 def test_a_page_says_all_there_is_to_say() -> None:
     assert said(MADE) == [
-        "In the whole log the decisions cost less than doing nothing: 0.600 [0.580, 0.620] times what the cheapest single decision "
-        "for all cases costs (NEC; in brackets 95% limits).",
-        "1 of 3 groups costs more than doing nothing, beyond noise: b (NEC 1.30 [1.20, 1.41]).",
+        "In the whole log the decisions cost less than treating all cases alike: 0.600 [0.580, 0.620] times as much "
+        "(NEC; in brackets 95% limits).",
+        "1 of 3 groups costs more than treating all cases alike, beyond noise: b (NEC 1.30 [1.20, 1.41]).",
         "All 3,000 rows have a score and a label, and none is wrong.",
     ]
     assert [s.kind for s in sentences(MADE)] == ["good", "bad", "good"]
@@ -60,26 +61,44 @@ def test_a_page_says_all_there_is_to_say() -> None:
 @pytest.mark.parametrize(
     ("value", "low", "high", "kind", "begin"),
     [
-        (1.2, 1.1, 1.31, "bad", "In the whole log the decisions cost more than doing nothing: 1.20 [1.10, 1.31] times"),
+        (
+            1.2,
+            1.1,
+            1.31,
+            "bad",
+            "In the whole log the decisions cost more than treating all cases alike: 1.20 [1.10, 1.31] times",
+        ),
         (
             0.98,
             0.93,
             1.03,
             "neutral",
-            "These rows do not tell whether the decisions cost less than doing nothing: 0.98 [0.93, 1.03]",
+            "These rows do not tell whether the decisions cost less than treating all cases alike: 0.98 [0.93, 1.03]",
         ),
-        (1.05, 1.002, 1.1, "bad", "In the whole log the decisions cost more than doing nothing: 1.050 [1.002, 1.100]"),
-        (0.7, None, None, "neutral", "In the whole log the decisions cost 0.700 times"),
+        (
+            1.05,
+            1.002,
+            1.1,
+            "bad",
+            "In the whole log the decisions cost more than treating all cases alike: 1.050 [1.002, 1.100]",
+        ),
+        (
+            0.7,
+            None,
+            None,
+            "neutral",
+            "In the whole log the decisions cost 0.700 times what treating all cases alike would (NEC); how",
+        ),
         (
             None,
             None,
             None,
             "neutral",
-            "Whether the decisions cost less than doing nothing is not known: all rows are of one class",
+            "Whether the decisions cost less than treating all cases alike is not known: all rows are of one class",
         ),
     ],
 )
-def test_the_whole_log_against_doing_nothing(value, low, high, kind, begin) -> None:
+def test_the_whole_log_against_treating_all_alike(value, low, high, kind, begin) -> None:
     made = with_total(nec=value, nec_ci_low=low, nec_ci_high=high)
     assert kind_of(made, begin) == kind
     kinked = replace(made, total=made.total.with_columns(nec_kinked=pl.lit(value=True)))
@@ -99,26 +118,26 @@ def test_another_metric_is_told_beside_what_a_blind_system_has() -> None:
     assert said(made)[0] == (
         "Area under the ROC curve (AUC) of all rows together is 0.810 [0.790, 0.830]; a system that treats all cases alike has 0.500."
     )
-    assert not [t for t in said(made) if "doing nothing" in t]
+    assert not [t for t in said(made) if "treating all cases alike" in t]
 
 
 def test_no_group_and_many_groups() -> None:
     none = replace(MADE, costly=[])
     assert (
         said(none)[1]
-        == "None of 3 groups costs more than doing nothing beyond noise; 2 have NEC above 1, which may be chance."
+        == "None of 3 groups costs more than treating all cases alike beyond noise; 2 have NEC above 1, which may be chance."
     )
     assert kind_of(none, "None of 3") == "good"
     many = table(*(row(f"g{i}", 2 + i / 10, 1.9 + i / 10, 2.1 + i / 10) for i in range(12)))
     made = replace(MADE, groups=many, costly=list(range(12)))
     assert said(made)[1] == (
-        "12 of 12 groups cost more than doing nothing, beyond noise: g11 (NEC 3.10 [3.00, 3.20]), g10 (NEC 3.00 [2.90, 3.10]), "
+        "12 of 12 groups cost more than treating all cases alike, beyond noise: g11 (NEC 3.10 [3.00, 3.20]), g10 (NEC 3.00 [2.90, 3.10]), "
         "g9 (NEC 2.90 [2.80, 3.00]), g8 (NEC 2.80 [2.70, 2.90]), g7 (NEC 2.70 [2.60, 2.80]), and 7 more."
     )
     small = replace(MADE, groups=GROUPS.with_columns(small=pl.lit(value=True)), costly=[])
     assert (
         said(small)[1]
-        == "Of no group can be said whether it costs more than doing nothing: they are small, or have no limits."
+        == "Of no group can be said whether it costs more than treating all cases alike: they are small, or have no limits."
     )
     assert said(small)[-1] == "3 of 3 groups are small: their limits mean little, and nothing is said about them."
 
@@ -155,6 +174,46 @@ def test_groups_that_differ_from_the_rest() -> None:
     )
 
 
+def test_of_200_groups_one_that_is_four_standard_errors_off_may_have_few_errors_by_chance() -> None:
+    groups = table(*(row(f"g{i}", 0.6, 0.5, 0.7) for i in range(200)))
+
+    def rest(errors: float) -> pl.DataFrame:
+        limits = {
+            "difference": -0.2,
+            "difference_ci_low": -0.2 - 0.392 / errors,
+            "difference_ci_high": -0.2 + 0.392 / errors,
+        }
+        none = [difference(f"g{i}", 0.01, 1.0) for i in range(1, 200)]
+        return table({**difference("g0", 0.0, 0.01), **limits}, *none)
+
+    # A p-value of 0.00006, of a normal distribution; of t with 9 degrees of freedom it is 0.003, and one of 200 groups may be so far off.
+    assert said(replace(MADE, groups=groups, costly=[], rest=rest(4.0)), "None of 200 groups differs")
+    assert said(replace(MADE, groups=groups, costly=[], rest=rest(5.5)), "1 of 200 groups differs")
+
+
+def that_differ_of_200(seed: int, useless: int) -> set[int]:
+    """Of which groups a page says so: the scores of the first few are of no use, and the others are alike."""
+    generator = np.random.default_rng(seed)
+    n = 96_000
+    label, group = generator.random(n) < 0.3, generator.integers(0, 200, n)
+    log_odds = -0.847 + 1.2 * (generator.normal(size=n) + np.where(group < useless, 0.0, 1.2) * (label - 0.5))
+    log = pl.DataFrame({"g": group, "p": 1 / (1 + np.exp(-log_odds)), "y": label})
+    rest = log.ec.sketch("p", "y", by="g", cost_fn=5, resolution=1).compare("nec", reference="rest")
+    made = Contents("", ["g"], None, ["nec"], None, 0.95, rest.select("g"), TOTAL, rest=rest)
+    return set(that_differ(made, rest)[0]["g"].to_list())
+
+
+def test_those_that_are_truly_worse_are_named_among_200() -> None:
+    assert that_differ_of_200(0, useless=5) >= {0, 1, 2, 3, 4}
+
+
+@pytest.mark.slow
+def test_of_200_groups_alike_one_differs_in_at_most_one_of_twenty_pages() -> None:
+    named = sum(bool(that_differ_of_200(seed, useless=0)) for seed in range(RUNS))
+    # By p-values alone it is one of four.
+    assert named <= 0.05 * RUNS + 2 * (0.05 * 0.95 * RUNS) ** 0.5
+
+
 def of_periods() -> Contents:
     changes = table(
         difference("a", 0.4, 0.001, month=MAY, nec_kinked=False),
@@ -180,13 +239,36 @@ def test_what_has_changed_since_the_reference() -> None:
         "(-0.30 [-0.40, -0.20]).",
         "From 2024-01 to 2024-05 NEC of all rows together went from 0.500 to 0.650, by +0.15 [+0.05, +0.25], which is more than noise.",
         "The change of NEC from 2024-01 to 2024-05 is made up of +0.100 [+0.060, +0.140] by other shares of the classes; +0.08 [-0.02, "
-        "+0.18] by other scores or decisions within the classes; -0.030 [-0.050, -0.010] by other shares of the groups; more than "
-        "noise: other shares of the classes, other shares of the groups.",
+        "+0.18] by other scores or decisions within the classes; -0.030 [-0.050, -0.010] by another mix of groups; more than "
+        "noise: other shares of the classes, another mix of groups.",
     ]
+    two_classes = replace(made, total=TOTAL.with_columns(class_prior=0.2))
+    (told,) = said(two_classes, "The change")
+    assert "+0.100 [+0.060, +0.140] by another share of positives; " in told
+    assert "by other scores or decisions of positives and negatives; " in told
     assert kind_of(made, "From") == "bad"
     assert made.changes is not None
     kinked = replace(made, changes=made.changes.with_columns(nec_kinked=pl.lit(value=True), p_adjusted=pl.lit(0.03)))
     assert said(kinked, "None of 3 groups has changed beyond noise since 2024-01 (NEC).")
+
+
+def test_periods_that_are_numbers_say_of_what() -> None:
+    made = of_periods()
+    numbers = pl.col("month").dt.month().cast(pl.Int64)
+    assert made.changes is not None
+    assert made.history is not None
+    assert made.trend_total is not None
+    of_numbers = replace(
+        made,
+        changes=made.changes.with_columns(numbers),
+        history=made.history.with_columns(numbers),
+        trend_total=made.trend_total.with_columns(numbers),
+        reference=1,
+    )
+    first, whole = said(of_numbers, "2 of 3", "From")
+    assert "since month 1, by NEC" in first
+    assert "b (last in month 3) (" in first
+    assert whole.startswith("From month 1 to month 5 NEC of all rows together went from")
 
 
 def test_a_change_that_may_be_noise_and_parts_that_are_not_known() -> None:
@@ -214,7 +296,7 @@ def test_what_calibration_would_gain() -> None:
     made = replace(with_total(**gain), groups=groups)
     assert said(made, "Calibration", "In 2") == [
         "Calibration would take 4.20% [3.80%, 4.60%] off the loss of the scores in the whole log (RCL).",
-        "In 2 of 3 groups calibration by itself would gain more than noise; most in a (5.0% [4.0%, 6.0%]), c (1.0% [0.5%, 1.5%]).",
+        "In 2 of 3 groups a calibration of their own would gain more than noise; most in a (5.0% [4.0%, 6.0%]), c (1.0% [0.5%, 1.5%]).",
     ]
     nothing = {"rcl": 0.1, "rcl_ci_low": -0.2, "rcl_ci_high": 0.4}
     assert said(replace(with_total(**nothing)), "Nothing says")[0].endswith(
@@ -232,7 +314,7 @@ def test_missing_and_wrong_rows() -> None:
 
 
 def noise_only(groups: int, seed: int, log_spread: float = 0.1) -> pl.DataFrame:
-    """A report of groups that all cost just as much as doing nothing, with limits of the normal distribution."""
+    """A report of groups that all cost just as much as treating all cases alike, with limits of the normal distribution."""
     value = np.exp(np.random.default_rng(seed).normal(0, log_spread, groups))
     half = np.exp(1.959964 * log_spread)
     named = {
@@ -259,7 +341,7 @@ def test_a_report_with_a_group_that_is_truly_bad() -> None:
     (only,) = of_report(pl.concat([noise_only(200, 7), bad]), ["group"], None, interval=0.95)
     assert (only.kind, only.text) == (
         "bad",
-        "1 of 201 groups costs more than doing nothing, beyond noise: bad (NEC 1.90 [1.60, 2.26]).",
+        "1 of 201 groups costs more than treating all cases alike, beyond noise: bad (NEC 1.90 [1.60, 2.26]).",
     )
 
 
@@ -268,13 +350,13 @@ def test_a_report_without_limits_says_how_to_get_some() -> None:
     (only,) = of_report(plain, ["group"], None)
     assert (only.kind, only.text) == (
         "neutral",
-        "2 of 3 groups cost more than doing nothing (NEC above 1): b (1.30), c (1.10). Which of them by more than noise, --interval "
+        "2 of 3 groups cost more than treating all cases alike (NEC above 1): b (1.30), c (1.10). Which of them by more than noise, --interval "
         "0.95 tells.",
     )
     (fine,) = of_report(plain[:1], ["group"], None)
     assert (
         fine.text
-        == "None of 1 group costs more than doing nothing (NEC at most 1); how sure that is, --interval 0.95 tells."
+        == "None of 1 group costs more than treating all cases alike (NEC at most 1); how sure that is, --interval 0.95 tells."
     )
     # Limits that are of no stated level are no limits.
     assert "--interval" in of_report(GROUPS, ["group"], None)[0].text
@@ -284,15 +366,17 @@ def test_a_report_of_periods_of_nulls_and_with_a_total() -> None:
     periods = pl.DataFrame({"group": ["a", "a", None], "month": [JANUARY, MARCH, None], "nec": [1.2, None, 1.4]})
     (both,) = of_report(periods, ["group"], "month")
     assert both.text.startswith(
-        "2 of 2 groups and periods cost more than doing nothing (NEC above 1): (missing), (missing) (1.40), a, 2024-01 (1.20)."
+        "2 of 2 groups and periods cost more than treating all cases alike (NEC above 1): (missing), (missing) (1.40), a, 2024-01 (1.20)."
     )
     (alone,) = of_report(periods.drop("group"), [], "month")
     assert alone.text.startswith(
-        "2 of 2 periods cost more than doing nothing (NEC above 1): (missing) (1.40), 2024-01 (1.20)."
+        "2 of 2 periods cost more than treating all cases alike (NEC above 1): (missing) (1.40), 2024-01 (1.20)."
     )
     whole = pl.concat([GROUPS.with_columns(total=pl.lit(value=False)), table(row("", 0.6, 0.58, 0.62, total=True))])
     found = [s.text for s in of_report(whole, ["group"], None, interval=0.9)]
-    assert found[0].startswith("In the whole log the decisions cost less than doing nothing: 0.600 [0.580, 0.620]")
+    assert found[0].startswith(
+        "In the whole log the decisions cost less than treating all cases alike: 0.600 [0.580, 0.620]"
+    )
     assert "90% limits" in found[0]
     assert found[1].startswith("1 of 3 groups")
     (one, rows) = of_report(TOTAL, [], None, interval=0.95)
@@ -339,3 +423,11 @@ def test_names_are_plain_text() -> None:
         == "2024-01-01"
     )
     assert period_text(7, pl.Series([7, 8])) == "7"
+
+
+def test_small_rows_of_groups_and_periods_are_called_that() -> None:
+    periods = pl.DataFrame(
+        {"group": ["a", "b"], "month": [JANUARY, MARCH], "n": [5, 5], "nec": [0.5, 0.6], "small": [True, False]}
+    )
+    found = of_report(periods.with_columns(n_missing=0, n_invalid=0), ["group"], "month")
+    assert found[-1].text == "1 of 2 groups and periods is small: its limits mean little, and nothing is said about it."

@@ -507,3 +507,9 @@ def test_without_altair_the_error_says_what_to_install(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'polars_ec\[plot\]'"):
         ec.plot.roc(EXACT)
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_a_curve_of_a_table_says_how_to_make_a_sketch(name) -> None:
+    with pytest.raises(TypeError, match=r"of a sketch, and this is a DataFrame: make one by ec\.sketch\("):
+        getattr(ec.plot, name)(LOG)

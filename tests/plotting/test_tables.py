@@ -300,7 +300,11 @@ def test_models_are_compared_by_group():
 
 # Drift ------------------------------------------------------------------------------------------------------------------
 
-WORDS = {"mix": "Strata: their shares", "prior": "Classes: their shares", "likelihood": "Rows of a class: their scores"}
+WORDS = {
+    "mix": "Other shares of the strata",
+    "prior": "Other shares of the classes",
+    "likelihood": "Other scores within the classes",
+}
 
 
 @pytest.mark.parametrize(
@@ -487,6 +491,16 @@ def test_groups_that_read_alike_are_two():
         (lambda: ec.plot.drift(COMPARED), ValueError, ["ec.plot.compare"]),
         (lambda: ec.plot.save(BY_GROUP, "x.svg"), TypeError, ["DataFrame"]),
         (lambda: ec.plot.save(ec.plot.forest(BY_GROUP, "nec"), "x.gif"), ValueError, [".gif", ".svg"]),
+        (
+            lambda: ec.plot.save("x.svg", ec.plot.forest(BY_GROUP, "nec")),
+            TypeError,
+            ["a str is no chart", "then the path"],
+        ),
+        (
+            lambda: ec.plot.save(ec.plot.forest(BY_GROUP, "nec"), "none/x.svg"),
+            FileNotFoundError,
+            ["there is no folder 'none'"],
+        ),
     ],
 )
 def test_errors_say_the_way_out(call, error, words):

@@ -78,7 +78,7 @@
     const series = [[own, value, low, high], [data.prior, atPrior, priorLow, priorHigh]];
     const values = series.flatMap(([which, y, from, to]) => y.map((v, i) => ({
       x: data.periods[i], at: i, y: v, low: from[i] ?? null, high: to[i] ?? null, which,
-    }))).filter((row) => row.y !== null);
+    }))).filter((row) => row.y !== undefined);
     const both = atPrior.length > 0;
     const x = {
       field: "x", type: "ordinal", title: null, scale: { domain: data.periods },
