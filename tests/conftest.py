@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
+import polars as pl
 import pytest
 
 import polars_ec as ec
@@ -15,6 +16,13 @@ from tests.support.database import database
 
 # Workers share the cores, where threads of small matrix products only wait for each other. It is read when NumPy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# And each worker has one thread of Polars; tests/metrics/test_threads.py has several of them, and processes that tests start have
+# as many as there are cores. It is read when Polars makes them.
+if "PYTEST_XDIST_WORKER" in os.environ and "POLARS_MAX_THREADS" not in os.environ:
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    pl.thread_pool_size()
+    del os.environ["POLARS_MAX_THREADS"]
 
 # Expressions are many small objects, of which few are in circles.
 gc.set_threshold(20_000, 20, 20)

@@ -84,8 +84,7 @@ def parts(reference: np.ndarray, period: np.ndarray) -> dict[str, np.ndarray]:
     return found
 
 
-@pytest.mark.parametrize("cluster", [None, "user"])
-@pytest.mark.parametrize("strata", [1, 3])
+@pytest.mark.parametrize(("strata", "cluster"), mostly_slow(product([1, 3], [None, "user"]), [(1, None), (3, "user")]))
 def test_limits_against_a_bootstrap(strata: int, cluster: str | None) -> None:
     users = 150
     log = made_log(4, 1, 1200, strata, users=users, alike=1.2, worse=0.4, more=0.5)

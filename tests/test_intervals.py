@@ -15,6 +15,7 @@ from scipy.special import expit, logit
 
 import polars_ec as ec
 from polars_ec.intervals.gradient import gradient
+from tests.support.cases import mostly_slow
 from tests.support.influence import Rows, limits_of_clusters, limits_of_rows
 
 DECISIONS = (
@@ -123,7 +124,9 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(options) or "plain")
+@pytest.mark.parametrize(
+    "options", mostly_slow(OPTIONS, OPTIONS[::2]), ids=lambda options: "-".join(options) or "plain"
+)
 def test_values_stay_and_lazy_is_eager_whatever_the_order_of_the_rows(options: dict[str, Any]) -> None:
     report = LOG.ec.report("p", "y", by="g", interval=0.95, **options)
     plain = LOG.ec.report("p", "y", by="g", **{k: v for k, v in options.items() if k not in ("cluster", "buckets")})

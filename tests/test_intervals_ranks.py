@@ -22,6 +22,7 @@ from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.random_parts import dealt_out
 from polars_ec.intervals.ranks import newcombe
 from tests.support import ranking_oracle as oracle
+from tests.support.cases import mostly_slow
 from tests.support.reference import log_of
 
 ARGUMENTS = RankingArguments(CostMatrix([[0, 1], [3, 0]]))
@@ -455,7 +456,11 @@ def test_the_report_of_clusters_is_that_of_their_buckets(weight):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"cluster": "user"}, {"weight": "weight"}, {"cluster": "user", "weight": "weight"}]
+    "options",
+    mostly_slow(
+        [{}, {"cluster": "user"}, {"weight": "weight"}, {"cluster": "user", "weight": "weight"}],
+        [{}, {"cluster": "user", "weight": "weight"}],
+    ),
 )
 def test_the_sketch_has_the_limits_of_the_report(options):
     rows = log(3000, groups=3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +29,11 @@ from tests.support.profile import EXAMPLES, PROFILE
 from tests.support.reference import BINARY, expected_of, log_of
 
 
-@pytest.mark.parametrize("calibrator", ["affine", "temperature"])
 @pytest.mark.parametrize("weight", mostly_slow([None, "w"], ["w"]))
-@pytest.mark.parametrize("prior", [None, 0.1])
+@pytest.mark.parametrize(
+    ("calibrator", "prior"),
+    mostly_slow(product(["affine", "temperature"], [None, 0.1]), [("affine", 0.1), ("temperature", None)]),
+)
 def test_every_group_and_fold_is_the_fit_of_its_own_rows(calibrator, weight, prior) -> None:
     log = simulated()
     exact = log.ec.sketch("p", "y", by=["g", "fold"], exact=True, weight=weight).calibrate(calibrator, prior=prior)

@@ -39,7 +39,7 @@ COST_FP = 0.25
     ("rule", "weight", "prior"),
     mostly_slow(
         [(rule, *of) for rule in RULES for of in ((None, None), ("w", 0.2))],
-        [(next(iter(RULES)), None, None), *((rule, "w", 0.2) for rule in RULES)],
+        [(next(iter(RULES)), None, None), *((rule, "w", 0.2) for rule in [*RULES][1:])],
     ),
 )
 def test_loss_is_that_of_rows_with_plain_calibrators(rule, training, weight, prior) -> None:

@@ -12,6 +12,7 @@ from polars.testing import assert_frame_equal
 
 from polars_ec.cells import log_pass as _sketch_pass
 from polars_ec.rows.batches import batches
+from tests.support.cases import mostly_slow
 from tests.support.plans import assert_streams
 
 RANDOM = np.random.default_rng(11)
@@ -95,7 +96,7 @@ def test_the_pass_streams(tmp_path: Path, monkeypatch, score: str, labels: dict,
     assert_streams(frame)
 
 
-@pytest.mark.parametrize("batch", [1, 7, 100])
+@pytest.mark.parametrize("batch", mostly_slow([1, 7, 100], [1, 100]))
 def test_batches_add_up(monkeypatch, batch: int) -> None:
     whole = VECTORS.ec.sketch("p", "y", by="g", weight="w", classes=CLASSES)
     monkeypatch.setattr(_sketch_pass, "_BATCH", batch)

@@ -71,7 +71,7 @@ def same(ours, theirs):
 # Rows -------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", mostly_slow(ROWS, ["log.csv", "duckdb"]))
 def test_differences_of_models_are_those_of_the_package(folder, tmp_path, name):
     args = ("--by", "s", "--cost-fn", "5", "--prior", "overall", "--cluster", "tail", "--weight", "w")
     args = (*args, "--metrics", "nec,auc_roc", "--interval", "0.9", "--min-rows", "200")

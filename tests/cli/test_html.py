@@ -82,6 +82,12 @@ def made(monkeypatch):
     return made
 
 
+@pytest.fixture
+def without_charts(monkeypatch):
+    """Pages are rendered, for what is around them, without their charts."""
+    monkeypatch.setattr("polars_ec.page.render.figures", lambda contents: [])
+
+
 def same(ours, theirs):
     """Two contents, but for the sketches."""
     for name in (field.name for field in fields(theirs)):
@@ -221,13 +227,13 @@ def test_the_table_is_what_it_is_without_a_page(folder, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
 
 
-def test_a_gate_that_trips_leaves_the_page(folder, tmp_path):
+def test_a_gate_that_trips_leaves_the_page(folder, tmp_path, without_charts):
     args = (folder / "log.parquet", *READ, *NEC, "--fail-if", "n > 1", "--html", tmp_path / "page.html")
     assert invoke("report", *args).exit_code == 3
     assert (tmp_path / "page.html").exists()
 
 
-def test_a_page_that_fails_leaves_what_was_there(folder, tmp_path, monkeypatch):
+def test_a_page_that_fails_leaves_what_was_there(folder, tmp_path, monkeypatch, without_charts):
     page = tmp_path / "page.html"
     page.write_text("before")
 

@@ -195,7 +195,10 @@ def test_a_full_disk_behind_stdout(log, tmp_path, args):
     assert "No space left on device" in done.stderr
 
 
-@pytest.mark.parametrize("args", [("report", "LOG", *READ), ("sketch", "LOG", "--out", "OUT", *READ)])
+@pytest.mark.parametrize(
+    "args",
+    [("report", "LOG", *READ), pytest.param(("sketch", "LOG", "--out", "OUT", *READ), marks=pytest.mark.slow)],
+)
 def test_a_stdout_that_is_closed(log, tmp_path, args):
     named = [{"LOG": log, "OUT": tmp_path / "out"}.get(arg, arg) for arg in args]
     done = process(*named, stdout=None, preexec_fn=lambda: os.close(1))

@@ -86,7 +86,7 @@ def test_every_kind_of_file(folder, name):
     same(typed_report(folder / name, *MONTHLY), expected())
 
 
-@pytest.mark.parametrize("table", ["log", "main.log", 'a b.it\'s "x"'])
+@pytest.mark.parametrize("table", mostly_slow(["log", "main.log", 'a b.it\'s "x"'], ["main.log", 'a b.it\'s "x"']))
 def test_duckdb(folder, table, monkeypatch):
     monkeypatch.undo()  # the report creates the macros itself, as it does for users
     same(typed_report(f"duckdb:{folder}/log.duckdb::{table}", *MONTHLY), expected())

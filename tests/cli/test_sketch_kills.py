@@ -29,7 +29,7 @@ from tests.support.sketch_jobs import (
 
 FILES = 6
 MANY = "KILLS" in os.environ
-KILLS = int(os.environ.get("KILLS", 4))
+KILLS = int(os.environ.get("KILLS", 3))
 
 # Imports once, and forks for every job: kills fall into the work. Polars has no threads before its first query. A job can
 # be told to kill itself, so many seconds after it began to read its n-th input.
@@ -231,7 +231,7 @@ def test_nothing_is_lost_or_doubled_while_the_log_changes(tmp_path):
     ("where", "nth"),
     mostly_slow(
         [("fsync", 3), ("fsync", 4), ("replace", 2), ("replace", 3), ("unlink", 1), ("write", 2)],
-        [("replace", 2), ("unlink", 1), ("write", 2)],
+        [("replace", 2), ("write", 2)],
     ),
 )
 def test_killed_between_two_steps_of_a_write(logs, tmp_path, where, nth):

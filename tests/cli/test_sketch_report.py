@@ -19,7 +19,7 @@ FILES = 3
     "args",
     [
         ("--by", "carrier", "--time", "ts", "--every", "1mo", "--prior", "0.1"),
-        ("--time", "ts", "--every", "1w", "--prior", "overall"),
+        pytest.param(("--time", "ts", "--every", "1w", "--prior", "overall"), marks=pytest.mark.slow),
         ("--time", "ts", "--every", "1q", "--min-rows", "2800"),
         pytest.param(("--time", "ts", "--every", "1d", "--by", "carrier"), marks=pytest.mark.slow),
         pytest.param(("--by", "carrier", "--prior", "uniform"), marks=pytest.mark.slow),

@@ -16,7 +16,14 @@ from tests.support.sketch_jobs import LOG, loaded, same, whole
 FILES = 4
 
 
-@pytest.mark.parametrize("by", [("--by", "carrier"), ("--by", "carrier", "--time", "ts", "--every", "1d"), ()])
+@pytest.mark.parametrize(
+    "by",
+    [
+        ("--by", "carrier", "--time", "ts", "--every", "1d"),
+        pytest.param(("--by", "carrier"), marks=pytest.mark.slow),
+        (),
+    ],
+)
 def test_a_report_holds_one_sketch_at_a_time(out, monkeypatch, by):
     """While a sketch is read, none of those before it is there any more."""
     alive, most = [], []

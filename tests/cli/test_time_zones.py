@@ -221,11 +221,9 @@ def test_both_engines_cut_alike(connection, data):
     mostly_slow(
         [(form, zone) for form in FORMATS[:-1] for zone in (None, "Europe/Berlin", "America/New_York")],
         [
-            ("parquet", None),
             ("parquet", "Europe/Berlin"),
             ("arrow", None),
             ("csv", "America/New_York"),
-            ("ndjson", None),
         ],
     ),
 )

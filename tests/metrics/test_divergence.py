@@ -77,7 +77,7 @@ def check(frame: pl.DataFrame, rows: list[tuple[np.ndarray, np.ndarray, float]],
             assert value == pytest.approx(wanted / of_naive, rel=1e-9), (rule, door)
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 3))
+@settings(PROFILE, max_examples=int(EXAMPLES or 2))
 @given(st.lists(st.tuples(POSTERIORS, POSTERIORS, st.sampled_from([1.0, 0.0, 2.5])), max_size=10), st.booleans())
 def test_binary(rows, weighted: bool) -> None:
     frame = pl.DataFrame(rows, schema={"q": pl.Float64, "s": pl.Float64, "w": pl.Float64}, orient="row")

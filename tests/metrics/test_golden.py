@@ -54,7 +54,7 @@ def moved(metric: Any, frame: pl.DataFrame, empirical: list[float], target: list
 
 
 @pytest.mark.parametrize("name", [*BINARY, *MULTICLASS])
-@pytest.mark.parametrize("costs_name", COSTS)
+@pytest.mark.parametrize("costs_name", mostly_slow(COSTS, ["Cab", "Cimb"]))
 class TestRisk:
     """Blocks `risk` of the reference: costs of decisions, at the data's priors and at others."""
 

@@ -76,8 +76,9 @@ def check_all(rows, prior, weighted, score_type, resolution) -> None:
         expected = compute(scores, labels, used, own if keywords.get("prior") is None else keywords["prior"])
         function = getattr(ec, name)("s", "y", score_type=score_type, weight=weight, **keywords)
         assert log.select(function).item() == pytest.approx(expected, rel=1e-9, abs=1e-9), name
-        assert exact.evaluate(name, **keywords)[name].item() == pytest.approx(expected, rel=1e-9, abs=1e-9), name
-        assert exact.evaluate(name, **keywords)[f"{name}_error"].item() == pytest.approx(0, abs=1e-12), name
+        of_cells = exact.evaluate(name, **keywords)
+        assert of_cells[name].item() == pytest.approx(expected, rel=1e-9, abs=1e-9), name
+        assert of_cells[f"{name}_error"].item() == pytest.approx(0, abs=1e-12), name
         bounded = binned.evaluate(name, **keywords)
         assert abs(bounded[name].item() - expected) <= bounded[f"{name}_error"].item() + 1e-9, name
     linear = oracle.eer_linear(oracle.roc_points(scores, labels, used))

@@ -277,10 +277,12 @@ def test_every_log_has_a_page(what: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("given", "main", "note"),
     [
-        ({"score": "log_odds", "score_type": "llr", "prior": 0.1}, "nec", "Limits"),
+        pytest.param({"score": "log_odds", "score_type": "llr", "prior": 0.1}, "nec", "Limits", marks=pytest.mark.slow),
         ({"score": "log_odds", "score_type": "llr", "prior": None}, "cllr", "Limits"),
         ({"score": "log_odds", "score_type": "raw"}, "auc_roc", "Changes are not told"),
-        ({"score": "log_odds", "score_type": "raw", "threshold": 0.0}, "nec", "Limits"),
+        pytest.param(
+            {"score": "log_odds", "score_type": "raw", "threshold": 0.0}, "nec", "Limits", marks=pytest.mark.slow
+        ),
         ({"score": "p", "metrics": ["f1", "auc_roc"]}, "f1", "What calibration gains"),
     ],
 )

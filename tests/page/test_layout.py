@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from polars_ec.page import layout, render
-from polars_ec.page.charts import figures
+from polars_ec.page.charts import Figure, figures
 from polars_ec.page.contents import Contents
 from polars_ec.page.sentence import groups_in
 from polars_ec.page.sparklines import Area, Scale, panel, sparkline
@@ -67,8 +67,15 @@ def contents() -> Contents:
 
 
 @pytest.fixture(scope="module")
-def html(contents) -> str:
-    return render.render(contents)
+def plain(contents) -> list[Figure]:
+    return figures(contents)
+
+
+@pytest.fixture(scope="module")
+def html(contents, plain) -> str:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(render, "figures", lambda _: plain)
+        return render.render(contents)
 
 
 def test_each_number_of_the_table_is_that_of_the_contents(contents, html) -> None:
@@ -177,9 +184,9 @@ def test_trends_are_embedded_with_four_digits(contents, html) -> None:
             assert values == (expected if any(v is not None for v in expected) else [])
 
 
-def test_the_charts_hold_the_data_of_their_specifications(contents, html) -> None:
+def test_the_charts_hold_the_data_of_their_specifications(contents, html, plain) -> None:
     embedded = data_of(html)["charts"]
-    assert list(embedded) == [figure.id for figure in figures(contents)]
+    assert list(embedded) == [figure.id for figure in plain]
     assert list(embedded) == ["roc", "reliability", "cost_curve", "pr", "forest", "drift"]
     from polars_ec.plot import tables
 
@@ -194,12 +201,11 @@ def test_the_charts_hold_the_data_of_their_specifications(contents, html) -> Non
             assert value == (pytest.approx(other, rel=5e-4) if isinstance(other, float) else other)
 
 
-def test_a_chart_of_the_page_ignores_what_a_user_has_told_altair(contents) -> None:
+def test_a_chart_of_the_page_ignores_what_a_user_has_told_altair(contents, plain) -> None:
     import altair as alt
 
-    plain = [figure.spec for figure in figures(contents)]
     with alt.data_transformers.enable("json"), alt.theme.enable("dark"):
-        assert [figure.spec for figure in figures(contents)] == plain
+        assert figures(contents) == plain
 
 
 def test_definitions_are_the_first_sentences_of_the_documentation(contents, html) -> None:

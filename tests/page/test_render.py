@@ -104,8 +104,8 @@ def test_of_too_many_groups_the_largest_and_the_worst_are_shown(many) -> None:
     assert least is not None
 
 
-def test_charts_are_left_out_before_a_page_is_too_large(contents, monkeypatch) -> None:
-    monkeypatch.setattr("polars_ec.page.render.MOST_BYTES", len(render(contents).encode()) - 40_000)
+def test_charts_are_left_out_before_a_page_is_too_large(contents, html, monkeypatch) -> None:
+    monkeypatch.setattr("polars_ec.page.render.MOST_BYTES", len(html.encode()) - 40_000)
     html = render(contents)
     assert re.search(r"\d charts? left out", html)
     assert 'id="chart-roc"' in html
@@ -130,16 +130,18 @@ def test_pages_of_other_scores(tmp_path) -> None:
         score=pl.concat_arr(0.6 * pl.col("score"), 0.4 * pl.col("score"), 1 - pl.col("score")),
         label=pl.when("label").then(pl.col("user") % 2).otherwise(2),
     )
+    nec = {"metrics": ["nec"]}
+    decided = {"score_type": "decision", **nec}
     shown = {
-        "vectors": (vectors, {}, ["forest", "drift"]),
-        "decisions": (log.with_columns(pl.col("score") > 0.2), {"score_type": "decision"}, ["forest", "drift"]),
+        "vectors": (vectors, nec, ["forest", "drift"]),
+        "decisions": (log.with_columns(pl.col("score") > 0.2), decided, ["forest", "drift"]),
         "llr": (
             log.with_columns(pl.col("score").ec.llr(0.25)),
             {"score_type": "llr"},
             ["roc", "det", "bayes_error", "forest", "drift"],
         ),
-        "one class": (log.with_columns(label=pl.lit(value=True)), {}, []),
-        "no rows": (log.head(0), {}, []),
+        "one class": (log.with_columns(label=pl.lit(value=True)), nec, []),
+        "no rows": (log.head(0), nec, []),
     }
     for name, (rows, options, charts) in shown.items():
         path = ec.report_page(tmp_path / "page.html", rows, "score", "label", by="group", period="month", **options)

@@ -103,7 +103,7 @@ DTYPES = {
 
 
 # One query has a column of each type, because planning it takes longer than running it.
-@settings(PROFILE, max_examples=int(EXAMPLES or 2))
+@settings(PROFILE, max_examples=int(EXAMPLES or 1))
 @given(st.data())
 def test_buckets_are_the_same_everywhere(connection, data) -> None:
     keys = {kind: data.draw(st.lists(values, min_size=20, max_size=20)) for kind, values in KEYS.items()}

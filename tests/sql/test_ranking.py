@@ -356,39 +356,49 @@ def test_exact_table_macro(connection, score_type: str, prior: float | None) -> 
             assert row[name] == (None if value is None else pytest.approx(value, rel=1e-9, abs=1e-12)), name
 
 
-def test_equal_scores_and_single_rows_leave_no_error(connection) -> None:
-    log = pl.DataFrame({"g": 0, "score": [0.0, 0.0, 1.0, 1.0, 0.3, 0.6], "label": [0, 1, 0, 1, 1, 0]})
+EQUAL = [(0.0, 0), (0.0, 1), (1.0, 0), (1.0, 1), (0.3, 1), (0.6, 0)]
+GOOD = [(0.9, 1), (0.8, 0), (0.3, 1), (0.1, 0)]
+WRONG = {"nan": (math.nan, 1), "above": (1.5, 0), "below": (-0.1, 1), "label": (0.5, 2)}
+
+
+@pytest.fixture(scope="module")
+def few_rows(connection) -> dict[str, dict[str, Any]]:
+    """From bins, the metrics of the groups of a table `few_rows`."""
+    rows = [("equal", *row) for row in EQUAL] + [("good", *row) for row in GOOD]
+    rows += [("missing", *row) for row in [*GOOD, (None, 1), (0.2, None), (None, None)]]
+    rows += [(kind, *row) for kind, bad in WRONG.items() for row in [*GOOD, bad]]
+    rows += [("one class", 0.4, 1), ("one class", 0.6, 1), ("nothing", None, 1)]
+    log = pl.DataFrame(rows, schema={"g": pl.String, "score": pl.Float64, "label": pl.Int64}, orient="row")
+    connection.register("few_rows", log)
     connection.register("log", log)
-    row = by_group(connection, map(approximate, METRICS))[0]
-    truth = expected(log["score"].to_numpy(), log["label"].to_numpy(), None)
+    return by_group(connection, map(approximate, METRICS))
+
+
+def test_equal_scores_and_single_rows_leave_no_error(few_rows) -> None:
+    row = few_rows["equal"]
+    truth = expected(*map(np.array, zip(*EQUAL, strict=True)), None)
     for name in METRICS:
         assert row[name] == pytest.approx(truth[name], abs=ROUNDING), name
         assert row[f"{name}_error"] == pytest.approx(0, abs=ROUNDING), name
 
 
-def test_missing_rows_are_left_out_and_wrong_ones_leave_null(connection) -> None:
-    good = [(0.9, 1), (0.8, 0), (0.3, 1), (0.1, 0)]
-    rows = [("good", *row) for row in good]
-    rows += [("missing", *row) for row in [*good, (None, 1), (0.2, None), (None, None)]]
-    wrong = {"nan": (math.nan, 1), "above": (1.5, 0), "below": (-0.1, 1), "label": (0.5, 2)}
-    rows += [(kind, *row) for kind, bad in wrong.items() for row in [*good, bad]]
-    rows += [("one class", 0.4, 1), ("one class", 0.6, 1), ("nothing", None, 1)]
-    log = pl.DataFrame(rows, schema={"g": pl.String, "score": pl.Float64, "label": pl.Int64}, orient="row")
-    connection.register("log", log)
-    found, of_rows = (by_group(connection, map(call, METRICS)) for call in (approximate, by_sorting))
+def test_missing_rows_are_left_out_and_wrong_ones_leave_null(connection, few_rows) -> None:
+    found = few_rows
+    calls = ", ".join(map(by_sorting, METRICS))
+    of_rows = {row["g"]: row for row in query(connection, f"SELECT g, {calls} FROM few_rows GROUP BY g").to_dicts()}
     sorted_ = {
         row["g"]: row
-        for row in query(connection, "FROM ec.ranking_exact('log', score, label, groups := ['g'])").to_dicts()
+        for row in query(connection, "FROM ec.ranking_exact('few_rows', score, label, groups := ['g'])").to_dicts()
     }
     assert found.keys() == sorted_.keys() == of_rows.keys()
     assert found["missing"] == found["good"] | {"g": "missing"}
     assert of_rows["missing"] == of_rows["good"] | {"g": "missing"}
     assert sorted_["missing"] == sorted_["good"] | {"g": "missing", "n_missing": 3}
     assert found["good"]["auc_roc"] == sorted_["good"]["auc_roc"] == of_rows["good"]["auc_roc"] == 0.75
-    for kind in [*wrong, "one class", "nothing"]:
+    for kind in [*WRONG, "one class", "nothing"]:
         assert {found[kind][name] for name in METRICS} == {of_rows[kind][name] for name in METRICS} == {None}
         assert {sorted_[kind][name] for name in IN_A_TABLE} == {None}
-        assert sorted_[kind]["n_invalid"] == (kind in wrong)
+        assert sorted_[kind]["n_invalid"] == (kind in WRONG)
 
 
 def test_no_rows(connection) -> None:

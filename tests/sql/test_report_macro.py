@@ -14,6 +14,7 @@ from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.moved_by_prior import is_moved_by_prior
 from polars_ec.intervals.scales import scale_of
 from polars_ec.reporting import choice
+from tests.support.cases import mostly_slow
 from tests.support.report_macro import METRICS, OF_DECISIONS, Column, assert_equal, both, hostile_log
 
 if TYPE_CHECKING:
@@ -42,7 +43,10 @@ def test_posteriors_of_many_logs(connection: duckdb.DuckDBPyConnection, seed: in
 
 @pytest.mark.parametrize(
     ("case", "limits"),
-    [("as it comes", False), ("groups", False), ("a threshold", False), ("every metric", True), ("weights", True)],
+    mostly_slow(
+        [("as it comes", False), ("groups", False), ("a threshold", False), ("every metric", True), ("weights", True)],
+        [("groups", False), ("every metric", True), ("weights", True)],
+    ),
 )
 def test_posteriors(connection: duckdb.DuckDBPyConnection, case: str, limits: bool) -> None:
     check(connection, 2, case, limits)
