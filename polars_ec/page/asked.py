@@ -13,6 +13,7 @@ from polars_ec.drifting.choice import PREVIOUS, check_reference
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.priors import parse_prior
 from polars_ec.reporting.choice import named_metrics
+from polars_ec.version import __version__
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,15 @@ class Asked:
         names = named_metrics(self.metrics) or ()
         # Groups are compared by the first; of the others any that is one number will do.
         check_comparable([*names[:1], *(name for name in names[1:] if name != "ece")])
+
+    def limits_in_words(self, cluster: str | None, buckets: int | None) -> dict[str, str]:
+        """How limits were made, and by which version: the last lines of the foot."""
+        return {
+            "Limits": f"{100 * self.level:.4g}%",
+            "Clusters": "none" if cluster is None else f"{cluster}, in {buckets} buckets",
+            **({} if self.min_rows is None else {"Small": f"fewer than {self.min_rows} rows"}),
+            "polars_ec": __version__,
+        }
 
 
 def is_made_of_sums(metric: str) -> bool:

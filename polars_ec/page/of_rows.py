@@ -27,7 +27,6 @@ from polars_ec.reporting.choice import metrics_of, named_metrics
 from polars_ec.reports import report
 from polars_ec.rows.read import join_groups, resolve_columns
 from polars_ec.sketches import sketch_of
-from polars_ec.version import __version__
 
 _RESOLUTION, _FOLDS, _MANY = 16, 5, 2
 
@@ -293,16 +292,13 @@ class _Tables:
         costs = [f"{name}={given[name]}" for name in ("costs", "cost_fn", "cost_fp") if name in given]
         prior = "none" if self.asked.prior is None else f"{self.asked.prior}"
         shares = "" if self.prior is None else f", {self.prior:.4g}"
-        clusters = "none" if log.cluster is None else f"{log.cluster.meta.output_name()}, in {log.buckets} buckets"
+        cluster = None if log.cluster is None else log.cluster.meta.output_name()
         return {
             "Scores": str(given.get("score_type", "posteriors")),
             "Costs": ", ".join(costs) or "every error 1",
             "Decisions": f"score > {given['threshold']}" if "threshold" in given else AT_BAYES,
             "Reference prior": prior if prior == f"{self.prior}" else f"{prior}{shares}",
-            "Limits": f"{100 * self.asked.level:.4g}%",
-            "Clusters": clusters,
-            **({} if self.asked.min_rows is None else {"Small": f"fewer than {self.asked.min_rows} rows"}),
-            "polars_ec": __version__,
+            **self.asked.limits_in_words(cluster, log.buckets),
         }
 
 

@@ -41,7 +41,6 @@ from polars_ec.reporting.of_cells import Point, columns_at
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.read import join_groups
 from polars_ec.sketches import Sketch
-from polars_ec.version import __version__
 
 _KEPT = "__ec_kept"
 # Of more than so many groups and periods, or groups, it takes too long: a page shows and says what it is of.
@@ -331,7 +330,6 @@ class _Page:
         costs = two_by_two(parse_options({**self.point.keywords, "threshold": None}))
         shares = "none" if self.prior is None else f"{self.prior[1]:.4g}"
         of_log = ", as in the whole log" if self.prior is not None and is_overall(self.asked.prior) else ""
-        clusters = "none" if sketch.cluster is None else f"{sketch.cluster}, in {sketch.buckets} buckets"
         return {
             "Scores": f"{grid.score_type}, {bins}",
             "Costs": costs_in_words(costs.values),
@@ -339,10 +337,7 @@ class _Page:
                 f"score > {number(threshold)}" if threshold is not None else AT_BAYES if self.point.decides else "none"
             ),
             "Reference prior": f"{shares}{of_log}",
-            "Limits": f"{100 * self.asked.level:.4g}%",
-            "Clusters": clusters,
-            **({} if self.asked.min_rows is None else {"Small": f"fewer than {self.asked.min_rows} rows"}),
-            "polars_ec": __version__,
+            **self.asked.limits_in_words(sketch.cluster, sketch.buckets),
         }
 
 
