@@ -68,7 +68,12 @@ def installed(wheel, tmp_path_factory) -> Path:
 def test_what_is_in_the_wheel(wheel) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "polars_ec").rglob("*.py")}
+    assets = {
+        path.relative_to(ROOT).as_posix() for path in (ROOT / "polars_ec").glob("*/assets/*") if path.suffix != ".pyc"
+    }
+    assert {"polars_ec/plotting/assets/vega.js", "polars_ec/page/assets/page.html.jinja"} <= assets
     expected = {name for name in modules if not name.startswith("polars_ec/command/")} | {
+        *assets,
         "polars_ec/py.typed",
         "polars_ec/polars_ec.sql",
         "polars_ec_command.py",
@@ -82,8 +87,19 @@ def test_what_is_in_the_source_distribution(sdist) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     wanted = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "Makefile", "sql/polars_ec.sql"]
-    pages = [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").iterdir()]
+    pages = [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.*") if path.suffix != ".pyc"]
     assert names >= {*wanted, *pages, "tests/test_wheel.py", "examples/rain.py"}
+
+
+def test_page(installed, tmp_path) -> None:
+    """Its parts are in the wheel."""
+    code = """
+import polars as pl, polars_ec as ec
+log = pl.DataFrame({"s": ["a", "b"] * 50, "p": [0.9, 0.2, 0.6, 0.3] * 25, "y": [1, 0, 0, 1] * 25})
+print(ec.report_page("page.html", log, "p", "y", by="s"), ec.plot.save(ec.plot.roc(log.ec.sketch("p", "y")), "roc.html"))
+"""
+    assert run(installed / "python", "-c", code, cwd=tmp_path) == "page.html roc.html\n"
+    assert min((tmp_path / name).stat().st_size for name in ("page.html", "roc.html")) > 900_000
 
 
 def test_metric_and_macro(installed, tmp_path) -> None:
