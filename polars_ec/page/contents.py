@@ -69,7 +69,7 @@ class Contents:
     notes: list[str] = field(default_factory=list)
     options: Mapping[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def has_positives(self) -> bool:
         """Whether there are two classes: of more each has a share."""
         return self.total.schema.get("class_prior") == pl.Float64

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from polars_ec.page.contents import Contents
-from polars_ec.page.wording import isolated, names_of, period_text
+from polars_ec.page.wording import count, isolated, names_of, period_text
 
 Kind: TypeAlias = Literal["bad", "good", "neutral"]
 NEC = "nec"
@@ -52,5 +52,4 @@ def those_judged(number: int, of: int, what: str) -> str:
 
 def number_of(number: int, what: str) -> str:
     """How many there are: "200 groups"."""
-    many = {"group": "groups", "period": "periods", "group and period": "groups and periods"}
-    return f"{number:,} {what if number == 1 else many[what]}"
+    return count(number, what, "groups and periods" if what == "group and period" else None)

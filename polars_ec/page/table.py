@@ -10,7 +10,7 @@ import polars as pl
 from markupsafe import Markup
 
 from polars_ec.formulas.directions import lower_is_better
-from polars_ec.page.contents import ROW, Contents
+from polars_ec.page.contents import Contents
 from polars_ec.page.sparklines import sparkline
 from polars_ec.page.text import NONE, limits, number, p_value, percent, signed, tenths
 from polars_ec.page.told_changes import parts_of, that_changed, that_differ
@@ -90,7 +90,7 @@ def group_rows(contents: Contents, kept: Sequence[int], names: Sequence[str], tr
     # Those that the verdict names, and no others.
     differ = {} if contents.rest is None else _by_row(contents, that_differ(contents, contents.rest)[0])
     changed = {} if contents.changes is None else _by_row(contents, that_changed(contents, contents.changes)[0])
-    groups = contents.groups.rows(named=True)
+    groups, shown = contents.groups.rows(named=True), columns(contents)
     found = []
     for row in kept:
         group, against, change, costly = groups[row], rest.get(row), changes.get(row), row in contents.costly
@@ -99,7 +99,7 @@ def group_rows(contents: Contents, kept: Sequence[int], names: Sequence[str], tr
             "change": _difference(change, contents, is_real=row in changed),
         }
         picture = None if trends is None else _trend(trends.of_group.get(row), trends)
-        cells = _cells(contents, group, {**differences, TREND: picture}, costly=costly)
+        cells = _cells(shown, group, {**differences, TREND: picture}, costly=costly)
         facts = _facts(contents, group, against, change)
         trend = None if trends is None else trends.of_group.get(row)
         opens = bool(facts) or (trend is not None and any_known(trend.value))
@@ -111,17 +111,17 @@ def total_row(contents: Contents, trends: Trends | None) -> GroupRow:
     """All groups together, which nothing is compared with."""
     picture = None if trends is None else _trend(trends.whole, trends)
     known = {"rest": Cell(""), "change": Cell(""), TREND: picture}
-    cells = _cells(contents, contents.total.row(0, named=True), known, costly=False)
+    cells = _cells(columns(contents), contents.total.row(0, named=True), known, costly=False)
     return GroupRow(-1, ALL_GROUPS, cells, small=False, costly=False, facts=[])
 
 
 def _cells(
-    contents: Contents, group: Row, known: Mapping[str, Cell | None], *, costly: bool
+    shown: Sequence[Column], group: Row, known: Mapping[str, Cell | None], *, costly: bool
 ) -> list[tuple[Column, Cell]]:
     """A cell for each column: those that are known, and values."""
     return [
         (column, known.get(column.name) or _value(group, column.name, bad=costly and column.name == "nec"))
-        for column in columns(contents)
+        for column in shown
     ]
 
 
@@ -170,12 +170,7 @@ def _difference(found: Row | None, contents: Contents, *, is_real: bool) -> Cell
 
 def _by_row(contents: Contents, table: pl.DataFrame | None) -> dict[int, Row]:
     """The rows of a comparison of the main metric, by the row of the group that they are of."""
-    if table is None:
-        return {}
-    if not contents.keys:
-        return dict(enumerate(table.rows(named=True)))
-    joined = table.join(contents.numbered(), on=contents.keys, nulls_equal=True)
-    return {row[ROW]: row for row in joined.iter_rows(named=True)}
+    return {} if table is None else dict(zip(contents.rows_of(table), table.rows(named=True), strict=True))
 
 
 def _facts(contents: Contents, group: Row, against: Row | None, change: Row | None) -> list[list[str]]:

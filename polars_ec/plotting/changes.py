@@ -17,6 +17,7 @@ from polars_ec.plotting.tables import (
     is_lower_better,
     order_of,
     reference_line,
+    tooltips,
 )
 from polars_ec.plotting.theme import COLOURS, REST, SIZE
 from polars_ec.words import in_words, short
@@ -156,14 +157,8 @@ def _layers(rows: pl.DataFrame, factors: list[str], period: str, title: str, in_
     called = None if in_panels else f"Change of {title}"
     start, value, low = (alt.Y(f"{name}:Q", title=called) for name in ("start", "y", "low"))
     numbers = {"Change by it": "y", "Lower limit": "low", "Upper limit": "high"}
-    tooltip = [
-        *([alt.Tooltip("panel:N", title="Group")] if in_panels else []),
-        alt.Tooltip("x:N", title="Period"),
-        alt.Tooltip("reference:N", title="Reference"),
-        alt.Tooltip("part:N", title="Part"),
-        *(alt.Tooltip(f"{name}:Q", title=said, format="+.4~g") for said, name in numbers.items()),
-        alt.Tooltip("n:Q", title="Rows", format=","),
-    ]
+    words_of = {"Period": "x", "Reference": "reference", "Part": "part"}
+    tooltip = tooltips(({"Group": "panel"} if in_panels else {}) | words_of, numbers, sign="+")
     base, whole_if = alt.Chart(), alt.datum.part == _WHOLE
     bars = base.mark_bar().encode(x, start, alt.Y2("end:Q"), color=paint, opacity=faint_if_small(_BAR), tooltip=tooltip)
     limits = base.mark_rule(color=REST, strokeWidth=1 if many else 2).encode(x, low, alt.Y2("high:Q"))

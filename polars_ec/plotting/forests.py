@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import altair as alt
@@ -12,6 +12,7 @@ from polars_ec.plotting.data import finite
 from polars_ec.plotting.names import names, plain, texts
 from polars_ec.plotting.tables import (
     Cut,
+    Reach,
     against,
     check_metric,
     columns_before,
@@ -24,6 +25,7 @@ from polars_ec.plotting.tables import (
     of_few_rows,
     reach,
     reference_line,
+    tooltips,
 )
 from polars_ec.plotting.theme import MAIN, OTHER, REST, SIZE
 from polars_ec.words import ALL_GROUPS, in_words, naive_value
@@ -82,7 +84,7 @@ def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
     bars = base.mark_rule(clip=True).encode(low, y, alt.X2("high:Q"), color=paint, opacity=faint)
     points = base.mark_point(filled=True, opacity=1, clip=bool(ends.scale))
     limits = {"Lower limit": "low", "Upper limit": "high"} if table["low"].count() else {}
-    tooltip = _tooltip({"Value": "x", **limits})
+    tooltip = tooltips({"Group": "group"}, {"Value": "x", **limits})
     marks = points.encode(x, y, color=paint, shape=shape, size=size, opacity=faint, tooltip=tooltip)
     lines = [] if naive is None else [reference_line("x", naive)]
     chart = alt.LayerChart(layer=[*lines, bars, marks], data=table)
@@ -130,13 +132,13 @@ def compare(table: pl.DataFrame) -> alt.LayerChart | alt.ConcatChart:
     }
     all_tables = tables or {"value": _differences(table, called, "value")}
     # One legend for all charts, of what is there.
-    legend = [verdict for verdict in _VERDICTS if any(verdict in of.table["verdict"] for of, _ in tables.values())]
-    charts = [_chart(of, said, metric, title, legend) for metric, (of, said) in all_tables.items()]
+    legend = [verdict for verdict in _VERDICTS if any(verdict in of.table["verdict"] for of, *_ in tables.values())]
+    charts = [_chart(of, ends, said, metric, title, legend) for metric, (of, ends, said) in all_tables.items()]
     return charts[0] if len(charts) == 1 else alt.ConcatChart(concat=charts, columns=2)
 
 
-def _differences(compared: pl.DataFrame, called: pl.Series, metric: str) -> tuple[Cut, list[str]]:
-    """The rows of one metric, the worst difference above, and what is to be said about them."""
+def _differences(compared: pl.DataFrame, called: pl.Series, metric: str) -> tuple[Cut, Reach, list[str]]:
+    """The rows of one metric, the worst difference above, how far their axis goes, and what is to be said about them."""
     lower, is_best = is_lower_better(metric), _is_against_best(compared)
     differences = compared.select(
         called.alias("group"),
@@ -159,26 +161,28 @@ def _differences(compared: pl.DataFrame, called: pl.Series, metric: str) -> tupl
         said.append("Bars: confidence limits for all groups at once; where they reach 0, the group may be the best")
     elif table["low"].count():
         said.append(f"Bars: confidence limits. Better, worse: adjusted p below {_REAL:g}")
-    said += [*_infinite(in_order["x"]), *reach(table, "x", [0.0]).said]
-    return replace(of, table=table), [*said, *of.said("those of the others that differ most clearly")]
+    ends = reach(table, "x", [0.0])
+    said += [*_infinite(in_order["x"]), *ends.said, *of.said("those of the others that differ most clearly")]
+    return replace(of, table=table), ends, said
 
 
-def _chart(of: Cut, said: Sequence[str], metric: str, title: str, verdicts: Sequence[str]) -> alt.LayerChart:
+def _chart(
+    of: Cut, ends: Reach, said: Sequence[str], metric: str, title: str, verdicts: Sequence[str]
+) -> alt.LayerChart:
     domain = [*_VERDICTS]
     colours, shapes = ([looks[i] for looks in _VERDICTS.values()] for i in (0, 1))
     legend = alt.Legend(title=None, symbolOpacity=1, values=[*verdicts]) if verdicts else None
     paint = alt.Color("verdict:N", sort=domain, scale=alt.Scale(domain=domain, range=colours), legend=legend)
     shape = alt.Shape("verdict:N", sort=domain, scale=alt.Scale(domain=domain, range=shapes), legend=legend)
-    ends = reach(of.table, "x", [0.0]).scale
     base, y, faint = alt.Chart(), _rows_axis(of.table, title), faint_if_small()
     x, low = (
-        alt.X(f"{name}:Q", title=f"Difference in {in_words(metric)}", scale=alt.Scale(padding=8, **ends))
+        alt.X(f"{name}:Q", title=f"Difference in {in_words(metric)}", scale=alt.Scale(padding=8, **ends.scale))
         for name in ("x", "low")
     )
     bars = base.mark_rule(clip=True).encode(low, y, alt.X2("high:Q"), color=paint, opacity=faint)
-    points = base.mark_point(filled=True, opacity=1, size=60, clip=bool(ends))
-    numbers = {"Difference": "x", "Lower limit": "low", "Upper limit": "high", **_BESIDE}
-    tooltip = _tooltip(numbers, ["reference", "verdict"])
+    points = base.mark_point(filled=True, opacity=1, size=60, clip=bool(ends.scale))
+    words = {"Group": "group", "Reference": "reference", "Verdict": "verdict"}
+    tooltip = tooltips(words, {"Difference": "x", "Lower limit": "low", "Upper limit": "high", **_BESIDE})
     marks = points.encode(x, y, color=paint, shape=shape, opacity=faint, tooltip=tooltip)
     chart = alt.LayerChart(layer=[reference_line("x", 0), bars, marks], data=of.table)
     return chart.properties(width=SIZE, height=alt.Step(_ROW), title=heading(in_words(metric), said, of.table))
@@ -212,15 +216,6 @@ def _verdict(*, lower: bool, is_best: bool) -> pl.Expr:
 def _rows_axis(table: pl.DataFrame, title: str) -> alt.Y:
     """The rows in their order; long names are cut to what there is room for, and the tooltip has them whole."""
     return alt.Y("group:N", sort=table["group"].to_list(), title=title or None, axis=alt.Axis(labelLimit=_LABEL))
-
-
-def _tooltip(numbers: Mapping[str, str], names: Sequence[str] = ()) -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip("group:N", title="Group"),
-        *(alt.Tooltip(f"{name}:N", title=name.capitalize()) for name in names),
-        *(alt.Tooltip(f"{name}:Q", title=title, format=".4~g") for title, name in numbers.items()),
-        alt.Tooltip("n:Q", title="Rows", format=","),
-    ]
 
 
 def _infinite(values: pl.Series) -> list[str]:

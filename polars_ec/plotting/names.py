@@ -58,14 +58,17 @@ def time_format(times: pl.Series) -> str:
     """The shortest way to write these times in which none loses anything."""
     several = times.drop_nulls().unique()
     formats = _TIME_FORMATS[2:] if len(several) < 2 else _TIME_FORMATS
-    clock = (
-        several.dt.replace_time_zone(None) if isinstance(times.dtype, pl.Datetime) else several.cast(pl.Datetime("us"))
-    )
+    shown = clock(several)
     units = ("1y", "1mo", "1d", "1m", "1s")[len(_TIME_FORMATS) - len(formats) :]
     for form, unit in zip(formats, units, strict=True):
-        if (clock == clock.dt.truncate(unit)).all():
+        if (shown == shown.dt.truncate(unit)).all():
             return form
     return _TIME_FORMATS[-1] + "%.f"
+
+
+def clock(times: pl.Series) -> pl.Series:
+    """What the clock and the calendar of the column's zone show."""
+    return times.dt.replace_time_zone(None) if isinstance(times.dtype, pl.Datetime) else times.cast(pl.Datetime("us"))
 
 
 def names(table: pl.DataFrame, keys: Sequence[str]) -> pl.Series:

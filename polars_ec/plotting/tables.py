@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -178,3 +178,12 @@ def reach(table: pl.DataFrame, value: str, also: Sequence[float] = ()) -> Reach:
 def faint_if_small(others: float = 1) -> Any:
     """What is of few rows is there, and faint; `others` is how opaque the rest is."""
     return alt.condition(alt.datum.small, alt.value(MUTED * others), alt.value(others))
+
+
+def tooltips(words: Mapping[str, str], numbers: Mapping[str, str], *, sign: str = "") -> list[alt.Tooltip]:
+    """Columns of texts and of numbers by titles of our own, and last how many rows there are."""
+    return [
+        *(alt.Tooltip(f"{name}:N", title=title) for title, name in words.items()),
+        *(alt.Tooltip(f"{name}:Q", title=title, format=f"{sign}.4~g") for title, name in numbers.items()),
+        alt.Tooltip("n:Q", title="Rows", format=","),
+    ]

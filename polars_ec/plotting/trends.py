@@ -11,10 +11,11 @@ import polars as pl
 
 from polars_ec.formulas.moved_by_prior import AT_PRIOR
 from polars_ec.plotting.data import finite
-from polars_ec.plotting.names import names, plain, texts, time_format
+from polars_ec.plotting.names import clock, names, plain, texts, time_format
 from polars_ec.plotting.tables import (
     MOST_ROWS,
     Cut,
+    Reach,
     check_metric,
     columns_before,
     cut,
@@ -27,6 +28,7 @@ from polars_ec.plotting.tables import (
     order_of,
     reach,
     reference_line,
+    tooltips,
 )
 from polars_ec.plotting.theme import BAND, COLOURS, SIZE, colour
 from polars_ec.words import in_words, naive_value, unlike
@@ -88,10 +90,10 @@ def trend(
         )
     table, of_lines = _summed_up(table, "group", LINES, metrics[0], most)
     table, of_panels = _summed_up(table, "panel", PANELS, metrics[0], most // max(1, table["group"].n_unique()))
-    chart = _layers(
-        _with_neighbours(_in_parts(table, axis)), metrics, axis, of_lines, ", ".join(map(plain, lines)), bool(facets)
-    )
-    title = heading(_title(metrics), _said(table, metrics, of_panels if facets else of_lines, left_out), table)
+    ends = reach(table, "y", _naive(metrics))
+    drawn, called = _with_neighbours(_in_parts(table, axis)), ", ".join(map(plain, lines))
+    chart = _layers(drawn, metrics, axis, ends, of_lines, called, bool(facets))
+    title = heading(_title(metrics), _said(table, metrics, ends, of_panels if facets else of_lines, left_out), table)
     if not facets:
         return chart.properties(width=2 * SIZE, height=SIZE, title=title)
     order = [*of_panels.names, *([_rest(of_panels)] if of_panels.others else [])]
@@ -141,7 +143,7 @@ def _rows(
         )
         for metric in metrics
     ]
-    ticks = _clock(periods).dt.epoch("ms").to_list() if is_time else []
+    ticks = clock(periods).dt.epoch("ms").to_list() if is_time else []
     return (
         finite(pl.concat(parts)),
         _Axis(plain(x), is_time, time_format(periods) if is_time else "", ticks),
@@ -155,14 +157,9 @@ def _side(report: pl.DataFrame, metric: str) -> pl.Series:
     return value.to_frame().select(pl.when(pl.first().is_infinite()).then(pl.first().sign()).cast(pl.Int8)).to_series()
 
 
-def _clock(times: pl.Series) -> pl.Series:
-    """What the clock and the calendar of the column's zone show."""
-    return times.dt.replace_time_zone(None) if isinstance(times.dtype, pl.Datetime) else times.cast(pl.Datetime("us"))
-
-
 def _instants(times: pl.Series) -> pl.Series:
     """As a scale of UTC takes them, so that they are shown as the column has them, wherever the chart is looked at."""
-    return _clock(times).dt.strftime("%Y-%m-%dT%H:%M:%S%.3fZ")
+    return clock(times).dt.strftime("%Y-%m-%dT%H:%M:%S%.3fZ")
 
 
 def _summed_up(
@@ -219,7 +216,13 @@ def _with_neighbours(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _layers(
-    table: pl.DataFrame, metrics: Sequence[str], axis: _Axis, of_lines: Cut, title: str, in_panels: bool
+    table: pl.DataFrame,
+    metrics: Sequence[str],
+    axis: _Axis,
+    ends: Reach,
+    of_lines: Cut,
+    title: str,
+    in_panels: bool,
 ) -> alt.LayerChart:
     base = alt.Chart()
     x = axis.channel(_TICKS_OF_PANEL if in_panels else _TICKS)
@@ -243,18 +246,17 @@ def _layers(
                 symbolOpacity=1,
             )
             paint = alt.Color("measure:N", sort=measures, scale=alt.Scale(domain=measures, range=shades), legend=legend)
-    ends = reach(table, "y", _naive(metrics)).scale
-    up = alt.Y("y:Q", title=title_of_y, scale=alt.Scale(zero=False, **ends))
+    up, cut_off = alt.Y("y:Q", title=title_of_y, scale=alt.Scale(zero=False, **ends.scale)), bool(ends.scale)
     layers = [reference_line("y", value) for value in _naive(metrics)]
     if table["low"].count():
-        band = base.mark_area(opacity=BAND, clip=bool(ends)).encode(
+        band = base.mark_area(opacity=BAND, clip=cut_off).encode(
             x, low, high, color=paint, detail=["measure:N", "part:N"]
         )
-        alone = base.mark_rule(opacity=2 * BAND, strokeWidth=3, clip=bool(ends)).encode(x, low, high, color=paint)
+        alone = base.mark_rule(opacity=2 * BAND, strokeWidth=3, clip=cut_off).encode(x, low, high, color=paint)
         layers += [band, alone.transform_filter(alt.datum.alone)]
-    layers.append(base.mark_line(clip=bool(ends)).encode(x, up, color=paint, strokeDash=dash, detail="part:N"))
+    layers.append(base.mark_line(clip=cut_off).encode(x, up, color=paint, strokeDash=dash, detail="part:N"))
     many = table["x"].n_unique() > _MANY_PERIODS
-    points = base.mark_point(filled=True, size=9 if many or in_panels else 36, clip=bool(ends))
+    points = base.mark_point(filled=True, size=9 if many or in_panels else 36, clip=cut_off)
     layers.append(points.encode(x, up, color=paint, opacity=faint_if_small(), tooltip=_tooltip(table)))
     return alt.LayerChart(layer=layers, data=table)
 
@@ -263,11 +265,7 @@ def _tooltip(table: pl.DataFrame) -> list[alt.Tooltip]:
     texts_of = {"Group": "panel", "Line": "group", "Period": "when", "Metric": "measure"}
     shown = {title: name for title, name in texts_of.items() if name == "when" or table[name].n_unique() > 1}
     values = {"Value": "y"} | ({"Lower limit": "low", "Upper limit": "high"} if table["low"].count() else {})
-    return [
-        *(alt.Tooltip(f"{name}:N", title=title) for title, name in shown.items()),
-        *(alt.Tooltip(f"{name}:Q", title=title, format=".4~g") for title, name in values.items()),
-        alt.Tooltip("n:Q", title="Rows", format=","),
-    ]
+    return tooltips(shown, values)
 
 
 def _title(metrics: Sequence[str]) -> str:
@@ -279,7 +277,7 @@ def _naive(metrics: Sequence[str]) -> list[float]:
     return [*dict.fromkeys(value for metric in metrics if (value := naive_value(metric)) is not None)]
 
 
-def _said(table: pl.DataFrame, metrics: Sequence[str], of: Cut, left_out: int) -> list[str]:
+def _said(table: pl.DataFrame, metrics: Sequence[str], ends: Reach, of: Cut, left_out: int) -> list[str]:
     said = [f"Dashed line: the naive system, {value:g}" for value in _naive(metrics)]
     if table["low"].count():
         said.append("Band: confidence limits of each point")
@@ -287,7 +285,7 @@ def _said(table: pl.DataFrame, metrics: Sequence[str], of: Cut, left_out: int) -
         said.append(f"{_rest(of).capitalize()}: their median, and from 10% to 90% of them")
     if table["small"].any():
         said.append("Faint: few rows")
-    said += reach(table, "y", _naive(metrics)).said
+    said += ends.said
     if left_out:
         said.append(f"Left out: {left_out} without a period")
     return said
