@@ -16,7 +16,7 @@ import pytest
 import polars_ec as ec
 from tests.support.cases import mostly_slow
 from tests.support.doors import DOORS, evaluate
-from tests.support.reference import BINARY, MULTICLASS, SCALE, expected_of, log_of, needs_outside, with_scales
+from tests.support.reference import BINARY, MULTICLASS, SCALE, expected_of, log_of, with_scales
 
 COSTS = ("C01", "Cab", "Cimb")
 # The namespace goes through the streaming engine, so that both engines see every value.
@@ -138,7 +138,7 @@ def test_counts_and_class_prior(metric, name):
     [
         ("sst2_gpt2", 2, 1821, 0.5),
         ("agnews_gpt2", 4, 7600, 0.25),
-        pytest.param("cifar10_resnet-20", 10, 10000, 0.10, marks=needs_outside),
+        ("cifar10_resnet-20", 10, 10000, 0.10),
     ],
 )
 def test_sizes_that_the_paper_prints(name, n_classes, n_rows, prior):

@@ -1,7 +1,6 @@
 """Real score sets, and the values that other implementations computed of them.
 
-They lie in tests/reference (its README.md holds the conventions). One more, of ten classes, is too large to be kept there:
-its tests are skipped where ../shared/reference beside the repository is absent.
+They lie in tests/reference (its README.md holds the conventions), and where `polars-ec papers` has its score sets.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from polars_ec.papers.score_files import SHIPPED
+
 REFERENCE = Path(__file__).parents[1] / "reference"
-OUTSIDE = Path(__file__).parents[3] / "shared" / "reference"
-needs_outside = pytest.mark.skipif(not OUTSIDE.is_dir(), reason=f"no values of ten classes: {OUTSIDE} is absent")
 BINARY = ("pneumoniamnist_resnet50", "sst2_gpt2", "sst2_gpt2_4shot")
-TEN_CLASSES = pytest.param("cifar10_resnet-20", marks=[needs_outside, pytest.mark.slow])
+TEN_CLASSES = pytest.param("cifar10_resnet-20", marks=pytest.mark.slow)
 MULTICLASS = ("agnews_gpt2", TEN_CLASSES, "emotion_final_tst")
 # The scale on which each file's posteriors are read; the data made below are read on all of them.
 SCALE = {
@@ -34,13 +33,13 @@ SCALE = {
 
 def scores_of(name: str) -> Path:
     """The file of a score set."""
-    file = Path("data") / f"{name}.parquet"
-    return REFERENCE / file if (REFERENCE / file).exists() else OUTSIDE / file
+    own = REFERENCE / "data" / f"{name}.parquet"
+    return own if own.exists() else SHIPPED / own.name
 
 
 @cache
 def expected_of(name: str) -> dict[str, Any]:
-    return json.loads((scores_of(name).parents[1] / "expected" / f"{name}.json").read_text("utf-8"))
+    return json.loads((REFERENCE / "expected" / f"{name}.json").read_text("utf-8"))
 
 
 @cache

@@ -1,0 +1,1 @@
+"""Ferrer, "Analysis and comparison of classification metrics"."""

@@ -1,0 +1,1 @@
+"""Siblini and others, "Master your metrics with calibration"."""

@@ -1,0 +1,1 @@
+"""Cumani, "Bayes decisions and model evaluation"."""

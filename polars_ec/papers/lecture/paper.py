@@ -1,0 +1,12 @@
+"""The paper, entry by entry in its own order."""
+
+from __future__ import annotations
+
+from polars_ec.papers.entries import Paper
+
+PAPER = Paper(
+    "lecture",
+    "S. Cumani",
+    "Bayes decisions and model evaluation",
+    entries=[],
+)
