@@ -64,15 +64,18 @@ def equation_11() -> Table:
 
 def equation_12() -> Table:
     """One minus F as EC, and as NEC, each times a factor that goes with how many rows are decided to be of class 2."""
-    log, p = two_classes(), two_counts().p
-    share = value(log, ec.decision_share("decision", "label", 1, **DECIDED))
-    numbers = {"share of rows decided as class 2": by_equation(share, two_counts().of_decision[1] / 90)}
+    log, counts = two_classes(), two_counts()
+    p, share = counts.p, counts.of_decision[1] / counts.total
+    computed = value(log, ec.decision_share("decision", "label", 1, **DECIDED))
+    numbers = {"share of rows decided as class 2": by_equation(computed, share)}
     for beta in BETAS:
-        nec = value(log, ec.nec("decision", "label", cost_fn=beta**2, **DECIDED))
-        numbers[f"1 - F, beta {beta:g}, by EC"] = by_equation(1 - _f(beta), _ec(beta) / (beta**2 * p[1] + share))
-        numbers[f"1 - F, beta {beta:g}, by NEC"] = by_equation(
-            1 - _f(beta), min(beta**2 * p[1], p[0]) * nec / (beta**2 * p[1] + share)
+        least = min(beta**2 * p[1], p[0])
+        nec = _cost(beta) / least
+        numbers[f"NEC, c21 {beta**2:g}"] = by_equation(
+            value(log, ec.nec("decision", "label", cost_fn=beta**2, **DECIDED)), nec
         )
+        numbers[f"1 - F, beta {beta:g}, by EC"] = by_equation(1 - _f(beta), _cost(beta) / (beta**2 * p[1] + share))
+        numbers[f"1 - F, beta {beta:g}, by NEC"] = by_equation(1 - _f(beta), least * nec / (beta**2 * p[1] + share))
     return column(numbers)
 
 
@@ -120,14 +123,14 @@ def equation_14() -> Table:
     log, counts = two_classes(), two_counts()
     r, p2 = counts.r, counts.p[1]
     nec = value(log, ec.nec("decision", "label", prior="uniform", **DECIDED))
-    share = value(log, ec.decision_share("decision", "label", 1, **DECIDED))
-    ranges = np.sqrt(p2 * (1 - p2) / (share * (1 - share)))
+    share = counts.of_decision[1] / counts.total
+    factor = np.sqrt(p2 * (1 - p2) / (share * (1 - share)))
     reversed_ = counted(counts.n[:, ::-1].tolist())
     of_reversed: Any = {"weight": "n", **DECIDED}
     return column(
         {
             "NEC at equal priors": by_equation(nec, r[0, 1] + r[1, 0]),
-            "MCC": by_equation(_mcc_of_log(), ranges * (1 - nec)),
+            "MCC": by_equation(_mcc_of_log(), factor * (1 - (r[0, 1] + r[1, 0]))),
             "MCC where NEC is above 1": between(
                 value(reversed_, ec.mcc("decision", "label", **of_reversed)), -1, 0, "below 0"
             ),
@@ -176,11 +179,16 @@ def equation_26() -> Table:
 
 def equation_27() -> Table:
     """From NEC; and the threshold that is best for it is p_t."""
-    p, numbers = two_counts().p, {}
+    counts, numbers = two_counts(), {}
+    r, p = counts.r, counts.p
     for p_t in P_T:
         odds = p_t / (1 - p_t)
-        nec = value(two_classes(), ec.nec("decision", "label", cost_fp=odds, **DECIDED))
-        numbers[f"net benefit, p_t {p_t:g}"] = by_equation(_net_benefit(p_t), p[1] - min(p[1], odds * p[0]) * nec)
+        least = min(p[1], odds * p[0])
+        nec = (p[1] * r[1, 0] + odds * p[0] * r[0, 1]) / least
+        numbers[f"NEC, c12 {odds:.3f}"] = by_equation(
+            value(two_classes(), ec.nec("decision", "label", cost_fp=odds, **DECIDED)), nec
+        )
+        numbers[f"net benefit, p_t {p_t:g}"] = by_equation(_net_benefit(p_t), p[1] - least * nec)
         threshold = ec.CostMatrix.binary(cost_fn=1, cost_fp=odds).bayes_threshold()
         numbers[f"Bayes threshold, p_t {p_t:g}"] = by_equation(threshold, p_t)
     return column(numbers)
@@ -201,9 +209,12 @@ def equation_28() -> Table:
 def equation_29() -> Table:
     """From NEC at equal priors."""
     r = two_counts().r
-    nec = value(two_classes(), ec.nec("decision", "label", prior="uniform", **DECIDED))
+    nec = r[0, 1] + r[1, 0]
     return column(
         {
+            "NEC at equal priors": by_equation(
+                value(two_classes(), ec.nec("decision", "label", prior="uniform", **DECIDED)), nec
+            ),
             "from rates": by_equation(_lr_plus(), (1 - r[1, 0]) / r[0, 1]),
             "from NEC": by_equation(_lr_plus(), (1 - nec) / r[0, 1] + 1),
         }

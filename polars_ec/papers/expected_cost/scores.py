@@ -59,7 +59,7 @@ def eer_bound() -> Table:
                 value(log, ec.error_rate("log_odds", "label", **LOG_ODDS)), 0, bound, f"at most {bound:.4f}"
             ),
             "error rate where 3 is added to the log odds": between(of_shifted, bound, 1, f"above {bound:.4f}"),
-            "EER there": by_equation(value(log, ec.eer(shifted, "label", **LOG_ODDS)), eer),
+            "what EER changes by": by_equation(value(log, ec.eer(shifted, "label", **LOG_ODDS)) - eer, 0.0),
         }
     )
 

@@ -70,29 +70,25 @@ def same_cost(metric: str, nec: str) -> tuple[dict[str, float], dict[str, float]
 
 def figure_1() -> Table:
     """Thresholds of the same NEC, of which F1 and MCC prefer one."""
-    rows = []
     p2 = COUNTS[1] / sum(COUNTS)
+    rows: list[tuple[str, list[Number | None]]] = []
     for metric, nec, name in (("not_f1", "nec_1", "F1"), ("not_mcc", "nec_4", "MCC")):
-        for place, row in zip(("best", "same NEC"), same_cost(metric, nec), strict=True):
-            share = row["share"]
+        best, other = same_cost(metric, nec)
+        for place, row in (("best", best), ("same NEC", other)):
+            cost = int(nec[-1]) * p2 * (1 - row["tp"] / COUNTS[1]) + (1 - p2) * row["fp"] / COUNTS[0]
+            share = (row["tp"] + row["fp"]) / sum(COUNTS)
             if name == "F1":
-                expected = min(p2, 1 - p2) * row[nec] / (p2 + share)
+                expected = cost / (p2 + share)
             else:
                 expected = 1 - math.sqrt(p2 * (1 - p2) / (share * (1 - share))) * (1 - _balanced(row))
-            rows.append(
-                (
-                    f"{name}, {place}",
-                    [
-                        alone(row["threshold"], decimals=1),
-                        alone(row[nec]),
-                        alone(share),
-                        by_equation(row[metric], expected),
-                        None,
-                    ],
-                )
-            )
-    for i, preferred in ((0, _preferred("not_f1", "nec_1")), (2, _preferred("not_mcc", "nec_4"))):
-        rows[i][1][4] = between(preferred, 0, 1, "above 0")
+            numbers = [
+                alone(row["threshold"], decimals=1),
+                by_equation(row[nec], cost / min(int(nec[-1]) * p2, 1 - p2)),
+                alone(share),
+                by_equation(row[metric], expected),
+            ]
+            preferred = between(_preferred(name, best, other), 0, 1, "above 0") if place == "best" else None
+            rows.append((f"{name}, {place}", [*numbers, preferred]))
     return Table(
         ["threshold", "NEC", "share of class 2", "1 - metric", "what is preferred"],
         rows,
@@ -108,10 +104,9 @@ def _balanced(row: dict[str, float]) -> float:
     return row["fp"] / COUNTS[0] + 1 - row["tp"] / COUNTS[1]
 
 
-def _preferred(metric: str, nec: str) -> float:
+def _preferred(name: str, best: dict[str, float], other: dict[str, float]) -> float:
     """By how much the best threshold has what the metric prefers, more than the other one of the same NEC."""
-    best, other = same_cost(metric, nec)
-    if metric == "not_f1":
+    if name == "F1":
         return best["share"] - other["share"]
     return abs(best["share"] - 0.5) - abs(other["share"] - 0.5)
 
