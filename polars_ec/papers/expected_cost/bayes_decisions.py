@@ -15,6 +15,7 @@ from polars_ec.papers.expected_cost.small_logs import (
     two_classes,
 )
 from polars_ec.papers.numbers import Number, Table, by_equation, printed
+from polars_ec.papers.simulated import Floats
 from polars_ec.papers.small import column, whole
 
 COSTS_OF_TWO = ((1.0, 1.0), (1.0, 4.0), (2.5, 1.0))
@@ -136,7 +137,7 @@ def _least_sure(alpha: float) -> float:
     return float(shares[decided != 10].min())
 
 
-def _constant(cost: float) -> Integers:
+def _constant(cost: float) -> Floats:
     return np.full((three_classes().height, 1), cost)
 
 

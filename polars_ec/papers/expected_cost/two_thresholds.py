@@ -137,7 +137,7 @@ def section_4_1() -> Table:
     return column(
         numbers,
         "The text does not print MCC's best threshold: it is held against Equation 13 in NumPy.",
-        "The best of these thresholds may be 0.1, a step, away from the Bayes threshold: rows are 99,999, and a step of it saves 0.0018 at most.",
+        "In these 99,999 rows the best threshold of the grid is up to a step of 0.1 away from the Bayes threshold, and costs up to 0.0018 less.",
     )
 
 
