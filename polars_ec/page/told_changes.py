@@ -13,7 +13,7 @@ from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import Contents
 from polars_ec.page.costly import Lows, Mask, above, kinked, lows_around
 from polars_ec.page.sentence import KINK, NEC, Kind, Sentence, groups_in, those_judged
-from polars_ec.page.wording import MOST, cut, isolated, listed, number, period_text, text, with_limits
+from polars_ec.page.wording import MOST, cut, isolated, listed, number_in_sentence, period_text, text, with_limits
 from polars_ec.rows.read import join_groups
 from polars_ec.words import short
 
@@ -134,8 +134,8 @@ def of_history(contents: Contents) -> Iterator[Sentence]:
     )
     yield Sentence(
         kind,
-        f"From {begin} to {end} {short(main)} of all rows together went from {number(row['value_reference'])} to "
-        f"{number(row['value'])}, by {with_limits(row, 'difference', 0.0, sign=True)}, {surely}.{kink}",
+        f"From {begin} to {end} {short(main)} of all rows together went from {number_in_sentence(row['value_reference'])} to "
+        f"{number_in_sentence(row['value'])}, by {with_limits(row, 'difference', 0.0, sign=True)}, {surely}.{kink}",
     )
     words = parts_of(contents)
     parts = [name for name in words if row.get(name) is not None and row[f"{name}_ci_low"] is not None]
