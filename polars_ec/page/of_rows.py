@@ -60,11 +60,7 @@ class Log:
 def contents_of_log(log: Log, asked: Asked) -> Contents:
     """The contents of a page of these rows."""
     score, label = log.score.meta.output_name(), log.label.meta.output_name()
-    asked = replace(
-        asked,
-        title=asked.title or f"{score} against {label}",
-        options={"Score": score, "Label": label, **_of_rows(log.options), **asked.options},
-    )
+    asked = replace(asked, options={"Score": score, "Label": label, **_of_rows(log.options), **asked.options})
     return _of_cells(log, asked) if log.has_cells else _Tables(log, asked).contents()
 
 
@@ -112,7 +108,7 @@ class _Tables:
         changes, history = self.drifts
         lows = lows_of_loss(groups, "nec", asked.level) if "nec" in self.metrics else None
         return Contents(
-            title=asked.title or "Report",
+            title=asked.title,
             keys=list(asked.keys),
             period=asked.period,
             metrics=list(self.metrics),

@@ -81,7 +81,7 @@ class _Page:
         groups = self.calibrated(self.by_size, self.by_fold(*keys))
         trend, trend_total = self.trends
         return Contents(
-            title=self.asked.title or "Report",
+            title=self.asked.title,
             keys=keys,
             period=self.asked.period,
             metrics=self.metrics,
