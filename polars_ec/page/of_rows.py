@@ -19,7 +19,7 @@ from polars_ec.drifts import drift
 from polars_ec.metrics.counts import class_prior_of_log
 from polars_ec.page.asked import Asked, is_made_of_sums
 from polars_ec.page.contents import Contents, largest_first
-from polars_ec.page.costly import costly_groups, lows_of_loss
+from polars_ec.page.costly import costly_groups, lows_of_loss, with_kinks
 from polars_ec.page.notes import AT_BAYES, INDEPENDENT, no_parts, without_period
 from polars_ec.page.of_sketch import contents_of_sketch
 from polars_ec.priors import parse_prior
@@ -243,23 +243,18 @@ class _Tables:
         last = pl.col(period).max().over(keys or pl.lit(1))
         is_after = pl.col(period) > pl.lit(self.reference).cast(used.schema[period])
         ends = used.filter((pl.col(period) == last) & is_after)
-        ends = ends.with_columns(
-            pl.Series("p_adjusted", adjusted(floats(ends["p_value"])), nan_to_null=True),
-            nec_kinked=self.kinks(ends, period, keys),
-        )
+        ends = ends.with_columns(pl.Series("p_adjusted", adjusted(floats(ends["p_value"])), nan_to_null=True))
+        trend = self.trends[0]
+        if trend is not None and "nec_kinked" in trend.columns:
+            ends = with_kinks(ends, self.of_ends(trend, ends, period), keys)
         return ends, history
 
-    def kinks(self, ends: pl.DataFrame, period: str, keys: Sequence[str]) -> pl.Series:
-        """Whether one of the two periods of a group is beside the kink of NEC."""
-        trend = self.trends[0]
-        if trend is None or "nec_kinked" not in trend.columns:
-            return pl.Series([False] * ends.height, dtype=pl.Boolean)
-        flags = trend.select(*keys, period, pl.col("nec_kinked").fill_null(value=False))
-        begin = pl.lit(self.reference).cast(flags.schema[period]).alias(period)
-        first, last = (
-            join_groups(at.select(*keys, period), flags, [*keys, period]) for at in (ends.with_columns(begin), ends)
-        )
-        return first["nec_kinked"].fill_null(value=False) | last["nec_kinked"].fill_null(value=False)
+    def of_ends(self, trend: pl.DataFrame, ends: pl.DataFrame, period: str) -> pl.DataFrame:
+        """The rows of a trend that are of the reference, or of the last period of a group."""
+        is_first = pl.col(period) == pl.lit(self.reference).cast(trend.schema[period])
+        places = [*self.asked.keys, period]
+        last = join_groups(ends.select(places), trend, places).select(trend.columns)
+        return pl.concat([trend.filter(is_first), last])
 
     @property
     def notes(self) -> list[str]:
