@@ -245,7 +245,7 @@ class _Tables:
         ends = used.filter((pl.col(period) == last) & is_after)
         ends = ends.with_columns(pl.Series("p_adjusted", adjusted(floats(ends["p_value"])), nan_to_null=True))
         trend = self.trends[0]
-        if trend is not None and "nec_kinked" in trend.columns:
+        if trend is not None and self.metrics[0] == "nec" and "nec_kinked" in trend.columns:
             ends = with_kinks(ends, self.of_ends(trend, ends, period), keys)
         return ends, history
 

@@ -180,6 +180,8 @@ def test_groups_that_differ_from_the_rest() -> None:
     kinked = GROUPS.with_columns(nec_kinked=pl.lit(value=True))
     assert said(replace(MADE, rest=close), "3 of 3")
     assert said(replace(MADE, rest=close, groups=kinked), "None of 3 groups differs from all others")
+    # Which is no kink of other metrics.
+    assert said(replace(auc, rest=close, groups=kinked), "3 of 3")
     assert said(
         replace(MADE, rest=rest, interval=0.9999),
         "None of 3 groups differs from all others together beyond noise (NEC).",
@@ -262,6 +264,8 @@ def test_what_has_changed_since_the_reference() -> None:
     assert made.changes is not None
     kinked = replace(made, changes=made.changes.with_columns(nec_kinked=pl.lit(value=True), p_adjusted=pl.lit(0.03)))
     assert said(kinked, "None of 3 groups has changed beyond noise since 2024-01 (NEC).")
+    brier = replace(kinked, metrics=["brier", "nec"], total=TOTAL.with_columns(brier=0.1))
+    assert said(brier, "3 of 3 groups have changed beyond noise since 2024-01, by Brier")
 
 
 def test_periods_that_are_numbers_say_of_what() -> None:
