@@ -86,7 +86,6 @@ def equation_22() -> Table:
     """The expected cost in its numerator."""
     return beside(
         *((f"beta {b:g}", _expected_cost(b), b**2 * _R21 * _P2 + _R12 * _P1) for b in _BETAS),
-        notes=("The seed's text has lost the factor beta^2, which Equations 21 and 23 show.",),
     )
 
 

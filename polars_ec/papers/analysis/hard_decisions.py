@@ -8,6 +8,7 @@ import numpy as np
 
 import polars_ec as ec
 from polars_ec.papers.analysis.small_logs import (
+    COST_MATRIX,
     COSTS,
     COUNTS,
     DECIDED,
@@ -19,14 +20,15 @@ from polars_ec.papers.analysis.small_logs import (
     SHARES,
     beside,
     value,
+    whole,
 )
-from polars_ec.papers.numbers import Table, by_equation
+from polars_ec.papers.numbers import Table
 from polars_ec.papers.simulated import Floats
 
 _STATED = np.array([0.5, 0.3, 0.2])
 """Priors that are not those of the samples."""
 _DECISIONS = (POSTERIORS @ COSTS).argmin(axis=1)
-_OF_DECISIONS: dict[str, Any] = {"score": "decision", "label": "label", "score_type": "decision", "costs": COSTS}
+_OF_DECISIONS: dict[str, Any] = {"score": "decision", "label": "label", "score_type": "decision", "costs": COST_MATRIX}
 _SAMPLES = SCORED.with_columns(decision=_DECISIONS)
 _BINARY: dict[str, Any] = {"score": "decision", "label": "label", "score_type": "decision", "weight": "n"}
 
@@ -46,7 +48,7 @@ def equation_1() -> Table:
     return Table(
         ["D1", "D2", "D3", "abstain"],
         [
-            (f"H{i}", [by_equation(*pair) for pair in zip(ours, theirs, strict=True)])
+            (f"H{i}", [whole(*pair) for pair in zip(ours, theirs, strict=True)])
             for i, (ours, theirs) in enumerate(rows, start=1)
         ],
     )
@@ -80,10 +82,9 @@ def equation_4() -> Table:
 
 def equation_5() -> Table:
     """The best naive system."""
-    costs = ec.CostMatrix(COSTS)
     return beside(
-        ("EC, priors of the data", costs.naive(SHARES.tolist())[0], (SHARES @ COSTS).min()),
-        ("EC, priors 0.5, 0.3, 0.2", costs.naive(_STATED.tolist())[0], (_STATED @ COSTS).min()),
+        ("EC, priors of the data", COST_MATRIX.naive(SHARES.tolist())[0], (SHARES @ COSTS).min()),
+        ("EC, priors 0.5, 0.3, 0.2", COST_MATRIX.naive(_STATED.tolist())[0], (_STATED @ COSTS).min()),
     )
 
 

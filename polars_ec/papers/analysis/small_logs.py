@@ -5,10 +5,14 @@ The paper counts classes from 1, and `H2` is the class of interest: class 1 here
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from polars_ec.papers.numbers import Number, Table, by_equation
+import polars_ec as ec
+from polars_ec.papers.numbers import Number, Table, between, by_equation
 from polars_ec.papers.simulated import Floats
 
 COUNTS: Floats = np.array([[50.0, 14.0], [6.0, 30.0]])
@@ -49,8 +53,10 @@ SCORED = pl.DataFrame({"label": LABELS, "s": pl.Series(POSTERIORS, dtype=pl.Arra
 SHARES: Floats = np.bincount(LABELS) / len(LABELS)
 """P_i of these samples."""
 
-COSTS: Floats = np.array([[0.0, 1.0, 4.0, 0.6], [2.0, 0.0, 1.0, 0.6], [3.0, 2.0, 0.0, 0.6]])
+COSTS: Floats = np.array([[0.0, 1.0, 4.0, 0.8], [2.0, 0.0, 1.0, 0.8], [3.0, 2.0, 0.0, 0.8]])
 """c_ij of three classes and four decisions: the classes, and to abstain."""
+COST_MATRIX = ec.CostMatrix(COSTS.tolist())
+"""The same as the package has it."""
 
 BINARY_LABELS = np.array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1])
 BINARY_POSTERIORS: Floats = np.array([0.02, 0.10, 0.15, 0.30, 0.45, 0.65, 0.25, 0.55, 0.80, 0.95])
@@ -80,6 +86,17 @@ def by_sample(computed: list[float], expected: Floats, name: str) -> Table:
     """A number of each sample, beside the paper's equation."""
     pairs = enumerate(zip(computed, expected.tolist(), strict=True), start=1)
     return Table([name], [(f"sample {t}", [by_equation(ours, theirs)]) for t, (ours, theirs) in pairs])
+
+
+def whole(computed: float, expected: float) -> Number:
+    """A count, or the number of a class or a decision."""
+    return between(computed, expected, expected, f"{expected:.0f}", decimals=0)
+
+
+def decisions(computed: list[float], expected: NDArray[Any]) -> Table:
+    """The decision for each sample; the paper counts them from 1."""
+    pairs = enumerate(zip(computed, expected.tolist(), strict=True), start=1)
+    return Table(["decision"], [(f"sample {t}", [whole(1 + ours, 1 + theirs)]) for t, (ours, theirs) in pairs])
 
 
 def one_column(rows: list[tuple[str, Number]], notes: tuple[str, ...] = ()) -> Table:
