@@ -26,6 +26,7 @@ _RULES = ("cross_entropy", "brier")
 _BINS = 15
 
 
+@cache
 def _losses(rule: str) -> dict[str, float]:
     """Raw and calibrated loss, their difference and its share in percent, of mc1 with an affine map by cross-validation."""
     options: dict[str, Any] = {"rule": rule, "folds": 5, "fold_by": "id"}
@@ -34,6 +35,7 @@ def _losses(rule: str) -> dict[str, float]:
     return row
 
 
+@cache
 def _by_steps(rule: str) -> tuple[float, float]:
     """EPSRraw and EPSRemin by the steps of the paper: calibrate, put the calibrated posteriors to work."""
     log = two_class_log().with_columns(ec.fold("id", 5))

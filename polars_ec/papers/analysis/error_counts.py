@@ -95,6 +95,22 @@ def table_2() -> Table:
     return _beside(IMBALANCED, TABLE_2)
 
 
+def section_2_7_1() -> Table:
+    """What MCC makes of systems of the same NEC_b, whose decisions are balanced or not."""
+    rows: list[tuple[str, list[Number | None]]] = []
+    for name, totals, errors in (
+        ("Table 1, last block", BALANCED, [(0, 450), (225, 225), (450, 0)]),
+        ("Table 2, third block", IMBALANCED, [(0, 810), (40, 450), (90, 0)]),
+    ):
+        found = measured(totals, errors)
+        above = [between(found["MCC"][i], found["MCC"][1], 1.0, f"above {found['MCC'][1]:.4f}") for i in (0, 2)]
+        rows.append(
+            (name, [*(by_equation(x, 0.9) for x in found["NEC_b"]), above[0], alone(found["MCC"][1]), above[1]])
+        )
+    columns = [f"{metric}, {which}" for metric in ("NEC_b", "MCC") for which in ("most H2", "balanced", "most H1")]
+    return Table(columns, rows)
+
+
 def text_after_table_2() -> Table:
     """A system as costly as the best naive one, and naive systems themselves."""
     shown = ["NEC b²=1", "NEC b²=2", "F1", "MCC", "R*2"]
@@ -117,7 +133,7 @@ def text_after_table_2() -> Table:
     ]
     notes = [
         "The paper calls 0.62 the F1 of the first system; that is its MCC, and its F1 is 180 / 280.",
-        "It has NEC = 1 and F1 = 0.18 for one naive system, always H2, whose NEC is 9: NEC = 1 is that of always H1, whose F1 is 0.",
+        "It has NEC = 1 and F1 = 0.18 for one naive system, always H2, whose NEC is 9: NEC = 1 is that of always H1, whose F1 is 0. And P1 is 0.9, not 0.1.",
     ]
     return Table(shown, rows, notes)
 

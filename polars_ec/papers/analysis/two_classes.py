@@ -89,6 +89,19 @@ def _exact(system: str, metric: _Metric) -> float:
     return float(log.select(ec.nec(system, "label", score_type="llr", threshold=metric.bayes, **metric.options)).item())
 
 
+def section_2_1_1() -> Table:
+    """NEC by the best threshold is never above 1; by the Bayes threshold of miscalibrated scores it can be."""
+    log = two_class_log()
+    rows: list[tuple[str, list[Number | None]]] = []
+    for c21 in (0.5, 1.0, 2.0, 10.0, 50.0, 200.0):
+        least = _sketch("mc1").best_threshold("nec", cost_fn=c21)["nec"].item()
+        bayes = log.select(ec.nec("mc1", "label", score_type="llr", prior=0.1, cost_fn=c21)).item()
+        rows.append((f"c21 {c21:g}", [between(least, 0, 1, "up to 1"), alone(bayes)]))
+    return Table(
+        ["least NEC over thresholds", "NEC by the Bayes threshold"], rows, ["Miscalibrated scores of Section 4.8.1."]
+    )
+
+
 def figure_3() -> Table:
     """Least values and those at Bayes thresholds, of both systems, and where they are."""
     columns = ["threshold of the least", "least", "Bayes threshold", "at Bayes, on the grid", "at Bayes"]
