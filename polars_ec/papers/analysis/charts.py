@@ -18,7 +18,11 @@ def scatter_plots(systems: Mapping[str, pl.DataFrame], pairs: Sequence[tuple[str
     for title, table in systems.items():
         charts = []
         for x, y in pairs:
-            points = table.filter(pl.col(x) <= 2 + 1e-9).select(pl.col(x).alias("x"), pl.col(y).alias("y"))
+            points = (
+                table.drop_nulls([x, y])
+                .filter(pl.col(x) <= 2 + 1e-9)
+                .select(pl.col(x).alias("x"), pl.col(y).alias("y"))
+            )
             of_metric = _PLAIN[x]
             dots = (
                 alt.Chart(points)

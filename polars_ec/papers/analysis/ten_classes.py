@@ -175,7 +175,7 @@ def table_5() -> Table:
 def section_4_8_3() -> Table:
     """Numbers in the text: error rates of both cal systems, and how they differ."""
     log = ten_class_log()
-    matched, mismatched = measured()["Datap"][0], measured()["Mismp"][0]
+    matched, mismatched = (_of_set(f"{block} cal", "") for block in ("Datap", "Mismp"))
     naive = ec.CostMatrix.zero_one(10).naive(_PRIORS.tolist())[0]
     decisions = [ec.bayes_decision(f"{block} cal", score_type="log_posteriors") for block in ("Datap", "Mismp")]
     top = [pl.col(f"{block} cal").arr.max().exp() for block in ("Datap", "Mismp")]
