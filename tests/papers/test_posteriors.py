@@ -96,14 +96,11 @@ def test_table_1_semi_empirical_cross_entropy(metric, name, n):
 def test_scores_of_a_user_are_held_against_their_row(monkeypatch):
     monkeypatch.setattr(tables, "SHIPPED_SYSTEMS", {})
     log = shipped("sst2_gpt2")
-    table = tables.table_2([ScoreSet("sst2-gpt2-0shot", log), ScoreSet("mine", log)])
+    table = tables.table_2([ScoreSet("sst2-gpt2-0shot", log), ScoreSet("mine", log.head(200))])
     rows = dict(table.rows)
     assert " ".join(number.shown for number in rows["sst2-gpt2-0shot cal"]) == "0.310 0.655 0.685 0.495 -0.6 1.4 1.5"
     assert all(number.agrees for number in table.numbers)
     assert not any(number.compared for number in rows["mine cal"])
-    for made in ("raw", "cal", "calp"):
-        ours, mine = ([number.computed for number in rows[f"{name} {made}"]] for name in ("sst2-gpt2-0shot", "mine"))
-        assert ours == mine
     assert rows["fvcaus raw: no scores at hand"] == [None] * len(table.columns)
 
 

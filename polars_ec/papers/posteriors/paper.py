@@ -71,7 +71,7 @@ SECTION_2 = [
             (16, "the optimal classifier is calibrated", "a step to Equation 17"),
             (17, "the optimal classifier is calibrated", "an identity of distributions: no number"),
             (18, "a classifier is not the optimal one", "says that two distributions differ: no number"),
-            (19, "a classifier is calibrated by its own lights", "an identity of distributions: no number"),
+            (19, "a classifier is calibrated with itself as the reference", "an identity of distributions: no number"),
             (20, "the posteriors q, s and p", "sums up Equations 16 to 19: no number"),
         )
     ),

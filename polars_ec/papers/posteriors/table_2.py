@@ -73,10 +73,10 @@ _NOTES = (
     " ec.ece and ec.ece_mc give shares.",
     "The folds are the paper's own: stratified, drawn with seed 0. With seeds 1 to 20 the rows of cal move by at most 0.002 in NCE,"
     " 0.02 in the risks, 0.7 in RCL, and 0.7 points in ECE and ECEmc.",
-    "No scores at hand: SITW and FVCAUS come from recordings, CIFAR-1vsO and CIFAR-2vsO from the CIFAR100 scores, the others from networks"
-    " that are not run here. The authors publish scores in notebooks/data of github.com/luferrer/expected_cost:"
-    " `polars-ec papers posteriors/table-2 --scores fvcaus=FILE` holds them against their rows; the name is the one in front.",
-    "IEMOCAP: a file of that name among the reference data is of another run (raw NCE 1.295), and is not used.",
+    "No scores at hand: SITW and FVCAUS come from recordings of speakers, CIFAR-1vsO and CIFAR-2vsO from the CIFAR100 scores, the others from"
+    " networks that are not run here. The authors publish most in notebooks/data of github.com/luferrer/expected_cost:"
+    " `polars-ec papers posteriors/table-2 --scores fvcaus=FOLDER` holds a folder of theirs, or a file, against its row; the name is the one in front.",
+    "IEMOCAP: the scores of that task in the reference data of the tests are of another run (raw NCE 1.295), and are not used.",
 )
 
 
