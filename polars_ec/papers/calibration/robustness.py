@@ -201,9 +201,10 @@ def _curves(found: pl.DataFrame, x: str, title: str, scale: Literal["log", "line
     )
     legend = alt.Legend(title=None, symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1)
     colour = alt.Color("kind:N", sort=list(KINDS.values()), scale=alt.Scale(range=list(COLOURS)), legend=legend)
+    axis = alt.Axis(labelOverlap="greedy", labelSeparation=8)
     charts = []
     for name in METRICS.values():
-        across = alt.X(f"{x}:Q", title=title, scale=alt.Scale(type=scale, reverse=True, nice=False))
+        across = alt.X(f"{x}:Q", title=title, scale=alt.Scale(type=scale, reverse=True, nice=False), axis=axis)
         base = alt.Chart(table.filter(metric=name), width=220, height=220).encode(x=across, color=colour)
         band = base.mark_area(opacity=0.25).encode(y=alt.Y("low:Q", title=name), y2="high:Q")
         charts.append(alt.layer(band, base.mark_line(point=True).encode(y="value:Q")))

@@ -118,7 +118,12 @@ def draw_figure_6() -> LayerChart | FacetChart:
     import altair as alt
 
     table = undersampled().with_columns(low=pl.col("mean") - pl.col("sd"), high=pl.col("mean") + pl.col("sd"))
-    across = alt.X("reference:Q", title="reference prior", scale=alt.Scale(type="log", nice=False))
+    across = alt.X(
+        "reference:Q",
+        title="reference prior",
+        scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(labelOverlap="greedy", labelSeparation=8),
+    )
     base = alt.Chart(table, width=320, height=320).encode(x=across)
     names = ["undersampling: mean and standard deviation of a run", "formula"]
     colours = alt.Scale(domain=names, range=["#d55e00", "#0072b2"])
