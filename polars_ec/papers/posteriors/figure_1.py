@@ -168,7 +168,7 @@ ENTRIES = [
         "Figure 1",
         "figure",
         "Bayes risks of four systems, whose area is the cross-entropy or, weighted, the Brier score",
-        "ec.nce, ec.nbs, ec.epsr, Sketch.bayes_risk",
+        "ec.nce, ec.nbs, ec.epsr, ec.Sketch.bayes_risk",
         figure_1,
         draw_figure_1,
     ),
