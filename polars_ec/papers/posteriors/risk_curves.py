@@ -27,8 +27,7 @@ def draw(curves: Mapping[str, pl.DataFrame], printed: Mapping[str, tuple[str, st
     )
     chart: alt.HConcatChart = alt.hconcat(
         _panel(left, "Bayes risk"), _panel(right, "Bayes risk times a (1 - a) / B(2, 2)"), spacing=30, title=title
-    )
-    chart = chart.resolve_scale(color="independent")
+    ).resolve_scale(color="independent")
     return chart
 
 
