@@ -17,10 +17,10 @@ from sklearn.isotonic import IsotonicRegression
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import CELLS, DECISIONS
+from polars_ec.papers.simulated import gaussian_classes, log_likelihoods
 from tests.support import ranking_oracle as oracle
 from tests.support.calibration_oracle import plain_gaussian, plain_newton
 from tests.support.cases import mostly_slow
-from tests.support.gaussians import gaussian_classes, log_likelihoods
 from tests.support.profile import EXAMPLES, PROFILE
 
 RANDOM = np.random.default_rng(3)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from functools import cache
-
 import numpy as np
 import polars as pl
 import pytest
@@ -12,12 +9,10 @@ import pytest
 import polars_ec as ec
 from polars_ec.papers.folds import stratified_folds
 from polars_ec.papers.posteriors import table_2 as tables
-from polars_ec.papers.posteriors.systems import SYSTEMS, system
-from polars_ec.papers.posteriors.table_1 import COLUMNS, PRINTED, differences
+from polars_ec.papers.posteriors.synthetic import two_classes
+from polars_ec.papers.posteriors.table_1 import COLUMNS, PRINTED, SYSTEMS, differences
 from polars_ec.papers.score_files import ScoreSet, shipped
 from tests.support.cases import mostly_slow
-from tests.support.doors import evaluate
-from tests.support.gaussians import gaussian_classes, log_likelihoods, log_softmax, vectors
 from tests.support.papers import counted, exactly, printed
 
 
@@ -41,47 +36,11 @@ def test_accuracy_identity(metric):
     assert 1 - 0.2 * metric("nec", frame, **options) == exactly(0.85)
 
 
-FIGURE_1 = {  # variance, what the log posteriors are multiplied with, NCE, NBS, Bayes risk at 1/2 (read off the code)
-    "cal": (0.15, 1.0, 0.34, 0.29, 0.18806),
-    "mcs-u": (0.15, 0.48, 0.42, 0.34, 0.18806),
-    "mcs-o": (0.15, 2.0, 0.42, 0.31, 0.18806),
-    "cal-h": (0.19, 1.0, 0.42, 0.36, 0.24124),
-}
-
-
-@cache
-def figure_1_system(system: str) -> pl.DataFrame:
-    variance, scale, *_ = FIGURE_1[system]
-    counts, means = (60_000, 40_000), ((math.sqrt(0.5), 0.0), (0.0, math.sqrt(0.5)))
-    joint = log_likelihoods(gaussian_classes(counts, means, variance), means, variance) + np.log([0.6, 0.4])
-    frame = vectors(counts, log_softmax(scale * joint))
-    first, second = (pl.col("score").arr.get(i) for i in range(2))
-    return frame.with_columns(log_odds=second - first, posterior=second.exp())
-
-
-@pytest.mark.parametrize("system", FIGURE_1)
-def test_figure_1(metric, system):
-    _, _, nce, nbs, risk_at_half = FIGURE_1[system]
-    frame = figure_1_system(system)
-    assert metric("nce", frame, score_type="log_posteriors") == printed(nce, 2)
-    assert metric("nbs", frame, score_type="log_posteriors") == printed(nbs, 2)
-    # The figure's costs [[0, 1/(1-a)], [1/a, 0]], at a = 1/2: twice the error rate.
-    costs = {"costs": [[0.0, 2.0], [2.0, 0.0]], "score_type": "log_odds"}
-    assert metric("bayes_risk", frame, "log_odds", **costs) == exactly(risk_at_half)
-    assert metric("error_rate", frame, "log_odds", score_type="log_odds") == exactly(risk_at_half / 2)
-    frame = frame.gather_every(20)
-    for score in ("log_odds", "posterior"):
-        options = {"score_type": score}
-        cross_entropy, brier = (metric(name, frame, score, **options) for name in ("cross_entropy", "brier"))
-        assert metric("epsr", frame, score, a=1.0, b=1.0, **options) == pytest.approx(cross_entropy, rel=1e-10)
-        assert metric("epsr", frame, score, a=2.0, b=2.0, **options) == pytest.approx(3 * brier, rel=1e-10)
-
-
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("n", mostly_slow([200, 2000, 20000], [200]))
 def test_table_1_semi_empirical_cross_entropy(metric, name, n):
     """Two of its rows through each door: percent that the empirical cross-entropy is above the semi-empirical one."""
-    frame = system(name, n).with_columns(posterior=ec.posterior("log_odds", score_type="log_odds"))
+    frame = two_classes(name, n).with_columns(posterior=ec.posterior("log_odds", score_type="log_odds"))
     bins = (15 * pl.col("posterior")).ceil().clip(1, 15)
     share = pl.col("label").mean().over(bins)
     frame = frame.with_columns(Htt=ec.log_odds(share))
@@ -106,7 +65,7 @@ def test_scores_of_a_user_are_held_against_their_row(monkeypatch):
 
 @pytest.mark.slow
 def test_other_folds_move_table_1_as_it_says():
-    label = system("cal", 200)["label"]
+    label = two_classes("cal", 200)["label"]
     for name in SYSTEMS:
         of_paper = differences(name, 200)
         for seed in range(1, 6):
@@ -143,22 +102,3 @@ def test_scores_of_many_classes_stand_alone(monkeypatch):
     *numbers, ece = rows["mine cal"]
     assert ece is None
     assert [round(number.computed, 1) for number in numbers] == [0.4, 1.0, 0.8, 0.5, -0.1, 3.7]
-
-
-def test_figure_1_scoring_rule_is_the_integral_of_bayes_risks():
-    """The left plot's area is the cross-entropy: sum the Bayes risks over operating points a and compare.
-
-    One door is enough: that the doors agree on risks and on epsr is tested above.
-    """
-    frame = figure_1_system("cal").gather_every(40)
-    nodes, weights = np.polynomial.legendre.leggauss(60)
-    s, ds = (nodes + 1) / 2, weights / 2
-    # The risk is steep near 0 and 1, where this substitution puts more points.
-    points, widths = s**2 * (3 - 2 * s), 6 * s * (1 - s) * ds
-    risks = frame.select(
-        ec.bayes_risk("log_odds", "label", cost_fp=1 / (1 - a), cost_fn=1 / a, score_type="log_odds").alias(str(i))
-        for i, a in enumerate(points.tolist())
-    ).row(0)
-    # The risk of 2,500 rows has as many steps: about three digits can be had.
-    expected = evaluate("function", "epsr", frame, "log_odds", score_type="log_odds")
-    assert np.dot(risks, widths) == pytest.approx(expected, rel=2e-3)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import polars_ec as ec
 from polars_ec.papers.numbers import Table, by_equation
-from polars_ec.papers.posteriors.systems import system
+from polars_ec.papers.posteriors.synthetic import two_classes as simulated
 from polars_ec.papers.simulated import gaussian_classes, labels, log_likelihoods, log_softmax, vectors
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -61,7 +61,7 @@ def likelihoods_of_three_classes() -> Floats:
 @cache
 def two_classes() -> SmallLog:
     """199 rows of two classes, with posteriors at other priors than those of the rows; `q` is the posterior of class 2."""
-    made = system("mcp", 200)
+    made = simulated("mcp", 200)
     frame = made.select(q=ec.posterior("log_odds", score_type="log_odds"), label="label", row=pl.int_range(pl.len()))
     p = frame["q"].to_numpy()
     return SmallLog(frame, np.stack([1 - p, p], axis=1), frame["label"].to_numpy().astype(np.int64))

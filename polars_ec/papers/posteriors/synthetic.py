@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 import polars_ec as ec
 from polars_ec.papers.entries import Entry
@@ -62,21 +63,38 @@ def log_odds(system: str) -> pl.Expr:
     return pl.col(system).arr.get(1) - pl.col(system).arr.get(0)
 
 
+def two_classes(system: str, rows: int) -> pl.DataFrame:
+    """`label`, the system's log posteriors as `score` and as `log_odds`, and the `true` log-odds; of the rows that were asked for, those made."""
+    frame = synthetic(class_counts(2, rows), 0.15)
+    return frame.select(
+        "label", log_odds(system).alias("log_odds"), log_odds("cal").alias("true"), score=pl.col(system)
+    )
+
+
+def drawn_folds(label: pl.Series, n_classes: int, calibrators: int) -> dict[str, list[NDArray[np.int64]]]:
+    """The very folds of Table 1 and of the figures, which each calibrator of each system draws anew.
+
+    The generator that has drawn the classes goes on; between `mcp` and `mcs` are two systems that the paper does not show.
+    """
+    generator = np.random.RandomState(0)
+    generator.standard_normal((len(label), n_classes))
+    return {
+        system: [stratified_folds(label, generator) for _ in range(calibrators)]
+        for system in ("cal", "mcp", "not shown", "nor this", "mcs", "mcps")
+    }
+
+
 @cache
 def cross_validated(
     counts: tuple[int, ...], variance: float, calibrators: tuple[str, ...]
 ) -> Mapping[tuple[str, str], pl.DataFrame]:
-    """The rows with the very folds of the figures, which each calibrator of each system draws anew.
-
-    The generator that has drawn the classes goes on; between `mcp` and `mcs` are two systems that the paper does not show.
-    """
+    """The rows with the very folds of the figures."""
     frame = synthetic(counts, variance)
-    generator = np.random.RandomState(0)
-    generator.standard_normal((sum(counts), len(counts)))
+    drawn = drawn_folds(frame["label"], len(counts), len(calibrators))
     return {
-        (system, calibrator): with_folds(frame, stratified_folds(frame["label"], generator))
-        for system in ("cal", "mcp", "not shown", "nor this", "mcs", "mcps")
-        for calibrator in calibrators
+        (system, calibrator): with_folds(frame, folds)
+        for system in SYSTEMS
+        for calibrator, folds in zip(calibrators, drawn[system], strict=True)
     }
 
 

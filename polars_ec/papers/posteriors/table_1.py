@@ -10,10 +10,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 import polars_ec as ec
-from polars_ec.papers.folds import FOLD_KEY, FOLDS, stratified_folds, with_folds
+from polars_ec.papers.folds import FOLD_KEY, FOLDS, with_folds
 from polars_ec.papers.numbers import Number, Table, alone, printed
-from polars_ec.papers.posteriors.systems import SYSTEMS, system
+from polars_ec.papers.posteriors.synthetic import drawn_folds, two_classes
 
+SYSTEMS = ("cal", "mcs", "mcp", "mcps")
 _SIZES = (200, 2000, 20000)
 COLUMNS = [f"{name} {n}" for name in SYSTEMS for n in _SIZES]
 _BINS = 15
@@ -60,8 +61,8 @@ def table_1() -> Table:
 
 def differences(name: str, n: int, draws: Iterator[NDArray[np.int64]] | None = None) -> dict[str, float]:
     """The column of one system and size: percent of the empirical cross-entropy, by the reference; with the paper's folds or others."""
-    frame = system(name, n)
-    draws = draws or _folds_of_the_paper(frame["label"], name)
+    frame = two_classes(name, n)
+    draws = draws or iter(drawn_folds(frame["label"], 2, len(_CALIBRATORS))[name])
     log = frame.select("label", "log_odds", ec.posterior("true", score_type="log_odds").alias("true"))
     for letter, calibrator in _CALIBRATORS.items():
         frame = with_folds(frame, next(draws))
@@ -81,17 +82,6 @@ def differences(name: str, n: int, draws: Iterator[NDArray[np.int64]] | None = N
         for reference in references
     )
     return {row: 100 * (empirical - value) / empirical for row, value in expected.row(0, named=True).items()}
-
-
-def _folds_of_the_paper(label: pl.Series, name: str) -> Iterator[NDArray[np.int64]]:
-    """Folds for D, T and H, which are drawn for cal, mcp, two systems that the paper leaves out, mcs and mcps."""
-    generator = np.random.RandomState(0)
-    generator.standard_normal(2 * len(label))
-    turn = ("cal", "mcp", "", "", "mcs", "mcps").index(name)
-    for _ in range(turn * len(_CALIBRATORS)):
-        stratified_folds(label, generator)
-    while True:
-        yield stratified_folds(label, generator)
 
 
 def _is_empty_in_other_folds() -> pl.Expr:
