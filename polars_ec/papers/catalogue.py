@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from polars_ec.papers.analysis.paper import PAPER as ANALYSIS
 from polars_ec.papers.calibration.paper import PAPER as CALIBRATION
@@ -13,17 +14,24 @@ from polars_ec.papers.posteriors.paper import PAPER as POSTERIORS
 
 PAPERS: tuple[Paper, ...] = (ANALYSIS, EXPECTED_COST, POSTERIORS, LECTURE, CALIBRATION)
 
+Asked = Sequence[tuple[Paper, Entry]]
 
-def asked_for(name: str | None) -> list[tuple[Paper, Sequence[Entry]]]:
+
+def asked_for(name: str | None, papers: Sequence[Paper]) -> Asked:
     """Everything, a paper (`analysis`), or an entry of one (`analysis/table-4`); ValueError for another name."""
+    everything = [(paper, entry) for paper in papers for entry in paper.entries]
     if name is None:
-        return [(paper, paper.entries) for paper in PAPERS]
-    of_paper, _, of_entry = name.partition("/")
-    for paper in PAPERS:
-        if paper.name == of_paper:
-            found = [entry for entry in paper.entries if not of_entry or entry.name == of_entry]
-            if found:
-                return [(paper, found)]
-            names = ", ".join(entry.name for entry in paper.entries)
-            raise ValueError(f"{name!r}: {paper.name} has {names}")
-    raise ValueError(f"{name!r} is no paper: {', '.join(paper.name for paper in PAPERS)}")
+        return everything
+    found = [(paper, entry) for paper, entry in everything if name in (paper.name, paper.name_of(entry))]
+    if found:
+        return found
+    named = next((paper for paper in papers if paper.name == name.partition("/")[0]), None)
+    if named is None:
+        names = [paper.name for paper in papers]
+        searched = [*names, *(paper.name_of(entry) for paper, entry in everything)]
+    else:
+        names = searched = [named.name, *map(named.name_of, named.entries)]
+    listed = dict.fromkeys([*get_close_matches(name, searched), *names])
+    raise ValueError(
+        f"{name} is no paper{'' if named is None else ' or entry of one'}: take one of {', '.join(listed)}"
+    )
