@@ -14,15 +14,20 @@ from polars_ec.cli.terminal import tell
 from polars_ec.papers import catalogue
 from polars_ec.papers.entries import Entry, Paper
 from polars_ec.papers.results import Result, numbers_of, result_of
+from polars_ec.papers.score_files import ScoreSet, read_score_set
 from polars_ec.papers.texts import FEW, LEGEND, heading, ledger_text, outcome_text, paper_text, table_text
 
 _DRAWN_BY = ("altair", "vl_convert")
 
 
-def run(name: str | None, out: Path | None) -> None:
+def run(name: str | None, out: Path | None, scores: Sequence[str]) -> None:
     """Compute, write the files, print, and end in DataError where a number disagrees."""
     try:
         asked = catalogue.asked_for(name, catalogue.PAPERS)
+        if scores:
+            if catalogue.OF_SCORES not in (paper.name_of(entry) for paper, entry in asked):
+                raise UsageError(f"--scores is of {catalogue.OF_SCORES}, which {name} leaves out")
+            asked = catalogue.asked_for(name, catalogue.with_scores(_score_sets(scores)))
     except ValueError as error:
         raise UsageError(str(error)) from None
     if out is not None:
@@ -39,6 +44,23 @@ def run(name: str | None, out: Path | None) -> None:
     wrong = [result.name for result in results if result.wrong]
     if wrong:
         raise DataError(f"{outcome_text(results)}; disagreements in {', '.join(wrong)}")
+
+
+def _score_sets(scores: Sequence[str]) -> list[ScoreSet]:
+    found: dict[str, ScoreSet] = {}
+    for given in scores:
+        name, _, file = given.partition("=")
+        if not name or not file or name in found:
+            raise UsageError(
+                f"--scores {given}: {'there are two of that name' if name in found else 'write NAME=FILE'}"
+            )
+        if not Path(file).exists():
+            raise UsageError(f"--scores {given}: there is no {file}")
+        try:
+            found[name] = read_score_set(name, Path(file))
+        except ValueError as error:
+            raise DataError(f"--scores {name}={error}") from None
+    return list(found.values())
 
 
 def _path(asked: tuple[Paper, Entry]) -> PurePosixPath:

@@ -23,6 +23,14 @@ def papers(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the figures, as SVG, and for all numbers, numbers.csv.")
     ] = None,
+    scores: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE",
+            help="Scores of another system for posteriors/table-2, held against its row of that name, if there is one; once more for "
+            "each further one. Columns label (0, 1, ...) and lp0, lp1, ... (log posteriors) or p0, p1, ...; or a folder with scores.npy and targets.npy.",
+        ),
+    ] = None,
 ) -> None:
     """Compute the tables, figures and experiments of the papers again, beside what they print.
 
@@ -33,4 +41,4 @@ def papers(
     # Of no use to the other commands, which are not to wait for it.
     from polars_ec.cli.papers_answer import run
 
-    run(name, out)
+    run(name, out, scores or [])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 
 from polars_ec.papers.analysis.paper import PAPER as ANALYSIS
 from polars_ec.papers.calibration.paper import PAPER as CALIBRATION
@@ -11,10 +13,29 @@ from polars_ec.papers.entries import Entry, Paper
 from polars_ec.papers.expected_cost.paper import PAPER as EXPECTED_COST
 from polars_ec.papers.lecture.paper import PAPER as LECTURE
 from polars_ec.papers.posteriors.paper import PAPER as POSTERIORS
+from polars_ec.papers.posteriors.table_2 import table_2
+from polars_ec.papers.score_files import ScoreSet
 
 PAPERS: tuple[Paper, ...] = (ANALYSIS, EXPECTED_COST, POSTERIORS, LECTURE, CALIBRATION)
 
+OF_SCORES = "posteriors/table-2"
+"""The entry that takes score files of a user."""
+
 Asked = Sequence[tuple[Paper, Entry]]
+
+
+def with_scores(extra: Sequence[ScoreSet]) -> Sequence[Paper]:
+    """The papers, of which the table of real systems has these as well."""
+    more = partial(table_2, extra)
+    return [
+        replace(
+            paper,
+            entries=[
+                replace(entry, table=more) if paper.name_of(entry) == OF_SCORES else entry for entry in paper.entries
+            ],
+        )
+        for paper in PAPERS
+    ]
 
 
 def asked_for(name: str | None, papers: Sequence[Paper]) -> Asked:

@@ -27,14 +27,21 @@ _NOTHING = 1e-3
 
 def table_text(table: Table) -> str:
     """A line per row, at its end the largest difference beside what is allowed; in parts, where it would be too wide; the notes below."""
-    rows = [cells for _, cells in table.rows]
-    columns = [_aligned(name, column) for name, column in zip(table.columns, zip(*rows, strict=True), strict=True)]
-    differences = [_difference(cells) for cells in rows]
+    rows = [(name, cells) for name, cells in table.rows if any(cells)]
+    numbers = zip(*(cells for _, cells in rows), strict=True)
+    columns = [_aligned(name, column) for name, column in zip(table.columns, numbers, strict=True)]
+    differences = [_difference(cells) for _, cells in rows]
     if any(differences):
         columns.append(_to_right(["largest difference", *differences]))
-    names = _to_left(["", *(name for name, _ in table.rows)])
-    parts = ["\n".join(map(_line, zip(names, *part, strict=True))) for part in _parts(columns, WIDTH - len(names[0]))]
-    return "\n\n".join(parts) + "".join(f"\n{_point(note)}" for note in table.notes)
+    names = _to_left(["", *(name for name, _ in rows)])
+    first, *others = (
+        list(map(_line, zip(names, *part, strict=True))) for part in _parts(columns, WIDTH - len(names[0]))
+    )
+    # What has no number, and only says why, stands in its place once.
+    for at, (name, cells) in enumerate(table.rows, 1):
+        if not any(cells):
+            first.insert(at, name)
+    return "\n\n".join(map("\n".join, [first, *others])) + "".join(f"\n{_point(note)}" for note in table.notes)
 
 
 def heading(result: Result) -> str:

@@ -13,6 +13,7 @@ import polars_ec as ec
 from polars_ec.papers import catalogue
 from polars_ec.papers.entries import Entry, Paper
 from polars_ec.papers.numbers import Table, alone, between, by_equation, printed
+from polars_ec.papers.posteriors.table_2 import table_2
 from tests.support.cli import fails, invoke, python
 
 
@@ -164,6 +165,46 @@ def test_a_folder(tmp_path):
     }
     (tmp_path / "file").touch()
     assert "file" in fails(2, "papers", "--out", tmp_path / "file")
+
+
+@pytest.fixture
+def scores(tmp_path, monkeypatch):
+    """A score file, where the papers have the table that takes it."""
+    entry = Entry("table-2", "Table 2", "table", "real systems", "ec.nce", table=table_2)
+    paper = Paper("posteriors", "L. Ferrer and D. Ramos", "Evaluating posteriors", [entry, SHORT])
+    monkeypatch.setattr(catalogue, "PAPERS", (ONE, paper))
+    p1 = [0.1, 0.2, 0.3, 0.6, 0.7, 0.9] * 5
+    columns = {"label": [0, 0, 1, 0, 1, 1] * 5, "p0": [1 - p for p in p1], "p1": p1}
+    pl.DataFrame(columns).write_csv(tmp_path / "scores.csv")
+    return tmp_path / "scores.csv"
+
+
+@pytest.mark.slow
+def test_scores_of_another_system(scores):
+    without, of_it = (told("posteriors/table-2", *args) for args in ((), ("--scores", f"mine={scores}")))
+    raw = ec.nce([0.1, 0.2, 0.3, 0.6, 0.7, 0.9], [0, 0, 1, 0, 1, 1])
+    (line,) = (line for line in of_it.splitlines() if line.startswith("mine raw") and f" {raw:.5f} " in line)
+    assert "(" not in line
+    assert of_it.splitlines()[-1] == without.splitlines()[-1]
+    # Under a name of the paper they are held against its row.
+    result = invoke("papers", "posteriors", "--scores", f"fvcaus={scores}")
+    assert result.exit_code == 1
+    assert "(3.915) !" in result.stdout
+    assert "disagreements in posteriors/table-2" in result.stderr
+
+
+def test_scores_that_cannot_be(scores, tmp_path):
+    for given, word in {
+        "mine": "NAME=FILE",
+        "=a": "NAME=FILE",
+        "a=": "NAME=FILE",
+        "a=nowhere.csv": "there is no nowhere.csv",
+    }.items():
+        fails(2, "papers", "--scores", given, words=[word])
+    fails(2, "papers", "--scores", f"a={scores}", "--scores", f"a={scores}", words=["two of that name"])
+    fails(2, "papers", "one", "--scores", f"a={scores}", words=["posteriors/table-2, which one leaves out"])
+    (tmp_path / "wrong.csv").write_text("a,b\n1,2\n", "utf-8")
+    fails(1, "papers", "--scores", f"a={tmp_path}/wrong.csv", words=[f"--scores a={tmp_path}/wrong.csv: ", "lp0"])
 
 
 def test_figures_need_an_extra(tmp_path, monkeypatch):
