@@ -82,9 +82,10 @@ test-postgres: .venv/test
 docs: .venv/docs
 	$(VENV)/bin/python docs/website
 
-# The pictures of docs/gallery.md anew, and the README's, which the demo draws.
+# The pictures of docs/gallery.md anew, the pages of docs/papers/ with theirs, and the README's, which the demo draws.
 pictures: .venv/docs demo
 	$(VENV)/bin/python docs/website/pictures.py
+	$(VENV)/bin/python docs/website/papers.py
 	cp demo-output/precision.svg docs/pictures/
 
 # The one-file bundle that any DuckDB client can load, from the files of the families and the signatures of the functions.

@@ -15,7 +15,7 @@ from polars_ec.papers import catalogue
 from polars_ec.papers.entries import Entry, Paper
 from polars_ec.papers.results import Result, numbers_of, result_of
 from polars_ec.papers.score_files import ScoreSet, read_score_set
-from polars_ec.papers.texts import FEW, LEGEND, heading, ledger_text, outcome_text, paper_text, table_text
+from polars_ec.papers.texts import LEGEND, has_text, heading, ledger_text, outcome_text, paper_text, table_text
 
 _DRAWN_BY = ("altair", "vl_convert")
 
@@ -90,8 +90,7 @@ def _texts(results: Sequence[Result]) -> Iterator[str]:
         first, *others = of_paper
         yield paper_text(first)
         for result in (first, *others):
-            # Few numbers stand in the row of the entry, but not what there is to know about them.
-            if result.table is not None and (len(result.table.numbers) > FEW or result.table.notes):
+            if result.table is not None and has_text(result):
                 yield f"{heading(result)}\n\n{table_text(result.table)}"
     yield ledger_text(results)
     yield outcome_text(results)

@@ -10,8 +10,8 @@ from polars_ec.papers.numbers import Number, Table
 from polars_ec.papers.results import Result, farthest
 
 WIDTH = 130
-FEW = 2
-"""So many numbers stand in the row of an entry; more of them in a table of their own."""
+# So many numbers stand in the row of an entry, more of them in a table of their own.
+_FEW = 2
 
 LEGEND = """\
 Each number is computed; in brackets is what the paper prints, or what its equation gives in NumPy, and ! where they disagree.
@@ -44,6 +44,11 @@ def table_text(table: Table) -> str:
     return "\n\n".join(map("\n".join, [first, *others])) + "".join(f"\n{_point(note)}" for note in table.notes)
 
 
+def has_text(result: Result) -> bool:
+    """Whether its table is shown: few numbers stand in the row of the entry, but not what there is to know about them."""
+    return result.table is not None and (len(result.table.numbers) > _FEW or bool(result.table.notes))
+
+
 def heading(result: Result) -> str:
     """The name by which it is asked for, that in the paper, and what it is about."""
     entry = result.entry
@@ -73,7 +78,7 @@ def numbers_text(result: Result) -> str:
     """One or two numbers side by side; of more how many agree, and how far they are apart; or why there are none."""
     if result.table is None:
         return result.entry.reason
-    if len(result.table.numbers) <= FEW:
+    if len(result.table.numbers) <= _FEW:
         return ", ".join("".join(_cell(number)) for number in result.table.numbers)
     held = len(result.held)
     if not held:
