@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,13 @@ import polars_ec as ec
 from polars_ec.papers.catalogue import PAPERS, asked_for
 from polars_ec.papers.results import Result, result_of
 from polars_ec.plotting.save import encoded
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "docs" / "website"))
+try:
+    from papers import PAGES, PICTURES, markdown, page, picture
+finally:
+    sys.path.remove(str(ROOT / "docs" / "website"))
 
 ENTRIES = {paper.name_of(entry): (paper, entry) for paper, entry in asked_for(None, PAPERS)}
 
@@ -99,3 +108,28 @@ def test_what_an_entry_says(name: str) -> None:
         for part in dotted.split("."):
             assert hasattr(it, part), f"{name}: ec.{dotted}"
             it = getattr(it, part)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_a_page_says_what_is_computed(paper) -> None:
+    """But for the last digit of a number, which may be another on another machine."""
+    results = [result(paper.name_of(entry)) for entry in paper.entries]
+    decimal = re.compile(r"(-?\d+\.\d+)")
+    made, kept = (
+        decimal.split(text) for text in (page(paper, results), (PAGES / f"{paper.name}.md").read_text("utf-8"))
+    )
+    assert made[::2] == kept[::2]
+    for ours, theirs in zip(made[1::2], kept[1::2], strict=True):
+        assert float(ours) == pytest.approx(float(theirs), abs=1.1 * 10.0 ** -len(theirs.partition(".")[2]))
+
+
+def test_pages_and_pictures_are_those_of_the_entries() -> None:
+    assert {file.stem for file in PAGES.iterdir()} == {paper.name for paper in PAPERS}
+    drawn = {picture(Result(paper, entry, None)) for paper, entry in ENTRIES.values() if entry.draw}
+    assert set(PICTURES.iterdir()) == drawn
+    assert all(file.read_text("utf-8").startswith("<svg") for file in drawn)
+
+
+def test_markdown() -> None:
+    assert markdown("ec.f1(beta=2) of R_*2, a `b_c`. ec.nec.") == r"`ec.f1(beta=2)` of R\_\*2, a `b_c`. `ec.nec`."
