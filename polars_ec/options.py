@@ -171,8 +171,13 @@ class PageOptions(RowOptions, DecisionThresholdOption, RowCostOptions, CostMatri
     """How a page reads the rows, and where it decides."""
 
 
-class SketchOptions(DetectionOptions, CostMatrixOption, total=False):
-    """All options of a sketch, which takes no column for a threshold or a cost."""
+class SketchOptions(WeightOption, LabelOptions, ClassPriorOption, ErrorCostOptions, CostMatrixOption, total=False):
+    """All options of a sketch, which takes raw scores, and no column for a threshold or a cost."""
+
+    score_type: ScoreType | Literal["raw"]
+    """What the scores are: "posterior" or "log_odds" of the positive class, "llr" (losses are at even prior), or here also
+    "raw", any real score, on a grid that is equal in ln|score|, hence free of scale. A vector of K a row:
+    "posteriors", "log_posteriors" or "log_likelihoods", which become posteriors. Default "posterior"."""
 
     threshold: float | None
     """The threshold that is exact in the sketch and at which it decides: score > threshold, strictly, on the scale of the

@@ -76,10 +76,6 @@ def sketch(
     prior
         Class priors, only for LLRs (where they decide) and log-likelihoods: the positive class's, or one per class (a
         sequence in class order, or a mapping from class), "uniform", or an expression.
-    score_type
-        What the scores are: "posterior" or "log_odds" of the positive class, "llr" (losses are at even prior), or here also
-        "raw", any real score, on a grid that is equal in ln|score|, hence free of scale. A vector of K a row:
-        "posteriors", "log_posteriors" or "log_likelihoods", which become posteriors. Default "posterior".
 
     Returns
     -------

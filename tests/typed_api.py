@@ -166,6 +166,7 @@ def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     ec.report("log.parquet", "p", "y")  # type: ignore[call-overload]
     ec.sketch("log.parquet", "p", "y")  # type: ignore[arg-type]
     assert_type(ec.sketch(lazy, ["p", pl.col("q")], "y"), ec.Sketch)
+    assert_type(ec.sketch(lazy, "margin", "y", score_type="raw", exact=True), ec.Sketch)
     ec.sketch(lazy, "p", "y", reduction="pairs")  # type: ignore[arg-type]
 
 

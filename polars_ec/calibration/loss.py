@@ -14,9 +14,9 @@ from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.cell_table import CellTable, rolled_up, table_of
 from polars_ec.calibration.draws import with_drawn_limits
 from polars_ec.calibration.fit import fit
-from polars_ec.calibration.parameters import Calibrator, Parameters
+from polars_ec.calibration.parameters import FIT, Calibrator, Parameters, numbered, with_fit
 from polars_ec.calibration.spread import with_limits, without_far
-from polars_ec.calibration.step_functions import find_steps, values_of_cells
+from polars_ec.calibration.step_functions import log_odds_of_steps, values_of_cells
 from polars_ec.cells.arguments import parse_arguments
 from polars_ec.cells.cells import Cells, check_keys
 from polars_ec.cells.evaluate import evaluate
@@ -25,7 +25,6 @@ from polars_ec.exceptions import SketchError
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.arguments import Request
 from polars_ec.rows.folds import FOLD
-from polars_ec.rows.read import join_groups
 from polars_ec.rows.scores import BinaryScores, affine_log_odds
 from polars_ec.typing import Rule
 
@@ -35,8 +34,8 @@ NAMES = frozenset({"n", "n_invalid", "class_prior", "raw", "calibrated", "cal_lo
 # Losses of any size.
 _WITHOUT_END: tuple[Rule, ...] = ("cross_entropy", "cllr")
 
-# Names while fits are looked up: no group column is called so.
-_FIT, _REASON = "__fit", "__reason"
+# No group column is called so.
+_REASON = "__reason"
 
 
 def calibration_loss(
@@ -177,7 +176,7 @@ class Calibrated:
 def calibrated_of(table: CellTable, calibration: Parameters, *, out_of_fold: bool) -> Calibrated:
     """The calibrated log-odds of cells, by the fits of all rows or, of each fold, by the fits that leave it out."""
     parameters, by = calibration.fits(out_of_fold=out_of_fold)
-    fits = (parameters.unique(by, maintain_order=True) if by else parameters.head(1)).with_row_index(_FIT)
+    fits = numbered(parameters, by)
     of_group = _fits_of_groups(table, fits, by)
     # The last place is of groups that have no fit.
     texts = fits["reason"].cast(pl.String).append(pl.Series(["not calibrated"]))
@@ -188,7 +187,7 @@ def calibrated_of(table: CellTable, calibration: Parameters, *, out_of_fold: boo
     if calibration.is_affine:
         log_odds = _affine(table, fits, of_cell)
     else:
-        log_odds = _stepped(table, _join(parameters, fits, by), of_cell)
+        log_odds = _stepped(table, with_fit(parameters, fits, by), of_cell)
     reasons = pl.DataFrame(
         {
             GROUP: np.tile(np.arange(table.n_groups), len(used)),
@@ -211,15 +210,8 @@ def _fits_of_groups(table: CellTable, fits: pl.DataFrame, by: list[str]) -> Inte
     folds = table.folds if FOLD in by else table.folds.clear()
     folds = folds if len(folds) else pl.Series(FOLD, [None], dtype=folds.dtype)
     pairs = pl.DataFrame(folds).join(table.groups, how="cross", maintain_order="left_right")
-    found = _join(pairs, fits, by)[_FIT].cast(pl.Int64).fill_null(-1).to_numpy()
+    found = with_fit(pairs, fits, by)[FIT].cast(pl.Int64).fill_null(-1).to_numpy()
     return found.reshape(len(folds), table.n_groups)
-
-
-def _join(rows: pl.DataFrame, fits: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Rows with the number of their fit."""
-    if not by:
-        return rows.with_columns(pl.lit(0 if fits.height else None, dtype=pl.get_index_type()).alias(_FIT))
-    return join_groups(rows, fits.select(*by, _FIT), by)
 
 
 def _affine(table: CellTable, fits: pl.DataFrame, of_cell: Integers) -> Floats:
@@ -231,12 +223,8 @@ def _affine(table: CellTable, fits: pl.DataFrame, of_cell: Integers) -> Floats:
 
 
 def _stepped(table: CellTable, steps: pl.DataFrame, of_cell: Integers) -> Floats:
-    ordered = steps.drop_nulls("above").sort(_FIT, "above", maintain_order=True)
     value = np.tile(values_of_cells(table.grid, table.cells).to_numpy(), len(of_cell))
-    numbers = ordered[_FIT].to_numpy().astype(np.int64)
-    at = find_steps(numbers, ordered["above"].to_numpy(), of_cell.ravel(), value)
-    log_odds: Floats = np.append(ordered["log_odds"].to_numpy(), np.nan)[at]
-    return log_odds.reshape(of_cell.shape)
+    return log_odds_of_steps(steps, FIT, of_cell.ravel(), value).reshape(of_cell.shape)
 
 
 def compare(table: pl.DataFrame) -> pl.DataFrame:

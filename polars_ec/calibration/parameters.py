@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_ec.arguments import Options, parse_options
 from polars_ec.calibration.look_up import can_look_up, look_up
-from polars_ec.cells.grid import EXACT, SketchScoreType
+from polars_ec.cells.grid import SketchScoreType
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.exceptions import SketchError
@@ -18,7 +18,7 @@ from polars_ec.rows.by_row import Priors, per_row
 from polars_ec.rows.folds import FOLD
 from polars_ec.rows.many import ManyScores
 from polars_ec.rows.read import join_groups
-from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, affine_log_odds, bind, log_sum_exp, sigmoid
+from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, affine_log_odds, bind, log_softmax, sigmoid
 from polars_ec.typing import ScoreType
 
 Calibrator: TypeAlias = Literal["affine", "temperature", "gaussian", "pav", "histogram"]
@@ -38,8 +38,8 @@ PARAMETERS = frozenset({*AFFINE, *STEPS})
 """Columns of a `Calibration` that no group column can have the name of; nor `fold`, which is for folds."""
 
 # Names while scores are calibrated: no group column is called so.
-REASON = "__reason"
-_FIT, _X = "__fit", "__x"
+FIT = "__fit"
+_X = "__x"
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,9 +98,9 @@ def calibrated_posterior(calibration: Parameters, score: pl.Expr, out_of_fold: b
     def calibrate(rows: pl.Series) -> pl.Series:
         table = rows.struct.unnest()
         if not calibration.is_affine:
-            log_odds = transform(parameters, by, table, table[_X])
-            return log_odds.select(sigmoid(pl.col(EXACT))).to_series()
-        found = _join(table, parameters.select(*by, "alpha", "beta"), by)
+            log_odds = _of_steps(parameters, by, table)
+            return log_odds.to_frame().select(sigmoid(pl.first())).to_series()
+        found = join_groups(table, parameters.select(*by, "alpha", "beta"), by)
         return found.select(_calibrator(calibration)([pl.col(_X), pl.col("alpha"), pl.col("beta")])).to_series()
 
     dtype = pl.Array(pl.Float64, calibration.n_classes) if calibration.is_of_vectors else pl.Float64()
@@ -150,43 +150,30 @@ def softmax_affine(log_posteriors: pl.Expr, alpha: pl.Expr, beta: pl.Expr, n_cla
         log_posterior, shift = log_posteriors.arr.get(k), beta.arr.get(k)
         return pl.when(alpha == 0).then(shift).otherwise(alpha * log_posterior + shift)
 
-    scores = bind([moved(k) for k in range(n_classes)], lambda z: bind([*z, log_sum_exp(z)], _normalised))
+    scores = bind([moved(k) for k in range(n_classes)], lambda z: log_softmax(z, pl.concat_arr))
     return pl.when(alpha.is_not_null() & log_posteriors.is_not_null()).then(scores)
 
 
-def _normalised(values: list[pl.Expr]) -> pl.Expr:
-    return pl.concat_arr([value - values[-1] for value in values[:-1]])
+def numbered(parameters: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """A row for each fit, one for each value of the columns `by`: its number `FIT`, and its parameters, of steps those of the first."""
+    return (parameters.unique(by, maintain_order=True) if by else parameters.head(1)).with_row_index(FIT)
 
 
-def transform(parameters: pl.DataFrame, by: list[str], rows: pl.DataFrame, x: pl.Series) -> pl.DataFrame:
-    """A row per row: EXACT, its calibrated log-odds, and REASON, why it has none.
-
-    `parameters` are those of a `Calibration`, one fit for each value of the columns `by`. `x` is what they take: log-odds,
-    or, for steps, what is compared with thresholds.
-    """
-    fits = (parameters.unique(by, maintain_order=True) if by else parameters.head(1)).with_row_index(_FIT)
-    needed = [name for name in (_FIT, "reason", "alpha", "beta") if name in fits.columns]
-    found = _join(rows.with_columns(x.alias(_X)).select(*by, _X), fits.select(*by, *needed), by)
-    reason = pl.when(pl.col(_FIT).is_null()).then(pl.lit("not calibrated")).otherwise("reason").alias(REASON)
-    if "above" not in parameters.columns:
-        return found.select(affine_log_odds(pl.col(_X), pl.col("alpha"), pl.col("beta")).alias(EXACT), reason)
-    return found.select(_step_log_odds(_join(parameters, fits.select(*by, _FIT), by), found), reason)
-
-
-def _join(rows: pl.DataFrame, fits: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+def with_fit(rows: pl.DataFrame, fits: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Rows with the number of their fit, null where there is none."""
     if not by:
-        return rows.join(fits, how="cross", maintain_order="left")
-    return join_groups(rows, fits, by)
+        return rows.with_columns(pl.lit(0 if fits.height else None, dtype=pl.get_index_type()).alias(FIT))
+    return join_groups(rows, fits.select(*by, FIT), by)
 
 
-def _step_log_odds(steps: pl.DataFrame, rows: pl.DataFrame) -> pl.Series:
+def _of_steps(parameters: pl.DataFrame, by: list[str], rows: pl.DataFrame) -> pl.Series:
+    """Calibrated log-odds of rows, null where they have none."""
     # Imported here, for they need numpy.
     import numpy as np
 
-    from polars_ec.calibration.step_functions import find_steps
+    from polars_ec.calibration.step_functions import log_odds_of_steps
 
-    ordered = steps.drop_nulls("above").sort(_FIT, "above", maintain_order=True)
-    of_rows = rows[_FIT].cast(pl.Int64).fill_null(-1).to_numpy()
-    values = rows[_X].fill_null(np.nan).to_numpy()
-    at = find_steps(ordered[_FIT].cast(pl.Int64).to_numpy(), ordered["above"].to_numpy(), of_rows, values)
-    return ordered["log_odds"].gather(pl.Series(at, dtype=pl.Int64).replace({-1: None})).alias(EXACT)
+    fits = numbered(parameters, by)
+    of_row = with_fit(rows, fits, by)[FIT].cast(pl.Int64).fill_null(-1).to_numpy()
+    value = rows[_X].fill_null(np.nan).to_numpy()
+    return pl.Series(log_odds_of_steps(with_fit(parameters, fits, by), FIT, of_row, value), nan_to_null=True)

@@ -120,7 +120,16 @@ def values_of_cells(grid: Grid, cells: pl.DataFrame) -> pl.Series:
     return pl.Series(np.where(lowest, -np.inf, np.nextafter(_lower_edges(grid, cells), np.inf)))
 
 
-def find_steps(of_step: Integers, above: Floats, of_query: Integers, value: Floats) -> Integers:
+def log_odds_of_steps(steps: pl.DataFrame, fit: str, of_query: Integers, value: Floats) -> Floats:
+    """The log-odds of each value by the steps of its fit, whose number is in their column `fit`; NaN where there are none."""
+    ordered = steps.drop_nulls("above").sort(fit, "above", maintain_order=True)
+    numbers = ordered[fit].to_numpy().astype(np.int64)
+    at = _find_steps(numbers, ordered["above"].to_numpy(), of_query, value)
+    log_odds: Floats = np.append(ordered["log_odds"].to_numpy(), np.nan)[at]
+    return log_odds
+
+
+def _find_steps(of_step: Integers, above: Floats, of_query: Integers, value: Floats) -> Integers:
     """The last step with the query's number whose threshold is strictly below its value; -1 where there is none.
 
     Steps are sorted by number and threshold; the first of a number has -inf, and takes -inf too.

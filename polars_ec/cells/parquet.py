@@ -177,46 +177,49 @@ def _checksum(tables: Sequence[pl.DataFrame], about: Mapping[str, Any], further:
 
 
 def _read(file: IO[bytes], key: str) -> tuple[dict[str, str], pl.DataFrame | None]:
-    """The metadata, and the table if they have this key.
+    """The metadata, and the table if they have this key."""
+    metadata, parquet = _opened(file)
+    if key not in metadata:
+        return metadata, None
+    return metadata, pl.read_parquet(file) if parquet is None else _in_parts(parquet)
 
-    Not by Polars where another can: sizes that a flipped bit makes absurd end the process there, and are an error here.
+
+def _opened(file: IO[bytes]) -> tuple[dict[str, str], pq.ParquetFile | None]:
+    """The metadata, and the file as pyarrow has it: not by Polars where another can.
+
+    For sizes that a flipped bit makes absurd end the process there, and are an error here. None, and the file at its begin, where it has
+    integers of 128 bits, which pyarrow does not read.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         parquet = pq.ParquetFile(file)
-        metadata = _texts(parquet.metadata.metadata)
-        frame = _in_parts(parquet) if key in metadata else None
-        pa.default_memory_pool().release_unused()  # or many files one after the other take more and more
-        return metadata, frame
-    except pa.ArrowNotImplementedError:  # integers of 128 bits
+    except pa.ArrowNotImplementedError:
         file.seek(0)
         metadata = pl.read_parquet_metadata(file)
         file.seek(0)
-        return metadata, pl.read_parquet(file) if key in metadata else None
+        return metadata, None
+    return _texts(parquet.metadata.metadata), parquet
 
 
 def _in_parts(parquet: pq.ParquetFile) -> pl.DataFrame:
     """The table, a part of its rows at a time: the whole of it in two forms would take twice the memory."""
+    import pyarrow as pa
+
     parts = [pl.DataFrame(parquet.read_row_group(i)) for i in range(parquet.num_row_groups)]
-    return pl.concat(parts) if parts else pl.DataFrame(parquet.schema_arrow.empty_table())
+    frame = pl.concat(parts) if parts else pl.DataFrame(parquet.schema_arrow.empty_table())
+    pa.default_memory_pool().release_unused()  # or many files one after the other take more and more
+    return frame
 
 
 def described_schema(path: str | Path) -> tuple[dict[str, str], pl.Schema]:
     """The metadata and the schema of a Parquet file, by its footer alone."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     with open(path, "rb") as file:
-        try:
-            parquet = pq.ParquetFile(file)
-            return _texts(parquet.metadata.metadata), pl.DataFrame(parquet.schema_arrow.empty_table()).schema
-        except pa.ArrowNotImplementedError:
-            file.seek(0)
-            metadata = pl.read_parquet_metadata(file)
-            file.seek(0)
+        metadata, parquet = _opened(file)
+        if parquet is None:
             return metadata, pl.Schema(pl.read_parquet_schema(file))
+        return metadata, pl.DataFrame(parquet.schema_arrow.empty_table()).schema
 
 
 def _texts(metadata: Mapping[bytes, bytes] | None) -> dict[str, str]:

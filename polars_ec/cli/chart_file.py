@@ -26,11 +26,7 @@ class ChartFile:
     def check(self) -> None:
         """UsageError for a file that cannot be made."""
         # What it is drawn as hangs on its name, that of a pipe too.
-        if self.file.suffix.lower() not in _SUFFIXES:
-            raise UsageError(
-                f"{_OPTION} {self.file}: {self.file.suffix or 'no suffix'} is not one of {', '.join(_SUFFIXES)}"
-            )
-        check_place(self.file, _OPTION, _SUFFIXES)
+        check_place(self.file, _OPTION, _SUFFIXES, any_pipe=False)
         needed = _NEEDED[:1] if self.file.suffix.lower() == ".html" else _NEEDED
         if any(importlib.util.find_spec(name) is None for name in needed):
             raise UsageError(f"{_OPTION} needs Altair and vl-convert-python: pip install 'polars_ec[cli,plot]'")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,14 @@ from polars_ec.cli.output import Beside, check_place
 from polars_ec.cli.request import Rows, Sketched
 from polars_ec.page.contents import Contents
 from polars_ec.page.of_log import contents_of
+from polars_ec.pages import report_page
 from polars_ec.sketches import Sketch
 from polars_ec.typing import FrameLike
 
 _OPTION = "--html"
 _SUFFIXES = (".html", ".htm")
-# As `report_page` has them.
-PRIOR, LEVEL = "overall", 0.95
+_DEFAULTS = signature(report_page).parameters
+PRIOR, LEVEL = _DEFAULTS["prior"].default, _DEFAULTS["interval"].default
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Page:
         self.check_models(several=models > 1)
         if importlib.util.find_spec("jinja2") is None or importlib.util.find_spec("altair") is None:
             raise UsageError("--html needs Jinja2 and Altair: pip install 'polars_ec[cli,html]'")
-        check_place(self.file, _OPTION, _SUFFIXES)
+        check_place(self.file, _OPTION, _SUFFIXES, any_pipe=True)
 
     def check_models(self, *, several: bool) -> None:
         """UsageError for several models."""

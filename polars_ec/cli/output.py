@@ -245,13 +245,16 @@ class Beside:
         write(self.content, self.path, self.option)
 
 
-def check_place(out: Path, option: str, suffixes: Sequence[str]) -> None:
-    """UsageError for a file of another kind than its name says, or where none can be: so early that nothing is read in vain."""
-    if _is_special(out):
-        return
-    if out.suffix.lower() not in suffixes:
+def check_place(out: Path, option: str, suffixes: Sequence[str], *, any_pipe: bool) -> None:
+    """UsageError for a file of another kind than its name says, or where none can be: so early that nothing is read in vain.
+
+    `any_pipe`: the name of a pipe or a device may be any; else it says as that of a file does what is written.
+    """
+    is_special = _is_special(out)
+    if out.suffix.lower() not in suffixes and not (is_special and any_pipe):
         raise UsageError(f"{option} {out}: {out.suffix or 'no suffix'} is not one of {', '.join(suffixes)}")
-    _target(out, option)
+    if not is_special:
+        _target(out, option)
 
 
 def _target(out: Path, option: str) -> Path:

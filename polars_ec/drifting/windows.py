@@ -18,7 +18,6 @@ from polars_ec.signatures import checked_keywords
 
 if TYPE_CHECKING:
     from polars_ec.cells.windows import Rolling
-    from polars_ec.drifting.sketched import Question
 
 
 class _EvaluationKeywords(EvaluationKeywords, total=False):
@@ -27,6 +26,11 @@ class _EvaluationKeywords(EvaluationKeywords, total=False):
     interval: float | None
     replicates: int
     seed: int
+
+
+def _point(*values: Any) -> dict[str, Any]:
+    """The keywords of `drift` that say where to decide, of their values in the order of its signature."""
+    return dict(zip(("costs", "cost_fn", "cost_fp", "threshold", "prior", "beta", "p_t"), values, strict=True))
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,15 +99,12 @@ class CellsOverTime(DecidingCells):
         >>> parts.select("month", "reference", pl.col("difference", "prior", "likelihood").round(4)).rows()
         [(9, '4', 0.0, 0.0208, -0.0208)]
         """
-        # Imported here, for it needs numpy.
-        from polars_ec.drifting.sketched import drift_cells
+        point = _point(costs, cost_fn, cost_fp, threshold, prior, beta, p_t)
+        return self._drift(None, metrics, period, reference, mix, interval, min_rows, point)
 
-        point = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
-        point |= {"beta": beta, "p_t": p_t}
-        return drift_cells(self, self._asked_of_drift(metrics, period, reference, mix, interval, min_rows, point))
-
-    def _asked_of_drift(
+    def _drift(
         self,
+        rolling: Rolling | None,
         metrics: Sequence[str],
         period: str,
         reference: Any,
@@ -111,16 +112,19 @@ class CellsOverTime(DecidingCells):
         interval: Any,
         min_rows: int | None,
         point: Mapping[str, Any],
-    ) -> Question:
-        """What is asked, checked as far as the arguments alone go."""
-        from polars_ec.drifting.sketched import Question
+    ) -> pl.DataFrame:
+        """Of its periods, or of windows over these."""
+        # Imported here, for it needs numpy.
+        from polars_ec.drifting.sketched import Question, drift_cells
 
         request = parse_interval({"interval": interval})
         if request is None:
             raise ValueError("interval=None: a drift has intervals, pass their level, such as interval=0.95")
         keywords, own_threshold = self.operating_point.stands_in(point, self.grid.classes)
         strata = (mix,) if isinstance(mix, str) else tuple(mix)
-        return Question(metrics, keywords, own_threshold, period, reference, strata, request, parse_min_rows(min_rows))
+        fewest = parse_min_rows(min_rows)
+        asked = Question(metrics, keywords, own_threshold, period, reference, strata, request, fewest)
+        return drift_cells(self, asked, rolling)
 
     @checked_keywords
     def rolling(self, period: str, *, periods: int = 7, every: str = "1d") -> Windows:
@@ -266,13 +270,8 @@ class Windows:
         >>> weeks.select("day", "reference", pl.col("difference", "prior").round(4), pl.col("p_value").round(2)).row(-1)
         (datetime.date(2024, 2, 28), '2024-02-07', 0.0, 0.0, 1.0)
         """
-        # Imported here, for it needs numpy.
-        from polars_ec.drifting.sketched import drift_cells
-
-        point = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
-        point |= {"beta": beta, "p_t": p_t}
-        asked = self.sketch._asked_of_drift(metrics, self.period, reference, mix, interval, min_rows, point)
-        return drift_cells(self.sketch, asked, self._rolling)
+        point = _point(costs, cost_fn, cost_fp, threshold, prior, beta, p_t)
+        return self.sketch._drift(self._rolling, metrics, self.period, reference, mix, interval, min_rows, point)
 
     @cached_property
     def _rolling(self) -> Rolling:

@@ -24,7 +24,7 @@ from polars_ec.rows.by_row import Priors, decision_per_row, per_row
 from polars_ec.rows.kernel import CLASS, DECISION, cost_of
 from polars_ec.rows.many import MANY, ManyScores
 from polars_ec.rows.read import Rows, per_group
-from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, affine_log_odds, bind, log_sum_exp, sigmoid
+from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, affine_log_odds, bind, log_softmax, sigmoid
 from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
 
@@ -326,7 +326,7 @@ def _shift(scores: Scores, from_: list[pl.Expr], to: list[pl.Expr]) -> pl.Expr:
         return scores.score + ((to[1].log() - to[0].log()) - (from_[1].log() - from_[0].log()))
     if isinstance(scores, VectorScores) and scores.score_type == "log_posteriors":
         joint = [x + (new.log() - old.log()) for x, old, new in zip(scores.elements, from_, to, strict=True)]
-        return bind([*joint, log_sum_exp(joint)], lambda x: pl.concat_arr([x_k - x[-1] for x_k in x[:-1]]))
+        return log_softmax(joint, pl.concat_arr)
     joint = [q * (new / old) for q, old, new in zip(scores.posteriors, from_, to, strict=True)]
     if isinstance(scores, BinaryScores):
         return joint[1] / (joint[0] + joint[1])

@@ -27,7 +27,7 @@ class Asked:
     prior: Any = "overall"
     level: float = 0.95
     min_rows: int | None = None
-    title: str | None = None
+    title: str = "Report"
     options: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polars_ec.cells.moments import Floats, floats
 from polars_ec.intervals.quantiles import t_quantile
+from polars_ec.rows.read import join_groups
 
 Mask: TypeAlias = NDArray[np.bool_]
 Lows: TypeAlias = Callable[[float], Floats]
@@ -61,6 +62,14 @@ def kinked(table: pl.DataFrame) -> Mask:
     if "nec_kinked" not in table.columns:
         return np.zeros(table.height, dtype=bool)
     return table["nec_kinked"].fill_null(value=False).to_numpy()
+
+
+def with_kinks(changes: pl.DataFrame, ends: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Changes of groups, with whether one of the two periods of each is beside the kink of NEC; `ends` has a row for either."""
+    if not keys:
+        return changes.with_columns(nec_kinked=pl.lit(bool(ends["nec_kinked"].any())))
+    of_groups = ends.group_by(keys).agg(pl.col("nec_kinked").any())
+    return changes.with_columns(join_groups(changes.select(keys), of_groups, keys)["nec_kinked"])
 
 
 def lows_of_loss(table: pl.DataFrame, metric: str, level: float) -> Lows:

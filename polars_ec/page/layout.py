@@ -16,7 +16,7 @@ from polars_ec.page import table
 from polars_ec.page.charts import Figure
 from polars_ec.page.contents import ROW, Contents
 from polars_ec.page.sparklines import panel
-from polars_ec.page.text import number, percent
+from polars_ec.page.text import number_in_table, percent_in_table
 from polars_ec.page.told_changes import that_are_named
 from polars_ec.page.told_rows import MOST_THAT_GAIN, that_gain
 from polars_ec.page.trends import Trend, Trends, any_known, trends_of
@@ -157,7 +157,7 @@ def _lead(contents: Contents, trends: Trends | None) -> str:
         span = f"to {last}" if trends.n_left_out else f"from {first} to {last}"
         said.append(f"{n:,} periods {span}" if n > 1 else f"1 period, {last}")
     if contents.has_positives and total["class_prior"] is not None:
-        said.append(f"{percent(total['class_prior'])} positives")
+        said.append(f"{percent_in_table(total['class_prior'])} positives")
     return " · ".join(said)
 
 
@@ -203,7 +203,7 @@ def _in_words(contents: Contents, name: str, trend: Trend, trends: Trends) -> st
     if not known:
         return f"{short(contents.metrics[0])} of {name}: no value"
     first, last = known[0], known[-1]
-    return f"{short(contents.metrics[0])} of {name}: {number(first[1])} in {first[0]}, {number(last[1])} in {last[0]}"
+    return f"{short(contents.metrics[0])} of {name}: {number_in_table(first[1])} in {first[0]}, {number_in_table(last[1])} in {last[0]}"
 
 
 def _quality(contents: Contents, labels: Sequence[str]) -> tuple[list[Quality], int]:
@@ -268,7 +268,7 @@ def _data(
         "names": names_of_facts,
         "metric": in_words(contents.metrics[0]),
         "naive": None if trends is None else trends.naive,
-        "prior": "at the reference prior" if contents.prior is None else f"at prior {percent(contents.prior)}",
+        "prior": "at the reference prior" if contents.prior is None else f"at prior {percent_in_table(contents.prior)}",
         "limits": f"{100 * contents.interval:.4g}% limits",
         "colours": [MAIN, OTHER, REST],
     }

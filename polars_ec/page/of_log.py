@@ -64,6 +64,7 @@ def contents_of(
         point = _point(sketch, options)
         sketch = sketch_of(sketch, point)
         of_period = None if period is None else as_expr(period, "period").meta.output_name()
+        own_title = Asked.title
     else:
         frame = as_lazy(log)
         rows = _rows(frame, score, label, by, period, cluster, buckets, options)
@@ -71,6 +72,7 @@ def contents_of(
         of_period = None if rows.period is None else rows.period.meta.output_name()
         if of_period in keys:
             raise ValueError(f"by= has a column {of_period!r}, which is the period: leave it out there")
+        own_title = f"{rows.score.meta.output_name()} against {rows.label.meta.output_name()}"
     asked = Asked(
         keys=keys,
         period=of_period,
@@ -79,7 +81,7 @@ def contents_of(
         prior=prior,
         level=parse_level(interval),
         min_rows=parse_min_rows(min_rows),
-        title=title,
+        title=title or own_title,
     )
     made = contents_of_sketch(sketch, asked) if isinstance(log, Sketch) else contents_of_log(rows, asked)
     if made.trend_total is not None and made.trend_total.is_empty():

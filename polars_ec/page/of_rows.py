@@ -19,7 +19,7 @@ from polars_ec.drifts import drift
 from polars_ec.metrics.counts import class_prior_of_log
 from polars_ec.page.asked import Asked, is_made_of_sums
 from polars_ec.page.contents import Contents, largest_first
-from polars_ec.page.costly import costly_groups, lows_of_loss
+from polars_ec.page.costly import costly_groups, lows_of_loss, with_kinks
 from polars_ec.page.notes import AT_BAYES, INDEPENDENT, no_parts, without_period
 from polars_ec.page.of_sketch import contents_of_sketch
 from polars_ec.priors import parse_prior
@@ -60,11 +60,7 @@ class Log:
 def contents_of_log(log: Log, asked: Asked) -> Contents:
     """The contents of a page of these rows."""
     score, label = log.score.meta.output_name(), log.label.meta.output_name()
-    asked = replace(
-        asked,
-        title=asked.title or f"{score} against {label}",
-        options={"Score": score, "Label": label, **_of_rows(log.options), **asked.options},
-    )
+    asked = replace(asked, options={"Score": score, "Label": label, **_of_rows(log.options), **asked.options})
     return _of_cells(log, asked) if log.has_cells else _Tables(log, asked).contents()
 
 
@@ -112,7 +108,7 @@ class _Tables:
         changes, history = self.drifts
         lows = lows_of_loss(groups, "nec", asked.level) if "nec" in self.metrics else None
         return Contents(
-            title=asked.title or "Report",
+            title=asked.title,
             keys=list(asked.keys),
             period=asked.period,
             metrics=list(self.metrics),
@@ -247,23 +243,18 @@ class _Tables:
         last = pl.col(period).max().over(keys or pl.lit(1))
         is_after = pl.col(period) > pl.lit(self.reference).cast(used.schema[period])
         ends = used.filter((pl.col(period) == last) & is_after)
-        ends = ends.with_columns(
-            pl.Series("p_adjusted", adjusted(floats(ends["p_value"])), nan_to_null=True),
-            nec_kinked=self.kinks(ends, period, keys),
-        )
+        ends = ends.with_columns(pl.Series("p_adjusted", adjusted(floats(ends["p_value"])), nan_to_null=True))
+        trend = self.trends[0]
+        if trend is not None and self.metrics[0] == "nec" and "nec_kinked" in trend.columns:
+            ends = with_kinks(ends, self.of_ends(trend, ends, period), keys)
         return ends, history
 
-    def kinks(self, ends: pl.DataFrame, period: str, keys: Sequence[str]) -> pl.Series:
-        """Whether one of the two periods of a group is beside the kink of NEC."""
-        trend = self.trends[0]
-        if trend is None or "nec_kinked" not in trend.columns:
-            return pl.Series([False] * ends.height, dtype=pl.Boolean)
-        flags = trend.select(*keys, period, pl.col("nec_kinked").fill_null(value=False))
-        begin = pl.lit(self.reference).cast(flags.schema[period]).alias(period)
-        first, last = (
-            join_groups(at.select(*keys, period), flags, [*keys, period]) for at in (ends.with_columns(begin), ends)
-        )
-        return first["nec_kinked"].fill_null(value=False) | last["nec_kinked"].fill_null(value=False)
+    def of_ends(self, trend: pl.DataFrame, ends: pl.DataFrame, period: str) -> pl.DataFrame:
+        """The rows of a trend that are of the reference, or of the last period of a group."""
+        is_first = pl.col(period) == pl.lit(self.reference).cast(trend.schema[period])
+        places = [*self.asked.keys, period]
+        last = join_groups(ends.select(places), trend, places).select(trend.columns)
+        return pl.concat([trend.filter(is_first), last])
 
     @property
     def notes(self) -> list[str]:

@@ -18,12 +18,12 @@ from polars_ec.comparing.choice import FEWEST_BUCKETS
 from polars_ec.display import costs_in_words, number
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.battery import OF_RANKS
-from polars_ec.formulas.directions import lower_is_better
+from polars_ec.formulas.directions import lower_is_better, worst_first
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.intervals.arguments import Request, parse_interval
 from polars_ec.page.asked import Asked, is_made_of_sums
 from polars_ec.page.contents import Contents, largest_first, with_min_rows
-from polars_ec.page.costly import costly_groups
+from polars_ec.page.costly import costly_groups, with_kinks
 from polars_ec.page.notes import (
     AT_BAYES,
     INDEPENDENT,
@@ -81,7 +81,7 @@ class _Page:
         groups = self.calibrated(self.by_size, self.by_fold(*keys))
         trend, trend_total = self.trends
         return Contents(
-            title=self.asked.title or "Report",
+            title=self.asked.title,
             keys=keys,
             period=self.asked.period,
             metrics=self.metrics,
@@ -199,8 +199,8 @@ class _Page:
             return None
         number = max(_MOST_IN_TRENDS // (2 * self.periods.frame[self.asked.period].n_unique()), 1)
         main = self.metrics[0]
-        others = self.by_size[number:].filter(~pl.col("small")).drop_nulls(main)
-        worst = others.sort(main, descending=lower_is_better(main), maintain_order=True).head(number)
+        others = self.by_size[number:].filter(~pl.col("small"))
+        worst = worst_first(others, main, lower=lower_is_better(main)).head(number)
         return pl.concat([self.by_size.head(number), worst]).select(self.keys)
 
     def calibrated(self, table: pl.DataFrame, cells: Sketch) -> pl.DataFrame:
@@ -284,18 +284,10 @@ class _Page:
         reference = pl.lit(self.reference).cast(used.schema[period])
         kept = pl.concat([ends.filter(pl.col(period) > reference), used.filter(pl.col(period) == reference)])
         two = _of_groups(self.periods, kept, [*self.keys, period])
-        return self.with_kinks(two.drift(main, **stated), two), history
-
-    def with_kinks(self, changes: pl.DataFrame, two: Sketch) -> pl.DataFrame:
-        """The changes of NEC, with whether one of the two periods of a group is beside its kink."""
-        if self.metrics[0] != "nec":
-            return changes
-        found = columns_at(two, self.point, None, ["nec"], self.request)
-        of_groups = found.group_by(self.keys or pl.lit(0).alias("__ec_all")).agg(pl.col("nec_kinked").any())
-        if not self.keys:
-            return changes.with_columns(nec_kinked=pl.lit(bool(of_groups["nec_kinked"].any())))
-        kinks = join_groups(changes.select(self.keys), of_groups, self.keys)
-        return changes.with_columns(kinks["nec_kinked"])
+        changes = two.drift(main, **stated)
+        if main == "nec":
+            changes = with_kinks(changes, columns_at(two, self.point, None, ["nec"], self.request), self.keys)
+        return changes, history
 
     def notes(self) -> Iterator[str]:
         """What is left out or approximate."""

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import Contents
 from polars_ec.page.sparklines import sparkline
-from polars_ec.page.text import NONE, limits, number, p_value, percent, signed, tenths
+from polars_ec.page.text import NONE, limits_in_table, number_in_table, p_value, percent_in_table, signed, tenths
 from polars_ec.page.told_changes import parts_of, that_changed, that_differ
 from polars_ec.page.trends import Trend, Trends, any_known
 from polars_ec.page.wording import period_texts
@@ -21,7 +21,7 @@ from polars_ec.words import ALL_GROUPS, in_words, short
 Row = Mapping[str, Any]
 
 # Of these the unit is percent.
-_SHOWN: Mapping[str, Callable[[float | None], str]] = {"class_prior": percent, "rcl": tenths}
+_SHOWN: Mapping[str, Callable[[float | None], str]] = {"class_prior": percent_in_table, "rcl": tenths}
 
 TREND = "trend"
 
@@ -70,7 +70,7 @@ def columns(contents: Contents) -> list[Column]:
     main, *others = contents.metrics
     found.append(Column(main, short(main), in_words(main)))
     if f"{main}_at_prior" in contents.groups.columns:
-        prior = "the reference prior" if contents.prior is None else f"prior {percent(contents.prior)}"
+        prior = "the reference prior" if contents.prior is None else f"prior {percent_in_table(contents.prior)}"
         found.append(Column(f"{main}_at_prior", f"{short(main)} at {prior}", in_words(f"{main}_at_prior")))
     if contents.trend is not None:
         found.append(Column(TREND, f"{short(main)} by period", "dashed: the naive system"))
@@ -129,18 +129,18 @@ def _trend(trend: Trend | None, trends: Trends) -> Cell:
     if trend is None:
         return Cell(NONE, None, why="left out: trends are of the largest and the worst groups")
     known = [value for value in trend.value if value is not None]
-    ends = f"from {number(known[0])} to {number(known[-1])}" if known else "no value"
+    ends = f"from {number_in_table(known[0])} to {number_in_table(known[-1])}" if known else "no value"
     return Cell(ends, picture=sparkline(trend.value, trends.scale, trends.naive))
 
 
 def _value(group: Row, name: str, *, bad: bool = False) -> Cell:
     value = group.get(name)
-    show = _SHOWN.get(name, number)
+    show = _SHOWN.get(name, number_in_table)
     if name == "n":
         return Cell(f"{value:,}", value)
     if value is None:
         return Cell(NONE, None, why=_why(group))
-    between = limits(group.get(f"{name}_ci_low"), group.get(f"{name}_ci_high"), show)
+    between = limits_in_table(group.get(f"{name}_ci_low"), group.get(f"{name}_ci_high"), show)
     unknown = "no limits: too few rows or clusters" if f"{name}_ci_low" in group and not between else ""
     return Cell(show(value), value, between, why=unknown, word="above 1" if bad else "", bad=bad)
 
@@ -161,7 +161,7 @@ def _difference(found: Row | None, contents: Contents, *, is_real: bool) -> Cell
     if found is None or found["difference"] is None:
         return Cell(NONE, None, why="not known: too few rows to compare, or none to compare them with")
     value = found["difference"]
-    between = limits(found["difference_ci_low"], found["difference_ci_high"], signed)
+    between = limits_in_table(found["difference_ci_low"], found["difference_ci_high"], signed)
     if not is_real:
         return Cell(signed(value), value, between)
     worse = (value > 0) == lower_is_better(contents.metrics[0])
@@ -178,7 +178,7 @@ def _facts(contents: Contents, group: Row, against: Row | None, change: Row | No
     main = short(contents.metrics[0])
     found = []
     if against is not None and against["difference"] is not None:
-        found.append([f"{main} of all other groups", number(against["value_reference"])])
+        found.append([f"{main} of all other groups", number_in_table(against["value_reference"])])
         found.append(["Difference from them", _told(against, "difference")])
     if change is not None and change["difference"] is not None and contents.period is not None:
         assert contents.trend_total is not None
@@ -196,6 +196,6 @@ def _facts(contents: Contents, group: Row, against: Row | None, change: Row | No
 
 
 def _told(found: Row, name: str) -> str:
-    between = limits(found.get(f"{name}_ci_low"), found.get(f"{name}_ci_high"), signed)
+    between = limits_in_table(found.get(f"{name}_ci_low"), found.get(f"{name}_ci_high"), signed)
     adjusted = f"; adjusted p {p_value(found['p_adjusted'])}" if name == "difference" else ""
     return signed(found[name]) + f" [{between}]" * bool(between) + adjusted

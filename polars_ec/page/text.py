@@ -9,7 +9,7 @@ NONE = "–"
 _LEAST = 0.0005
 
 
-def number(value: float | None) -> str:
+def number_in_table(value: float | None) -> str:
     """Three decimals, or three digits where these say too little: 0.573, 0.0123, 12.3, 12,345."""
     if value is None or math.isnan(value):
         return NONE
@@ -36,11 +36,11 @@ def signed(value: float | None) -> str:
     """A difference: three decimals, so that it can be compared with its limits; two digits of one that is smaller."""
     if value is not None and _LEAST <= abs(value) < 10:
         return f"{value:+.3f}".replace("-", "−")
-    shown = number(value)
+    shown = number_in_table(value)
     return f"+{shown}" if value is not None and value > 0 else shown
 
 
-def percent(share: float | None) -> str:
+def percent_in_table(share: float | None) -> str:
     """A share in percent: 20.1%, 0.12%."""
     if share is None or math.isnan(share):
         return NONE
@@ -59,6 +59,8 @@ def p_value(value: float | None) -> str:
     return "below 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def limits(low: float | None, high: float | None, show: Callable[[float | None], str] = number) -> str:
+def limits_in_table(
+    low: float | None, high: float | None, show: Callable[[float | None], str] = number_in_table
+) -> str:
     """Confidence limits, or nothing where they are not known."""
     return "" if low is None or high is None else f"{show(low)} to {show(high)}"

@@ -13,7 +13,7 @@ from polars_ec.formulas.directions import lower_is_better
 from polars_ec.page.contents import Contents
 from polars_ec.page.costly import Lows, Mask, above, kinked, lows_around
 from polars_ec.page.sentence import KINK, NEC, Kind, Sentence, groups_in, those_judged
-from polars_ec.page.wording import MOST, cut, isolated, listed, number, period_text, text, with_limits
+from polars_ec.page.wording import MOST, cut, isolated, listed, number_in_sentence, period_text, text, with_limits
 from polars_ec.rows.read import join_groups
 from polars_ec.words import short
 
@@ -34,12 +34,12 @@ def parts_of(contents: Contents) -> dict[str, str]:
 
 def that_differ(contents: Contents, rest: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """The rows of groups that differ from all others together beyond noise, and of how many groups these are."""
-    return _real(rest, _marked(rest, contents.groups, contents.keys), contents.interval)
+    return _real(contents, rest, _marked(rest, contents.groups, contents.keys))
 
 
 def that_changed(contents: Contents, changes: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """The rows of groups that have changed beyond noise, and of how many groups these are."""
-    return _real(changes, kinked(changes), contents.interval)
+    return _real(contents, changes, kinked(changes))
 
 
 def that_are_named(contents: Contents) -> list[int]:
@@ -134,8 +134,8 @@ def of_history(contents: Contents) -> Iterator[Sentence]:
     )
     yield Sentence(
         kind,
-        f"From {begin} to {end} {short(main)} of all rows together went from {number(row['value_reference'])} to "
-        f"{number(row['value'])}, by {with_limits(row, 'difference', 0.0, sign=True)}, {surely}.{kink}",
+        f"From {begin} to {end} {short(main)} of all rows together went from {number_in_sentence(row['value_reference'])} to "
+        f"{number_in_sentence(row['value'])}, by {with_limits(row, 'difference', 0.0, sign=True)}, {surely}.{kink}",
     )
     words = parts_of(contents)
     parts = [name for name in words if row.get(name) is not None and row[f"{name}_ci_low"] is not None]
@@ -173,12 +173,15 @@ def _marked(rows: pl.DataFrame, groups: pl.DataFrame, keys: Sequence[str]) -> Ma
     return kinked(join_groups(rows.select(keys), groups.select(*keys, "nec_kinked"), keys))
 
 
-def _real(table: pl.DataFrame, near_kink: Mask, level: float) -> tuple[pl.DataFrame, int]:
+def _real(contents: Contents, table: pl.DataFrame, near_kink: Mask) -> tuple[pl.DataFrame, int]:
     """The rows that are no chance, the largest difference first, and of how many these are. By the kink only half may be wrong.
 
     Of many groups the one that is furthest off has few errors by chance, and then too small a standard error: p-values that small are not
     to be trusted, so its limits of the level that it takes must leave out 0 too, as for groups above 1.
     """
+    level = contents.interval
+    # Other metrics have no kink where that of NEC is.
+    near_kink = near_kink & (contents.metrics[0] == NEC)
     p = floats(table["p_adjusted"]) * np.where(near_kink, 2.0, 1.0)
     looked_at = ~np.isnan(p) & ~table["small"].fill_null(value=True).to_numpy()
     value, low, high = (floats(table[f"difference{end}"]) for end in ("", "_ci_low", "_ci_high"))

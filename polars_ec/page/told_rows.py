@@ -11,7 +11,7 @@ from polars_ec.cells.moments import floats
 from polars_ec.page.contents import Contents
 from polars_ec.page.costly import above, eligible, lows_around
 from polars_ec.page.sentence import Sentence, groups_in, number_of, those_judged
-from polars_ec.page.wording import count, listed, percent, share
+from polars_ec.page.wording import count, listed, percent_with_limits, share
 
 MOST_THAT_GAIN = 3
 
@@ -32,7 +32,7 @@ def of_calibration(contents: Contents) -> Iterator[Sentence]:
     row = contents.total.row(0, named=True) if contents.total.height else {}
     if row.get("rcl") is None:
         return
-    gain, low = percent(row, "rcl"), row["rcl_ci_low"]
+    gain, low = percent_with_limits(row, "rcl"), row["rcl_ci_low"]
     if low is None:
         yield Sentence(
             "neutral",
@@ -50,7 +50,7 @@ def of_calibration(contents: Contents) -> Iterator[Sentence]:
     if most:
         rows, names = groups.to_dicts(), groups_in(contents)
         candidates = eligible(groups, "rcl")
-        shown = listed([f"{names[i]} ({percent(rows[i], 'rcl')})" for i in most], MOST_THAT_GAIN)
+        shown = listed([f"{names[i]} ({percent_with_limits(rows[i], 'rcl')})" for i in most], MOST_THAT_GAIN)
         yield Sentence(
             "neutral",
             f"In {len(most):,} of {those_judged(int(candidates.sum()), groups.height, 'group')} a calibration of their own would gain more than noise; most in {shown}.",

@@ -15,7 +15,7 @@ from polars_ec.page.costly import above, costly_groups, eligible, lows_of_loss
 from polars_ec.page.sentence import KINK, NEC, Sentence, groups_in, names_in, number_of, those_judged
 from polars_ec.page.told_changes import of_changes, of_history, of_rest
 from polars_ec.page.told_rows import of_calibration, of_quality
-from polars_ec.page.wording import count, listed, number, with_limits
+from polars_ec.page.wording import count, listed, number_in_sentence, with_limits
 from polars_ec.words import in_words, naive_value, short
 
 
@@ -73,7 +73,7 @@ def of_the_whole(row: dict[str, Any], metrics: Sequence[str], level: float | Non
     main = metrics[0]
     if main != NEC and row.get(main) is not None:
         naive = naive_value(main)
-        beside = "" if naive is None else f"; a system that treats all cases alike has {number(naive)}"
+        beside = "" if naive is None else f"; a system that treats all cases alike has {number_in_sentence(naive)}"
         yield Sentence("neutral", f"{in_words(main)} of all rows together is {with_limits(row, main, naive)}{beside}.")
 
 
@@ -142,7 +142,7 @@ def _above_one(
         )
         return
     worst = sorted(over, key=lambda i: -value[i])
-    shown = listed([f"{names[i]} ({number(value[i], 1.0)})" for i in worst])
+    shown = listed([f"{names[i]} ({number_in_sentence(value[i], 1.0)})" for i in worst])
     verb = _DEARER[metric == NEC][0 if len(over) == 1 else 1]
     yield Sentence(
         "neutral",

@@ -15,7 +15,7 @@ from polars_ec.words import MISSING
 MOST, _LONGEST = 5, 60
 
 
-def number(value: float, apart_from: float | None = None, *, sign: bool = False) -> str:
+def number_in_sentence(value: float, apart_from: float | None = None, *, sign: bool = False) -> str:
     """Three digits, and as many more as it takes not to look like the number that it is apart from."""
     before = 1 if value == 0 else math.floor(math.log10(abs(value))) + 1
     return _shown([value], 3 - before, apart_from, sign=sign)[0]
@@ -27,13 +27,13 @@ def with_limits(row: Mapping[str, Any], name: str, apart_from: float | None = No
     if value is None:
         return "not known"
     if low is None or high is None:
-        return number(value, apart_from, sign=sign)
+        return number_in_sentence(value, apart_from, sign=sign)
     places = 2 if high <= low else 1 - math.floor(math.log10(high - low))
     shown = _shown([value, low, high], places, apart_from, sign=sign)
     return f"{shown[0]} [{shown[1]}, {shown[2]}]"
 
 
-def percent(row: Mapping[str, Any], name: str) -> str:
+def percent_with_limits(row: Mapping[str, Any], name: str) -> str:
     """The same of a value in percent: "3.9% [3.6%, 4.3%]"."""
     first, *limits = with_limits(row, name, 0.0).split(" ")
     return " ".join([f"{first}%", *(part.replace(",", "%,").replace("]", "%]") for part in limits)])

@@ -14,7 +14,7 @@ import polars as pl
 from polars_ec.cells.cells import SCORE, TARGET
 from polars_ec.cells.deciding import DecidingCells
 from polars_ec.cells.sums import number_groups, with_group
-from polars_ec.formulas.directions import lower_is_better
+from polars_ec.formulas.directions import lower_is_better, worst_first
 from polars_ec.formulas.sums import GROUP
 from polars_ec.intervals.arguments import FEW_OF_A_CLASS
 from polars_ec.plotting.names import names, plain
@@ -142,8 +142,7 @@ def _worst(cells: DecidingCells, names: list[str], metric: str, keywords: Mappin
     table = cells.filter(pl.col("group").is_in(names)).evaluate(metric, **keywords)
     column = metric if metric in table.columns else f"{metric}_{'high' if down else 'low'}"
     # Infinite is the worst of all, though no mark can show it.
-    known = table.filter(pl.col(column).is_not_nan())
-    return known.sort(column, descending=down, maintain_order=True)["group"].head(WORST).to_list()
+    return worst_first(table, column, lower=down)["group"].head(WORST).to_list()
 
 
 def _rows(groups: pl.DataFrame, apart: list[str]) -> str:

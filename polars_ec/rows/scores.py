@@ -181,7 +181,7 @@ class VectorScores:
             return build([x.log() for x in self.elements])
         if self.score_type == "log_posteriors":
             return build(self.elements)
-        return bind([*self._joint, self._log_norm], lambda x: build([x_k - x[-1] for x_k in x[:-1]]))
+        return log_softmax(self._joint, build)
 
     def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
         if self.score_type == "posteriors":
@@ -267,6 +267,11 @@ def log_sum_exp(values: Sequence[pl.Expr]) -> pl.Expr:
         return pl.when(top == -math.inf).then(-math.inf).otherwise(top + total)
 
     return bind([*values, pl.max_horizontal(values)], from_top)
+
+
+def log_softmax(values: Sequence[pl.Expr], build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+    """`build` of log posteriors, from their values up to a summand that is the same for all classes."""
+    return bind([*values, log_sum_exp(values)], lambda x: build([x_k - x[-1] for x_k in x[:-1]]))
 
 
 def _of_true_class(values: Sequence[pl.Expr], in_class: Sequence[pl.Expr]) -> pl.Expr:

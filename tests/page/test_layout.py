@@ -15,7 +15,7 @@ from polars_ec.page.charts import Figure, figures
 from polars_ec.page.contents import Contents
 from polars_ec.page.sentence import groups_in
 from polars_ec.page.sparklines import Area, Scale, panel, sparkline
-from polars_ec.page.text import number, p_value, percent, signed, tenths
+from polars_ec.page.text import number_in_table, p_value, percent_in_table, signed, tenths
 from polars_ec.page.trends import trends_of
 from polars_ec.page.verdict import sentences
 from tests.support.pages import contents_of, group_names, simulated
@@ -261,12 +261,12 @@ def test_what_is_not_known_says_why() -> None:
     ],
 )
 def test_numbers_have_three_places(value, expected) -> None:
-    assert number(value) == expected
+    assert number_in_table(value) == expected
 
 
 def test_other_numbers() -> None:
     assert [signed(v) for v in (0.5, -0.0081, 0.0, 0.00012, None)] == ["+0.500", "−0.008", "0.000", "+0.00012", "–"]
-    assert [percent(v) for v in (0.2014, 0.0012, 0.0, 1.0, None)] == ["20.1%", "0.12%", "0.0%", "100.0%", "–"]
+    assert [percent_in_table(v) for v in (0.2014, 0.0012, 0.0, 1.0, None)] == ["20.1%", "0.12%", "0.0%", "100.0%", "–"]
     assert [tenths(v) for v in (-0.04, 3.27, None)] == ["0.0", "3.3", "–"]
     assert [p_value(v) for v in (0.0, 0.0009, 0.04, None)] == ["below 0.001", "below 0.001", "0.040", "–"]
 

@@ -11,7 +11,17 @@ import pytest
 from polars_ec.page.contents import Contents
 from polars_ec.page.told_changes import that_differ
 from polars_ec.page.verdict import of_report, sentences
-from polars_ec.page.wording import count, listed, names_of, number, percent, period_text, share, text, with_limits
+from polars_ec.page.wording import (
+    count,
+    listed,
+    names_of,
+    number_in_sentence,
+    percent_with_limits,
+    period_text,
+    share,
+    text,
+    with_limits,
+)
 
 RUNS = 80
 JANUARY, MARCH, MAY = (dt.date(2024, month, 1) for month in (1, 3, 5))
@@ -170,6 +180,8 @@ def test_groups_that_differ_from_the_rest() -> None:
     kinked = GROUPS.with_columns(nec_kinked=pl.lit(value=True))
     assert said(replace(MADE, rest=close), "3 of 3")
     assert said(replace(MADE, rest=close, groups=kinked), "None of 3 groups differs from all others")
+    # Which is no kink of other metrics.
+    assert said(replace(auc, rest=close, groups=kinked), "3 of 3")
     assert said(
         replace(MADE, rest=rest, interval=0.9999),
         "None of 3 groups differs from all others together beyond noise (NEC).",
@@ -252,6 +264,8 @@ def test_what_has_changed_since_the_reference() -> None:
     assert made.changes is not None
     kinked = replace(made, changes=made.changes.with_columns(nec_kinked=pl.lit(value=True), p_adjusted=pl.lit(0.03)))
     assert said(kinked, "None of 3 groups has changed beyond noise since 2024-01 (NEC).")
+    brier = replace(kinked, metrics=["brier", "nec"], total=TOTAL.with_columns(brier=0.1))
+    assert said(brier, "3 of 3 groups have changed beyond noise since 2024-01, by Brier")
 
 
 def test_periods_that_are_numbers_say_of_what() -> None:
@@ -389,12 +403,12 @@ def test_a_report_of_periods_of_nulls_and_with_a_total() -> None:
 
 
 def test_numbers_have_the_digits_that_they_need() -> None:
-    assert [number(x) for x in (0.33367, 1.3, 12.34, 123.4, 5234.2, 0.0, -0.5)] == [
+    assert [number_in_sentence(x) for x in (0.33367, 1.3, 12.34, 123.4, 5234.2, 0.0, -0.5)] == [
         "0.334", "1.30", "12.3", "123", "5,234", "0.00", "-0.500",
     ]  # fmt: skip
-    assert number(1.0004, apart_from=1.0) == "1.0004"
-    assert number(1.0, apart_from=1.0) == "1.00"
-    assert number(0.0004, sign=True) == "+0.000400"
+    assert number_in_sentence(1.0004, apart_from=1.0) == "1.0004"
+    assert number_in_sentence(1.0, apart_from=1.0) == "1.00"
+    assert number_in_sentence(0.0004, sign=True) == "+0.000400"
     limits = {"x": 0.3337, "x_ci_low": 0.3297, "x_ci_high": 0.3377}
     assert with_limits(limits, "x") == "0.3337 [0.3297, 0.3377]"
     assert (
@@ -403,7 +417,7 @@ def test_numbers_have_the_digits_that_they_need() -> None:
     )
     assert with_limits({"x": None}, "x") == "not known"
     assert with_limits({"x": 2.0, "x_ci_low": 2.0, "x_ci_high": 2.0}, "x") == "2.00 [2.00, 2.00]"
-    assert percent({"x": 3.96, "x_ci_low": 3.66, "x_ci_high": 4.27}, "x") == "3.96% [3.66%, 4.27%]"
+    assert percent_with_limits({"x": 3.96, "x_ci_low": 3.66, "x_ci_high": 4.27}, "x") == "3.96% [3.66%, 4.27%]"
     assert [share(*pair) for pair in ((1, 3), (1, 10_000), (5, 5))] == ["33.3%", "less than 0.1%", "100.0%"]
     assert [count(1, "row"), count(1200, "row")] == ["1 row", "1,200 rows"]
     assert listed([*"abcdefg"]) == "a, b, c, d, e, and 2 more"

@@ -1,4 +1,4 @@
-"""Numbers of Cumani's lecture "Bayes decisions and model evaluation"."""
+"""Cumani's lecture "Bayes decisions and model evaluation": what `polars_ec.papers` shows by functions, through the doors."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import math
 
 import numpy as np
 import polars as pl
-import pytest
 
 import polars_ec as ec
+from polars_ec.papers.lecture.decisions import FN, FP, POSTERIORS, STEPS, TN, TP
+from polars_ec.papers.lecture.detection import PREDICTIONS_AS_ROWS, PRIORS
 from tests.support.papers import counted, exactly, printed, repeated
 
 
 def test_rain(metric):
     """The lecture's table has predictions as rows; here rows are what came. Rain is the positive class."""
-    frame = counted([[300, 30], [20, 15]])
+    frame = counted([[TN, FP], [FN, TP]])
     options = {"score_type": "decision", "weight": "n"}
     assert metric("confusion", frame, **options) == [[300, 30], [20, 15]]
     assert metric("accuracy", frame, **options) == exactly(315 / 365) == printed(0.86, 2)
@@ -26,27 +27,23 @@ def test_rain(metric):
     assert metric("specificity", frame, **options) == exactly(0.9090909090909091)
     assert metric("balanced_accuracy", frame, **options) == exactly(0.6688311688311688)
     assert metric("n_rows", repeated([[300, 30], [20, 15]]), score_type="decision") == 365
-    always_clear = counted([[330, 0], [35, 0]])
+    always_clear = counted([[TN + FP, 0], [FN + TP, 0]])
     assert metric("accuracy", always_clear, **options) == exactly(0.9041095890410958) == printed(0.90, 2)
     assert metric("nec", always_clear, **options) == exactly(1.0)
 
 
-STEPS = [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
-
-
 def test_bayes_decision_of_three_classes(metric):
     """The cheapest decision is the class with the lowest posterior, because it lies between the other two."""
-    posteriors = [0.4, 0.25, 0.35]
-    frame = pl.DataFrame({"score": pl.Series([posteriors], dtype=pl.Array(pl.Float64, 3))})
+    frame = pl.DataFrame({"score": pl.Series([POSTERIORS], dtype=pl.Array(pl.Float64, 3))})
     options = {"score_type": "posteriors"}
     assert metric("bayes_decision", frame, costs=STEPS, **options) == [1]
     assert metric("bayes_decision", frame, **options) == [0]
     # The expected costs of the three actions, as those of constant decisions where the posteriors are the priors.
     for action, cost in enumerate([0.95, 0.75, 1.05]):
         constant = pl.DataFrame({"label": [0, 1, 2], "score": [action] * 3})
-        value = metric("expected_cost", constant, costs=STEPS, prior=posteriors, score_type="decision")
+        value = metric("expected_cost", constant, costs=STEPS, prior=POSTERIORS, score_type="decision")
         assert value == exactly(cost)
-    assert ec.CostMatrix(STEPS).naive(posteriors) == (exactly(0.75), 1)
+    assert ec.CostMatrix(STEPS).naive(POSTERIORS) == (exactly(0.75), 1)
 
 
 def test_bayes_decision_does_not_transpose_costs(metric):
@@ -60,10 +57,8 @@ def test_bayes_decision_does_not_transpose_costs(metric):
 
 
 def test_empirical_bayes_risk(metric):
-    predictions_as_rows = [[205, 111, 56], [145, 199, 121], [50, 92, 225]]
-    table = np.array(predictions_as_rows).T.tolist()
+    table = np.array(PREDICTIONS_AS_ROWS).T.tolist()
     frame = counted(table)
-    priors = [0.3, 0.4, 0.3]
     options = {"score_type": "decision", "weight": "n", "costs": STEPS}
     assert metric("confusion", frame, **options) == table
     assert [sum(row) for row in table] == [400, 402, 402]
@@ -71,17 +66,16 @@ def test_empirical_bayes_risk(metric):
     terms = []
     for i in range(3):
         alone = [row if k == i else [0, 0, 0] for k, row in enumerate(STEPS)]
-        terms.append(metric("expected_cost", frame, prior=priors, **{**options, "costs": alone}))
+        terms.append(metric("expected_cost", frame, prior=PRIORS, **{**options, "costs": alone}))
     assert terms == exactly([0.18375, 0.20199004975124382, 0.17388059701492536])
-    # The slide cuts off its terms, and prints the sum of the cut terms: 0.55962.
-    assert terms == [pytest.approx(term, abs=1e-5) for term in (0.18375, 0.20199, 0.17388)]
-    assert metric("expected_cost", frame, prior=priors, **options) == exactly(0.5596206467661692)
-    assert metric("expected_cost", frame, prior=priors, **options) == printed(0.55962, 5)
-    assert metric("nec", frame, prior=priors, **options) == exactly(0.9327010779436153)
+    assert terms == [printed(term, 5) for term in (0.18375, 0.20199, 0.17388)]
+    assert metric("expected_cost", frame, prior=PRIORS, **options) == exactly(0.5596206467661692)
+    assert metric("expected_cost", frame, prior=PRIORS, **options) == printed(0.55962, 5)
+    assert metric("nec", frame, prior=PRIORS, **options) == exactly(0.9327010779436153)
     assert metric("expected_cost", frame, **options) == exactly(0.5656146179401993)
     for action, cost in enumerate([1.0, 0.6, 1.0]):
         constant = pl.DataFrame({"label": [0, 1, 2], "score": [action] * 3})
-        value = metric("expected_cost", constant, costs=STEPS, prior=priors, score_type="decision")
+        value = metric("expected_cost", constant, costs=STEPS, prior=PRIORS, score_type="decision")
         assert value == exactly(cost)
 
 

@@ -9,6 +9,7 @@ import pytest
 from polars_ec.papers.folds import FOLDS, stratified_folds, with_folds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", [[159, 40], [8, 30, 21]])
 @pytest.mark.parametrize("seed", [0, 3])
 def test_folds_are_those_of_the_papers(counts, seed):

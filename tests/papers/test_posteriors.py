@@ -10,6 +10,11 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
+from polars_ec.papers.folds import stratified_folds
+from polars_ec.papers.posteriors import table_2 as tables
+from polars_ec.papers.posteriors.systems import SYSTEMS, system
+from polars_ec.papers.posteriors.table_1 import COLUMNS, PRINTED, differences
+from polars_ec.papers.score_files import ScoreSet, shipped
 from tests.support.cases import mostly_slow
 from tests.support.doors import evaluate
 from tests.support.gaussians import gaussian_classes, log_likelihoods, log_softmax, vectors
@@ -72,56 +77,72 @@ def test_figure_1(metric, system):
         assert metric("epsr", frame, score, a=2.0, b=2.0, **options) == pytest.approx(3 * brier, rel=1e-10)
 
 
-# Percentages that the empirical cross-entropy is above the semi-empirical one, both over that of their naive systems: only
-# so do the numbers of "true" come out, for the mean of the true posteriors is not the share of the classes.
-TABLE_1 = {  # what the log posteriors are multiplied with, the priors that they are made with, N: (histogram, true)
-    "cal": (1.0, (0.8, 0.2), {200: (-6, -3), 2000: (-8, -5), 20000: (-9, -2)}),
-    "mcs": (5.0, (0.8, 0.2), {200: (-153, -7), 2000: (-143, -10), 20000: (-132, -5)}),
-    "mcp": (1.0, (0.1, 0.9), {200: (-19, 4), 2000: (-21, -2), 20000: (-17, 0)}),
-    "mcps": (5.0, (0.1, 0.9), {200: (-62, 4), 2000: (-84, -2), 20000: (-82, 0)}),
-}
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("n", mostly_slow([200, 2000, 20000], [200]))
+def test_table_1_semi_empirical_cross_entropy(metric, name, n):
+    """Two of its rows through each door: percent that the empirical cross-entropy is above the semi-empirical one."""
+    frame = system(name, n).with_columns(posterior=ec.posterior("log_odds", score_type="log_odds"))
+    bins = (15 * pl.col("posterior")).ceil().clip(1, 15)
+    share = pl.col("label").mean().over(bins)
+    frame = frame.with_columns(Htt=ec.log_odds(share))
+    empirical = metric("nce", frame, "log_odds", score_type="log_odds")
+    column = COLUMNS.index(f"{name} {n}")
+    for row, reference in {"true": "true", "Htt": "Htt"}.items():
+        options = {"label": reference, "normalized": True, "score_type": "log_odds"}
+        value = metric("semi_empirical_epsr", frame, "log_odds", **options)
+        assert 100 * (empirical - value) / empirical == printed(float(PRINTED[row].split()[column]), 0)
 
 
-def affine_fit(log_odds: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """Log-odds alpha x + beta of least mean log loss, by Newton's method."""
-    x = np.stack([log_odds / log_odds.std(), np.ones(len(log_odds))], axis=1)
-    parameters = np.zeros(2)
-    for _ in range(50):
-        p = 1 / (1 + np.exp(-x @ parameters))
-        parameters -= np.linalg.solve(x.T @ (x * (p * (1 - p))[:, None]), x.T @ (p - label))
-    return x @ parameters
+def test_scores_of_a_user_are_held_against_their_row(monkeypatch):
+    monkeypatch.setattr(tables, "SHIPPED_SYSTEMS", {})
+    log = shipped("sst2_gpt2")
+    table = tables.table_2([ScoreSet("sst2-gpt2-0shot", log), ScoreSet("mine", log.head(200))])
+    rows = dict(table.rows)
+    assert " ".join(number.shown for number in rows["sst2-gpt2-0shot cal"]) == "0.310 0.655 0.685 0.495 -0.6 1.4 1.5"
+    assert all(number.agrees for number in table.numbers)
+    assert not any(number.compared for number in rows["mine cal"])
+    assert rows["fvcaus raw: no scores at hand"] == [None] * len(table.columns)
 
 
-@pytest.mark.parametrize("system", TABLE_1)
-@pytest.mark.parametrize("n", mostly_slow([200, 2000, 20000], [200, 2000]))
-def test_table_1_semi_empirical_cross_entropy(metric, system, n):
-    scale, priors, printed_values = TABLE_1[system]
-    counts, means = (int(0.8 * n), int((1 - 0.8) * n)), ((math.sqrt(0.5), 0.0), (0.0, math.sqrt(0.5)))
-    likelihoods = log_likelihoods(gaussian_classes(counts, means, 0.15), means, 0.15)
-    frame = vectors(counts, log_softmax(scale * log_softmax(likelihoods + np.log(priors))))
-    label = frame["label"].to_numpy()
-    log_odds = frame["score"].to_numpy() @ [-1.0, 1.0]
-    fitted = affine_fit(log_odds, label)
-    bins = np.clip(np.ceil(15 * np.exp(frame["score"].to_numpy()[:, 1])), 1, 15)
-    share = np.array([label[bins == b].mean() for b in bins])
-    with np.errstate(divide="ignore"):
-        references = {
-            "affine": log_softmax(np.stack([np.zeros(len(fitted)), fitted], axis=1)),
-            "histogram": np.log(np.stack([1 - share, share], axis=1)),
-            "true": log_softmax(likelihoods + np.log([0.8, 0.2])),
-        }
-    frame = frame.with_columns(pl.Series(k, v, dtype=pl.Array(pl.Float64, 2)) for k, v in references.items())
-    empirical = metric("nce", frame, score_type="log_posteriors")
+@pytest.mark.slow
+def test_other_folds_move_table_1_as_it_says():
+    label = system("cal", 200)["label"]
+    for name in SYSTEMS:
+        of_paper = differences(name, 200)
+        for seed in range(1, 6):
+            generator = np.random.RandomState(seed)
+            found = differences(name, 200, iter([stratified_folds(label, generator) for _ in range(3)]))
+            moved = {row: abs(found[row] - value) for row, value in of_paper.items()}
+            assert [moved[row] for row in ("true", "Dtt", "Ttt", "Htt")] == [0] * 4
+            assert moved["Dxv"] < 3.95
+            assert moved["Txv"] < 1.65
+            assert moved["Hxv"] < 21.5
 
-    def above(reference: str) -> float:
-        value = metric("semi_empirical_epsr", frame, label=reference, normalized=True, score_type="log_posteriors")
-        return 100 * (empirical - value) / empirical
 
-    histogram, true = printed_values[n]
-    # Trained on the very data by cross-entropy, the affine transform leaves its gradient at 0.
-    assert above("affine") == pytest.approx(0, abs=1e-6)
-    assert above("histogram") == printed(histogram, 0)
-    assert above("true") == printed(true, 0)
+@pytest.mark.slow
+def test_other_folds_move_table_2_as_it_says():
+    log = shipped("sst2_gpt2")
+    of_paper = tables.measured(log, seed=0)
+    for seed in range(1, 6):
+        found = tables.measured(log, seed=seed)
+        for made in ("raw", "calp"):
+            moved = np.abs(np.subtract(found[made], of_paper[made]))
+            assert moved[tables.COLUMNS.index("RCL")] < 0.7
+            assert np.delete(moved, tables.COLUMNS.index("RCL")) == pytest.approx(0, abs=1e-12)
+        *risks, nce, rcl, ece_mc, ece = np.abs(np.subtract(found["cal"], of_paper["cal"]))
+        assert max(risks) < 0.02
+        assert nce < 0.002
+        assert max(rcl, ece_mc, ece) < 0.7
+
+
+@pytest.mark.slow
+def test_scores_of_many_classes_stand_alone(monkeypatch):
+    monkeypatch.setattr(tables, "SHIPPED_SYSTEMS", {})
+    rows = dict(tables.table_2([ScoreSet("mine", shipped("agnews_gpt2"))]).rows)
+    assert "mine calp" not in rows
+    *numbers, ece = rows["mine cal"]
+    assert ece is None
+    assert [round(number.computed, 1) for number in numbers] == [0.4, 1.0, 0.8, 0.5, -0.1, 3.7]
 
 
 def test_figure_1_scoring_rule_is_the_integral_of_bayes_risks():

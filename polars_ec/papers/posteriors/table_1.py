@@ -15,6 +15,7 @@ from polars_ec.papers.numbers import Number, Table, alone, printed
 from polars_ec.papers.posteriors.systems import SYSTEMS, system
 
 _SIZES = (200, 2000, 20000)
+COLUMNS = [f"{name} {n}" for name in SYSTEMS for n in _SIZES]
 _BINS = 15
 """Of the histogram."""
 _CALIBRATORS: dict[str, Literal["affine", "temperature", "histogram"]] = {
@@ -23,7 +24,7 @@ _CALIBRATORS: dict[str, Literal["affine", "temperature", "histogram"]] = {
     "H": "histogram",
 }
 
-_PRINTED = {
+PRINTED = {
     "true": "-3 -5 -2 -7 -10 -5 4 -2 0 4 -2 0",
     "Dtt": "0 0 0 0 0 0 0 0 0 0 0 0",
     "Dxv": "1 0 0 1 0 0 1 0 0 0 0 0",
@@ -48,14 +49,13 @@ _NOTES = (
 
 def table_1() -> Table:
     """All 84 numbers, and the row of the histogram whose empty bins are filled."""
-    columns = [(name, n) for name in SYSTEMS for n in _SIZES]
-    found = [differences(name, n) for name, n in columns]
+    found = [differences(name, n) for name in SYSTEMS for n in _SIZES]
     rows: list[tuple[str, list[Number | None]]] = [
         (row, [printed(cell[row], text) for cell, text in zip(found, texts.split(), strict=True)])
-        for row, texts in _PRINTED.items()
+        for row, texts in PRINTED.items()
     ]
     rows.append((_HXV_HERE, [alone(cell[_HXV_HERE], decimals=2) for cell in found]))
-    return Table([f"{name} {n}" for name, n in columns], rows, _NOTES)
+    return Table(COLUMNS, rows, _NOTES)
 
 
 def differences(name: str, n: int, draws: Iterator[NDArray[np.int64]] | None = None) -> dict[str, float]:

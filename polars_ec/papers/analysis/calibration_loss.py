@@ -1,0 +1,210 @@
+"""Sections 4.2 to 4.4: calibration loss, calibration by an affine function of the log posteriors, and ECE."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+import polars_ec as ec
+from polars_ec.papers.analysis.small_logs import (
+    LABELS,
+    POSTERIORS,
+    SCORED,
+    beside,
+    one_column,
+    value,
+)
+from polars_ec.papers.analysis.two_classes import two_class_log
+from polars_ec.papers.numbers import Number, Table, alone, between, by_equation
+from polars_ec.papers.simulated import Floats, log_softmax
+
+_RULES = ("cross_entropy", "brier")
+_BINS = 15
+
+
+@cache
+def _losses(rule: str) -> dict[str, float]:
+    """Raw and calibrated loss, their difference and its share in percent, of mc1 with an affine map by cross-validation."""
+    options: dict[str, Any] = {"rule": rule, "folds": 5, "fold_by": "id"}
+    found = ec.calibration_loss(two_class_log(), "mc1_posterior", "label", **options)
+    row: dict[str, float] = found.select("raw", "calibrated", "cal_loss", "rcl").row(0, named=True)
+    return row
+
+
+@cache
+def _by_steps(rule: str) -> tuple[float, float]:
+    """EPSRraw and EPSRemin by the steps of the paper: calibrate, put the calibrated posteriors to work."""
+    log = two_class_log().with_columns(ec.fold("id", 5))
+    calibration = ec.calibrate(log, "mc1_posterior", "label", folds=5, fold_by="id")
+    table = log.with_columns(calibration.apply("mc1_posterior", out_of_fold=True).alias("calibrated"))
+    metric = ec.cross_entropy if rule == "cross_entropy" else ec.brier
+    return value(table, metric("mc1_posterior", "label")), value(table, metric("calibrated", "label"))
+
+
+def equation_59() -> Table:
+    """Calibration loss, beside the difference of both losses by the steps of the paper."""
+    rows = []
+    for rule in _RULES:
+        raw, least = _by_steps(rule)
+        rows.append((f"CalLoss, {rule.replace('_', '-')}", by_equation(_losses(rule)["cal_loss"], raw - least)))
+    return one_column(rows, ("Datap-mc1 of two classes, affine calibration by cross-validation with 5 folds.",))
+
+
+def equation_60() -> Table:
+    """The same in percent of the loss before."""
+    rows = []
+    for rule in _RULES:
+        raw, least = _by_steps(rule)
+        rows.append(
+            (f"RelCalLoss, {rule.replace('_', '-')}", by_equation(_losses(rule)["rcl"], 100 * (raw - least) / raw))
+        )
+    return one_column(rows)
+
+
+def equation_61() -> Table:
+    """The affine map and temperature scaling, with the parameters that the package has fitted."""
+    rows = []
+    for calibrator in ("affine", "temperature"):
+        calibration = ec.calibrate(SCORED, "s", "label", calibrator)
+        alpha, beta = calibration.frame.select("alpha", "beta").row(0)
+        applied = SCORED.select(q=calibration.apply("s"))["q"].to_numpy()
+        expected = np.exp(log_softmax(alpha * np.log(POSTERIORS) + np.array(beta)))
+        rows += [
+            (f"{calibrator}, sample {t + 1}, s{i + 1}", float(applied[t, i]), float(expected[t, i]))
+            for t in (0, 5)
+            for i in range(3)
+        ]
+    return beside(*rows)
+
+
+def threshold_instead_of_scores() -> Table:
+    """Section 4.2.1: two classes and one EC: the loss by the Bayes threshold less that by a threshold of other samples."""
+    log = two_class_log().with_columns(ec.fold("id", 2))
+    options: dict[str, Any] = {"cost_fn": 2, "score_type": "llr"}
+    halves = [log.filter(pl.col("fold") == k) for k in range(2)]
+    rows: list[tuple[str, list[Number | None]]] = []
+    for system in ("cal", "mc1"):
+        decided = []
+        for training, test in (halves, halves[::-1]):
+            sketch = ec.sketch(training, system, "label", score_type="llr", exact=True)
+            best = sketch.best_threshold("expected_cost", cost_fn=2)["threshold"].item()
+            decided.append(test.select("label", decision=(pl.col(system) > best).cast(pl.Int16)))
+        raw = value(log, ec.expected_cost(system, "label", prior=0.1, **options))
+        least = value(pl.concat(decided), ec.expected_cost("decision", "label", score_type="decision", cost_fn=2))
+        percent = 100 * (raw - least) / raw
+        low, high, shown = (-1.0, 1.0, "about 0") if system == "cal" else (20.0, 100.0, "well above 0")
+        rows.append((system, [alone(raw), alone(least), between(percent, low, high, shown)]))
+    return Table(
+        ["EPSRraw", "EPSRemin", "RelCalLoss"],
+        rows,
+        ["c21 = 2, thresholds of one half of the samples applied to the other."],
+    )
+
+
+def _scored() -> tuple[Floats, NDArray[np.int16], NDArray[np.intp]]:
+    """Posteriors of H2, labels and bins, which are closed on the right, of Datap-mc1."""
+    log = two_class_log()
+    posteriors = log["mc1_posterior"].to_numpy()
+    return posteriors, log["label"].to_numpy(), np.ceil(posteriors * _BINS).astype(np.intp) - 1
+
+
+def _of_bins() -> tuple[Floats, Floats, Floats]:
+    """|B_m|, class2(B_m) and avep2(B_m), of bins with samples."""
+    posteriors, labels, bins = _scored()
+    sizes: Floats = np.bincount(bins, minlength=_BINS).astype(float)
+    if not sizes.all():
+        raise ValueError("a bin without samples has no mean")
+    shares = np.bincount(bins, labels, minlength=_BINS) / sizes
+    means = np.bincount(bins, posteriors, minlength=_BINS) / sizes
+    return sizes, shares, means
+
+
+def _ece() -> float:
+    return value(two_class_log(), ec.ece("mc1_posterior", "label", bins=_BINS))
+
+
+def equation_62() -> Table:
+    """ECE, bin by bin."""
+    sizes, shares, means = _of_bins()
+    return beside(("ECE", _ece(), float((sizes / sizes.sum() * np.abs(shares - means)).sum())))
+
+
+def equation_63() -> Table:
+    """Of the confidences of three classes."""
+    confidence, right = POSTERIORS.max(axis=1), POSTERIORS.argmax(axis=1) == LABELS
+    bins = np.ceil(confidence * _BINS)
+    expected = 0.0
+    for m in np.unique(bins):
+        inside = bins == m
+        expected += inside.mean() * abs(right[inside].mean() - confidence[inside].mean())
+    return beside(("ECEmc", value(SCORED, ec.ece_mc("s", "label", bins=_BINS)), float(expected)))
+
+
+@cache
+def _with_binning() -> pl.DataFrame:
+    """Datap-mc1 beside its posteriors calibrated by histogram binning, on the very samples."""
+    log = two_class_log()
+    calibration = ec.calibrate(log, "mc1_posterior", "label", "histogram")
+    return log.select("label", "mc1_posterior", binned=calibration.apply("mc1_posterior"))
+
+
+def equation_64() -> Table:
+    """Calibration loss by Brier score, sample by sample."""
+    options: dict[str, Any] = {"rule": "brier", "calibrator": "histogram", "training": "test"}
+    found = ec.calibration_loss(two_class_log(), "mc1_posterior", "label", **options)
+    posteriors, labels, bins = _scored()
+    calibrated = _of_bins()[1][bins]
+    expected = ((posteriors - labels) ** 2 - (calibrated - labels) ** 2).mean()
+    return beside(
+        ("CalLoss by Brier score, histogram binning on the very samples", found["cal_loss"].item(), float(expected))
+    )
+
+
+def equation_65() -> Table:
+    """ECE, sample by sample."""
+    _, _, bins = _scored()
+    _, shares, means = _of_bins()
+    return beside(("ECE", _ece(), float(np.abs(shares - means)[bins].mean())))
+
+
+def equation_66() -> Table:
+    """ECE as the mean distance of the scores that the package's histogram binning makes from those that they are made of."""
+    _, _, bins = _scored()
+    quantised = _of_bins()[2][bins]
+    return beside(("ECE", _ece(), float(np.abs(_with_binning()["binned"].to_numpy() - quantised).mean())))
+
+
+def drawbacks_of_ece() -> Table:
+    """Section 4.3.2: one bin sees no miscalibration where the mean posterior is the prior; histogram binning has an EPSR."""
+    log = two_class_log()
+    prior = pl.col("label").mean()
+    # Too unsure on both sides, which leaves the mean where it is.
+    shrunk = prior + 0.3 * (pl.col("cal_posterior") - pl.col("cal_posterior").mean())
+    unsure = log.select("label", s=shrunk)
+    rcl = ec.calibration_loss(unsure, "s", "label", calibrator="histogram", training="test")["rcl"].item()
+    return one_column(
+        [
+            ("ECE, one bin", between(value(unsure, ec.ece("s", "label", bins=1)), 0.0, 1e-9, "0")),
+            ("ECE, 15 bins", alone(value(unsure, ec.ece("s", "label")))),
+            ("RelCalLoss by cross-entropy, histogram binning", between(rcl, 20.0, 100.0, "well above 0")),
+        ]
+    )
+
+
+def calibrated_but_useless() -> Table:
+    """Section 4.4: a naive system is calibrated, and worse than a miscalibrated one."""
+    log = two_class_log()
+    table = log.with_columns(naive=pl.col("label").mean())
+    nce = value(table, ec.nce("mc1_posterior", "label"))
+    return one_column(
+        [
+            ("A, naive: ECE", between(value(table, ec.ece("naive", "label")), 0.0, 1e-9, "0")),
+            ("B, Datap-mc1: ECE", alone(_ece())),
+            ("A: normalised cross-entropy", by_equation(value(table, ec.nce("naive", "label")), 1.0)),
+            ("B: normalised cross-entropy", between(nce, 0.0, 1.0, "below 1")),
+        ]
+    )

@@ -1,0 +1,30 @@
+"""Small logs whose numbers can be written out by hand, and tables of one column for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from polars_ec.papers.numbers import Number, Table
+
+
+def counted(table: Sequence[Sequence[float]]) -> pl.DataFrame:
+    """A log of decisions with these counts, rows true classes and columns decisions: one row per cell, whose weight is `n`."""
+    cells = [(i, j, float(n)) for i, row in enumerate(table) for j, n in enumerate(row)]
+    return pl.DataFrame(cells, schema={"label": pl.Int16, "decision": pl.Int16, "n": pl.Float64}, orient="row")
+
+
+def value(log: pl.DataFrame, metric: pl.Expr) -> float:
+    """The one number that a metric makes of a log."""
+    return float(log.select(metric).item())
+
+
+def whole(computed: float, expected: float) -> Number:
+    """A whole number, such as a class or how many rows, beside the one that it must be."""
+    return Number(float(computed), expected - 0.5, expected + 0.5, f"{expected:.0f}", 0, float(expected))
+
+
+def column(numbers: Mapping[str, Number], *notes: str) -> Table:
+    """Numbers one below the other."""
+    return Table(["value"], [(name, [number]) for name, number in numbers.items()], notes)
