@@ -12,16 +12,21 @@ VENV := .venv
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: demo docs pictures test lint bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-lowest test-spark test-postgres sql vega clean
+.PHONY: demo papers docs pictures test lint bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-lowest test-spark test-postgres sql vega clean
 
 demo: .venv/demo
 	$(VENV)/bin/polars-ec demo
 
+# Every table and figure of the papers beside what is printed; their figures and all numbers go to papers-output/.
+papers: .venv/demo
+	$(VENV)/bin/polars-ec papers --out papers-output
+
 test: .venv/test
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal
 
-# What is slow by nature as well: papers through every door, large score sets, long examples; and how often intervals hold.
-test-all: test test-slow coverage
+# What is slow by nature as well: papers through every door, large score sets, long examples; the papers' tables and figures; and how
+# often intervals hold.
+test-all: test test-slow papers coverage
 test-slow: .venv/test
 	$(VENV)/bin/python -m pytest -n 2 -m slow
 
@@ -77,9 +82,10 @@ test-postgres: .venv/test
 docs: .venv/docs
 	$(VENV)/bin/python docs/website
 
-# The pictures of docs/gallery.md anew, and the README's, which the demo draws.
+# The pictures of docs/gallery.md anew, the pages of docs/papers/ with theirs, and the README's, which the demo draws.
 pictures: .venv/docs demo
 	$(VENV)/bin/python docs/website/pictures.py
+	$(VENV)/bin/python docs/website/papers.py
 	cp demo-output/precision.svg docs/pictures/
 
 # The one-file bundle that any DuckDB client can load, from the files of the families and the signatures of the functions.
@@ -103,4 +109,4 @@ vega: .venv/test
 	touch $@
 
 clean:
-	rm -rf .venv .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis dist demo-output .site site
+	rm -rf .venv .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis dist demo-output papers-output .site site

@@ -187,7 +187,8 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, macros_at_han
 def test_options_exist() -> None:
     """Every option of the command that a text names."""
     help_texts = "".join(
-        invoke(*command, "--help").output for command in ([], ["report"], ["compare"], ["drift"], ["sketch"])
+        invoke(*command, "--help").output
+        for command in ([], ["report"], ["compare"], ["drift"], ["sketch"], ["papers"])
     )
     named = set(re.findall(r"`(--[a-z-]+)", PAGES["docs/command-line.md"] + PAGES["docs/gates.md"]))
     assert len(named) > 8

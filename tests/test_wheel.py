@@ -71,9 +71,12 @@ def test_what_is_in_the_wheel(wheel) -> None:
     assets = {
         path.relative_to(ROOT).as_posix() for path in (ROOT / "polars_ec").glob("*/assets/*") if path.suffix != ".pyc"
     }
+    scores = {path.relative_to(ROOT).as_posix() for path in (ROOT / "polars_ec/papers/scores").iterdir()}
+    assert "polars_ec/papers/scores/sst2_gpt2.parquet" in scores
     assert {"polars_ec/plotting/assets/vega.js", "polars_ec/page/assets/page.html.jinja"} <= assets
     expected = {name for name in modules if not name.startswith("polars_ec/command/")} | {
         *assets,
+        *scores,
         "polars_ec/py.typed",
         "polars_ec/polars_ec.sql",
         "polars_ec_command.py",
@@ -128,3 +131,14 @@ def test_command(installed, tmp_path) -> None:
     report = ["report", "log.csv", "--score", "p", "--label", "y", "--cost-fn", "5", "--format", "csv"]
     header, row = run(command, *report, cwd=tmp_path).splitlines()
     assert dict(zip(header.split(","), row.split(","), strict=True))["nec"] == "0.5"
+
+
+def test_papers(installed, tmp_path) -> None:
+    """What is not agreed upon ends in an exit code, and so would a score set that is not there."""
+    lecture, real = (
+        run(installed / "polars-ec", "papers", name, "--out", "out", cwd=tmp_path)
+        for name in ("lecture", "posteriors/table-2")
+    )
+    assert lecture.splitlines()[-1].endswith(" numbers agree")
+    assert "sst2-gpt2-0shot raw" in real
+    assert {"numbers.csv", "lecture-det.svg"} <= {path.name for path in (tmp_path / "out").iterdir()}

@@ -12,6 +12,7 @@ from polars_ec.cli.compare_command import compare
 from polars_ec.cli.drift_command import drift
 from polars_ec.cli.exit_codes import one_line_errors, run
 from polars_ec.cli.output import say, write
+from polars_ec.cli.papers_command import papers
 from polars_ec.cli.report_command import report
 from polars_ec.cli.sketch_command import sketch
 from polars_ec.sql import macros
@@ -68,6 +69,9 @@ def demo(
     from polars_ec.cli.demo import run as run_demo
 
     run_demo(out, echo=lambda text: write(f"{text}\n".encode(), None))
+
+
+app.command(short_help="The papers' tables and figures, computed again.")(papers)
 
 
 def main() -> None:

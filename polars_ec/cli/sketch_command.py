@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -84,7 +85,8 @@ def sketch(
         raise UsageError("--prior overall: a sketch is made before the whole log is read: state the prior")
     request = Request(score, label, by or [], time, every, options, time_zone=zone, cluster=cluster)
     grid = {"resolution": resolution, "exact": exact, "thresholds": threshold or [], "buckets": buckets}
-    track = nullcontext if quiet else progress
+    told = partial(progress, name=lambda task: task.file, label="sketch", done="inputs read")
+    track = nullcontext if quiet else told
     outcome = run_job(paths, out, SketchOptions(request, grid), vanished=vanished, track=track)
     for line in [*([] if quiet else outcome.notes()), *outcome.problems()]:
         tell(line)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import partial
 
 from polars_ec.papers.analysis.paper import PAPER as ANALYSIS
 from polars_ec.papers.calibration.paper import PAPER as CALIBRATION
@@ -10,20 +13,46 @@ from polars_ec.papers.entries import Entry, Paper
 from polars_ec.papers.expected_cost.paper import PAPER as EXPECTED_COST
 from polars_ec.papers.lecture.paper import PAPER as LECTURE
 from polars_ec.papers.posteriors.paper import PAPER as POSTERIORS
+from polars_ec.papers.posteriors.table_2 import table_2
+from polars_ec.papers.score_files import ScoreSet
 
 PAPERS: tuple[Paper, ...] = (ANALYSIS, EXPECTED_COST, POSTERIORS, LECTURE, CALIBRATION)
 
+OF_SCORES = "posteriors/table-2"
+"""The entry that takes score files of a user."""
 
-def asked_for(name: str | None) -> list[tuple[Paper, Sequence[Entry]]]:
+Asked = Sequence[tuple[Paper, Entry]]
+
+
+def with_scores(extra: Sequence[ScoreSet]) -> Sequence[Paper]:
+    """The papers, of which the table of real systems has these as well."""
+    more = partial(table_2, extra)
+    return [
+        replace(
+            paper,
+            entries=[
+                replace(entry, table=more) if paper.name_of(entry) == OF_SCORES else entry for entry in paper.entries
+            ],
+        )
+        for paper in PAPERS
+    ]
+
+
+def asked_for(name: str | None, papers: Sequence[Paper]) -> Asked:
     """Everything, a paper (`analysis`), or an entry of one (`analysis/table-4`); ValueError for another name."""
+    everything = [(paper, entry) for paper in papers for entry in paper.entries]
     if name is None:
-        return [(paper, paper.entries) for paper in PAPERS]
-    of_paper, _, of_entry = name.partition("/")
-    for paper in PAPERS:
-        if paper.name == of_paper:
-            found = [entry for entry in paper.entries if not of_entry or entry.name == of_entry]
-            if found:
-                return [(paper, found)]
-            names = ", ".join(entry.name for entry in paper.entries)
-            raise ValueError(f"{name!r}: {paper.name} has {names}")
-    raise ValueError(f"{name!r} is no paper: {', '.join(paper.name for paper in PAPERS)}")
+        return everything
+    found = [(paper, entry) for paper, entry in everything if name in (paper.name, paper.name_of(entry))]
+    if found:
+        return found
+    named = next((paper for paper in papers if paper.name == name.partition("/")[0]), None)
+    if named is None:
+        names = [paper.name for paper in papers]
+        searched = [*names, *(paper.name_of(entry) for paper, entry in everything)]
+    else:
+        names = searched = [named.name, *map(named.name_of, named.entries)]
+    listed = dict.fromkeys([*get_close_matches(name, searched), *names])
+    raise ValueError(
+        f"{name} is no paper{'' if named is None else ' or entry of one'}: take one of {', '.join(listed)}"
+    )

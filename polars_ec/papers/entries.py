@@ -50,3 +50,7 @@ class Paper:
     entries: Sequence[Entry]
     notes: Sequence[str] = ()
     """Conventions of the paper that are not those of polars_ec."""
+
+    def name_of(self, entry: Entry) -> str:
+        """By which an entry of it is asked for: `analysis/table-4`."""
+        return f"{self.name}/{entry.name}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ KINDS = (".svg", ".png", ".pdf", ".html")
 """What the name of a file may end with."""
 
 _PIXELS_PER_INCH = 144
+_CLIP = re.compile(r'(?<= id=")clip\d+(?=")|(?<= clip-path="url\(#)clip\d+(?=\)")')
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 
@@ -46,10 +48,16 @@ def encoded(chart: Any, suffix: str) -> bytes:
     except ModuleNotFoundError:
         raise ModuleNotFoundError("drawings of charts need vl-convert-python: pip install 'polars_ec[plot]'") from None
     if kind == ".svg":
-        return vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE).encode()
+        return _numbered_anew(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)).encode()
     if kind == ".png":
         return vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=2, ppi=_PIXELS_PER_INCH / 2)
     return vl_convert.vegalite_to_pdf(spec, vl_version=VEGA_LITE)
+
+
+def _numbered_anew(svg: str) -> str:
+    """Vega goes on counting the parts that drawings refer to: from 1 in each, a chart is the same file whenever it is drawn."""
+    numbers = {name: f"clip{i}" for i, name in enumerate(dict.fromkeys(_CLIP.findall(svg)), 1)}
+    return _CLIP.sub(lambda found: numbers[found[0]], svg)
 
 
 def _check_chart(chart: object) -> None:

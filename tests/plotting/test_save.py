@@ -27,6 +27,13 @@ def test_files_are_what_their_names_say(tmp_path):
     assert len([*tmp_path.iterdir()]) == 2
 
 
+def test_a_drawing_is_the_same_each_time():
+    first, second = (encoded(made_chart(), ".svg") for _ in range(2))
+    assert first == second
+    assert first.count(b'id="clip1"') == 1
+    assert b'"url(#clip1)"' in first
+
+
 def test_a_file_that_cannot_be_drawn_leaves_the_old_one(tmp_path, monkeypatch):
     import vl_convert
 

@@ -1,0 +1,101 @@
+"""The pages of docs/papers/, and their figures: what `polars-ec papers` computes, paper by paper. Part of `make pictures`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from polars_ec.papers.catalogue import PAPERS
+from polars_ec.papers.entries import Paper
+from polars_ec.papers.results import Result, result_of
+from polars_ec.papers.texts import has_text, numbers_text, outcome_text, table_text
+
+DOCS = Path(__file__).parents[1]
+PAGES = DOCS / "papers"
+PICTURES = DOCS / "pictures" / "papers"
+_CODE = re.compile(r"(`[^`]*`)|\b(ec\.\w[\w.]*\w(?:\([^)]*\))?)")
+
+_BAR, _ESCAPED_BAR = re.compile(r"(?<!\\)[|]"), r"\\|"
+
+
+def page(paper: Paper, results: Sequence[Result]) -> str:
+    """A row for each entry, and below it the tables and figures."""
+    title = f'{paper.authors}, "{paper.title}"'
+    parts = [
+        f"# {markdown(title)}",
+        "Written by `make pictures`; [what the columns mean, and where the papers slip](../papers.md). On the command line: "
+        f"`polars-ec papers {paper.name}`.",
+        *(["\n".join(f"- {markdown(note)}" for note in paper.notes)] if paper.notes else []),
+        f"{outcome_text(results)}.",
+        "\n".join(["| in the paper | what | here | computed (printed) |", "|---|---|---|---|", *map(_row, results)]),
+        *(part for result in results for part in _details(result)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def markdown(text: str) -> str:
+    """The text with names of functions as code, and nothing else that Markdown would take for markup."""
+    pieces, end = [], 0
+    for found in _CODE.finditer(text):
+        pieces += [_plain(text[end : found.start()]), found[1] or f"`{found[2]}`"]
+        end = found.end()
+    return "".join([*pieces, _plain(text[end:])])
+
+
+def picture(result: Result) -> Path:
+    """Where its figure is."""
+    return PICTURES / f"{result.paper.name}-{result.entry.name}.svg"
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\\*_\[\]<|$]", r"\\\g<0>", text)
+
+
+def _row(result: Result) -> str:
+    entry = result.entry
+    title = f"[{markdown(entry.title)}](#{_anchor(entry.name)})" if _has_details(result) else markdown(entry.title)
+    cells = [title, *map(markdown, (entry.what, entry.here, numbers_text(result)))]
+    # A bar ends a cell even within code.
+    return f"| {' | '.join(_BAR.sub(_ESCAPED_BAR, cell) for cell in cells)} |"
+
+
+def _anchor(name: str) -> str:
+    return re.sub(r"[^\w-]", "", name)
+
+
+def _has_details(result: Result) -> bool:
+    return result.entry.draw is not None or has_text(result)
+
+
+def _details(result: Result) -> Iterator[str]:
+    if not _has_details(result):
+        return
+    entry = result.entry
+    yield f"## `{entry.name}`"
+    yield f"{markdown(entry.title)}: {markdown(entry.what)}."
+    if entry.draw is not None:
+        yield f"![{_plain(entry.title)}: {_plain(entry.what)}](../pictures/papers/{picture(result).name})"
+    if result.table is not None and has_text(result):
+        yield f"```text\n{table_text(result.table)}\n```"
+
+
+def main() -> None:
+    """Write them."""
+    from polars_ec.plotting.save import encoded
+
+    for folder in (PAGES, PICTURES):
+        folder.mkdir(exist_ok=True)
+        for old in folder.iterdir():
+            old.unlink()
+    for paper in PAPERS:
+        results = [result_of(paper, entry) for entry in paper.entries]
+        (PAGES / f"{paper.name}.md").write_text(page(paper, results), "utf-8")
+        for result in results:
+            if result.entry.draw is not None:
+                picture(result).write_bytes(encoded(result.entry.draw(), ".svg"))
+        print(f"docs/papers/{paper.name}.md: {outcome_text(results)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""The papers once more, entry by entry: each number agrees with the paper, each figure is drawn, and nothing is left out."""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import polars_ec as ec
+from polars_ec.papers.catalogue import PAPERS, asked_for
+from polars_ec.papers.results import Result, result_of
+from polars_ec.plotting.save import encoded
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "docs" / "website"))
+try:
+    from papers import PAGES, PICTURES, markdown, page, picture
+finally:
+    sys.path.remove(str(ROOT / "docs" / "website"))
+
+ENTRIES = {paper.name_of(entry): (paper, entry) for paper, entry in asked_for(None, PAPERS)}
+
+# How many equations, tables and figures the papers have, by their numbers.
+NUMBERED = {
+    "analysis": {"equation": 71, "table": 5, "figure": 3},
+    "expected-cost": {"equation": 30, "table": 1, "figure": 2},
+    "posteriors": {"equation": 38, "table": 3, "figure": 5},
+    "lecture": {},
+    "calibration": {"equation": 6, "table": 0, "figure": 7},
+}
+# The numbers 67 and 68 are of no equation.
+SKIPPED = {"analysis/equation-67", "analysis/equation-68"}
+# Those that take more than half a second.
+SLOW: set[str] = set()
+MOST_POINTS = 5_000
+
+
+@cache
+def result(name: str) -> Result:
+    return result_of(*ENTRIES[name])
+
+
+def entries(wanted) -> list:
+    names = [name for name, (_, entry) in ENTRIES.items() if wanted(entry)]
+    return [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in names]
+
+
+@pytest.mark.parametrize("name", entries(lambda entry: entry.table is not None))
+def test_numbers_agree(name: str) -> None:
+    table = result(name).table
+    assert table is not None
+    assert table.numbers
+    wrong = [
+        (row, column, number)
+        for row, cells in table.rows
+        for column, number in zip(table.columns, cells, strict=True)
+        if number is not None and not number.agrees
+    ]
+    assert not wrong
+    assert result(name).held
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, (_, entry) in ENTRIES.items() if entry.draw is not None])
+def test_figures(name: str) -> None:
+    """There is something on it, not too much for a page, and the same each time."""
+    draw = ENTRIES[name][1].draw
+    assert draw is not None
+    charts = [draw(), draw()]
+    assert 0 < sum(map(len, charts[0].to_dict()["datasets"].values())) <= MOST_POINTS
+    first, second = (encoded(chart, ".svg") for chart in charts)
+    assert first == second
+
+
+def test_slow_entries_are_there() -> None:
+    assert set(ENTRIES) >= SLOW
+
+
+def test_names_are_unlike() -> None:
+    assert len(ENTRIES) == sum(len(paper.entries) for paper in PAPERS)
+    assert all(re.fullmatch(r"[a-z][\w.-]*", entry.name) for _, entry in ENTRIES.values())
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_no_number_of_a_paper_is_left_out(paper) -> None:
+    for kind, count in NUMBERED[paper.name].items():
+        numbered = [f"{paper.name}/{kind}-{number}" for number in range(1, count + 1)]
+        names = [paper.name_of(entry) for entry in paper.entries if re.fullmatch(rf"{kind}-\d+", entry.name)]
+        assert names == [name for name in numbered if name not in SKIPPED]
+    for entry in paper.entries:
+        if re.fullmatch(r"(equation|table|figure)-\d+", entry.name):
+            assert entry.title == entry.name.replace("-", " ").capitalize()
+            assert entry.kind == entry.name.partition("-")[0]
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_what_an_entry_says(name: str) -> None:
+    """Each is named as it is in the paper and here, and what is named of polars_ec is there."""
+    entry = ENTRIES[name][1]
+    assert entry.title
+    assert entry.what
+    assert entry.here.strip("- ")
+    for dotted in re.findall(r"\bec\.(\w+(?:\.\w+)*)", f"{entry.here} {entry.reason}"):
+        it = ec
+        for part in dotted.split("."):
+            assert hasattr(it, part), f"{name}: ec.{dotted}"
+            it = getattr(it, part)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_a_page_says_what_is_computed(paper) -> None:
+    """But for the last digit of a number, which may be another on another machine."""
+    results = [result(paper.name_of(entry)) for entry in paper.entries]
+    decimal = re.compile(r"(-?\d+\.\d+)")
+    made, kept = (
+        decimal.split(text) for text in (page(paper, results), (PAGES / f"{paper.name}.md").read_text("utf-8"))
+    )
+    assert made[::2] == kept[::2]
+    for ours, theirs in zip(made[1::2], kept[1::2], strict=True):
+        assert float(ours) == pytest.approx(float(theirs), abs=1.1 * 10.0 ** -len(theirs.partition(".")[2]))
+
+
+def test_pages_and_pictures_are_those_of_the_entries() -> None:
+    assert {file.stem for file in PAGES.iterdir()} == {paper.name for paper in PAPERS}
+    drawn = {picture(Result(paper, entry, None)) for paper, entry in ENTRIES.values() if entry.draw}
+    assert set(PICTURES.iterdir()) == drawn
+    assert all(file.read_text("utf-8").startswith("<svg") for file in drawn)
+
+
+def test_markdown() -> None:
+    assert markdown("ec.f1(beta=2) of R_*2, a `b_c`. ec.nec.") == r"`ec.f1(beta=2)` of R\_\*2, a `b_c`. `ec.nec`."
