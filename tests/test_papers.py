@@ -34,7 +34,30 @@ NUMBERED = {
 # The numbers 67 and 68 are of no equation.
 SKIPPED = {"analysis/equation-67", "analysis/equation-68"}
 # Those that take more than half a second.
-SLOW: set[str] = set()
+SLOW = {
+    "analysis/eer-bound",
+    "analysis/equation-38",
+    "analysis/equation-59",
+    "analysis/section-4.8.2",
+    "analysis/table-4",
+    "analysis/table-5",
+    "calibration/figure-4",
+    "calibration/figure-5",
+    "calibration/figure-6",
+    "calibration/figure-7",
+    "calibration/section-3.2",
+    "calibration/undersampling",
+    "lecture/mis-calibration",
+    "posteriors/appendix-e",
+    "posteriors/figure-2",
+    "posteriors/figure-3",
+    "posteriors/figure-5",
+    "posteriors/section-3.2",
+    "posteriors/section-3.3",
+    "posteriors/section-3.5",
+    "posteriors/table-1",
+    "posteriors/table-2",
+}
 MOST_POINTS = 5_000
 
 
