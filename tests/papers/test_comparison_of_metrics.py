@@ -23,6 +23,7 @@ def numbers(text: str) -> list[list[float]]:
     return [[float(x) for x in line.split()] for line in text.strip().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("totals", "row"),
     [(totals, row) for totals, text in ((BALANCED, TABLE_1), (IMBALANCED, TABLE_2)) for row in numbers(text)],
