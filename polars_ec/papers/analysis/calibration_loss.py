@@ -21,9 +21,9 @@ from polars_ec.papers.analysis.small_logs import (
 from polars_ec.papers.analysis.two_classes import two_class_log
 from polars_ec.papers.numbers import Number, Table, alone, between, by_equation
 from polars_ec.papers.simulated import Floats, log_softmax
+from polars_ec.papers.written_out import BINS, Integers, bins_of, top_label_error
 
 _RULES = ("cross_entropy", "brier")
-_BINS = 15
 
 
 @cache
@@ -105,26 +105,26 @@ def threshold_instead_of_scores() -> Table:
     )
 
 
-def _scored() -> tuple[Floats, NDArray[np.int16], NDArray[np.intp]]:
+def _scored() -> tuple[Floats, NDArray[np.int16], Integers]:
     """Posteriors of H2, labels and bins, which are closed on the right, of Datap-mc1."""
     log = two_class_log()
     posteriors = log["mc1_posterior"].to_numpy()
-    return posteriors, log["label"].to_numpy(), np.ceil(posteriors * _BINS).astype(np.intp) - 1
+    return posteriors, log["label"].to_numpy(), bins_of(posteriors)
 
 
 def _of_bins() -> tuple[Floats, Floats, Floats]:
     """|B_m|, class2(B_m) and avep2(B_m), of bins with samples."""
     posteriors, labels, bins = _scored()
-    sizes: Floats = np.bincount(bins, minlength=_BINS).astype(float)
+    sizes: Floats = np.bincount(bins, minlength=BINS).astype(float)
     if not sizes.all():
         raise ValueError("a bin without samples has no mean")
-    shares = np.bincount(bins, labels, minlength=_BINS) / sizes
-    means = np.bincount(bins, posteriors, minlength=_BINS) / sizes
+    shares = np.bincount(bins, labels, minlength=BINS) / sizes
+    means = np.bincount(bins, posteriors, minlength=BINS) / sizes
     return sizes, shares, means
 
 
 def _ece() -> float:
-    return value(two_class_log(), ec.ece("mc1_posterior", "label", bins=_BINS))
+    return value(two_class_log(), ec.ece("mc1_posterior", "label", bins=BINS))
 
 
 def equation_62() -> Table:
@@ -135,13 +135,8 @@ def equation_62() -> Table:
 
 def equation_63() -> Table:
     """Of the confidences of three classes."""
-    confidence, right = POSTERIORS.max(axis=1), POSTERIORS.argmax(axis=1) == LABELS
-    bins = np.ceil(confidence * _BINS)
-    expected = 0.0
-    for m in np.unique(bins):
-        inside = bins == m
-        expected += inside.mean() * abs(right[inside].mean() - confidence[inside].mean())
-    return beside(("ECEmc", value(SCORED, ec.ece_mc("s", "label", bins=_BINS)), float(expected)))
+    computed = value(SCORED, ec.ece_mc("s", "label", bins=BINS))
+    return beside(("ECEmc", computed, top_label_error(POSTERIORS, LABELS)))
 
 
 @cache

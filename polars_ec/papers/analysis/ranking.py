@@ -19,46 +19,27 @@ from polars_ec.papers.analysis.small_logs import (
 )
 from polars_ec.papers.analysis.two_classes import two_class_log
 from polars_ec.papers.numbers import Number, Table, alone, between, by_equation
-from polars_ec.papers.simulated import Floats
+from polars_ec.papers.written_out import area_under_pr, area_under_roc, equal_error_rate, operating_points
 
 _SENSITIVITY = 0.95
 
 
-def _operating_points() -> tuple[Floats, Floats]:
-    """R22 and R12 of the small log, from the highest threshold down; at first nothing is decided H2."""
-    order = np.argsort(-BINARY_POSTERIORS)
-    hits = np.concatenate([[0], np.cumsum(BINARY_LABELS[order])])
-    alarms = np.arange(len(order) + 1) - hits
-    return hits / hits[-1], alarms / alarms[-1]
-
-
 def curves_of_two_classes() -> Table:
     """Both areas and the equal error rate, by sweeping the threshold over the small log."""
-    recall, alarms = _operating_points()
-    n2, n1 = BINARY_LABELS.sum(), (1 - BINARY_LABELS).sum()
-    precision = recall[1:] * n2 / (recall[1:] * n2 + alarms[1:] * n1)
-    area = float(((recall[1:] + recall[:-1]) / 2 * np.diff(alarms)).sum())
-    misses = 1 - recall
-    crossed = int(np.argmax(alarms >= misses))
+    fpr, tpr = operating_points(BINARY_POSTERIORS, BINARY_LABELS)
     return beside(
-        ("area under the ROC curve", value(BINARY, ec.auc_roc("s2", "label")), area),
+        ("area under the ROC curve", value(BINARY, ec.auc_roc("s2", "label")), area_under_roc(fpr, tpr)),
         (
             "area under the recall-precision curve, its steps",
             value(BINARY, ec.average_precision("s2", "label")),
-            float((np.diff(recall) * precision).sum()),
+            area_under_pr(fpr, tpr, BINARY_LABELS.mean()),
         ),
         (
             "equal error rate, between two points of the ROC curve",
             value(BINARY, ec.eer("s2", "label", method="linear")),
-            _crossing(alarms[crossed - 1 : crossed + 1], misses[crossed - 1 : crossed + 1]),
+            equal_error_rate(fpr, tpr),
         ),
     )
-
-
-def _crossing(alarms: Floats, misses: Floats) -> float:
-    """Where two points, joined by a line, have R12 = R21."""
-    gap = alarms - misses
-    return float(alarms[0] - gap[0] * (alarms[1] - alarms[0]) / (gap[1] - gap[0]))
 
 
 def monotone_transformations() -> Table:

@@ -12,6 +12,7 @@ import polars as pl
 import polars_ec as ec
 from polars_ec.papers.numbers import Table, by_equation
 from polars_ec.papers.simulated import Floats
+from polars_ec.papers.written_out import area_under_pr, area_under_roc, operating_points
 
 TN, FP, FN, TP = 810, 90, 10, 90
 """900 negatives, 100 positives, of which 90 each are decided positive."""
@@ -203,14 +204,14 @@ def weights() -> Table:
 
 def best_f1() -> Table:
     """The largest F1 over all thresholds, plain and calibrated."""
-    tp, fp, tpr, _ = _path()
+    tp, fp = _path()
     own = tp[-1] / (tp[-1] + fp[-1])
     sketch = ec.sketch(_SCORES, "score", "label", exact=True)
     rows = []
     for reference in (own, 0.5, 0.01):
         precision = tp / (tp + _times(own, reference) * fp)
         found = sketch.best_threshold("f1", prior=reference)["f1"].item()
-        rows.append((f"reference {reference:.3g}", [by_equation(found, float(_f1(precision, tpr).max()))]))
+        rows.append((f"reference {reference:.3g}", [by_equation(found, float(_f1(precision, tp / tp[-1]).max()))]))
     return Table(["best F1"], rows)
 
 
@@ -230,21 +231,17 @@ def _arrays() -> tuple[Floats, Any]:
     return _SCORES["score"].to_numpy(), _SCORES["label"].to_numpy() == 1
 
 
-def _path() -> tuple[Floats, Floats, Floats, Floats]:
-    """TP, FP and both rates at each distinct score, from the highest down."""
+def _path() -> tuple[Floats, Floats]:
+    """TP and FP at each distinct score, from the highest down."""
     score, label = _arrays()
-    cuts = np.unique(score)[::-1]
-    tp = np.array([(label & (score >= cut)).sum() for cut in cuts], dtype=np.float64)
-    fp = np.array([(~label & (score >= cut)).sum() for cut in cuts], dtype=np.float64)
-    return tp, fp, tp / tp[-1], fp / fp[-1]
+    fpr, tpr = operating_points(score, label)
+    return tpr[1:] * label.sum(), fpr[1:] * (~label).sum()
 
 
 def _areas() -> tuple[float, float, float]:
     """Of the plain curves: trapezoids, steps, and trapezoids of gains."""
-    tp, fp, tpr, fpr = _path()
-    roc = float(np.trapezoid(np.append(0, tpr), np.append(0, fpr)))
-    pr = float((np.diff(tpr, prepend=0) * tp / (tp + fp)).sum())
-    return roc, pr, _area_of_gains(tp, fp, tp[-1] / (tp[-1] + fp[-1]))
+    points, own = operating_points(*_arrays()), float(_arrays()[1].mean())
+    return area_under_roc(*points), area_under_pr(*points, own), _area_of_gains(*_path(), own)
 
 
 def _area_of_gains(tp: Floats, fp: Floats, own: float) -> float:

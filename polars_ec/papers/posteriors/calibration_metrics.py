@@ -13,8 +13,8 @@ import polars_ec as ec
 from polars_ec.papers.folds import FOLD_KEY, FOLDS, stratified_folds, with_folds
 from polars_ec.papers.numbers import Number, Table, by_equation
 from polars_ec.papers.posteriors.small_log import Floats, Pairs, side_by_side, three_classes, two_classes
-from polars_ec.papers.posteriors.transformations import BINS, bins_of
 from polars_ec.papers.simulated import vectors
+from polars_ec.papers.written_out import BINS, bins_of, calibration_error, top_label_error
 
 _Rule = Literal["cross_entropy", "brier"]
 _NAMES: dict[_Rule, str] = {"cross_entropy": "log loss", "brier": "Brier loss"}
@@ -95,10 +95,7 @@ def divergence_of_a_row() -> Table:
 def ece() -> Table:
     """Equation 27."""
     log = two_classes()
-    p, place = log.q[:, 1], bins_of(log.q[:, 1])
-    there = sum(
-        np.sum(place == b) / len(p) * abs(log.h[place == b].mean() - p[place == b].mean()) for b in np.unique(place)
-    )
+    there = calibration_error(log.q[:, 1], log.h)
     here = log.frame.select(ec.ece("q", "label", bins=BINS)).item()
     return side_by_side({"ECE, 15 bins": (here, there)}, ("A share here, percent in the paper's tables.",))
 
@@ -117,11 +114,7 @@ def ece_as_a_distance() -> Table:
 def ece_of_many_classes() -> Table:
     """Section 2.5.2: whether the class of the largest posterior is right, by that posterior."""
     log = three_classes()
-    p, right = log.q.max(axis=1), log.q.argmax(axis=1) == log.h
-    place = bins_of(p)
-    there = sum(
-        np.sum(place == b) / len(p) * abs(right[place == b].mean() - p[place == b].mean()) for b in np.unique(place)
-    )
+    there = top_label_error(log.q, log.h)
     here = log.frame.select(ec.ece_mc("q", "label", bins=BINS, score_type="posteriors")).item()
     return side_by_side({"ECEmc, 15 bins": (here, there)})
 

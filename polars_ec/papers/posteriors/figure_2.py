@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 import polars_ec as ec
+from polars_ec.papers import written_out
 from polars_ec.papers.entries import Entry
 from polars_ec.papers.folds import FOLD_KEY, FOLDS
 from polars_ec.papers.numbers import Number, Table, between, by_equation, printed
-from polars_ec.papers.posteriors import written_out
 from polars_ec.papers.posteriors.four_systems import (
     Bars,
     Calibrator,
@@ -82,8 +84,8 @@ def _written_out(system: str) -> dict[str, float]:
         "NCE": written_out.normalised_cross_entropy(scores, label),
         "NBS": written_out.normalised_brier_score(scores, label),
         **{name: rcl(*how) for name, how in CALIBRATORS.items()},
-        "ECEmc": written_out.top_label_error(scores, label),
-        "ECE": written_out.calibration_error(written_out.posterior(x), label),
+        "ECEmc": 100 * written_out.top_label_error(np.exp(scores), label),
+        "ECE": 100 * written_out.calibration_error(written_out.posterior(x), label),
     }
 
 

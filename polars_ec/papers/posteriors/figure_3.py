@@ -7,10 +7,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import polars_ec as ec
+from polars_ec.papers import written_out
 from polars_ec.papers.entries import Entry
 from polars_ec.papers.folds import FOLD_KEY, FOLDS
 from polars_ec.papers.numbers import Number, Table, by_equation, printed
-from polars_ec.papers.posteriors import written_out
 from polars_ec.papers.posteriors.four_systems import (
     Bars,
     Calibrator,

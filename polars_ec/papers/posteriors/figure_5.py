@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 import polars_ec as ec
+from polars_ec.papers import written_out
 from polars_ec.papers.entries import Entry
 from polars_ec.papers.numbers import Number, Table, between, printed
-from polars_ec.papers.posteriors import written_out
 from polars_ec.papers.posteriors.figure_2 import COUNTS, VARIANCE, Training
 from polars_ec.papers.posteriors.four_systems import Calibrator, above, below
 from polars_ec.papers.posteriors.synthetic import SYSTEMS, log_odds, synthetic
