@@ -107,5 +107,7 @@ def lr_plus_at_the_same_cost() -> Table:
         rows.append((f"NEC_b {nec:g}, R12 {r12:g}", numbers))
         before = found
     return Table(
-        ["NEC_b", "LR+", "which side of 1", "more than the system before"], rows, ["LR+ is held against Equation 35."]
+        ["NEC_b", "LR+", "which side of 1", "more than the system before"],
+        rows,
+        ["LR+ is held against (1 - NEC_b) / R12 + 1."],
     )
