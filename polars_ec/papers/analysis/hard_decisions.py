@@ -63,7 +63,12 @@ def equation_2() -> Table:
 def equation_3() -> Table:
     """By counts."""
     expected = (COSTS * _counts()).sum() / len(LABELS)
-    return beside(("EC", value(_SAMPLES, ec.expected_cost(**_OF_DECISIONS)), expected))
+    return beside(
+        ("EC", value(_SAMPLES, ec.expected_cost(**_OF_DECISIONS)), expected),
+        notes=(
+            "Decisions are counted up to D in Equations 3 and 4, and up to M elsewhere: it is the same number, which may differ from K.",
+        ),
+    )
 
 
 def equation_4() -> Table:
@@ -158,6 +163,7 @@ def equation_10() -> Table:
         ("error rate", value(DECIDED, ec.error_rate(**_BINARY)), expected),
         ("EC at 0-1 costs", value(DECIDED, ec.expected_cost(**_BINARY)), expected),
         ("1 - accuracy", 1 - value(DECIDED, ec.accuracy(**_BINARY)), expected),
+        notes=("The text has c_ij = 1 for i != 1 and 0 for i = 1: it must be i != j and i = j.",),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import polars as pl
 
@@ -19,6 +21,7 @@ from polars_ec.papers.analysis.small_logs import (
 )
 from polars_ec.papers.analysis.two_classes import two_class_log
 from polars_ec.papers.numbers import Number, Table, alone, between, by_equation
+from polars_ec.papers.simulated import gaussian_classes, labels, log_likelihoods
 from polars_ec.papers.written_out import area_under_pr, area_under_roc, equal_error_rate, operating_points
 
 _SENSITIVITY = 0.95
@@ -103,6 +106,7 @@ def bound_by_the_equal_error_rate() -> Table:
         [
             "Scores of Section 4.8.1. The bound is the least of EER, P1 and P2; it holds for scores that are calibrated on the very samples, "
             "which is the least EC over thresholds. For cal, calibrated but for chance, half a percent more is allowed.",
+            "The text says that without calibration EC can grow without bound: at costs of 0 and 1 it is up to 1, and NEC up to 1 / min(P1, P2).",
         ],
     )
 
@@ -116,6 +120,63 @@ def specificity_at_sensitivity() -> Table:
     expected = float((llr[label == 0] < threshold).mean())
     computed = value(log, ec.specificity_at_sensitivity("cal", "label", sensitivity=_SENSITIVITY, score_type="llr"))
     return beside(("specificity at sensitivity 0.95", computed, expected))
+
+
+def sensitivity_at_specificity() -> Table:
+    """The other way round: sensitivity where 1 - specificity is fixed."""
+    log = two_class_log()
+    llr, label = log["cal"].to_numpy(), log["label"].to_numpy()
+    of_1 = np.sort(llr[label == 0])
+    # The lowest score of H1 that may be decided as such.
+    threshold = of_1[int(np.ceil(_SENSITIVITY * len(of_1))) - 1]
+    expected = float((llr[label == 1] > threshold).mean())
+    computed = value(log, ec.sensitivity_at_specificity("cal", "label", specificity=_SENSITIVITY, score_type="llr"))
+    return beside(("sensitivity at specificity 0.95", computed, expected))
+
+
+def _llrs(counts: tuple[int, int], variance: float) -> pl.DataFrame:
+    """Scores of two classes whose means are 0 and 1, right by construction."""
+    means = ((0.0,), (1.0,))
+    likelihoods = log_likelihoods(gaussian_classes(counts, means, variance), means, variance)
+    return pl.DataFrame({"llr": likelihoods[:, 1] - likelihoods[:, 0], "label": labels(counts)})
+
+
+def sensitivity_on_other_data() -> Table:
+    """The threshold of a development set elsewhere, and the costs that a fixed sensitivity stands for there."""
+    development, *others = (
+        ("development set", _llrs((9_000, 1_000), 0.15)),
+        ("other samples", two_class_log().select("label", llr="cal")),
+        ("harder: variance 0.3", _llrs((9_000, 1_000), 0.3)),
+        ("P2 0.5", _llrs((5_000, 5_000), 0.15)),
+    )
+    chosen = math.nan
+    rows: list[tuple[str, list[Number | None]]] = []
+    for name, log in (development, *others):
+        sketch = ec.sketch(log, "llr", "label", score_type="llr", exact=True)
+        found = ec.equivalent_cost(sketch, "sensitivity", sensitivity=_SENSITIVITY).row(0, named=True)
+        first = name == development[0]
+        chosen = found["threshold"] if first else chosen
+        sensitivity = value(log, ec.recall("llr", "label", threshold=chosen, score_type="llr"))
+        by_hand = float((log.filter(pl.col("label") == 1)["llr"].to_numpy() > chosen).mean())
+        ratio = 1 / found["cost_fn"]
+        rows.append(
+            (name, [by_equation(sensitivity, by_hand), alone(ratio), None if first else _other(ratio, rows[0][1][1])])
+        )
+    return Table(
+        ["sensitivity at its threshold", "c12 / c21 of sensitivity 0.95", "over that of the development set"],
+        rows,
+        [
+            "The paper has no number, but for a hypothetical c12 / c21 of 2. It says that elsewhere the sensitivity is another, and that another "
+            "threshold for the same sensitivity stands for other costs: at least a tenth more or less.",
+        ],
+    )
+
+
+def _other(ratio: float, of_development: Number | None) -> Number:
+    """Another one by a tenth or more."""
+    assert of_development is not None
+    times = ratio / of_development.computed
+    return between(times, 0, 0.9, "below 1") if times < 1 else between(times, 1.1, np.inf, "above 1")
 
 
 def costs_for_a_sensitivity() -> Table:

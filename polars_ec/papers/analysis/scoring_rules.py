@@ -229,12 +229,22 @@ def naive_brier_score() -> Table:
     raw = value(SCORED, ec.brier("s", "label"))
     wrong = pl.DataFrame({"label": [1], "s2": [0.0]})
     dearest = value(wrong, ec.row_log_loss("s2", "label"))
+    of_three = [
+        pl.DataFrame({"label": [0], "s": vectors(np.array([posteriors]))}).select(ec.row_brier("s", "label")).item()
+        for posteriors in ((0.0, 1.0, 0.0), (0.0, 0.5, 0.5))
+    ]
     return one_column(
         [
             ("Brier score of the naive system", by_equation(value(naive, ec.brier("s", "label")), expected)),
             ("normalised", by_equation(value(naive, ec.nbs("s", "label")), 1.0)),
             ("normalised Brier score of the samples", by_equation(value(SCORED, ec.nbs("s", "label")), raw / expected)),
             ("most that Brier score charges, two classes", by_equation(value(wrong, ec.row_brier("s2", "label")), 1.0)),
+            ("most that Brier score charges, three classes", by_equation(of_three[0], 2 / 3)),
+            ("no posterior for the true class, the others alike", by_equation(of_three[1], 1.5 / 3)),
             ("most that cross-entropy charges", between(dearest, math.inf, math.inf, "infinite")),
-        ]
+        ],
+        (
+            "The text has 1 as the most that Brier score charges, for a posterior of 0 of the true class. So it is of two classes; of K it is 2 / K, and "
+            "that where another class has all of the posterior.",
+        ),
     )

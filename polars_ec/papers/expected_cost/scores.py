@@ -53,7 +53,8 @@ def eer_bound() -> Table:
             ),
             "error rate where 3 is added to the log odds": between(of_shifted, bound, 1, f"above {bound:.4f}"),
             "what EER changes by": by_equation(value(log, ec.eer(shifted, "label", **LOG_ODDS)) - eer, 0.0),
-        }
+        },
+        "The text says that without calibration EC can grow without bound: at costs of 0 and 1 it is up to 1.",
     )
 
 
