@@ -16,6 +16,8 @@ PAGES = DOCS / "papers"
 PICTURES = DOCS / "pictures" / "papers"
 _CODE = re.compile(r"(`[^`]*`)|\b(ec\.\w[\w.]*\w(?:\([^)]*\))?)")
 
+# They are others on another machine, and nobody sees them.
+_LAST_BITS = re.compile(r"\d+\.\d{7,}")
 _BAR, _ESCAPED_BAR = re.compile(r"(?<!\\)[|]"), r"\\|"
 
 
@@ -46,6 +48,10 @@ def markdown(text: str) -> str:
 def picture(result: Result) -> Path:
     """Where its figure is."""
     return PICTURES / f"{result.paper.name}-{result.entry.name}.svg"
+
+
+def _rounded(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.6f}"
 
 
 def _plain(text: str) -> str:
@@ -93,7 +99,8 @@ def main() -> None:
         (PAGES / f"{paper.name}.md").write_text(page(paper, results), "utf-8")
         for result in results:
             if result.entry.draw is not None:
-                picture(result).write_bytes(encoded(result.entry.draw(), ".svg"))
+                drawing = encoded(result.entry.draw(), ".svg").decode()
+                picture(result).write_text(_LAST_BITS.sub(_rounded, drawing), "utf-8")
         print(f"docs/papers/{paper.name}.md: {outcome_text(results)}")
 
 

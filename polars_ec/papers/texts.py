@@ -20,7 +20,7 @@ note says otherwise."""
 
 _GAP = "  "
 _HEAD = ("", "what", "here", "computed (printed)")
-_WIDEST = (18, 38, 24, 44)
+_WIDEST = (18, 34, 30, 42)
 # A difference that is a thousandth of what is allowed is one of the last bits, which are not the same on every machine.
 _NOTHING = 1e-3
 

@@ -15,7 +15,8 @@ KINDS = (".svg", ".png", ".pdf", ".html")
 """What the name of a file may end with."""
 
 _PIXELS_PER_INCH = 144
-_CLIP = re.compile(r'(?<= id=")clip\d+(?=")|(?<= clip-path="url\(#)clip\d+(?=\)")')
+# What a drawing refers to within itself: where it is, and from where.
+_PART = re.compile(r'(?<= id=")(clip|gradient_)\d+(?=")|(?<=="url\(#)(clip|gradient_)\d+(?=\)")')
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 
@@ -56,8 +57,9 @@ def encoded(chart: Any, suffix: str) -> bytes:
 
 def _numbered_anew(svg: str) -> str:
     """Vega goes on counting the parts that drawings refer to: from 1 in each, a chart is the same file whenever it is drawn."""
-    numbers = {name: f"clip{i}" for i, name in enumerate(dict.fromkeys(_CLIP.findall(svg)), 1)}
-    return _CLIP.sub(lambda found: numbers[found[0]], svg)
+    names = dict.fromkeys(found[0] for found in _PART.finditer(svg))
+    new = {name: f"{name.rstrip('0123456789')}{number}" for number, name in enumerate(names, 1)}
+    return _PART.sub(lambda found: new[found[0]], svg)
 
 
 def _check_chart(chart: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+import altair as alt
 import polars as pl
 import pytest
 
@@ -28,10 +29,14 @@ def test_files_are_what_their_names_say(tmp_path):
 
 
 def test_a_drawing_is_the_same_each_time():
-    first, second = (encoded(made_chart(), ".svg") for _ in range(2))
-    assert first == second
-    assert first.count(b'id="clip1"') == 1
-    assert b'"url(#clip1)"' in first
+    frame = pl.DataFrame({"x": [1, 2], "y": [1, 2]})
+    with_gradient = alt.Chart(frame).mark_rect(clip=True).encode(x="x:O", y="y:O", color="y:Q")
+    for chart, parts in ((made_chart(), [b"clip1"]), (with_gradient, [b"clip1", b"gradient_2"])):
+        first, second = (encoded(chart, ".svg") for _ in range(2))
+        assert first == second
+        for part in parts:
+            assert first.count(b' id="%b"' % part) == 1
+            assert b'="url(#%b)"' % part in first
 
 
 def test_a_file_that_cannot_be_drawn_leaves_the_old_one(tmp_path, monkeypatch):

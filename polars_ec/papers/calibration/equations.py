@@ -127,7 +127,7 @@ def areas() -> Table:
         ["AUC-ROC", "AUC-PR", "AUC-PR gain"],
         [("12 rows", [by_equation(value, expected) for value, expected in zip(found, _areas(), strict=True)])],
         notes=[
-            "The paper does not say how points are joined: here straight lines for AUC-ROC, steps for AUC-PR, and for the gains straight",
+            "The paper does not say how points are joined: here straight lines for AUC-ROC, steps for AUC-PR, and for the gains straight "
             "lines from a recall gain of 0 on, where the curve starts between two points, linear in TP and FP.",
         ],
     )
