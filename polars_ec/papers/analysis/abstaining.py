@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.analysis.small_logs import BINARY_POSTERIORS, beside, decisions, values
+from polars_ec.papers.analysis.small_logs import BINARY_POSTERIORS, decisions, values
 from polars_ec.papers.analysis.two_classes import two_class_log
 from polars_ec.papers.numbers import Number, Table, alone, between, printed
 from polars_ec.papers.simulated import vectors
+from polars_ec.papers.small import side_by_side
 
 TABLE_3 = """
 0.010 0.006 0.638 61.5 0.005 0.534 41.1
@@ -30,16 +31,16 @@ def equation_69() -> Table:
     """The cost matrix."""
     matrix = np.array(ec.CostMatrix.zero_one(2, abstain=_ALPHA))
     expected = np.array([[0, 1, _ALPHA], [1, 0, _ALPHA]])
-    return beside(
-        *((f"c{i + 1}{j + 1}", float(matrix[i, j]), float(expected[i, j])) for i in range(2) for j in range(3))
+    return side_by_side(
+        {f"c{i + 1}{j + 1}": (float(matrix[i, j]), float(expected[i, j])) for i in range(2) for j in range(3)}
     )
 
 
 def equation_70() -> Table:
     """What each decision costs by the posteriors of a sample, here the cheapest one."""
     costs = ec.CostMatrix.zero_one(2, abstain=_ALPHA)
-    return beside(
-        *((f"P(H2|x) {p2:g}", costs.naive(p2)[0], min(p2, 1 - p2, _ALPHA)) for p2 in BINARY_POSTERIORS.tolist())
+    return side_by_side(
+        {f"P(H2|x) {p2:g}": (costs.naive(p2)[0], min(p2, 1 - p2, _ALPHA)) for p2 in BINARY_POSTERIORS.tolist()}
     )
 
 

@@ -11,10 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 import polars_ec as ec
-from polars_ec.papers.analysis.small_logs import one_column, value
 from polars_ec.papers.analysis.two_classes import two_class_log
 from polars_ec.papers.numbers import Number, Table, alone, between, by_equation
 from polars_ec.papers.simulated import Floats, gaussian_classes, labels, log_likelihoods, log_softmax, vectors
+from polars_ec.papers.small import column, value
 
 _Rule = Literal["cross_entropy", "brier"]
 _DECIDED: dict[str, Any] = {"score": "decision", "label": "label", "score_type": "decision", "cost_fn": 2}
@@ -28,21 +28,17 @@ def labels_as_scores() -> Table:
     mapped = unseen.join_asof(seen.select("cal", decision="label"), on="cal", strategy="nearest")
     bayes = value(unseen, ec.expected_cost("cal", "label", score_type="llr", prior=0.1, cost_fn=2))
     of_unseen = value(mapped, ec.expected_cost(**_DECIDED))
-    return one_column(
-        [
-            (
-                "EC of the map, its own samples",
-                by_equation(value(seen.with_columns(decision="label"), ec.expected_cost(**_DECIDED)), 0.0),
+    return column(
+        {
+            "EC of the map, its own samples": by_equation(
+                value(seen.with_columns(decision="label"), ec.expected_cost(**_DECIDED)), 0.0
             ),
-            (
-                "EC of the map, other samples",
-                between(of_unseen, 1.2 * bayes, math.inf, "much above that of Bayes decisions"),
+            "EC of the map, other samples": between(
+                of_unseen, 1.2 * bayes, math.inf, "much above that of Bayes decisions"
             ),
-            ("EC of Bayes decisions, other samples", alone(bayes)),
-        ],
-        (
-            "LR-cal of Section 4.8.1, c21 = 2; every other score is seen, and others take the class of the nearest of these.",
-        ),
+            "EC of Bayes decisions, other samples": alone(bayes),
+        },
+        "LR-cal of Section 4.8.1, c21 = 2; every other score is seen, and others take the class of the nearest of these.",
     )
 
 
@@ -140,14 +136,12 @@ def train_on_test() -> Table:
 
 def a_bad_calibrator() -> Table:
     """Section 4.2: CalLoss of a good calibrator and of one that is worse than none, on calibrated scores."""
-    numbers = []
+    numbers = {}
     for calibrator, low, high, shown in (("affine", -0.1, 0.1, "about 0"), ("histogram", -math.inf, -1.0, "below 0")):
         options: dict[str, Any] = {"calibrator": calibrator, "folds": 5, "fold_by": "id"}
         found = ec.calibration_loss(two_class_log(), "cal_posterior", "label", **options)
-        numbers.append((f"RelCalLoss of Datap-cal, {calibrator}", between(found["rcl"].item(), low, high, shown)))
-    return one_column(
-        numbers, ("In percent, by cross-entropy, cross-validation with 5 folds; histograms have 15 bins.",)
-    )
+        numbers[f"RelCalLoss of Datap-cal, {calibrator}"] = between(found["rcl"].item(), low, high, shown)
+    return column(numbers, "In percent, by cross-entropy, cross-validation with 5 folds; histograms have 15 bins.")
 
 
 _BINS = (1, 5, 15, 45, 135)

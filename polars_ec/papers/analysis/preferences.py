@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.analysis.small_logs import of_counts, value
 from polars_ec.papers.numbers import Number, Table, alone, between, by_equation
+from polars_ec.papers.small import counted, value
 
 _OPTIONS: dict[str, Any] = {"score": "decision", "label": "label", "score_type": "decision", "weight": "n"}
 
@@ -21,7 +21,7 @@ _COST = 20
 
 def _system(n1: int, n2: int, n21: float, n12: float) -> pl.DataFrame:
     """A log with these errors."""
-    return of_counts(np.array([[n1 - n12, n12], [n21, n2 - n21]]))
+    return counted(np.array([[n1 - n12, n12], [n21, n2 - n21]]))
 
 
 def f_score_at_other_priors() -> Table:

@@ -8,20 +8,11 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.analysis.small_logs import (
-    BINARY,
-    BINARY_LABELS,
-    BINARY_POSTERIORS,
-    LABELS,
-    POSTERIORS,
-    SCORED,
-    beside,
-    one_column,
-    value,
-)
+from polars_ec.papers.analysis.small_logs import BINARY, BINARY_LABELS, BINARY_POSTERIORS, LABELS, POSTERIORS, SCORED
 from polars_ec.papers.analysis.two_classes import two_class_log
 from polars_ec.papers.numbers import Number, Table, alone, between, by_equation
 from polars_ec.papers.simulated import gaussian_classes, labels, log_likelihoods
+from polars_ec.papers.small import column, side_by_side, value
 from polars_ec.papers.written_out import area_under_pr, area_under_roc, equal_error_rate, operating_points
 
 _SENSITIVITY = 0.95
@@ -30,18 +21,18 @@ _SENSITIVITY = 0.95
 def curves_of_two_classes() -> Table:
     """Both areas and the equal error rate, by sweeping the threshold over the small log."""
     fpr, tpr = operating_points(BINARY_POSTERIORS, BINARY_LABELS)
-    return beside(
-        ("area under the ROC curve", value(BINARY, ec.auc_roc("s2", "label")), area_under_roc(fpr, tpr)),
-        (
-            "area under the recall-precision curve, its steps",
-            value(BINARY, ec.average_precision("s2", "label")),
-            area_under_pr(fpr, tpr, BINARY_LABELS.mean()),
-        ),
-        (
-            "equal error rate, between two points of the ROC curve",
-            value(BINARY, ec.eer("s2", "label", method="linear")),
-            equal_error_rate(fpr, tpr),
-        ),
+    return side_by_side(
+        {
+            "area under the ROC curve": (value(BINARY, ec.auc_roc("s2", "label")), area_under_roc(fpr, tpr)),
+            "area under the recall-precision curve, its steps": (
+                value(BINARY, ec.average_precision("s2", "label")),
+                area_under_pr(fpr, tpr, BINARY_LABELS.mean()),
+            ),
+            "equal error rate, between two points of the ROC curve": (
+                value(BINARY, ec.eer("s2", "label", method="linear")),
+                equal_error_rate(fpr, tpr),
+            ),
+        }
     )
 
 
@@ -119,7 +110,7 @@ def specificity_at_sensitivity() -> Table:
     threshold = of_2[len(of_2) - int(np.ceil(_SENSITIVITY * len(of_2)))]
     expected = float((llr[label == 0] < threshold).mean())
     computed = value(log, ec.specificity_at_sensitivity("cal", "label", sensitivity=_SENSITIVITY, score_type="llr"))
-    return beside(("specificity at sensitivity 0.95", computed, expected))
+    return side_by_side({"specificity at sensitivity 0.95": (computed, expected)})
 
 
 def sensitivity_at_specificity() -> Table:
@@ -131,7 +122,7 @@ def sensitivity_at_specificity() -> Table:
     threshold = of_1[int(np.ceil(_SENSITIVITY * len(of_1))) - 1]
     expected = float((llr[label == 1] > threshold).mean())
     computed = value(log, ec.sensitivity_at_specificity("cal", "label", specificity=_SENSITIVITY, score_type="llr"))
-    return beside(("sensitivity at specificity 0.95", computed, expected))
+    return side_by_side({"sensitivity at specificity 0.95": (computed, expected)})
 
 
 def _llrs(counts: tuple[int, int], variance: float) -> pl.DataFrame:
@@ -185,18 +176,16 @@ def costs_for_a_sensitivity() -> Table:
     found = ec.equivalent_cost(sketch, "sensitivity", sensitivity=_SENSITIVITY).row(0, named=True)
     alpha, c21, p2 = found["alpha"], found["cost_fn"], value(two_class_log(), pl.col("label").mean())
     lower, higher = (_sensitivity(_best_threshold(sketch, factor * alpha)) for factor in (0.99, 1.01))
-    return one_column(
-        [
-            ("alpha", alone(alpha)),
-            ("c12 / c21 = alpha P2 / P1", by_equation(1 / c21, alpha * p2 / (1 - p2))),
-            ("c21 at c12 = 1", alone(c21)),
-            ("sensitivity", between(found["sensitivity"], _SENSITIVITY, 0.96, "0.95 or a little more")),
-            ("at the best threshold, alpha 1 % lower", between(lower, _SENSITIVITY, 1.0, "0.95 or more")),
-            ("at the best threshold, alpha 1 % higher", between(higher, 0.9, _SENSITIVITY, "below 0.95")),
-        ],
-        (
-            "LR-cal of Section 4.8.1: to ask for a sensitivity of 0.95 makes a miss cost 22 false alarms. The paper prints no number.",
-        ),
+    return column(
+        {
+            "alpha": alone(alpha),
+            "c12 / c21 = alpha P2 / P1": by_equation(1 / c21, alpha * p2 / (1 - p2)),
+            "c21 at c12 = 1": alone(c21),
+            "sensitivity": between(found["sensitivity"], _SENSITIVITY, 0.96, "0.95 or a little more"),
+            "at the best threshold, alpha 1 % lower": between(lower, _SENSITIVITY, 1.0, "0.95 or more"),
+            "at the best threshold, alpha 1 % higher": between(higher, 0.9, _SENSITIVITY, "below 0.95"),
+        },
+        "LR-cal of Section 4.8.1: to ask for a sensitivity of 0.95 makes a miss cost 22 false alarms. The paper prints no number.",
     )
 
 
@@ -221,12 +210,10 @@ def average_over_detectors() -> Table:
     )
     sketch = ec.sketch(SCORED, "s", "label", thresholds=[0.5])
     mean = sketch.mean_over_targets("f1", threshold=0.5)["f1"].item()
-    return beside(
-        (
-            "F1 of the decisions, mean over the classes",
-            value(SCORED, ec.macro_f1("s", "label")),
-            scores,
-        ),
-        ("F1 of three detectors at 0.5, mean", float(mean), of_detectors),
-        notes=(f"{int((detected.sum(axis=0) == 0).sum())} of the 10 samples are of no class for the detectors.",),
+    return side_by_side(
+        {
+            "F1 of the decisions, mean over the classes": (value(SCORED, ec.macro_f1("s", "label")), scores),
+            "F1 of three detectors at 0.5, mean": (float(mean), of_detectors),
+        },
+        f"{int((detected.sum(axis=0) == 0).sum())} of the 10 samples are of no class for the detectors.",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Any
 
@@ -12,6 +13,7 @@ import polars as pl
 import polars_ec as ec
 from polars_ec.papers.numbers import Table, by_equation
 from polars_ec.papers.simulated import Floats
+from polars_ec.papers.small import counted, value
 from polars_ec.papers.written_out import area_under_pr, area_under_roc, operating_points
 
 TN, FP, FN, TP = 810, 90, 10, 90
@@ -31,17 +33,10 @@ _SCORES = pl.DataFrame(
 _THRESHOLD = 0.5
 
 
-def decisions(counts: tuple[tuple[int, int], tuple[int, int]] = COUNTS) -> pl.DataFrame:
-    """A log with a weighted row for each count."""
-    cells = [(label, decided, n) for label, row in enumerate(counts) for decided, n in enumerate(row)]
-    return pl.DataFrame(cells, schema=["label", "score", "n"], orient="row")
-
-
-def _of(metric: str, log: pl.DataFrame | None = None, **keywords: Any) -> float:
+def _of(metric: str, counts: Sequence[Sequence[float]] = COUNTS, **keywords: Any) -> float:
     """A metric of decisions."""
     function = getattr(ec, metric)
-    expression = function("score", "label", score_type="decision", weight="n", **keywords)
-    return float((decisions() if log is None else log).select(expression).item())
+    return value(counted(counts), function("decision", "label", score_type="decision", weight="n", **keywords))
 
 
 def equation_1() -> Table:
@@ -64,12 +59,12 @@ def invariance() -> Table:
     columns = [(metric, prior) for metric in ("precision", "f1") for prior in (None, 0.1)]
     rows = []
     for times in (1, 10):
-        log = decisions(((times * TN, times * FP), (FN, TP)))
+        at_prior = ((times * TN, times * FP), (FN, TP))
         cells = []
         for metric, prior in columns:
             alarms = (times if prior is None else 1) * FP
             expected = TP / (TP + alarms) if metric == "precision" else 2 * TP / (2 * TP + alarms + FN)
-            cells.append(by_equation(_of(metric, log, prior=prior), expected))
+            cells.append(by_equation(_of(metric, at_prior, prior=prior), expected))
         rows.append((f"own prior {100 / (900 * times + 100):.3g}", cells))
     return Table([metric if prior is None else f"{metric}, prior {prior:g}" for metric, prior in columns], rows)
 
@@ -181,8 +176,8 @@ def own_prior() -> Table:
     }
     cells = [by_equation(_of(name, prior=OWN), value) for name, value in plain.items()]
     share = float(_SCORES["label"].to_numpy().mean())
-    for metric, value in zip((ec.average_precision, ec.auprg), _areas()[1:], strict=True):
-        cells.append(by_equation(_SCORES.select(metric("score", "label", prior=share)).item(), value))
+    for metric, area in zip((ec.average_precision, ec.auprg), _areas()[1:], strict=True):
+        cells.append(by_equation(_SCORES.select(metric("score", "label", prior=share)).item(), area))
     names = [*plain, "AUC-PR", "AUC-PR gain"]
     return Table(["at the own prior"], [(name, [cell]) for name, cell in zip(names, cells, strict=True)])
 

@@ -10,8 +10,9 @@ import polars as pl
 import polars_ec as ec
 from polars_ec.papers.folds import FOLD_KEY, FOLDS, stratified_folds, with_folds
 from polars_ec.papers.numbers import Table
-from polars_ec.papers.posteriors.small_log import Pairs, side_by_side, three_classes, two_classes
+from polars_ec.papers.posteriors.small_log import three_classes, two_classes
 from polars_ec.papers.simulated import log_softmax
+from polars_ec.papers.small import Pairs, side_by_side
 from polars_ec.papers.written_out import BINS, affine_of, bins_of, least_cross_entropy, pooled
 
 _NEWTON = 1e-7
@@ -47,7 +48,7 @@ def decisions_by_calibrated_posteriors() -> Table:
             for threshold in (-1.0, *p)
         )
         pairs[f"least cost: misses {cost_fn}, false alarms {cost_fp}"] = (risk, best)
-    return side_by_side(pairs, ("P(H | q) by PAV on the very rows.",))
+    return side_by_side(pairs, "P(H | q) by PAV on the very rows.")
 
 
 def affine() -> Table:
@@ -84,7 +85,7 @@ def _affine(calibrator: Literal["affine", "temperature"]) -> Table:
         pairs |= {f"three classes: mean s{i + 1}, and P{i + 1}": (s[:, i].mean(), shares[i]) for i in range(3)}
     return side_by_side(
         pairs,
-        ("The equation is held against Newton's method in NumPy, and against what holds at the least cross-entropy.",),
+        "The equation is held against Newton's method in NumPy, and against what holds at the least cross-entropy.",
         relative=_NEWTON,
     )
 
