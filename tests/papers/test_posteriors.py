@@ -36,6 +36,7 @@ def test_accuracy_identity(metric):
     assert 1 - 0.2 * metric("nec", frame, **options) == exactly(0.85)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("n", mostly_slow([200, 2000, 20000], [200]))
 def test_table_1_semi_empirical_cross_entropy(metric, name, n):
@@ -52,6 +53,7 @@ def test_table_1_semi_empirical_cross_entropy(metric, name, n):
         assert 100 * (empirical - value) / empirical == printed(float(PRINTED[row].split()[column]), 0)
 
 
+@pytest.mark.slow
 def test_scores_of_a_user_are_held_against_their_row(monkeypatch):
     monkeypatch.setattr(tables, "SHIPPED_SYSTEMS", {})
     log = shipped("sst2_gpt2")

@@ -11,6 +11,8 @@ from polars_ec.papers.analysis import (
     error_counts,
     f_score_and_mcc,
     hard_decisions,
+    held_out,
+    preferences,
     ranking,
     scoring_rules,
     ten_classes,
@@ -75,6 +77,22 @@ _HARD_DECISIONS = (
     _equation(22, "EC with c21 = beta^2", "ec.expected_cost", f_score_and_mcc.equation_22),
     _equation(23, "1 - F-beta by EC", "ec.fbeta, ec.decision_share", f_score_and_mcc.equation_23),
     _equation(24, "1 - F-beta by NEC", "ec.fbeta, ec.decision_share", f_score_and_mcc.equation_24),
+    Entry(
+        "footnote-2",
+        "Footnote 2",
+        "text",
+        "F1 and EC of two sets of data with other priors",
+        "ec.f1, ec.expected_cost",
+        preferences.f_score_at_other_priors,
+    ),
+    Entry(
+        "f-beta-at-the-same-cost",
+        "Section 2.4, the same cost",
+        "text",
+        "F-beta prefers more decisions for H2",
+        "ec.fbeta, ec.expected_cost, ec.decision_share",
+        preferences.f_score_at_the_same_cost,
+    ),
     _section("2.4", "F-beta of naive systems", "ec.fbeta", f_score_and_mcc.naive_f_score),
     _equation(25, "MCC by counts", "ec.mcc", f_score_and_mcc.equation_25),
     _equation(26, "MCC by errors and totals", "ec.mcc", f_score_and_mcc.equation_26),
@@ -83,10 +101,14 @@ _HARD_DECISIONS = (
     _equation(29, "MCC by the sum of the error rates", "ec.mcc", f_score_and_mcc.equation_29),
     _equation(30, "MCC by NEC at uniform priors", "ec.mcc, ec.nec", f_score_and_mcc.equation_30),
     _equation(31, "the factor between MCC and 1 - NEC", "ec.mcc, ec.nec", f_score_and_mcc.equation_31),
+    _section(
+        "2.5", "MCC prefers imbalanced decisions, and its sign", "ec.mcc, ec.nec", preferences.mcc_at_the_same_cost
+    ),
     _equation(32, "LR+ by sensitivity and specificity", "ec.lr_plus", f_score_and_mcc.equation_32),
     _equation(33, "LR+ by error rates", "ec.lr_plus", f_score_and_mcc.equation_33),
     _equation(34, "LR+ by the sum of the error rates", "ec.lr_plus", f_score_and_mcc.equation_34),
     _equation(35, "LR+ by NEC at uniform priors", "ec.lr_plus, ec.nec", f_score_and_mcc.equation_35),
+    _section("2.6", "LR+ prefers few false alarms", "ec.lr_plus, ec.nec", preferences.lr_plus_at_the_same_cost),
     Entry(
         "figure-2",
         "Figure 2",
@@ -96,6 +118,7 @@ _HARD_DECISIONS = (
         error_counts.figure_2,
         error_counts.draw_figure_2,
     ),
+    _section("2.7", "what Figure 2 shows", "ec.nec, ec.mcc, ec.f1", error_counts.what_figure_2_shows),
     _section("2.7.1", "MCC prefers imbalanced decisions", "ec.mcc, ec.nec", error_counts.section_2_7_1),
     Entry(
         "table-1",
@@ -122,6 +145,12 @@ _BAYES_DECISIONS = (
     _equation(36, "expected cost by the posteriors", "ec.expected_cost", bayes_decisions.equation_36),
     _equation(37, "Bayes decision", "ec.bayes_decision", bayes_decisions.equation_37),
     _equation(38, "calibrated for a cost", "ec.calibration_loss", bayes_decisions.equation_38),
+    _section(
+        "3.1",
+        "a map of scores to labels, on its samples and on others",
+        "ec.expected_cost",
+        held_out.labels_as_scores,
+    ),
     _equation(39, "calibrated, as usually defined", "ec.Sketch.reliability", bayes_decisions.equation_39),
     _equation(40, "Bayes decision at 0-1 costs", "ec.bayes_decision", bayes_decisions.equation_40),
     _equation(41, "Bayes decision at 0-1 costs, the second form", "ec.bayes_decision", bayes_decisions.equation_41),
@@ -170,7 +199,24 @@ _CALIBRATION = (
     ),
     _equation(59, "calibration loss", "ec.calibration_loss", calibration_loss.equation_59),
     _equation(60, "relative calibration loss (RCL)", "ec.calibration_loss", calibration_loss.equation_60),
+    _section("4.2", "calibration loss by a calibrator that is none", "ec.calibration_loss", held_out.a_bad_calibrator),
+    Entry(
+        "degroot",
+        "Section 4.2, DeGroot's decomposition",
+        "text",
+        "refinement and divergence instead of calibration loss",
+        "ec.semi_empirical_epsr, ec.expected_score_divergence",
+        held_out.degroot,
+    ),
     _equation(61, "affine calibration and temperature scaling", "ec.calibrate", calibration_loss.equation_61),
+    Entry(
+        "train-on-test",
+        "Section 4.2.1, training on the test samples",
+        "text",
+        "calibration loss of few samples, and of many classes",
+        "ec.calibration_loss",
+        held_out.train_on_test,
+    ),
     _section(
         "4.2.1",
         "calibration loss of one EC of two classes, by thresholds",
@@ -182,6 +228,14 @@ _CALIBRATION = (
     _equation(64, "calibration loss by Brier score", "ec.calibration_loss", calibration_loss.equation_64),
     _equation(65, "ECE, sample by sample", "ec.ece", calibration_loss.equation_65),
     _equation(66, "ECE as a distance to histogram binning", "ec.ece, ec.calibrate", calibration_loss.equation_66),
+    Entry(
+        "ece-by-bins",
+        "Section 4.3.2, number of bins",
+        "text",
+        "ECE of calibrated scores grows with the number of bins",
+        "ec.ece",
+        held_out.ece_by_bins,
+    ),
     _section("4.3.2", "what ECE does not see", "ec.ece, ec.calibration_loss", calibration_loss.drawbacks_of_ece),
     _section("4.4", "calibrated and useless", "ec.ece, ec.nce", calibration_loss.calibrated_but_useless),
 )
@@ -209,6 +263,22 @@ _RANKING = (
     _section(
         "4.6", "specificity at a sensitivity", "ec.specificity_at_sensitivity", ranking.specificity_at_sensitivity
     ),
+    Entry(
+        "sensitivity-at-specificity",
+        "Section 4.6, the other way round",
+        "text",
+        "sensitivity at a specificity",
+        "ec.sensitivity_at_specificity",
+        ranking.sensitivity_at_specificity,
+    ),
+    Entry(
+        "sensitivity-on-other-data",
+        "Section 4.6, other data",
+        "text",
+        "what a threshold for a sensitivity has elsewhere, and the costs that it stands for",
+        "ec.equivalent_cost, ec.recall",
+        ranking.sensitivity_on_other_data,
+    ),
     _procedure(
         "costs-for-a-sensitivity",
         "Section 4.6, four steps",
@@ -230,7 +300,7 @@ _EXAMPLES = (
         "Section 4.8, seven steps",
         "the simulated posteriors of two and of ten classes",
         "part of Tables 3 to 5 and Figure 3",
-        reason="makes the data of the entries below, and has no number of its own",
+        two_classes.simulation,
     ),
     _procedure(
         "best-threshold",
@@ -282,6 +352,14 @@ _EXAMPLES = (
         "calibration loss and ECE of the same",
         "ec.nce, ec.nbs, ec.ece_mc, ec.calibrate",
         ten_classes.table_5,
+    ),
+    Entry(
+        "tables-4-and-5",
+        "Section 4.8.3, Tables 4 and 5",
+        "text",
+        "what they show: what EPSRs see, and ECE does not",
+        "ec.nec, ec.nce, ec.nbs, ec.ece_mc",
+        ten_classes.what_tables_4_and_5_show,
     ),
 )
 

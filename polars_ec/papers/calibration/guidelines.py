@@ -15,7 +15,7 @@ from polars_ec.papers.numbers import Table, alone, by_equation
 THRESHOLD = 1.5
 """Of the feature, whose means are the distance of the classes and 0."""
 AGREED, LOWEST = 0.01, 0.01
-ALLOWED = "held against the value of the normal distributions; allowed: three standard errors."
+ALLOWED = "Held against the value of the normal distributions; allowed: three standard errors."
 
 Groups = Mapping[str, tuple[float, float]]
 """By name: the share of positives, and the distance of their feature from that of negatives."""
@@ -83,7 +83,7 @@ def _compared(
             error = (row[f"{name}_ci_high"] - row[f"{name}_ci_low"]) / 2 / 1.96
             cells.append(by_equation(row[name], formula(at, distance), within=3 * error))
         rows.append((group, cells))
-    return Table(["share of positives", metric, f"at {called}"], rows, notes=[ALLOWED.capitalize()])
+    return Table(["share of positives", metric, f"at {called}"], rows, notes=[ALLOWED])
 
 
 def deployment() -> Table:
@@ -102,5 +102,5 @@ def deployment() -> Table:
     return Table(
         ["share of positives", "AUC-PR at this share", f"AUC-PR at {LOWEST:g}"],
         rows,
-        notes=["The sample promises as much as practice keeps only at the lowest prior;", ALLOWED],
+        notes=["The sample promises as much as practice keeps only at the lowest prior.", ALLOWED],
     )

@@ -68,7 +68,7 @@ def figure_4() -> Table:
         notes=[
             "The paper draws these curves and prints no number; the ones in brackets are of another simulation of its set-up.",
             "Means of 30 logs of a million rows, allowed: three standard deviations of one log, and a rounding.",
-            "At a prior of 0.001 the AUC-PR gain is nearly all in the few positives on top: in half of the logs it is outside of 0.1 to 0.6,",
+            "At a prior of 0.001 the AUC-PR gain is nearly all in the few positives on top: in half of the logs it is outside of 0.1 to 0.6, "
             "so the median is shown, and a quarter allowed.",
         ],
     )

@@ -105,9 +105,9 @@ def figure_6() -> Table:
         ["formula", "mean of runs", "deviation of a run", "difference, in deviations"],
         rows,
         notes=[
-            "The credit card data and the paper's model are not at hand. The numbers in brackets are of another simulation, whose reference",
-            "priors are not known; here are as many rows and positives as the data have, normal features with means 3 apart, and the two",
-            "reference priors at which that comes near. Allowed: three standard deviations from one such log to the next (30 logs);",
+            "The credit card data and the paper's model are not at hand. The numbers in brackets are of another simulation, whose reference "
+            "priors are not known; here are as many rows and positives as the data have, normal features with means 3 apart, and the two "
+            "reference priors at which that comes near. Allowed: three standard deviations from one such log to the next (30 logs); "
             "for that of a run, which is larger the fewer positives there are, a factor of 2.5.",
         ],
     )

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from polars_ec.papers.analysis.preferences import lr_plus_at_the_same_cost
 from polars_ec.papers.entries import Entry, Paper
-from polars_ec.papers.expected_cost import bayes_decisions, binary_metrics, costs, scores, ten_classes, two_thresholds
+from polars_ec.papers.expected_cost import (
+    bayes_decisions,
+    binary_metrics,
+    costs,
+    implied_costs,
+    scores,
+    ten_classes,
+    two_thresholds,
+)
 from polars_ec.papers.numbers import Table
 
 if TYPE_CHECKING:
@@ -53,6 +62,14 @@ _SECTION_2 = [
         costs.equation_6,
     ),
     _equation(7, "Bayes decision", "ec.bayes_decision", costs.equation_7),
+    Entry(
+        "section-2.3",
+        "Section 2.3",
+        "text",
+        "of posteriors of 0.9, nine of ten are right",
+        "ec.posterior",
+        table=implied_costs.calibrated_posteriors,
+    ),
 ]
 
 _SECTION_3 = [
@@ -65,6 +82,14 @@ _SECTION_3 = [
         "1 - F-beta from EC, and from NEC",
         "ec.fbeta, ec.expected_cost, ec.nec, ec.decision_share",
         binary_metrics.equation_12,
+    ),
+    Entry(
+        "benchmarks",
+        "Section 3.1, benchmarks",
+        "text",
+        "how many tasks of SuperGLUE are measured by F-beta",
+        "part of ec.fbeta",
+        reason="counts tasks of benchmarks: nothing to compute",
     ),
     Entry(
         "section-3.1",
@@ -122,6 +147,22 @@ _SECTION_4 = [
         draw=_figure_2,
     ),
     Entry(
+        "best-thresholds-of-f",
+        "Section 4.1, any F-beta",
+        "text",
+        "the best threshold for F-beta, and the cost of a miss that it stands for",
+        "ec.equivalent_cost, ec.Sketch.best_threshold",
+        table=implied_costs.best_thresholds_of_f,
+    ),
+    Entry(
+        "costs-of-a-miss",
+        "Section 4.1, the cost of a miss",
+        "text",
+        "dearer misses, lower thresholds, the same for both sets",
+        "ec.CostMatrix.bayes_log_odds, ec.fnr, ec.fpr, ec.nec",
+        table=implied_costs.costs_of_a_miss,
+    ),
+    Entry(
         "table-1",
         "Table 1",
         "table",
@@ -173,10 +214,26 @@ _APPENDICES = [
         "ec.net_benefit, ec.nec, ec.CostMatrix.bayes_threshold",
         binary_metrics.equation_27,
     ),
+    Entry(
+        "appendix-c.1",
+        "Appendix C.1",
+        "text",
+        "net benefit ranks systems as NEC does",
+        "ec.net_benefit, ec.nec, ec.Sketch.best_threshold",
+        table=implied_costs.net_benefit_ranks_as_nec,
+    ),
     _equation(
         28, "LR+ from sensitivity and specificity", "ec.lr_plus, ec.recall, ec.specificity", binary_metrics.equation_28
     ),
     _equation(29, "LR+ from NEC at equal priors", "ec.lr_plus, ec.nec", binary_metrics.equation_29),
+    Entry(
+        "appendix-c.2",
+        "Appendix C.2",
+        "text",
+        "LR+ prefers few false alarms",
+        "ec.lr_plus, ec.nec",
+        table=lr_plus_at_the_same_cost,
+    ),
     Entry(
         "appendix-c.3",
         "Appendix C.3",

@@ -12,9 +12,10 @@ import polars as pl
 import polars_ec as ec
 from polars_ec.papers.folds import FOLD_KEY, FOLDS, stratified_folds, with_folds
 from polars_ec.papers.numbers import Number, Table, by_equation
-from polars_ec.papers.posteriors.small_log import Floats, Pairs, side_by_side, three_classes, two_classes
-from polars_ec.papers.posteriors.transformations import BINS, bins_of
-from polars_ec.papers.simulated import vectors
+from polars_ec.papers.posteriors.small_log import three_classes, two_classes
+from polars_ec.papers.simulated import Floats, vectors
+from polars_ec.papers.small import Pairs, side_by_side
+from polars_ec.papers.written_out import BINS, bins_of, calibration_error, top_label_error
 
 _Rule = Literal["cross_entropy", "brier"]
 _NAMES: dict[_Rule, str] = {"cross_entropy": "log loss", "brier": "Brier loss"}
@@ -60,7 +61,7 @@ def expected_divergence() -> Table:
         )
         for rule, name in _NAMES.items()
     }
-    return side_by_side(pairs, (_BRIER_NOTE,))
+    return side_by_side(pairs, _BRIER_NOTE)
 
 
 def decomposition() -> Table:
@@ -89,18 +90,15 @@ def divergence_of_a_row() -> Table:
         for row in (0, 50, 70):
             divergence = ec.expected_score_divergence("q", "s", rule=rule, score_type="posteriors")
             pairs[f"row {row + 1}, {name}"] = (frame[row].select(divergence).item(), there[row])
-    return side_by_side(pairs, (_BRIER_NOTE,))
+    return side_by_side(pairs, _BRIER_NOTE)
 
 
 def ece() -> Table:
     """Equation 27."""
     log = two_classes()
-    p, place = log.q[:, 1], bins_of(log.q[:, 1])
-    there = sum(
-        np.sum(place == b) / len(p) * abs(log.h[place == b].mean() - p[place == b].mean()) for b in np.unique(place)
-    )
+    there = calibration_error(log.q[:, 1], log.h)
     here = log.frame.select(ec.ece("q", "label", bins=BINS)).item()
-    return side_by_side({"ECE, 15 bins": (here, there)}, ("A share here, percent in the paper's tables.",))
+    return side_by_side({"ECE, 15 bins": (here, there)}, "A share here, percent in the paper's tables.")
 
 
 def ece_as_a_distance() -> Table:
@@ -117,11 +115,7 @@ def ece_as_a_distance() -> Table:
 def ece_of_many_classes() -> Table:
     """Section 2.5.2: whether the class of the largest posterior is right, by that posterior."""
     log = three_classes()
-    p, right = log.q.max(axis=1), log.q.argmax(axis=1) == log.h
-    place = bins_of(p)
-    there = sum(
-        np.sum(place == b) / len(p) * abs(right[place == b].mean() - p[place == b].mean()) for b in np.unique(place)
-    )
+    there = top_label_error(log.q, log.h)
     here = log.frame.select(ec.ece_mc("q", "label", bins=BINS, score_type="posteriors")).item()
     return side_by_side({"ECEmc, 15 bins": (here, there)})
 
@@ -137,7 +131,7 @@ def mean_is_the_minimiser() -> Table:
     mean = np.round(s.mean(), 3)
     pairs: Pairs = {f"q0 of least divergence, {name}": (expected.sort(name)["q0"][0], mean) for name in _NAMES.values()}
     return side_by_side(
-        pairs, ("q0 in steps of 0.001. The absolute distance, least at the median, is no such divergence: Figure 4.",)
+        pairs, "q0 in steps of 0.001. The absolute distance, least at the median, is no such divergence: Figure 4."
     )
 
 

@@ -7,10 +7,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import polars_ec as ec
+from polars_ec.papers import written_out
 from polars_ec.papers.entries import Entry
 from polars_ec.papers.folds import FOLD_KEY, FOLDS
 from polars_ec.papers.numbers import Number, Table, by_equation, printed
-from polars_ec.papers.posteriors import written_out
 from polars_ec.papers.posteriors.four_systems import (
     Bars,
     Calibrator,
@@ -95,8 +95,8 @@ def figure_3() -> Table:
         SYSTEMS,
         rows,
         [
-            "RCL and ECEmc in percent. The figure prints no numbers: those with few digits are of the notebook that drew it, in the public repository",
-            "luferrer/expected_cost; the others are of the paper's equations, in NumPy. RCL may be 0.003 off (it is 0.002): calibrators of the notebook are trained in",
+            "RCL and ECEmc in percent. The figure prints no numbers: those with few digits are of the notebook that drew it, in the public repository "
+            "luferrer/expected_cost; the others are of the paper's equations, in NumPy. RCL may be 0.003 off (it is 0.002): calibrators of the notebook are trained in "
             "float32 and stop early. The folds are the notebook's own; in 20 others RCL-CE-Dxv of mcp is from 77.9 to 78.2.",
         ],
     )
@@ -124,7 +124,7 @@ def section_3_3() -> Table:
             ),
         ],
         [
-            "A slip: the text says that more than 70 % of the cross-entropy of miscalibrated systems is due to miscalibration; of mcs the notebook has",
+            "A slip: the text says that more than 70 % of the cross-entropy of miscalibrated systems is due to miscalibration; of mcs the notebook has "
             "67.12. Temperature alone cannot mend exchanged priors.",
         ],
     )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 import polars_ec as ec
+from polars_ec.papers import written_out
 from polars_ec.papers.entries import Entry
 from polars_ec.papers.numbers import Number, Table, between, printed
-from polars_ec.papers.posteriors import written_out
 from polars_ec.papers.posteriors.figure_2 import COUNTS, VARIANCE, Training
 from polars_ec.papers.posteriors.four_systems import Calibrator, above, below
 from polars_ec.papers.posteriors.synthetic import SYSTEMS, log_odds, synthetic
@@ -100,7 +100,7 @@ def figure_5() -> Table:
             ),
         ],
         [
-            "The figure prints no numbers: limits are read off to about 0.02 of NBS. Limits of 100 draws depend on the draws: over 20 seeds their",
+            "The figure prints no numbers: limits are read off to about 0.02 of NBS. Limits of 100 draws depend on the draws: over 20 seeds their "
             "standard deviations are 0.012 and 0.014 for cal, 0.026 and 0.051 for mcp; those of RCL-BS-Hxv of cal are 5 and 2.",
         ],
     )
@@ -132,7 +132,7 @@ def appendix_e() -> Table:
         ["low", "high"],
         rows,
         [
-            "Beside them the percentiles of 2,000 sets of rows that are drawn one by one, in NumPy, histograms trained anew in each. Both are of",
+            "Beside them the percentiles of 2,000 sets of rows that are drawn one by one, in NumPy, histograms trained anew in each. Both are of "
             "random draws: they may be a twelfth of the interval apart.",
         ],
     )

@@ -125,7 +125,7 @@ def appendix_c() -> Table:
             ("mcs: log-odds of cal times 5", [None, None, by_equation(by_scale, 0.0)]),
         ],
         [
-            "The paper rounds P_i N; its code cuts it off, in floating point: 399 rows and 1,996. It multiplies the unit vectors of the means by",
+            "The paper rounds P_i N; its code cuts it off, in floating point: 399 rows and 1,996. It multiplies the unit vectors of the means by "
             "the root of a half, and draws class by class, with seed 0. Only so do the Brier scores of its notebooks come out.",
         ],
     )
