@@ -57,6 +57,7 @@ SLOW = {
     "posteriors/figure-2",
     "posteriors/figure-3",
     "posteriors/figure-5",
+    "posteriors/one-against-others",
     "posteriors/section-3.2",
     "posteriors/section-3.3",
     "posteriors/section-3.5",

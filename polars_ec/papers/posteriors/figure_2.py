@@ -105,7 +105,7 @@ def figure_2() -> Table:
             ),
         ],
         [
-            "RCL and calibration errors in percent. The figure prints no numbers: its bars are held against the paper's equations, in NumPy.",
+            "The text has NRisk-imb for the figure's NRisk-im. RCL and calibration errors in percent. The figure prints no numbers: its bars are held against the paper's equations, in NumPy.",
             "RCL-BS-Hxv of cal depends on folds: in 20 others than these from -28.7 to -12.7, of mean -21.4 and standard deviation 5.0. -12.5 is not in",
             "the paper's text, and its folds are not known: two standard deviations are allowed. Nor is 10.3, for RCL-BS-Htt of cal, which depends on no",
             "folds and does not come out: it is 7.07 here and by the equation, and no number of equal bins from 2 to 60 gives 10.3.",

@@ -236,5 +236,6 @@ def expected_rules_as_integrals() -> Table:
         },
         (
             "By the weight Beta(2, 2) of the text one has 3 times the Brier score of Equation 9; normalised, they are the same.",
+            "The equation ends in dr: it must be da.",
         ),
     )
