@@ -52,6 +52,8 @@ SLOW = {
     "calibration/figure-7",
     "calibration/section-3.2",
     "calibration/undersampling",
+    "expected-cost/costs-of-a-miss",
+    "expected-cost/section-4.2",
     "lecture/mis-calibration",
     "posteriors/appendix-e",
     "posteriors/figure-2",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
@@ -23,6 +23,7 @@ from polars_ec.papers.posteriors.four_systems import (
     whole_performance,
 )
 from polars_ec.papers.posteriors.synthetic import SYSTEMS, class_counts, cross_validated, log_odds, synthetic
+from polars_ec.papers.small import whole
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin
@@ -119,6 +120,11 @@ def _other(value: float, than: float, what: str) -> Number:
     return between(value, value if apart else float("inf"), float("inf"), f"not {what}")
 
 
+def _places(bar: Mapping[str, float]) -> list[int]:
+    """How many systems are as high or higher, for each system."""
+    return [sum(other >= bar[system] for other in bar.values()) for system in SYSTEMS]
+
+
 def section_3_2() -> Table:
     """What the text says of Figure 2."""
     bars = bars_of_figure_2()
@@ -168,6 +174,13 @@ def section_3_2() -> Table:
                 for name in ("RCL-BS-Dxv", "RCL-BS-Dtt")
             ),
             ("ECE", [above(bars["ECE"]["cal"], 0), None, None, None]),
+            (
+                "place by ECE, by RCL-BS-Htt",
+                [
+                    whole(mine, other)
+                    for mine, other in zip(_places(bars["ECE"]), _places(bars["RCL-BS-Htt"]), strict=True)
+                ],
+            ),
             ("ECEmc", [_other(bars["ECEmc"][system], bars["ECE"][system], "ECE") for system in SYSTEMS]),
         ],
         [
