@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from polars_ec.papers.numbers import Number, Table
+from polars_ec.papers.numbers import Against, Number, Table
 
 
 def counted(table: Sequence[Sequence[float]]) -> pl.DataFrame:
@@ -20,9 +20,9 @@ def value(log: pl.DataFrame, metric: pl.Expr) -> float:
     return float(log.select(metric).item())
 
 
-def whole(computed: float, expected: float) -> Number:
-    """A whole number, such as a class or how many rows, beside the one that it must be."""
-    return Number(float(computed), expected - 0.5, expected + 0.5, f"{expected:.0f}", 0, float(expected))
+def whole(computed: float, expected: float, against: Against = "equation") -> Number:
+    """A whole number, such as a class or how many rows, beside the one that it must be: by an equation, or in print."""
+    return Number(float(computed), expected - 0.5, expected + 0.5, f"{expected:.0f}", 0, float(expected), against)
 
 
 def column(numbers: Mapping[str, Number], *notes: str) -> Table:

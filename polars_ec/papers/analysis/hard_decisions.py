@@ -20,10 +20,10 @@ from polars_ec.papers.analysis.small_logs import (
     SHARES,
     beside,
     value,
-    whole,
 )
 from polars_ec.papers.numbers import Table
 from polars_ec.papers.simulated import Floats
+from polars_ec.papers.small import whole
 
 _STATED = np.array([0.5, 0.3, 0.2])
 """Priors that are not those of the samples."""

@@ -12,8 +12,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 import polars_ec as ec
-from polars_ec.papers.numbers import Number, Table, between, by_equation
+from polars_ec.papers.numbers import Number, Table, by_equation
 from polars_ec.papers.simulated import Floats
+from polars_ec.papers.small import whole
 
 COUNTS: Floats = np.array([[50.0, 14.0], [6.0, 30.0]])
 """N_ij: rows are true classes, columns decisions."""
@@ -86,11 +87,6 @@ def by_sample(computed: list[float], expected: Floats, name: str) -> Table:
     """A number of each sample, beside the paper's equation."""
     pairs = enumerate(zip(computed, expected.tolist(), strict=True), start=1)
     return Table([name], [(f"sample {t}", [by_equation(ours, theirs)]) for t, (ours, theirs) in pairs])
-
-
-def whole(computed: float, expected: float) -> Number:
-    """A count, or the number of a class or a decision."""
-    return between(computed, expected, expected, f"{expected:.0f}", decimals=0)
 
 
 def decisions(computed: list[float], expected: NDArray[Any]) -> Table:
