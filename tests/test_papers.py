@@ -74,6 +74,8 @@ def test_numbers_agree(name: str) -> None:
     ]
     assert not wrong
     assert result(name).held
+    for note in table.notes:
+        assert re.search(r"[.)]$", note), f"half a sentence has a point of its own: {note}"
 
 
 @pytest.mark.slow

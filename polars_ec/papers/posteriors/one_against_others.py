@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from polars_ec.papers import written_out
 from polars_ec.papers.numbers import Number, Table, alone, by_equation
-from polars_ec.papers.posteriors import written_out
 from polars_ec.papers.posteriors.four_systems import costs_of
 from polars_ec.papers.posteriors.table_2 import COLUMNS, SHIPPED_SYSTEMS, measured
 from polars_ec.papers.score_files import shipped
@@ -37,8 +37,8 @@ def one_against_others() -> Table:
         expected = {
             **dict(zip(COLUMNS, risks, strict=False)),
             "NCE": written_out.normalised_cross_entropy(scores, label),
-            "ECEmc, %": written_out.top_label_error(scores, label),
-            "ECE, %": written_out.calibration_error(np.exp(scores[:, 1]), label),
+            "ECEmc, %": 100 * written_out.top_label_error(np.exp(scores), label),
+            "ECE, %": 100 * written_out.calibration_error(np.exp(scores[:, 1]), label),
         }
         for made, values in measured(log, seed=0).items():
             numbers = [

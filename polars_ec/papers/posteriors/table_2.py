@@ -94,7 +94,7 @@ def table_2(extra: Sequence[ScoreSet] = ()) -> Table:
         elif name in SHIPPED_SYSTEMS:
             found = measured_shipped(name)
         else:
-            rows += [(f"{name} {made}: {_NOT_AT_HAND}", [None] * len(COLUMNS)) for made in of_paper]
+            rows.append((f"{name}: {_NOT_AT_HAND}", [None] * len(COLUMNS)))
             continue
         rows += [(f"{name} {made}", _beside(values, of_paper.get(made, ()))) for made, values in found.items()]
     return Table(COLUMNS, rows, _NOTES)
