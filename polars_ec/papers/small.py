@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from polars_ec.papers.numbers import Number, Table, by_equation
+from polars_ec.papers.numbers import Against, Number, Table, by_equation
 from polars_ec.papers.simulated import Floats
 
 Pairs: TypeAlias = dict[str, tuple[Any, Any]]
@@ -25,9 +25,9 @@ def value(log: pl.DataFrame, metric: pl.Expr) -> float:
     return float(log.select(metric).item())
 
 
-def whole(computed: float, expected: float) -> Number:
-    """A whole number, such as a class or how many rows, beside the one that it must be."""
-    return Number(float(computed), expected - 0.5, expected + 0.5, f"{expected:.0f}", 0, float(expected))
+def whole(computed: float, expected: float, against: Against = "equation") -> Number:
+    """A whole number, such as a class or how many rows, beside the one that it must be: by an equation, or in print."""
+    return Number(float(computed), expected - 0.5, expected + 0.5, f"{expected:.0f}", 0, float(expected), against)
 
 
 def column(numbers: Mapping[str, Number], *notes: str) -> Table:

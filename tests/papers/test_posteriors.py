@@ -62,7 +62,7 @@ def test_scores_of_a_user_are_held_against_their_row(monkeypatch):
     assert " ".join(number.shown for number in rows["sst2-gpt2-0shot cal"]) == "0.310 0.655 0.685 0.495 -0.6 1.4 1.5"
     assert all(number.agrees for number in table.numbers)
     assert not any(number.compared for number in rows["mine cal"])
-    assert rows["fvcaus raw: no scores at hand"] == [None] * len(table.columns)
+    assert rows["fvcaus: no scores at hand"] == [None] * len(table.columns)
 
 
 def test_scores_that_cannot_be_calibrated_say_so(monkeypatch):

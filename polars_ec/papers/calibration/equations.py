@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.numbers import Table, by_equation
+from polars_ec.papers.numbers import Table, between, by_equation
 from polars_ec.papers.simulated import Floats
 from polars_ec.papers.small import counted, value
 from polars_ec.papers.written_out import area_under_pr, area_under_roc, operating_points
@@ -95,7 +95,11 @@ def ratios() -> Table:
         getattr(ec, name)("score", "label", threshold=_THRESHOLD).alias(name) for name in expected
     ).row(0, named=True)
     return Table(
-        list(expected), [("threshold 0.5", [by_equation(found[name], value) for name, value in expected.items()])]
+        list(expected),
+        [("threshold 0.5", [by_equation(found[name], value) for name, value in expected.items()])],
+        notes=[
+            "Section 1 says that false positives are divided by true negatives and by true positives: they are by all negatives and by all that is decided positive."
+        ],
     )
 
 
@@ -184,17 +188,44 @@ def own_prior() -> Table:
 
 def weights() -> Table:
     """What a reference of 0.5 makes of a false positive: it weighs pi / (1 - pi); and FP / TP by the rates."""
-    precision = _of("precision", prior=0.5)
-    found = _of("fpr") / _of("recall") * (1 - OWN) / OWN
+    rows = []
+    for negatives in (900, 9_900, 10_000):
+        tn, fp = 0.9 * negatives, 0.1 * negatives
+        counts = ((tn, fp), (FN, TP))
+        own = (TP + FN) / (TP + FN + negatives)
+        precision = _of("precision", counts, prior=0.5)
+        found = _of("fpr", counts) / _of("recall", counts) * (1 - own) / own
+        weight = (1 - precision) / precision / (fp / TP)
+        cells = [
+            by_equation(precision, TP / (TP + own / (1 - own) * fp)),
+            by_equation(found, fp / TP),
+            by_equation(1 / weight, (1 - own) / own),
+        ]
+        rows.append((f"{negatives:,} negatives, 100 positives", cells))
     return Table(
-        ["precision at 0.5", "FP / TP"],
-        [
-            (
-                "900 negatives, 100 positives",
-                [by_equation(precision, TP / (TP + OWN / (1 - OWN) * FP)), by_equation(found, FP / TP)],
-            )
+        ["precision at 0.5", "FP / TP", "(1 - pi) / pi"],
+        rows,
+        notes=[
+            "The paper says that (1 - pi) / pi is above 100 where pi is below 0.01: at 0.01 it is 99, and 100 at 1 / 101."
         ],
     )
+
+
+def choice_of_a_model() -> Table:
+    """The reference prior decides which of two models is the better one."""
+    models = {"few alarms": (9, 60), "many alarms": (90, 90)}
+    rows = []
+    for reference in (0.5, 0.1, 0.01):
+        found, expected = [], []
+        for fp, tp in models.values():
+            precision = tp / (tp + _times(OWN, reference) * fp)
+            found.append(_of("f1", ((900 - fp, fp), (100 - tp, tp)), prior=reference))
+            expected.append(_f1(precision, tp / 100))
+        cells = [by_equation(ours, theirs) for ours, theirs in zip(found, expected, strict=True)]
+        more = found[1] - found[0]
+        side = between(more, 0, 1, "above 0") if reference == REFERENCES[0] else between(more, -1, 0, "below 0")
+        rows.append((f"reference {reference:g}", [*cells, side]))
+    return Table([*(f"F1, {name}" for name in models), "the second better by"], rows)
 
 
 def best_f1() -> Table:

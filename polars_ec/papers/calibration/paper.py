@@ -244,6 +244,14 @@ PAPER = Paper(
             "prior= of sketch.evaluate",
             guidelines.deployment,
         ),
+        Entry(
+            "section-6",
+            "Section 6",
+            "text",
+            "the reference prior can decide which model is the better one",
+            "ec.f1(prior=)",
+            equations.choice_of_a_model,
+        ),
     ],
     notes=[
         "AUC-PR is average precision, the area below steps; a threshold is passed by scores above it, strictly.",

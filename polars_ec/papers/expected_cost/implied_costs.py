@@ -1,4 +1,4 @@
-"""Sections 2.3 and 4.1, appendices C.1 and C.2: which costs metrics stand for, and what they prefer at the same cost."""
+"""Sections 2.3, 4.1 and 4.2, appendix C.1: what costs of metrics do to thresholds, and what calibration does to decisions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
+from polars_ec.papers.expected_cost.ten_classes import costs_of_ten, ten_classes
 from polars_ec.papers.expected_cost.two_thresholds import (
     COSTS_OF_A_MISS,
     COUNTS,
@@ -21,7 +22,7 @@ from polars_ec.papers.expected_cost.two_thresholds import (
     two_gaussians,
 )
 from polars_ec.papers.numbers import Number, Table, alone, between, by_equation
-from polars_ec.papers.simulated import labels, log_likelihoods
+from polars_ec.papers.simulated import labels, log_likelihoods, log_softmax, vectors
 from polars_ec.papers.small import value
 
 _STEP = 0.005
@@ -160,3 +161,35 @@ def net_benefit_ranks_as_nec() -> Table:
             )
         )
     return Table(["systems of the same rank", "best threshold", "net benefit of the best naive system"], rows)
+
+
+def calibrate_then_decide() -> Table:
+    """Section 4.2: decisions of ten classes by posteriors that are too sure, by these calibrated, and by the right ones."""
+    log = ten_classes().with_columns(logs=pl.col("posteriors").arr.eval(pl.element().log())).with_row_index("id")
+    sure = log.with_columns(sure=vectors(log_softmax(4 * log["logs"].to_numpy()))).with_columns(ec.fold("id", 5))
+    of: dict[str, Any] = {"folds": 5, "fold_by": "id", "score_type": "log_posteriors"}
+    calibration = ec.calibrate(sure, "sure", "label", **of)
+    table = sure.with_columns(calibrated=calibration.apply("sure", out_of_fold=True))
+    rows = []
+    for name, costs in costs_of_ten().items():
+        too_sure, calibrated, right = table.select(
+            ec.nec("sure", "label", costs=costs, score_type="log_posteriors").alias("too sure"),
+            ec.nec("calibrated", "label", costs=costs).alias("calibrated"),
+            ec.nec("posteriors", "label", costs=costs).alias("right"),
+        ).row(0)
+        numbers = [
+            by_equation(too_sure, right)
+            if name == "C01"
+            else between(too_sure, 1.05 * right, math.inf, "well above the right"),
+            between(calibrated, 0.97 * right, 1.03 * right, "about the right"),
+            alone(right),
+        ]
+        rows.append((name, numbers))
+    return Table(
+        ["NEC, too sure", "calibrated", "right"],
+        rows,
+        [
+            "Log posteriors of Table 1 times 4, then the affine map by cross-validation with 5 folds; about the right is within 3 %. The decisions for C01, of the "
+            "largest posterior, are the same before."
+        ],
+    )

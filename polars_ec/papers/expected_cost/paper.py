@@ -170,6 +170,14 @@ _SECTION_4 = [
         "ec.expected_cost, ec.nec, ec.bayes_decision, ec.CostMatrix.naive",
         table=ten_classes.table_1,
     ),
+    Entry(
+        "section-4.2",
+        "Section 4.2",
+        "procedure",
+        "calibration, then Bayes decisions of ten classes",
+        "ec.calibrate, ec.Calibration.apply, ec.nec",
+        table=implied_costs.calibrate_then_decide,
+    ),
 ]
 
 _APPENDICES = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Literal
 
@@ -135,7 +135,7 @@ def mean_is_the_minimiser() -> Table:
     )
 
 
-def _calibration_losses(column: str, equation: Callable[[float, float], float]) -> Table:
+def _calibration_losses(column: str, equation: Callable[[float, float], float], notes: Sequence[str] = ()) -> Table:
     """A column of `ec.calibration_loss`, beside the equation of the mean losses of q and of s."""
     h = three_classes().h
     rows: list[tuple[str, list[Number]]] = []
@@ -152,12 +152,16 @@ def _calibration_losses(column: str, equation: Callable[[float, float], float]) 
             raw, calibrated = (float(_losses(x, rule)[np.arange(len(h)), h].mean()) for x in (q, s))
             numbers.append(by_equation(found[column].item(), equation(raw, calibrated)))
         rows.append((name, numbers))
-    return Table(tuple(_NAMES.values()), rows)
+    return Table(tuple(_NAMES.values()), rows, notes)
 
 
 def calibration_loss() -> Table:
     """Equation 30."""
-    return _calibration_losses("cal_loss", lambda raw, calibrated: raw - calibrated)
+    return _calibration_losses(
+        "cal_loss",
+        lambda raw, calibrated: raw - calibrated,
+        ("The loss on the very rows is the larger one: trained on what it is tested on, a calibrator finds too much.",),
+    )
 
 
 def raw_loss() -> Table:

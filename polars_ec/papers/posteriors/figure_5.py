@@ -102,6 +102,7 @@ def figure_5() -> Table:
         [
             "The figure prints no numbers: limits are read off to about 0.02 of NBS. Limits of 100 draws depend on the draws: over 20 seeds their "
             "standard deviations are 0.012 and 0.014 for cal, 0.026 and 0.051 for mcp; those of RCL-BS-Hxv of cal are 5 and 2.",
+            "The figure calls affine calibration A, the text D, as in Figures 2 and 3.",
         ],
     )
 
@@ -134,6 +135,7 @@ def appendix_e() -> Table:
         [
             "Beside them the percentiles of 2,000 sets of rows that are drawn one by one, in NumPy, histograms trained anew in each. Both are of "
             "random draws: they may be a twelfth of the interval apart.",
+            "The paper takes the percentiles gamma / 2 and 100 - gamma / 2 and calls gamma the confidence level: for limits of 95 % gamma must be 5.",
         ],
     )
 

@@ -13,11 +13,13 @@ from polars_ec.papers.posteriors import (
     figure_3,
     figure_4,
     figure_5,
+    other_forms,
     scoring_rules,
     stated_priors,
     synthetic,
     transformations,
 )
+from polars_ec.papers.posteriors.one_against_others import one_against_others
 from polars_ec.papers.posteriors.table_1 import table_1
 from polars_ec.papers.posteriors.table_2 import numbers_in_the_text, table_2
 from polars_ec.papers.posteriors.table_3 import table_3
@@ -86,6 +88,7 @@ SECTION_2 = [
             (20, "the posteriors q, s and p", "sums up Equations 16 to 19: no number"),
         )
     ),
+    other_forms.FOOTNOTE_6,
     _equation(
         21,
         "the naive classifier: calibrated, and of no use",
@@ -138,6 +141,7 @@ SECTION_2 = [
     ),
     _equation(27, "expected calibration error", "ec.ece", calibration_metrics.ece),
     _equation(28, "ECE as a mean distance", "ec.ece", calibration_metrics.ece_as_a_distance),
+    other_forms.OTHER_ERRORS,
     _equation(
         29,
         "the mean has the least score divergence",
@@ -216,9 +220,9 @@ APPENDIX_D = [
         "one-against-others",
         "Appendix D",
         "procedure",
-        "CIFAR-1vsO and CIFAR-2vsO: one of 100 classes against the others",
-        "part of ec.sketch",
-        reason="data not at hand: the CIFAR100 scores",
+        "one class against the others, as CIFAR-1vsO and CIFAR-2vsO, of CIFAR10",
+        "ec.nec, ec.nce, ec.ece, ec.Sketch.calibrate",
+        one_against_others,
     ),
 ]
 
@@ -230,6 +234,7 @@ PAPER = Paper(
         *SECTION_2,
         *SECTION_3_1,
         *figure_1.ENTRIES,
+        other_forms.ENDS,
         *figure_2.ENTRIES,
         *figure_3.ENTRIES,
         *SECTION_3_4,

@@ -126,7 +126,9 @@ def appendix_c() -> Table:
         ],
         [
             "The paper rounds P_i N; its code cuts it off, in floating point: 399 rows and 1,996. It multiplies the unit vectors of the means by "
-            "the root of a half, and draws class by class, with seed 0. Only so do the Brier scores of its notebooks come out.",
+            "the root of a half, so that means are 1 apart as Section 3 has it, and draws class by class, with seed 0. Only so do the Brier scores "
+            "of its notebooks come out.",
+            "What the appendix calls a mismatch in posteriors is one in priors; sigma is called a variance, which it is, and stands alone in the covariance.",
         ],
     )
 
