@@ -15,6 +15,7 @@ from polars_ec.cli.progress import progress
 from polars_ec.cli.terminal import tell
 from polars_ec.papers import catalogue
 from polars_ec.papers.entries import Entry, Paper
+from polars_ec.papers.posteriors.table_2 import check_classes
 from polars_ec.papers.results import Result, numbers_of, result_of
 from polars_ec.papers.score_files import ScoreSet, read_score_set
 from polars_ec.papers.texts import (
@@ -31,6 +32,8 @@ from polars_ec.papers.texts import (
 # Lines of a terminal that are wider are hard to read, and in narrower ones no table has room.
 _WIDEST, _NARROWEST = 200, 60
 _DRAWN_BY = ("altair", "vl_convert")
+_LONGEST_NAME = 40
+"""Of a score set: it stands in front of each of its rows."""
 
 
 def run(name: str | None, out: Path | None, scores: Sequence[str]) -> None:
@@ -63,16 +66,22 @@ def _score_sets(scores: Sequence[str]) -> list[ScoreSet]:
     found: dict[str, ScoreSet] = {}
     for given in scores:
         name, _, file = given.partition("=")
-        if not name or not file or name in found:
-            raise UsageError(
-                f"--scores {given}: {'there are two of that name' if name in found else 'write NAME=FILE'}"
-            )
+        if not name.strip() or not file:
+            raise UsageError(f"--scores {given}: write NAME=FILE")
+        if len(name) > _LONGEST_NAME or not name.isprintable():
+            raise UsageError(f"--scores {given}: a NAME has at most {_LONGEST_NAME} letters, on one line")
+        if name in found:
+            raise UsageError(f"--scores {given}: there are two of that name")
         if not Path(file).exists():
             raise UsageError(f"--scores {given}: there is no {file}")
         try:
             found[name] = read_score_set(name, Path(file))
         except ValueError as error:
             raise DataError(f"--scores {name}={error}") from None
+        try:
+            check_classes(found[name])
+        except ValueError as error:
+            raise DataError(f"--scores {given}: {error}") from None
     return list(found.values())
 
 

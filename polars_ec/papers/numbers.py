@@ -59,12 +59,12 @@ def printed(computed: float, text: str, *, within: float | None = None) -> Numbe
     return Number(float(computed), expected - allowed, expected + allowed, text, decimals + 2, expected, "print")
 
 
-def by_equation(computed: float, expected: float, *, relative: float = 1e-9) -> Number:
-    """Beside the value of the paper's equation, written out in NumPy on the same rows."""
-    allowed = relative * max(abs(expected), 1.0)
-    return Number(
-        float(computed), expected - allowed, expected + allowed, f"{expected:.6f}", 6, float(expected), "equation"
-    )
+def by_equation(computed: float, expected: float, *, within: float | None = None, relative: float = 1e-9) -> Number:
+    """Beside the value of the paper's equation, written out in NumPy: on the same rows, or (`within`) on what rows are drawn from."""
+    allowed = relative * max(abs(expected), 1.0) if within is None else within
+    # Adding zero makes -0.0 a plain 0.0.
+    shown = f"{round(float(expected), 6) + 0.0:.6f}"
+    return Number(float(computed), expected - allowed, expected + allowed, shown, 6, float(expected), "equation")
 
 
 def between(computed: float, low: float, high: float, shown: str, *, decimals: int = 4) -> Number:

@@ -191,6 +191,12 @@ def scores(tmp_path, monkeypatch):
     return tmp_path / "scores.csv"
 
 
+def test_many_names_are_not_all_told(monkeypatch):
+    entries = [Entry(f"part-{i}", f"Part {i}", "text", "a part", "ec.nec", reason="none") for i in range(30)]
+    monkeypatch.setattr(catalogue, "PAPERS", (Paper("many", "D. Author", "On parts", entries),))
+    fails(2, "papers", "many/x", words=["take one of many, many/part-0, ", "many/part-8, or one of 21 others"])
+
+
 @pytest.mark.slow
 def test_scores_of_another_system(scores):
     without, of_it = (told("posteriors/table-2", *args) for args in ((), ("--scores", f"mine={scores}")))
@@ -209,12 +215,18 @@ def test_scores_that_cannot_be(scores, tmp_path):
     for given, word in {
         "mine": "NAME=FILE",
         "=a": "NAME=FILE",
+        " =a": "NAME=FILE",
         "a=": "NAME=FILE",
+        f"a\x1b[31m={scores}": "at most 40 letters, on one line",
+        f"{'a' * 41}={scores}": "at most 40 letters, on one line",
         "a=nowhere.csv": "there is no nowhere.csv",
     }.items():
         fails(2, "papers", "--scores", given, words=[word])
     fails(2, "papers", "--scores", f"a={scores}", "--scores", f"a={scores}", words=["two of that name"])
     fails(2, "papers", "one", "--scores", f"a={scores}", words=["posteriors/table-2, which one leaves out"])
+    fails(
+        1, "papers", "--scores", f"cifar10-vgg19={scores}", words=["2 classes, and cifar10-vgg19 of the paper has 10"]
+    )
     (tmp_path / "wrong.csv").write_text("a,b\n1,2\n", "utf-8")
     fails(1, "papers", "--scores", f"a={tmp_path}/wrong.csv", words=[f"--scores a={tmp_path}/wrong.csv: ", "lp0"])
 

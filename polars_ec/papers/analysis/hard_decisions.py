@@ -142,12 +142,14 @@ def equation_8() -> Table:
 
 def equation_9() -> Table:
     """Costs and priors of one alpha are one metric; with costs of 1 it is that of the prior 1 / (1 + alpha)."""
+    (_, r12), (r21, _) = RATES.tolist()
     pairs: Pairs = {}
     for c21, c12, p2 in _OPERATING_POINTS:
         alpha = c12 * (1 - p2) / (c21 * p2)
+        expected = (alpha * r12 + r21) / min(alpha, 1)
         same = 1 / ec.effective_prior(p2, cost_fn=c21, cost_fp=c12) - 1
         pairs[f"alpha of c21 {c21:g}, c12 {c12:g}, P2 {p2:g}"] = (same, alpha)
-        pairs[f"NEC at costs of 1 and P2 = 1 / (1 + {alpha:g})"] = (_nec(1, 1, 1 / (1 + alpha)), _nec(c21, c12, p2))
+        pairs[f"NEC at costs of 1 and P2 = 1 / (1 + {alpha:g})"] = (_nec(1, 1, 1 / (1 + alpha)), expected)
     return side_by_side(pairs)
 
 

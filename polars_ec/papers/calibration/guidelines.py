@@ -81,7 +81,7 @@ def _compared(
         cells = [alone(row["class_prior"])]
         for name, at in ((metric, row["class_prior"]), (f"{metric}_at_prior", reference)):
             error = (row[f"{name}_ci_high"] - row[f"{name}_ci_low"]) / 2 / 1.96
-            cells.append(by_equation(row[name], formula(at, distance), relative=3 * error))
+            cells.append(by_equation(row[name], formula(at, distance), within=3 * error))
         rows.append((group, cells))
     return Table(["share of positives", metric, f"at {called}"], rows, notes=[ALLOWED])
 
@@ -97,7 +97,7 @@ def deployment() -> Table:
         for prior in (share, LOWEST):
             found = one.evaluate("average_precision", prior=prior, interval=0.95).row(0, named=True)
             error = (found["average_precision_ci_high"] - found["average_precision_ci_low"]) / 2 / 1.96
-            cells.append(by_equation(found["average_precision"], area(prior, distance), relative=3 * error))
+            cells.append(by_equation(found["average_precision"], area(prior, distance), within=3 * error))
         rows.append((group, cells))
     return Table(
         ["share of positives", "AUC-PR at this share", f"AUC-PR at {LOWEST:g}"],

@@ -48,7 +48,7 @@ def figure_2() -> Table:
         cells: list[Number | None] = []
         for metric, value in expected.items():
             error = (found[f"{metric}_ci_high"] - found[f"{metric}_ci_low"]) / 2 / 1.96
-            cells.append(by_equation(found[metric], value, relative=3 * error))
+            cells.append(by_equation(found[metric], value, within=3 * error))
         gain = found["auprg"]
         cells.append(between(gain, 0.98, 1, "close to 1") if prior == PRIOR else alone(gain))
         rows.append((f"prior {prior:g}", cells))

@@ -93,7 +93,7 @@ ALLOWED = "Allowed: three standard errors, as the sketch has them. In month 6 po
 
 
 def _held(row: dict[str, float], name: str, expected: float) -> Number:
-    return by_equation(row[name], expected, relative=3 * _error(row, name))
+    return by_equation(row[name], expected, within=3 * _error(row, name))
 
 
 def _part(row: dict[str, float] | None, distance: float) -> Number | None:

@@ -100,7 +100,7 @@ def section_3_2() -> Table:
         for metric, reference in (("average_precision", prior), ("average_precision" + CALIBRATED, 0.5)):
             each = values[metric].to_numpy()
             error = 4 * float(each.std(ddof=1)) / math.sqrt(RUNS)
-            row.append(by_equation(float(each.mean()), area(reference, DISTANCE), relative=error))
+            row.append(by_equation(float(each.mean()), area(reference, DISTANCE), within=error))
         rows.append((f"prior {prior:g}", row))
     return Table(
         ["AUC-PR", "AUC-PR, calibrated"],
@@ -119,7 +119,7 @@ def equation_6() -> Table:
         found = ec.sketch(log, "feature", "label", score_type="raw", exact=True, weight="n")
         expected = NormalDist().cdf(distance / math.sqrt(2))
         area = float(found.evaluate("auc_roc")["auc_roc"].item())
-        rows.append((f"means {distance:g} apart", [by_equation(area, expected, relative=0.002)]))
+        rows.append((f"means {distance:g} apart", [by_equation(area, expected, within=0.002)]))
     return Table(["AUC-ROC"], rows, notes=["A million rows; allowed: four standard errors of an area of 1/2, 0.002."])
 
 
@@ -131,7 +131,7 @@ def divergence() -> Table:
         posterior = 1 / (1 + (-(distance * (pl.col("feature") - distance / 2)) + math.log(0.99 / 0.01)).exp())
         llr = log.select(posterior=posterior).select(ec.llr("posterior", prior=0.01)).to_series()
         mean = float(np.average(llr, weights=log["n"]))
-        rows.append((f"means {distance:g} apart", [by_equation(mean, distance**2 / 2, relative=0.006 * distance)]))
+        rows.append((f"means {distance:g} apart", [by_equation(mean, distance**2 / 2, within=0.006 * distance)]))
     return Table(
         ["mean LLR of positives"],
         rows,

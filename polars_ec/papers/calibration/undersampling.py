@@ -75,7 +75,7 @@ def heuristic() -> Table:
     rows = []
     for row in undersampled().iter_rows(named=True):
         error = 4 * row["sd"] / math.sqrt(RUNS)
-        rows.append((f"reference {row['reference']:g}", [by_equation(row["mean"], row["closed"], relative=error)]))
+        rows.append((f"reference {row['reference']:g}", [by_equation(row["mean"], row["closed"], within=error)]))
     return Table(
         ["mean of runs (formula)"],
         rows,

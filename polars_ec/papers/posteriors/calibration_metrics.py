@@ -150,7 +150,7 @@ def _calibration_losses(column: str, equation: Callable[[float, float], float], 
             else:
                 found = ec.calibration_loss(frame, "q", "label", rule, training="test", score_type="posteriors")
             raw, calibrated = (float(_losses(x, rule)[np.arange(len(h)), h].mean()) for x in (q, s))
-            numbers.append(by_equation(found[column].item(), equation(raw, calibrated), relative=1e-8))
+            numbers.append(by_equation(found[column].item(), equation(raw, calibrated)))
         rows.append((name, numbers))
     return Table(tuple(_NAMES.values()), rows, notes)
 

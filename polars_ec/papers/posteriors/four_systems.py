@@ -63,9 +63,9 @@ def top_label_errors(frame: pl.DataFrame) -> dict[str, float]:
 
 def above(value: float, low: float, what: str = "") -> Number:
     """What a text calls higher than a number, or than `what` has it."""
-    return between(value, low, math.inf, f"above {what or f'{low:g}'}")
+    return between(value, math.nextafter(low, math.inf), math.inf, f"above {what or f'{low:g}'}")
 
 
 def below(value: float, high: float, what: str = "") -> Number:
     """What a text calls lower than a number, or than `what` has it."""
-    return between(value, -math.inf, high, f"below {what or f'{high:g}'}")
+    return between(value, -math.inf, math.nextafter(high, -math.inf), f"below {what or f'{high:g}'}")

@@ -65,7 +65,11 @@ cifar100-repvgg-a2 raw 0.227 0.728 0.245 0.200 0.8 5.6
 cifar100-repvgg-a2 cal 0.228 0.706 0.246 0.198 -1.7 5.0
 """
 
+_CLASSES = {"sst2": 2, "sitw": 2, "fvcaus": 2, "cifar": 2, "iemocap": 4, "agnews": 4, "cifar10": 10, "cifar100": 100}
+"""Of the data set that the name of a system begins with, by Table 3."""
+
 _NOT_AT_HAND = "no scores at hand"
+_NOT_CALIBRATED = "Empty: in a fold the rows of the others have no affine calibration, as where their classes are separable or all scores are the same."
 
 _NOTES = (
     "raw: as the system has them; cal: affine calibration (DP), five folds, each row by the fit of the other folds; calp: PAV, fitted on the very rows.",
@@ -87,6 +91,7 @@ def table_2(extra: Sequence[ScoreSet] = ()) -> Table:
     given = {score_set.name: score_set.log for score_set in extra}
     names = dict.fromkeys([*held_against, *given])
     rows: list[tuple[str, Sequence[Number | None]]] = []
+    some_empty = False
     for name in names:
         of_paper = held_against.get(name, {})
         if name in given:
@@ -97,7 +102,17 @@ def table_2(extra: Sequence[ScoreSet] = ()) -> Table:
             rows.append((f"{name}: {_NOT_AT_HAND}", [None] * len(COLUMNS)))
             continue
         rows += [(f"{name} {made}", _beside(values, of_paper.get(made, ()))) for made, values in found.items()]
-    return Table(COLUMNS, rows, _NOTES)
+        some_empty |= any(None in values for values in found.values())
+    return Table(COLUMNS, rows, [*_NOTES, _NOT_CALIBRATED] if some_empty else _NOTES)
+
+
+def check_classes(score_set: ScoreSet) -> None:
+    """ValueError where a system of the paper has another number of classes."""
+    if score_set.name not in _printed_rows():
+        return
+    of_paper, given = _CLASSES[score_set.name.partition("-")[0]], len(score_set.log["score"][0])
+    if given != of_paper:
+        raise ValueError(f"{given} classes, and {score_set.name} of the paper has {of_paper}")
 
 
 def numbers_in_the_text() -> Table:
