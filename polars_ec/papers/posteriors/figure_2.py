@@ -10,7 +10,6 @@ import numpy as np
 
 import polars_ec as ec
 from polars_ec.papers import written_out
-from polars_ec.papers.entries import Entry
 from polars_ec.papers.folds import FOLD_KEY, FOLDS
 from polars_ec.papers.numbers import Number, Table, between, by_equation, printed
 from polars_ec.papers.posteriors.four_systems import (
@@ -198,24 +197,3 @@ def draw_figure_2() -> TopLevelMixin:
     from polars_ec.papers.posteriors.bars import figure
 
     return figure("Figure 2: two classes, 399 rows", bars_of_figure_2(), (0, 2), (-30, 105))
-
-
-ENTRIES = [
-    Entry(
-        "figure-2",
-        "Figure 2",
-        "figure",
-        "two classes: normalised losses, calibration losses and errors of four systems",
-        "ec.nec, ec.nce, ec.nbs, ec.calibration_loss, ec.ece, ec.ece_mc",
-        figure_2,
-        draw_figure_2,
-    ),
-    Entry(
-        "section-3.2",
-        "Section 3.2",
-        "text",
-        "accuracy = 1 - 0.2 NRisk-01, and what each miscalibration moves",
-        "ec.accuracy, ec.nec, ec.calibration_loss",
-        section_3_2,
-    ),
-]

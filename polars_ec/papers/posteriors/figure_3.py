@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import polars_ec as ec
 from polars_ec.papers import written_out
-from polars_ec.papers.entries import Entry
 from polars_ec.papers.folds import FOLD_KEY, FOLDS
 from polars_ec.papers.numbers import Number, Table, by_equation, printed
 from polars_ec.papers.posteriors.four_systems import (
@@ -135,24 +134,3 @@ def draw_figure_3() -> TopLevelMixin:
     from polars_ec.papers.posteriors.bars import figure
 
     return figure("Figure 3: ten classes, 1,996 rows", bars_of_figure_3(), (0, 3), (-15, 105))
-
-
-ENTRIES = [
-    Entry(
-        "figure-3",
-        "Figure 3",
-        "figure",
-        "ten classes: normalised losses, calibration losses and errors of four systems",
-        "ec.nec, ec.nce, ec.nbs, ec.calibration_loss, ec.ece_mc",
-        figure_3,
-        draw_figure_3,
-    ),
-    Entry(
-        "section-3.3",
-        "Section 3.3",
-        "text",
-        "what temperature scaling and the error of the top label do not find",
-        "ec.calibration_loss, ec.ece_mc",
-        section_3_3,
-    ),
-]

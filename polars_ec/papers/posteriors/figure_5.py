@@ -10,7 +10,6 @@ import numpy as np
 
 import polars_ec as ec
 from polars_ec.papers import written_out
-from polars_ec.papers.entries import Entry
 from polars_ec.papers.numbers import Number, Table, between, printed
 from polars_ec.papers.posteriors.figure_2 import COUNTS, VARIANCE, Training
 from polars_ec.papers.posteriors.four_systems import Calibrator, above, below
@@ -178,24 +177,3 @@ def _values(intervals: _Intervals) -> dict[str, dict[str, float]]:
 
 def _ends(intervals: _Intervals) -> dict[str, dict[str, tuple[float, float]]]:
     return {name: {system: found[1:] for system, found in of.items()} for name, of in intervals.items()}
-
-
-ENTRIES = [
-    Entry(
-        "appendix-e",
-        "Appendix E",
-        "procedure",
-        "confidence intervals by bootstrap, calibrators trained anew, folds by original row",
-        "ec.Sketch.evaluate, ec.Sketch.calibration_loss",
-        appendix_e,
-    ),
-    Entry(
-        "figure-5",
-        "Figure 5",
-        "figure",
-        "NBS and calibration losses of four systems with 95 % limits of 100 bootstraps",
-        "ec.Sketch.evaluate, ec.Sketch.calibration_loss",
-        figure_5,
-        draw_figure_5,
-    ),
-]

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.entries import Entry
 from polars_ec.papers.numbers import Table, between, by_equation
 from polars_ec.papers.posteriors.small_log import two_classes
 from polars_ec.papers.posteriors.synthetic import two_classes as simulated
@@ -88,29 +87,3 @@ def other_errors() -> Table:
         "ECE, 15 bins of equal mass": (mass, np.abs(excess).sum() / len(p)),
     }
     return side_by_side(pairs)
-
-
-FOOTNOTE_6 = Entry(
-    "footnote-6",
-    "Footnote 6",
-    "text",
-    "a function of posteriors knows no more of the class",
-    "ec.nce, ec.Sketch.calibrate",
-    data_processing,
-)
-OTHER_ERRORS = Entry(
-    "other-ece",
-    "Section 2.5.2, other forms",
-    "text",
-    "ECE by squares, and of bins of equal mass",
-    "ec.ece, ec.expected_score_divergence",
-    other_errors,
-)
-ENDS = Entry(
-    "ends-of-rules",
-    "Section 3.1, the ends",
-    "text",
-    "what being sure of a wrong class costs",
-    "ec.row_brier, ec.row_log_loss",
-    ends_of_rules,
-)

@@ -11,7 +11,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 import polars_ec as ec
-from polars_ec.papers.entries import Entry
 from polars_ec.papers.folds import stratified_folds, with_folds
 from polars_ec.papers.numbers import Table, alone, by_equation, printed
 from polars_ec.papers.simulated import gaussian_classes, labels, log_likelihoods, log_softmax, vectors
@@ -131,15 +130,3 @@ def appendix_c() -> Table:
             "What the appendix calls a mismatch in posteriors is one in priors; sigma is called a variance, which it is, and stands alone in the covariance.",
         ],
     )
-
-
-ENTRIES = [
-    Entry(
-        "appendix-c",
-        "Appendix C",
-        "procedure",
-        "the synthetic sets, and how they are miscalibrated",
-        "ec.shift_prior, ec.affine",
-        appendix_c,
-    )
-]
