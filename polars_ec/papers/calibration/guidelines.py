@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.calibration.logs import area, rates
-from polars_ec.papers.numbers import Table, alone, by_equation
+from polars_ec.papers.calibration.logs import area, of_distributions, rates
+from polars_ec.papers.numbers import Table, alone
 
 THRESHOLD = 1.5
 """Of the feature, whose means are the distance of the classes and 0."""
@@ -80,8 +80,7 @@ def _compared(
         row = by_group[group]
         cells = [alone(row["class_prior"])]
         for name, at in ((metric, row["class_prior"]), (f"{metric}_at_prior", reference)):
-            error = (row[f"{name}_ci_high"] - row[f"{name}_ci_low"]) / 2 / 1.96
-            cells.append(by_equation(row[name], formula(at, distance), within=3 * error))
+            cells.append(of_distributions(row, name, formula(at, distance)))
         rows.append((group, cells))
     return Table(["share of positives", metric, f"at {called}"], rows, notes=[ALLOWED])
 
@@ -96,8 +95,7 @@ def deployment() -> Table:
         one = sketch.filter(pl.col("group") == group)
         for prior in (share, LOWEST):
             found = one.evaluate("average_precision", prior=prior, interval=0.95).row(0, named=True)
-            error = (found["average_precision_ci_high"] - found["average_precision_ci_low"]) / 2 / 1.96
-            cells.append(by_equation(found["average_precision"], area(prior, distance), within=3 * error))
+            cells.append(of_distributions(found, "average_precision", area(prior, distance)))
         rows.append((group, cells))
     return Table(
         ["share of positives", "AUC-PR at this share", f"AUC-PR at {LOWEST:g}"],

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.calibration.logs import area
+from polars_ec.papers.calibration.logs import area, of_distributions
 from polars_ec.papers.numbers import Number, Table, alone, between, by_equation
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ def figure_2() -> Table:
         found = sketch.evaluate(*expected, "auprg", interval=0.95).row(0, named=True)
         cells: list[Number | None] = []
         for metric, value in expected.items():
-            error = (found[f"{metric}_ci_high"] - found[f"{metric}_ci_low"]) / 2 / 1.96
-            cells.append(by_equation(found[metric], value, within=3 * error))
+            cells.append(of_distributions(found, metric, value))
         gain = found["auprg"]
         cells.append(between(gain, 0.98, 1, "close to 1") if prior == PRIOR else alone(gain))
         rows.append((f"prior {prior:g}", cells))
@@ -112,6 +111,8 @@ def draw_figure_3() -> VConcatChart:
 def _dots(name: str, frame: pl.DataFrame) -> LayerChart | FacetChart:
     import altair as alt
 
+    from polars_ec.plotting.theme import DASHES, MAIN, OTHER
+
     ratios = {"precision": ec.precision, "recall": ec.recall, "false-positive rate": ec.fpr}
     told = ", ".join(
         f"{ratio} {frame.select(metric('decided', 'label', score_type='decision')).item():.2f}"
@@ -120,7 +121,7 @@ def _dots(name: str, frame: pl.DataFrame) -> LayerChart | FacetChart:
     table = frame.with_columns(
         kind=pl.when(pl.col("label") == 1).then(pl.lit("positive")).otherwise(pl.lit("negative"))
     )
-    colours = alt.Scale(domain=["positive", "negative"], range=["#d55e00", "#0072b2"])
+    colours = alt.Scale(domain=["positive", "negative"], range=[OTHER, MAIN])
     place = alt.X(
         "rank:Q",
         title="instances, the highest score first",
@@ -128,7 +129,7 @@ def _dots(name: str, frame: pl.DataFrame) -> LayerChart | FacetChart:
         axis=alt.Axis(labels=False, ticks=False, grid=False),
     )
     dots = alt.Chart(table, width=620, height=50).mark_circle(size=160, opacity=1)
-    threshold = alt.Chart(pl.DataFrame({"rank": [POSITIVE - 0.5]})).mark_rule(strokeDash=[4, 4], size=2)
+    threshold = alt.Chart(pl.DataFrame({"rank": [POSITIVE - 0.5]})).mark_rule(strokeDash=DASHES, size=2)
     title = alt.TitleParams(name, subtitle=f"left of the threshold decided positive: {told}", anchor="start")
     colour = alt.Color("kind:N", title=None, scale=colours)
     return alt.layer(dots.encode(x=place, color=colour), threshold.encode(x="rank:Q")).properties(title=title)

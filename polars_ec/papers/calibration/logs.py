@@ -7,15 +7,17 @@ rows are that are drawn one by one. The feature ranks as the optimal model does,
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 import polars_ec as ec
+from polars_ec.papers.numbers import Number, by_equation
 from polars_ec.papers.simulated import Floats
 
 Counts = NDArray[np.int_]
@@ -79,3 +81,13 @@ def area(prior: float, distance: float) -> float:
     """AUC-PR of these classes: the integral over recall of prior TPR / (prior TPR + (1 - prior) FPR)."""
     tpr, fpr = np.array([rates(threshold, distance) for threshold in GRID]).T
     return float(-np.trapezoid(prior * tpr / (prior * tpr + (1 - prior) * fpr), tpr))
+
+
+def standard_error(row: Mapping[str, Any], metric: str) -> float:
+    """That which the limits of 95 % are made of."""
+    return float(row[f"{metric}_ci_high"] - row[f"{metric}_ci_low"]) / 2 / 1.96
+
+
+def of_distributions(row: Mapping[str, Any], metric: str, expected: float) -> Number:
+    """A metric of rows beside that of the distributions which they are drawn from: three standard errors are allowed."""
+    return by_equation(row[metric], expected, within=3 * standard_error(row, metric))

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.calibration.logs import area, rates
-from polars_ec.papers.numbers import Number, Table, alone, between, by_equation
+from polars_ec.papers.calibration.logs import area, of_distributions, rates, standard_error
+from polars_ec.papers.numbers import Number, Table, alone, between
 
 if TYPE_CHECKING:
     from altair import VConcatChart
@@ -60,8 +60,8 @@ def figure_1() -> Table:
     rows: list[tuple[str, list[Number | None]]] = []
     for (_, distance), row in zip(MONTHS, by_month("average_precision").iter_rows(named=True), strict=True):
         share = row["class_prior"]
-        cells = [_held(row, "average_precision", area(share, distance))]
-        cells.append(_held(row, "average_precision_at_prior", area(HISTORICAL, distance)))
+        cells = [of_distributions(row, "average_precision", area(share, distance))]
+        cells.append(of_distributions(row, "average_precision_at_prior", area(HISTORICAL, distance)))
         rows.append((f"month {row['month']}", [alone(share), *cells]))
     return Table(
         ["share of fraud", "AUC-PR", "AUC-PR at 0.01"],
@@ -80,7 +80,10 @@ def monitoring() -> Table:
     rows: list[tuple[str, list[Number | None]]] = []
     for (_, distance), row in zip(MONTHS, by_month("f1").iter_rows(named=True), strict=True):
         share, month = row["class_prior"], row["month"]
-        cells = [_held(row, "f1", f1(share, distance)), _held(row, "f1_at_prior", f1(HISTORICAL, distance))]
+        cells = [
+            of_distributions(row, "f1", f1(share, distance)),
+            of_distributions(row, "f1_at_prior", f1(HISTORICAL, distance)),
+        ]
         rows.append((f"month {month}", [alone(share), *cells, _part(parts.get(month), distance)]))
     return Table(
         ["share of fraud", "F1", "F1 at 0.01", "part of the likelihood"],
@@ -92,22 +95,13 @@ def monitoring() -> Table:
 ALLOWED = "Allowed: three standard errors, as the sketch has them. In month 6 positives come closer to negatives."
 
 
-def _held(row: dict[str, float], name: str, expected: float) -> Number:
-    return by_equation(row[name], expected, within=3 * _error(row, name))
-
-
 def _part(row: dict[str, float] | None, distance: float) -> Number | None:
     if row is None:
         return None
-    error = 3 * _error(row, "likelihood")
+    error = 3 * standard_error(row, "likelihood")
     if distance < MADE_FOR:
         return between(row["likelihood"], -1, -error, "below 0")
     return between(row["likelihood"], -error, error, "none")
-
-
-def _error(row: dict[str, float], name: str) -> float:
-    """The standard error that the limits of 95 % are made of."""
-    return (row[f"{name}_ci_high"] - row[f"{name}_ci_low"]) / 2 / 1.96
 
 
 def draw_figure_1() -> VConcatChart:
