@@ -72,6 +72,7 @@ WRONG = Paper(
 @pytest.fixture(autouse=True)
 def _made_up(monkeypatch):
     monkeypatch.setattr(catalogue, "PAPERS", (ONE, TWO))
+    monkeypatch.setenv("COLUMNS", "130")  # the terminal of the tests has any width
 
 
 def told(*args):
