@@ -9,7 +9,7 @@ from pathlib import Path
 from polars_ec.papers.catalogue import PAPERS
 from polars_ec.papers.entries import Paper
 from polars_ec.papers.results import Result, result_of
-from polars_ec.papers.texts import against_text, has_text, numbers_text, outcome_text, table_text
+from polars_ec.papers.texts import has_text, numbers_text, outcome_text, table_text
 
 DOCS = Path(__file__).parents[1]
 PAGES = DOCS / "papers"
@@ -28,7 +28,7 @@ def page(paper: Paper, results: Sequence[Result]) -> str:
     title = f'{paper.authors}, "{paper.title}"'
     parts = [
         f"# {markdown(title)}",
-        f"What this paper has, computed by `polars_ec`: {outcome_text(results)}, {against_text(results)}.",
+        f"What this paper has, computed by `polars_ec`: {outcome_text(results)}.",
         "[How to read this page](../papers.md#how-to-read-them); on the command line it is "
         f"`polars-ec papers {paper.name}`, and `make pictures` writes it.",
         *_points(paper.notes),

@@ -20,7 +20,6 @@ from polars_ec.papers.results import Result, numbers_of, result_of
 from polars_ec.papers.score_files import ScoreSet, read_score_set
 from polars_ec.papers.texts import (
     WIDTH,
-    against_text,
     entry_text,
     has_text,
     ledger_text,
@@ -116,4 +115,4 @@ def _texts(results: Sequence[Result]) -> Iterator[str]:
             if has_text(result):
                 yield entry_text(result, width)
     yield ledger_text(results, width)
-    yield textwrap.fill(f"{outcome_text(results)}: {against_text(results)}", width)
+    yield textwrap.fill(outcome_text(results), width)

@@ -72,6 +72,16 @@ def between(computed: float, low: float, high: float, shown: str, *, decimals: i
     return Number(float(computed), low, high, shown, decimals, against="words")
 
 
+def above(value: float, low: float, what: str = "") -> Number:
+    """What a text calls higher than a number, or than `what` has it."""
+    return between(value, math.nextafter(low, math.inf), math.inf, f"above {what or f'{low:g}'}")
+
+
+def below(value: float, high: float, what: str = "") -> Number:
+    """What a text calls lower than a number, or than `what` has it."""
+    return between(value, -math.inf, math.nextafter(high, -math.inf), f"below {what or f'{high:g}'}")
+
+
 def alone(computed: float, *, decimals: int = 4) -> Number:
     """A number of which the paper has none."""
     return Number(float(computed), -math.inf, math.inf, "", decimals)

@@ -131,18 +131,14 @@ def numbers_text(result: Result) -> str:
 
 
 def outcome_text(results: Sequence[Result]) -> str:
-    """How many numbers agree, of how many that are held against something."""
-    held = sum(len(result.held) for result in results)
-    wrong = sum(len(result.wrong) for result in results)
-    return f"{held - wrong:,} of {held:,} numbers agree"
-
-
-def against_text(results: Sequence[Result]) -> str:
-    """With what they agree."""
-    agreeing = (number for result in results for number in result.held if number.agrees)
-    counts = Counter[Against | None](number.against for number in agreeing)
+    """How many numbers agree, of how many that are held against something, and with what."""
+    held = [number for result in results for number in result.held]
+    if not held:
+        return "there are no numbers to compare"
+    agreeing = Counter[Against | None](number.against for number in held if number.agrees)
     kinds: dict[Against, str] = {"print": "print", "equation": "an equation", "words": "words or a range"}
-    return ", ".join(f"{counts[kind]:,} with {called}" for kind, called in kinds.items() if counts[kind])
+    of_kinds = ", ".join(f"{agreeing[kind]:,} with {called}" for kind, called in kinds.items() if agreeing[kind])
+    return f"{agreeing.total():,} of {len(held):,} numbers agree" + (f" ({of_kinds})" if of_kinds else "")
 
 
 def _by_paper(results: Sequence[Result]) -> Iterator[tuple[str, list[Result]]]:

@@ -72,6 +72,7 @@ WRONG = Paper(
 @pytest.fixture(autouse=True)
 def _made_up(monkeypatch):
     monkeypatch.setattr(catalogue, "PAPERS", (ONE, TWO))
+    monkeypatch.setenv("COLUMNS", "130")  # the terminal of the tests has any width
 
 
 def told(*args):
@@ -101,16 +102,17 @@ second      Equation 2: NEC     ec.nec         1.000000 (=1.000000)
 table-1     costs of decisions  ec.nec         4 of 4 agree, the farthest off by 0.01 (0.02)
 figure-1    a line              ec.plot.roc    there is nothing to read off
 
-5 of 5 numbers agree: 2 with print, 1 with an equation, 2 with words or a range
+5 of 5 numbers agree (2 with print, 1 with an equation, 2 with words or a range)
 """
     )
 
 
 def test_an_entry_and_all_papers():
     assert "Equation 2" not in told("one/table-1")
+    assert told("one/equation-1").endswith("\nthere are no numbers to compare\n")
     everything = told()
     assert everything.index("\none/\n") < everything.index("\ntwo/\n")
-    assert "\n16 of 16 numbers agree: " in everything
+    assert "\n16 of 16 numbers agree (" in everything
 
 
 @pytest.mark.parametrize("width", [60, 80, 130, 200])
@@ -146,11 +148,11 @@ def test_a_number_that_disagrees(monkeypatch):
     monkeypatch.setattr(catalogue, "PAPERS", (TWO, WRONG))
     result = invoke("papers")
     assert result.exit_code == 1
-    assert result.stderr == "polars-ec: 12 of 14 numbers agree; disagreements in wrong/table-3\n"
+    assert result.stderr == "polars-ec: 12 of 14 numbers agree (12 with print); disagreements in wrong/table-3\n"
     assert "\na  0.2600 (0.25) !   nan !  " in result.stdout
     assert "\nb  0.2500 (0.25)            " in result.stdout
     assert "1 of 3 agree, the farthest off by 0.01 (0.005)" in result.stdout
-    assert result.stdout.endswith("\n12 of 14 numbers agree: 12 with print\n")
+    assert result.stdout.endswith("\n12 of 14 numbers agree (12 with print)\n")
     assert invoke("papers", "two").exit_code == 0
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import polars as pl
 
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7f7f7f")
-"""Okabe and Ito's, for all kinds of sight, and grey."""
+from polars_ec.plotting.theme import COLOURS, DASHES, MAIN, REST
+
 _SIZE = 200
 
 
@@ -27,16 +27,14 @@ def scatter_plots(systems: Mapping[str, pl.DataFrame], pairs: Sequence[tuple[str
             )
             dots = (
                 alt.Chart(_apart(points))
-                .mark_line(strokeCap="round", strokeWidth=3.7, color=_COLOURS[0])
+                .mark_line(strokeCap="round", strokeWidth=3.7, color=MAIN)
                 .encode(
                     alt.X("x:Q", title=_PLAIN[x], scale=alt.Scale(domain=[0, 2])),
                     alt.Y("y:Q", title=_PLAIN[y], scale=alt.Scale(domain=[-1, 1] if y == "MCC" else [0, 1])),
                     order="order:Q",
                 )
             )
-            naive = (
-                alt.Chart(pl.DataFrame({"x": [1.0]})).mark_rule(strokeDash=[4, 4], color=_COLOURS[3]).encode(x="x:Q")
-            )
+            naive = alt.Chart(pl.DataFrame({"x": [1.0]})).mark_rule(strokeDash=DASHES, color=REST).encode(x="x:Q")
             charts.append((dots + naive).properties(width=_SIZE, height=_SIZE, title=title))
         rows.append(alt.hconcat(*charts))
     return alt.vconcat(*rows)
@@ -63,7 +61,7 @@ def curves_over_thresholds(
 ) -> alt.TopLevelMixin:
     """Metrics over the threshold; the best ones dotted, Bayes thresholds dashed, in the colour of the metric."""
     names = [_PLAIN[name] for name in next(iter(panels.values()))[1]]
-    paint = alt.Color("metric:N", title=None, scale=alt.Scale(domain=names, range=[*_COLOURS]), sort=names)
+    paint = alt.Color("metric:N", title=None, scale=alt.Scale(domain=names, range=[*COLOURS[:3], REST]), sort=names)
     kinds = alt.StrokeDash(
         "kind:N",
         title="Threshold",

@@ -117,6 +117,8 @@ def draw_figure_3() -> VConcatChart:
 def _dots(name: str, frame: pl.DataFrame) -> LayerChart | FacetChart:
     import altair as alt
 
+    from polars_ec.plotting.theme import DASHES, MAIN, OTHER
+
     ratios = {"precision": ec.precision, "recall": ec.recall, "false-positive rate": ec.fpr}
     told = ", ".join(
         f"{ratio} {frame.select(metric('decided', 'label', score_type='decision')).item():.2f}"
@@ -125,7 +127,7 @@ def _dots(name: str, frame: pl.DataFrame) -> LayerChart | FacetChart:
     table = frame.with_columns(
         kind=pl.when(pl.col("label") == 1).then(pl.lit("positive")).otherwise(pl.lit("negative"))
     )
-    colours = alt.Scale(domain=["positive", "negative"], range=["#d55e00", "#0072b2"])
+    colours = alt.Scale(domain=["positive", "negative"], range=[OTHER, MAIN])
     place = alt.X(
         "rank:Q",
         title="instances, the highest score first",
@@ -133,7 +135,7 @@ def _dots(name: str, frame: pl.DataFrame) -> LayerChart | FacetChart:
         axis=alt.Axis(labels=False, ticks=False, grid=False),
     )
     dots = alt.Chart(table, width=620, height=50).mark_circle(size=160, opacity=1)
-    threshold = alt.Chart(pl.DataFrame({"rank": [POSITIVE - 0.5]})).mark_rule(strokeDash=[4, 4], size=2)
+    threshold = alt.Chart(pl.DataFrame({"rank": [POSITIVE - 0.5]})).mark_rule(strokeDash=DASHES, size=2)
     title = alt.TitleParams(name, subtitle=f"left of the threshold decided positive: {told}", anchor="start")
     colour = alt.Color("kind:N", title=None, scale=colours)
     return alt.layer(dots.encode(x=place, color=colour), threshold.encode(x="rank:Q")).properties(title=title)

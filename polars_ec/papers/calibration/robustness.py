@@ -24,7 +24,6 @@ DIVERGENCES = tuple(k / 10 for k in range(20, 0, -1))
 MEANS = (2.0, 1.8)
 DISTANCE = 0.2
 KINDS = {"": "plain", CALIBRATED: "calibrated to 0.5"}
-COLOURS = ("#0072b2", "#d55e00")
 
 
 @cache
@@ -188,6 +187,8 @@ def _curves(found: pl.DataFrame, x: str, title: str, scale: Literal["log", "line
     """Means of the runs with their 95 % limits, a small chart for each metric, plain and calibrated."""
     import altair as alt
 
+    from polars_ec.plotting.theme import MAIN, OTHER
+
     names = {metric + end: (name, kind) for metric, name in METRICS.items() for end, kind in KINDS.items()}
     table = (
         found.drop("run")
@@ -202,7 +203,7 @@ def _curves(found: pl.DataFrame, x: str, title: str, scale: Literal["log", "line
         )
     )
     legend = alt.Legend(title=None, symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1)
-    colour = alt.Color("kind:N", sort=list(KINDS.values()), scale=alt.Scale(range=list(COLOURS)), legend=legend)
+    colour = alt.Color("kind:N", sort=list(KINDS.values()), scale=alt.Scale(range=[MAIN, OTHER]), legend=legend)
     axis = alt.Axis(labelOverlap="greedy", labelSeparation=8)
     charts = []
     for name in METRICS.values():

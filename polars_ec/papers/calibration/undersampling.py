@@ -117,6 +117,8 @@ def draw_figure_6() -> LayerChart | FacetChart:
     """The mean of the runs with the standard deviation of one, and the formula as dots."""
     import altair as alt
 
+    from polars_ec.plotting.theme import MAIN, OTHER
+
     table = undersampled().with_columns(low=pl.col("mean") - pl.col("sd"), high=pl.col("mean") + pl.col("sd"))
     across = alt.X(
         "reference:Q",
@@ -126,7 +128,7 @@ def draw_figure_6() -> LayerChart | FacetChart:
     )
     base = alt.Chart(table, width=320, height=320).encode(x=across)
     names = ["undersampling: mean and standard deviation of a run", "formula"]
-    colours = alt.Scale(domain=names, range=["#d55e00", "#0072b2"])
+    colours = alt.Scale(domain=names, range=[OTHER, MAIN])
     legend = alt.Legend(
         labelLimit=0, orient="top", columns=1, symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1
     )

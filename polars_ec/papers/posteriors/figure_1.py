@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.numbers import Table, by_equation, printed
-from polars_ec.papers.posteriors.four_systems import above, below
+from polars_ec.papers.numbers import Table, above, below, by_equation, printed
 from polars_ec.papers.posteriors.synthetic import class_counts, log_odds, synthetic
 
 if TYPE_CHECKING:

@@ -11,12 +11,10 @@ import numpy as np
 import polars_ec as ec
 from polars_ec.papers import written_out
 from polars_ec.papers.folds import FOLD_KEY, FOLDS
-from polars_ec.papers.numbers import Number, Table, between, by_equation, printed
+from polars_ec.papers.numbers import Number, Table, above, below, between, by_equation, printed
 from polars_ec.papers.posteriors.four_systems import (
     Bars,
     Calibrator,
-    above,
-    below,
     costs_of,
     in_percent,
     of_systems,

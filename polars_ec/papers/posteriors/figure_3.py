@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 import polars_ec as ec
 from polars_ec.papers import written_out
 from polars_ec.papers.folds import FOLD_KEY, FOLDS
-from polars_ec.papers.numbers import Number, Table, by_equation, printed
+from polars_ec.papers.numbers import Number, Table, above, below, by_equation, printed
 from polars_ec.papers.posteriors.four_systems import (
     Bars,
     Calibrator,
     Rule,
-    above,
-    below,
     costs_of,
     top_label_errors,
     whole_performance,

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.numbers import Number, Table, between, by_equation
-from polars_ec.papers.posteriors.four_systems import above
+from polars_ec.papers.numbers import Number, Table, above, between, by_equation
 from polars_ec.papers.posteriors.synthetic import class_counts, synthetic
 from polars_ec.papers.simulated import Floats
 

@@ -10,9 +10,9 @@ import numpy as np
 
 import polars_ec as ec
 from polars_ec.papers import written_out
-from polars_ec.papers.numbers import Number, Table, between, by_equation, printed
+from polars_ec.papers.numbers import Number, Table, above, below, between, by_equation, printed
 from polars_ec.papers.posteriors.figure_2 import COUNTS, VARIANCE, Training
-from polars_ec.papers.posteriors.four_systems import Calibrator, above, below
+from polars_ec.papers.posteriors.four_systems import Calibrator
 from polars_ec.papers.posteriors.synthetic import SYSTEMS, log_odds, synthetic
 from polars_ec.papers.simulated import Floats
 
