@@ -111,6 +111,13 @@ def test_every_part_has_a_floor() -> None:
     assert set(PARTS) == set(FLOOR_OF)
 
 
+def test_papers_import_what_a_user_does() -> None:
+    """But for the colours of charts."""
+    papers = [module for module in MODULES if part_of(module) == "papers"]
+    others = {other for module in papers for other in imported_by(module) if part_of(other) != "papers"}
+    assert others == {"polars_ec", "polars_ec.plotting.theme"}
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_imports_from_the_floors_below(part: str) -> None:
     upwards = [

@@ -14,6 +14,8 @@ from polars_ec.papers.texts import has_text, numbers_text, outcome_text, table_t
 DOCS = Path(__file__).parents[1]
 PAGES = DOCS / "papers"
 PICTURES = DOCS / "pictures" / "papers"
+# So many characters of code are as wide as the page.
+_WIDTH = 96
 _CODE = re.compile(r"(`[^`]*`)|\b(ec\.\w[\w.]*\w(?:\([^)]*\))?)")
 
 # They are others on another machine, and nobody sees them.
@@ -26,11 +28,17 @@ def page(paper: Paper, results: Sequence[Result]) -> str:
     title = f'{paper.authors}, "{paper.title}"'
     parts = [
         f"# {markdown(title)}",
-        "Written by `make pictures`; [what the columns mean, and where the papers slip](../papers.md). On the command line: "
-        f"`polars-ec papers {paper.name}`.",
-        *(["\n".join(f"- {markdown(note)}" for note in paper.notes)] if paper.notes else []),
-        f"{outcome_text(results)}.",
-        "\n".join(["| in the paper | what | here | computed (printed) |", "|---|---|---|---|", *map(_row, results)]),
+        f"What this paper has, computed by `polars_ec`: {outcome_text(results)}.",
+        "[How to read this page](../papers.md#how-to-read-them); on the command line it is "
+        f"`polars-ec papers {paper.name}`, and `make pictures` writes it.",
+        *_points(paper.notes),
+        "\n".join(
+            [
+                "| in the paper | what | in polars_ec | computed (held against) |",
+                "|---|---|---|---|",
+                *map(_row, results),
+            ]
+        ),
         *(part for result in results for part in _details(result)),
     ]
     return "\n\n".join(parts) + "\n"
@@ -58,6 +66,11 @@ def _plain(text: str) -> str:
     return re.sub(r"[\\*_\[\]<|$]", r"\\\g<0>", text)
 
 
+def _points(notes: Sequence[str]) -> Iterator[str]:
+    if notes:
+        yield "\n".join(f"- {markdown(note)}" for note in notes)
+
+
 def _row(result: Result) -> str:
     entry = result.entry
     title = f"[{markdown(entry.title)}](#{_anchor(entry.name)})" if _has_details(result) else markdown(entry.title)
@@ -83,7 +96,8 @@ def _details(result: Result) -> Iterator[str]:
     if entry.draw is not None:
         yield f"![{_plain(entry.title)}: {_plain(entry.what)}](../pictures/papers/{picture(result).name})"
     if result.table is not None and has_text(result):
-        yield f"```text\n{table_text(result.table)}\n```"
+        yield f"```text\n{table_text(result.table, _WIDTH)}\n```"
+        yield from _points(result.table.notes)
 
 
 def main() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
+import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path, PurePosixPath
@@ -13,11 +15,24 @@ from polars_ec.cli.progress import progress
 from polars_ec.cli.terminal import tell
 from polars_ec.papers import catalogue
 from polars_ec.papers.entries import Entry, Paper
+from polars_ec.papers.posteriors.table_2 import check_classes
 from polars_ec.papers.results import Result, numbers_of, result_of
 from polars_ec.papers.score_files import ScoreSet, read_score_set
-from polars_ec.papers.texts import LEGEND, has_text, heading, ledger_text, outcome_text, paper_text, table_text
+from polars_ec.papers.texts import (
+    WIDTH,
+    entry_text,
+    has_text,
+    ledger_text,
+    legend_text,
+    outcome_text,
+    paper_text,
+)
 
+# Lines of a terminal that are wider are hard to read, and in narrower ones no table has room.
+_WIDEST, _NARROWEST = 200, 60
 _DRAWN_BY = ("altair", "vl_convert")
+_LONGEST_NAME = 40
+"""Of a score set: it stands in front of each of its rows."""
 
 
 def run(name: str | None, out: Path | None, scores: Sequence[str]) -> None:
@@ -50,16 +65,22 @@ def _score_sets(scores: Sequence[str]) -> list[ScoreSet]:
     found: dict[str, ScoreSet] = {}
     for given in scores:
         name, _, file = given.partition("=")
-        if not name or not file or name in found:
-            raise UsageError(
-                f"--scores {given}: {'there are two of that name' if name in found else 'write NAME=FILE'}"
-            )
+        if not name.strip() or not file:
+            raise UsageError(f"--scores {given}: write NAME=FILE")
+        if len(name) > _LONGEST_NAME or not name.isprintable():
+            raise UsageError(f"--scores {given}: a NAME has at most {_LONGEST_NAME} letters, on one line")
+        if name in found:
+            raise UsageError(f"--scores {given}: there are two of that name")
         if not Path(file).exists():
             raise UsageError(f"--scores {given}: there is no {file}")
         try:
             found[name] = read_score_set(name, Path(file))
         except ValueError as error:
             raise DataError(f"--scores {name}={error}") from None
+        try:
+            check_classes(found[name])
+        except ValueError as error:
+            raise DataError(f"--scores {given}: {error}") from None
     return list(found.values())
 
 
@@ -84,13 +105,14 @@ def _draw(results: Sequence[Result], out: Path) -> None:
 
 
 def _texts(results: Sequence[Result]) -> Iterator[str]:
-    """Papers with their tables, the row of each entry, and how many numbers agree."""
-    yield LEGEND
+    """Papers with their tables, the row of each entry, and how many numbers agree: as wide as the terminal, if it is one."""
+    width = min(max(shutil.get_terminal_size((WIDTH, 0)).columns, _NARROWEST), _WIDEST)
+    yield legend_text(width)
     for _, of_paper in groupby(results, key=lambda result: result.paper.name):
         first, *others = of_paper
-        yield paper_text(first)
+        yield paper_text(first, width)
         for result in (first, *others):
-            if result.table is not None and has_text(result):
-                yield f"{heading(result)}\n\n{table_text(result.table)}"
-    yield ledger_text(results)
-    yield outcome_text(results)
+            if has_text(result):
+                yield entry_text(result, width)
+    yield ledger_text(results, width)
+    yield textwrap.fill(outcome_text(results), width)

@@ -34,9 +34,9 @@ def papers(
 ) -> None:
     """Compute the tables, figures and experiments of the papers again, beside what they print.
 
-    First the tables, each number with the printed one in brackets and, at the end of a row, the largest difference of what the digits
-    in print allow; then a row for each equation, table, figure and procedure: its name in polars_ec, and its numbers or why there are
-    none. Exit code 1 where a number disagrees.
+    First the tables: behind each number, in brackets, the one in print (0.25), that of the paper's equation (=0.250000), or what the
+    paper says in words. Then the index: a row for each equation, table, figure and procedure, with its name in polars_ec, and its
+    numbers or why there are none. Exit code 1 where a number disagrees.
     """
     # Of no use to the other commands, which are not to wait for it.
     from polars_ec.cli.papers_answer import run

@@ -21,6 +21,9 @@ PAPERS: tuple[Paper, ...] = (ANALYSIS, EXPECTED_COST, POSTERIORS, LECTURE, CALIB
 OF_SCORES = "posteriors/table-2"
 """The entry that takes score files of a user."""
 
+_MOST_NAMES = 10
+"""How many names are told to who asks for one that there is not."""
+
 Asked = Sequence[tuple[Paper, Entry]]
 
 
@@ -52,7 +55,8 @@ def asked_for(name: str | None, papers: Sequence[Paper]) -> Asked:
         searched = [*names, *(paper.name_of(entry) for paper, entry in everything)]
     else:
         names = searched = [named.name, *map(named.name_of, named.entries)]
-    listed = dict.fromkeys([*get_close_matches(name, searched), *names])
+    listed = list(dict.fromkeys([*get_close_matches(name, searched), *names]))
+    others = "" if len(listed) <= _MOST_NAMES else f", or one of {len(listed) - _MOST_NAMES} others"
     raise ValueError(
-        f"{name} is no paper{'' if named is None else ' or entry of one'}: take one of {', '.join(listed)}"
+        f"{name} is no paper{'' if named is None else ' or entry of one'}: take one of {', '.join(listed[:_MOST_NAMES])}{others}"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from polars_ec.papers.numbers import Table
@@ -37,6 +38,26 @@ class Entry:
     def __post_init__(self) -> None:
         if (self.table is None) != bool(self.reason):
             raise ValueError(f"{self.name}: numbers or a reason why there are none, and not both")
+
+
+def _numbered(
+    word: str,
+    kind: Kind,
+    number: int | str,
+    what: str,
+    here: str,
+    table: Callable[[], Table] | None = None,
+    draw: Callable[[], TopLevelMixin] | None = None,
+    reason: str = "",
+) -> Entry:
+    return Entry(f"{word}-{number}", f"{word.capitalize()} {number}", kind, what, here, table, draw, reason)
+
+
+equation = partial(_numbered, "equation", "equation")
+table = partial(_numbered, "table", "table")
+figure = partial(_numbered, "figure", "figure")
+section = partial(_numbered, "section", "text")
+"""Entries that are named by their numbers: `equation(12, "net benefit", "ec.net_benefit", ...)`, `section("4.1", ...)`."""
 
 
 @dataclass(frozen=True)

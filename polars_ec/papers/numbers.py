@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+Against = Literal["print", "equation", "words"]
+"""What a number is held against: one in print, the paper's equation, or what the paper says in words, which is a range."""
 
 _ROUNDING = 1e-9
 """Halves are rounded either way in print, and floats are not exact."""
@@ -23,11 +27,13 @@ class Number:
     """How many decimals of what is computed are shown."""
     expected: float | None = None
     """The one number that it is held against, where it is not a range."""
+    against: Against | None = None
+    """What it is held against; `None` where the paper has nothing."""
 
     @property
     def compared(self) -> bool:
         """Whether the paper has something to hold it against."""
-        return bool(self.shown)
+        return self.against is not None
 
     @property
     def agrees(self) -> bool:
@@ -50,18 +56,30 @@ def printed(computed: float, text: str, *, within: float | None = None) -> Numbe
     expected = float(text)
     decimals = len(text.partition(".")[2])
     allowed = (0.5 * 10.0**-decimals if within is None else within) + _ROUNDING
-    return Number(float(computed), expected - allowed, expected + allowed, text, decimals + 2, expected)
+    return Number(float(computed), expected - allowed, expected + allowed, text, decimals + 2, expected, "print")
 
 
-def by_equation(computed: float, expected: float, *, relative: float = 1e-9) -> Number:
-    """Beside the value of the paper's equation, written out in NumPy on the same rows."""
-    allowed = relative * max(abs(expected), 1.0)
-    return Number(float(computed), expected - allowed, expected + allowed, f"{expected:.6f}", 6, float(expected))
+def by_equation(computed: float, expected: float, *, within: float | None = None, relative: float = 1e-9) -> Number:
+    """Beside the value of the paper's equation, written out in NumPy: on the same rows, or (`within`) on what rows are drawn from."""
+    allowed = relative * max(abs(expected), 1.0) if within is None else within
+    # Adding zero makes -0.0 a plain 0.0.
+    shown = f"{round(float(expected), 6) + 0.0:.6f}"
+    return Number(float(computed), expected - allowed, expected + allowed, shown, 6, float(expected), "equation")
 
 
 def between(computed: float, low: float, high: float, shown: str, *, decimals: int = 4) -> Number:
     """Beside what a paper says in words, or what its figure lets one read off: `below 0`, `0.28 to 0.48`."""
-    return Number(float(computed), low, high, shown, decimals)
+    return Number(float(computed), low, high, shown, decimals, against="words")
+
+
+def above(value: float, low: float, what: str = "") -> Number:
+    """What a text calls higher than a number, or than `what` has it."""
+    return between(value, math.nextafter(low, math.inf), math.inf, f"above {what or f'{low:g}'}")
+
+
+def below(value: float, high: float, what: str = "") -> Number:
+    """What a text calls lower than a number, or than `what` has it."""
+    return between(value, -math.inf, math.nextafter(high, -math.inf), f"below {what or f'{high:g}'}")
 
 
 def alone(computed: float, *, decimals: int = 4) -> Number:

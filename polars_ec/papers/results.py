@@ -22,6 +22,7 @@ _SCHEMA = {
     "difference": pl.Float64,
     "allowed": pl.Float64,
     "agrees": pl.Boolean,
+    "held_against": pl.String,
 }
 
 
@@ -82,4 +83,4 @@ def numbers_of(results: Sequence[Result]) -> pl.DataFrame:
 
 def _fields(number: Number) -> tuple[float | str | bool | None, ...]:
     shown = number.shown or None
-    return number.computed, shown, number.expected, number.difference, number.allowed, number.agrees
+    return number.computed, shown, number.expected, number.difference, number.allowed, number.agrees, number.against

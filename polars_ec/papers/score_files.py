@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count, takewhile
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from polars_ec.papers.folds import FOLDS
 
@@ -18,9 +20,19 @@ SHIPPED = Path(__file__).parent / "scores"
 _NOT_NORMALISED = 1e-4
 """Posteriors in 32 bits do not sum to 1 exactly; they are normalised anew, as the papers do."""
 
+_MOST_NAMES = 10
+"""How many columns of a file are named where they are not those that are looked for."""
+
+
+def _scan_csv(file: Path) -> pl.LazyFrame:
+    """Scores are read as such even where the first hundred are 0 and 1."""
+    names = pl.scan_csv(file).collect_schema().names()
+    return pl.scan_csv(file, schema_overrides={name: pl.Float64 for name in names if re.fullmatch(r"l?p\d+", name)})
+
+
 _READERS: dict[str, Callable[[Path], pl.LazyFrame]] = {
     ".parquet": pl.scan_parquet,
-    ".csv": pl.scan_csv,
+    ".csv": _scan_csv,
     ".feather": pl.scan_ipc,
     ".arrow": pl.scan_ipc,
     ".ipc": pl.scan_ipc,
@@ -55,7 +67,9 @@ def read_score_set(name: str, file: Path) -> ScoreSet:
     """
     try:
         frame = _read_arrays(file) if file.is_dir() else _read_table(file)
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+    except OSError as error:
+        raise ValueError(f"{error.filename or file}: {error.strerror or error}") from None
+    except (ValueError, pl.exceptions.PolarsError) as error:
         raise ValueError(f"{file}: {str(error).splitlines()[0]}") from None
     fault = _fault(frame)
     if fault is not None:
@@ -64,26 +78,42 @@ def read_score_set(name: str, file: Path) -> ScoreSet:
 
 
 def _read_arrays(folder: Path) -> pl.DataFrame:
-    scores = np.load(folder / "scores.npy").astype(np.float64)
-    if scores.ndim != 2:
-        raise ValueError(f"scores.npy has {scores.ndim} dimensions instead of 2")
-    scores -= np.logaddexp.reduce(scores, axis=1, keepdims=True)
-    labels = pl.Series("label", np.load(folder / "targets.npy"))
-    return pl.DataFrame(scores, schema=[f"lp{k}" for k in range(scores.shape[1])]).insert_column(0, labels)
+    scores, targets = (_numbers(folder / name) for name in ("scores.npy", "targets.npy"))
+    if scores.ndim != 2 or scores.shape[1] < 2:
+        raise ValueError(f"scores.npy has the shape {scores.shape}, and not one of rows and two classes or more")
+    logits = scores.astype(np.float64)
+    # Where there is no finite score, or an infinite one, there are no posteriors: such rows are named with the others.
+    with np.errstate(invalid="ignore"):
+        logits -= np.logaddexp.reduce(logits, axis=1, keepdims=True)
+    labels = pl.Series("label", targets)
+    return pl.DataFrame(logits, schema=[f"lp{k}" for k in range(logits.shape[1])]).insert_column(0, labels)
+
+
+def _numbers(file: Path) -> NDArray[np.generic]:
+    """An array of real numbers; ValueError for any other content."""
+    try:
+        found = np.load(file)
+    except (ValueError, EOFError):
+        found = None
+    if not isinstance(found, np.ndarray) or found.dtype.kind not in "iuf":
+        raise ValueError(f"{file.name} is no array of numbers")
+    return found
 
 
 def _read_table(file: Path) -> pl.DataFrame:
     """The columns that are used, as log posteriors that are normalised where they nearly were."""
-    if file.suffix not in _READERS:
+    suffix = file.suffix.lower()
+    if suffix not in _READERS:
         raise ValueError(f"{file.suffix or 'no suffix'} is none of {', '.join(_READERS)}")
-    lazy = _READERS[file.suffix](file)
+    lazy = _READERS[suffix](file)
     names = lazy.collect_schema().names()
     is_log = "lp0" in names
     numbered = (f"{'lp' if is_log else 'p'}{k}" for k in count())
     scores = list(takewhile(lambda name: name in names, numbered))
     if "label" not in names or len(scores) < 2:
+        found = ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
         raise ValueError(
-            f"the columns are {', '.join(names)}, and not label with lp0, lp1, ... (log posteriors) or p0, p1, ... (posteriors)"
+            f"the columns are {found}, and not label with lp0, lp1, ... (log posteriors) or p0, p1, ... (posteriors)"
         )
     posteriors = [pl.col(name).cast(pl.Float64) for name in scores]
     logs = posteriors if is_log else [posterior.log() for posterior in posteriors]
@@ -96,6 +126,8 @@ def _read_table(file: Path) -> pl.DataFrame:
 def _fault(frame: pl.DataFrame) -> str | None:
     """The first thing that is wrong with labels and log posteriors, in words."""
     scores = frame.columns[1:]
+    if frame.is_empty():
+        return "there is nothing to measure"
     if not frame.schema["label"].is_integer():
         return f"label is {frame.schema['label']}, and not whole numbers"
     label = frame["label"]

@@ -5,26 +5,26 @@ The entries of the paper ask functions and sketches; these are the numbers that 
 
 from __future__ import annotations
 
-from polars_ec.papers.calibration.equations import DERIVED, FN, FP, OWN, RECALL, TP, decisions
-from tests.support.papers import exactly
+from polars_ec.papers.calibration.equations import COUNTS, DERIVED, FN, FP, OWN, RECALL, TP
+from tests.support.papers import counted, exactly
 
 OPTIONS = {"score_type": "decision", "weight": "n"}
 
 
 def test_calibrated_precision(metric):
     """TP / (TP + r FP) with r = pi (1 - pi0) / (pi0 (1 - pi)); pi0 = pi is the plain metric."""
-    assert metric("precision", decisions(), **OPTIONS) == exactly(DERIVED[OWN])
+    assert metric("precision", counted(COUNTS), **OPTIONS) == exactly(DERIVED[OWN])
     for prior, expected in DERIVED.items():
-        assert metric("precision", decisions(), prior=prior, **OPTIONS) == exactly(expected)
-    assert metric("f1", decisions(), prior=0.5, **OPTIONS) == exactly(0.9)
-    assert metric("f1", decisions(), prior=OWN, **OPTIONS) == exactly(2 * TP / (2 * TP + FP + FN))
+        assert metric("precision", counted(COUNTS), prior=prior, **OPTIONS) == exactly(expected)
+    assert metric("f1", counted(COUNTS), prior=0.5, **OPTIONS) == exactly(0.9)
+    assert metric("f1", counted(COUNTS), prior=OWN, **OPTIONS) == exactly(2 * TP / (2 * TP + FP + FN))
 
 
 def test_precision_gain_and_recall_gain(metric):
     """A reference prior leaves precision gain as it is, and recall gain is (recall - pi0) / ((1 - pi0) recall)."""
     plain = (DERIVED[OWN] - OWN) / ((1 - OWN) * DERIVED[OWN])
-    assert metric("precision_gain", decisions(), **OPTIONS) == exactly(plain)
+    assert metric("precision_gain", counted(COUNTS), **OPTIONS) == exactly(plain)
     for prior in DERIVED:
-        assert metric("precision_gain", decisions(), prior=prior, **OPTIONS) == exactly(plain)
+        assert metric("precision_gain", counted(COUNTS), prior=prior, **OPTIONS) == exactly(plain)
         expected = (RECALL - prior) / ((1 - prior) * RECALL)
-        assert metric("recall_gain", decisions(), prior=prior, **OPTIONS) == exactly(expected)
+        assert metric("recall_gain", counted(COUNTS), prior=prior, **OPTIONS) == exactly(expected)

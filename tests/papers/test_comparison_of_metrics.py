@@ -13,7 +13,7 @@ import pytest
 
 import polars_ec as ec
 from polars_ec.papers.analysis.abstaining import TABLE_3
-from polars_ec.papers.analysis.error_counts import BALANCED, IMBALANCED, TABLE_1, TABLE_2
+from polars_ec.papers.analysis.error_counts import BALANCED, IMBALANCED, TABLE_1, TABLE_2, figure_2
 from polars_ec.papers.analysis.ten_classes import SYSTEMS, TABLE_4, calibrated, measure
 from polars_ec.papers.analysis.two_classes import two_class_log
 from tests.support.papers import counted, exactly, printed
@@ -23,6 +23,7 @@ def numbers(text: str) -> list[list[float]]:
     return [[float(x) for x in line.split()] for line in text.strip().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("totals", "row"),
     [(totals, row) for totals, text in ((BALANCED, TABLE_1), (IMBALANCED, TABLE_2)) for row in numbers(text)],
@@ -55,6 +56,33 @@ def test_tables_1_and_2(metric, totals, row):
     determinant = tp * (n1 - n12) - n12 * n21
     assert value == exactly(determinant / math.sqrt(n1 * n2 * (tp + n12) * (n1 - n12 + n21)))
     assert value == printed(mcc, 2)
+
+
+@pytest.mark.parametrize(
+    ("totals", "name", "column", "expected"),
+    [
+        (BALANCED, "balanced, all 441", "NEC_b, MCC", -0.9962),
+        (IMBALANCED, "imbalanced, all 441", "NEC_b, MCC", -0.9648),
+        (BALANCED, "balanced, NEC up to 1", "NEC b²=2, F1", -0.9876),
+    ],
+)
+def test_correlations_of_figure_2(totals, name, column, expected):
+    """System by system, from its rates."""
+    n1, n2 = totals
+    points = []
+    for i, j in np.ndindex(21, 21):
+        r12, r21 = i / 20, j / 20
+        tp, fp, fn, tn = n2 * (1 - r21), n1 * r12, n2 * r21, n1 * (1 - r12)
+        if column.endswith("MCC"):
+            marginals = n1 * n2 * (tp + fp) * (tn + fn)
+            points += [(r12 + r21, (tp * tn - fp * fn) / math.sqrt(marginals))] if marginals else []
+        else:
+            nec = (fp + 2 * fn) / min(n1, 2 * n2)
+            points += [(nec, 2 * tp / (2 * tp + fp + fn))] if nec <= 1 + 1e-9 else []
+    found = np.corrcoef(np.array(points).T)[0, 1]
+    assert found == printed(expected, 4)
+    table = figure_2()
+    assert dict(table.rows)[name][table.columns.index(column)].computed == exactly(found)
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from polars_ec.papers.expected_cost.ten_classes import PRINTED, costs_of_ten, te
 from tests.support.papers import counted, exactly, printed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRINTED["Bayes"])
 def test_table_1(metric, name):
     frame, costs = ten_classes().rename({"posteriors": "score"}), costs_of_ten()[name]
@@ -88,6 +89,7 @@ def test_net_benefit_and_likelihood_ratio(metric):
     assert (1 - uniform) / metric("fpr", frame, **options) + 1 == exactly(9.0)
 
 
+@pytest.mark.slow
 def test_the_coarse_sketch_of_figure_1_has_the_rows_metrics():
     """The figure's table is read off a sketch of one bin a nat: at its thresholds that is no approximation."""
     curve = two_thresholds.over_thresholds(two_thresholds.VARIANCE)

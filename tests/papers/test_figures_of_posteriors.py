@@ -12,6 +12,7 @@ from polars_ec.papers.posteriors.synthetic import log_odds, synthetic
 from tests.support.papers import exactly, printed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", figure_1.SYSTEMS)
 def test_figure_1(metric, system):
     frame = figure_1.log(system).with_columns(posterior=ec.posterior("x", score_type="log_odds"))

@@ -36,6 +36,7 @@ def test_accuracy_identity(metric):
     assert 1 - 0.2 * metric("nec", frame, **options) == exactly(0.85)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("n", mostly_slow([200, 2000, 20000], [200]))
 def test_table_1_semi_empirical_cross_entropy(metric, name, n):
@@ -52,6 +53,7 @@ def test_table_1_semi_empirical_cross_entropy(metric, name, n):
         assert 100 * (empirical - value) / empirical == printed(float(PRINTED[row].split()[column]), 0)
 
 
+@pytest.mark.slow
 def test_scores_of_a_user_are_held_against_their_row(monkeypatch):
     monkeypatch.setattr(tables, "SHIPPED_SYSTEMS", {})
     log = shipped("sst2_gpt2")
@@ -60,7 +62,26 @@ def test_scores_of_a_user_are_held_against_their_row(monkeypatch):
     assert " ".join(number.shown for number in rows["sst2-gpt2-0shot cal"]) == "0.310 0.655 0.685 0.495 -0.6 1.4 1.5"
     assert all(number.agrees for number in table.numbers)
     assert not any(number.compared for number in rows["mine cal"])
-    assert rows["fvcaus raw: no scores at hand"] == [None] * len(table.columns)
+    assert rows["fvcaus: no scores at hand"] == [None] * len(table.columns)
+
+
+def test_scores_that_cannot_be_calibrated_say_so(monkeypatch):
+    monkeypatch.setattr(tables, "SHIPPED_SYSTEMS", {})
+    apart = [[-0.1, -2.3], [-2.3, -0.1]] * 10
+    log = pl.DataFrame({"label": [0, 1] * 10, "score": pl.Series(apart, dtype=pl.Array(pl.Float64, 2))})
+    table = tables.table_2([ScoreSet("mine", log)])
+    assert dict(table.rows)["mine cal"] == [None] * len(table.columns)
+    assert table.notes[-1].startswith("Empty: in a fold the rows of the others have no affine calibration")
+    assert not tables.table_2().notes[-1].startswith("Empty")
+
+
+def test_systems_of_the_paper_have_its_classes():
+    frame = pl.DataFrame({"label": [0], "score": [[-0.7, -0.7]]}, schema_overrides={"score": pl.Array(pl.Float64, 2)})
+    for name in ("mine", "sitw", "cifar-1vso"):
+        tables.check_classes(ScoreSet(name, frame))
+    for name, classes in (("iemocap", 4), ("cifar10-vgg19", 10), ("cifar100-vgg19", 100)):
+        with pytest.raises(ValueError, match=f"2 classes, and {name} of the paper has {classes}"):
+            tables.check_classes(ScoreSet(name, frame))
 
 
 @pytest.mark.slow

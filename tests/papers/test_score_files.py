@@ -41,9 +41,49 @@ def test_folder_of_the_authors(tmp_path):
     log = read_score_set("mine", tmp_path).log
     assert np.exp(log["score"].to_numpy()).sum(axis=1) == pytest.approx(1)
     assert log["label"].to_list() == [0, 1, 2] * 10
-    np.save(tmp_path / "scores.npy", logits[:, 0])
-    with pytest.raises(ValueError, match="1 dimensions instead of 2"):
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (None, "scores.npy: No such file"),
+        (b"", "scores.npy is no array of numbers"),
+        (b"no array, whatever the name says", "scores.npy is no array of numbers"),
+        (np.array([["0.5", "0.5"]] * 12), "scores.npy is no array of numbers"),
+        (np.full((12, 2), 1j), "scores.npy is no array of numbers"),
+        (np.zeros(12), r"scores.npy has the shape \(12,\), and not one of rows and two classes"),
+        (np.zeros((12, 1)), r"scores.npy has the shape \(12, 1\), and not one of rows and two classes"),
+        (np.zeros((11, 2)), "height 11"),
+        (np.array([[0.0, 0.0]] * 3 + [[np.inf, 0.0]] * 9), "row 3: its posteriors do not sum to 1"),
+        (np.full((12, 2), -np.inf), "row 0: its posteriors do not sum to 1"),
+    ],
+)
+def test_wrong_arrays_are_named(tmp_path, scores, message):
+    np.save(tmp_path / "targets.npy", np.arange(12) % 2)
+    if isinstance(scores, bytes):
+        (tmp_path / "scores.npy").write_bytes(scores)
+    elif scores is not None:
+        np.save(tmp_path / "scores.npy", scores)
+    with pytest.raises(ValueError, match=message):
         read_score_set("mine", tmp_path)
+
+
+def test_arrays_of_several_files_are_none(tmp_path):
+    np.save(tmp_path / "targets.npy", np.arange(12) % 2)
+    np.savez(tmp_path / "scores.npz", np.zeros((12, 2)))
+    (tmp_path / "scores.npz").rename(tmp_path / "scores.npy")
+    with pytest.raises(ValueError, match=r"scores.npy is no array of numbers"):
+        read_score_set("mine", tmp_path)
+
+
+def test_whole_numbers_come_first(tmp_path):
+    """A hundred rows and more whose posteriors are 0 and 1 do not say that all are."""
+    sure = pl.DataFrame({"label": [0, 1] * 100, "p0": [1, 0] * 100, "p1": [0, 1] * 100})
+    text = sure.write_csv() + POSTERIORS.select("label", "p0", "p1").write_csv(include_header=False)
+    file = tmp_path / "mine.CSV"
+    file.write_text(text)
+    score = read_score_set("mine", file).log["score"].to_numpy()
+    assert np.exp(score[-2:]) == pytest.approx(np.array([[0.75, 0.25], [0.25, 0.75]]))
 
 
 def test_posteriors_in_32_bits_are_normalised(tmp_path):
@@ -79,12 +119,16 @@ def test_wrong_files_are_named(tmp_path):
     POSTERIORS.drop("label").write_csv(tmp_path / "a.csv")
     POSTERIORS.drop("p1").write_csv(tmp_path / "b.csv")
     (tmp_path / "c.parquet").write_text("no table")
+    POSTERIORS.clear().write_csv(tmp_path / "f.csv")
+    pl.DataFrame({f"x{i}": [0] for i in range(99)}).write_csv(tmp_path / "g.csv")
     for name, message in [
         ("a.csv", "the columns are id, p0, p1, and not label with lp0"),
         ("b.csv", "the columns are id, label, p0, and not label with lp0"),
         ("c.parquet", "c.parquet: "),
         ("d.parquet", "d.parquet: "),
         ("e.xlsx", "e.xlsx: .xlsx is none of .parquet, .csv"),
+        ("f.csv", r"f.csv \(0 rows\): there is nothing to measure"),
+        ("g.csv", "the columns are x0, .*, x9, ..., and not label"),
     ]:
         with pytest.raises(ValueError, match=message):
             read_score_set("mine", tmp_path / name)

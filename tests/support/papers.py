@@ -8,6 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from polars_ec.papers import small as papers
+
 
 def printed(value: float, digits: int) -> Any:
     """What rounds to `value`; half a unit more for the halves that papers round either way."""
@@ -20,9 +22,7 @@ def exactly(value: Any) -> Any:
 
 def counted(table: Sequence[Sequence[float]]) -> pl.DataFrame:
     """A log of decisions whose counts are this table (rows true classes), one weighted row per cell."""
-    cells = [(i, j, n) for i, row in enumerate(table) for j, n in enumerate(row)]
-    schema = {"label": pl.Int16, "score": pl.Int16, "n": pl.Float64}
-    return pl.DataFrame(cells, schema=schema, orient="row")
+    return papers.counted(table).rename({"decision": "score"})
 
 
 def repeated(table: Sequence[Sequence[int]]) -> pl.DataFrame:

@@ -16,16 +16,14 @@ from polars_ec.papers.analysis.small_logs import (
     COSTS,
     POSTERIORS,
     SCORED,
-    beside,
     by_sample,
     decisions,
-    one_column,
-    value,
     values,
 )
 from polars_ec.papers.analysis.two_classes import SYSTEMS, two_class_log
 from polars_ec.papers.numbers import Number, Table, alone, between
 from polars_ec.papers.simulated import Floats, vectors
+from polars_ec.papers.small import column, side_by_side, value
 
 _C12, _C21 = 1.0, 3.0
 _PRIOR = 0.2
@@ -37,7 +35,7 @@ def equation_36() -> Table:
     each = SCORED.with_row_index("t").with_columns(label=pl.lit([0, 1, 2]), weight=pl.col("s").arr.to_list())
     log = each.explode("label", "weight", empty_as_null=False)
     computed = value(log, ec.expected_cost("s", "label", costs=COST_MATRIX, weight="weight"))
-    return beside(("EC of Bayes decisions", computed, (POSTERIORS @ COSTS).min(axis=1).mean()))
+    return side_by_side({"EC of Bayes decisions": (computed, (POSTERIORS @ COSTS).min(axis=1).mean())})
 
 
 def equation_37() -> Table:
@@ -75,19 +73,18 @@ def equation_39() -> Table:
     """Among samples of posterior s, the share of H2 is s."""
     log = two_class_log()
     bins = ec.sketch(log, "cal_posterior", "label").reliability(resolution=1).select("n", "posterior", "positive_share")
-    rows = []
+    numbers = {}
     for n, posterior, share in bins.iter_rows():
         error = math.sqrt(posterior * (1 - posterior) / n)
         # Of fewer than ten expected samples of H2, or of H1, the share is not normal.
         if n * min(posterior, 1 - posterior) >= 10:
             low, high = posterior - 3 * error, posterior + 3 * error
-            rows.append((f"{n:,} samples", between(share, low, high, f"{posterior:.4f} +- {3 * error:.4f}")))
-    return one_column(
-        rows,
-        (
-            "Share of H2 among samples in bins of the log-odds of Datap-cal, two classes, beside their mean posterior; allowed are three "
-            "standard errors of the share.",
-        ),
+            shown = f"{posterior:.4f} +- {3 * error:.4f}"
+            numbers[f"posteriors of about {posterior:.3g}: {n:,} samples"] = between(share, low, high, shown)
+    return column(
+        numbers,
+        "Share of H2 among samples in bins of the log-odds of Datap-cal, two classes, beside their mean posterior; allowed are three "
+        "standard errors of the share.",
     )
 
 
@@ -133,12 +130,12 @@ def equation_45() -> Table:
     log = pl.DataFrame({"l": vectors(np.log(likelihoods))})
     computed = log.select(q=ec.posterior("l", prior=priors.tolist(), score_type="log_likelihoods"))["q"].to_numpy()
     expected = joint / joint.sum(axis=1, keepdims=True)
-    return beside(
-        *(
-            (f"sample {t + 1}, P(H{i + 1}|x)", float(computed[t, i]), float(expected[t, i]))
+    return side_by_side(
+        {
+            f"sample {t + 1}, P(H{i + 1}|x)": (float(computed[t, i]), float(expected[t, i]))
             for t in range(3)
             for i in range(3)
-        )
+        }
     )
 
 

@@ -10,20 +10,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 import polars_ec as ec
-from polars_ec.papers.analysis.small_logs import (
-    LABELS,
-    POSTERIORS,
-    SCORED,
-    beside,
-    one_column,
-    value,
-)
+from polars_ec.papers.analysis.small_logs import LABELS, POSTERIORS, SCORED
 from polars_ec.papers.analysis.two_classes import two_class_log
 from polars_ec.papers.numbers import Number, Table, alone, between, by_equation
 from polars_ec.papers.simulated import Floats, log_softmax
+from polars_ec.papers.small import Pairs, column, side_by_side, value
+from polars_ec.papers.written_out import BINS, Integers, bins_of, top_label_error
 
 _RULES = ("cross_entropy", "brier")
-_BINS = 15
 
 
 @cache
@@ -47,38 +41,34 @@ def _by_steps(rule: str) -> tuple[float, float]:
 
 def equation_59() -> Table:
     """Calibration loss, beside the difference of both losses by the steps of the paper."""
-    rows = []
+    numbers = {}
     for rule in _RULES:
         raw, least = _by_steps(rule)
-        rows.append((f"CalLoss, {rule.replace('_', '-')}", by_equation(_losses(rule)["cal_loss"], raw - least)))
-    return one_column(rows, ("Datap-mc1 of two classes, affine calibration by cross-validation with 5 folds.",))
+        numbers[f"CalLoss, {rule.replace('_', '-')}"] = by_equation(_losses(rule)["cal_loss"], raw - least)
+    return column(numbers, "Datap-mc1 of two classes, affine calibration by cross-validation with 5 folds.")
 
 
 def equation_60() -> Table:
     """The same in percent of the loss before."""
-    rows = []
+    numbers = {}
     for rule in _RULES:
         raw, least = _by_steps(rule)
-        rows.append(
-            (f"RelCalLoss, {rule.replace('_', '-')}", by_equation(_losses(rule)["rcl"], 100 * (raw - least) / raw))
-        )
-    return one_column(rows)
+        numbers[f"RelCalLoss, {rule.replace('_', '-')}"] = by_equation(_losses(rule)["rcl"], 100 * (raw - least) / raw)
+    return column(numbers)
 
 
 def equation_61() -> Table:
     """The affine map and temperature scaling, with the parameters that the package has fitted."""
-    rows = []
+    pairs: Pairs = {}
     for calibrator in ("affine", "temperature"):
         calibration = ec.calibrate(SCORED, "s", "label", calibrator)
         alpha, beta = calibration.frame.select("alpha", "beta").row(0)
         applied = SCORED.select(q=calibration.apply("s"))["q"].to_numpy()
         expected = np.exp(log_softmax(alpha * np.log(POSTERIORS) + np.array(beta)))
-        rows += [
-            (f"{calibrator}, sample {t + 1}, s{i + 1}", float(applied[t, i]), float(expected[t, i]))
-            for t in (0, 5)
-            for i in range(3)
-        ]
-    return beside(*rows)
+        pairs |= {
+            f"{calibrator}, sample {t + 1}, s{i + 1}": (applied[t, i], expected[t, i]) for t in (0, 5) for i in range(3)
+        }
+    return side_by_side(pairs)
 
 
 def threshold_instead_of_scores() -> Table:
@@ -105,43 +95,38 @@ def threshold_instead_of_scores() -> Table:
     )
 
 
-def _scored() -> tuple[Floats, NDArray[np.int16], NDArray[np.intp]]:
+def _scored() -> tuple[Floats, NDArray[np.int16], Integers]:
     """Posteriors of H2, labels and bins, which are closed on the right, of Datap-mc1."""
     log = two_class_log()
     posteriors = log["mc1_posterior"].to_numpy()
-    return posteriors, log["label"].to_numpy(), np.ceil(posteriors * _BINS).astype(np.intp) - 1
+    return posteriors, log["label"].to_numpy(), bins_of(posteriors)
 
 
 def _of_bins() -> tuple[Floats, Floats, Floats]:
     """|B_m|, class2(B_m) and avep2(B_m), of bins with samples."""
     posteriors, labels, bins = _scored()
-    sizes: Floats = np.bincount(bins, minlength=_BINS).astype(float)
+    sizes: Floats = np.bincount(bins, minlength=BINS).astype(float)
     if not sizes.all():
         raise ValueError("a bin without samples has no mean")
-    shares = np.bincount(bins, labels, minlength=_BINS) / sizes
-    means = np.bincount(bins, posteriors, minlength=_BINS) / sizes
+    shares = np.bincount(bins, labels, minlength=BINS) / sizes
+    means = np.bincount(bins, posteriors, minlength=BINS) / sizes
     return sizes, shares, means
 
 
 def _ece() -> float:
-    return value(two_class_log(), ec.ece("mc1_posterior", "label", bins=_BINS))
+    return value(two_class_log(), ec.ece("mc1_posterior", "label", bins=BINS))
 
 
 def equation_62() -> Table:
     """ECE, bin by bin."""
     sizes, shares, means = _of_bins()
-    return beside(("ECE", _ece(), float((sizes / sizes.sum() * np.abs(shares - means)).sum())))
+    return side_by_side({"ECE": (_ece(), float((sizes / sizes.sum() * np.abs(shares - means)).sum()))})
 
 
 def equation_63() -> Table:
     """Of the confidences of three classes."""
-    confidence, right = POSTERIORS.max(axis=1), POSTERIORS.argmax(axis=1) == LABELS
-    bins = np.ceil(confidence * _BINS)
-    expected = 0.0
-    for m in np.unique(bins):
-        inside = bins == m
-        expected += inside.mean() * abs(right[inside].mean() - confidence[inside].mean())
-    return beside(("ECEmc", value(SCORED, ec.ece_mc("s", "label", bins=_BINS)), float(expected)))
+    computed = value(SCORED, ec.ece_mc("s", "label", bins=BINS))
+    return side_by_side({"ECEmc": (computed, top_label_error(POSTERIORS, LABELS))})
 
 
 @cache
@@ -159,8 +144,8 @@ def equation_64() -> Table:
     posteriors, labels, bins = _scored()
     calibrated = _of_bins()[1][bins]
     expected = ((posteriors - labels) ** 2 - (calibrated - labels) ** 2).mean()
-    return beside(
-        ("CalLoss by Brier score, histogram binning on the very samples", found["cal_loss"].item(), float(expected))
+    return side_by_side(
+        {"CalLoss by Brier score, histogram binning on the very samples": (found["cal_loss"].item(), float(expected))}
     )
 
 
@@ -168,14 +153,14 @@ def equation_65() -> Table:
     """ECE, sample by sample."""
     _, _, bins = _scored()
     _, shares, means = _of_bins()
-    return beside(("ECE", _ece(), float(np.abs(shares - means)[bins].mean())))
+    return side_by_side({"ECE": (_ece(), float(np.abs(shares - means)[bins].mean()))})
 
 
 def equation_66() -> Table:
     """ECE as the mean distance of the scores that the package's histogram binning makes from those that they are made of."""
     _, _, bins = _scored()
     quantised = _of_bins()[2][bins]
-    return beside(("ECE", _ece(), float(np.abs(_with_binning()["binned"].to_numpy() - quantised).mean())))
+    return side_by_side({"ECE": (_ece(), float(np.abs(_with_binning()["binned"].to_numpy() - quantised).mean()))})
 
 
 def drawbacks_of_ece() -> Table:
@@ -186,12 +171,12 @@ def drawbacks_of_ece() -> Table:
     shrunk = prior + 0.3 * (pl.col("cal_posterior") - pl.col("cal_posterior").mean())
     unsure = log.select("label", s=shrunk)
     rcl = ec.calibration_loss(unsure, "s", "label", calibrator="histogram", training="test")["rcl"].item()
-    return one_column(
-        [
-            ("ECE, one bin", between(value(unsure, ec.ece("s", "label", bins=1)), 0.0, 1e-9, "0")),
-            ("ECE, 15 bins", alone(value(unsure, ec.ece("s", "label")))),
-            ("RelCalLoss by cross-entropy, histogram binning", between(rcl, 20.0, 100.0, "well above 0")),
-        ]
+    return column(
+        {
+            "ECE, one bin": between(value(unsure, ec.ece("s", "label", bins=1)), 0.0, 1e-9, "0"),
+            "ECE, 15 bins": alone(value(unsure, ec.ece("s", "label"))),
+            "RelCalLoss by cross-entropy, histogram binning": between(rcl, 20.0, 100.0, "well above 0"),
+        }
     )
 
 
@@ -200,11 +185,11 @@ def calibrated_but_useless() -> Table:
     log = two_class_log()
     table = log.with_columns(naive=pl.col("label").mean())
     nce = value(table, ec.nce("mc1_posterior", "label"))
-    return one_column(
-        [
-            ("A, naive: ECE", between(value(table, ec.ece("naive", "label")), 0.0, 1e-9, "0")),
-            ("B, Datap-mc1: ECE", alone(_ece())),
-            ("A: normalised cross-entropy", by_equation(value(table, ec.nce("naive", "label")), 1.0)),
-            ("B: normalised cross-entropy", between(nce, 0.0, 1.0, "below 1")),
-        ]
+    return column(
+        {
+            "A, naive: ECE": between(value(table, ec.ece("naive", "label")), 0.0, 1e-9, "0"),
+            "B, Datap-mc1: ECE": alone(_ece()),
+            "A: normalised cross-entropy": by_equation(value(table, ec.nce("naive", "label")), 1.0),
+            "B: normalised cross-entropy": between(nce, 0.0, 1.0, "below 1"),
+        }
     )

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import polars as pl
 
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7f7f7f")
-"""Okabe and Ito's, for all kinds of sight, and grey."""
+from polars_ec.plotting.theme import COLOURS, DASHES, MAIN, REST
+
 _SIZE = 200
 
 
@@ -21,23 +21,29 @@ def scatter_plots(systems: Mapping[str, pl.DataFrame], pairs: Sequence[tuple[str
             points = (
                 table.drop_nulls([x, y])
                 .filter(pl.col(x) <= 2 + 1e-9)
-                .select(pl.col(x).alias("x"), pl.col(y).alias("y"))
+                .select(x=pl.col(x).round(4), y=pl.col(y).round(4))
+                .unique()
+                .sort("x", "y")
             )
-            of_metric = _PLAIN[x]
             dots = (
-                alt.Chart(points)
-                .mark_circle(size=14, color=_COLOURS[0], opacity=0.6)
+                alt.Chart(_apart(points))
+                .mark_line(strokeCap="round", strokeWidth=3.7, color=MAIN)
                 .encode(
-                    alt.X("x:Q", title=of_metric, scale=alt.Scale(domain=[0, 2])),
+                    alt.X("x:Q", title=_PLAIN[x], scale=alt.Scale(domain=[0, 2])),
                     alt.Y("y:Q", title=_PLAIN[y], scale=alt.Scale(domain=[-1, 1] if y == "MCC" else [0, 1])),
+                    order="order:Q",
                 )
             )
-            naive = (
-                alt.Chart(pl.DataFrame({"x": [1.0]})).mark_rule(strokeDash=[4, 4], color=_COLOURS[3]).encode(x="x:Q")
-            )
+            naive = alt.Chart(pl.DataFrame({"x": [1.0]})).mark_rule(strokeDash=DASHES, color=REST).encode(x="x:Q")
             charts.append((dots + naive).properties(width=_SIZE, height=_SIZE, title=title))
         rows.append(alt.hconcat(*charts))
     return alt.vconcat(*rows)
+
+
+def _apart(points: pl.DataFrame) -> pl.DataFrame:
+    """The points as a line that breaks after each, which draws dots: as marks of their own they would be half a megabyte of SVG."""
+    breaks = points.select("x", y=pl.lit(None, pl.Float64))
+    return pl.concat([part.with_row_index("order") for part in (points, breaks)]).sort("order", maintain_order=True)
 
 
 _PLAIN = {
@@ -55,7 +61,7 @@ def curves_over_thresholds(
 ) -> alt.TopLevelMixin:
     """Metrics over the threshold; the best ones dotted, Bayes thresholds dashed, in the colour of the metric."""
     names = [_PLAIN[name] for name in next(iter(panels.values()))[1]]
-    paint = alt.Color("metric:N", title=None, scale=alt.Scale(domain=names, range=[*_COLOURS]), sort=names)
+    paint = alt.Color("metric:N", title=None, scale=alt.Scale(domain=names, range=[*COLOURS[:3], REST]), sort=names)
     kinds = alt.StrokeDash(
         "kind:N",
         title="Threshold",

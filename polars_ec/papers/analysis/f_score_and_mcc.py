@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 import polars_ec as ec
-from polars_ec.papers.analysis.small_logs import COUNTS, DECIDED, PRIORS, RATES, beside, of_counts, value
+from polars_ec.papers.analysis.small_logs import COUNTS, DECIDED, PRIORS, RATES
 from polars_ec.papers.numbers import Table
+from polars_ec.papers.small import Pairs, counted, side_by_side, value
 
 _OPTIONS: dict[str, Any] = {"score": "decision", "label": "label", "score_type": "decision", "weight": "n"}
 _BETAS = (0.5, 1.0, 2.0)
@@ -36,90 +37,83 @@ def _expected_cost(beta: float) -> float:
 def equation_16() -> Table:
     """F-beta from precision and recall."""
     precision, recall = _N22 / _D2, _N22 / _N2
-    return beside(
-        *((f"beta {b:g}", _f(b), (1 + b**2) * precision * recall / (b**2 * precision + recall)) for b in _BETAS)
+    return side_by_side(
+        {f"beta {b:g}": (_f(b), (1 + b**2) * precision * recall / (b**2 * precision + recall)) for b in _BETAS}
     )
 
 
 def equation_17() -> Table:
     """Precision and recall."""
-    return beside(
-        ("precision", value(DECIDED, ec.precision(**_OPTIONS)), _N22 / _D2),
-        ("recall", value(DECIDED, ec.recall(**_OPTIONS)), _N22 / _N2),
+    return side_by_side(
+        {
+            "precision": (value(DECIDED, ec.precision(**_OPTIONS)), _N22 / _D2),
+            "recall": (value(DECIDED, ec.recall(**_OPTIONS)), _N22 / _N2),
+        }
     )
 
 
 def equation_18() -> Table:
     """F-beta from counts."""
-    return beside(
-        *((f"beta {b:g}", _f(b), (1 + b**2) * _N22 / ((1 + b**2) * _N22 + b**2 * _N21 + _N12)) for b in _BETAS)
+    return side_by_side(
+        {f"beta {b:g}": (_f(b), (1 + b**2) * _N22 / ((1 + b**2) * _N22 + b**2 * _N21 + _N12)) for b in _BETAS}
     )
 
 
 def equation_19() -> Table:
     """What F-beta lacks to 1, from counts."""
-    return beside(
-        *(
-            (
-                f"beta {b:g}",
-                1 - _f(b),
-                (b**2 * _N21 + _N12) / ((1 + b**2) * _N22 + b**2 * _N21 + _N12),
-            )
-            for b in _BETAS
-        )
+    return side_by_side(
+        {f"beta {b:g}": (1 - _f(b), (b**2 * _N21 + _N12) / ((1 + b**2) * _N22 + b**2 * _N21 + _N12)) for b in _BETAS}
     )
 
 
 def equation_20() -> Table:
     """The same, from counts of classes and of decisions."""
-    return beside(*((f"beta {b:g}", 1 - _f(b), (b**2 * _N21 + _N12) / (b**2 * _N2 + _D2)) for b in _BETAS))
+    return side_by_side({f"beta {b:g}": (1 - _f(b), (b**2 * _N21 + _N12) / (b**2 * _N2 + _D2)) for b in _BETAS})
 
 
 def equation_21() -> Table:
     """The same, from rates and priors."""
-    return beside(
-        *((f"beta {b:g}", 1 - _f(b), (b**2 * _R21 * _P2 + _R12 * _P1) / (b**2 * _P2 + _DECIDED_2)) for b in _BETAS)
+    return side_by_side(
+        {f"beta {b:g}": (1 - _f(b), (b**2 * _R21 * _P2 + _R12 * _P1) / (b**2 * _P2 + _DECIDED_2)) for b in _BETAS}
     )
 
 
 def equation_22() -> Table:
     """The expected cost in its numerator."""
-    return beside(
-        *((f"beta {b:g}", _expected_cost(b), b**2 * _R21 * _P2 + _R12 * _P1) for b in _BETAS),
-    )
+    return side_by_side({f"beta {b:g}": (_expected_cost(b), b**2 * _R21 * _P2 + _R12 * _P1) for b in _BETAS})
 
 
 def equation_23() -> Table:
     """What F-beta lacks to 1, by the package's expected cost and share of decisions."""
     share = value(DECIDED, ec.decision_share(**_OPTIONS, decision=1))
-    return beside(*((f"beta {b:g}", 1 - _f(b), _expected_cost(b) / (b**2 * _P2 + share)) for b in _BETAS))
+    return side_by_side({f"beta {b:g}": (1 - _f(b), _expected_cost(b) / (b**2 * _P2 + share)) for b in _BETAS})
 
 
 def equation_24() -> Table:
     """The same, by the normalised expected cost."""
     share = value(DECIDED, ec.decision_share(**_OPTIONS, decision=1))
-    rows = []
+    pairs: Pairs = {}
     for b in _BETAS:
         nec = value(DECIDED, ec.nec(**_OPTIONS, cost_fn=b**2))
-        rows.append((f"beta {b:g}", 1 - _f(b), min(b**2 * _P2, _P1) * nec / (b**2 * _P2 + share)))
-    return beside(*rows)
+        pairs[f"beta {b:g}"] = (1 - _f(b), min(b**2 * _P2, _P1) * nec / (b**2 * _P2 + share))
+    return side_by_side(pairs)
 
 
 def naive_f_score() -> Table:
     """Section 2.4: whoever always answers H1 has none, whoever always answers H2 the best of the naive ones."""
-    rows = []
+    pairs: Pairs = {}
     for p2 in _NAIVE_PRIORS:
-        always_1 = of_counts(np.array([[1 - p2, 0], [p2, 0]]))
-        always_2 = of_counts(np.array([[0, 1 - p2], [0, p2]]))
-        rows.append((f"always H1, P2 {p2:g}", value(always_1, ec.fbeta(**_OPTIONS)), 0.0))
+        always_1 = counted(np.array([[1 - p2, 0], [p2, 0]]))
+        always_2 = counted(np.array([[0, 1 - p2], [0, p2]]))
+        pairs[f"always H1, P2 {p2:g}"] = (value(always_1, ec.fbeta(**_OPTIONS)), 0.0)
         for b in _BETAS:
             expected = (1 + b**2) * p2 / (b**2 * p2 + 1)
-            rows.append((f"always H2, P2 {p2:g}, beta {b:g}", value(always_2, ec.fbeta(**_OPTIONS, beta=b)), expected))
-    return beside(*rows)
+            pairs[f"always H2, P2 {p2:g}, beta {b:g}"] = (value(always_2, ec.fbeta(**_OPTIONS, beta=b)), expected)
+    return side_by_side(pairs)
 
 
 def _mcc_beside(expected: float) -> Table:
-    return beside(("MCC", value(DECIDED, ec.mcc(**_OPTIONS)), expected))
+    return side_by_side({"MCC": (value(DECIDED, ec.mcc(**_OPTIONS)), expected)})
 
 
 def equation_25() -> Table:
@@ -160,15 +154,17 @@ def equation_31() -> Table:
     n = COUNTS.sum()
     computed = value(DECIDED, ec.mcc(**_OPTIONS)) / (1 - value(DECIDED, ec.nec(**_OPTIONS, prior="uniform")))
     decided_1 = _D1 / n
-    return beside(
-        ("MCC / (1 - NEC), by counts", computed, math.sqrt(_N1 * _N2 / (_D1 * _D2))),
-        ("by the total", computed, math.sqrt(_N1 * (n - _N1) / (_D1 * (n - _D1)))),
-        ("by shares", computed, math.sqrt(_P1 * (1 - _P1) / (decided_1 * (1 - decided_1)))),
+    return side_by_side(
+        {
+            "MCC / (1 - NEC), by counts": (computed, math.sqrt(_N1 * _N2 / (_D1 * _D2))),
+            "by the total": (computed, math.sqrt(_N1 * (n - _N1) / (_D1 * (n - _D1)))),
+            "by shares": (computed, math.sqrt(_P1 * (1 - _P1) / (decided_1 * (1 - decided_1)))),
+        }
     )
 
 
 def _lr_plus_beside(expected: float) -> Table:
-    return beside(("LR+", value(DECIDED, ec.lr_plus(**_OPTIONS)), expected))
+    return side_by_side({"LR+": (value(DECIDED, ec.lr_plus(**_OPTIONS)), expected)})
 
 
 def equation_32() -> Table:

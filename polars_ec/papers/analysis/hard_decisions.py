@@ -18,12 +18,10 @@ from polars_ec.papers.analysis.small_logs import (
     RATES,
     SCORED,
     SHARES,
-    beside,
-    value,
-    whole,
 )
 from polars_ec.papers.numbers import Table
 from polars_ec.papers.simulated import Floats
+from polars_ec.papers.small import Pairs, side_by_side, value, whole
 
 _STATED = np.array([0.5, 0.3, 0.2])
 """Priors that are not those of the samples."""
@@ -57,34 +55,40 @@ def equation_1() -> Table:
 def equation_2() -> Table:
     """The mean cost of the samples."""
     expected = float(COSTS[LABELS, _DECISIONS].mean())
-    return beside(("EC", value(_SAMPLES, ec.expected_cost(**_OF_DECISIONS)), expected))
+    return side_by_side({"EC": (value(_SAMPLES, ec.expected_cost(**_OF_DECISIONS)), expected)})
 
 
 def equation_3() -> Table:
     """By counts."""
     expected = (COSTS * _counts()).sum() / len(LABELS)
-    return beside(("EC", value(_SAMPLES, ec.expected_cost(**_OF_DECISIONS)), expected))
+    return side_by_side(
+        {"EC": (value(_SAMPLES, ec.expected_cost(**_OF_DECISIONS)), expected)},
+        "Decisions are counted up to D in Equations 3 and 4, and up to M elsewhere: it is the same number, which may differ from K.",
+    )
 
 
 def equation_4() -> Table:
     """By rates, at the priors of the data and at stated ones."""
     rates = _counts() / _counts().sum(axis=1, keepdims=True)
     stated = value(_SAMPLES, ec.expected_cost(**_OF_DECISIONS, prior=_STATED.tolist()))
-    return beside(
-        (
-            "EC, priors of the data",
-            value(_SAMPLES, ec.expected_cost(**_OF_DECISIONS)),
-            (SHARES @ (COSTS * rates)).sum(),
-        ),
-        ("EC, priors 0.5, 0.3, 0.2", stated, (_STATED @ (COSTS * rates)).sum()),
+    return side_by_side(
+        {
+            "EC, priors of the data": (
+                value(_SAMPLES, ec.expected_cost(**_OF_DECISIONS)),
+                (SHARES @ (COSTS * rates)).sum(),
+            ),
+            "EC, priors 0.5, 0.3, 0.2": (stated, (_STATED @ (COSTS * rates)).sum()),
+        }
     )
 
 
 def equation_5() -> Table:
     """The best naive system."""
-    return beside(
-        ("EC, priors of the data", COST_MATRIX.naive(SHARES.tolist())[0], (SHARES @ COSTS).min()),
-        ("EC, priors 0.5, 0.3, 0.2", COST_MATRIX.naive(_STATED.tolist())[0], (_STATED @ COSTS).min()),
+    return side_by_side(
+        {
+            "EC, priors of the data": (COST_MATRIX.naive(SHARES.tolist())[0], (SHARES @ COSTS).min()),
+            "EC, priors 0.5, 0.3, 0.2": (COST_MATRIX.naive(_STATED.tolist())[0], (_STATED @ COSTS).min()),
+        }
     )
 
 
@@ -92,17 +96,14 @@ def equation_6() -> Table:
     """Normalised by the best naive system."""
     rates = _counts() / _counts().sum(axis=1, keepdims=True)
     stated = value(_SAMPLES, ec.nec(**_OF_DECISIONS, prior=_STATED.tolist()))
-    return beside(
-        (
-            "NEC, priors of the data",
-            value(_SAMPLES, ec.nec(**_OF_DECISIONS)),
-            (SHARES @ (COSTS * rates)).sum() / (SHARES @ COSTS).min(),
-        ),
-        (
-            "NEC, priors 0.5, 0.3, 0.2",
-            stated,
-            (_STATED @ (COSTS * rates)).sum() / (_STATED @ COSTS).min(),
-        ),
+    return side_by_side(
+        {
+            "NEC, priors of the data": (
+                value(_SAMPLES, ec.nec(**_OF_DECISIONS)),
+                (SHARES @ (COSTS * rates)).sum() / (SHARES @ COSTS).min(),
+            ),
+            "NEC, priors 0.5, 0.3, 0.2": (stated, (_STATED @ (COSTS * rates)).sum() / (_STATED @ COSTS).min()),
+        }
     )
 
 
@@ -117,47 +118,51 @@ def _nec(c21: float, c12: float, p2: float) -> float:
 def equation_7() -> Table:
     """Two classes, no cost of right decisions."""
     (_, r12), (r21, _) = RATES.tolist()
-    return beside(
-        *(
-            (
-                f"c21 {c21:g}, c12 {c12:g}, P2 {p2:g}",
+    return side_by_side(
+        {
+            f"c21 {c21:g}, c12 {c12:g}, P2 {p2:g}": (
                 _nec(c21, c12, p2),
                 (c12 * (1 - p2) * r12 + c21 * p2 * r21) / min(c12 * (1 - p2), c21 * p2),
             )
             for c21, c12, p2 in _OPERATING_POINTS
-        )
+        }
     )
 
 
 def equation_8() -> Table:
     """By the one parameter that there is."""
     (_, r12), (r21, _) = RATES.tolist()
-    rows = []
+    pairs: Pairs = {}
     for c21, c12, p2 in _OPERATING_POINTS:
         alpha = c12 * (1 - p2) / (c21 * p2)
         expected = alpha * r12 + r21 if alpha >= 1 else r12 + r21 / alpha
-        rows.append((f"alpha {alpha:.4g}", _nec(c21, c12, p2), expected))
-    return beside(*rows)
+        pairs[f"alpha {alpha:.4g}"] = (_nec(c21, c12, p2), expected)
+    return side_by_side(pairs)
 
 
 def equation_9() -> Table:
     """Costs and priors of one alpha are one metric; with costs of 1 it is that of the prior 1 / (1 + alpha)."""
-    rows = []
+    (_, r12), (r21, _) = RATES.tolist()
+    pairs: Pairs = {}
     for c21, c12, p2 in _OPERATING_POINTS:
         alpha = c12 * (1 - p2) / (c21 * p2)
+        expected = (alpha * r12 + r21) / min(alpha, 1)
         same = 1 / ec.effective_prior(p2, cost_fn=c21, cost_fp=c12) - 1
-        rows.append((f"alpha of c21 {c21:g}, c12 {c12:g}, P2 {p2:g}", same, alpha))
-        rows.append(("NEC at costs of 1 and P2 = 1 / (1 + alpha)", _nec(1, 1, 1 / (1 + alpha)), _nec(c21, c12, p2)))
-    return beside(*rows)
+        pairs[f"alpha of c21 {c21:g}, c12 {c12:g}, P2 {p2:g}"] = (same, alpha)
+        pairs[f"NEC at costs of 1 and P2 = 1 / (1 + {alpha:g})"] = (_nec(1, 1, 1 / (1 + alpha)), expected)
+    return side_by_side(pairs)
 
 
 def equation_10() -> Table:
     """The error rate, and that it is an EC."""
     expected = (COUNTS.sum() - COUNTS.trace()) / COUNTS.sum()
-    return beside(
-        ("error rate", value(DECIDED, ec.error_rate(**_BINARY)), expected),
-        ("EC at 0-1 costs", value(DECIDED, ec.expected_cost(**_BINARY)), expected),
-        ("1 - accuracy", 1 - value(DECIDED, ec.accuracy(**_BINARY)), expected),
+    return side_by_side(
+        {
+            "error rate": (value(DECIDED, ec.error_rate(**_BINARY)), expected),
+            "EC at 0-1 costs": (value(DECIDED, ec.expected_cost(**_BINARY)), expected),
+            "1 - accuracy": (1 - value(DECIDED, ec.accuracy(**_BINARY)), expected),
+        },
+        "The text has c_ij = 1 for i != 1 and 0 for i = 1: it must be i != j and i = j.",
     )
 
 
@@ -165,10 +170,12 @@ def equation_11() -> Table:
     """The balanced error rate, and that it is an EC with costs 1 / (K P_i)."""
     expected = (1 - RATES.diagonal()).mean()
     balanced = ec.CostMatrix.balanced(PRIORS.tolist())
-    return beside(
-        ("balanced error rate", value(DECIDED, ec.balanced_error_rate(**_BINARY)), expected),
-        ("EC at costs 1 / (K P_i)", value(DECIDED, ec.expected_cost(**_BINARY, costs=balanced)), expected),
-        ("1 - balanced accuracy", 1 - value(DECIDED, ec.balanced_accuracy(**_BINARY)), expected),
+    return side_by_side(
+        {
+            "balanced error rate": (value(DECIDED, ec.balanced_error_rate(**_BINARY)), expected),
+            "EC at costs 1 / (K P_i)": (value(DECIDED, ec.expected_cost(**_BINARY, costs=balanced)), expected),
+            "1 - balanced accuracy": (1 - value(DECIDED, ec.balanced_accuracy(**_BINARY)), expected),
+        }
     )
 
 
@@ -183,28 +190,28 @@ def equation_12() -> Table:
     """Net benefit by counts."""
     (_, n12), (_, n22) = COUNTS.tolist()
     n = COUNTS.sum()
-    return beside(*((f"p {p}", _net_benefit(p), n22 / n - p / (1 - p) * n12 / n) for p in _THRESHOLDS))
+    return side_by_side({f"p {p}": (_net_benefit(p), n22 / n - p / (1 - p) * n12 / n) for p in _THRESHOLDS})
 
 
 def equation_13() -> Table:
     """By rates."""
     (_, r12), (_, r22) = RATES.tolist()
     p1, p2 = PRIORS.tolist()
-    return beside(*((f"p {p}", _net_benefit(p), p2 * r22 - p / (1 - p) * p1 * r12) for p in _THRESHOLDS))
+    return side_by_side({f"p {p}": (_net_benefit(p), p2 * r22 - p / (1 - p) * p1 * r12) for p in _THRESHOLDS})
 
 
 def equation_14() -> Table:
     """By error rates."""
     (_, r12), (r21, _) = RATES.tolist()
     p1, p2 = PRIORS.tolist()
-    return beside(*((f"p {p}", _net_benefit(p), p2 - (p2 * r21 + p / (1 - p) * p1 * r12)) for p in _THRESHOLDS))
+    return side_by_side({f"p {p}": (_net_benefit(p), p2 - (p2 * r21 + p / (1 - p) * p1 * r12)) for p in _THRESHOLDS})
 
 
 def equation_15() -> Table:
     """By a normalised expected cost, here that of the package."""
     p1, p2 = PRIORS.tolist()
-    rows = []
+    pairs: Pairs = {}
     for p in _THRESHOLDS:
         nec = value(DECIDED, ec.nec(**_BINARY, cost_fn=1, cost_fp=p / (1 - p)))
-        rows.append((f"p {p}", _net_benefit(p), p2 - min(p2, p / (1 - p) * p1) * nec))
-    return beside(*rows)
+        pairs[f"p {p}"] = (_net_benefit(p), p2 - min(p2, p / (1 - p) * p1) * nec)
+    return side_by_side(pairs)

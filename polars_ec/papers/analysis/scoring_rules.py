@@ -19,19 +19,19 @@ from polars_ec.papers.analysis.small_logs import (
     POSTERIORS,
     SCORED,
     SHARES,
-    beside,
     by_sample,
-    one_column,
-    value,
     values,
 )
 from polars_ec.papers.numbers import Number, Table, between, by_equation
 from polars_ec.papers.simulated import Floats, vectors
+from polars_ec.papers.small import Pairs, column, side_by_side, value
 
 _STATED: Floats = np.array([0.5, 0.3, 0.2])
 _ONE_HOT: Floats = np.eye(3)[LABELS]
 _OF_TRUE_CLASS: Floats = POSTERIORS[np.arange(len(LABELS)), LABELS]
 _SQUARES: Floats = ((POSTERIORS - _ONE_HOT) ** 2).mean(axis=1)
+_OF_SUMS = 1e-8
+"""How near sums over 20,000 operating points are to the integrals."""
 _BAYES_COSTS: Floats = COSTS[LABELS, (POSTERIORS @ COSTS).argmin(axis=1)]
 
 
@@ -48,10 +48,12 @@ def equation_49() -> Table:
 
 def equation_50() -> Table:
     """Its mean, with the cost function of a cost matrix, of the logarithmic loss, and of Equation 55."""
-    return beside(
-        ("Bayes EC", value(SCORED, ec.bayes_risk("s", "label", costs=COST_MATRIX)), float(_BAYES_COSTS.mean())),
-        ("cross-entropy", value(SCORED, ec.cross_entropy("s", "label")), float(-np.log(_OF_TRUE_CLASS).mean())),
-        ("Brier score", value(SCORED, ec.brier("s", "label")), float(_SQUARES.mean())),
+    return side_by_side(
+        {
+            "Bayes EC": (value(SCORED, ec.bayes_risk("s", "label", costs=COST_MATRIX)), float(_BAYES_COSTS.mean())),
+            "cross-entropy": (value(SCORED, ec.cross_entropy("s", "label")), float(-np.log(_OF_TRUE_CLASS).mean())),
+            "Brier score": (value(SCORED, ec.brier("s", "label")), float(_SQUARES.mean())),
+        }
     )
 
 
@@ -94,49 +96,46 @@ def _how_many(table: pl.DataFrame, name: str, least: float) -> Number:
 def bayes_ec() -> Table:
     """Section 4.1.1: argmax decisions at 0-1 costs make it what accuracy lacks to 1."""
     expected = float((POSTERIORS.argmax(axis=1) != LABELS).mean())
-    return beside(
-        ("Bayes EC at 0-1 costs", value(SCORED, ec.bayes_risk("s", "label")), expected),
-        ("1 - accuracy", 1 - value(SCORED, ec.accuracy("s", "label")), expected),
+    return side_by_side(
+        {
+            "Bayes EC at 0-1 costs": (value(SCORED, ec.bayes_risk("s", "label")), expected),
+            "1 - accuracy": (1 - value(SCORED, ec.accuracy("s", "label")), expected),
+        }
     )
 
 
 def equation_52() -> Table:
     """Cross-entropy, and the loss of each sample."""
     computed = values(SCORED, ec.row_log_loss("s", "label"))
-    losses = [
-        (f"sample {t}", by_equation(*pair))
-        for t, pair in enumerate(zip(computed, (-np.log(_OF_TRUE_CLASS)).tolist(), strict=True), start=1)
-    ]
-    whole = by_equation(value(SCORED, ec.cross_entropy("s", "label")), float(-np.log(_OF_TRUE_CLASS).mean()))
-    return one_column([("cross-entropy", whole), *losses])
+    losses = -np.log(_OF_TRUE_CLASS)
+    of_samples = {f"sample {t}": pair for t, pair in enumerate(zip(computed, losses, strict=True), start=1)}
+    return side_by_side({"cross-entropy": (value(SCORED, ec.cross_entropy("s", "label")), losses.mean()), **of_samples})
 
 
 def equation_53() -> Table:
     """By priors, sample by sample."""
-    return beside(
-        *(
-            (
-                f"priors {np.round(priors, 2).tolist()}",
+    return side_by_side(
+        {
+            f"priors {np.round(priors, 2).tolist()}": (
                 value(SCORED, ec.cross_entropy("s", "label", prior=priors.tolist())),
                 float(-(_weights(priors) * np.log(_OF_TRUE_CLASS)).sum()),
             )
             for priors in (SHARES, _STATED)
-        ),
+        }
     )
 
 
 def equation_54() -> Table:
     """By priors, class by class."""
     of_classes = np.array([-np.log(_OF_TRUE_CLASS[i == LABELS]).mean() for i in range(3)])
-    return beside(
-        *(
-            (
-                f"priors {np.round(priors, 2).tolist()}",
+    return side_by_side(
+        {
+            f"priors {np.round(priors, 2).tolist()}": (
                 value(SCORED, ec.cross_entropy("s", "label", prior=priors.tolist())),
                 float(priors @ of_classes),
             )
             for priors in (SHARES, _STATED)
-        )
+        }
     )
 
 
@@ -145,10 +144,12 @@ def naive_cross_entropy() -> Table:
     naive = pl.DataFrame({"label": LABELS, "s": vectors(np.tile(SHARES, (len(LABELS), 1)))})
     entropy = float(-(SHARES * np.log(SHARES)).sum())
     raw = value(SCORED, ec.cross_entropy("s", "label"))
-    return beside(
-        ("cross-entropy of the naive system", value(naive, ec.cross_entropy("s", "label")), entropy),
-        ("normalised", value(naive, ec.nce("s", "label")), 1.0),
-        ("normalised cross-entropy of the samples", value(SCORED, ec.nce("s", "label")), raw / entropy),
+    return side_by_side(
+        {
+            "cross-entropy of the naive system": (value(naive, ec.cross_entropy("s", "label")), entropy),
+            "normalised": (value(naive, ec.nce("s", "label")), 1.0),
+            "normalised cross-entropy of the samples": (value(SCORED, ec.nce("s", "label")), raw / entropy),
+        }
     )
 
 
@@ -159,32 +160,18 @@ def integrals_over_costs() -> Table:
     # A miss costs 1 / t and a false alarm 1 / (1 - t), for which t is the Bayes threshold.
     costs = np.where(BINARY_LABELS[:, None] == 1, ~decided / t, decided / (1 - t)).mean(axis=0)
     weights = 6 * t * (1 - t)
-    return one_column(
-        [
-            ("cross-entropy", by_equation(value(BINARY, ec.epsr("s2", "label")), float(costs.mean()), relative=1e-3)),
-            (
-                "cross-entropy, itself",
-                by_equation(value(BINARY, ec.epsr("s2", "label")), value(BINARY, ec.cross_entropy("s2", "label"))),
-            ),
-            (
-                "Brier score",
-                by_equation(
-                    value(BINARY, ec.epsr("s2", "label", a=2, b=2)) / 3,
-                    float((weights * costs).mean()) / 3,
-                    relative=1e-3,
-                ),
-            ),
-            (
-                "Brier score, itself",
-                by_equation(
-                    value(BINARY, ec.epsr("s2", "label", a=2, b=2)) / 3, value(BINARY, ec.brier("s2", "label"))
-                ),
-            ),
-        ],
-        (
-            "ec.epsr with the weights Beta(1, 1) and Beta(2, 2) over operating points, the latter a third; beside a sum over 20,000 operating "
-            "points, to a thousandth, and beside the scores themselves.",
-        ),
+    squares = (BINARY_POSTERIORS - BINARY_LABELS) ** 2
+    logs = np.log(np.where(BINARY_LABELS == 1, BINARY_POSTERIORS, 1 - BINARY_POSTERIORS))
+    uniform, weighted = value(BINARY, ec.epsr("s2", "label")), value(BINARY, ec.epsr("s2", "label", a=2, b=2)) / 3
+    return column(
+        {
+            "cross-entropy": by_equation(uniform, float(costs.mean()), within=_OF_SUMS),
+            "cross-entropy, itself": by_equation(uniform, float(-logs.mean())),
+            "Brier score": by_equation(weighted, float((weights * costs).mean()) / 3, within=_OF_SUMS),
+            "Brier score, itself": by_equation(weighted, float(squares.mean())),
+        },
+        "ec.epsr with the weights Beta(1, 1) and Beta(2, 2) over operating points, the latter a third; beside a sum over 20,000 operating "
+        "points, which is good to 1e-8, and beside the scores themselves.",
     )
 
 
@@ -195,31 +182,30 @@ def equation_55() -> Table:
 
 def equation_56() -> Table:
     """Brier score."""
-    return beside(("Brier score", value(SCORED, ec.brier("s", "label")), float(_SQUARES.mean())))
+    return side_by_side({"Brier score": (value(SCORED, ec.brier("s", "label")), float(_SQUARES.mean()))})
 
 
 def equation_57() -> Table:
     """By priors."""
-    return beside(
-        *(
-            (
-                f"priors {np.round(priors, 2).tolist()}",
+    return side_by_side(
+        {
+            f"priors {np.round(priors, 2).tolist()}": (
                 value(SCORED, ec.brier("s", "label", prior=priors.tolist())),
                 float((_weights(priors) * _SQUARES).sum()),
             )
             for priors in (SHARES, _STATED)
-        )
+        }
     )
 
 
 def equation_58() -> Table:
     """Two classes: by the posterior of H2 alone."""
     squares = (BINARY_POSTERIORS - BINARY_LABELS) ** 2
-    rows = []
+    pairs: Pairs = {}
     for p2 in (float(BINARY_SHARES[1]), 0.2):
         weights = (np.array([1 - p2, p2]) / np.bincount(BINARY_LABELS))[BINARY_LABELS]
-        rows.append((f"P2 {p2:g}", value(BINARY, ec.brier("s2", "label", prior=p2)), float((weights * squares).sum())))
-    return beside(*rows)
+        pairs[f"P2 {p2:g}"] = (value(BINARY, ec.brier("s2", "label", prior=p2)), float((weights * squares).sum()))
+    return side_by_side(pairs)
 
 
 def naive_brier_score() -> Table:
@@ -229,12 +215,20 @@ def naive_brier_score() -> Table:
     raw = value(SCORED, ec.brier("s", "label"))
     wrong = pl.DataFrame({"label": [1], "s2": [0.0]})
     dearest = value(wrong, ec.row_log_loss("s2", "label"))
-    return one_column(
-        [
-            ("Brier score of the naive system", by_equation(value(naive, ec.brier("s", "label")), expected)),
-            ("normalised", by_equation(value(naive, ec.nbs("s", "label")), 1.0)),
-            ("normalised Brier score of the samples", by_equation(value(SCORED, ec.nbs("s", "label")), raw / expected)),
-            ("most that Brier score charges, two classes", by_equation(value(wrong, ec.row_brier("s2", "label")), 1.0)),
-            ("most that cross-entropy charges", between(dearest, math.inf, math.inf, "infinite")),
-        ]
+    of_three = [
+        pl.DataFrame({"label": [0], "s": vectors(np.array([posteriors]))}).select(ec.row_brier("s", "label")).item()
+        for posteriors in ((0.0, 1.0, 0.0), (0.0, 0.5, 0.5))
+    ]
+    return column(
+        {
+            "Brier score of the naive system": by_equation(value(naive, ec.brier("s", "label")), expected),
+            "normalised": by_equation(value(naive, ec.nbs("s", "label")), 1.0),
+            "normalised Brier score of the samples": by_equation(value(SCORED, ec.nbs("s", "label")), raw / expected),
+            "most that Brier score charges, two classes": by_equation(value(wrong, ec.row_brier("s2", "label")), 1.0),
+            "most that Brier score charges, three classes": by_equation(of_three[0], 2 / 3),
+            "no posterior for the true class, the others alike": by_equation(of_three[1], 1.5 / 3),
+            "most that cross-entropy charges": between(dearest, math.inf, math.inf, "infinite"),
+        },
+        "The text has 1 as the most that Brier score charges, for a posterior of 0 of the true class. So it is of two classes; of K it is 2 / K, and "
+        "that where another class has all of the posterior.",
     )

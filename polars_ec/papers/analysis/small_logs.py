@@ -12,8 +12,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 import polars_ec as ec
-from polars_ec.papers.numbers import Number, Table, between, by_equation
+from polars_ec.papers.numbers import Table, by_equation
 from polars_ec.papers.simulated import Floats
+from polars_ec.papers.small import counted, whole
 
 COUNTS: Floats = np.array([[50.0, 14.0], [6.0, 30.0]])
 """N_ij: rows are true classes, columns decisions."""
@@ -23,13 +24,7 @@ PRIORS: Floats = COUNTS.sum(axis=1) / COUNTS.sum()
 """P_i = N_i* / N."""
 
 
-def of_counts(counts: Floats) -> pl.DataFrame:
-    """A log of decisions that has these counts, a weighted row for each cell."""
-    cells = [(i, j, n) for i, row in enumerate(counts.tolist()) for j, n in enumerate(row)]
-    return pl.DataFrame(cells, schema={"label": pl.Int16, "decision": pl.Int16, "n": pl.Float64}, orient="row")
-
-
-DECIDED = of_counts(COUNTS)
+DECIDED = counted(COUNTS)
 """The log of `COUNTS`."""
 
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 2])
@@ -67,19 +62,9 @@ BINARY_SHARES: Floats = np.bincount(BINARY_LABELS) / len(BINARY_LABELS)
 """P_i of these samples."""
 
 
-def value(log: pl.DataFrame, metric: pl.Expr) -> float:
-    """One number of a log."""
-    return float(log.select(metric).item())
-
-
 def values(log: pl.DataFrame, of_rows: pl.Expr) -> list[float]:
     """A number of each row."""
     return [float(x) for x in log.select(of_rows.alias("value"))["value"]]
-
-
-def beside(*rows: tuple[str, float, float], notes: tuple[str, ...] = ()) -> Table:
-    """What is computed, beside the paper's equation on the same rows."""
-    return one_column([(name, by_equation(computed, expected)) for name, computed, expected in rows], notes)
 
 
 def by_sample(computed: list[float], expected: Floats, name: str) -> Table:
@@ -88,17 +73,7 @@ def by_sample(computed: list[float], expected: Floats, name: str) -> Table:
     return Table([name], [(f"sample {t}", [by_equation(ours, theirs)]) for t, (ours, theirs) in pairs])
 
 
-def whole(computed: float, expected: float) -> Number:
-    """A count, or the number of a class or a decision."""
-    return between(computed, expected, expected, f"{expected:.0f}", decimals=0)
-
-
 def decisions(computed: list[float], expected: NDArray[Any]) -> Table:
     """The decision for each sample; the paper counts them from 1."""
     pairs = enumerate(zip(computed, expected.tolist(), strict=True), start=1)
     return Table(["decision"], [(f"sample {t}", [whole(1 + ours, 1 + theirs)]) for t, (ours, theirs) in pairs])
-
-
-def one_column(rows: list[tuple[str, Number]], notes: tuple[str, ...] = ()) -> Table:
-    """A table of numbers, one in a row."""
-    return Table(["value"], [(name, [number]) for name, number in rows], notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Any
 
@@ -10,8 +11,10 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.numbers import Table, by_equation
+from polars_ec.papers.numbers import Table, between, by_equation
 from polars_ec.papers.simulated import Floats
+from polars_ec.papers.small import counted, value
+from polars_ec.papers.written_out import area_under_pr, area_under_roc, operating_points
 
 TN, FP, FN, TP = 810, 90, 10, 90
 """900 negatives, 100 positives, of which 90 each are decided positive."""
@@ -30,17 +33,10 @@ _SCORES = pl.DataFrame(
 _THRESHOLD = 0.5
 
 
-def decisions(counts: tuple[tuple[int, int], tuple[int, int]] = COUNTS) -> pl.DataFrame:
-    """A log with a weighted row for each count."""
-    cells = [(label, decided, n) for label, row in enumerate(counts) for decided, n in enumerate(row)]
-    return pl.DataFrame(cells, schema=["label", "score", "n"], orient="row")
-
-
-def _of(metric: str, log: pl.DataFrame | None = None, **keywords: Any) -> float:
+def _of(metric: str, counts: Sequence[Sequence[float]] = COUNTS, **keywords: Any) -> float:
     """A metric of decisions."""
     function = getattr(ec, metric)
-    expression = function("score", "label", score_type="decision", weight="n", **keywords)
-    return float((decisions() if log is None else log).select(expression).item())
+    return value(counted(counts), function("decision", "label", score_type="decision", weight="n", **keywords))
 
 
 def equation_1() -> Table:
@@ -63,12 +59,12 @@ def invariance() -> Table:
     columns = [(metric, prior) for metric in ("precision", "f1") for prior in (None, 0.1)]
     rows = []
     for times in (1, 10):
-        log = decisions(((times * TN, times * FP), (FN, TP)))
+        at_prior = ((times * TN, times * FP), (FN, TP))
         cells = []
         for metric, prior in columns:
             alarms = (times if prior is None else 1) * FP
             expected = TP / (TP + alarms) if metric == "precision" else 2 * TP / (2 * TP + alarms + FN)
-            cells.append(by_equation(_of(metric, log, prior=prior), expected))
+            cells.append(by_equation(_of(metric, at_prior, prior=prior), expected))
         rows.append((f"own prior {100 / (900 * times + 100):.3g}", cells))
     return Table([metric if prior is None else f"{metric}, prior {prior:g}" for metric, prior in columns], rows)
 
@@ -99,7 +95,11 @@ def ratios() -> Table:
         getattr(ec, name)("score", "label", threshold=_THRESHOLD).alias(name) for name in expected
     ).row(0, named=True)
     return Table(
-        list(expected), [("threshold 0.5", [by_equation(found[name], value) for name, value in expected.items()])]
+        list(expected),
+        [("threshold 0.5", [by_equation(found[name], value) for name, value in expected.items()])],
+        notes=[
+            "Section 1 says that false positives are divided by true negatives and by true positives: they are by all negatives and by all that is decided positive."
+        ],
     )
 
 
@@ -126,7 +126,7 @@ def areas() -> Table:
         ["AUC-ROC", "AUC-PR", "AUC-PR gain"],
         [("12 rows", [by_equation(value, expected) for value, expected in zip(found, _areas(), strict=True)])],
         notes=[
-            "The paper does not say how points are joined: here straight lines for AUC-ROC, steps for AUC-PR, and for the gains straight",
+            "The paper does not say how points are joined: here straight lines for AUC-ROC, steps for AUC-PR, and for the gains straight "
             "lines from a recall gain of 0 on, where the curve starts between two points, linear in TP and FP.",
         ],
     )
@@ -180,37 +180,64 @@ def own_prior() -> Table:
     }
     cells = [by_equation(_of(name, prior=OWN), value) for name, value in plain.items()]
     share = float(_SCORES["label"].to_numpy().mean())
-    for metric, value in zip((ec.average_precision, ec.auprg), _areas()[1:], strict=True):
-        cells.append(by_equation(_SCORES.select(metric("score", "label", prior=share)).item(), value))
+    for metric, area in zip((ec.average_precision, ec.auprg), _areas()[1:], strict=True):
+        cells.append(by_equation(_SCORES.select(metric("score", "label", prior=share)).item(), area))
     names = [*plain, "AUC-PR", "AUC-PR gain"]
     return Table(["at the own prior"], [(name, [cell]) for name, cell in zip(names, cells, strict=True)])
 
 
 def weights() -> Table:
     """What a reference of 0.5 makes of a false positive: it weighs pi / (1 - pi); and FP / TP by the rates."""
-    precision = _of("precision", prior=0.5)
-    found = _of("fpr") / _of("recall") * (1 - OWN) / OWN
+    rows = []
+    for negatives in (900, 9_900, 10_000):
+        tn, fp = 0.9 * negatives, 0.1 * negatives
+        counts = ((tn, fp), (FN, TP))
+        own = (TP + FN) / (TP + FN + negatives)
+        precision = _of("precision", counts, prior=0.5)
+        found = _of("fpr", counts) / _of("recall", counts) * (1 - own) / own
+        weight = (1 - precision) / precision / (fp / TP)
+        cells = [
+            by_equation(precision, TP / (TP + own / (1 - own) * fp)),
+            by_equation(found, fp / TP),
+            by_equation(1 / weight, (1 - own) / own),
+        ]
+        rows.append((f"{negatives:,} negatives, 100 positives", cells))
     return Table(
-        ["precision at 0.5", "FP / TP"],
-        [
-            (
-                "900 negatives, 100 positives",
-                [by_equation(precision, TP / (TP + OWN / (1 - OWN) * FP)), by_equation(found, FP / TP)],
-            )
+        ["precision at 0.5", "FP / TP", "(1 - pi) / pi"],
+        rows,
+        notes=[
+            "The paper says that (1 - pi) / pi is above 100 where pi is below 0.01: at 0.01 it is 99, and 100 at 1 / 101."
         ],
     )
 
 
+def choice_of_a_model() -> Table:
+    """The reference prior decides which of two models is the better one."""
+    models = {"few alarms": (9, 60), "many alarms": (90, 90)}
+    rows = []
+    for reference in (0.5, 0.1, 0.01):
+        found, expected = [], []
+        for fp, tp in models.values():
+            precision = tp / (tp + _times(OWN, reference) * fp)
+            found.append(_of("f1", ((900 - fp, fp), (100 - tp, tp)), prior=reference))
+            expected.append(_f1(precision, tp / 100))
+        cells = [by_equation(ours, theirs) for ours, theirs in zip(found, expected, strict=True)]
+        more = found[1] - found[0]
+        side = between(more, 0, 1, "above 0") if reference == REFERENCES[0] else between(more, -1, 0, "below 0")
+        rows.append((f"reference {reference:g}", [*cells, side]))
+    return Table([*(f"F1, {name}" for name in models), "the second better by"], rows)
+
+
 def best_f1() -> Table:
     """The largest F1 over all thresholds, plain and calibrated."""
-    tp, fp, tpr, _ = _path()
+    tp, fp = _path()
     own = tp[-1] / (tp[-1] + fp[-1])
     sketch = ec.sketch(_SCORES, "score", "label", exact=True)
     rows = []
     for reference in (own, 0.5, 0.01):
         precision = tp / (tp + _times(own, reference) * fp)
         found = sketch.best_threshold("f1", prior=reference)["f1"].item()
-        rows.append((f"reference {reference:.3g}", [by_equation(found, float(_f1(precision, tpr).max()))]))
+        rows.append((f"reference {reference:.3g}", [by_equation(found, float(_f1(precision, tp / tp[-1]).max()))]))
     return Table(["best F1"], rows)
 
 
@@ -230,21 +257,17 @@ def _arrays() -> tuple[Floats, Any]:
     return _SCORES["score"].to_numpy(), _SCORES["label"].to_numpy() == 1
 
 
-def _path() -> tuple[Floats, Floats, Floats, Floats]:
-    """TP, FP and both rates at each distinct score, from the highest down."""
+def _path() -> tuple[Floats, Floats]:
+    """TP and FP at each distinct score, from the highest down."""
     score, label = _arrays()
-    cuts = np.unique(score)[::-1]
-    tp = np.array([(label & (score >= cut)).sum() for cut in cuts], dtype=np.float64)
-    fp = np.array([(~label & (score >= cut)).sum() for cut in cuts], dtype=np.float64)
-    return tp, fp, tp / tp[-1], fp / fp[-1]
+    fpr, tpr = operating_points(score, label)
+    return tpr[1:] * label.sum(), fpr[1:] * (~label).sum()
 
 
 def _areas() -> tuple[float, float, float]:
     """Of the plain curves: trapezoids, steps, and trapezoids of gains."""
-    tp, fp, tpr, fpr = _path()
-    roc = float(np.trapezoid(np.append(0, tpr), np.append(0, fpr)))
-    pr = float((np.diff(tpr, prepend=0) * tp / (tp + fp)).sum())
-    return roc, pr, _area_of_gains(tp, fp, tp[-1] / (tp[-1] + fp[-1]))
+    points, own = operating_points(*_arrays()), float(_arrays()[1].mean())
+    return area_under_roc(*points), area_under_pr(*points, own), _area_of_gains(*_path(), own)
 
 
 def _area_of_gains(tp: Floats, fp: Floats, own: float) -> float:

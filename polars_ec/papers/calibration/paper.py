@@ -11,21 +11,14 @@ from polars_ec.papers.calibration import (
     robustness,
     undersampling,
 )
-from polars_ec.papers.entries import Entry, Paper
+from polars_ec.papers.entries import Entry, Paper, equation, figure, section
 
 PAPER = Paper(
     "calibration",
     "W. Siblini and others",
     "Master your metrics with calibration",
     entries=[
-        Entry(
-            "equation-1",
-            "Equation 1",
-            "equation",
-            "the optimal score: the likelihood ratio",
-            "ec.llr",
-            equations.equation_1,
-        ),
+        equation(1, "the optimal score: the likelihood ratio", "ec.llr", equations.equation_1),
         Entry(
             "section-1",
             "Section 1",
@@ -34,10 +27,8 @@ PAPER = Paper(
             "prior= of ec.precision, ec.f1",
             equations.invariance,
         ),
-        Entry(
-            "figure-1",
-            "Figure 1",
-            "figure",
+        figure(
+            1,
             "AUC-PR and the share of fraud by month",
             "sketch.evaluate, ec.average_precision, ec.plot.trend",
             months.figure_1,
@@ -59,7 +50,7 @@ PAPER = Paper(
             "ec.recall, ec.fpr, ec.precision",
             equations.ratios,
         ),
-        Entry("equation-2", "Equation 2", "equation", "F1", "ec.f1", equations.equation_2),
+        equation(2, "F1", "ec.f1", equations.equation_2),
         Entry(
             "section-2-areas",
             "Section 2",
@@ -68,21 +59,17 @@ PAPER = Paper(
             "ec.auc_roc, ec.average_precision, ec.auprg",
             equations.areas,
         ),
-        Entry("equation-3", "Equation 3", "equation", "precision gain", "ec.precision_gain", equations.equation_3),
-        Entry("equation-4", "Equation 4", "equation", "recall gain", "ec.recall_gain", equations.equation_4),
-        Entry(
-            "figure-2",
-            "Figure 2",
-            "figure",
+        equation(3, "precision gain", "ec.precision_gain", equations.equation_3),
+        equation(4, "recall gain", "ec.recall_gain", equations.equation_4),
+        figure(
+            2,
             "three curves at priors of 0.003 and 0.5",
             "ec.plot.roc, ec.plot.pr, ec.plot.prg",
             illustrations.figure_2,
             illustrations.draw_figure_2,
         ),
-        Entry(
-            "figure-3",
-            "Figure 3",
-            "figure",
+        figure(
+            3,
             "half of the positives removed",
             "ec.precision, ec.recall, ec.fpr",
             illustrations.figure_3,
@@ -96,14 +83,7 @@ PAPER = Paper(
             "prior= of ec.precision",
             equations.ratio_of_errors,
         ),
-        Entry(
-            "equation-5",
-            "Equation 5",
-            "equation",
-            "calibrated precision",
-            "ec.precision(prior=)",
-            equations.equation_5,
-        ),
+        equation(5, "calibrated precision", "ec.precision(prior=)", equations.equation_5),
         Entry(
             "section-3.1-others",
             "Section 3.1",
@@ -112,26 +92,15 @@ PAPER = Paper(
             "prior= of ec.f1, ec.precision_gain, ec.recall_gain",
             equations.calibrated,
         ),
-        Entry(
-            "equation-6",
-            "Equation 6",
-            "equation",
-            "two normal classes",
-            "simulated; ec.auc_roc",
-            robustness.equation_6,
-        ),
-        Entry(
-            "section-3.2",
-            "Section 3.2",
-            "text",
+        equation(6, "two normal classes", "simulated; ec.auc_roc", robustness.equation_6),
+        section(
+            "3.2",
             "AUC-PR by prior, beside that of the distributions",
             "prior= of sketch.evaluate",
             robustness.section_3_2,
         ),
-        Entry(
-            "figure-4",
-            "Figure 4",
-            "figure",
+        figure(
+            4,
             "metrics as the prior falls",
             "sketch.evaluate, sketch.best_threshold",
             robustness.figure_4,
@@ -145,10 +114,8 @@ PAPER = Paper(
             "mean of ec.llr over positives",
             robustness.divergence,
         ),
-        Entry(
-            "figure-5",
-            "Figure 5",
-            "figure",
+        figure(
+            5,
             "metrics as the classes come together at random priors",
             "sketch.evaluate, sketch.best_threshold",
             robustness.figure_5,
@@ -170,10 +137,8 @@ PAPER = Paper(
             "ec.average_precision(prior=) in its place",
             undersampling.heuristic,
         ),
-        Entry(
-            "figure-6",
-            "Figure 6",
-            "figure",
+        figure(
+            6,
             "the formula and undersampling",
             "ec.average_precision(prior=)",
             undersampling.figure_6,
@@ -195,10 +160,8 @@ PAPER = Paper(
             "sketch.best_threshold",
             equations.best_f1,
         ),
-        Entry(
-            "figure-7",
-            "Figure 7",
-            "figure",
+        figure(
+            7,
             "rank correlations of ten metrics",
             "sketch.evaluate, sketch.best_threshold",
             ranking.figure_7,
@@ -243,6 +206,12 @@ PAPER = Paper(
             "before deployment: the lowest prior to be expected",
             "prior= of sketch.evaluate",
             guidelines.deployment,
+        ),
+        section(
+            "6",
+            "the reference prior can decide which model is the better one",
+            "ec.f1(prior=)",
+            equations.choice_of_a_model,
         ),
     ],
     notes=[

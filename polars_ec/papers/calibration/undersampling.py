@@ -75,7 +75,7 @@ def heuristic() -> Table:
     rows = []
     for row in undersampled().iter_rows(named=True):
         error = 4 * row["sd"] / math.sqrt(RUNS)
-        rows.append((f"reference {row['reference']:g}", [by_equation(row["mean"], row["closed"], relative=error)]))
+        rows.append((f"reference {row['reference']:g}", [by_equation(row["mean"], row["closed"], within=error)]))
     return Table(
         ["mean of runs (formula)"],
         rows,
@@ -105,9 +105,9 @@ def figure_6() -> Table:
         ["formula", "mean of runs", "deviation of a run", "difference, in deviations"],
         rows,
         notes=[
-            "The credit card data and the paper's model are not at hand. The numbers in brackets are of another simulation, whose reference",
-            "priors are not known; here are as many rows and positives as the data have, normal features with means 3 apart, and the two",
-            "reference priors at which that comes near. Allowed: three standard deviations from one such log to the next (30 logs);",
+            "The credit card data and the paper's model are not at hand. The numbers in brackets are of another simulation, whose reference "
+            "priors are not known; here are as many rows and positives as the data have, normal features with means 3 apart, and the two "
+            "reference priors at which that comes near. Allowed: three standard deviations from one such log to the next (30 logs); "
             "for that of a run, which is larger the fewer positives there are, a factor of 2.5.",
         ],
     )
@@ -116,6 +116,8 @@ def figure_6() -> Table:
 def draw_figure_6() -> LayerChart | FacetChart:
     """The mean of the runs with the standard deviation of one, and the formula as dots."""
     import altair as alt
+
+    from polars_ec.plotting.theme import MAIN, OTHER
 
     table = undersampled().with_columns(low=pl.col("mean") - pl.col("sd"), high=pl.col("mean") + pl.col("sd"))
     across = alt.X(
@@ -126,7 +128,7 @@ def draw_figure_6() -> LayerChart | FacetChart:
     )
     base = alt.Chart(table, width=320, height=320).encode(x=across)
     names = ["undersampling: mean and standard deviation of a run", "formula"]
-    colours = alt.Scale(domain=names, range=["#d55e00", "#0072b2"])
+    colours = alt.Scale(domain=names, range=[OTHER, MAIN])
     legend = alt.Legend(
         labelLimit=0, orient="top", columns=1, symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1
     )

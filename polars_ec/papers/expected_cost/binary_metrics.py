@@ -130,6 +130,9 @@ def equation_14() -> Table:
     return column(
         {
             "NEC at equal priors": by_equation(nec, r[0, 1] + r[1, 0]),
+            "balanced error rate over the naive 0.5": by_equation(
+                value(log, ec.balanced_error_rate("decision", "label", **DECIDED)) / 0.5, nec
+            ),
             "MCC": by_equation(_mcc_of_log(), factor * (1 - (r[0, 1] + r[1, 0]))),
             "MCC where NEC is above 1": between(
                 value(reversed_, ec.mcc("decision", "label", **of_reversed)), -1, 0, "below 0"

@@ -75,7 +75,8 @@ def equation_2() -> Table:
             "at the priors 0.2, 0.3, 0.5": by_equation(
                 value(log, elsewhere), (COSTS * np.array(DEPLOYED)[:, None] * counts.r).sum()
             ),
-        }
+        },
+        "The text has P_i = N_i* / N_i: priors are N_i* / N.",
     )
 
 
@@ -137,7 +138,8 @@ def equation_5() -> Table:
                 value(log, ec.expected_cost("posteriors", "label", costs=zero_one)), expected
             ),
             "1 - accuracy": by_equation(1 - value(log, ec.accuracy("posteriors", "label")), expected),
-        }
+        },
+        "The text has c_ij = 1 for i != 1 and 0 for i = 1: it must be i != j and i = j.",
     )
 
 
@@ -166,9 +168,13 @@ def equation_7() -> Table:
     log = three_classes()
     best = (posteriors_of(log) @ COSTS).argmin(axis=1)
     decided = integers(log["decision"])
+    of_classes = COSTS[:, :3]
+    best_class = (posteriors_of(log) @ of_classes).argmin(axis=1)
+    decided_class = integers(log.select(ec.bayes_decision("posteriors", costs=of_classes.tolist())).to_series())
     return column(
         {
             "rows decided as by the equation": whole(int((decided == best).sum()), len(best)),
+            "the same, for one of the classes": whole(int((decided_class == best_class).sum()), len(best)),
             "EC of these decisions": by_equation(
                 value(log, ec.expected_cost("posteriors", "label", costs=COSTS.tolist())),
                 COSTS[integers(log["label"]), best].mean(),

@@ -12,8 +12,9 @@ from polars_ec.papers.expected_cost.small_logs import two_classes
 from polars_ec.papers.expected_cost.ten_classes import ten_classes
 from polars_ec.papers.expected_cost.two_thresholds import COUNTS, PRIORS, VARIANCE, two_gaussians
 from polars_ec.papers.numbers import Table, between, by_equation, printed
-from polars_ec.papers.simulated import Floats, vectors
+from polars_ec.papers.simulated import vectors
 from polars_ec.papers.small import column, value, whole
+from polars_ec.papers.written_out import area_under_pr, area_under_roc, equal_error_rate, operating_points
 
 LOG_ODDS: Any = {"score_type": "log_odds"}
 
@@ -21,27 +22,19 @@ LOG_ODDS: Any = {"score_type": "log_odds"}
 def appendix_c_3() -> Table:
     """Areas under the ROC and the PR curve, and the equal error rate."""
     log = two_classes()
-    thresholds = np.append(np.inf, np.sort(log["log_odds"].to_numpy())[::-1])
-    r12, r22 = (_shares_from(log, label, thresholds) for label in (0, 1))
-    found = r12 * 60 + r22 * 30
-    precision = np.divide(r22 * 30, found, out=np.ones_like(found), where=found > 0)
-    # Where the line from one point of the ROC curve to the next has R12 = R21.
-    before = int(np.argmax(r12 >= 1 - r22)) - 1
-    (x0, x1), (y0, y1) = (curve[before : before + 2] for curve in (r12, 1 - r22))
-    eer = x0 + (y0 - x0) / ((y0 - x0) - (y1 - x1)) * (x1 - x0)
+    fpr, tpr = operating_points(log["log_odds"].to_numpy(), log["label"].to_numpy())
     scores: dict[str, str | pl.Expr] = {
         "of log odds": "log_odds",
         "of their cube, as raw scores": pl.col("log_odds") ** 3,
     }
     numbers = {}
     for name, score in scores.items():
-        area = (np.diff(r12) * (r22[1:] + r22[:-1]) / 2).sum()
         kind: Any = {"score_type": "raw"}
-        numbers[f"area under ROC {name}"] = by_equation(value(log, ec.auc_roc(score, "label", **kind)), area)
-        steps = (np.diff(r22) * precision[1:]).sum()
-        numbers[f"area under PR {name}"] = by_equation(value(log, ec.average_precision(score, "label", **kind)), steps)
-        found_eer = value(log, ec.eer(score, "label", method="linear", **kind))
-        numbers[f"equal error rate {name}"] = by_equation(found_eer, eer)
+        of_roc, of_pr = (value(log, metric(score, "label", **kind)) for metric in (ec.auc_roc, ec.average_precision))
+        eer = value(log, ec.eer(score, "label", method="linear", **kind))
+        numbers[f"area under ROC {name}"] = by_equation(of_roc, area_under_roc(fpr, tpr))
+        numbers[f"area under PR {name}"] = by_equation(of_pr, area_under_pr(fpr, tpr, log["label"].to_numpy().mean()))
+        numbers[f"equal error rate {name}"] = by_equation(eer, equal_error_rate(fpr, tpr))
     return column(numbers)
 
 
@@ -60,14 +53,9 @@ def eer_bound() -> Table:
             ),
             "error rate where 3 is added to the log odds": between(of_shifted, bound, 1, f"above {bound:.4f}"),
             "what EER changes by": by_equation(value(log, ec.eer(shifted, "label", **LOG_ODDS)) - eer, 0.0),
-        }
+        },
+        "The text says that without calibration EC can grow without bound: at costs of 0 and 1 it is up to 1.",
     )
-
-
-def _shares_from(log: pl.DataFrame, label: int, thresholds: Floats) -> Floats:
-    """The share of a class with scores from each threshold on."""
-    x = log.filter(pl.col("label") == label)["log_odds"].to_numpy()
-    return np.array([np.mean(x >= t) for t in thresholds])
 
 
 def appendix_d() -> Table:

@@ -81,6 +81,7 @@ def table_1() -> Table:
         [
             "Printed from 10,000 rows, and not from the 100,000 of appendix D: with those six numbers are others.",
             "Naive decision: classes count from 1, and 11 is to abstain; for CinvP it is how many decisions are the best.",
+            "The text compares the abstentions of Cabs1 with those of Cabs1: the other is Cabs2, which abstains less.",
         ],
     )
 

@@ -73,7 +73,7 @@ def confusion_matrix() -> Table:
     expected = {"true negatives": ("tn", TN), "false negatives": ("fn", FN)}
     expected |= {"false positives": ("fp", FP), "true positives": ("tp", TP)}
     return column(
-        {name: whole(found[field], count) for name, (field, count) in expected.items()},
+        {name: whole(found[field], count, "print") for name, (field, count) in expected.items()},
         "The lecture's tables have decisions as rows and classes as columns; here rows are classes.",
     )
 
@@ -150,8 +150,8 @@ def bayes_decision() -> Table:
                 f"expected cost of action {action + 1}": printed(_expected_cost(action, STEPS), text)
                 for action, text in enumerate(texts)
             },
-            "Bayes decision": whole(1 + value(row, ec.bayes_decision("q", costs=STEPS)), 2),
-            "likeliest class": whole(1 + value(row, ec.bayes_decision("q")), 1),
+            "Bayes decision": whole(1 + value(row, ec.bayes_decision("q", costs=STEPS)), 2, "print"),
+            "likeliest class": whole(1 + value(row, ec.bayes_decision("q")), 1, "print"),
         },
         "Classes count from 1 as in the lecture, and from 0 in polars_ec.",
     )

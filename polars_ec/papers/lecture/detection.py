@@ -77,7 +77,11 @@ def detection_cost() -> Table:
     for point in APPLICATIONS:
         computed = value(log, ec.expected_cost("llr", "label", **application(point)))
         numbers[str(point)] = by_equation(computed, _unnormalised(point, *_rates(point)))
-    return column(numbers)
+    return column(
+        numbers,
+        "The slides have the arguments of the cost in three orders, (C_fn, C_fp, pi_T), (pi_T, C_fn, C_fp) and (pi_T, C_fp, C_fn), and decisions as h* "
+        "and as c*: here it is (prior of H_T, cost of a miss, cost of a false alarm).",
+    )
 
 
 def dummy_systems() -> Table:
@@ -142,7 +146,8 @@ def error_rates_as_costs() -> Table:
                 value(log, ec.balanced_error_rate("decision", "label", **COUNTED)), (p_fn + p_fp) / 2
             ),
             "cost at the prior 1/2": by_equation(half, (p_fn + p_fp) / 2),
-        }
+        },
+        "The lecture has the error rate as a cost up to a scale: the cost before it is normalised is the error rate itself.",
     )
 
 

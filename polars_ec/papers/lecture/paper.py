@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from polars_ec.papers.entries import Entry, Paper
 from polars_ec.papers.lecture import calibrating, curves, decisions, detection
-from polars_ec.papers.numbers import Table
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin
-
-
-def _equation(name: str, title: str, what: str, here: str, table: Callable[[], Table]) -> Entry:
-    return Entry(name, title, "equation", what, here, table)
 
 
 def _score_histogram() -> TopLevelMixin:
@@ -54,8 +48,13 @@ def _tippett() -> TopLevelMixin:
 
 
 _EVALUATION = [
-    _equation(
-        "accuracy", "Accuracy", "accuracy and error rate from counts", "ec.accuracy, ec.error_rate", decisions.accuracy
+    Entry(
+        "accuracy",
+        "Accuracy",
+        "equation",
+        "accuracy and error rate from counts",
+        "ec.accuracy, ec.error_rate",
+        decisions.accuracy,
     ),
     Entry(
         "rain",
@@ -73,22 +72,29 @@ _EVALUATION = [
         "ec.confusion",
         decisions.confusion_matrix,
     ),
-    _equation(
+    Entry(
         "error-rates",
         "Accuracy measures",
+        "equation",
         "FNR, FPR, TPR, TNR",
         "ec.fnr, ec.fpr, ec.recall, ec.specificity",
         decisions.error_rates,
     ),
-    _equation(
+    Entry(
         "weighted-accuracy",
         "Weighted accuracy",
+        "equation",
         "a mean of FPR and FNR with a weight",
         "ec.expected_cost",
         decisions.weighted_accuracy,
     ),
-    _equation(
-        "scores", "Scores", "LLRs, posterior log ratios, scores without a scale", "ec.llr, ec.log_odds", curves.scores
+    Entry(
+        "scores",
+        "Scores",
+        "equation",
+        "LLRs, posterior log ratios, scores without a scale",
+        "ec.llr, ec.log_odds",
+        curves.scores,
     ),
     Entry(
         "score-thresholding",
@@ -115,9 +121,10 @@ _EVALUATION = [
 ]
 
 _DECISIONS = [
-    _equation(
+    Entry(
         "expected-cost",
         "Expected cost of an action",
+        "equation",
         "costs weighed by posteriors",
         "ec.expected_cost",
         decisions.expected_costs,
@@ -138,36 +145,45 @@ _DECISIONS = [
         "ec.CostMatrix.normalized",
         decisions.binary_costs,
     ),
-    _equation(
+    Entry(
         "binary-decision",
         "Binary decision",
+        "equation",
         "the lower of two costs, and the sign of r(x)",
         "ec.bayes_decision",
         decisions.binary_decision,
     ),
-    _equation(
+    Entry(
         "llr-decision",
         "Decision by LLR",
+        "equation",
         "prior and costs as a threshold on the LLR",
         "ec.bayes_decision",
         decisions.llr_decision,
     ),
-    _equation(
+    Entry(
         "effective-prior",
         "Effective prior",
+        "equation",
         "applications that decide the same",
         "ec.effective_prior",
         decisions.effective_prior,
     ),
-    _equation(
-        "bayes-cost", "Cost of Bayes decisions", "of a row, given its class", "ec.row_cost", decisions.bayes_cost
+    Entry(
+        "bayes-cost",
+        "Cost of Bayes decisions",
+        "equation",
+        "of a row, given its class",
+        "ec.row_cost",
+        decisions.bayes_cost,
     ),
 ]
 
 _COSTS = [
-    _equation(
+    Entry(
         "bayes-risk",
         "Bayes risk",
+        "equation",
         "an integral over the densities of the classes",
         "ec.expected_cost",
         detection.bayes_risk,
@@ -180,40 +196,50 @@ _COSTS = [
         "ec.expected_cost",
         detection.empirical_bayes_risk,
     ),
-    _equation(
+    Entry(
         "dcf-unnormalised",
         "Detection cost function (DCF)",
+        "equation",
         "FNR and FPR, each times its prior and cost",
         "ec.expected_cost",
         detection.detection_cost,
     ),
-    _equation(
+    Entry(
         "dummy-systems",
         "Dummy systems",
+        "equation",
         "always accept, always reject",
         "ec.expected_cost, ec.CostMatrix.naive",
         detection.dummy_systems,
     ),
-    _equation(
-        "dcf", "Normalised DCF", "divided by the better dummy system", "ec.dcf", detection.normalised_detection_cost
+    Entry(
+        "dcf",
+        "Normalised DCF",
+        "equation",
+        "divided by the better dummy system",
+        "ec.dcf",
+        detection.normalised_detection_cost,
     ),
-    _equation(
+    Entry(
         "dcf-scaled",
         "DCF at the effective prior",
+        "equation",
         "the un-normalised cost, scaled",
         "ec.expected_cost, ec.effective_prior",
         detection.scaled_detection_cost,
     ),
-    _equation(
+    Entry(
         "error-rates-as-dcf",
         "Error rates as DCF",
+        "equation",
         "error rate and weighted error rate as costs at a prior",
         "ec.error_rate, ec.balanced_error_rate",
         detection.error_rates_as_costs,
     ),
-    _equation(
+    Entry(
         "llr-threshold",
         "Optimal threshold",
+        "equation",
         "of LLRs, from the effective prior",
         "ec.CostMatrix.bayes_log_odds, ec.dcf",
         detection.llr_threshold,
@@ -295,9 +321,10 @@ _CALIBRATION = [
         "ec.calibrate, ec.Calibration.apply",
         calibrating.score_calibration,
     ),
-    _equation(
+    Entry(
         "multiclass-cost",
         "Normalised multiclass cost",
+        "equation",
         "the risk beside K dummy systems",
         "ec.nec, ec.CostMatrix.naive",
         detection.multiclass_cost,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Literal
 
@@ -12,9 +12,10 @@ import polars as pl
 import polars_ec as ec
 from polars_ec.papers.folds import FOLD_KEY, FOLDS, stratified_folds, with_folds
 from polars_ec.papers.numbers import Number, Table, by_equation
-from polars_ec.papers.posteriors.small_log import Floats, Pairs, side_by_side, three_classes, two_classes
-from polars_ec.papers.posteriors.transformations import BINS, bins_of
-from polars_ec.papers.simulated import vectors
+from polars_ec.papers.posteriors.small_log import three_classes, two_classes
+from polars_ec.papers.simulated import Floats, vectors
+from polars_ec.papers.small import Pairs, side_by_side
+from polars_ec.papers.written_out import BINS, bins_of, calibration_error, top_label_error
 
 _Rule = Literal["cross_entropy", "brier"]
 _NAMES: dict[_Rule, str] = {"cross_entropy": "log loss", "brier": "Brier loss"}
@@ -60,7 +61,7 @@ def expected_divergence() -> Table:
         )
         for rule, name in _NAMES.items()
     }
-    return side_by_side(pairs, (_BRIER_NOTE,))
+    return side_by_side(pairs, _BRIER_NOTE)
 
 
 def decomposition() -> Table:
@@ -89,18 +90,15 @@ def divergence_of_a_row() -> Table:
         for row in (0, 50, 70):
             divergence = ec.expected_score_divergence("q", "s", rule=rule, score_type="posteriors")
             pairs[f"row {row + 1}, {name}"] = (frame[row].select(divergence).item(), there[row])
-    return side_by_side(pairs, (_BRIER_NOTE,))
+    return side_by_side(pairs, _BRIER_NOTE)
 
 
 def ece() -> Table:
     """Equation 27."""
     log = two_classes()
-    p, place = log.q[:, 1], bins_of(log.q[:, 1])
-    there = sum(
-        np.sum(place == b) / len(p) * abs(log.h[place == b].mean() - p[place == b].mean()) for b in np.unique(place)
-    )
+    there = calibration_error(log.q[:, 1], log.h)
     here = log.frame.select(ec.ece("q", "label", bins=BINS)).item()
-    return side_by_side({"ECE, 15 bins": (here, there)}, ("A share here, percent in the paper's tables.",))
+    return side_by_side({"ECE, 15 bins": (here, there)}, "A share here, percent in the paper's tables.")
 
 
 def ece_as_a_distance() -> Table:
@@ -117,11 +115,7 @@ def ece_as_a_distance() -> Table:
 def ece_of_many_classes() -> Table:
     """Section 2.5.2: whether the class of the largest posterior is right, by that posterior."""
     log = three_classes()
-    p, right = log.q.max(axis=1), log.q.argmax(axis=1) == log.h
-    place = bins_of(p)
-    there = sum(
-        np.sum(place == b) / len(p) * abs(right[place == b].mean() - p[place == b].mean()) for b in np.unique(place)
-    )
+    there = top_label_error(log.q, log.h)
     here = log.frame.select(ec.ece_mc("q", "label", bins=BINS, score_type="posteriors")).item()
     return side_by_side({"ECEmc, 15 bins": (here, there)})
 
@@ -137,11 +131,11 @@ def mean_is_the_minimiser() -> Table:
     mean = np.round(s.mean(), 3)
     pairs: Pairs = {f"q0 of least divergence, {name}": (expected.sort(name)["q0"][0], mean) for name in _NAMES.values()}
     return side_by_side(
-        pairs, ("q0 in steps of 0.001. The absolute distance, least at the median, is no such divergence: Figure 4.",)
+        pairs, "q0 in steps of 0.001. The absolute distance, least at the median, is no such divergence: Figure 4."
     )
 
 
-def _calibration_losses(column: str, equation: Callable[[float, float], float]) -> Table:
+def _calibration_losses(column: str, equation: Callable[[float, float], float], notes: Sequence[str] = ()) -> Table:
     """A column of `ec.calibration_loss`, beside the equation of the mean losses of q and of s."""
     h = three_classes().h
     rows: list[tuple[str, list[Number]]] = []
@@ -156,14 +150,18 @@ def _calibration_losses(column: str, equation: Callable[[float, float], float]) 
             else:
                 found = ec.calibration_loss(frame, "q", "label", rule, training="test", score_type="posteriors")
             raw, calibrated = (float(_losses(x, rule)[np.arange(len(h)), h].mean()) for x in (q, s))
-            numbers.append(by_equation(found[column].item(), equation(raw, calibrated), relative=1e-8))
+            numbers.append(by_equation(found[column].item(), equation(raw, calibrated)))
         rows.append((name, numbers))
-    return Table(tuple(_NAMES.values()), rows)
+    return Table(tuple(_NAMES.values()), rows, notes)
 
 
 def calibration_loss() -> Table:
     """Equation 30."""
-    return _calibration_losses("cal_loss", lambda raw, calibrated: raw - calibrated)
+    return _calibration_losses(
+        "cal_loss",
+        lambda raw, calibrated: raw - calibrated,
+        ("The loss on the very rows is the larger one: trained on what it is tested on, a calibrator finds too much.",),
+    )
 
 
 def raw_loss() -> Table:

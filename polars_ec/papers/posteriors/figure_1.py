@@ -10,9 +10,7 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.entries import Entry
-from polars_ec.papers.numbers import Table, by_equation, printed
-from polars_ec.papers.posteriors.four_systems import above, below
+from polars_ec.papers.numbers import Table, above, below, by_equation, printed
 from polars_ec.papers.posteriors.synthetic import class_counts, log_odds, synthetic
 
 if TYPE_CHECKING:
@@ -152,24 +150,3 @@ def _curve(system: str) -> pl.DataFrame:
     points = sketch.bayes_risk().select(a="t", risk="bayes_risk").filter(pl.col("a").is_between(0, 1, closed="none"))
     step = (200 * pl.col("a")).floor()
     return points.sort("a").group_by(step.alias("step"), maintain_order=True).first().drop("step")
-
-
-ENTRIES = [
-    Entry(
-        "section-3.1",
-        "Section 3.1",
-        "text",
-        "at a = 1/2 the Bayes risk is twice the error rate; miscalibration shows elsewhere",
-        "ec.bayes_risk, ec.nbs",
-        section_3_1,
-    ),
-    Entry(
-        "figure-1",
-        "Figure 1",
-        "figure",
-        "Bayes risks of four systems, whose area is the cross-entropy or, weighted, the Brier score",
-        "ec.nce, ec.nbs, ec.epsr, ec.Sketch.bayes_risk",
-        figure_1,
-        draw_figure_1,
-    ),
-]

@@ -7,16 +7,13 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import polars_ec as ec
-from polars_ec.papers.entries import Entry
+from polars_ec.papers import written_out
 from polars_ec.papers.folds import FOLD_KEY, FOLDS
-from polars_ec.papers.numbers import Number, Table, by_equation, printed
-from polars_ec.papers.posteriors import written_out
+from polars_ec.papers.numbers import Number, Table, above, below, by_equation, printed
 from polars_ec.papers.posteriors.four_systems import (
     Bars,
     Calibrator,
     Rule,
-    above,
-    below,
     costs_of,
     top_label_errors,
     whole_performance,
@@ -95,8 +92,8 @@ def figure_3() -> Table:
         SYSTEMS,
         rows,
         [
-            "RCL and ECEmc in percent. The figure prints no numbers: those with few digits are of the notebook that drew it, in the public repository",
-            "luferrer/expected_cost; the others are of the paper's equations, in NumPy. RCL may be 0.003 off (it is 0.002): calibrators of the notebook are trained in",
+            "RCL and ECEmc in percent. The figure prints no numbers: those with few digits are of the notebook that drew it, in the public repository "
+            "luferrer/expected_cost; the others are of the paper's equations, in NumPy. RCL may be 0.003 off (it is 0.002): calibrators of the notebook are trained in "
             "float32 and stop early. The folds are the notebook's own; in 20 others RCL-CE-Dxv of mcp is from 77.9 to 78.2.",
         ],
     )
@@ -124,7 +121,7 @@ def section_3_3() -> Table:
             ),
         ],
         [
-            "A slip: the text says that more than 70 % of the cross-entropy of miscalibrated systems is due to miscalibration; of mcs the notebook has",
+            "A slip: the text says that more than 70 % of the cross-entropy of miscalibrated systems is due to miscalibration; of mcs the notebook has "
             "67.12. Temperature alone cannot mend exchanged priors.",
         ],
     )
@@ -135,24 +132,3 @@ def draw_figure_3() -> TopLevelMixin:
     from polars_ec.papers.posteriors.bars import figure
 
     return figure("Figure 3: ten classes, 1,996 rows", bars_of_figure_3(), (0, 3), (-15, 105))
-
-
-ENTRIES = [
-    Entry(
-        "figure-3",
-        "Figure 3",
-        "figure",
-        "ten classes: normalised losses, calibration losses and errors of four systems",
-        "ec.nec, ec.nce, ec.nbs, ec.calibration_loss, ec.ece_mc",
-        figure_3,
-        draw_figure_3,
-    ),
-    Entry(
-        "section-3.3",
-        "Section 3.3",
-        "text",
-        "what temperature scaling and the error of the top label do not find",
-        "ec.calibration_loss, ec.ece_mc",
-        section_3_3,
-    ),
-]

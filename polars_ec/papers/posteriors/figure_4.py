@@ -9,9 +9,7 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.entries import Entry
-from polars_ec.papers.numbers import Number, Table, between, by_equation
-from polars_ec.papers.posteriors.four_systems import above
+from polars_ec.papers.numbers import Number, Table, above, between, by_equation
 from polars_ec.papers.posteriors.synthetic import class_counts, synthetic
 from polars_ec.papers.simulated import Floats
 
@@ -116,16 +114,3 @@ def draw_figure_4() -> TopLevelMixin:
     )
     chart: alt.HConcatChart = alt.hconcat(*panels, spacing=25, title=title)
     return chart
-
-
-ENTRIES = [
-    Entry(
-        "figure-4",
-        "Figure 4",
-        "figure",
-        "Appendix B: the absolute distance is no score divergence",
-        "ec.expected_score_divergence",
-        figure_4,
-        draw_figure_4,
-    )
-]

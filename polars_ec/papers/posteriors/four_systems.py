@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Literal
@@ -10,7 +9,6 @@ from typing import Literal
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.numbers import Number, between
 from polars_ec.papers.posteriors.synthetic import SYSTEMS
 
 Calibrator = Literal["affine", "temperature", "histogram"]
@@ -59,13 +57,3 @@ def in_percent(shares: Mapping[str, float]) -> dict[str, float]:
 def top_label_errors(frame: pl.DataFrame) -> dict[str, float]:
     """The multi-class calibration error, in percent."""
     return in_percent(of_systems(frame, partial(ec.ece_mc, label="label", score_type="log_posteriors")))
-
-
-def above(value: float, low: float, what: str = "") -> Number:
-    """What a text calls higher than a number, or than `what` has it."""
-    return between(value, low, math.inf, f"above {what or f'{low:g}'}")
-
-
-def below(value: float, high: float, what: str = "") -> Number:
-    """What a text calls lower than a number, or than `what` has it."""
-    return between(value, -math.inf, high, f"below {what or f'{high:g}'}")

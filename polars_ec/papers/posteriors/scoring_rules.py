@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 import polars_ec as ec
 from polars_ec.papers.numbers import Table
-from polars_ec.papers.posteriors.small_log import COSTS, C, Floats, Pairs, side_by_side, three_classes, two_classes
+from polars_ec.papers.posteriors.small_log import COSTS, C, three_classes, two_classes
+from polars_ec.papers.simulated import Floats
+from polars_ec.papers.small import Pairs, side_by_side
 
 
 def _decisions(q: Floats) -> NDArray[np.int64]:
@@ -29,7 +31,7 @@ def bayes_decisions() -> Table:
     pairs: Pairs = {f"rows decided D{j + 1}": (np.sum(here == j), np.sum(there == j)) for j in range(C.shape[1])}
     pairs["rows decided otherwise"] = (np.sum(here != there), 0)
     return side_by_side(
-        pairs, ("Three classes, four decisions. On a tie the lowest decision is taken; the paper takes any.",)
+        pairs, "Three classes, four decisions. On a tie the lowest decision is taken; the paper takes any."
     )
 
 
@@ -68,7 +70,7 @@ def least_at_the_reference() -> Table:
     at_p = risks.filter(pl.col("q").arr.to_list() == list(p))["Bayes risk"]
     pairs["Bayes risk: of q = p"] = (at_p.item(), least)
     return side_by_side(
-        pairs, (f"p = {p}; {len(grid)} posteriors q. The Bayes risk is not strict: other q have the same.",)
+        pairs, f"p = {p}; {len(grid)} posteriors q. The Bayes risk is not strict: other q have the same."
     )
 
 
@@ -165,7 +167,7 @@ def costs_of_an_operating_point() -> Table:
         a = (1 - a2, a2)
         costs = ec.CostMatrix([[(i != j) / a[i] for j in range(2)] for i in range(2)])
         pairs[f"threshold of q2 for a2 = {a2}"] = (costs.bayes_threshold(), a2)
-    return side_by_side(pairs, ("The N in the equation is the number of classes.",))
+    return side_by_side(pairs, "The N in the equation is the number of classes.")
 
 
 def costs_of_the_figure() -> Table:
@@ -176,9 +178,7 @@ def costs_of_the_figure() -> Table:
         pairs[f"threshold of q1 for a1 = {a1}"] = (1 - costs.bayes_threshold(), a1)
     return side_by_side(
         pairs,
-        (
-            "The code that drew Figure 1 has 1 / (1 - a1) and 1 / a1 the other way round, so that its a1 is the threshold of class 2.",
-        ),
+        "The code that drew Figure 1 has 1 / (1 - a1) and 1 / a1 the other way round, so that its a1 is the threshold of class 2.",
     )
 
 
@@ -234,7 +234,5 @@ def expected_rules_as_integrals() -> Table:
             "W = Beta(2, 2): 3 times the Brier score": (3 * bs, beta),
             "W = Beta(2, 2): ec.epsr": (epsr_2, beta),
         },
-        (
-            "By the weight Beta(2, 2) of the text one has 3 times the Brier score of Equation 9; normalised, they are the same.",
-        ),
+        "By the weight Beta(2, 2) of the text one has 3 times the Brier score of Equation 9; normalised, they are the same.",
     )

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 import polars_ec as ec
-from polars_ec.papers.numbers import Table, by_equation
 from polars_ec.papers.posteriors.synthetic import two_classes as simulated
-from polars_ec.papers.simulated import gaussian_classes, labels, log_likelihoods, log_softmax, vectors
-
-Floats: TypeAlias = NDArray[np.float64]
-Pairs: TypeAlias = dict[str, tuple[Any, Any]]
+from polars_ec.papers.simulated import Floats, gaussian_classes, labels, log_likelihoods, log_softmax, vectors
 
 COSTS = ec.CostMatrix([[0.0, 1.0, 2.0, 0.4], [1.0, 0.0, 1.0, 0.4], [5.0, 2.0, 0.0, 0.4]])
 """Of three classes and four decisions, of which the last is to abstain."""
@@ -65,11 +59,3 @@ def two_classes() -> SmallLog:
     frame = made.select(q=ec.posterior("log_odds", score_type="log_odds"), label="label", row=pl.int_range(pl.len()))
     p = frame["q"].to_numpy()
     return SmallLog(frame, np.stack([1 - p, p], axis=1), frame["label"].to_numpy().astype(np.int64))
-
-
-def side_by_side(pairs: Pairs, notes: Sequence[str] = (), *, relative: float = 1e-9) -> Table:
-    """A row for each pair of what is computed here, and what the equation gives."""
-    rows = [
-        (name, [by_equation(float(here), float(there), relative=relative)]) for name, (here, there) in pairs.items()
-    ]
-    return Table(("value",), rows, notes)

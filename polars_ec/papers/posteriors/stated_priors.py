@@ -7,8 +7,9 @@ import polars as pl
 
 import polars_ec as ec
 from polars_ec.papers.numbers import Table
-from polars_ec.papers.posteriors.small_log import Pairs, likelihoods_of_three_classes, side_by_side, three_classes
+from polars_ec.papers.posteriors.small_log import likelihoods_of_three_classes, three_classes
 from polars_ec.papers.simulated import vectors
+from polars_ec.papers.small import Pairs, side_by_side
 
 _TARGET = (0.2, 0.3, 0.5)
 

@@ -6,13 +6,14 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 import polars_ec as ec
 from polars_ec.papers.folds import FOLD_KEY, FOLDS, stratified_folds, with_folds
 from polars_ec.papers.numbers import Table
-from polars_ec.papers.posteriors.small_log import Floats, Pairs, side_by_side, three_classes, two_classes
+from polars_ec.papers.posteriors.small_log import three_classes, two_classes
 from polars_ec.papers.simulated import log_softmax
+from polars_ec.papers.small import Pairs, side_by_side
+from polars_ec.papers.written_out import BINS, affine_of, bins_of, least_cross_entropy, pooled
 
 _NEWTON = 1e-7
 """Two solvers meet to so many digits."""
@@ -47,17 +48,7 @@ def decisions_by_calibrated_posteriors() -> Table:
             for threshold in (-1.0, *p)
         )
         pairs[f"least cost: misses {cost_fn}, false alarms {cost_fp}"] = (risk, best)
-    return side_by_side(pairs, ("P(H | q) by PAV on the very rows.",))
-
-
-def _newton(log_odds: Floats, label: NDArray[np.int64], *, with_shift: bool) -> tuple[float, float]:
-    """Scale and shift of log-odds of least cross-entropy."""
-    x = np.stack([log_odds, np.full(len(log_odds), float(with_shift))], axis=1)[:, : 1 + with_shift]
-    parameters = np.zeros(x.shape[1])
-    for _ in range(50):
-        p = 1 / (1 + np.exp(-x @ parameters))
-        parameters -= np.linalg.solve(x.T @ (x * (p * (1 - p))[:, None]), x.T @ (p - label))
-    return float(parameters[0]), float(parameters[1]) if with_shift else 0.0
+    return side_by_side(pairs, "P(H | q) by PAV on the very rows.")
 
 
 def affine() -> Table:
@@ -74,7 +65,7 @@ def _affine(calibrator: Literal["affine", "temperature"]) -> Table:
     with_shift = calibrator == "affine"
     two, three = two_classes(), three_classes()
     fitted = ec.calibrate(two.frame, "q", "label", calibrator).frame.row(0, named=True)
-    alpha, beta = _newton(np.log(two.q[:, 1] / two.q[:, 0]), two.h, with_shift=with_shift)
+    alpha, beta = least_cross_entropy(np.log(two.q[:, 1] / two.q[:, 0]), two.h, with_shift=with_shift)
     pairs: Pairs = {"two classes: alpha": (fitted["alpha"], alpha)}
     if with_shift:
         pairs["two classes: beta2 - beta1"] = (fitted["beta"], beta)
@@ -94,7 +85,7 @@ def _affine(calibrator: Literal["affine", "temperature"]) -> Table:
         pairs |= {f"three classes: mean s{i + 1}, and P{i + 1}": (s[:, i].mean(), shares[i]) for i in range(3)}
     return side_by_side(
         pairs,
-        ("The equation is held against Newton's method in NumPy, and against what holds at the least cross-entropy.",),
+        "The equation is held against Newton's method in NumPy, and against what holds at the least cross-entropy.",
         relative=_NEWTON,
     )
 
@@ -103,15 +94,8 @@ def pav() -> Table:
     """Section 2.4.2: the monotonic transformation that is best by every scoring rule."""
     log = two_classes()
     order = np.lexsort((log.h, log.q[:, 1]))
-    blocks: list[list[float]] = []
-    for label in log.h[order]:
-        blocks.append([float(label), 1.0])
-        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]:
-            total, n = blocks.pop()
-            blocks[-1][0] += total
-            blocks[-1][1] += n
     s = np.empty(len(order))
-    s[order] = np.concatenate([np.full(int(n), total / n) for total, n in blocks])
+    s[order] = pooled(log.h[order].astype(float), np.ones(len(order)))
     calibrated = ec.sketch(log.frame, "q", "label", exact=True).calibrate("pav").apply("q")
     here, ce, bs = log.frame.select(
         calibrated.implode().alias("s"),
@@ -126,15 +110,6 @@ def pav() -> Table:
             "BS": (bs, np.mean((s - log.h) ** 2)),
         }
     )
-
-
-BINS = 15
-
-
-def bins_of(p: Floats) -> NDArray[np.int64]:
-    """The bin of each posterior, closed on the right, from 0."""
-    places: NDArray[np.int64] = np.clip(np.ceil(BINS * p), 1, BINS).astype(np.int64) - 1
-    return places
 
 
 def histogram_binning() -> Table:
@@ -161,8 +136,7 @@ def cross_validation() -> Table:
     x = np.log(log.q[:, 1] / log.q[:, 0])
     s = np.empty(len(x))
     for fold in range(FOLDS):
-        alpha, beta = _newton(x[folds != fold], log.h[folds != fold], with_shift=True)
-        s[folds == fold] = 1 / (1 + np.exp(-(alpha * x[folds == fold] + beta)))
+        s[folds == fold] = affine_of(x[folds != fold], log.h[folds != fold], x[folds == fold])
     own = np.where(log.h == 1, s, 1 - s)
     pairs: Pairs = {
         f"CE, fold {fold + 1}": (
@@ -172,4 +146,4 @@ def cross_validation() -> Table:
         for fold in range(FOLDS)
     }
     pairs["CE of all rows"] = (here.select(ec.cross_entropy("s", "h")).item(), -np.log(own).mean())
-    return side_by_side(pairs, relative=_NEWTON)
+    return side_by_side(pairs, "Beside fits by Newton's method in NumPy, to 1e-7.", relative=_NEWTON)
