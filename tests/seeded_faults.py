@@ -223,8 +223,8 @@ FAULTS = [
     ),
     Fault(
         "the best groups of a chart are taken for its worst",
-        "known.sort(column, descending=down",
-        "known.sort(column, descending=not down",
+        "known.sort(column, descending=lower",
+        "known.sort(column, descending=not lower",
         ("tests/plotting/test_curves.py::test_of_many_groups_the_largest_the_worst_and_the_rest_as_one",),
     ),
     Fault(
