@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from polars_ec.papers.folds import FOLDS
+from polars_ec.papers.simulated import log_softmax
 
 SHIPPED = Path(__file__).parent / "scores"
 """Posteriors of four systems of Ferrer and Ramos, Table 2, from the public repositories of L. Ferrer (MIT)."""
@@ -81,12 +82,11 @@ def _read_arrays(folder: Path) -> pl.DataFrame:
     scores, targets = (_numbers(folder / name) for name in ("scores.npy", "targets.npy"))
     if scores.ndim != 2 or scores.shape[1] < 2:
         raise ValueError(f"scores.npy has the shape {scores.shape}, and not one of rows and two classes or more")
-    logits = scores.astype(np.float64)
     # Where there is no finite score, or an infinite one, there are no posteriors: such rows are named with the others.
     with np.errstate(invalid="ignore"):
-        logits -= np.logaddexp.reduce(logits, axis=1, keepdims=True)
+        logs = log_softmax(scores.astype(np.float64))
     labels = pl.Series("label", targets)
-    return pl.DataFrame(logits, schema=[f"lp{k}" for k in range(logits.shape[1])]).insert_column(0, labels)
+    return pl.DataFrame(logs, schema=[f"lp{k}" for k in range(logs.shape[1])]).insert_column(0, labels)
 
 
 def _numbers(file: Path) -> NDArray[np.generic]:

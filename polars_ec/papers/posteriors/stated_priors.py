@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 
 import polars_ec as ec
 from polars_ec.papers.numbers import Table
 from polars_ec.papers.posteriors.small_log import likelihoods_of_three_classes, three_classes
-from polars_ec.papers.simulated import vectors
+from polars_ec.papers.simulated import Floats, vectors
 from polars_ec.papers.small import Pairs, side_by_side
 
 _TARGET = (0.2, 0.3, 0.5)
@@ -17,33 +19,27 @@ _TARGET = (0.2, 0.3, 0.5)
 def cross_entropy() -> Table:
     """Equation 36."""
     log = three_classes()
-    n_h = np.bincount(log.h)
-    losses = -np.log(log.q[np.arange(len(log.h)), log.h])
-    stated, own = log.frame.select(
-        ec.cross_entropy("q", "label", prior=_TARGET, score_type="posteriors").alias("stated"),
-        ec.cross_entropy("q", "label", score_type="posteriors").alias("own"),
-    ).row(0)
-    return side_by_side(
-        {
-            f"CE, priors {_TARGET}": (stated, np.sum(np.array(_TARGET)[log.h] / n_h[log.h] * losses)),
-            "CE, priors of the rows: Equation 8": (own, losses.mean()),
-        }
-    )
+    return _at_both_priors("CE", 8, ec.cross_entropy, -np.log(log.q[np.arange(len(log.h)), log.h]))
 
 
 def brier_score() -> Table:
     """Equation 37."""
     log = three_classes()
+    return _at_both_priors("BS", 9, ec.brier, ((log.q - np.eye(3)[log.h]) ** 2).sum(axis=1) / 3)
+
+
+def _at_both_priors(name: str, equation: int, metric: Callable[..., pl.Expr], losses: Floats) -> Table:
+    """The mean loss of each class times its prior: as stated, and as it is in the rows, which is the plain mean of that equation."""
+    log = three_classes()
     n_h = np.bincount(log.h)
-    losses = ((log.q - np.eye(3)[log.h]) ** 2).sum(axis=1) / 3
     stated, own = log.frame.select(
-        ec.brier("q", "label", prior=_TARGET, score_type="posteriors").alias("stated"),
-        ec.brier("q", "label", score_type="posteriors").alias("own"),
+        metric("q", "label", prior=_TARGET, score_type="posteriors").alias("stated"),
+        metric("q", "label", score_type="posteriors").alias("own"),
     ).row(0)
     return side_by_side(
         {
-            f"BS, priors {_TARGET}": (stated, np.sum(np.array(_TARGET)[log.h] / n_h[log.h] * losses)),
-            "BS, priors of the rows: Equation 9": (own, losses.mean()),
+            f"{name}, priors {_TARGET}": (stated, np.sum(np.array(_TARGET)[log.h] / n_h[log.h] * losses)),
+            f"{name}, priors of the rows: Equation {equation}": (own, losses.mean()),
         }
     )
 

@@ -13,6 +13,7 @@ import polars as pl
 import polars_ec as ec
 from polars_ec.papers.folds import FOLD_KEY, FOLDS, stratified_folds, with_folds
 from polars_ec.papers.numbers import Number, Table, alone, between, printed
+from polars_ec.papers.posteriors.four_systems import costs_of
 from polars_ec.papers.score_files import ScoreSet, shipped
 
 _Kind: TypeAlias = Literal["log_odds", "posterior", "log_posteriors", "posteriors"]
@@ -181,7 +182,12 @@ def measured(log: pl.DataFrame, *, seed: int) -> dict[str, list[float | None]]:
         pav = ec.sketch(frame, "raw", "label", score_type="log_odds", exact=True).calibrate("pav").apply("raw")
         frame = frame.with_columns(_calibrated(frame, "raw", "log_odds").alias("cal"), pav.alias("calp"))
         score_types = {"raw": "log_odds", "cal": "posterior", "calp": "posterior"}
-    return {name: _metrics(frame, name, kind, n_classes) for name, kind in score_types.items()}
+    # What raw becomes is at hand already; the others are calibrated once more.
+    becomes = {name: "cal" if name == "raw" else f"{name} again" for name in score_types}
+    frame = frame.with_columns(
+        _calibrated(frame, name, kind).alias(becomes[name]) for name, kind in score_types.items() if name != "raw"
+    )
+    return {name: _metrics(frame, name, kind, becomes[name], n_classes) for name, kind in score_types.items()}
 
 
 def _calibrated(frame: pl.DataFrame, score: str, score_type: _Kind) -> pl.Expr:
@@ -194,26 +200,16 @@ def _calibrated(frame: pl.DataFrame, score: str, score_type: _Kind) -> pl.Expr:
     return fitted.apply(score, out_of_fold=True)
 
 
-def _metrics(frame: pl.DataFrame, name: str, kind: _Kind, n_classes: int) -> list[float | None]:
-    once_more = frame.with_columns(_calibrated(frame, name, kind).alias("calibrated"))
+def _metrics(frame: pl.DataFrame, name: str, kind: _Kind, becomes: str, n_classes: int) -> list[float | None]:
+    """The columns of the table for one set of posteriors; `becomes` are the posteriors that calibration makes of them."""
     raw = ec.cross_entropy(name, "label", score_type=kind)
-    calibrated = ec.cross_entropy("calibrated", "label", score_type="posterior" if n_classes == 2 else "posteriors")
-    abstain = ec.CostMatrix.zero_one(n_classes, abstain=0.1)
+    calibrated = ec.cross_entropy(becomes, "label", score_type="posterior" if n_classes == 2 else "posteriors")
     metrics = [
-        ec.nec(name, "label", score_type=kind),
-        ec.nec(name, "label", costs=abstain, score_type=kind),
-        ec.nec(name, "label", costs=_last_class_dear(n_classes), score_type=kind),
+        *(ec.nec(name, "label", costs=costs, score_type=kind) for costs in costs_of(n_classes).values()),
         ec.nce(name, "label", score_type=kind),
         100 * (raw - calibrated) / raw,
         100 * ec.ece_mc(name, "label", score_type=kind),
     ]
     if n_classes == 2:
         metrics.append(100 * ec.ece(name, "label", score_type=kind))
-    return list(once_more.select(metric.alias(str(i)) for i, metric in enumerate(metrics)).row(0))
-
-
-def _last_class_dear(n_classes: int) -> ec.CostMatrix:
-    """0-1 costs, but 10 for errors on the last class."""
-    costs = 1 - np.eye(n_classes)
-    costs[-1] *= 10
-    return ec.CostMatrix(costs)
+    return list(frame.select(metric.alias(str(i)) for i, metric in enumerate(metrics)).row(0))
