@@ -55,7 +55,7 @@ def markdown(text: str) -> str:
 
 def picture(result: Result) -> Path:
     """Where its figure is."""
-    return PICTURES / f"{result.paper.name}-{result.entry.name}.svg"
+    return PICTURES / result.picture
 
 
 def _rounded(number: re.Match[str]) -> str:

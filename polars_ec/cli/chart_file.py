@@ -17,6 +17,12 @@ _SUFFIXES = (".svg", ".png", ".pdf", ".html")
 _NEEDED = ("altair", "vl_convert")
 
 
+def can_draw(suffix: str) -> bool:
+    """Whether what makes such files of charts is installed."""
+    needed = _NEEDED[:1] if suffix.lower() == ".html" else _NEEDED
+    return all(importlib.util.find_spec(name) is not None for name in needed)
+
+
 @dataclass(frozen=True)
 class ChartFile:
     """Where it goes."""
@@ -27,8 +33,7 @@ class ChartFile:
         """UsageError for a file that cannot be made."""
         # What it is drawn as hangs on its name, that of a pipe too.
         check_place(self.file, _OPTION, _SUFFIXES, any_pipe=False)
-        needed = _NEEDED[:1] if self.file.suffix.lower() == ".html" else _NEEDED
-        if any(importlib.util.find_spec(name) is None for name in needed):
+        if not can_draw(self.file.suffix):
             raise UsageError(f"{_OPTION} needs Altair and vl-convert-python: pip install 'polars_ec[cli,plot]'")
 
     def drawn(self, chart: Callable[[], Any]) -> Beside:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
+from polars_ec.cli.chart_file import can_draw
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.output import Format, encode, write
 from polars_ec.cli.progress import progress
@@ -30,7 +30,6 @@ from polars_ec.papers.texts import (
 
 # Lines of a terminal that are wider are hard to read, and in narrower ones no table has room.
 _WIDEST, _NARROWEST = 200, 60
-_DRAWN_BY = ("altair", "vl_convert")
 _LONGEST_NAME = 40
 """Of a score set: it stands in front of each of its rows."""
 
@@ -93,7 +92,7 @@ def _draw(results: Sequence[Result], out: Path) -> None:
     """The figures as SVG, where there is what draws them."""
     if not results:
         return
-    if any(importlib.util.find_spec(name) is None for name in _DRAWN_BY):
+    if not can_draw(".svg"):
         tell("figures are left out: they need Altair and vl-convert-python: pip install 'polars_ec[cli,plot]'")
         return
     from polars_ec.plotting.save import encoded  # which needs an extra
@@ -101,7 +100,7 @@ def _draw(results: Sequence[Result], out: Path) -> None:
     with progress(results, lambda result: PurePosixPath(result.name), label="figures", done="figures drawn") as drawn:
         for result in drawn:
             assert result.entry.draw is not None
-            write(encoded(result.entry.draw(), ".svg"), out / f"{result.paper.name}-{result.entry.name}.svg")
+            write(encoded(result.entry.draw(), ".svg"), out / result.picture)
 
 
 def _texts(results: Sequence[Result]) -> Iterator[str]:

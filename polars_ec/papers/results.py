@@ -40,6 +40,11 @@ class Result:
         return self.paper.name_of(self.entry)
 
     @property
+    def picture(self) -> str:
+        """The file of its figure."""
+        return f"{self.paper.name}-{self.entry.name}.svg"
+
+    @property
     def held(self) -> list[Number]:
         """The numbers that are held against something: what has nothing to be held against must be a number at least."""
         return [] if self.table is None else [n for n in self.table.numbers if n.compared or not n.agrees]
