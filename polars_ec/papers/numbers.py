@@ -82,6 +82,12 @@ def below(value: float, high: float, what: str = "") -> Number:
     return between(value, -math.inf, math.nextafter(high, -math.inf), f"below {what or f'{high:g}'}")
 
 
+def near_share(share: float, expected: float, rows: int) -> Number:
+    """A share of so many rows, beside the one that is expected: three standard errors are allowed."""
+    error = 3 * math.sqrt(expected * (1 - expected) / rows)
+    return between(share, expected - error, expected + error, f"{expected:.4f} +- {error:.4f}")
+
+
 def alone(computed: float, *, decimals: int = 4) -> Number:
     """A number of which the paper has none."""
     return Number(float(computed), -math.inf, math.inf, "", decimals)

@@ -20,6 +20,10 @@ def counted(table: Sequence[Sequence[float]] | Floats) -> pl.DataFrame:
     return pl.DataFrame(cells, schema={"label": pl.Int16, "decision": pl.Int16, "n": pl.Float64}, orient="row")
 
 
+OF_COUNTED: dict[str, Any] = {"score": "decision", "label": "label", "score_type": "decision", "weight": "n"}
+"""What a metric is told of the columns of such a log."""
+
+
 def value(log: pl.DataFrame, metric: pl.Expr) -> float:
     """The one number that a metric makes of a log."""
     return float(log.select(metric).item())

@@ -48,11 +48,17 @@ def bins_of(q: Floats) -> Integers:
     return bins
 
 
-def calibration_error(q: Floats, happened: NDArray[Any]) -> float:
-    """ECE, a share: how far the mean posterior of each bin is from how often it happened, weighed by the bin's rows."""
+def mean_of_bin(q: Floats) -> Floats:
+    """Of each posterior the mean of its bin."""
     bins = bins_of(q)
-    inside = [bins == b for b in np.unique(bins)]
-    return float(sum(rows.mean() * abs(happened[rows].mean() - q[rows].mean()) for rows in inside))
+    means: Floats = (np.bincount(bins, q) / np.maximum(np.bincount(bins), 1))[bins]
+    return means
+
+
+def calibration_error(q: Floats, happened: NDArray[Any], bins: Integers | None = None) -> float:
+    """ECE, a share: how far the mean posterior of each bin is from how often it happened, weighed by the bin's rows."""
+    of_rows = bins_of(q) if bins is None else bins
+    return float(np.abs(np.bincount(of_rows, q - happened)).sum() / len(q))
 
 
 def top_label_error(posteriors: Floats, label: Integers) -> float:
@@ -105,6 +111,15 @@ def pooled(values: Floats, weights: Floats) -> Floats:
 Calibrator = Callable[[Floats, Integers, Floats], Floats]
 
 
+def by_other_folds(calibrator: Calibrator, log_odds: Floats, label: Integers, folds: Integers) -> Floats:
+    """Posteriors of each row, by the fit to the rows of the other folds."""
+    calibrated = np.empty(len(label))
+    for fold in np.unique(folds):
+        held = folds == fold
+        calibrated[held] = calibrator(log_odds[~held], label[~held], log_odds[held])
+    return calibrated
+
+
 def relative_calibration_loss(
     calibrator: Calibrator, log_odds: Floats, label: Integers, folds: Integers | None
 ) -> float:
@@ -112,10 +127,7 @@ def relative_calibration_loss(
     if folds is None:
         calibrated = calibrator(log_odds, label, log_odds)
     else:
-        calibrated = np.empty(len(label))
-        for fold in np.unique(folds):
-            held = folds == fold
-            calibrated[held] = calibrator(log_odds[~held], label[~held], log_odds[held])
+        calibrated = by_other_folds(calibrator, log_odds, label, folds)
     raw, left = (float(np.mean((p - label) ** 2)) for p in (posterior(log_odds), calibrated))
     return 100 * (raw - left) / raw
 

@@ -21,8 +21,8 @@ from polars_ec.papers.analysis.small_logs import (
     values,
 )
 from polars_ec.papers.analysis.two_classes import SYSTEMS, two_class_log
-from polars_ec.papers.numbers import Number, Table, alone, between
-from polars_ec.papers.simulated import Floats, vectors
+from polars_ec.papers.numbers import Number, Table, alone, between, near_share
+from polars_ec.papers.simulated import Floats, log_likelihoods, vectors
 from polars_ec.papers.small import column, side_by_side, value
 
 _C12, _C21 = 1.0, 3.0
@@ -75,12 +75,9 @@ def equation_39() -> Table:
     bins = ec.sketch(log, "cal_posterior", "label").reliability(resolution=1).select("n", "posterior", "positive_share")
     numbers = {}
     for n, posterior, share in bins.iter_rows():
-        error = math.sqrt(posterior * (1 - posterior) / n)
         # Of fewer than ten expected samples of H2, or of H1, the share is not normal.
         if n * min(posterior, 1 - posterior) >= 10:
-            low, high = posterior - 3 * error, posterior + 3 * error
-            shown = f"{posterior:.4f} +- {3 * error:.4f}"
-            numbers[f"posteriors of about {posterior:.3g}: {n:,} samples"] = between(share, low, high, shown)
+            numbers[f"posteriors of about {posterior:.3g}: {n:,} samples"] = near_share(share, posterior, n)
     return column(
         numbers,
         "Share of H2 among samples in bins of the log-odds of Datap-cal, two classes, beside their mean posterior; allowed are three "
@@ -141,9 +138,9 @@ def equation_45() -> Table:
 
 def _likelihood_ratios() -> Floats:
     """p(x|H2) / p(x|H1) of two Gaussians."""
-    x = np.array([-1.0, 0.0, 0.25, 0.5, 1.0])
-    of_classes = [np.exp(-((x - mean) ** 2) / 0.3) / math.sqrt(0.3 * math.pi) for mean in (0.0, 1.0)]
-    ratios: Floats = of_classes[1] / of_classes[0]
+    x = np.array([[-1.0], [0.0], [0.25], [0.5], [1.0]])
+    of_classes = log_likelihoods(x, ((0.0,), (1.0,)), 0.15)
+    ratios: Floats = np.exp(of_classes[:, 1] - of_classes[:, 0])
     return ratios
 
 

@@ -17,7 +17,7 @@ from polars_ec.papers.simulated import Floats, log_softmax
 from polars_ec.papers.small import Pairs, column, side_by_side, value
 from polars_ec.papers.written_out import BINS, Integers, bins_of, top_label_error
 
-_RULES = ("cross_entropy", "brier")
+_RULES: dict[str, Any] = {"cross_entropy": ec.cross_entropy, "brier": ec.brier}
 
 
 @cache
@@ -30,20 +30,21 @@ def _losses(rule: str) -> dict[str, float]:
 
 
 @cache
-def _by_steps(rule: str) -> tuple[float, float]:
+def _by_steps() -> dict[str, tuple[float, float]]:
     """EPSRraw and EPSRemin by the steps of the paper: calibrate, put the calibrated posteriors to work."""
     log = two_class_log().with_columns(ec.fold("id", 5))
     calibration = ec.calibrate(log, "mc1_posterior", "label", folds=5, fold_by="id")
     table = log.with_columns(calibration.apply("mc1_posterior", out_of_fold=True).alias("calibrated"))
-    metric = ec.cross_entropy if rule == "cross_entropy" else ec.brier
-    return value(table, metric("mc1_posterior", "label")), value(table, metric("calibrated", "label"))
+    return {
+        rule: (value(table, metric("mc1_posterior", "label")), value(table, metric("calibrated", "label")))
+        for rule, metric in _RULES.items()
+    }
 
 
 def equation_59() -> Table:
     """Calibration loss, beside the difference of both losses by the steps of the paper."""
     numbers = {}
-    for rule in _RULES:
-        raw, least = _by_steps(rule)
+    for rule, (raw, least) in _by_steps().items():
         numbers[f"CalLoss, {rule.replace('_', '-')}"] = by_equation(_losses(rule)["cal_loss"], raw - least)
     return column(numbers, "Datap-mc1 of two classes, affine calibration by cross-validation with 5 folds.")
 
@@ -51,8 +52,7 @@ def equation_59() -> Table:
 def equation_60() -> Table:
     """The same in percent of the loss before."""
     numbers = {}
-    for rule in _RULES:
-        raw, least = _by_steps(rule)
+    for rule, (raw, least) in _by_steps().items():
         numbers[f"RelCalLoss, {rule.replace('_', '-')}"] = by_equation(_losses(rule)["rcl"], 100 * (raw - least) / raw)
     return column(numbers)
 
@@ -129,14 +129,6 @@ def equation_63() -> Table:
     return side_by_side({"ECEmc": (computed, top_label_error(POSTERIORS, LABELS))})
 
 
-@cache
-def _with_binning() -> pl.DataFrame:
-    """Datap-mc1 beside its posteriors calibrated by histogram binning, on the very samples."""
-    log = two_class_log()
-    calibration = ec.calibrate(log, "mc1_posterior", "label", "histogram")
-    return log.select("label", "mc1_posterior", binned=calibration.apply("mc1_posterior"))
-
-
 def equation_64() -> Table:
     """Calibration loss by Brier score, sample by sample."""
     options: dict[str, Any] = {"rule": "brier", "calibrator": "histogram", "training": "test"}
@@ -160,7 +152,9 @@ def equation_66() -> Table:
     """ECE as the mean distance of the scores that the package's histogram binning makes from those that they are made of."""
     _, _, bins = _scored()
     quantised = _of_bins()[2][bins]
-    return side_by_side({"ECE": (_ece(), float(np.abs(_with_binning()["binned"].to_numpy() - quantised).mean()))})
+    calibration = ec.calibrate(two_class_log(), "mc1_posterior", "label", "histogram")
+    binned = two_class_log().select(calibration.apply("mc1_posterior")).to_series().to_numpy()
+    return side_by_side({"ECE": (_ece(), float(np.abs(binned - quantised).mean()))})
 
 
 def drawbacks_of_ece() -> Table:

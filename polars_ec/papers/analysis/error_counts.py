@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 import polars_ec as ec
 from polars_ec.papers.numbers import Number, Table, alone, between, by_equation, printed
+from polars_ec.papers.small import OF_COUNTED, counted
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin
-
-_OPTIONS: dict[str, Any] = {"score": "decision", "label": "label", "score_type": "decision", "weight": "n"}
 
 COLUMNS = ("NEC_b", "NEC b²=1", "NEC b²=2", "F1", "MCC", "R21", "R12", "R*2", "R*1")
 TABLE_1 = """
@@ -51,25 +50,22 @@ BALANCED, IMBALANCED = (500, 500), (900, 100)
 def log_of_errors(totals: tuple[int, int], errors: Sequence[tuple[int, int]]) -> pl.DataFrame:
     """Four weighted decisions for each system, which is a pair N21, N12."""
     n1, n2 = totals
-    cells = []
-    for system, (n21, n12) in enumerate(errors):
-        counts = {(0, 0): n1 - n12, (0, 1): n12, (1, 0): n21, (1, 1): n2 - n21}
-        cells += [(system, label, decision, count) for (label, decision), count in counts.items()]
-    return pl.DataFrame(cells, schema=["system", "label", "decision", "n"], orient="row")
+    logs = [counted([[n1 - n12, n12], [n21, n2 - n21]]) for n21, n12 in errors]
+    return pl.concat([log.with_columns(system=pl.lit(system)) for system, log in enumerate(logs)])
 
 
 def measured(totals: tuple[int, int], errors: Sequence[tuple[int, int]]) -> pl.DataFrame:
     """The columns of both tables, a row for each system."""
     values = [
-        ec.nec(**_OPTIONS, prior="uniform"),
-        ec.nec(**_OPTIONS),
-        ec.nec(**_OPTIONS, cost_fn=2),
-        ec.f1(**_OPTIONS),
-        ec.mcc(**_OPTIONS),
-        ec.fnr(**_OPTIONS),
-        ec.fpr(**_OPTIONS),
-        ec.decision_share(**_OPTIONS, decision=1),
-        ec.decision_share(**_OPTIONS, decision=0),
+        ec.nec(**OF_COUNTED, prior="uniform"),
+        ec.nec(**OF_COUNTED),
+        ec.nec(**OF_COUNTED, cost_fn=2),
+        ec.f1(**OF_COUNTED),
+        ec.mcc(**OF_COUNTED),
+        ec.fnr(**OF_COUNTED),
+        ec.fpr(**OF_COUNTED),
+        ec.decision_share(**OF_COUNTED, decision=1),
+        ec.decision_share(**OF_COUNTED, decision=0),
     ]
     named = [value.alias(name) for name, value in zip(COLUMNS, values, strict=True)]
     return log_of_errors(totals, errors).group_by("system").agg(named).sort("system").drop("system")

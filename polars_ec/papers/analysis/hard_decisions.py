@@ -21,14 +21,13 @@ from polars_ec.papers.analysis.small_logs import (
 )
 from polars_ec.papers.numbers import Table
 from polars_ec.papers.simulated import Floats
-from polars_ec.papers.small import Pairs, side_by_side, value, whole
+from polars_ec.papers.small import OF_COUNTED, Pairs, side_by_side, value, whole
 
 _STATED = np.array([0.5, 0.3, 0.2])
 """Priors that are not those of the samples."""
 _DECISIONS = (POSTERIORS @ COSTS).argmin(axis=1)
 _OF_DECISIONS: dict[str, Any] = {"score": "decision", "label": "label", "score_type": "decision", "costs": COST_MATRIX}
 _SAMPLES = SCORED.with_columns(decision=_DECISIONS)
-_BINARY: dict[str, Any] = {"score": "decision", "label": "label", "score_type": "decision", "weight": "n"}
 
 
 def _counts() -> Floats:
@@ -112,7 +111,7 @@ _OPERATING_POINTS = ((1.0, 1.0, 0.36), (10.0, 1.0, 0.36), (1.0, 4.0, 0.1), (2.0,
 
 
 def _nec(c21: float, c12: float, p2: float) -> float:
-    return value(DECIDED, ec.nec(**_BINARY, cost_fn=c21, cost_fp=c12, prior=p2))
+    return value(DECIDED, ec.nec(**OF_COUNTED, cost_fn=c21, cost_fp=c12, prior=p2))
 
 
 def equation_7() -> Table:
@@ -158,9 +157,9 @@ def equation_10() -> Table:
     expected = (COUNTS.sum() - COUNTS.trace()) / COUNTS.sum()
     return side_by_side(
         {
-            "error rate": (value(DECIDED, ec.error_rate(**_BINARY)), expected),
-            "EC at 0-1 costs": (value(DECIDED, ec.expected_cost(**_BINARY)), expected),
-            "1 - accuracy": (1 - value(DECIDED, ec.accuracy(**_BINARY)), expected),
+            "error rate": (value(DECIDED, ec.error_rate(**OF_COUNTED)), expected),
+            "EC at 0-1 costs": (value(DECIDED, ec.expected_cost(**OF_COUNTED)), expected),
+            "1 - accuracy": (1 - value(DECIDED, ec.accuracy(**OF_COUNTED)), expected),
         },
         "The text has c_ij = 1 for i != 1 and 0 for i = 1: it must be i != j and i = j.",
     )
@@ -172,9 +171,9 @@ def equation_11() -> Table:
     balanced = ec.CostMatrix.balanced(PRIORS.tolist())
     return side_by_side(
         {
-            "balanced error rate": (value(DECIDED, ec.balanced_error_rate(**_BINARY)), expected),
-            "EC at costs 1 / (K P_i)": (value(DECIDED, ec.expected_cost(**_BINARY, costs=balanced)), expected),
-            "1 - balanced accuracy": (1 - value(DECIDED, ec.balanced_accuracy(**_BINARY)), expected),
+            "balanced error rate": (value(DECIDED, ec.balanced_error_rate(**OF_COUNTED)), expected),
+            "EC at costs 1 / (K P_i)": (value(DECIDED, ec.expected_cost(**OF_COUNTED, costs=balanced)), expected),
+            "1 - balanced accuracy": (1 - value(DECIDED, ec.balanced_accuracy(**OF_COUNTED)), expected),
         }
     )
 
@@ -183,7 +182,7 @@ _THRESHOLDS = (0.1, 0.2, 0.5)
 
 
 def _net_benefit(p: float) -> float:
-    return value(DECIDED, ec.net_benefit(**_BINARY, p_t=p))
+    return value(DECIDED, ec.net_benefit(**OF_COUNTED, p_t=p))
 
 
 def equation_12() -> Table:
@@ -212,6 +211,6 @@ def equation_15() -> Table:
     p1, p2 = PRIORS.tolist()
     pairs: Pairs = {}
     for p in _THRESHOLDS:
-        nec = value(DECIDED, ec.nec(**_BINARY, cost_fn=1, cost_fp=p / (1 - p)))
+        nec = value(DECIDED, ec.nec(**OF_COUNTED, cost_fn=1, cost_fp=p / (1 - p)))
         pairs[f"p {p}"] = (_net_benefit(p), p2 - min(p2, p / (1 - p) * p1) * nec)
     return side_by_side(pairs)

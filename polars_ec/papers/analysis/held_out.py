@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 import polars_ec as ec
 from polars_ec.papers.analysis.two_classes import two_class_log
 from polars_ec.papers.numbers import Number, Table, alone, between, by_equation
 from polars_ec.papers.simulated import Floats, gaussian_classes, labels, log_likelihoods, log_softmax, vectors
 from polars_ec.papers.small import column, value
+from polars_ec.papers.written_out import calibration_error
 
 _Rule = Literal["cross_entropy", "brier"]
 _DECIDED: dict[str, Any] = {"score": "decision", "label": "label", "score_type": "decision", "cost_fn": 2}
@@ -160,9 +160,9 @@ def ece_by_bins() -> Table:
         of_width = value(log, ec.ece("cal_posterior", "label", bins=bins))
         of_mass = value(log, ec.ece("cal_posterior", "label", bins=bins, equal_mass=True))
         numbers: list[Number | None] = [
-            by_equation(of_width, _ece(posteriors - label, np.ceil(posteriors * bins).astype(np.int64))),
+            by_equation(of_width, calibration_error(posteriors, label, np.ceil(posteriors * bins).astype(np.int64))),
             None if math.isnan(before) else between(of_width - before, 0, 1, "above 0"),
-            by_equation(of_mass, _ece(posteriors - label, -(-rank * bins // len(rank)))),
+            by_equation(of_mass, calibration_error(posteriors, label, -(-rank * bins // len(rank)))),
         ]
         rows.append((f"{bins} bin{'s' * (bins > 1)}", numbers))
         before = of_width
@@ -173,8 +173,3 @@ def ece_by_bins() -> Table:
             "Datap-cal of two classes, which are calibrated by construction: all of it is overestimated. Held against Equation 62, in NumPy."
         ],
     )
-
-
-def _ece(excess: Floats, bins: NDArray[np.int64]) -> float:
-    """By how much posteriors are above labels, bin by bin."""
-    return float(np.abs(np.bincount(bins, excess)).sum() / len(excess))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 import polars_ec as ec
 from polars_ec.papers.numbers import Number, Table, alone, between, by_equation
-from polars_ec.papers.small import counted, value
-
-_OPTIONS: dict[str, Any] = {"score": "decision", "label": "label", "score_type": "decision", "weight": "n"}
+from polars_ec.papers.small import OF_COUNTED, counted, value
 
 _N1, _N2 = 900, 100
 _COST = 20
@@ -32,9 +29,9 @@ def f_score_at_other_priors() -> Table:
         log, p2 = _system(n1, n2, r21 * n2, r12 * n1), n2 / (n1 + n2)
         expected = 2 * p2 * (1 - r21) / (2 * p2 * (1 - r21) + p2 * r21 + (1 - p2) * r12)
         numbers = [
-            by_equation(value(log, ec.f1(**_OPTIONS)), expected),
-            by_equation(value(log, ec.expected_cost(**_OPTIONS)), p2 * r21 + (1 - p2) * r12),
-            by_equation(value(log, ec.expected_cost(**_OPTIONS, prior=stated)), stated * r21 + (1 - stated) * r12),
+            by_equation(value(log, ec.f1(**OF_COUNTED)), expected),
+            by_equation(value(log, ec.expected_cost(**OF_COUNTED)), p2 * r21 + (1 - p2) * r12),
+            by_equation(value(log, ec.expected_cost(**OF_COUNTED, prior=stated)), stated * r21 + (1 - stated) * r12),
         ]
         rows.append((f"P2 {p2:g}", numbers))
     return Table(["F1", "EC", f"EC at P2 {stated:g}"], rows, [f"R21 is {r21:g} and R12 {r12:g} in both."])
@@ -48,9 +45,9 @@ def f_score_at_the_same_cost() -> Table:
         for of_false_alarms in (0.0, 0.5, 1.0):
             n12, n21 = of_false_alarms * _COST, (1 - of_false_alarms) * _COST / beta**2
             log, share = _system(_N1, _N2, n21, n12), (_N2 - n21 + n12) / (_N1 + _N2)
-            cost, f = _COST / (_N1 + _N2), value(log, ec.fbeta(**_OPTIONS, beta=beta))
+            cost, f = _COST / (_N1 + _N2), value(log, ec.fbeta(**OF_COUNTED, beta=beta))
             numbers: list[Number | None] = [
-                by_equation(value(log, ec.expected_cost(**_OPTIONS, cost_fn=beta**2)), cost),
+                by_equation(value(log, ec.expected_cost(**OF_COUNTED, cost_fn=beta**2)), cost),
                 alone(share),
                 by_equation(f, 1 - cost / (beta**2 * _N2 / (_N1 + _N2) + share)),
                 between(f - before, 1e-9, 1, "above 0") if of_false_alarms else None,
@@ -72,10 +69,10 @@ def mcc_at_the_same_cost() -> Table:
         for r12 in (nec / 2, nec / 3, nec / 6):
             r21 = nec - r12
             log = _system(500, 500, 500 * r21, 500 * r12)
-            share, mcc = (1 - r21 + r12) / 2, value(log, ec.mcc(**_OPTIONS))
+            share, mcc = (1 - r21 + r12) / 2, value(log, ec.mcc(**OF_COUNTED))
             low, high, sign = (0.0, 1.0, "above 0") if nec < 1 else (-1.0, 0.0, "below 0")
             numbers: list[Number | None] = [
-                by_equation(value(log, ec.nec(**_OPTIONS, prior="uniform")), nec),
+                by_equation(value(log, ec.nec(**OF_COUNTED, prior="uniform")), nec),
                 alone(share),
                 by_equation(mcc, math.sqrt(0.25 / (share * (1 - share))) * (1 - nec)),
                 between(mcc, low, high, sign),
@@ -96,10 +93,10 @@ def lr_plus_at_the_same_cost() -> Table:
     before = math.nan
     for nec, r12 in ((0.5, 0.4), (0.5, 0.25), (0.5, 0.1), (0.5, 0.0), (1.2, 0.6), (1.2, 0.3)):
         log = _system(_N1, _N2, _N2 * (nec - r12), _N1 * r12)
-        found = value(log, ec.lr_plus(**_OPTIONS))
+        found = value(log, ec.lr_plus(**OF_COUNTED))
         better = nec < 1
         numbers: list[Number | None] = [
-            by_equation(value(log, ec.nec(**_OPTIONS, prior="uniform")), nec),
+            by_equation(value(log, ec.nec(**OF_COUNTED, prior="uniform")), nec),
             by_equation(found, (1 - nec) / r12 + 1) if r12 else between(found, math.inf, math.inf, "infinite"),
             between(found, 1, math.inf, "above 1") if better else between(found, 0, 1, "below 1"),
             between(found - before, 1e-9, math.inf, "above 0") if better and not math.isnan(before) else None,

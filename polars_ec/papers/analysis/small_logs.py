@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import polars_ec as ec
 from polars_ec.papers.numbers import Table, by_equation
-from polars_ec.papers.simulated import Floats
+from polars_ec.papers.simulated import Floats, vectors
 from polars_ec.papers.small import counted, whole
 
 COUNTS: Floats = np.array([[50.0, 14.0], [6.0, 30.0]])
@@ -43,7 +43,7 @@ POSTERIORS: Floats = np.array(
     ]
 )
 """s(x) of ten samples, of three classes."""
-SCORED = pl.DataFrame({"label": LABELS, "s": pl.Series(POSTERIORS, dtype=pl.Array(pl.Float64, 3))})
+SCORED = pl.DataFrame({"label": LABELS, "s": vectors(POSTERIORS)})
 """The log of `POSTERIORS`."""
 SHARES: Floats = np.bincount(LABELS) / len(LABELS)
 """P_i of these samples."""

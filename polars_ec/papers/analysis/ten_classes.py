@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.numbers import Number, Table, between, by_equation, printed
+from polars_ec.papers.numbers import Number, Table, above, between, by_equation, printed
 from polars_ec.papers.simulated import Floats, gaussian_classes, labels, log_likelihoods, log_softmax, vectors
+from polars_ec.papers.small import column
 
 TABLE_4 = """
 Datap        0.25 0.29 0.25 0.14 0.17 0.93 0.13 0.17 0.57 0.21 0.26 0.70
@@ -230,27 +231,22 @@ def what_tables_4_and_5_show() -> Table:
     numbers = {
         "NEC of Datap-mc2 is that of Datap-cal": by_equation(of["Datap", "mc2"]["NEC"], right["NEC"]),
         "NEC of Mismp-mc2 is that of Mismp-cal": by_equation(of["Mismp", "mc2"]["NEC"], wrong["NEC"]),
-        "NCE of Datap-mc2, of the same decisions as Datap-cal": _above(of["Datap", "mc2"]["NCE"], right["NCE"]),
-        "NEC of Mismp-cal": _above(wrong["NEC"], 1.0),
-        "% by CE of Mismp-cal": _above(loss("Mismp", "cal", "NCE"), 70.0),
+        "NCE of Datap-mc2, of the same decisions as Datap-cal": above(
+            of["Datap", "mc2"]["NCE"], right["NCE"], f"{right['NCE']:.4g}"
+        ),
+        "NEC of Mismp-cal": above(wrong["NEC"], 1.0),
+        "% by CE of Mismp-cal": above(loss("Mismp", "cal", "NCE"), 70.0),
         "ECEmc of Mismp-cal in %": between(100 * wrong["ECEmc"], 0, 2, "below 2"),
-        "% by CE of Datap-temcal mc1": _above(loss("Datap-temcal", "mc1", "NCE"), 20.0),
-        "% by CE of Mismp-temcal cal": _above(loss("Mismp-temcal", "cal", "NCE"), 70.0),
+        "% by CE of Datap-temcal mc1": above(loss("Datap-temcal", "mc1", "NCE"), 20.0),
+        "% by CE of Mismp-temcal cal": above(loss("Mismp-temcal", "cal", "NCE"), 70.0),
         "% by CE of Datap-temcal mc2": between(loss("Datap-temcal", "mc2", "NCE"), -1, 1, "about 0"),
         "NCE of affcal over that of Datap-cal": between(
             of["Mismp-affcal", "mc1"]["NCE"] / right["NCE"], 0.99, 1.01, "about 1"
         ),
         "% by CE and by Brier score, at most apart": between(apart, 0, 7, "alike"),
     }
-    return Table(
-        ["value"],
-        [(name, [number]) for name, number in numbers.items()],
-        [
-            "Of six sets without calibration the percentages of Table 5 by cross-entropy and by Brier score are up to 7 points apart: both call the same "
-            "sets well or badly calibrated, as ECEmc does not.",
-        ],
+    return column(
+        numbers,
+        "Of six sets without calibration the percentages of Table 5 by cross-entropy and by Brier score are up to 7 points apart: both call the same "
+        "sets well or badly calibrated, as ECEmc does not.",
     )
-
-
-def _above(computed: float, low: float) -> Number:
-    return between(computed, low, np.inf, f"above {low:.4g}")

@@ -245,7 +245,7 @@ def _f1(precision: Any, recall: Any) -> Any:
     return 2 * precision * recall / (precision + recall)
 
 
-def _gain(value: float, prior: float) -> float:
+def _gain(value: Any, prior: float) -> Any:
     return (value - prior) / ((1 - prior) * value)
 
 
@@ -279,5 +279,4 @@ def _area_of_gains(tp: Floats, fp: Floats, own: float) -> float:
     tp = np.append(start, tp[after:])
     fp = np.append(fp[after - 1] + step * (fp[after] - fp[after - 1]), fp[after:])
     recall, precision = tp / tp[-1], tp / (tp + fp)
-    gains = [(values - own) / ((1 - own) * values) for values in (recall, precision)]
-    return float(np.trapezoid(gains[1], gains[0]))
+    return float(np.trapezoid(_gain(precision, own), _gain(recall, own)))

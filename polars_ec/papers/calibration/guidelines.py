@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.calibration.logs import area, rates
+from polars_ec.papers.calibration.logs import area, by_row, f1, precision, rates
 from polars_ec.papers.numbers import Table, alone, by_equation
 
 THRESHOLD = 1.5
@@ -26,38 +26,26 @@ def _log(groups: Groups, rows: int = 50_000) -> pl.DataFrame:
     generator = np.random.RandomState(0)
     logs = []
     for group, (share, distance) in groups.items():
-        label = generator.uniform(size=rows) < share
-        feature = distance * label + generator.standard_normal(rows)
-        logs.append(pl.DataFrame({"label": label, "feature": feature}).with_columns(group=pl.lit(group)))
+        logs.append(by_row(generator, rows, share, distance).with_columns(group=pl.lit(group)))
     return pl.concat(logs)
-
-
-def _precision(prior: float, distance: float) -> float:
-    tpr, fpr = rates(THRESHOLD, distance)
-    return prior * tpr / (prior * tpr + (1 - prior) * fpr)
-
-
-def _f1(prior: float, distance: float) -> float:
-    precision, recall = _precision(prior, distance), rates(THRESHOLD, distance)[0]
-    return 2 * precision * recall / (precision + recall)
 
 
 def populations() -> Table:
     """Precision of three age groups, and at the average prior over all."""
     groups = {"children": (0.01, 2.2), "adults": (0.04, 2.2), "elderly": (0.2, 1.8)}
-    return _compared(groups, "precision", _precision, "overall", "the average prior")
+    return _compared(groups, "precision", precision, "overall", "the average prior")
 
 
 def agreements() -> Table:
     """F1 of four days, and at the prior that both sides have agreed on."""
     days = {f"day {k}": (share, 2.2) for k, share in enumerate((0.005, 0.03, 0.004, 0.1), start=1)}
-    return _compared(days, "f1", _f1, AGREED, f"the agreed prior, {AGREED:g}")
+    return _compared(days, "f1", f1, AGREED, f"the agreed prior, {AGREED:g}")
 
 
 def _compared(
     groups: Groups,
     metric: Literal["precision", "f1"],
-    formula: Callable[[float, float], float],
+    formula: Callable[[float, float, float], float],
     prior: float | Literal["overall"],
     called: str,
 ) -> Table:
@@ -80,7 +68,7 @@ def _compared(
         row = by_group[group]
         cells = [alone(row["class_prior"])]
         for name, at in ((metric, row["class_prior"]), (f"{metric}_at_prior", reference)):
-            cells.append(by_equation(row[name], formula(at, distance), within=_MOVES))
+            cells.append(by_equation(row[name], formula(at, *rates(THRESHOLD, distance)), within=_MOVES))
         rows.append((group, cells))
     return Table(["share of positives", metric, f"at {called}"], rows, notes=[_HELD.format(_MOVES, "0.002 to 0.007")])
 

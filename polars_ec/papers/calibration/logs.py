@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from functools import cache
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -45,6 +46,12 @@ def drawn(generator: np.random.RandomState, rows: int, prior: float, positive: f
     )
 
 
+def by_row(generator: np.random.RandomState, rows: int, share: float, distance: float) -> pl.DataFrame:
+    """A log that is drawn row by row: `label` and `feature`, from the share of positives and the distance of the classes."""
+    label = generator.uniform(size=rows) < share
+    return pl.DataFrame({"label": label, "feature": distance * label + generator.standard_normal(rows)})
+
+
 def counted(positives: Counts, negatives: Counts) -> pl.DataFrame:
     """Counts at the points of the grid as `feature`, `label` and `n`."""
     columns = {
@@ -75,7 +82,17 @@ def rates(threshold: float, distance: float) -> tuple[float, float]:
     return math.erfc((threshold - distance) / math.sqrt(2)) / 2, math.erfc(threshold / math.sqrt(2)) / 2
 
 
+def precision(prior: float, tpr: Any, fpr: Any) -> Any:
+    """Of rates, or of arrays of them: prior TPR / (prior TPR + (1 - prior) FPR)."""
+    return prior * tpr / (prior * tpr + (1 - prior) * fpr)
+
+
+def f1(prior: float, tpr: float, fpr: float) -> float:
+    """2 prior TPR / (prior TPR + (1 - prior) FPR + prior)."""
+    return 2 * prior * tpr / (prior * tpr + (1 - prior) * fpr + prior)
+
+
 def area(prior: float, distance: float) -> float:
-    """AUC-PR of these classes: the integral over recall of prior TPR / (prior TPR + (1 - prior) FPR)."""
+    """AUC-PR of these classes: the integral of precision over recall."""
     tpr, fpr = np.array([rates(threshold, distance) for threshold in GRID]).T
-    return float(-np.trapezoid(prior * tpr / (prior * tpr + (1 - prior) * fpr), tpr))
+    return float(-np.trapezoid(precision(prior, tpr, fpr), tpr))

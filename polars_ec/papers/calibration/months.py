@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.calibration.logs import area, rates
+from polars_ec.papers.calibration.logs import area, by_row, f1, rates
 from polars_ec.papers.numbers import Number, Table, alone, between, by_equation
 
 if TYPE_CHECKING:
@@ -29,17 +29,14 @@ _AREA_MOVES, _F1_MOVES, _PART_MOVES = 0.055, 0.05, 0.06
 
 def log(generator: np.random.RandomState, rows: int, share: float, distance: float) -> pl.DataFrame:
     """Labels, and log-odds of a model that does not change, whatever share and distance do."""
-    label = generator.uniform(size=rows) < share
-    feature = distance * label + generator.standard_normal(rows)
-    odds = math.log(HISTORICAL / (1 - HISTORICAL)) + MADE_FOR * (feature - MADE_FOR / 2)
-    return pl.DataFrame({"label": label, "score": odds})
+    odds = math.log(HISTORICAL / (1 - HISTORICAL)) + MADE_FOR * (pl.col("feature") - MADE_FOR / 2)
+    return by_row(generator, rows, share, distance).select("label", score=odds)
 
 
-def f1(prior: float, distance: float) -> float:
-    """Of these classes at the Bayes threshold of the model: 2 prior TPR / (prior TPR + (1 - prior) FPR + prior)."""
+def at_bayes(prior: float, distance: float) -> float:
+    """F1 of these classes at the Bayes threshold of the model."""
     odds = -math.log(COST) - math.log(HISTORICAL / (1 - HISTORICAL))
-    tpr, fpr = rates(odds / MADE_FOR + MADE_FOR / 2, distance)
-    return 2 * prior * tpr / (prior * tpr + (1 - prior) * fpr + prior)
+    return f1(prior, *rates(odds / MADE_FOR + MADE_FOR / 2, distance))
 
 
 @cache
@@ -86,8 +83,8 @@ def monitoring() -> Table:
     for (_, distance), row in zip(MONTHS, by_month("f1").iter_rows(named=True), strict=True):
         share, month = row["class_prior"], row["month"]
         cells = [
-            by_equation(row["f1"], f1(share, distance), within=_F1_MOVES),
-            by_equation(row["f1_at_prior"], f1(HISTORICAL, distance), within=_F1_MOVES),
+            by_equation(row["f1"], at_bayes(share, distance), within=_F1_MOVES),
+            by_equation(row["f1_at_prior"], at_bayes(HISTORICAL, distance), within=_F1_MOVES),
         ]
         rows.append((f"month {month}", [alone(share), *cells, _part(parts.get(month), distance)]))
     return Table(

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.calibration.logs import of_sketch
+from polars_ec.papers.calibration.logs import METRICS, of_sketch
 from polars_ec.papers.numbers import Number, Table, alone, between, printed
 from polars_ec.papers.simulated import Floats
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from altair import HConcatChart
 
 MODELS = tuple(f"model {k}" for k in range(30))
-AREAS = ("AUC-PR", "AUC-PR gain", "best F1")
+AREAS = tuple(METRICS.values())
 NAMES = ("AUC-ROC", *AREAS, *(f"{name}, 0.5" for name in AREAS), *(f"{name}, near" for name in AREAS))
 """The ten metrics: plain, calibrated to 0.5, and to a prior near the own one."""
 
@@ -48,7 +48,7 @@ def _correlations(log: pl.DataFrame, near: float) -> Floats:
     sketch = ec.sketch(log, list(MODELS), "label", by="data", score_type="log_odds")
     values = sketch.evaluate("auc_roc").select(*keys, pl.col("auc_roc").alias("AUC-ROC"))
     for end, prior in (("", None), (", 0.5", 0.5), (", near", near * pl.col("class_prior"))):
-        named = dict(zip(("average_precision", "auprg", "f1"), (name + end for name in AREAS), strict=True))
+        named = {metric: name + end for metric, name in METRICS.items()}
         values = values.join(of_sketch(sketch, keys, prior).rename(named), on=keys)
     pairs = [pl.corr(a, b, method="spearman").alias(f"{a}|{b}") for a in NAMES for b in NAMES]
     means = values.group_by("data", maintain_order=True).agg(pairs).drop("data").mean()

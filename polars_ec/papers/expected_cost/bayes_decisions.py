@@ -15,7 +15,7 @@ from polars_ec.papers.expected_cost.small_logs import (
     two_classes,
 )
 from polars_ec.papers.numbers import Number, Table, by_equation, printed
-from polars_ec.papers.simulated import Floats
+from polars_ec.papers.simulated import Floats, vectors
 from polars_ec.papers.small import column, whole
 
 COSTS_OF_TWO = ((1.0, 1.0), (1.0, 4.0), (2.5, 1.0))
@@ -109,7 +109,7 @@ def equation_24() -> Table:
     for alpha in (0.05, 0.3):
         costs = ec.CostMatrix.zero_one(10, abstain=alpha)
         expected = int(np.append(SHARES, 1 - alpha).argmax())
-        priors = pl.DataFrame({"q": [SHARES]}, schema={"q": pl.Array(pl.Float64, 10)})
+        priors = pl.DataFrame({"q": vectors(np.array([SHARES]))})
         of_priors = priors.select(ec.bayes_decision("q", costs=costs)).item()
         numbers[f"naive decision, alpha {alpha:g}"] = whole(costs.naive(SHARES)[1], expected)
         numbers[f"Bayes decision at the priors, alpha {alpha:g}"] = whole(of_priors, expected)
@@ -131,7 +131,7 @@ def _least_sure(alpha: float) -> float:
     """The least posterior of one of ten classes, in steps of 0.001, that is decided for."""
     shares = np.arange(200, 1000) / 1000
     q = np.hstack([shares[:, None], np.repeat((1 - shares[:, None]) / 9, 9, axis=1)])
-    rows = pl.DataFrame({"q": pl.Series(q, dtype=pl.Array(pl.Float64, 10))})
+    rows = pl.DataFrame({"q": vectors(q)})
     costs = ec.CostMatrix.zero_one(10, abstain=alpha)
     decided = rows.select(ec.bayes_decision("q", costs=costs)).to_series().to_numpy()
     return float(shares[decided != 10].min())

@@ -11,7 +11,7 @@ import polars_ec as ec
 from polars_ec.papers.expected_cost.costs import likeliest_counts
 from polars_ec.papers.expected_cost.small_logs import three_classes, two_classes, two_counts
 from polars_ec.papers.numbers import Table, between, by_equation
-from polars_ec.papers.small import column, counted, value
+from polars_ec.papers.small import OF_COUNTED, column, counted, value
 
 DECIDED: Any = {"score_type": "decision"}
 BETAS = (0.5, 1.0, 2.0)
@@ -126,7 +126,6 @@ def equation_14() -> Table:
     share = counts.of_decision[1] / counts.total
     factor = np.sqrt(p2 * (1 - p2) / (share * (1 - share)))
     reversed_ = counted(counts.n[:, ::-1].tolist())
-    of_reversed: Any = {"weight": "n", **DECIDED}
     return column(
         {
             "NEC at equal priors": by_equation(nec, r[0, 1] + r[1, 0]),
@@ -134,12 +133,8 @@ def equation_14() -> Table:
                 value(log, ec.balanced_error_rate("decision", "label", **DECIDED)) / 0.5, nec
             ),
             "MCC": by_equation(_mcc_of_log(), factor * (1 - (r[0, 1] + r[1, 0]))),
-            "MCC where NEC is above 1": between(
-                value(reversed_, ec.mcc("decision", "label", **of_reversed)), -1, 0, "below 0"
-            ),
-            "NEC there": between(
-                value(reversed_, ec.nec("decision", "label", prior="uniform", **of_reversed)), 1, 2, "above 1"
-            ),
+            "MCC where NEC is above 1": between(value(reversed_, ec.mcc(**OF_COUNTED)), -1, 0, "below 0"),
+            "NEC there": between(value(reversed_, ec.nec(**OF_COUNTED, prior="uniform")), 1, 2, "above 1"),
         }
     )
 

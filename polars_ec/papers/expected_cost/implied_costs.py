@@ -21,7 +21,7 @@ from polars_ec.papers.expected_cost.two_thresholds import (
     at_thresholds,
     two_gaussians,
 )
-from polars_ec.papers.numbers import Number, Table, alone, between, by_equation
+from polars_ec.papers.numbers import Number, Table, above, alone, below, between, by_equation, near_share
 from polars_ec.papers.simulated import labels, log_likelihoods, log_softmax, vectors
 from polars_ec.papers.small import value
 
@@ -87,9 +87,9 @@ def costs_of_a_miss() -> Table:
         numbers: list[Number | None] = [alone(threshold), alone(r21), alone(r12)]
         if before is not None:
             numbers = [
-                between(threshold, -math.inf, before["threshold"], f"below {before['threshold']:.4f}"),
-                between(r21, 0, before["r21"], f"below {before['r21']:.4f}"),
-                between(r12, before["r12"], 1, f"above {before['r12']:.4f}"),
+                below(threshold, before["threshold"], f"{before['threshold']:.4f}"),
+                below(r21, before["r21"], f"{before['r21']:.4f}"),
+                above(r12, before["r12"], f"{before['r12']:.4f}"),
             ]
         for variance in (VARIANCE, EASIER):
             best = at_thresholds(variance).best_threshold("nec", cost_fn=cost)["nec"].item()
@@ -116,15 +116,10 @@ def calibrated_posteriors() -> Table:
         .agg(n=pl.len(), share=pl.col("label").mean(), mean=pl.col("posterior").mean())
         .sort("near")
     )
-    rows = []
-    for near, n, share, mean in found.iter_rows():
-        error = 3 * math.sqrt(mean * (1 - mean) / n)
-        rows.append(
-            (
-                f"posteriors of about {near:g}: {n:,} rows",
-                [between(share, mean - error, mean + error, f"{mean:.4f} +- {error:.4f}")],
-            )
-        )
+    rows = [
+        (f"posteriors of about {near:g}: {n:,} rows", [near_share(share, mean, n)])
+        for near, n, share, mean in found.iter_rows()
+    ]
     return Table(
         ["share of class 2"], rows, ["Beside their mean posterior; allowed are three standard errors of the share."]
     )

@@ -12,7 +12,7 @@ from polars_ec.papers.expected_cost.small_logs import two_classes
 from polars_ec.papers.expected_cost.ten_classes import ten_classes
 from polars_ec.papers.expected_cost.two_thresholds import COUNTS, PRIORS, VARIANCE, two_gaussians
 from polars_ec.papers.numbers import Table, between, by_equation, printed
-from polars_ec.papers.simulated import vectors
+from polars_ec.papers.simulated import log_likelihoods, vectors
 from polars_ec.papers.small import column, value, whole
 from polars_ec.papers.written_out import area_under_pr, area_under_roc, equal_error_rate, operating_points
 
@@ -84,7 +84,7 @@ def equation_30() -> Table:
     log = two_classes()
     variance = 0.5
     x = log["log_odds"].to_numpy() * variance + 0.5 + variance * np.log(2)
-    likelihoods = np.exp(-((x[:, None] - np.array([0.0, 1.0])) ** 2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
+    likelihoods = np.exp(log_likelihoods(x[:, None], ((0.0,), (1.0,)), variance))
     joint = likelihoods * np.array([2 / 3, 1 / 3])
     expected = joint / joint.sum(axis=1, keepdims=True)
     rows = pl.DataFrame({"log_likelihoods": vectors(np.log(likelihoods))})

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 import polars_ec as ec
 from polars_ec.papers.lecture.scores import evaluated, training, wrong_rates
 from polars_ec.papers.numbers import Table, between, by_equation
+from polars_ec.papers.simulated import Floats
 from polars_ec.papers.small import column, value
 from polars_ec.papers.written_out import least_cross_entropy, pooled
 
@@ -25,7 +27,7 @@ def validation_threshold() -> Table:
     s, of_t = log["margin"].to_numpy(), log["label"].to_numpy() == 1
     dcf = np.cumsum(~of_t) / (~of_t).sum() + 1 - np.cumsum(of_t) / of_t.sum()
     best = int(dcf.argmin())
-    p_fn, p_fp = wrong_rates(evaluated()["margin"], evaluated()["label"], float(s[best]))
+    p_fn, p_fp = wrong_rates("margin", float(s[best]))
     # The lecture decides for H_T from its threshold on, and polars_ec above its own, which is the next lower score.
     elsewhere = value(evaluated(), ec.dcf("margin", "label", threshold=found["threshold"], prior=0.5, score_type="llr"))
     theoretical = value(evaluated(), ec.dcf("margin", "label", prior=0.5, score_type="llr"))
@@ -45,8 +47,7 @@ def isotonic_regression() -> Table:
     calibration = ec.calibrate(training(), "margin", "label", "pav", **RAW)
     log = training().sort("margin")
     is_t = log["label"].to_numpy() == 1
-    weights = np.where(is_t, 0.5 / is_t.sum(), 0.5 / (~is_t).sum())
-    expected = pooled(is_t.astype(float), weights)
+    expected = pooled(is_t.astype(float), _equal_weights(is_t))
     found = np.asarray(log.select(calibration.apply("margin")).to_series().to_numpy())
     return column(
         {
@@ -60,8 +61,7 @@ def logistic_regression() -> Table:
     """Log odds alpha s + beta of least cross-entropy, where both classes weigh the same, by Newton's method."""
     fitted = ec.calibrate(training(), "margin", "label", "affine", **RAW).frame.row(0, named=True)
     s, is_t = training()["margin"].to_numpy(), training()["label"].to_numpy() == 1
-    weights = np.where(is_t, 0.5 / is_t.sum(), 0.5 / (~is_t).sum())
-    alpha, beta = least_cross_entropy(s, is_t, weights)
+    alpha, beta = least_cross_entropy(s, is_t, _equal_weights(is_t))
     return column(
         {
             "alpha": by_equation(fitted["alpha"], alpha, relative=1e-7),
@@ -108,3 +108,9 @@ def score_calibration() -> Table:
         rows,
         ["At prior 1/2 and costs of 1: between the minimum DCF and the actual one of the margins as they are."],
     )
+
+
+def _equal_weights(is_t: NDArray[np.bool_]) -> Floats:
+    """Of rows, so that both classes weigh a half."""
+    weights: Floats = np.where(is_t, 0.5 / is_t.sum(), 0.5 / (~is_t).sum())
+    return weights

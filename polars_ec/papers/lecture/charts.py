@@ -19,7 +19,7 @@ _BARS = 36
 
 def score_histogram() -> alt.LayerChart:
     """Densities of the scores of both classes, and a threshold."""
-    return _histogram("llr", "Scores and a threshold", mark=0.0)
+    return _histogram("llr", "Scores and a threshold")
 
 
 def error_rates() -> alt.LayerChart:
@@ -53,9 +53,7 @@ def det() -> alt.LayerChart:
 def bayes_error() -> alt.VConcatChart:
     """Scores of both classes and their Bayes error plot, before and after calibration."""
     rows = [
-        alt.HConcatChart(
-            hconcat=[_histogram(score, title, mark=0.0), ec.plot.bayes_error(sketch(score), PRIOR_LOG_ODDS)]
-        )
+        alt.HConcatChart(hconcat=[_histogram(score, title), ec.plot.bayes_error(sketch(score), PRIOR_LOG_ODDS)])
         for score, title in _TITLES.items()
     ]
     return alt.VConcatChart(vconcat=rows)
@@ -69,7 +67,7 @@ def tippett() -> alt.HConcatChart:
     return alt.HConcatChart(hconcat=charts)
 
 
-def _histogram(score: str, title: str, *, mark: float) -> alt.LayerChart:
+def _histogram(score: str, title: str) -> alt.LayerChart:
     low, high = _ENDS[score]
     width = (high - low) / _BARS
     bars = (
@@ -94,9 +92,9 @@ def _histogram(score: str, title: str, *, mark: float) -> alt.LayerChart:
         alt.Y2Datum(0),
         _colour([*_CLASSES.values()]),
     )
-    rule = alt.Chart(pl.DataFrame({"start": [mark]})).mark_rule(strokeDash=DASHES, color=REST)
+    rule = alt.Chart(pl.DataFrame({"start": [0.0]})).mark_rule(strokeDash=DASHES, color=REST)
     return alt.LayerChart(layer=[bars_of, rule.encode(alt.X("start:Q", title=_NAMES[score], scale=scale))]).properties(
-        width=SIZE, height=SIZE, title=alt.Title(title, subtitle=[f"Dashed: the threshold {mark:g}"], anchor="start")
+        width=SIZE, height=SIZE, title=alt.Title(title, subtitle=["Dashed: the threshold 0"], anchor="start")
     )
 
 

@@ -42,7 +42,7 @@ def error_rates_by_threshold() -> Table:
     log, rows = evaluated(), []
     for t in (-3.0, -1.0, 0.0, 1.0, 3.0):
         options: Any = {"threshold": t, "score_type": "llr"}
-        p_fn, p_fp = wrong_rates(log["llr"], log["label"], t)
+        p_fn, p_fp = wrong_rates("llr", t)
         fpr, fnr = (value(log, rate("llr", "label", **options)) for rate in (ec.fpr, ec.fnr))
         rows.append((f"threshold {t:g}", [by_equation(fpr, p_fp), by_equation(fnr, p_fn)]))
     eer = value(log, ec.eer("llr", "label", method="linear", score_type="llr"))
@@ -164,8 +164,8 @@ def _points(score: str) -> tuple[Floats, Floats]:
 
 
 def _actual(score: str, log_odds: float) -> float:
-    log, prior = evaluated(), 1 / (1 + math.exp(-log_odds))
-    p_fn, p_fp = wrong_rates(log[score], log["label"], -log_odds)
+    prior = 1 / (1 + math.exp(-log_odds))
+    p_fn, p_fp = wrong_rates(score, -log_odds)
     return (prior * p_fn + (1 - prior) * p_fp) / min(prior, 1 - prior)
 
 

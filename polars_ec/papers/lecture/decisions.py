@@ -201,10 +201,9 @@ def llr_decision() -> Table:
     log = evaluated()
     llr, numbers = log["llr"].to_numpy(), {}
     for point in APPLICATIONS:
-        threshold = -np.log(point.prior * point.cost_fn / ((1 - point.prior) * point.cost_fp))
         decided = _decided(log, ec.bayes_decision("llr", **application(point)))
         numbers[f"rows decided as by the threshold, {point}"] = whole(
-            int((decided == (llr > threshold)).sum()), len(llr)
+            int((decided == (llr > point.threshold)).sum()), len(llr)
         )
     return column(numbers, "Applications are (prior of H_T, cost of a miss, cost of a false alarm).")
 
@@ -239,7 +238,7 @@ def effective_prior() -> Table:
 def bayes_cost() -> Table:
     """What the Bayes decision of a row costs, given its class: the mean for each class."""
     log, point = evaluated(), APPLICATIONS[0]
-    p_fn, p_fp = wrong_rates(log["llr"], log["label"], point.threshold)
+    p_fn, p_fp = wrong_rates("llr", point.threshold)
     cost = ec.row_cost("llr", "label", **application(point))
     return column(
         {

@@ -31,7 +31,7 @@ def bayes_risk() -> Table:
     for point in APPLICATIONS:
         # LLRs 2 x - 2 of normal features with means 0 and 2: normal with means -2 and 2, and variance 4.
         p_fn, p_fp = normal.cdf((point.threshold - 2) / 2), 1 - normal.cdf((point.threshold + 2) / 2)
-        risk = point.prior * point.cost_fn * p_fn + (1 - point.prior) * point.cost_fp * p_fp
+        risk = point.cost(p_fn, p_fp)
         variance = (point.prior * point.cost_fn) ** 2 * p_fn * (1 - p_fn) / 1_000
         variance += ((1 - point.prior) * point.cost_fp) ** 2 * p_fp * (1 - p_fp) / 2_000
         margin = 3 * math.sqrt(variance)
@@ -76,7 +76,7 @@ def detection_cost() -> Table:
     log, numbers = evaluated(), {}
     for point in APPLICATIONS:
         computed = value(log, ec.expected_cost("llr", "label", **application(point)))
-        numbers[str(point)] = by_equation(computed, _unnormalised(point, *_rates(point)))
+        numbers[str(point)] = by_equation(computed, _of_rows(point))
     return column(
         numbers,
         "The slides have the arguments of the cost in three orders, (C_fn, C_fp, pi_T), (pi_T, C_fn, C_fp) and (pi_T, C_fp, C_fn), and decisions as h* "
@@ -109,9 +109,7 @@ def normalised_detection_cost() -> Table:
     """Divided by the cost of the better dummy system; the same at the effective prior with costs of 1."""
     log, rows = evaluated(), []
     for point in APPLICATIONS:
-        expected = _unnormalised(point, *_rates(point)) / min(
-            point.prior * point.cost_fn, (1 - point.prior) * point.cost_fp
-        )
+        expected = _of_rows(point) / min(point.prior * point.cost_fn, (1 - point.prior) * point.cost_fp)
         prior = ec.effective_prior(point.prior, cost_fn=point.cost_fn, cost_fp=point.cost_fp)
         computed = value(log, ec.dcf("llr", "label", **application(point)))
         at_prior = value(log, ec.dcf("llr", "label", **application(Application(prior, 1, 1))))
@@ -126,7 +124,7 @@ def scaled_detection_cost() -> Table:
         scale = point.prior * point.cost_fn + (1 - point.prior) * point.cost_fp
         prior = ec.effective_prior(point.prior, cost_fn=point.cost_fn, cost_fp=point.cost_fp)
         computed = value(log, ec.expected_cost("llr", "label", **application(Application(prior, 1, 1))))
-        numbers[str(point)] = by_equation(computed, _unnormalised(point, *_rates(point)) / scale)
+        numbers[str(point)] = by_equation(computed, _of_rows(point) / scale)
     return column(numbers)
 
 
@@ -163,17 +161,13 @@ def llr_threshold() -> Table:
         found = of_costs - math.log(point.prior / (1 - point.prior))
         numbers[f"threshold, {point}"] = by_equation(found, threshold)
         numbers[f"log odds less LLR, {point}"] = by_equation(float(sums.mean().item()), -threshold)
-        p_fn, p_fp = wrong_rates(log["llr"], log["label"], threshold)
+        p_fn, p_fp = wrong_rates("llr", threshold)
         at_threshold = (prior * p_fn + (1 - prior) * p_fp) / min(prior, 1 - prior)
         by_default = value(log, ec.dcf("llr", "label", prior=prior, score_type="llr"))
         numbers[f"DCF at this threshold, {point}"] = by_equation(by_default, at_threshold)
     return column(numbers)
 
 
-def _rates(point: Application) -> tuple[float, float]:
-    log = evaluated()
-    return wrong_rates(log["llr"], log["label"], point.threshold)
-
-
-def _unnormalised(point: Application, p_fn: float, p_fp: float) -> float:
-    return point.prior * point.cost_fn * p_fn + (1 - point.prior) * point.cost_fp * p_fp
+def _of_rows(point: Application) -> float:
+    """The un-normalised cost at the threshold of the application."""
+    return point.cost(*wrong_rates("llr", point.threshold))

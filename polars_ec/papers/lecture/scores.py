@@ -34,6 +34,10 @@ class Application:
         """The LLR from which on H_T costs less."""
         return math.log((1 - self.prior) * self.cost_fp / (self.prior * self.cost_fn))
 
+    def cost(self, p_fn: float, p_fp: float) -> float:
+        """Of these error rates, before it is normalised."""
+        return self.prior * self.cost_fn * p_fn + (1 - self.prior) * self.cost_fp * p_fp
+
 
 def application(point: Application) -> Any:
     """The keywords of a metric of LLRs."""
@@ -72,7 +76,7 @@ def sketch(score: str) -> ec.Sketch:
     return ec.sketch(evaluated(), score, "label", score_type="llr", thresholds=thresholds, exact=True)
 
 
-def wrong_rates(score: pl.Series, label: pl.Series, threshold: float) -> tuple[float, float]:
-    """P_fn and P_fp of deciding for H_T from a threshold on."""
-    s, of_t = score.to_numpy(), label.to_numpy() == 1
+def wrong_rates(score: str, threshold: float) -> tuple[float, float]:
+    """P_fn and P_fp in `evaluated` of deciding for H_T from a threshold on."""
+    s, of_t = evaluated()[score].to_numpy(), evaluated()["label"].to_numpy() == 1
     return float(np.mean(s[of_t] < threshold)), float(np.mean(s[~of_t] >= threshold))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,7 @@ from polars_ec.papers.numbers import Number, Table, by_equation
 from polars_ec.papers.posteriors.small_log import three_classes, two_classes
 from polars_ec.papers.simulated import Floats, vectors
 from polars_ec.papers.small import Pairs, side_by_side
-from polars_ec.papers.written_out import BINS, bins_of, calibration_error, top_label_error
+from polars_ec.papers.written_out import BINS, calibration_error, mean_of_bin, top_label_error
 
 _Rule = Literal["cross_entropy", "brier"]
 _NAMES: dict[_Rule, str] = {"cross_entropy": "log loss", "brier": "Brier loss"}
@@ -106,10 +106,8 @@ def ece_as_a_distance() -> Table:
     log = two_classes()
     calibrated = ec.sketch(log.frame, "q", "label", exact=True).calibrate("histogram", bins=BINS).apply("q")
     s = log.frame.select(calibrated).to_series().to_numpy()
-    p, place = log.q[:, 1], bins_of(log.q[:, 1])
-    means = np.array([p[place == b].mean() for b in place])
     here = log.frame.select(ec.ece("q", "label", bins=BINS)).item()
-    return side_by_side({"ECE, 15 bins": (here, np.abs(s - means).mean())})
+    return side_by_side({"ECE, 15 bins": (here, np.abs(s - mean_of_bin(log.q[:, 1])).mean())})
 
 
 def ece_of_many_classes() -> Table:
@@ -135,22 +133,25 @@ def mean_is_the_minimiser() -> Table:
     )
 
 
+@cache
+def _calibration_loss(rule: _Rule, *, out_of_fold: bool) -> dict[str, float]:
+    """The columns of `ec.calibration_loss`."""
+    frame, _, _ = _calibrated(out_of_fold=out_of_fold)
+    how: dict[str, Any] = {"folds": FOLDS, "fold_by": FOLD_KEY} if out_of_fold else {"training": "test"}
+    return ec.calibration_loss(frame, "q", "label", rule, score_type="posteriors", **how).row(0, named=True)
+
+
 def _calibration_losses(column: str, equation: Callable[[float, float], float], notes: Sequence[str] = ()) -> Table:
     """A column of `ec.calibration_loss`, beside the equation of the mean losses of q and of s."""
     h = three_classes().h
     rows: list[tuple[str, list[Number]]] = []
     for name, out_of_fold in (("cross-validation", True), ("on the very rows", False)):
-        frame, q, s = _calibrated(out_of_fold=out_of_fold)
+        _, q, s = _calibrated(out_of_fold=out_of_fold)
         numbers = []
         for rule in _NAMES:
-            if out_of_fold:
-                found = ec.calibration_loss(
-                    frame, "q", "label", rule, folds=FOLDS, fold_by=FOLD_KEY, score_type="posteriors"
-                )
-            else:
-                found = ec.calibration_loss(frame, "q", "label", rule, training="test", score_type="posteriors")
+            found = _calibration_loss(rule, out_of_fold=out_of_fold)[column]
             raw, calibrated = (float(_losses(x, rule)[np.arange(len(h)), h].mean()) for x in (q, s))
-            numbers.append(by_equation(found[column].item(), equation(raw, calibrated)))
+            numbers.append(by_equation(found, equation(raw, calibrated)))
         rows.append((name, numbers))
     return Table(tuple(_NAMES.values()), rows, notes)
 
@@ -189,7 +190,7 @@ def semi_empirical_cross_entropy() -> Table:
     by_labels = frame.with_columns(h=one_hot).select(ec.semi_empirical_epsr("q", "h", score_type="posteriors")).item()
     return side_by_side(
         {
-            "empirical": (empirical, -np.log(q[np.arange(len(h)), h]).mean()),
+            "empirical": (empirical, three_classes().log_losses.mean()),
             "by the calibrated posterior": (expected, np.sum(s * -np.log(q), axis=1).mean()),
             "by the labels as posteriors": (by_labels, empirical),
         }

@@ -1,4 +1,4 @@
-"""What Figures 2 and 3 share: the metrics of four systems, and how a text's words about them are checked."""
+"""What Figures 2 and 3 share: the metrics of four systems."""
 
 from __future__ import annotations
 

@@ -30,8 +30,9 @@ def _detector(log: pl.DataFrame, of_class: int) -> pl.DataFrame:
 def one_against_others() -> Table:
     """The columns of Table 2 for the first two classes of CIFAR10, raw, calibrated and by PAV."""
     rows: list[tuple[str, Sequence[Number | None]]] = []
+    cifar10 = shipped(SHIPPED_SYSTEMS["cifar10-resnet20"])
     for of_class in (0, 1):
-        log = _detector(shipped(SHIPPED_SYSTEMS["cifar10-resnet20"]), of_class)
+        log = _detector(cifar10, of_class)
         scores, label = log["score"].to_numpy(), log["label"].to_numpy()
         risks = [written_out.normalised_risk(scores, label, costs) for costs in costs_of(2).values()]
         expected = {

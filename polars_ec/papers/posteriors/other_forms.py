@@ -13,7 +13,7 @@ from polars_ec.papers.posteriors.small_log import two_classes
 from polars_ec.papers.posteriors.synthetic import two_classes as simulated
 from polars_ec.papers.simulated import vectors
 from polars_ec.papers.small import Pairs, column, side_by_side
-from polars_ec.papers.written_out import BINS, bins_of
+from polars_ec.papers.written_out import BINS, bins_of, mean_of_bin
 
 _STEPS = 4
 """Of a posterior that has lost what is between them."""
@@ -69,7 +69,7 @@ def other_errors() -> Table:
     log = two_classes()
     p, place = log.q[:, 1], bins_of(log.q[:, 1])
     calibrated = ec.sketch(log.frame, "q", "label", exact=True).calibrate("histogram", bins=BINS).apply("q")
-    frame = log.frame.with_columns(s=calibrated, mean=np.array([p[place == b].mean() for b in place]))
+    frame = log.frame.with_columns(s=calibrated, mean=mean_of_bin(p))
     squares, mass, divergence = frame.select(
         ec.ece("q", "label", bins=BINS, norm=2).pow(2).alias("squares"),
         ec.ece("q", "label", bins=BINS, equal_mass=True).alias("mass"),

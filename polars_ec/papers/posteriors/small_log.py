@@ -31,6 +31,24 @@ class SmallLog:
     h: NDArray[np.int64]
     """Classes, from 0."""
 
+    @property
+    def priors(self) -> Floats:
+        """The share of each class."""
+        shares: Floats = np.bincount(self.h) / len(self.h)
+        return shares
+
+    @property
+    def log_losses(self) -> Floats:
+        """-log q_h of each row."""
+        losses: Floats = -np.log(self.q[np.arange(len(self.h)), self.h])
+        return losses
+
+    @property
+    def brier_losses(self) -> Floats:
+        """The squared distance of each row, over K as in Section 2.3.3."""
+        losses: Floats = ((self.q - np.eye(self.q.shape[1])[self.h]) ** 2).mean(axis=1)
+        return losses
+
 
 _COUNTS, _VARIANCE = (40, 25, 15), 0.4
 _MEANS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -56,6 +74,6 @@ def likelihoods_of_three_classes() -> Floats:
 def two_classes() -> SmallLog:
     """199 rows of two classes, with posteriors at other priors than those of the rows; `q` is the posterior of class 2."""
     made = simulated("mcp", 200)
-    frame = made.select(q=ec.posterior("log_odds", score_type="log_odds"), label="label", row=pl.int_range(pl.len()))
+    frame = made.select(q=ec.posterior("log_odds", score_type="log_odds"), label="label")
     p = frame["q"].to_numpy()
     return SmallLog(frame, np.stack([1 - p, p], axis=1), frame["label"].to_numpy().astype(np.int64))

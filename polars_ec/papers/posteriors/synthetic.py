@@ -63,11 +63,9 @@ def log_odds(system: str) -> pl.Expr:
 
 
 def two_classes(system: str, rows: int) -> pl.DataFrame:
-    """`label`, the system's log posteriors as `score` and as `log_odds`, and the `true` log-odds; of the rows that were asked for, those made."""
+    """`label`, the system's `log_odds`, and the `true` ones; of the rows that were asked for, those made."""
     frame = synthetic(class_counts(2, rows), 0.15)
-    return frame.select(
-        "label", log_odds(system).alias("log_odds"), log_odds("cal").alias("true"), score=pl.col(system)
-    )
+    return frame.select("label", log_odds=log_odds(system), true=log_odds("cal"))
 
 
 def drawn_folds(label: pl.Series, n_classes: int, calibrators: int) -> dict[str, list[NDArray[np.int64]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Literal, TypeAlias
@@ -12,9 +11,11 @@ import polars as pl
 
 import polars_ec as ec
 from polars_ec.papers.folds import FOLD_KEY, FOLDS, stratified_folds, with_folds
-from polars_ec.papers.numbers import Number, Table, alone, between, printed
+from polars_ec.papers.numbers import Number, Table, above, alone, between, printed
 from polars_ec.papers.posteriors.four_systems import costs_of
+from polars_ec.papers.posteriors.synthetic import log_odds
 from polars_ec.papers.score_files import ScoreSet, shipped
+from polars_ec.papers.small import column
 
 _Kind: TypeAlias = Literal["log_odds", "posterior", "log_posteriors", "posteriors"]
 
@@ -121,24 +122,21 @@ def numbers_in_the_text() -> Table:
     nce = COLUMNS.index("NCE")
     found = {name: {made: row[nce] or 0.0 for made, row in measured_shipped(name).items()} for name in SHIPPED_SYSTEMS}
     worse = found["sst2-gpt2-4shot"]["raw"]
-    rows = [
-        ("NCE of CIFAR10 Resnet-20, calibrated", printed(found["cifar10-resnet20"]["cal"], "0.101")),
-        ("NCE of SST2 4-shot, worse than the naive system", between(worse, 1, math.inf, "above 1")),
-        *((f"NCE of {name}, calibrated", between(of["cal"], 0, 1, "up to 1")) for name, of in found.items()),
-        *(
-            (f"NCE of {name}, affine over PAV", between(of["cal"] / of["calp"], 1, 1.06, "close to 1"))
+    numbers = {
+        "NCE of CIFAR10 Resnet-20, calibrated": printed(found["cifar10-resnet20"]["cal"], "0.101"),
+        "NCE of SST2 4-shot, worse than the naive system": above(worse, 1),
+        **{f"NCE of {name}, calibrated": between(of["cal"], 0, 1, "up to 1") for name, of in found.items()},
+        **{
+            f"NCE of {name}, affine over PAV": between(of["cal"] / of["calp"], 1, 1.06, "close to 1")
             for name, of in found.items()
             if "calp" in of
-        ),
-    ]
-    return Table(
-        ("value",),
-        [(name, [number]) for name, number in rows],
-        (
-            "The others are of Vgg19 (NCE 0.103), RepVgg-a2 (0.092, RCL 19.9), CIFAR100 RepVgg-a2 (RCL 0.8, ECEmc 5.6), SITW and FVCAUS:"
-            " no scores at hand.",
-            "The text says that affine calibration and PAV are close in most cases: within 6 % of NCE by the printed numbers of SST2 too.",
-        ),
+        },
+    }
+    return column(
+        numbers,
+        "The others are of Vgg19 (NCE 0.103), RepVgg-a2 (0.092, RCL 19.9), CIFAR100 RepVgg-a2 (RCL 0.8, ECEmc 5.6), SITW and FVCAUS:"
+        " no scores at hand.",
+        "The text says that affine calibration and PAV are close in most cases: within 6 % of NCE by the printed numbers of SST2 too.",
     )
 
 
@@ -178,7 +176,7 @@ def measured(log: pl.DataFrame, *, seed: int) -> dict[str, list[float | None]]:
         frame = frame.with_columns(_calibrated(frame, "raw", "log_posteriors").alias("cal"))
         score_types: dict[str, _Kind] = {"raw": "log_posteriors", "cal": "posteriors"}
     else:
-        frame = frame.with_columns(raw=pl.col("score").arr.get(1) - pl.col("score").arr.get(0))
+        frame = frame.with_columns(raw=log_odds("score"))
         pav = ec.sketch(frame, "raw", "label", score_type="log_odds", exact=True).calibrate("pav").apply("raw")
         frame = frame.with_columns(_calibrated(frame, "raw", "log_odds").alias("cal"), pav.alias("calp"))
         score_types = {"raw": "log_odds", "cal": "posterior", "calp": "posterior"}

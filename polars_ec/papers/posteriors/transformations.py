@@ -13,7 +13,7 @@ from polars_ec.papers.numbers import Table
 from polars_ec.papers.posteriors.small_log import three_classes, two_classes
 from polars_ec.papers.simulated import log_softmax
 from polars_ec.papers.small import Pairs, side_by_side
-from polars_ec.papers.written_out import BINS, affine_of, bins_of, least_cross_entropy, pooled
+from polars_ec.papers.written_out import BINS, affine_of, bins_of, by_other_folds, least_cross_entropy, pooled
 
 _NEWTON = 1e-7
 """Two solvers meet to so many digits."""
@@ -75,14 +75,12 @@ def _affine(calibrator: Literal["affine", "temperature"]) -> Table:
     there = np.exp(log_softmax(parameters["alpha"] * np.log(three.q) + np.array(parameters["beta"])))
     pairs["three classes: largest s - softmax(alpha log q + beta)"] = (np.abs(s - there).max(), 0)
     # Where the cross-entropy is least, its derivatives by alpha and by beta are 0.
-    own = np.log(three.q)[np.arange(len(three.h)), three.h]
     pairs["three classes: mean of sum_i s_i log q_i, and of log q_h"] = (
         np.mean(np.sum(s * np.log(three.q), axis=1)),
-        own.mean(),
+        -three.log_losses.mean(),
     )
     if with_shift:
-        shares = np.bincount(three.h) / len(three.h)
-        pairs |= {f"three classes: mean s{i + 1}, and P{i + 1}": (s[:, i].mean(), shares[i]) for i in range(3)}
+        pairs |= {f"three classes: mean s{i + 1}, and P{i + 1}": (s[:, i].mean(), three.priors[i]) for i in range(3)}
     return side_by_side(
         pairs,
         "The equation is held against Newton's method in NumPy, and against what holds at the least cross-entropy.",
@@ -134,9 +132,7 @@ def cross_validation() -> Table:
     fitted = ec.calibrate(frame, "q", "label", folds=FOLDS, fold_by=FOLD_KEY)
     here = frame.select("fold", s=fitted.apply("q", out_of_fold=True), h="label")
     x = np.log(log.q[:, 1] / log.q[:, 0])
-    s = np.empty(len(x))
-    for fold in range(FOLDS):
-        s[folds == fold] = affine_of(x[folds != fold], log.h[folds != fold], x[folds == fold])
+    s = by_other_folds(affine_of, x, log.h, folds)
     own = np.where(log.h == 1, s, 1 - s)
     pairs: Pairs = {
         f"CE, fold {fold + 1}": (
