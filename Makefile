@@ -12,7 +12,7 @@ VENV := .venv
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: demo papers docs pictures test lint bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-lowest test-spark test-postgres sql vega clean
+.PHONY: demo papers docs pictures test lint bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-lowest test-spark test-postgres test-dbt test-lake test-partitions sql vega clean
 
 demo: .venv/demo
 	$(VENV)/bin/polars-ec demo
@@ -78,6 +78,19 @@ test-spark: .venv/spark
 test-postgres: .venv/test
 	DSN="$(DSN)" $(VENV)/bin/python -m pytest -m postgres tests/sql/test_postgres.py
 
+# The dbt package on DuckDB; on PostgreSQL as well with DSN='host=... user=... dbname=...'. In an environment of its own: dbt asks for
+# old versions of much.
+test-dbt: .venv-dbt/test-dbt
+	DSN="$(DSN)" .venv-dbt/bin/python -m pytest -m dbt tests/dbt
+
+# Logs in object stores, which servers on this machine stand for.
+test-lake: .venv/test-lake
+	$(VENV)/bin/python -m pytest -m lake tests/lakes
+
+# A sketch a partition by Ray and by Daft.
+test-partitions: .venv/test-partitions
+	$(VENV)/bin/python -m pytest -m partitions tests/sql/test_partitions.py
+
 # The site, below site/: the pages of docs/, the README and the docstrings. It fails on a broken link.
 docs: .venv/docs
 	$(VENV)/bin/python docs/website
@@ -103,10 +116,15 @@ vega: .venv/test
 	$(VENV)/bin/python -m pip install --quiet --editable ".[$*]"
 	touch $@
 
+.venv-dbt/test-dbt: pyproject.toml
+	$(PYTHON) -m venv .venv-dbt
+	.venv-dbt/bin/python -m pip install --quiet --editable ".[test-dbt]"
+	touch $@
+
 .venv-lowest/test: pyproject.toml
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --requirement tests/lowest.txt --editable ".[test]"
 	touch $@
 
 clean:
-	rm -rf .venv .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis dist demo-output papers-output .site site
+	rm -rf .venv .venv-dbt .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis dist demo-output papers-output .site site
