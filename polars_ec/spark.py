@@ -32,6 +32,12 @@ from polars_ec.sql.sketch_query import sketch_query
 
 __all__ = ["sketch"]
 
+
+def __dir__() -> list[str]:
+    """What is for users, for completion."""
+    return [*__all__]
+
+
 _INTEGERS = ("byte", "short", "integer", "long")
 _FLOATS = ("float", "double")
 _NUMBERS = (*_INTEGERS, *_FLOATS, "decimal")
