@@ -14,14 +14,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from tests.support.spark import CLUSTER, CONNECT, start
+from tests.support.spark import CLUSTER, CONNECT, assert_same, start
 from tests.support.warehouse_cases import CASES, CLUSTERS, MONTH, Case, make_log
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
-
-EXACT = {"rel_tol": 1e-11, "abs_tol": 0, "check_exact": False}
-# The rows of the log are on edges of bins, by design; Spark's logarithm is another one.
-MOST_MOVED = 0.01
 
 
 @pytest.fixture(scope="module")
@@ -47,37 +43,6 @@ def frame(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     log.write_parquet(folder / "log.parquet")
     yield session.read.parquet(str(folder / "log.parquet")).repartition(5)
     session.stop()
-
-
-def assert_same(found: ec.Sketch, wanted: ec.Sketch) -> None:
-    """One sketch and the same, but for rows on the edge of a bin, which may be in the next one."""
-    for name in ("grid", "weighted", "keys", "costs", "threshold", "cluster", "buckets"):
-        assert getattr(found, name) == getattr(wanted, name)
-    assert found.grid.classes == wanted.grid.classes
-    assert found.frame.schema == wanted.frame.schema
-    cell = [name for name in found.frame.columns if name not in ("bin", "n", "weight", "weight2")]
-    assert_frame_equal(*(_added(sketch.frame, cell) for sketch in (found, wanted)), **EXACT)
-    bins = [
-        sketch.frame.sort(*cell, "bin", nulls_last=True).select(pl.col("bin").repeat_by("n").explode()).to_series()
-        for sketch in (found, wanted)
-    ]
-    apart = (bins[0] - bins[1]).abs()
-    assert bins[0].is_null().equals(bins[1].is_null())
-    assert apart.max() in (0, 1, None)
-    assert apart.sum() <= MOST_MOVED * len(apart)
-    assert (found.sums is None) == (wanted.sums is None)
-    if found.sums is not None and wanted.sums is not None:
-        assert found.sums.schema == wanted.sums.schema
-        assert_frame_equal(*(_added(sketch.sums, cell) for sketch in (found, wanted)), **EXACT)
-    assert (found.coarse is None) == (wanted.coarse is None)
-    if found.coarse is not None and wanted.coarse is not None:
-        assert found.coarse.schema == wanted.coarse.schema
-        assert_frame_equal(*(_added(sketch.coarse, cell) for sketch in (found, wanted)), **EXACT)
-
-
-def _added(table: Any, cell: list[str]) -> pl.DataFrame:
-    amounts = [name for name in table.columns if name not in (*cell, "bin", "bucket")]
-    return table.group_by(cell).agg(pl.col(amounts).sum()).sort(cell, nulls_last=True)
 
 
 @pytest.mark.parametrize("case", [*CASES, *CLUSTERS], ids=lambda case: case.name)
