@@ -59,7 +59,8 @@ def test_the_hostile_log(case: Case, frame: Any, log: pl.DataFrame) -> None:
 
 CALLS: dict[str, dict[str, Any]] = {
     "names": {"score": "P(late|x) {0}", "by": ["user.Segment", "at `UTC`"]},
-    "types of keys": {"by": ["price", "day", "at `UTC`", "ts", "code", "is"]},
+    "types of keys": {"by": ["price", "day", "at `UTC`", "ts", "code", "is", "number"]},
+    "one column twice": {"score": "p", "weight": "p", "by": ["day", "p"], "cluster": "day"},
     "models": {"score": ["ec_q ümlaut", "P(late|x) {0}", "x"], "by": ["user.Segment"], "weight": "w"},
     "models in clusters": {"score": ["p", "ec_q ümlaut"], "cluster": "account", "cost_fn": 3},
     "one model in a list": {"score": ["p"]},
