@@ -147,7 +147,7 @@ def sketch(
     point, numbers = declared(thresholds, kind, of_point, names)
     resolution = checked_resolution(resolution)
     grid = Grid(kind, resolution, sorted_thresholds(numbers), names)
-    of_coarse = {BUCKET, *grid.coarse.columns} if log.clusters else set()
+    of_coarse = {BUCKET, *grid.coarse.columns} if log.clusters is not None else set()
     check_names(map(pl.col, log.keys), {*grid.columns, *of_coarse, *RESERVED, SCORE, TARGET}, "a sketch")
     query = sketch_query(
         log.table,
@@ -159,7 +159,7 @@ def sketch(
         thresholds=grid.thresholds,
         weight="weight" if log.weighted else None,
         classes=(0, 1),
-        cluster="cluster" if log.clusters else None,
+        cluster=None if log.clusters is None else "cluster",
         buckets=buckets,
         dialect="spark",
     )
