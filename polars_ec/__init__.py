@@ -6,6 +6,7 @@ a method there, and a DuckDB macro (`ec.register(connection)`), with one spellin
 
 from polars_ec import namespaces as namespaces
 from polars_ec import plot as plot
+from polars_ec import spark as spark
 from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.rows import calibrate, calibration_loss
 from polars_ec.comparisons import compare

@@ -38,7 +38,7 @@ FLOORS: list[set[str]] = [
     {"page"},
     {"pages"},
     {"sql"},
-    {"namespaces"},
+    {"namespaces", "spark"},
     {"polars_ec"},
     {"papers"},
     {"cli"},

@@ -206,6 +206,13 @@ def sketches(sketch: ec.Sketch, others: Sequence[ec.Sketch]) -> None:
     ec.equivalent_cost(sketch, "sensitivity", sensitivty=0.9)  # type: ignore[call-arg]
 
 
+def of_spark(frame: Any) -> None:
+    assert_type(ec.spark.sketch(frame, ["p", "q"], "y", by="m", cluster="user", cost_fn=5), ec.Sketch)
+    ec.spark.sketch(frame, "p", "y", exact=True)  # type: ignore[call-arg]
+    ec.spark.sketch(frame, "p", "y", score_type="posteriors")  # type: ignore[arg-type]
+    ec.spark.sketch(frame, "p", "y", threshold="t")  # type: ignore[arg-type]
+
+
 def values_and_databases(connection: duckdb.DuckDBPyConnection) -> None:
     assert_type(ec.CostMatrix.zero_one(3, abstain=0.2), ec.CostMatrix)
     assert_type(ec.CostMatrix.operating_point([0.2, 0.3, 0.5]), ec.CostMatrix)

@@ -18,9 +18,10 @@ _CODE = re.compile(r"(`[^`]*`)")
 
 
 def exports() -> dict[str, Any]:
-    """Whatever a user may call, by what follows `ec.`; of the charts each function."""
+    """Whatever a user may call, by what follows `ec.`; of the charts each function, and what is of Spark."""
     charts = {f"plot.{name}": it for name, it in inspect.getmembers(ec.plot, inspect.isfunction) if name[0] != "_"}
-    return {name: getattr(ec, name) for name in ec.__all__ if name != "plot"} | charts
+    of_spark = {f"spark.{name}": getattr(ec.spark, name) for name in ec.spark.__all__}
+    return {name: getattr(ec, name) for name in ec.__all__ if name != "plot"} | charts | of_spark
 
 
 def as_markdown(it: Any, name: str) -> str:

@@ -90,18 +90,14 @@ def make_cells(
         raise ValueError(f"reduction={reduction!r} is none of {', '.join(get_args(Reduction))}")
     score_type: Any = options.get("score_type", "posterior")
     kind = "posterior" if score_type in VECTOR_TYPES else checked_score_type(score_type)
-    if options.get("prior") is not None and score_type not in ("llr", "log_likelihoods"):
-        raise ValueError(
-            f"prior={options['prior']!r} says where LLRs and log-likelihoods decide, and score_type={score_type!r} needs none: "
-            "pass prior= to evaluate()"
-        )
+    check_prior(options.get("prior"), score_type)
     stated_resolution = checked_resolution(resolution)
     models = _models(lazy, score, label, _reading(options, score_type))
     rows = next(iter(models.values()))
     keys = expand(lazy, by, "by")
     # What a vector becomes has other classes than the log, which have no names.
     names = rows.labels.names if isinstance(rows.scores, BinaryScores) and reduction != "top_label" else UNKNOWN
-    point, numbers = _declared(thresholds, kind, options, names)
+    point, numbers = declared(thresholds, kind, options, names)
     grid = Grid(kind, None if exact else stated_resolution, sorted_thresholds(numbers), names)
     in_bucket = clusters.bucket(lazy)
     of_coarse = [] if in_bucket is None else [BUCKET, *grid.coarse.columns]
@@ -120,18 +116,27 @@ def make_cells(
     return cells, point
 
 
-def _declared(
+def check_prior(prior: Any, score_type: str) -> None:
+    """ValueError for a prior where no decision needs one."""
+    if prior is not None and score_type not in ("llr", "log_likelihoods"):
+        raise ValueError(
+            f"prior={prior!r} says where LLRs and log-likelihoods decide, and score_type={score_type!r} needs none: "
+            "pass prior= to evaluate()"
+        )
+
+
+def declared(
     thresholds: Sequence[float | CostMatrix], kind: SketchScoreType, options: Mapping[str, Any], names: ClassNames
 ) -> tuple[OperatingPoint, list[float]]:
     """The operating point of the keywords, and the thresholds that are to be exact: its own and those that are named."""
     if isinstance(thresholds, str | CostMatrix) or not hasattr(thresholds, "__iter__"):
         raise TypeError(f"thresholds={thresholds!r} is not a sequence: pass a list")
     point = OperatingPoint.of(options, names)
-    declared = [
+    meant = [
         t.for_classes(names) if isinstance(t, CostMatrix) else t for t in [*point.declared(kind, options), *thresholds]
     ]
     prior = options.get("prior")
-    return point, [bayes_threshold(t, kind, prior, names) if isinstance(t, CostMatrix) else t for t in declared]
+    return point, [bayes_threshold(t, kind, prior, names) if isinstance(t, CostMatrix) else t for t in meant]
 
 
 def _models(

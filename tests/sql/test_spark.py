@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +9,7 @@ import polars as pl
 import pytest
 
 from tests.support import report_queries
+from tests.support.spark import CLUSTER, start
 from tests.support.warehouse_cases import CASES, CLUSTERS, Case, check, make_log, write_log
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -21,25 +20,10 @@ def log() -> pl.DataFrame:
     return make_log()
 
 
-@pytest.fixture(scope="module", params=["local[2]", "local-cluster[2,1,1024]"])
+@pytest.fixture(scope="module", params=["local[2]", CLUSTER])
 def spark(request, tmp_path_factory, log) -> Iterator[Any]:
-    sql = pytest.importorskip("pyspark.sql")
     folder = tmp_path_factory.mktemp("spark")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        sql.SparkSession.builder.master(request.param)
-        .appName("sketch")
-        .config("spark.driver.host", "localhost")
-        .config("spark.driver.bindAddress", "localhost")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", 4)
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.executor.memory", "512m")
-        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-        .getOrCreate()
-    )
-    assert session.sparkContext.master == request.param
-    session.sparkContext.setLogLevel("ERROR")
+    session = start(request.param, folder)
     path = write_log(folder / "log.parquet")
     session.read.parquet(str(path)).repartition(5).createOrReplaceTempView("log")
     path = report_queries.write_log(folder / "report_log.parquet")

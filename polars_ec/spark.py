@@ -1,0 +1,381 @@
+"""The sketch of a Spark DataFrame: `ec.spark.sketch(frame, score, label)`. Spark makes the pass over the log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import polars as pl
+
+from polars_ec.arguments import Options, did_you_mean, parse_options
+from polars_ec.cells.cells import SCORE, TARGET
+from polars_ec.cells.grid import (
+    BUCKET,
+    RESERVED,
+    Grid,
+    SketchScoreType,
+    checked_resolution,
+    checked_score_type,
+    sorted_thresholds,
+)
+from polars_ec.cells.make import check_prior, declared
+from polars_ec.class_names import ClassNames
+from polars_ec.costs import CostMatrix, Costs
+from polars_ec.inputs import is_instance
+from polars_ec.priors import Prior
+from polars_ec.rows.folds import BUCKETS
+from polars_ec.rows.read import check_names
+from polars_ec.signatures import checked_keywords
+from polars_ec.sketches import Sketch
+from polars_ec.sql.sketch_query import sketch_query
+
+__all__ = ["sketch"]
+
+
+def __dir__() -> list[str]:
+    """What is for users, for completion."""
+    return [*__all__]
+
+
+_INTEGERS = ("byte", "short", "integer", "long")
+_FLOATS = ("float", "double")
+_NUMBERS = (*_INTEGERS, *_FLOATS, "decimal")
+_TEXTS = ("string", "char", "varchar")
+# Their text is the same in every session; that of a timestamp goes by the session's time zone, that of a float by its digits.
+_CLUSTERS = (*_INTEGERS, *_TEXTS, "boolean", "date", "timestamp_ntz", "void")
+_LONGS = range(-(2**63), 2**63)
+# What stands for the log until Spark names it; no other name in the query holds it.
+_LOG = "log_of_spark"
+
+
+@checked_keywords
+def sketch(
+    frame: Any,
+    score: Any,
+    label: Any,
+    *,
+    by: Any = (),
+    resolution: int = 64,
+    thresholds: Sequence[float | CostMatrix] = (),
+    score_type: SketchScoreType = "posterior",
+    weight: Any = None,
+    pos_label: object = None,
+    classes: Sequence[object] | None = None,
+    cluster: Any = None,
+    buckets: int = BUCKETS,
+    costs: Costs | None = None,
+    cost_fn: float = 1.0,
+    cost_fp: float = 1.0,
+    threshold: float | None = None,
+    prior: Prior = None,
+) -> Sketch:
+    """The log in a Spark DataFrame reduced to cells, by one pass that Spark makes: what `polars_ec.sketch` makes of its rows.
+
+    Spark runs the query of `sketch_query`, and only its result, some thousand rows a group, comes to the driver. It works by classic
+    sessions and by Spark Connect. Columns are names, taken as they are (dots, spaces and backticks need no quotes), or Columns of PySpark.
+
+    Parameters
+    ----------
+    frame
+        The log, a DataFrame of PySpark 4 or later.
+    score
+        One number a row, of two classes. Several (models) are sketched in the same pass, and add a group column `score` with
+        their names.
+    label
+        Boolean, or integers 0 and 1, unless `pos_label` or `classes` is given.
+    by
+        Group columns: one or a sequence; a Column is called by its alias. Timestamps come in UTC: for the days of the
+        session's time zone take dates, `F.to_date("ts").alias("day")`.
+    resolution
+        Bins per nat of log-odds (to the factor e of |score| for raw scores): a whole number from 1 to 4096.
+    thresholds
+        Operating points that must be exact: numbers on the scale of the score, or `CostMatrix` objects, whose Bayes threshold is
+        meant. The one that the options describe is declared in any case.
+    score_type
+        "posterior" (of the positive class), "log_odds" or "llr" (natural logarithms), or "raw", any number.
+    weight
+        Weights, finite and not negative: a row of weight w counts as w rows. Default None: 1 each.
+    pos_label
+        The label's value that is the positive class; every other value is the negative class.
+    classes
+        The label's two values, the negative class first; a value that is not listed is wrong.
+    cluster, buckets
+        The key of what correlated rows share, such as the user or the day, for intervals, and how many buckets, from 5 to 1000, its MD5 in
+        Spark deals them out to. A row without a key is a cluster of its own. A key is an integer, a string, a date, a Boolean or a
+        timestamp without time zone.
+    costs, cost_fn, cost_fp, threshold
+        The operating point of the sketch, as for `polars_ec.sketch`: 2 x 2 costs, or the costs of a miss and of a false alarm
+        (default 1); and the threshold, default the Bayes threshold of the costs.
+    prior
+        The class prior at which LLRs decide: the positive class's, one per class, or "uniform". Only for score_type="llr".
+
+    Returns
+    -------
+    A `Sketch`, which adds up with sketches of any other home that were asked for the same. With clusters only with those of Spark: other
+    homes deal clusters out by another hash.
+
+    Raises
+    ------
+    TypeError
+        A frame that is not of Spark; a score or weight that is not a number, such as a vector; a label, or a cluster, of another type.
+    ValueError
+        A column that is not there; two group columns of one name, or one with the name of a column of a sketch; a resolution,
+        threshold, cost or prior that is none.
+    ImportError
+        sqlglot is not installed: `pip install 'polars_ec[warehouse]'`.
+
+    References
+    ----------
+    Ferrer, "The expected cost", section 2.1, for what decisions are functions of.
+
+    Examples
+    --------
+    >>> from pyspark.sql import SparkSession  # doctest: +SKIP
+    >>> log = SparkSession.builder.getOrCreate().read.parquet("logs/")  # doctest: +SKIP
+    >>> import polars_ec as ec
+    >>> sketch = ec.spark.sketch(log, "p", "late", by="month", cost_fn=5)  # doctest: +SKIP
+    >>> sketch.evaluate("nec", "auc_roc", interval=0.95)  # doctest: +SKIP
+    """
+    _check_frame(frame)
+    checked = parse_options({"pos_label": pos_label, "classes": classes})
+    kind = checked_score_type(score_type)
+    check_prior(prior, kind)
+    log = _Log.of(frame, score, label, by, weight, cluster)
+    names = log.class_names(checked)
+    of_point = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
+    point, numbers = declared(thresholds, kind, of_point, names)
+    resolution = checked_resolution(resolution)
+    grid = Grid(kind, resolution, sorted_thresholds(numbers), names)
+    of_coarse = {BUCKET, *grid.coarse.columns} if log.clusters is not None else set()
+    check_names(map(pl.col, log.keys), {*grid.columns, *of_coarse, *RESERVED, SCORE, TARGET}, "a sketch")
+    query = sketch_query(
+        log.table,
+        "score",
+        log.class_of_label(checked),
+        by=[*(f"key_{i}" for i in range(len(log.keys))), *(["model"] if log.several else [])],
+        score_type=kind,
+        resolution=resolution,
+        thresholds=grid.thresholds,
+        weight="weight" if log.weighted else None,
+        classes=(0, 1),
+        cluster=None if log.clusters is None else "cluster",
+        buckets=buckets,
+        dialect="spark",
+    )
+    made = frame.sparkSession.sql(query.replace(_LOG, "{log}"), log=log.rows(checked)).toArrow()
+    read = Sketch.from_arrow(
+        made,
+        score_type=kind,
+        resolution=resolution,
+        thresholds=grid.thresholds,
+        weighted=log.weighted,
+        cluster=log.clusters,
+        buckets=buckets,
+    )
+    named = read.group_by(*log.key_columns())
+    return replace(named, grid=grid, costs=point.costs, threshold=point.threshold)
+
+
+def _check_frame(frame: Any) -> None:
+    """TypeError for what is not a DataFrame of PySpark, which is not imported, for who has one has it."""
+    if is_instance(frame, "pyspark.sql", "DataFrame"):
+        return
+    way_out = (
+        "pass frame.to_spark()"
+        if hasattr(frame, "to_spark")
+        else "pass spark.table(...) or spark.read.parquet(...); ec.sketch() takes the tables of other libraries"
+    )
+    raise TypeError(f"frame= is {type(frame).__name__}, which is not a DataFrame of PySpark: {way_out}")
+
+
+@dataclass(frozen=True)
+class _Log:
+    """The columns that were asked for, under names that need no quotes, with the types and the names that Spark has for them."""
+
+    frame: Any
+    models: tuple[str, ...]
+    label: tuple[str, str]
+    keys: tuple[str, ...]
+    weighted: bool
+    clusters: str | None
+
+    @classmethod
+    def of(cls, frame: Any, score: Any, label: Any, by: Any, weight: Any, cluster: Any) -> _Log:
+        scores, keys = _listed(score), _listed(by)
+        if not scores:
+            raise ValueError("score= names no column")
+        named = [("score", x) for x in scores] + [("label", label)] + [("by", x) for x in keys]
+        named += [("weight", weight)] * (weight is not None) + [("cluster", cluster)] * (cluster is not None)
+        chosen = frame.select(*(_column(frame, x, what) for what, x in named))
+        fields = chosen.schema.fields
+        if len(fields) != len(named):
+            raise ValueError(
+                f"score=, label= and by= are {len(named)} columns, and Spark makes {len(fields)} of them: pass one Column for each"
+            )
+        for (what, _), field in zip(named, fields, strict=True):
+            _check_type(what, field)
+        models, of_keys = (
+            tuple(field.name for (what, _), field in zip(named, fields, strict=True) if what == wanted)
+            for wanted in ("score", "by")
+        )
+        for what, names in (("score", models), ("by", of_keys)):
+            twice = [name for i, name in enumerate(names) if name in names[:i]]
+            if twice:
+                raise ValueError(f"{what}= has the name {twice[0]!r} twice: give one of them another with .alias()")
+        safe = [
+            *(f"score_{i}" for i in range(len(models))),
+            "label",
+            *(f"key_{i}" for i in range(len(of_keys))),
+            *(["weight"] if weight is not None else []),
+            *(["cluster"] if cluster is not None else []),
+        ]
+        of_label = fields[len(models)]
+        clusters = None if cluster is None else fields[-1].name
+        label_type = of_label.dataType.typeName()
+        return cls(chosen.toDF(*safe), models, (of_label.name, label_type), of_keys, weight is not None, clusters)
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one model, each of which then has the row once."""
+        return len(self.models) > 1
+
+    @property
+    def table(self) -> str:
+        """What stands after FROM."""
+        of_models = ", ".join(f"CAST(score_{i} AS DOUBLE)" for i in range(len(self.models)))
+        view = f"LATERAL VIEW POSEXPLODE(ARRAY({of_models})) models AS model, score"
+        return f"(SELECT * FROM {_LOG} {view})" if self.several else f"(SELECT *, score_0 AS score FROM {_LOG})"
+
+    def class_names(self, options: Options) -> ClassNames:
+        """What the classes are called; TypeError and ValueError for values that such a label does not have."""
+        name, dtype = self.label
+        stated = options.classes if options.pos_label is None else (options.pos_label,)
+        if stated is not None:
+            what = "classes" if options.pos_label is None else "pos_label"
+            for value in stated:
+                _check_value(what, value, name, dtype)
+            if options.pos_label is not None:
+                return ClassNames((f"not {options.pos_label}", options.pos_label), rest=True)
+            if len(stated) != 2:
+                raise ValueError(f"classes={list(stated)} lists {len(stated)} classes, and one score a row is of two")
+            return ClassNames(stated)
+        if dtype in ("boolean", "void"):
+            return ClassNames((False, True), stated=False)
+        if dtype in _INTEGERS:
+            return ClassNames((0, 1), stated=False)
+        swapped = ", or are score and label swapped?" if dtype in _FLOATS else ""
+        raise TypeError(
+            f"label {name!r} is {dtype}, neither Boolean nor integers 0 and 1: pass pos_label= to say which class is which{swapped}"
+        )
+
+    def rows(self, options: Options) -> Any:
+        """The DataFrame that the query reads: values of labels are compared by Spark itself, so that none becomes text of the query."""
+        dtype, label = self.label[1], self.frame["label"]
+        if options.pos_label is not None:
+            return self.frame.withColumn("is_positive", label == _comparable(options.pos_label, dtype))
+        if options.classes is not None:
+            negative, positive = (label == _comparable(value, dtype) for value in options.classes)
+            return self.frame.withColumn("is_positive", positive).withColumn("is_negative", negative)
+        return self.frame
+
+    def class_of_label(self, options: Options) -> str:
+        """SQL of the class of a row: 0, 1, -1 for a label that is no class, NULL for none."""
+        dtype = self.label[1]
+        if dtype == "void":
+            return "CAST(NULL AS INT)"
+        if options.pos_label is not None:
+            positive, negative = "is_positive", "NOT is_positive"
+        elif options.classes is not None:
+            positive, negative = "is_positive", "is_negative"
+        elif dtype == "boolean":
+            positive, negative = "label", "NOT label"
+        else:
+            positive, negative = "label = 1", "label = 0"
+        nan = "WHEN ISNAN(label) THEN -1 " if dtype in _FLOATS else ""
+        return f"CASE WHEN label IS NULL THEN NULL {nan}WHEN {positive} THEN 1 WHEN {negative} THEN 0 ELSE -1 END"
+
+    def key_columns(self) -> list[pl.Expr]:
+        """The group columns of the query's result under their own names."""
+        columns = [pl.col(f"key_{i}").alias(key) for i, key in enumerate(self.keys)]
+        if self.several:
+            columns.append(pl.col("model").replace_strict(range(len(self.models)), self.models).alias(SCORE))
+        return columns
+
+
+def _listed(columns: Any) -> list[Any]:
+    """One column or several."""
+    return [*columns] if isinstance(columns, list | tuple) else [columns]
+
+
+def _column(frame: Any, column: Any, what: str) -> Any:
+    """A Column as it is, or the column of this name, whatever signs are in that."""
+    if is_instance(column, "pyspark.sql", "Column"):
+        return column
+    if not isinstance(column, str):
+        raise TypeError(
+            f"{what}={column!r} is neither a column's name nor a Column of PySpark: pass F.col(...) or F.expr(...)"
+        )
+    if column not in frame.columns:
+        hint = did_you_mean(column, frame.columns)
+        raise ValueError(
+            f"{what}={column!r} is not a column of the frame: {hint}It has {', '.join(frame.columns)}. For a field or an expression "
+            "pass a Column, such as F.col('user.id')"
+        )
+    return frame["`" + column.replace("`", "``") + "`"]
+
+
+def _check_type(what: str, field: Any) -> None:
+    """TypeError for a column of a type that has no such use."""
+    name, dtype, shown = field.name, field.dataType.typeName(), field.dataType.simpleString()
+    if what in ("score", "weight") and dtype not in (*_NUMBERS, "void"):
+        _refuse(what, name, dtype, shown)
+    if what == "cluster" and dtype not in _CLUSTERS:
+        raise TypeError(
+            f"cluster={name!r} is {shown}, whose text is not the same everywhere: pass an integer, a string or a date, such as "
+            "F.to_date(...) or F.unix_micros(...)"
+        )
+
+
+def _refuse(what: str, name: str, dtype: str, shown: str) -> NoReturn:
+    if what == "weight":
+        raise TypeError(f"weights must be numbers, and {name!r} is {shown}")
+    way_out = {
+        "array": ": a sketch by Spark is of two classes: pass the element of the positive class, such as F.col('p')[1]",
+        "struct": ": a sketch by Spark is of two classes: pass the field of the positive class, such as F.col('p.late')",
+        "string": ": pass F.col(...).cast('double')",
+        "boolean": ": decisions make no sketch; ec.report_query(score_type='decision') judges them",
+    }
+    of_vectors = (
+        ": pass the element of the positive class, such as pyspark.ml.functions.vector_to_array('probability')[1]"
+    )
+    hint = way_out.get(dtype, of_vectors if "vector" in (dtype + shown).lower() else "")
+    raise TypeError(f"scores must be numbers, and {name!r} is {shown}{hint}")
+
+
+def _check_value(what: str, value: Any, name: str, dtype: str) -> None:
+    """TypeError for a value that no label of this type has."""
+    if dtype in _TEXTS:
+        fits = isinstance(value, str)
+    elif dtype == "boolean":
+        fits = isinstance(value, bool)
+    elif dtype in _NUMBERS:
+        fits = isinstance(value, int | float) and not isinstance(value, bool)
+    else:
+        fits = dtype == "void" or not isinstance(value, str | bool | int | float)
+    if not fits:
+        raise TypeError(f"{what} holds {value!r} ({type(value).__name__}), and label {name!r} is {dtype}")
+    if isinstance(value, int) and value not in _LONGS:
+        raise ValueError(
+            f"{what} holds {value!r}, which is beyond the integers of 64 bits that label {name!r} may hold"
+        )
+
+
+def _comparable(value: Any, dtype: str) -> Any:
+    """A value that is compared with labels of this type: floats of 32 bits are compared as those of 64."""
+    if dtype != "float":
+        return value
+    # Imported here, for it is needed for nothing else.
+    import numpy as np
+
+    return float(np.float32(value))
