@@ -72,7 +72,7 @@ test-lowest: .venv-lowest/test
 
 # Needs Java 17 as well.
 test-spark: .venv/spark
-	$(VENV)/bin/python -m pytest -m spark tests/sql/test_spark.py
+	$(VENV)/bin/python -m pytest -m spark tests/sql/test_spark*.py
 
 # Needs psql and a server: make test-postgres DSN='host=... user=... dbname=...'
 test-postgres: .venv/test
