@@ -167,8 +167,6 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, macros_at_han
     Path("demo-output/log").mkdir(parents=True)
     flights = log.rename({"ts": "time", "p": "score", "y": "late"}).with_columns(date=pl.col("time").dt.date())
     flights.write_parquet("demo-output/log/all.parquet")
-    # The first command of the README.
-    flights.write_csv("log.csv")
     with duckdb.connect("flights.duckdb") as connection:
         connection.execute("CREATE TABLE log AS FROM 'logs/all.parquet'")
     lines = [
