@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from tests.support.cases import mostly_slow
 from tests.support.database import database
 from tests.support.dbt_text import package
 from tests.support.report_queries import ALL, CASES, ReportCase, check, make_log
+from tests.support.slow import mostly_slow
 from tests.support.warehouse_cases import MONTH
 
 QUICK = [case for case in CASES if case.name in ("month", "classes", "llr", "decision")]

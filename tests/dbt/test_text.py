@@ -15,9 +15,9 @@ from sqlglot import exp
 import polars_ec as ec
 from polars_ec.dialects import WarehouseDialect
 from polars_ec.sql import dbt_macros
-from tests.support.cases import mostly_slow
 from tests.support.dbt_text import CompileError, package
 from tests.support.report_queries import CASES, ReportCase, check, make_log
+from tests.support.slow import mostly_slow
 from tests.support.warehouse_cases import MONTH, MONTH_IN
 
 DIALECTS = get_args(WarehouseDialect)
@@ -133,6 +133,7 @@ BAD_CALLS: list[tuple[dict[str, Any], str]] = [
     ({"cost_fp": True}, "cost_fp=True is not a numbe"),
     ({"cost_fp": None}, "cost_fp=None is not a numbe"),
     ({"threshold": "limit"}, "threshold='limit' is not a numbe"),
+    ({"threshold": "1e-3"}, "YAML takes 1e-3 for a text: write 0.001"),
     ({"threshold": math.nan}, "threshold=nan is not a numbe"),
     ({"by": ["NEC"]}, "'NEC', and so has the report"),
     ({"by": ["nec_at_prior"], "prior": 0.5}, "'nec_at_prior', and so has the report"),

@@ -7,7 +7,8 @@
 {# A number, which may be infinite. #}
 {% macro checked_number(name, value, way_out) %}
     {%- if value is string or value is boolean or value is not number or value != value -%}
-        {%- do polars_ec.refuse(name ~ '=' ~ polars_ec.shown(value) ~ ' is not a number: ' ~ way_out) -%}
+        {%- set of_yaml = '; YAML takes 1e-3 for a text: write 0.001' if value is string and modules.re.fullmatch('[-+.0-9]+[eE][-+]?[0-9]+', value) else '' -%}
+        {%- do polars_ec.refuse(name ~ '=' ~ polars_ec.shown(value) ~ ' is not a number: ' ~ way_out ~ of_yaml) -%}
     {%- endif -%}
     {{ return(value | float) }}
 {% endmacro %}
