@@ -86,3 +86,17 @@ def test_columns_that_are_called_as_arguments_of_the_macro(name: str, connection
         by = {"key": names[0]} if names[0] in ("n", "nec") else [names[0]]
         query = text("named", names[1], names[2], by=by, metrics=["accuracy"], weight=names[3])
         assert connection.sql(query).pl().sort(pl.first())["accuracy"].to_list() == [0.25, 1.0], name
+
+
+@pytest.mark.parametrize("options", [{"classes": ["no", "yes"]}, {"pos_label": "yes"}])
+def test_labels_that_are_no_class(options: dict[str, Any], connection: duckdb.DuckDBPyConnection) -> None:
+    rows = pl.DataFrame(
+        {"g": ["a", "a", "b", "b", "c"], "p": [0.9, 0.2, 0.3, 0.3, 0.3], "y": ["yes", "no", "maybe", "no", None]}
+    )
+    connection.execute("CREATE OR REPLACE TEMP TABLE named AS FROM (VALUES ('a', 0.9, 'yes'), ('a', 0.2, 'no'), "
+                       "('b', 0.3, 'maybe'), ('b', 0.3, 'no'), ('c', 0.3, NULL)) AS named(g, p, y)")  # fmt: skip
+    wanted = rows.ec.report("p", "y", by="g", metrics=["accuracy"], **options)
+    for macros_of_duckdb in (False, True):
+        macros = package("duckdb", macros_of_duckdb=macros_of_duckdb)
+        query = macros.report("named", "p", "y", by=["g"], metrics=["accuracy"], **options)
+        assert connection.sql(query).pl().sort("g").rows() == wanted.rows()
