@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
-
 from tests.support.oracle import Group
+from tests.support.slow import mostly_slow
 
 DECISION = ("costs", "cost_fn", "cost_fp", "prior", "threshold", "score_type", "weight")
 DCF = DECISION[1:]
@@ -161,17 +160,6 @@ OF_EACH_FAMILY = {
 def one_of_each_family(values: Iterable[Any]) -> list[Any]:
     """Parameters that are metrics, their names, or tuples that begin with them: `make test-all` has the other metrics too."""
     return mostly_slow(values, [value for value in values if _name_of(value) in OF_EACH_FAMILY])
-
-
-def mostly_slow(values: Iterable[Any], quick: Iterable[Any]) -> list[Any]:
-    """Parameters of which `make test` takes the quick ones, and `make test-all` all."""
-    quick = list(quick)
-    return [
-        value
-        if value in quick
-        else pytest.param(*(value if isinstance(value, tuple) else [value]), marks=pytest.mark.slow)
-        for value in values
-    ]
 
 
 def _name_of(value: Any) -> str:
