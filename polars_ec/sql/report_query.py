@@ -18,7 +18,7 @@ from polars_ec.priors import Prior
 from polars_ec.reporting.choice import CONFUSION, METRICS, check_decided_by, named_metrics
 from polars_ec.sql.log_rows import LogRows, class_of_label, exceeds, parse_keys
 from polars_ec.sql.report_sums import ReportQuery
-from polars_ec.sql.score_kinds import KINDS, Kind, log_odds_kind
+from polars_ec.sql.score_kinds import DECISIONS_TAKEN, KINDS, Kind, log_odds_kind
 from polars_ec.typing import ScoreType
 
 _METRICS = tuple(name for name in (*DECISIONS, *SCORING_RULES) if name in METRICS)
@@ -237,7 +237,7 @@ def _prior_log_odds(shares: tuple[float, float]) -> float:
 def _kind(writer: Writer, options: Options, names: Sequence[str], shares: tuple[float, float] | None) -> Kind:
     largest = writer.number(sys.float_info.max)
     if options.score_type == "decision":
-        return Kind(valid="(ec_score = 0 OR ec_score = 1)", bin="")
+        return DECISIONS_TAKEN
     if options.score_type != "llr":
         return KINDS[options.score_type](1, largest)
     if shares is None:

@@ -82,6 +82,9 @@ def _of_raw_scores(resolution: int, largest: str) -> Kind:
     )
 
 
+DECISIONS_TAKEN = Kind(valid="(ec_score = 0 OR ec_score = 1)", bin="")
+"""Of scores that are decisions already, which have neither bins nor losses."""
+
 KINDS: Mapping[str, Callable[[int, str], Kind]] = {
     "posterior": _of_posteriors,
     "log_odds": log_odds_kind,

@@ -1,0 +1,162 @@
+"""The formulas of the dbt package: sql/dbt/macros/formulas.sql, from what writes the report for warehouses (`make sql`).
+
+By hand the package has the order of the levels of the query, and the checks of its arguments. The SQL of every column comes from
+`ReportQuery`, so that no formula is written twice. What differs between warehouses, or calls, stands there between dollars: types
+(`$double$`), numbers (`$0.5$`), `$infinity$`, `$least$`, `$not_nan ec_score$`, and what a call states (`$cost_fn$`, `$share_0$`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from polars_ec.costs import CostMatrix
+from polars_ec.dialects import Writer
+from polars_ec.formulas.battery import BATTERY
+from polars_ec.formulas.decisions import CELLS, DECISIONS
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.moved_by_prior import is_moved_by_prior
+from polars_ec.reporting.choice import METRICS
+from polars_ec.sql.log_rows import LogRows
+from polars_ec.sql.report_sums import ReportQuery
+from polars_ec.sql.score_kinds import DECISIONS_TAKEN, KINDS, Kind, log_odds_kind
+
+FILE = Path(__file__).parents[2] / "sql" / "dbt" / "macros" / "formulas.sql"
+
+_METRICS = tuple(name for name in (*DECISIONS, *SCORING_RULES) if name in METRICS)
+# Numbers that no formula has stand for those that a call states.
+_COST_FN, _COST_FP, _SHARES = 1234.5, 2345.5, (0.34375, 0.65625)
+_STATED = {_COST_FN: "cost_fn", _COST_FP: "cost_fp", _SHARES[0]: "share_0", _SHARES[1]: "share_1"}
+_NUMBER = re.compile(r"\b\d+(?:\.\d*)?e[-+]?\d+|\b\d+\.\d+")
+_TYPES = {"DOUBLE": "double", "BIGINT": "bigint", "SMALLINT": "smallint", "INT": "int"}
+
+
+class TokenWriter(Writer):
+    """Leaves out what dialects differ in."""
+
+    def expression(self, what: str, sql: Any) -> str:
+        """The text itself."""
+        assert isinstance(sql, str), what
+        return sql
+
+    def table(self, sql: Any) -> str:
+        """The text itself."""
+        assert isinstance(sql, str)
+        return sql
+
+    def and_not_nan(self, x: str) -> str:
+        """A call for which a token stands later."""
+        return f" AND ec_token_not_nan({x})"
+
+
+def token(name: str) -> str:
+    """What is `$name$` in the file, as a name in SQL."""
+    return f"ec_token_{name}"
+
+
+def levels_of(query: str) -> dict[str, dict[str, str]]:
+    """The columns of each SELECT of a query in portable SQL, the last of which has no name: their text with tokens."""
+    import sqlglot
+
+    parsed = sqlglot.parse_one(query)
+    selects = {cte.alias: cte.this for cte in parsed.find_all(sqlglot.exp.CTE)} | {"": parsed}
+    return {
+        level: {column.alias_or_name: _with_tokens(column.unalias().sql()) for column in select.selects}
+        for level, select in selects.items()
+    }
+
+
+def _with_tokens(sql: str) -> str:
+    sql = sql.replace("CAST('Infinity' AS DOUBLE)", "$infinity$")
+    sql = re.sub(r" AND ec_token_not_nan\((\w+)\)", r"$not_nan \1$", sql, flags=re.IGNORECASE)
+    sql = re.sub(r"\bec_token_(\w+)\b", r"$\1$", sql)
+    sql = re.sub(rf"\bAS ({'|'.join(_TYPES)})\)", lambda type_: f"AS ${_TYPES[type_[1]]}$)", sql)
+    sql = re.sub(r"\bLEAST\(", "$least$(", sql)
+    return _NUMBER.sub(lambda number: f"${_STATED.get(float(number[0]), repr(float(number[0])))}$", sql)
+
+
+def _query(kind: Kind, *, weighted: bool = False, least: bool = False) -> dict[str, dict[str, str]]:
+    """The levels of a report with all metrics."""
+    writer = TokenWriter("duckdb")
+    rows = LogRows(
+        keys={},
+        table="ec_log",
+        score=token("score"),
+        label=token("label"),
+        weight=token("weight") if weighted else None,
+        class_of_label=token("class_of_label"),
+        kind=kind,
+        largest=token("largest"),
+        writer=writer,
+    )
+    names = [name for name in _METRICS if kind.sums or name not in SCORING_RULES]
+    query = ReportQuery(
+        rows=rows,
+        columns=["n", *names, "class_prior", "n_missing", "n_invalid"],
+        losses=tuple(dict.fromkeys(SCORING_RULES[name].loss for name in names if name in SCORING_RULES)),
+        positive=token("positive"),
+        costs=CostMatrix.binary(cost_fn=_COST_FN, cost_fp=_COST_FP),
+        shares=_SHARES,
+        writer=writer,
+        least=token("least_factor") if least else None,
+        most=token("most_weight"),
+    )
+    return levels_of(query.text())
+
+
+def text() -> str:
+    """The file."""
+    kinds = {
+        "posterior": KINDS["posterior"](1, token("largest")),
+        "log_odds": log_odds_kind(1, token("largest"), token("log_odds")),
+        "decision": DECISIONS_TAKEN,
+    }
+    of_rows = ("ec_rows", "ec_classes", "ec_usable", "ec_logs", "ec_values")
+    both = (False, True)
+    plain = _query(kinds["posterior"])
+    parts = {
+        "usual": BATTERY,
+        "cells": CELLS,
+        "losses": {name: rule.loss for name, rule in SCORING_RULES.items()},
+        "moved_by_prior": [name for name in _METRICS if name not in CELLS and is_moved_by_prior(name)],
+        "metrics": {name: plain[""][name] for name in _METRICS},
+        "others": {name: sql for name, sql in plain[""].items() if name not in _METRICS},
+        "means": _new(plain, "ec_means", "ec_sizes"),
+        "sizes": _new(plain, "ec_sizes", "ec_groups"),
+    }
+    for weighted in both:
+        for least in both:
+            levels = _query(kinds["posterior"], weighted=weighted, least=least)
+            parts[_key("sums", weighted=weighted, least=least)] = levels["ec_sums"]
+            parts[_key("groups", weighted=weighted, least=least)] = _new(levels, "ec_groups", "ec_sums")
+        for name, kind in kinds.items():
+            levels = _query(kind, weighted=weighted)
+            for level in of_rows:
+                parts[_key(f"{level.removeprefix('ec_')}_of_{name}", weighted=weighted)] = levels[level]
+    lines = ",\n".join(f"    {json.dumps(name)}: {_written(part)}" for name, part in parts.items())
+    return (
+        "{# Written by python -m polars_ec.sql.dbt_macros, from what writes the report for warehouses. #}\n\n"
+        f"{{% macro report_parts() %}}{{{{ return({{\n{lines}\n}}) }}}}{{% endmacro %}}\n"
+    )
+
+
+def _new(levels: Mapping[str, Mapping[str, str]], level: str, before: str) -> dict[str, str]:
+    """The columns of a level that the one before has not."""
+    return {name: sql for name, sql in levels[level].items() if name not in levels[before]}
+
+
+def _key(name: str, *, weighted: bool, least: bool = False) -> str:
+    return f"{name}{'_weighted' if weighted else ''}{'_from_least' if least else ''}"
+
+
+def _written(part: Mapping[str, str] | Sequence[str]) -> str:
+    if not isinstance(part, Mapping):
+        return json.dumps(part)
+    return "{\n" + ",\n".join(f"        {json.dumps(name)}: {json.dumps(sql)}" for name, sql in part.items()) + "}"
+
+
+if __name__ == "__main__":
+    FILE.write_text(text(), "utf-8")

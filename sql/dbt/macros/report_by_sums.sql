@@ -1,0 +1,155 @@
+{# By sums and formulas in plain SQL: the text of polars_ec.report_query. #}
+{% macro default__report(request) %}
+    {%- if request.interval is not none -%}
+        {%- do polars_ec.refuse('interval=' ~ request.interval ~ ': intervals are for DuckDB with the macros: leave it out, or make a sketch (polars_ec.sketch) and evaluate(interval=...) it in Python') -%}
+    {%- endif -%}
+    {%- if request.total -%}
+        {%- do polars_ec.refuse('total=true: a row over all groups is for DuckDB with the macros: leave it out, and make a second report without by') -%}
+    {%- endif -%}
+    {%- set least, most = polars_ec.least_factor(), polars_ec.most_weight() -%}
+    {%- if least is not none -%}{%- do polars_ec.check_range(request, least, most) -%}{%- endif -%}
+    {%- set parts = polars_ec.report_parts() -%}
+    {%- set texts = request.texts | list -%}
+    {%- set weighted = '_weighted' if request.weight is not none else '' -%}
+    {%- set variant = weighted ~ ('_from_least' if least is not none else '') -%}
+    {%- set kind = 'log_odds' if request.score_type == 'llr' else request.score_type -%}
+
+    {%- set given_keys, keys = {}, {} -%}
+    {%- for sql in request['keys'].values() -%}
+        {%- do given_keys.update({'ec_key_' ~ loop.index0: polars_ec.text_token(sql, texts)}) -%}
+        {%- do keys.update({'ec_key_' ~ loop.index0: 'ec_key_' ~ loop.index0}) -%}
+    {%- endfor -%}
+    {%- set values = {
+        'score': polars_ec.text_token(request.score, texts), 'label': polars_ec.text_token(request.label, texts),
+        'class_of_label': request.class_of_label, 'positive': polars_ec.is_positive(request), 'log_odds': polars_ec.log_odds_of(request),
+        'cost_fn': request.cost_fn, 'cost_fp': request.cost_fp, 'most_weight': most, 'largest': polars_ec.largest_number()} -%}
+    {%- if request.weight is not none -%}{%- do values.update({'weight': polars_ec.text_token(request.weight, texts)}) -%}{%- endif -%}
+    {%- if request.shares is not none -%}{%- do values.update({'share_0': request.shares[0], 'share_1': request.shares[1]}) -%}{%- endif -%}
+    {%- if least is not none -%}{%- do values.update({'least_factor': least}) -%}{%- endif -%}
+
+    {%- set levels = {} -%}
+    {%- set source = namespace(name=polars_ec.text_token(polars_ec.relation_text(request.relation), texts)) -%}
+    {%- for level in ['rows', 'classes', 'usable', 'logs', 'values'] -%}
+        {%- set columns = polars_ec.needed_columns(request, parts[level ~ '_of_' ~ kind ~ weighted]) -%}
+        {%- set columns = polars_ec.merged([given_keys if level == 'rows' else keys, columns]) -%}
+        {%- do levels.update({'ec_' ~ level: polars_ec.select_columns(columns, source.name)}) -%}
+        {%- set source.name = 'ec_' ~ level -%}
+    {%- endfor -%}
+
+    {%- set sums = polars_ec.needed_columns(request, parts['sums' ~ variant]) -%}
+    {%- set group_by = '\nGROUP BY ' ~ keys | join(', ') if keys else '' -%}
+    {%- do levels.update({'ec_sums': polars_ec.select_columns(polars_ec.merged([keys, sums]), 'ec_values') ~ group_by}) -%}
+    {%- set kept = {} -%}
+    {%- for name in sums if name.removeprefix('ec_sum_') not in parts.cells -%}{%- do kept.update({name: name}) -%}{%- endfor -%}
+    {%- set source.name = 'ec_sums' -%}
+    {%- set kept = namespace(columns=polars_ec.merged([keys, kept])) -%}
+    {%- for level in ['groups', 'sizes', 'means'] -%}
+        {%- set columns = polars_ec.needed_columns(request, parts['groups' ~ variant] if level == 'groups' else parts[level]) -%}
+        {%- do levels.update({'ec_' ~ level: polars_ec.select_columns(polars_ec.merged([kept.columns, columns]), source.name)}) -%}
+        {#- The formulas ask for the rates and means alone, not for the sizes. -#}
+        {%- if level == 'groups' -%}{%- set kept.columns = polars_ec.merged([kept.columns, polars_ec.kept(columns)]) -%}{%- endif -%}
+        {%- set source.name = 'ec_' ~ level -%}
+    {%- endfor -%}
+
+    {%- set result = {} -%}
+    {%- for name in request['keys'] -%}
+        {%- do result.update({polars_ec.text_token(polars_ec.sql_name(name), texts): 'ec_key_' ~ loop.index0}) -%}
+    {%- endfor -%}
+    {%- for name in request.columns -%}
+        {%- do result.update({polars_ec.sql_name(name): polars_ec.formula_of(name, parts, request)}) -%}
+    {%- endfor -%}
+    {%- set query = polars_ec.with_levels(levels, polars_ec.select_columns(result, 'ec_means')) -%}
+    {{ return(polars_ec.written_query(query, values, texts)) }}
+{% endmacro %}
+
+{# The text of a column of the result. #}
+{% macro formula_of(name, parts, request) %}
+    {%- if name == 'small' -%}{{ return('ec_n < ' ~ request.min_rows) }}{%- endif -%}
+    {%- if name in parts.others -%}{{ return(parts.others[name]) }}{%- endif -%}
+    {%- if name in parts.cells and request.weight is not none -%}{{ return(parts.metrics[name].replace('$bigint$', '$double$')) }}{%- endif -%}
+    {%- if name.endswith('_at_prior') -%}
+        {{ return(modules.re.sub('\\bec_p([01])\\b', 'ec_q\\1', parts.metrics[name.removesuffix('_at_prior')])) }}
+    {%- endif -%}
+    {{ return(parts.metrics[name]) }}
+{% endmacro %}
+
+{# Those columns of a level that the metrics and the prior ask for. #}
+{% macro needed_columns(request, columns) %}
+    {%- set losses = polars_ec.report_parts().losses -%}
+    {%- set asked = [] -%}
+    {%- for name in request.metrics if name in losses -%}{%- do asked.append(losses[name]) -%}{%- endfor -%}
+    {%- set needed = {} -%}
+    {%- for name, sql in columns.items() -%}
+        {%- if modules.re.fullmatch('ec_(sum_)?log_loss(_[01])?|ec_infinite_[01]', name) -%}
+            {%- set is_needed = 'log_loss' in asked -%}
+        {%- elif modules.re.fullmatch('ec_(sum_)?brier_[01]', name) -%}
+            {%- set is_needed = 'brier' in asked -%}
+        {%- elif name == 'ec_error' -%}
+            {%- set is_needed = asked | length > 0 -%}
+        {%- else -%}
+            {%- set is_needed = name not in ['ec_q0', 'ec_q1'] or request.shares is not none -%}
+        {%- endif -%}
+        {%- if is_needed -%}{%- do needed.update({name: sql}) -%}{%- endif -%}
+    {%- endfor -%}
+    {{ return(needed) }}
+{% endmacro %}
+
+{# What stands after FROM. #}
+{% macro relation_text(relation) %}
+    {%- set text = relation | string -%}
+    {{ return(text ~ ('\n' if relation is string and ('--' in text or '#' in text or '//' in text) else '')) }}
+{% endmacro %}
+
+{# The log-odds of a row, made of its score. #}
+{% macro log_odds_of(request) %}
+    {%- if request.score_type != 'llr' or request.shares is none -%}{{ return('ec_score') }}{%- endif -%}
+    {%- set shift = polars_ec.prior_log_odds(request.shares) -%}
+    {%- set largest = polars_ec.largest_number() -%}
+    {%- if shift > largest -%}{{ return('(ec_score + $infinity$)') }}{%- endif -%}
+    {%- if shift < -largest -%}{{ return('(ec_score + -$infinity$)') }}{%- endif -%}
+    {{ return('(ec_score + $' ~ shift ~ '$)') }}
+{% endmacro %}
+
+{# Whether a usable row is decided for the positive class. #}
+{% macro is_positive(request) %}
+    {%- if request.score_type == 'decision' -%}{{ return('ec_used = 1') }}{%- endif -%}
+    {%- set threshold = request.threshold -%}
+    {%- if threshold is none -%}{%- set threshold = polars_ec.bayes_threshold(request) -%}{%- endif -%}
+    {%- set largest = polars_ec.largest_number() -%}
+    {%- if threshold != threshold or threshold > largest -%}{{ return('FALSE') }}{%- endif -%}
+    {{ return('ec_used >= -$largest$' if threshold < -largest else 'ec_used > $' ~ threshold ~ '$') }}
+{% endmacro %}
+
+{# The threshold of Bayes decisions, on the scale of the score. #}
+{% macro bayes_threshold(request) %}
+    {%- set fn, fp = request.cost_fn, request.cost_fp -%}
+    {%- set infinity = 10 * polars_ec.largest_number() -%}
+    {%- if request.score_type == 'posterior' -%}
+        {%- if fn == 0 and fp == 0 -%}{{ return(1.0) }}{%- endif -%}
+        {{ return(fp / 2 / (fp / 2 + fn / 2) if fp + fn == infinity else fp / (fp + fn)) }}
+    {%- endif -%}
+    {%- if fn == 0 or fp == 0 -%}
+        {%- set log_odds = -infinity if fn > 0 else infinity -%}
+    {%- else -%}
+        {%- set ratio = fp / fn -%}
+        {%- set log_odds = polars_ec.natural_log(ratio) if ratio > 0 and ratio < infinity else polars_ec.natural_log(fp) - polars_ec.natural_log(fn) -%}
+    {%- endif -%}
+    {{ return(log_odds - polars_ec.prior_log_odds(request.shares) if request.score_type == 'llr' else log_odds) }}
+{% endmacro %}
+
+{% macro prior_log_odds(shares) %}
+    {%- set logs = [] -%}
+    {%- for share in shares -%}
+        {%- do logs.append(polars_ec.natural_log(share) if share > 0 else -10 * polars_ec.largest_number()) -%}
+    {%- endfor -%}
+    {{ return(logs[1] - logs[0]) }}
+{% endmacro %}
+
+{# PostgreSQL makes an error of a product that underflows or overflows. #}
+{% macro check_range(request, least, most) %}
+    {%- set stated = {'cost_fn': request.cost_fn, 'cost_fp': request.cost_fp} -%}
+    {%- if request.shares is not none -%}{%- do stated.update({'prior': request.shares | min}) -%}{%- endif -%}
+    {%- for name, value in stated.items() if value != 0 and not (value >= least and value <= most) -%}
+        {%- do polars_ec.refuse(name ~ '=' ~ value ~ ': products with it overflow or underflow, which PostgreSQL makes an error: pass 0, or a number from ' ~ least ~ ' to ' ~ most) -%}
+    {%- endfor -%}
+{% endmacro %}
