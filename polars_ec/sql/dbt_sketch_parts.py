@@ -60,7 +60,9 @@ def macros() -> str:
         "sketch_sums": ("score_type", lambda kind: _columns(kind.sums)),
     }
     own = sorted(RESERVED.union(*(Grid(score_type, 1).columns for score_type in SKETCH_SCORE_TYPES)))
-    columns = f"\n{{# Columns of every sketch. #}}\n{{% macro sketch_columns() %}}{{{{ return({own}) }}}}{{% endmacro %}}\n"
+    columns = (
+        f"\n{{# Columns of every sketch. #}}\n{{% macro sketch_columns() %}}{{{{ return({own}) }}}}{{% endmacro %}}\n"
+    )
     return _HEADER + columns + "".join(_macro(name, arguments, part) for name, (arguments, part) in parts.items())
 
 
