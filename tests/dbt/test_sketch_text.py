@@ -6,7 +6,6 @@ import math
 import re
 from typing import Any, get_args
 
-import duckdb
 import polars as pl
 import pytest
 import sqlglot
