@@ -27,7 +27,8 @@ def macro_call(case: Case, dialect: str, table: str = "log", *, macros: bool = F
     arguments = dict(case.arguments)
     if "month" in arguments.get("by", ()):
         arguments["by"] = {**arguments["by"], "month": MONTH_IN.get(dialect, MONTH)}
-    return package(dialect, macros).sketch(table, case.score, case.label, **arguments)
+    macros_of = package(dialect, True) if macros else package(dialect)
+    return macros_of.sketch(table, case.score, case.label, **arguments)
 
 
 def shape(query: str, dialect: str) -> str:
@@ -154,7 +155,9 @@ BAD_CALLS: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize("macros", [True, False])
 def test_bad_calls_are_errors(wrong: dict[str, Any], message: str, macros: bool) -> None:
     with pytest.raises(CompileError, match=message):
-        package("duckdb", macros).sketch(**{"relation": "log", "score": "p", "label": "y", **wrong})
+        (package("duckdb", True) if macros else package("duckdb")).sketch(
+            **{"relation": "log", "score": "p", "label": "y", **wrong}
+        )
 
 
 def test_a_bucket_is_a_group_column_where_there_are_no_clusters() -> None:
