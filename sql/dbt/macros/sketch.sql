@@ -56,11 +56,6 @@ FROM ec.sketch(
 
 {# The text of sketch_query: polars_ec/sql/sketch_query.py and log_rows.py say why each level is there. #}
 {% macro default__sketch(request) %}
-    {{ return(polars_ec.written_query(polars_ec.sketch_text(request), {}, request.texts)) }}
-{% endmacro %}
-
-{# The text of ec.sketch_query: polars_ec/sql/sketch_query.py and log_rows.py say why each level is there. #}
-{% macro default__sketch(request) %}
     {%- set score_type, resolution = request.score_type, request.resolution -%}
     {%- set weighted, clustered = request.weight is not none, request.cluster is not none -%}
     {%- set keys -%}{%- for _ in request['keys'] -%}ec_key_{{ loop.index0 }}, {% endfor -%}{%- endset -%}
