@@ -35,7 +35,7 @@
     {%- if shares | length != 2 -%}
         {%- do polars_ec.refuse('prior=' ~ prior ~ ' is for ' ~ shares | length ~ ' classes, and there are 2: ' ~ way_out) -%}
     {%- endif -%}
-    {%- for share in shares -%}
+    {%- for share in shares | reverse -%}
         {%- if share is string or share is boolean or share is not number or not (share >= 0 and share <= 1) -%}
             {%- do polars_ec.refuse('prior=' ~ prior ~ ': ' ~ polars_ec.shown(share) ~ ' is not a share between 0 and 1: ' ~ way_out) -%}
         {%- endif -%}

@@ -1,0 +1,1 @@
+{{ polars_ec.report(ref('scores'), 'p', 'code', classes=[0, 1], by=['segment'], metrics=['nec', 'nbs']) }}

@@ -1,0 +1,1 @@
+{{ polars_ec.report(ref('scores'), 'p', 'late', by=['segment']) }}

@@ -1,0 +1,73 @@
+"""Where DuckDB has the macros, the report of dbt is a call of ec.report, with the columns and numbers of Polars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from tests.support.cases import mostly_slow
+from tests.support.database import database
+from tests.support.dbt_text import package
+from tests.support.report_queries import ALL, CASES, ReportCase, check, make_log
+from tests.support.warehouse_cases import MONTH
+
+QUICK = [case for case in CASES if case.name in ("month", "classes", "llr", "decision")]
+SCORES = "score log label groups prior threshold weight metrics n nec cluster buckets values_ ends".split()
+
+
+@pytest.fixture(scope="module")
+def log() -> pl.DataFrame:
+    return make_log()
+
+
+@pytest.fixture(scope="module")
+def connection(log: pl.DataFrame) -> duckdb.DuckDBPyConnection:
+    connection = database().cursor()
+    rows = log.to_arrow()
+    connection.register("rows_of_log", rows)
+    connection.execute("CREATE TEMP TABLE log AS FROM rows_of_log")
+    return connection
+
+
+def text(table: str, score: str, label: str, **arguments: Any) -> str:
+    return package("duckdb", macros_of_duckdb=True).report(table, score, label, **arguments)
+
+
+@pytest.mark.parametrize("case", mostly_slow(CASES, QUICK), ids=lambda case: case.name)
+def test_reports(case: ReportCase, log: pl.DataFrame, connection: duckdb.DuckDBPyConnection) -> None:
+    arguments, table = dict(case.arguments), "log"
+    if case.segment is not None:
+        table = f"(SELECT * FROM log WHERE segment = '{case.segment}')"
+    if "month" in case.keys:
+        arguments["by"] = {"segment": "segment", "month": MONTH}
+    if isinstance(arguments.get("prior"), dict):
+        arguments["prior"] = list(arguments["prior"].values())
+    query = text(table, case.score, case.label, **arguments)
+    check(case, log, connection.sql(f"SELECT * FROM ({query}) AS report").pl())
+
+
+@pytest.mark.parametrize("metrics", [None, ALL])
+def test_columns_of_every_option_in_the_order_of_polars(
+    metrics: list[str] | None, log: pl.DataFrame, connection: duckdb.DuckDBPyConnection
+) -> None:
+    options: dict[str, Any] = {"by": ["segment"], "prior": 0.3, "interval": 0.9, "min_rows": 20, "total": True}
+    wanted = log.ec.report("p", "late", metrics=metrics, **options)
+    found = connection.sql(text("log", "p", "late", metrics=metrics, **options)).pl()
+    # An interval of no width is of squares that cancel: 1.5e-8 apart.
+    assert_frame_equal(found, wanted, rel_tol=1e-7, abs_tol=1e-7, check_row_order=False)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_columns_that_are_called_as_arguments_of_the_macro(name: str, connection: duckdb.DuckDBPyConnection) -> None:
+    rows = "(VALUES ('a', 0.9, true, 1.0), ('a', 0.6, false, 3.0), ('b', 0.2, false, 1.0))"
+    for place in range(4):
+        names = ["g", "p", "y", "w"]
+        names[place] = name
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE named AS FROM {rows} AS named({', '.join(names)})")
+        by = {"key": names[0]} if names[0] in ("n", "nec") else [names[0]]
+        query = text("named", names[1], names[2], by=by, metrics=["accuracy"], weight=names[3])
+        assert connection.sql(query).pl().sort(pl.first())["accuracy"].to_list() == [0.25, 1.0], name

@@ -1,0 +1,181 @@
+"""The dbt macros write what ec.report_query writes, in nine dialects; and what they refuse."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from typing import Any, get_args
+
+import duckdb
+import polars as pl
+import pytest
+import sqlglot
+from sqlglot import exp
+
+import polars_ec as ec
+from polars_ec.dialects import WarehouseDialect
+from polars_ec.sql import dbt_macros
+from tests.support.cases import mostly_slow
+from tests.support.dbt_text import CompileError, package
+from tests.support.report_queries import CASES, ReportCase, check, make_log
+from tests.support.warehouse_cases import MONTH, MONTH_IN
+
+DIALECTS = get_args(WarehouseDialect)
+READ_AS = {"datafusion": "duckdb"}
+EVERY = [(case, dialect) for case in CASES for dialect in DIALECTS]
+QUICK = [(case, DIALECTS[i % len(DIALECTS)]) for i, case in enumerate(CASES)]
+
+
+def macro_call(case: ReportCase, dialect: str, table: str = "log") -> str:
+    """The text of the macro for a call of report_query."""
+    arguments = dict(case.arguments)
+    if case.segment is not None:
+        table = f"(SELECT * FROM {table} WHERE segment = '{case.segment}') AS rows_of_one"
+    if "month" in case.keys:
+        arguments["by"] = {"segment": "segment", "month": MONTH_IN.get(dialect, MONTH)}
+    if isinstance(arguments.get("prior"), dict):
+        arguments["prior"] = list(arguments["prior"].values())
+    return package(dialect).report(table, case.score, case.label, **arguments)
+
+
+def shape(query: str, dialect: str) -> exp.Expression:
+    """What a query says: without parentheses, without casts of what is a float already, columns of the levels in order of their names."""
+    tree = sqlglot.parse_one(query, dialect=READ_AS.get(dialect, dialect))
+
+    def plain(node: exp.Expression) -> exp.Expression:
+        if isinstance(node, exp.Paren):
+            return node.this
+        is_cast = isinstance(node, exp.Cast) and isinstance(node.parent, exp.Div) and node.arg_key == "this"
+        return node.this if is_cast else node
+
+    while (simpler := tree.transform(plain)) != tree:
+        tree = simpler
+    for cte in tree.find_all(exp.CTE):
+        cte.this.set("expressions", sorted(cte.this.expressions, key=lambda column: column.alias_or_name))
+    for division in tree.find_all(exp.Div):
+        division.set("typed", None)
+        division.set("safe", None)
+    return tree
+
+
+@pytest.mark.parametrize(("case", "dialect"), mostly_slow(EVERY, QUICK), ids=lambda value: getattr(value, "name", value))
+def test_the_text_is_that_of_the_report_query(case: ReportCase, dialect: str) -> None:
+    assert shape(macro_call(case, dialect), dialect) == shape(case.query(dialect), dialect)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_names_and_labels_that_need_quotes(dialect: str) -> None:
+    quoted = package(dialect).sql_name("my col")
+    arguments: dict[str, Any] = {"by": {"a\"b` c": quoted, "ec_n": "x"}, "pos_label": "it's\\ late", "cost_fp": 1e-40}
+    text = package(dialect).report("log", quoted, "ec_text_0", **arguments)
+    wanted = ec.report_query("log", quoted, "ec_text_0", dialect=dialect, **arguments)
+    assert shape(text, dialect) == shape(wanted, dialect)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_plain_sql_in_duckdb(case: ReportCase) -> None:
+    log = make_log()
+    check(case, log, duckdb.sql(macro_call(case, "duckdb")).pl())
+
+
+def test_what_is_generated_is_current() -> None:
+    assert dbt_macros.FILE.read_text("utf-8") == dbt_macros.text()
+
+
+def test_logarithms_are_those_of_python() -> None:
+    rng = random.Random(1)
+    values = [1.0, 0.5, 5e-324, 1.7976931348623157e308, math.nextafter(1, 0), math.nextafter(1, 2), *(10 ** rng.uniform(-300, 300) for _ in range(20))]
+    values += [rng.random() for _ in range(20)]
+    for value in values:
+        assert package("duckdb").natural_log(value) == pytest.approx(math.log(value), rel=2.3e-16, abs=0)
+
+
+BAD_CALLS: list[tuple[dict[str, Any], str]] = [
+    ({"relation": ""}, "relation='' is no table"),
+    ({"relation": None}, "relation=None is no table"),
+    ({"score": " "}, "score=' ' is neither a name nor"),
+    ({"label": None}, "label=None is neither a name nor"),
+    ({"weight": 3}, "weight=3 is neither a name nor"),
+    ({"score_type": "raw"}, "score_type='raw' is none of posterior"),
+    ({"score_type": "llr"}, "score_type='llr' needs prior"),
+    ({"score_type": "llr", "threshold": 0.5}, "score_type='llr' needs prior"),
+    ({"score_type": "decision", "threshold": 0.5}, "decisions are taken already"),
+    ({"score_type": "decision", "metrics": ["nce"]}, "'nce', which is of posteriors"),
+    ({"metrics": ["bayes_risk"], "threshold": 0.5}, "'bayes_risk', which is of Bayes decisions"),
+    ({"metrics": ["precison"]}, "'precison', which is not a metric of this report"),
+    ({"metrics": ["auc_roc"]}, "made from a sketch"),
+    ({"metrics": "nec"}, "metrics='nec' is not a list of names: pass ['nec']"),
+    ({"metrics": []}, "names none"),
+    ({"metrics": ["nec", "nec"]}, "'nec' twice"),
+    ({"metrics": ["n"]}, "every report has"),
+    ({"prior": "overall"}, "prior='overall' is not a prior in numbers"),
+    ({"prior": "0.2"}, "prior='0.2' is not a prior in numbers"),
+    ({"prior": True}, "prior=True is not a prior"),
+    ({"prior": 1.5}, "prior=1.5: 1.5 is not a share"),
+    ({"prior": math.nan}, "prior=nan: nan is not a share"),
+    ({"prior": [0.2, 0.3, 0.5]}, "is for 3 classes"),
+    ({"prior": [0.2, 0.3]}, "sums to 0.5, not to 1"),
+    ({"prior": {"no": 0.2, "yes": 0.8}}, "is not a prior in numbers"),
+    ({"cost_fn": -1}, "cost_fn=-1 is not a cost"),
+    ({"cost_fn": "5"}, "cost_fn='5' is not a numbe"),
+    ({"cost_fp": math.inf}, "cost_fp=inf is not a cost"),
+    ({"cost_fp": math.nan}, "cost_fp=nan is not a numbe"),
+    ({"cost_fp": True}, "cost_fp=True is not a numbe"),
+    ({"cost_fp": None}, "cost_fp=None is not a numbe"),
+    ({"threshold": "limit"}, "threshold='limit' is not a numbe"),
+    ({"threshold": math.nan}, "threshold=nan is not a numbe"),
+    ({"by": ["NEC"]}, "'NEC', and so has the report"),
+    ({"by": ["nec_at_prior"], "prior": 0.5}, "'nec_at_prior', and so has the report"),
+    ({"by": ["a", "A"]}, "'A' twice"),
+    ({"by": ["month(ts)"]}, "'month(ts)', which is not a column's name"),
+    ({"by": [3]}, "by has 3, which is not a column's name"),
+    ({"by": {" ": "a"}}, "calls a group column ' '"),
+    ({"by": {"a": ""}}, "by['a']='' is neither a name"),
+    ({"by": 3}, "by=3 is neither a list"),
+    ({"classes": [0, 1, 2]}, "is not a list of two labels"),
+    ({"classes": "ab"}, "classes='ab' is not a list of two labels"),
+    ({"classes": [1, 1]}, "has 1 twice"),
+    ({"classes": [None, 1]}, "classes holds None, which is not a string"),
+    ({"pos_label": 1, "classes": [0, 1]}, "not both"),
+    ({"pos_label": math.inf}, "pos_label holds inf, which"),
+    ({"interval": "0.95"}, "interval='0.95' is not a numbe"),
+    ({"interval": 95}, "interval=95.0 is not between 0 and 1"),
+    ({"cluster": "user"}, "cluster='user' is for intervals"),
+    ({"total": True}, "without groups there is one"),
+    ({"total": "yes", "by": ["a"]}, "total='yes' is neither true nor false"),
+    ({"min_rows": 2.5}, "min_rows=2.5 is not a whole number from 0 on"),
+    ({"interval": 0.9, "cluster": "u", "buckets": 1}, "buckets=1 is not a whole number from 2"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "message"), BAD_CALLS)
+def test_bad_calls_are_compile_errors(wrong: dict[str, Any], message: str) -> None:
+    for of_duckdb in (False, True):
+        with pytest.raises(CompileError, match=re.escape(message)):
+            package("duckdb", of_duckdb).report(**{"relation": "log", "score": "p", "label": "y", **wrong})
+
+
+@pytest.mark.parametrize(
+    ("dialect", "wrong", "message"),
+    [
+        ("trino", {"interval": 0.95}, r"interval=0.95: intervals are for DuckDB .* evaluate\(interval=...\)"),
+        ("snowflake", {"by": ["a"], "total": True}, "total=true: a row over all groups is for DuckDB"),
+        ("postgres", {"prior": 1e-60}, "prior=1e-60: products with it"),
+        ("redshift", {"cost_fp": 1e60}, r"cost_fp=1e\+60: products with it"),
+    ],
+)
+def test_what_only_some_warehouses_have(dialect: str, wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(CompileError, match=message):
+        package(dialect).report("log", "p", "y", **wrong)
+
+
+def test_adapters_that_take_the_text_of_another() -> None:
+    call = {"relation": "log", "score": "p", "label": "y", "weight": "w", "prior": 0, "cost_fn": 0}
+    assert package("redshift").report(**call) == package("postgres").report(**call)
+    assert package("databricks").report(**call) == package("spark").report(**call)
+
+
+def test_small_groups_without_intervals() -> None:
+    query = package("duckdb").report("(VALUES ('a', 0.5, true), ('b', 0.4, true), ('b', 0.2, false)) AS t(g, p, y)", "p", "y", by="g", min_rows=2)
+    assert duckdb.sql(query).order("g").pl().select("g", "n", "small").rows() == [("a", 1, True), ("b", 2, False)]
