@@ -170,6 +170,11 @@ def test_what_only_some_warehouses_have(dialect: str, wrong: dict[str, Any], mes
         package(dialect).report("log", "p", "y", **wrong)
 
 
+def test_duckdb_without_the_macros() -> None:
+    with pytest.raises(CompileError, match=r"no macro ec.report: put 'plugins: \[{module: polars_ec.dbt}\]' into the profile"):
+        package("duckdb", macros_of_duckdb=True, n_macros=0).report("log", "p", "y")
+
+
 def test_adapters_that_take_the_text_of_another() -> None:
     call = {"relation": "log", "score": "p", "label": "y", "weight": "w", "prior": 0, "cost_fn": 0}
     assert package("redshift").report(**call) == package("postgres").report(**call)

@@ -1,10 +1,14 @@
 {# By sums and formulas in plain SQL: the text of polars_ec.report_query. #}
 {% macro default__report(request) %}
-    {%- if request.interval is not none -%}
-        {%- do polars_ec.refuse('interval=' ~ request.interval ~ ': intervals are for DuckDB with the macros: leave it out, or make a sketch (polars_ec.sketch) and evaluate(interval=...) it in Python') -%}
-    {%- endif -%}
-    {%- if request.total -%}
-        {%- do polars_ec.refuse('total=true: a row over all groups is for DuckDB with the macros: leave it out, and make a second report without by') -%}
+    {%- if request.interval is not none or request.total -%}
+        {#- A model that is for DuckDB alone, and disabled elsewhere, is parsed elsewhere too: hence the error when it is compiled. -#}
+        {%- if execute -%}
+            {%- if request.total -%}
+                {%- do polars_ec.refuse('total=true: a row over all groups is for DuckDB with the macros: leave it out, and make a second report without by') -%}
+            {%- endif -%}
+            {%- do polars_ec.refuse('interval=' ~ request.interval ~ ': intervals are for DuckDB with the macros: leave it out, or make a sketch (polars_ec.sketch) and evaluate(interval=...) it in Python') -%}
+        {%- endif -%}
+        {{ return('SELECT NULL') }}
     {%- endif -%}
     {%- set least, most = polars_ec.least_factor(), polars_ec.most_weight() -%}
     {%- if least is not none -%}{%- do polars_ec.check_range(request, least, most) -%}{%- endif -%}

@@ -1,0 +1,194 @@
+"""The integration project of the dbt package, run by dbt: its models hold what Polars makes of the same seeds. Run by `make test-dbt`."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+import polars_ec as ec
+
+pytestmark = pytest.mark.dbt
+
+PACKAGE = Path(__file__).parents[2] / "sql" / "dbt"
+SEED = PACKAGE / "integration_tests" / "seeds" / "scores.csv"
+SCHEMA = "polars_ec_dbt"
+FLOATS = ("p", "x", "d", "w")
+DSN = os.environ.get("DSN", "")
+ENGINES = ["duckdb", "duckdb_plain", pytest.param("postgres", marks=pytest.mark.skipif(not DSN, reason="needs DSN"))]
+
+
+def scores() -> pl.DataFrame:
+    """The seed, as dbt reads it."""
+    text = pl.read_csv(SEED, infer_schema=False)
+    return text.with_columns(
+        pl.col("ts").str.to_datetime(), pl.col("code").cast(pl.Int64), pl.col(FLOATS).cast(pl.Float64), late=pl.col("late") == "true"
+    ).with_columns(month=pl.col("ts").dt.date().dt.truncate("1mo"))
+
+
+ALL = (
+    "tn fp fn tp expected_cost bayes_risk nec error_rate accuracy balanced_error_rate balanced_accuracy precision recall specificity fpr "
+    "fnr f1 informedness mcc lr_plus lr_minus precision_gain recall_gain cross_entropy nce brier nbs"
+).split()
+BY = {"by": ["segment"]}
+CODE_0 = {"classes": [1, 0]}
+MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "usual": ("p", "late", BY),
+    "every_metric": ("p", "late", {**BY, "metrics": ALL, "prior": 0.1, "cost_fn": 5, "cost_fp": 0.5}),
+    "weighted": ("p", "late", {**BY, "weight": "w", "prior": [0.3, 0.7], "threshold": 0.3}),
+    "by_month": ("p", "outcome", {"by": ["segment", "month"], "pos_label": "it's late", "prior": "uniform", "min_rows": 20}),
+    "named_classes": ("p", "outcome", {**BY, "classes": ["on\\time", "it's late"], "weight": "w"}),
+    "codes": ("p", "code", {**BY, "classes": [0, 1], "metrics": ["nec", "nbs"]}),
+    "positive_code": ("p", "code", {**BY, "classes": [1, 0], "metrics": ["nec", "brier"]}),
+    "log_odds": ("x", "late", {**BY, "score_type": "log_odds", "weight": "w", "cost_fp": 3}),
+    "llr": ("x", "late", {**BY, "score_type": "llr", "prior": 0.3, "cost_fn": 2}),
+    "llr_threshold": ("x", "late", {**BY, "metrics": ["recall", "mcc"], "score_type": "llr", "threshold": 1.5}),
+    "decisions": ("d", "late", {**BY, "score_type": "decision", "prior": 0.2, "cost_fn": 7}),
+    "no_rows": ("p", "late", {"metrics": ["nec", "nce"]}),
+}
+ONLY_BY_MACROS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "intervals": (
+        "p",
+        "late",
+        {**BY, "cost_fn": 5, "prior": 0.2, "total": True, "interval": 0.9, "cluster": pl.col("ts").dt.month(), "buckets": 7},
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Project:
+    """A copy of the package, whose integration project dbt runs on one engine."""
+
+    folder: Path
+    engine: str
+
+    def dbt(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """What comes of a command; a warning, such as that of a deprecation, is an error."""
+        connection = dict(part.split("=", 1) for part in shlex.split(DSN))
+        environment = {
+            **os.environ,
+            **{f"PG{'DATABASE' if name == 'dbname' else name.upper()}": value for name, value in connection.items()},
+            "DBT_PROFILES_DIR": str(self.folder),
+            "POLARS_EC_DATABASE": str(self.folder / "log.duckdb"),
+            "POLARS_EC_TARGET_NAME": self.engine,
+            "POLARS_EC_SCHEMA": SCHEMA,
+        }
+        plain = ["--vars", "{polars_ec_macros: false}"] if self.engine == "duckdb_plain" else []
+        command = [sys.executable, "-c", "from dbt.cli.main import cli; cli()", "--warn-error", "--no-use-colors", *arguments, *plain]
+        return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+
+    def results(self) -> dict[str, dict[str, Any]]:
+        """Of each node that was run its status and its number of failures."""
+        run = json.loads((self.folder / "target" / "run_results.json").read_text("utf-8"))
+        return {node["unique_id"].split(".")[2]: node for node in run["results"]}
+
+    def table(self, name: str, schema: str | None = None) -> pl.DataFrame:
+        """What a model has become."""
+        if self.engine != "postgres":
+            with duckdb.connect(self.folder / "log.duckdb", read_only=True) as connection:
+                return connection.sql(f'SELECT * FROM "{schema or "main"}"."{name}"').pl()
+        import psycopg2
+
+        with psycopg2.connect(DSN) as connection, connection.cursor() as cursor:
+            cursor.execute(f'SELECT * FROM "{schema or SCHEMA}"."{name}"')
+            names = [column.name for column in cursor.description]
+            return pl.DataFrame(cursor.fetchall(), schema=names, orient="row", infer_schema_length=None)
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def project(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    folder = tmp_path_factory.mktemp(request.param) / "dbt"
+    ignored = shutil.ignore_patterns("target", "logs", "dbt_packages", "package-lock.yml")
+    shutil.copytree(PACKAGE, folder, ignore=ignored)
+    project = Project(folder / "integration_tests", request.param)
+    done = project.dbt("deps")
+    assert done.returncode == 0, done.stdout
+    done = project.dbt("build", "--exclude", "tag:must_fail")
+    assert done.returncode == 0, done.stdout
+    yield project
+    if request.param == "postgres":
+        import psycopg2
+
+        with psycopg2.connect(DSN) as connection, connection.cursor() as cursor:
+            cursor.execute(f"DROP SCHEMA {SCHEMA} CASCADE; DROP SCHEMA IF EXISTS {SCHEMA}_dbt_test__audit CASCADE")
+
+
+def assert_equal(found: pl.DataFrame, wanted: pl.DataFrame, keys: list[str]) -> None:
+    """All values, by the groups; rows come in any order."""
+    assert found.columns == wanted.columns
+    by_key = {tuple(row[key] for key in keys): row for row in found.rows(named=True)}
+    assert len(by_key) == found.height == wanted.height
+    for row in wanted.rows(named=True):
+        got = by_key[tuple(row[key] for key in keys)]
+        for name, value in row.items():
+            same = got[name] == value
+            if isinstance(value, float) and got[name] is not None:
+                same = math.isclose(got[name], value, rel_tol=1e-9, abs_tol=1e-9)
+            assert same, (row, name, got[name], value)
+
+
+def test_models(project: Project) -> None:
+    models = MODELS | (ONLY_BY_MACROS if project.engine == "duckdb" else {})
+    built = {name for name, node in project.results().items() if node["unique_id"].startswith("model.")}
+    assert built == set(models)
+    for name, (score, label, options) in models.items():
+        log = scores().clear() if name == "no_rows" else scores()
+        wanted = log.ec.report(score, label, **options)
+        assert_equal(project.table(name), wanted, [*options.get("by", []), *(["total"] if "total" in options else [])])
+
+
+def report(where: pl.Expr | bool = True, score: str = "p", label: str = "late", **options: Any) -> pl.DataFrame:
+    return scores().filter(where).ec.report(score, label, **{**BY, **options})
+
+
+def failures(engine: str) -> dict[str, pl.DataFrame]:
+    """The groups that the tests are to name, by their rules in Polars."""
+    null, value = pl.col("nec").is_null(), pl.col("nec")
+    of_llr = {"score": "x", "score_type": "llr", "prior": 0.3, "metrics": ["cross_entropy"]}
+    of_codes = {"label": "code", "classes": [0, 1], "threshold": 0.6, "metrics": ["recall"]}
+    expected = {
+        "fails_nec_of_groups": report().filter(value > 0.4),
+        "fails_nec_of_nulls": report(weight="w").filter(null | (value > 0.4)),
+        "fails_nec_of_nothing": pl.DataFrame({"segment": [None]}, schema={"segment": pl.String}),
+        "fails_cross_entropy_at_prior": report(**of_llr).filter(pl.col("cross_entropy_at_prior") > 0.5),
+        "fails_recall_of_groups": report(**of_codes).filter(pl.col("recall") < 0.9),
+        "fails_invalid_rows": report(score="x", score_type="llr", threshold=0, metrics=["recall"], weight="w").filter(pl.col("n_invalid") > 0),
+        "fails_missing_rows": report(score="d", score_type="decision").filter((pl.col("n_invalid") > 5) | (pl.col("n_missing") > 1)),
+    }
+    if engine == "duckdb":
+        sure = (pl.col("nec_ci_low") > 0.2) & ~pl.col("small")
+        expected["fails_nec_beyond_its_interval"] = report(interval=0.95).filter(sure)
+    return expected
+
+
+def test_tests_that_fail(project: Project) -> None:
+    done = project.dbt("test", "--select", "tag:must_fail", "--store-failures")
+    assert done.returncode == 1, done.stdout
+    results, expected = project.results(), failures(project.engine)
+    assert {name: node["status"] for name, node in results.items()} == dict.fromkeys(expected, "fail")
+    audit = f"{SCHEMA if project.engine == 'postgres' else 'main'}_dbt_test__audit"
+    for name, wanted in expected.items():
+        found = project.table(name, audit)
+        assert 0 < results[name]["failures"] == found.height == wanted.height, name
+        groups = found[found.columns[0]].to_list()
+        assert sorted(map(str, groups)) == sorted(map(str, wanted["segment"].to_list())), name
+        limit = {"fails_missing_rows": 5, "fails_invalid_rows": 0}.get(name)
+        assert limit is None or found["at_most"].cast(pl.Float64).unique().to_list() == [limit]
+
+
+def test_a_second_run_and_no_rows(project: Project) -> None:
+    for arguments in (["build", "--exclude", "tag:must_fail"], ["run", "--empty", "--select", "usual"], ["run", "--select", "usual"]):
+        done = project.dbt(*arguments)
+        assert done.returncode == 0, done.stdout
