@@ -41,7 +41,7 @@ FLOORS: list[set[str]] = [
     {"namespaces"},
     {"polars_ec"},
     {"papers"},
-    {"cli"},
+    {"cli", "dbt"},
     {"__main__"},
 ]
 FLOOR_OF = {part: floor for floor, parts in enumerate(FLOORS) for part in parts}

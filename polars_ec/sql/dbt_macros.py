@@ -117,7 +117,7 @@ def text() -> str:
     of_rows = ("ec_rows", "ec_classes", "ec_usable", "ec_logs", "ec_values")
     both = (False, True)
     plain = _query(kinds["posterior"])
-    parts = {
+    parts: dict[str, Mapping[str, str] | Sequence[str]] = {
         "usual": BATTERY,
         "cells": CELLS,
         "losses": {name: rule.loss for name, rule in SCORING_RULES.items()},

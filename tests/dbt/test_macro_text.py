@@ -16,7 +16,22 @@ from tests.support.report_queries import ALL, CASES, ReportCase, check, make_log
 from tests.support.warehouse_cases import MONTH
 
 QUICK = [case for case in CASES if case.name in ("month", "classes", "llr", "decision")]
-SCORES = "score log label groups prior threshold weight metrics n nec cluster buckets values_ ends".split()
+SCORES = [
+    "score",
+    "log",
+    "label",
+    "groups",
+    "prior",
+    "threshold",
+    "weight",
+    "metrics",
+    "n",
+    "nec",
+    "cluster",
+    "buckets",
+    "values_",
+    "ends",
+]
 
 
 @pytest.fixture(scope="module")

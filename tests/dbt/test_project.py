@@ -18,7 +18,7 @@ import duckdb
 import polars as pl
 import pytest
 
-import polars_ec as ec
+from tests.support.report_queries import ALL
 
 pytestmark = pytest.mark.dbt
 
@@ -34,21 +34,23 @@ def scores() -> pl.DataFrame:
     """The seed, as dbt reads it."""
     text = pl.read_csv(SEED, infer_schema=False)
     return text.with_columns(
-        pl.col("ts").str.to_datetime(), pl.col("code").cast(pl.Int64), pl.col(FLOATS).cast(pl.Float64), late=pl.col("late") == "true"
+        pl.col("ts").str.to_datetime(),
+        pl.col("code").cast(pl.Int64),
+        pl.col(FLOATS).cast(pl.Float64),
+        late=pl.col("late") == "true",
     ).with_columns(month=pl.col("ts").dt.date().dt.truncate("1mo"))
 
 
-ALL = (
-    "tn fp fn tp expected_cost bayes_risk nec error_rate accuracy balanced_error_rate balanced_accuracy precision recall specificity fpr "
-    "fnr f1 informedness mcc lr_plus lr_minus precision_gain recall_gain cross_entropy nce brier nbs"
-).split()
 BY = {"by": ["segment"]}
-CODE_0 = {"classes": [1, 0]}
 MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "usual": ("p", "late", BY),
     "every_metric": ("p", "late", {**BY, "metrics": ALL, "prior": 0.1, "cost_fn": 5, "cost_fp": 0.5}),
     "weighted": ("p", "late", {**BY, "weight": "w", "prior": [0.3, 0.7], "threshold": 0.3}),
-    "by_month": ("p", "outcome", {"by": ["segment", "month"], "pos_label": "it's late", "prior": "uniform", "min_rows": 20}),
+    "by_month": (
+        "p",
+        "outcome",
+        {"by": ["segment", "month"], "pos_label": "it's late", "prior": "uniform", "min_rows": 20},
+    ),
     "named_classes": ("p", "outcome", {**BY, "classes": ["on\\time", "it's late"], "weight": "w"}),
     "codes": ("p", "code", {**BY, "classes": [0, 1], "metrics": ["nec", "nbs"]}),
     "positive_code": ("p", "code", {**BY, "classes": [1, 0], "metrics": ["nec", "brier"]}),
@@ -62,7 +64,15 @@ ONLY_BY_MACROS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "intervals": (
         "p",
         "late",
-        {**BY, "cost_fn": 5, "prior": 0.2, "total": True, "interval": 0.9, "cluster": pl.col("ts").dt.month(), "buckets": 7},
+        {
+            **BY,
+            "cost_fn": 5,
+            "prior": 0.2,
+            "total": True,
+            "interval": 0.9,
+            "cluster": pl.col("ts").dt.month(),
+            "buckets": 7,
+        },
     ),
 }
 
@@ -86,7 +96,15 @@ class Project:
             "POLARS_EC_SCHEMA": SCHEMA,
         }
         plain = ["--vars", "{polars_ec_macros: false}"] if self.engine == "duckdb_plain" else []
-        command = [sys.executable, "-c", "from dbt.cli.main import cli; cli()", "--warn-error", "--no-use-colors", *arguments, *plain]
+        command = [
+            sys.executable,
+            "-c",
+            "from dbt.cli.main import cli; cli()",
+            "--warn-error",
+            "--no-use-colors",
+            *arguments,
+            *plain,
+        ]
         return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
 
     def results(self) -> dict[str, dict[str, Any]]:
@@ -164,8 +182,12 @@ def failures(engine: str) -> dict[str, pl.DataFrame]:
         "fails_nec_of_nothing": pl.DataFrame({"segment": [None]}, schema={"segment": pl.String}),
         "fails_cross_entropy_at_prior": report(**of_llr).filter(pl.col("cross_entropy_at_prior") > 0.5),
         "fails_recall_of_groups": report(**of_codes).filter(pl.col("recall") < 0.9),
-        "fails_invalid_rows": report(score="x", score_type="llr", threshold=0, metrics=["recall"], weight="w").filter(pl.col("n_invalid") > 0),
-        "fails_missing_rows": report(score="d", score_type="decision").filter((pl.col("n_invalid") > 5) | (pl.col("n_missing") > 1)),
+        "fails_invalid_rows": report(score="x", score_type="llr", threshold=0, metrics=["recall"], weight="w").filter(
+            pl.col("n_invalid") > 0
+        ),
+        "fails_missing_rows": report(score="d", score_type="decision").filter(
+            (pl.col("n_invalid") > 5) | (pl.col("n_missing") > 1)
+        ),
     }
     if engine == "duckdb":
         sure = (pl.col("nec_ci_low") > 0.2) & ~pl.col("small")
@@ -189,6 +211,10 @@ def test_tests_that_fail(project: Project) -> None:
 
 
 def test_a_second_run_and_no_rows(project: Project) -> None:
-    for arguments in (["build", "--exclude", "tag:must_fail"], ["run", "--empty", "--select", "usual"], ["run", "--select", "usual"]):
+    for arguments in (
+        ["build", "--exclude", "tag:must_fail"],
+        ["run", "--empty", "--select", "usual"],
+        ["run", "--select", "usual"],
+    ):
         done = project.dbt(*arguments)
         assert done.returncode == 0, done.stdout

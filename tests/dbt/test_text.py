@@ -8,7 +8,6 @@ import re
 from typing import Any, get_args
 
 import duckdb
-import polars as pl
 import pytest
 import sqlglot
 from sqlglot import exp
@@ -59,7 +58,9 @@ def shape(query: str, dialect: str) -> exp.Expression:
     return tree
 
 
-@pytest.mark.parametrize(("case", "dialect"), mostly_slow(EVERY, QUICK), ids=lambda value: getattr(value, "name", value))
+@pytest.mark.parametrize(
+    ("case", "dialect"), mostly_slow(EVERY, QUICK), ids=lambda value: getattr(value, "name", value)
+)
 def test_the_text_is_that_of_the_report_query(case: ReportCase, dialect: str) -> None:
     assert shape(macro_call(case, dialect), dialect) == shape(case.query(dialect), dialect)
 
@@ -67,7 +68,7 @@ def test_the_text_is_that_of_the_report_query(case: ReportCase, dialect: str) ->
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_names_and_labels_that_need_quotes(dialect: str) -> None:
     quoted = package(dialect).sql_name("my col")
-    arguments: dict[str, Any] = {"by": {"a\"b` c": quoted, "ec_n": "x"}, "pos_label": "it's\\ late", "cost_fp": 1e-40}
+    arguments: dict[str, Any] = {"by": {'a"b` c': quoted, "ec_n": "x"}, "pos_label": "it's\\ late", "cost_fp": 1e-40}
     text = package(dialect).report("log", quoted, "ec_text_0", **arguments)
     wanted = ec.report_query("log", quoted, "ec_text_0", dialect=dialect, **arguments)
     assert shape(text, dialect) == shape(wanted, dialect)
@@ -85,7 +86,15 @@ def test_what_is_generated_is_current() -> None:
 
 def test_logarithms_are_those_of_python() -> None:
     rng = random.Random(1)
-    values = [1.0, 0.5, 5e-324, 1.7976931348623157e308, math.nextafter(1, 0), math.nextafter(1, 2), *(10 ** rng.uniform(-300, 300) for _ in range(20))]
+    values = [
+        1.0,
+        0.5,
+        5e-324,
+        1.7976931348623157e308,
+        math.nextafter(1, 0),
+        math.nextafter(1, 2),
+        *(10 ** rng.uniform(-300, 300) for _ in range(20)),
+    ]
     values += [rng.random() for _ in range(20)]
     for value in values:
         assert package("duckdb").natural_log(value) == pytest.approx(math.log(value), rel=2.3e-16, abs=0)
@@ -170,9 +179,16 @@ def test_what_only_some_warehouses_have(dialect: str, wrong: dict[str, Any], mes
         package(dialect).report("log", "p", "y", **wrong)
 
 
-def test_duckdb_without_the_macros() -> None:
-    with pytest.raises(CompileError, match=r"no macro ec.report: put 'plugins: \[{module: polars_ec.dbt}\]' into the profile"):
-        package("duckdb", macros_of_duckdb=True, n_macros=0).report("log", "p", "y")
+@pytest.mark.parametrize(
+    ("macros_found", "message"),
+    [
+        ((0, False), "no macro ec.report: put 'plugins: [{module: polars_ec.dbt}]' into the profile"),
+        ((1, True), "attach the database under another alias"),
+    ],
+)
+def test_duckdb_without_the_macros(macros_found: tuple[int, bool], message: str) -> None:
+    with pytest.raises(CompileError, match=re.escape(message)):
+        package("duckdb", macros_of_duckdb=True, macros_found=macros_found).report("log", "p", "y")
 
 
 def test_adapters_that_take_the_text_of_another() -> None:
@@ -182,5 +198,7 @@ def test_adapters_that_take_the_text_of_another() -> None:
 
 
 def test_small_groups_without_intervals() -> None:
-    query = package("duckdb").report("(VALUES ('a', 0.5, true), ('b', 0.4, true), ('b', 0.2, false)) AS t(g, p, y)", "p", "y", by="g", min_rows=2)
+    query = package("duckdb").report(
+        "(VALUES ('a', 0.5, true), ('b', 0.4, true), ('b', 0.2, false)) AS t(g, p, y)", "p", "y", by="g", min_rows=2
+    )
     assert duckdb.sql(query).order("g").pl().select("g", "n", "small").rows() == [("a", 1, True), ("b", 2, False)]

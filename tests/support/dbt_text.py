@@ -59,10 +59,10 @@ def _refused(message: str) -> None:
 
 
 @cache
-def package(adapter: str, macros_of_duckdb: bool = False, n_macros: int = 1) -> Any:
+def package(adapter: str, macros_of_duckdb: bool = False, macros_found: tuple[int, bool] = (1, False)) -> Any:
     """The macros as they are for an adapter; DataFusion, which has none, takes what is the default.
 
-    `n_macros`: how many macros ec.report DuckDB says that it has.
+    `macros_found`: how many macros ec.report DuckDB says that it has, and whether their schema has the name of a database.
     """
     macros = _Macros()
 
@@ -79,7 +79,7 @@ def package(adapter: str, macros_of_duckdb: bool = False, n_macros: int = 1) -> 
         "modules": SimpleNamespace(re=re),
         "var": lambda name, default=None: macros_of_duckdb if name == "polars_ec_macros" else default,
         "execute": True,
-        "run_query": lambda query: SimpleNamespace(rows=[[n_macros]]),
+        "run_query": lambda query: SimpleNamespace(rows=[macros_found]),
     }
     environment = SandboxedEnvironment(extensions=["jinja2.ext.do"], undefined=StrictUndefined)
     for path in sorted(FOLDER.rglob("*.sql")):

@@ -66,9 +66,11 @@
 {# The macros are in a schema ec, or in a database of that name. #}
 {% macro check_macros() %}
     {%- if execute -%}
-        {%- set found = run_query("SELECT count(*) FROM duckdb_functions() WHERE function_name = 'report' AND 'ec' IN (schema_name, database_name)") -%}
+        {%- set found = run_query("SELECT count(*), count(*) FILTER (WHERE schema_name = 'ec') > 0 AND 'ec' IN (SELECT database_name FROM duckdb_databases()) FROM duckdb_functions() WHERE function_name = 'report' AND 'ec' IN (schema_name, database_name)") -%}
         {%- if found.rows[0][0] == 0 -%}
             {%- do polars_ec.refuse("DuckDB has no macro ec.report: put 'plugins: [{module: polars_ec.dbt}]' into the profile (pip install 'polars_ec[dbt]'), or 'vars: {polars_ec_macros: false}' into dbt_project.yml, which does without intervals") -%}
+        {%- elif found.rows[0][1] -%}
+            {%- do polars_ec.refuse('both a schema and an attached database are called ec, so that DuckDB cannot tell which one ec.report is in: attach the database under another alias') -%}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}
