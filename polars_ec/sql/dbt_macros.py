@@ -124,14 +124,14 @@ def text() -> str:
         "moved_by_prior": [name for name in _METRICS if name not in CELLS and is_moved_by_prior(name)],
         "metrics": {name: plain[""][name] for name in _METRICS},
         "others": {name: sql for name, sql in plain[""].items() if name not in _METRICS},
-        "means": _new(plain, "ec_means", "ec_sizes"),
-        "sizes": _new(plain, "ec_sizes", "ec_groups"),
+        "means": plain["ec_means"],
+        "sizes": plain["ec_sizes"],
     }
     for weighted in both:
         for least in both:
             levels = _query(kinds["posterior"], weighted=weighted, least=least)
             parts[_key("sums", weighted=weighted, least=least)] = levels["ec_sums"]
-            parts[_key("groups", weighted=weighted, least=least)] = _new(levels, "ec_groups", "ec_sums")
+            parts[_key("groups", weighted=weighted, least=least)] = levels["ec_groups"]
         for name, kind in kinds.items():
             levels = _query(kind, weighted=weighted)
             for level in of_rows:
@@ -141,11 +141,6 @@ def text() -> str:
         "{# Written by python -m polars_ec.sql.dbt_macros, from what writes the report for warehouses. #}\n\n"
         f"{{% macro report_parts() %}}{{{{ return({{\n{lines}\n}}) }}}}{{% endmacro %}}\n"
     )
-
-
-def _new(levels: Mapping[str, Mapping[str, str]], level: str, before: str) -> dict[str, str]:
-    """The columns of a level that the one before has not."""
-    return {name: sql for name, sql in levels[level].items() if name not in levels[before]}
 
 
 def _key(name: str, *, weighted: bool, least: bool = False) -> str:

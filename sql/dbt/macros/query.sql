@@ -17,13 +17,6 @@
     {{ return('WITH ' ~ texts | join(', ') ~ '\n' ~ last) }}
 {% endmacro %}
 
-{# Each column's name as itself. #}
-{% macro kept(names) %}
-    {%- set columns = {} -%}
-    {%- for name in names -%}{%- do columns.update({name: name}) -%}{%- endfor -%}
-    {{ return(columns) }}
-{% endmacro %}
-
 {# One mapping of several; of equal names the last one counts. #}
 {% macro merged(mappings) %}
     {%- set all = {} -%}

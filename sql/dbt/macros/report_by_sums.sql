@@ -40,19 +40,12 @@
         {%- set source.name = 'ec_' ~ level -%}
     {%- endfor -%}
 
-    {%- set sums = polars_ec.needed_columns(request, parts['sums' ~ variant]) -%}
-    {%- set group_by = '\nGROUP BY ' ~ keys | join(', ') if keys else '' -%}
-    {%- do levels.update({'ec_sums': polars_ec.select_columns(polars_ec.merged([keys, sums]), 'ec_values') ~ group_by}) -%}
-    {%- set kept = {} -%}
-    {%- for name in sums if name.removeprefix('ec_sum_') not in parts.cells -%}{%- do kept.update({name: name}) -%}{%- endfor -%}
-    {%- set source.name = 'ec_sums' -%}
-    {%- set kept = namespace(columns=polars_ec.merged([keys, kept])) -%}
-    {%- for level in ['groups', 'sizes', 'means'] -%}
-        {%- set columns = polars_ec.needed_columns(request, parts['groups' ~ variant] if level == 'groups' else parts[level]) -%}
-        {%- do levels.update({'ec_' ~ level: polars_ec.select_columns(polars_ec.merged([kept.columns, columns]), source.name)}) -%}
-        {#- The formulas ask for the rates and means alone, not for the sizes. -#}
-        {%- if level == 'groups' -%}{%- set kept.columns = polars_ec.merged([kept.columns, polars_ec.kept(columns)]) -%}{%- endif -%}
-        {%- set source.name = 'ec_' ~ level -%}
+    {%- for level in ['sums' ~ variant, 'groups' ~ variant, 'sizes', 'means'] -%}
+        {%- set columns = polars_ec.merged([keys, polars_ec.needed_columns(request, parts[level])]) -%}
+        {%- set group_by = '\nGROUP BY ' ~ keys | join(', ') if keys and loop.first else '' -%}
+        {%- set name = 'ec_' ~ level.removesuffix(variant) -%}
+        {%- do levels.update({name: polars_ec.select_columns(columns, source.name) ~ group_by}) -%}
+        {%- set source.name = name -%}
     {%- endfor -%}
 
     {%- set result = {} -%}
