@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from polars_ec.arguments import parse_options
 from polars_ec.cells.grid import (
     BUCKET,
+    RESERVED,
     Grid,
     SketchScoreType,
     checked_resolution,
@@ -146,7 +147,7 @@ def sketch_query(
     checked = parse_options({"pos_label": pos_label, "classes": classes})
     largest = writer.number(sys.float_info.max)
     number = buckets_of_clusters(cluster, buckets)
-    own = [*grid.columns, *(() if number is None else (TABLE, BUCKET, HASH))]
+    own = [*grid.columns, *RESERVED, *(() if number is None else (BUCKET, HASH))]
     query = _Query(
         rows=LogRows.of(
             writer,

@@ -105,7 +105,10 @@ def test_every_dialect_parses_clusters(case: Case, dialect: str) -> None:
         ({"cluster": ""}, "cluster=''"),
         ({"cluster": "a, b"}, "is not one expression"),
         ({"cluster": "a", "by": {"bucket": "b"}}, "'bucket', and so has the sketch"),
-        ({"cluster": "a", "by": {"Table": "b"}}, "'Table', and so has the sketch"),
+        ({"by": {"Table": "b"}}, "'Table', and so has the sketch"),
+        # Their sums would stand in the place of the groups.
+        ({"by": ["brier"]}, "'brier', and so has the sketch"),
+        ({"by": {"Log_Loss": "b"}, "score_type": "raw"}, "'Log_Loss', and so has the sketch"),
     ],
 )
 def test_clusters_that_are_none(arguments: dict[str, Any], message: str) -> None:

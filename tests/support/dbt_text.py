@@ -73,7 +73,7 @@ def package(adapter: str, macros_of_duckdb: bool = False, macros_found: tuple[in
 
     context = {
         "polars_ec": macros,
-        "adapter": SimpleNamespace(dispatch=dispatch),
+        "adapter": SimpleNamespace(dispatch=dispatch, type=lambda: adapter),
         "exceptions": SimpleNamespace(raise_compiler_error=_refused),
         "return": _returned,
         "modules": SimpleNamespace(re=re),
