@@ -101,9 +101,12 @@ pictures: .venv/docs demo
 	$(VENV)/bin/python docs/website/papers.py
 	cp demo-output/precision.svg docs/pictures/
 
-# The one-file bundle that any DuckDB client can load, from the files of the families and the signatures of the functions.
+# The one-file bundle that any DuckDB client can load, from the files of the families and the signatures of the functions; and the
+# formulas of the dbt package, from the queries for warehouses.
 sql: .venv/test
 	$(VENV)/bin/python -m polars_ec.sql.overloads
+	$(VENV)/bin/python -m polars_ec.sql.dbt_macros
+	$(VENV)/bin/python -m polars_ec.sql.dbt_sketch_parts
 
 # The libraries that draw the charts of pages, from vl-convert; see the licences beside them.
 vega: .venv/test
